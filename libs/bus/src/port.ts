@@ -1,8 +1,8 @@
 /** A command message as it came from the ERP. Bytes: nothing is parsed or trusted here. */
 export interface IncomingMessage {
   /**
-   * Names the message at every delivery, and its dead letter. Where the broker gives no name, messages that are alike
-   * to the last byte share one.
+   * Names the message at every delivery, and its dead letter. Where the broker gives no name, messages of one message
+   * id and content share one, and those without an id that are alike to the last byte.
    */
   id: string;
   /** The publisher's message id; absent when it gave none. */
@@ -39,8 +39,8 @@ export const DELIVERY_LIMIT = 'delivery_limit';
 /** A message that was put aside, with why; without its body, which may be large. */
 export interface DeadLetterSummary {
   /**
-   * Names it for read and replay; stable while it lies there. Only letters that are alike to the last byte may share
-   * one.
+   * Names it for read and replay; stable while it lies there. Only letters of one content may share one, as messages
+   * do.
    */
   id: string;
   messageId?: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { PedigreeError, VirtualClock } from '#kernel';
-import { installationSchema, migrate } from '#postgres';
+import { installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { CONFIGURATION_STREAM } from './event.js';
 import { configurationHistory } from './history.js';
@@ -18,8 +18,7 @@ const INSTALLATION = {
 let db: TestDatabase;
 let store: PostgresEventStore;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema, eventStoreSchema]);
+  db = await testDatabase([installationSchema, eventStoreSchema]);
   store = new PostgresEventStore({ pool: db.pool });
 });
 afterAll(async () => {

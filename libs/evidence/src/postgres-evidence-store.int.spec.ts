@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sha256Hex } from '#kernel';
-import { inTransaction, migrate } from '#postgres';
+import { inTransaction } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { EvidenceDamaged, evidenceSchema, PostgresEvidenceStore } from './index.js';
 
@@ -22,8 +22,7 @@ describe('the evidence store', () => {
   let store: PostgresEvidenceStore;
 
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [evidenceSchema]);
+    db = await testDatabase([evidenceSchema]);
     store = new PostgresEvidenceStore({ pool: db.pool, maxCacheBytes: 0 });
   });
   afterAll(async () => db?.drop());

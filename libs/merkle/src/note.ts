@@ -1,13 +1,20 @@
+import { createPrivateKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
 import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  sign,
-  verify,
-  type KeyObject,
-} from 'node:crypto';
-import { checkSize, type Hash } from './tree.js';
+  checkKeyName,
+  isBy,
+  KEY_ID_BYTES,
+  KEY_TYPE,
+  keyIdOf,
+  keyText,
+  NOT_IN_A_NOTE,
+  parseKey,
+  partsOfNote,
+  rawKeyOf,
+  signatureLine,
+  strictBase64,
+  type NoteVerifier,
+} from './note-parts.js';
+import { checkSize, EMPTY_ROOT, HASH_BYTES, type Hash } from './tree.js';
 
 /**
  * What a signed checkpoint says: the tree of the first `size` leaves of the log called `origin` has this root (C2SP
@@ -25,88 +32,105 @@ export interface NoteSigner {
   privateKey: KeyObject;
 }
 
-/** A key that is trusted, as `name+id+base64` (C2SP signed-note, verifier keys). */
-export interface NoteVerifier {
-  name: string;
-  keyId: Buffer;
-  publicKey: KeyObject;
-}
-
-const ED25519 = 1;
-const RAW_KEY_BYTES = 32;
-/** DER of an Ed25519 SubjectPublicKeyInfo up to the key itself (RFC 8410, 4). */
-const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
-const MOST_NOTE_CHARACTERS = 10_000;
+export type { NoteVerifier } from './note-parts.js';
 
 export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${root.toString('base64')}\n`;
 
-/** Reads the text of a checkpoint; further lines are extensions and are passed over. Throws when it is none. */
+/**
+ * Reads the text of a checkpoint (C2SP tlog-checkpoint); lines behind the third are extensions, are not empty and are
+ * passed over. Throws when it is none.
+ */
 export function parseCheckpoint(text: string): Checkpoint {
   const [origin = '', sizeText = '', rootText = ''] = text.split('\n');
-  const size = Number(sizeText);
-  const root = Buffer.from(rootText, 'base64');
-  if (
-    origin === '' ||
-    !/^(0|[1-9]\d{0,15})$/.test(sizeText) ||
-    root.length !== 32 ||
-    root.toString('base64') !== rootText
-  )
+  const root = strictBase64(rootText);
+  if (!isCheckpointText(text) || !/^(0|[1-9]\d{0,15})$/.test(sizeText) || root?.length !== HASH_BYTES)
     throw new Error('this is no checkpoint');
+  const size = Number(sizeText);
   checkSize(size);
+  if (size === 0 && !root.equals(EMPTY_ROOT)) throw new WrongEmptyRoot();
   return { origin, size, root };
+}
+
+/** A checkpoint that is one to the letter, of an empty tree that has leaves. */
+export class WrongEmptyRoot extends Error {
+  override readonly name = 'WrongEmptyRoot';
+
+  constructor() {
+    super('this is no checkpoint: an empty tree has another root');
+  }
+}
+
+/** Three lines or more, each with an end, none empty. */
+const isCheckpointText = (text: string): boolean => /^(?:[^\n]+\n){3,}$/.test(text) && !NOT_IN_A_NOTE.test(text);
+
+/**
+ * The checkpoint that the key has signed. Its origin is the name of that key: a checkpoint of another log is not
+ * believed, although the key has signed it. Throws when it does not hold.
+ */
+export function openCheckpoint(note: string, verifier: NoteVerifier): Checkpoint {
+  const checkpoint = parseCheckpoint(openNote(note, verifier));
+  if (checkpoint.origin !== verifier.name)
+    throw new Error(`the checkpoint is of the log ${checkpoint.origin}, and the key is that of ${verifier.name}`);
+  return checkpoint;
 }
 
 /** The note: the text, an empty line, and the signature line. */
 export function signNote(text: string, signer: NoteSigner): string {
   if (!text.endsWith('\n') || text.includes('\n\n'))
     throw new Error('the text of a note ends with a line end and has no empty line');
-  const signature = Buffer.concat([
-    keyIdOf(signer.name, rawKeyOf(signer.privateKey)),
-    sign(null, Buffer.from(text, 'utf8'), signer.privateKey),
+  if (NOT_IN_A_NOTE.test(text)) throw new Error('the text of a note has a control character, or is not UTF-8');
+  const { name, privateKey } = signer;
+  const bytes = Buffer.concat([
+    keyIdOf(name, rawKeyOf(privateKey), KEY_TYPE.note),
+    sign(null, Buffer.from(text, 'utf8'), privateKey),
   ]);
-  return `${text}\n\u2014 ${signer.name} ${signature.toString('base64')}\n`;
+  return `${text}\n${signatureLine({ name, bytes })}`;
 }
 
-/** The text of a note that the given key has signed. Throws when it has not. */
+/**
+ * The text of a note that the given key has signed (C2SP signed-note, Format and Signatures). Signatures of other keys
+ * are passed over; whatever is no signature line, and a signature of this key that does not fit, refuse the whole note.
+ */
 export function openNote(note: string, verifier: NoteVerifier): string {
-  if (note.length > MOST_NOTE_CHARACTERS) throw new Error('this is no note: it is too long');
-  const end = note.lastIndexOf('\n\n');
-  if (end < 0) throw new Error('this is no note: it has no signatures');
-  const text = note.slice(0, end + 1);
-  for (const line of note.slice(end + 2).split('\n')) {
-    const [, name, encoded = ''] = /^\u2014 (\S+) (\S+)$/.exec(line) ?? [];
-    const bytes = Buffer.from(encoded, 'base64');
-    if (name !== verifier.name || !bytes.subarray(0, 4).equals(verifier.keyId)) continue;
-    if (verify(null, Buffer.from(text, 'utf8'), verifier.publicKey, bytes.subarray(4))) return text;
-    throw new Error(`the signature of ${verifier.name} does not fit the text`);
-  }
-  throw new Error(`the note carries no signature of ${verifier.name}`);
+  if (signersOf(note, [verifier]).length === 0) throw new Error(`the note carries no signature of ${verifier.name}`);
+  return noteText(note);
+}
+
+/** The text of a note, of which no signature is checked. Throws where it is no note to the letter. */
+export const noteText = (note: string): string => partsOfNote(note).text;
+
+/** Those of the keys that have signed the note. Throws where a signature of one of them does not fit. */
+export function signersOf(note: string, verifiers: NoteVerifier[]): NoteVerifier[] {
+  const { text, signatures } = partsOfNote(note);
+  return verifiers.filter((verifier) => {
+    const own = signatures.filter((one) => isBy(one, verifier));
+    for (const { bytes } of own) {
+      if (!verify(null, Buffer.from(text, 'utf8'), verifier.publicKey, bytes.subarray(KEY_ID_BYTES)))
+        throw new Error(`the signature of ${verifier.name} does not fit the text`);
+    }
+    return own.length > 0;
+  });
 }
 
 /** The verifier key of a signer, to be handed to auditors beforehand. */
-export function verifierKeyOf(signer: NoteSigner): string {
-  const raw = rawKeyOf(signer.privateKey);
-  const key = Buffer.concat([Buffer.from([ED25519]), raw]);
-  return `${signer.name}+${keyIdOf(signer.name, raw).toString('hex')}+${key.toString('base64')}`;
-}
+export const verifierKeyOf = ({ name, privateKey }: NoteSigner): string => keyText(name, privateKey, KEY_TYPE.note);
 
 export function parseVerifierKey(text: string): NoteVerifier {
-  const [, name = '', id = '', encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? [];
-  const bytes = Buffer.from(encoded, 'base64');
-  const raw = bytes.subarray(1);
-  if (bytes[0] !== ED25519 || raw.length !== RAW_KEY_BYTES || !keyIdOf(name, raw).equals(Buffer.from(id, 'hex')))
-    throw new Error('this is no verifier key');
-  return {
-    name,
-    keyId: Buffer.from(id, 'hex'),
-    publicKey: createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' }),
-  };
+  const key = parseKey(text, KEY_TYPE.note);
+  if (key === undefined) throw new Error('this is no verifier key');
+  return key;
+}
+
+/** The verifier of an Ed25519 key under a name. */
+export function verifierOf(name: string, publicKey: KeyObject): NoteVerifier {
+  checkKeyName(name);
+  return { name, keyId: keyIdOf(name, rawKeyOf(publicKey), KEY_TYPE.note), publicKey };
 }
 
 /** A signer from a PEM private key (PKCS#8). Names have no blanks and no plus sign. */
 export function noteSigner(name: string, pem: string): NoteSigner {
-  if (!/^[^\s+]+$/.test(name)) throw new Error(`${name} cannot be the name of a key`);
+  checkKeyName(name);
   const privateKey = createPrivateKey(pem);
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the key is not an Ed25519 key');
   return { name, privateKey };
@@ -115,15 +139,3 @@ export function noteSigner(name: string, pem: string): NoteSigner {
 /** A new private key as PEM. */
 export const newSigningKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-
-/** First four bytes of SHA-256(name || 0x0A || type || key) (C2SP signed-note). */
-const keyIdOf = (name: string, raw: Uint8Array): Buffer =>
-  createHash('sha256')
-    .update(name)
-    .update(Buffer.from([0x0a, ED25519]))
-    .update(raw)
-    .digest()
-    .subarray(0, 4);
-
-const rawKeyOf = (key: KeyObject): Buffer =>
-  createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-RAW_KEY_BYTES);

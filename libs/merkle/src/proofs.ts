@@ -1,4 +1,4 @@
-import { checkSize, foldRight, nodeHash, subtreesOf, type Hash, type Node, type ReadHashes } from './tree.js';
+import { checkSize, foldRight, isHash, nodeHash, subtreesOf, type Hash, type Node, type ReadHashes } from './tree.js';
 
 /** Largest power of two below `n`, for n > 1: where the RFC splits (RFC 6962, 2.1). */
 function splitOf(n: number): number {
@@ -43,6 +43,7 @@ export async function proveInclusion(index: number, size: number, read: ReadHash
 export function checkInclusion(claim: { leaf: Hash; index: number; size: number; root: Hash; path: Hash[] }): boolean {
   const { leaf, index, size, root, path } = claim;
   if (!isIndex(index) || !isIndex(size) || index >= size) return false;
+  if (![leaf, root, ...path].every(isHash)) return false;
   let [fn, sn] = [index, size - 1];
   let hash = leaf;
   for (const sibling of path) {
@@ -58,12 +59,15 @@ export function checkInclusion(claim: { leaf: Hash; index: number; size: number;
   return sn === 0 && hash.equals(root);
 }
 
-/** PROOF(from, D[to]) (RFC 6962, 2.1.2): that the first `from` leaves of the larger tree are the smaller one. */
+/**
+ * PROOF(from, D[to]) (RFC 6962, 2.1.2): that the first `from` leaves of the larger tree are the smaller one. The RFC
+ * defines it from 1 leaf on: that a tree begins with the empty one is no statement, and is never proven.
+ */
 export async function proveConsistency(from: number, to: number, read: ReadHashes): Promise<Hash[]> {
   checkSize(to);
-  if (!Number.isSafeInteger(from) || from < 0 || from > to)
+  if (!Number.isSafeInteger(from) || from < 1 || from > to)
     throw new RangeError(`a tree of ${to} has no beginning of ${from}`);
-  if (from === 0 || from === to) return [];
+  if (from === to) return [];
   const parts: Part[] = [];
   let [begin, end] = [0, to];
   // SUBPROOF(m, D[n], b): b holds as long as the part is the old tree itself, whose root the verifier has.
@@ -92,15 +96,14 @@ interface ConsistencyClaim {
 }
 
 /**
- * Whether the larger tree begins with the smaller one (RFC 9162, 2.1.4.2). Never throws: whatever does not hold is
- * false.
+ * Whether the larger tree begins with the smaller one, which has a leaf at least (RFC 9162, 2.1.4.2). An old size of 0
+ * is refused: whoever reaches it by a slip would believe any tree. Never throws: whatever does not hold is false.
  */
 export function checkConsistency(claim: ConsistencyClaim): boolean {
   const { from, fromRoot, to, toRoot, path } = claim;
-  if (!isIndex(from) || !isIndex(to) || from > to) return false;
+  if (!isIndex(from) || !isIndex(to) || from === 0 || from > to) return false;
+  if (![fromRoot, toRoot, ...path].every(isHash)) return false;
   if (from === to) return path.length === 0 && fromRoot.equals(toRoot);
-  // Every tree begins with the empty one.
-  if (from === 0) return path.length === 0;
   return leadsToBoth(claim);
 }
 

@@ -1,9 +1,8 @@
-import { appended, foldRight, nodeHash, type Hash, type Node, type ReadHashes } from './tree.js';
+import { appended, foldRight, HASH_BYTES, nodeHash, type Hash, type Node, type ReadHashes } from './tree.js';
 
 /** Levels of the tree that one tile spans, and the hashes of a full tile. */
 const TILE_HEIGHT = 8;
 export const TILE_WIDTH = 2 ** TILE_HEIGHT;
-const HASH_BYTES = 32;
 
 /**
  * A run of 256 hashes of one level of the tree, every eighth level (C2SP tlog-tiles): tile `index` of tile level L
@@ -30,7 +29,12 @@ const tileOf = ({ level, index }: Node): { tile: Tile; from: number; width: numb
 
 const nameOf = ({ level, index }: Tile): string => `${level}/${index}`;
 
-/** Reads the hashes of subtrees out of tiles; each tile once per call. */
+/** A tile holds fewer hashes than the tree's size says. */
+export class TileTooNarrow extends Error {
+  override readonly name = 'TileTooNarrow';
+}
+
+/** Reads the hashes of subtrees out of tiles; each tile once per call. Throws TileTooNarrow. */
 export function hashesInTiles(readTiles: ReadTiles): ReadHashes {
   return async (nodes) => {
     const places = nodes.map(tileOf);
@@ -43,7 +47,9 @@ export function hashesInTiles(readTiles: ReadTiles): ReadHashes {
 
 function subtreeIn(bytes: Buffer, { tile, from, width }: { tile: Tile; from: number; width: number }): Hash {
   if (bytes.length < (from + width) * HASH_BYTES)
-    throw new Error(`tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`);
+    throw new TileTooNarrow(
+      `tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`,
+    );
   let hashes = Array.from({ length: width }, (_, i) =>
     bytes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES),
   );
@@ -52,6 +58,22 @@ function subtreeIn(bytes: Buffer, { tile, from, width }: { tile: Tile; from: num
       nodeHash(hashes[2 * i] as Hash, hashes[2 * i + 1] as Hash),
     );
   return foldRight(hashes);
+}
+
+/** The hashes of the leaves `from` to `to - 1`, one behind the other. Throws TileTooNarrow. */
+export async function leavesInTiles(readTiles: ReadTiles, from: number, to: number): Promise<Buffer> {
+  if (from >= to) return Buffer.alloc(0);
+  const first = Math.floor(from / TILE_WIDTH);
+  const tiles = Array.from({ length: Math.ceil(to / TILE_WIDTH) - first }, (_, i) => ({ level: 0, index: first + i }));
+  const read = await readTiles(tiles);
+  const parts = read.map((bytes, i) => {
+    const begin = (first + i) * TILE_WIDTH;
+    const width = Math.min(to - begin, TILE_WIDTH);
+    if (bytes.length < width * HASH_BYTES)
+      throw new TileTooNarrow(`tile 0/${first + i} holds ${bytes.length / HASH_BYTES} hashes; ${width} are needed`);
+    return bytes.subarray(Math.max(0, from - begin) * HASH_BYTES, width * HASH_BYTES);
+  });
+  return Buffer.concat(parts);
 }
 
 /**

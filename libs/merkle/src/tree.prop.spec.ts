@@ -139,22 +139,93 @@ describe(`a consistency proof (seed ${SEED})`, () => {
       }),
     ));
 
-  it('begins with the empty tree and ends with the tree itself', async () => {
+  it('says nothing of the empty tree, and ends with the tree itself', async () => {
     const tree = await treeOf(7, 3);
     const root = await rootOf(7, tree.read);
-    expect(
-      checkConsistency({
-        from: 0,
-        fromRoot: EMPTY_ROOT,
-        to: 7,
-        toRoot: root,
-        path: await proveConsistency(0, 7, tree.read),
-      }),
-    ).toBe(true);
+    for (const [to, toRoot] of [
+      [7, root],
+      [0, EMPTY_ROOT],
+    ] as const)
+      expect(checkConsistency({ from: 0, fromRoot: EMPTY_ROOT, to, toRoot, path: [] })).toBe(false);
+    await expect(proveConsistency(0, 7, tree.read)).rejects.toThrow(/no beginning of 0/);
     expect(
       checkConsistency({ from: 7, fromRoot: root, to: 7, toRoot: root, path: await proveConsistency(7, 7, tree.read) }),
     ).toBe(true);
     await expect(proveConsistency(8, 7, tree.read)).rejects.toThrow(/no beginning of 8/);
     await expect(proveInclusion(7, 7, tree.read)).rejects.toThrow(/not in a tree of 7/);
   });
+});
+
+/** Every hash of a path with each of its 256 bits flipped, one at a time. */
+function* bitFlips(path: Hash[]): Generator<Hash[]> {
+  for (const [place, hash] of path.entries()) {
+    for (let bit = 0; bit < hash.length * 8; bit += 1) {
+      const changed = Buffer.from(hash);
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      yield path.with(place, changed);
+    }
+  }
+}
+
+/** Every hash of a path cut by a byte, and longer by one. */
+const otherLengths = (path: Hash[]): Hash[][] =>
+  path.flatMap((hash, place) =>
+    [hash.subarray(1), hash.subarray(0, -1), Buffer.concat([hash, Buffer.alloc(1)]), Buffer.alloc(0)].map((other) =>
+      path.with(place, other),
+    ),
+  );
+
+describe('a byte that is moved over from one hash to its neighbour', () => {
+  it('gives the same node, and is refused', async () => {
+    const tree = await treeOf(2, 1);
+    const root = await rootOf(2, tree.read);
+    const [left, right] = tree.leaves as [Hash, Hash];
+    const longer = Buffer.concat([left, right.subarray(0, 1)]);
+    const shorter = right.subarray(1);
+    expect(nodeHash(longer, shorter)).toEqual(root);
+    expect(checkInclusion({ leaf: longer, index: 0, size: 2, root, path: [shorter] })).toBe(false);
+    expect(checkInclusion({ leaf: shorter, index: 1, size: 2, root, path: [longer] })).toBe(false);
+    expect(checkConsistency({ from: 1, fromRoot: longer, to: 2, toRoot: root, path: [shorter] })).toBe(false);
+  });
+});
+
+describe(`every proof hash with every bit flipped (seed ${SEED})`, () => {
+  it('is refused, and so is a hash of another length', () =>
+    run(
+      fc.asyncProperty(size, anyNumber, anyNumber, async (leaves, step, pick) => {
+        const tree = await treeOf(leaves, step);
+        const root = await rootOf(leaves, tree.read);
+        const index = pick % leaves;
+        const inclusion = {
+          leaf: tree.leaves[index] as Hash,
+          index,
+          size: leaves,
+          root,
+          path: await proveInclusion(index, leaves, tree.read),
+        };
+        const from = index + 1;
+        const consistency = {
+          from,
+          fromRoot: await rootOf(from, tree.read),
+          to: leaves,
+          toRoot: root,
+          path: await proveConsistency(from, leaves, tree.read),
+        };
+        expect([checkInclusion(inclusion), checkConsistency(consistency)]).toEqual([true, true]);
+        for (const path of [...bitFlips(inclusion.path), ...otherLengths(inclusion.path)])
+          if (checkInclusion({ ...inclusion, path })) throw new Error(`an inclusion path is believed: ${path.join()}`);
+        for (const path of [...bitFlips(consistency.path), ...otherLengths(consistency.path)])
+          if (checkConsistency({ ...consistency, path })) throw new Error(`a consistency path is believed`);
+        for (const [one] of [...bitFlips([inclusion.leaf]), ...otherLengths([inclusion.leaf])])
+          if (checkInclusion({ ...inclusion, leaf: one as Hash })) throw new Error('another leaf is believed');
+        for (const [one] of [...bitFlips([root]), ...otherLengths([root])])
+          if (
+            checkInclusion({ ...inclusion, root: one as Hash }) ||
+            checkConsistency({ ...consistency, toRoot: one as Hash }) ||
+            checkConsistency({ ...consistency, fromRoot: one as Hash })
+          )
+            throw new Error('another root is believed');
+      }),
+      5,
+    ));
 });

@@ -18,6 +18,7 @@ export interface Node {
  */
 export type ReadHashes = (nodes: Node[]) => Promise<Hash[]>;
 
+export const HASH_BYTES = 32;
 const LEAF_PREFIX = Buffer.from([0]);
 const NODE_PREFIX = Buffer.from([1]);
 /** Of the empty tree (RFC 6962, 2.1). */
@@ -89,6 +90,9 @@ export async function appended(size: number, leaves: Hash[], read: ReadHashes): 
   });
   return made;
 }
+
+/** Whether bytes have the length of a hash. */
+export const isHash = (bytes: Buffer): boolean => bytes.length === HASH_BYTES;
 
 export function checkSize(size: number): void {
   if (!Number.isSafeInteger(size) || size < 0) throw new RangeError(`${size} is no size of a tree`);

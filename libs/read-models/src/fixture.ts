@@ -1,9 +1,12 @@
 import {
+  containerStream,
   documentStream,
   groupStream,
   inboundStream,
   refusalStream,
+  writeToldContent,
   type CommandRefused,
+  type ContainerEvent,
   type DocumentConcluded,
   type DocumentEvent,
   type DocumentReference,
@@ -11,8 +14,16 @@ import {
   type GroupEvent,
   type InboundEvent,
   type Registration,
+  type ToldItem,
 } from '#domain';
-import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
+import {
+  typeKnowledge,
+  type DocumentFacts,
+  type DocumentItem,
+  type ItemEffect,
+  type ReceiptFacts,
+  type SeriesTold,
+} from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { defined, sha256Hex, uuid5, type JsonObject, type Sha256 } from '#kernel';
@@ -57,6 +68,7 @@ export const jsonDocuments: DocumentReading = {
   effectsOf: (facts, receipt) => facts.items.map((item) => effectOf(facts, receipt, item)),
   readForeignDocument: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as DocumentFacts,
   foreignEffectsOf: (facts, receipt) => facts.items.map((item) => effectOf(facts, receipt ?? TOLD, item)),
+  statusAfter: typeKnowledge.statusAfter,
 };
 
 /** What another participant is told has happened. */
@@ -72,7 +84,9 @@ const TOLD: ReceiptFacts = {
 const STATUS: Record<number, string> = {
   701: 'in_circulation',
   415: 'in_realization',
+  417: 'confirm_return_paused',
   431: 'in_circulation',
+  432: 'in_circulation',
   511: 'in_sale',
   552: 'out_of_circulation',
 };
@@ -108,7 +122,7 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
 
 export interface DocumentOfTest {
   docType: number;
-  /** SGTINs and SSCCs; for 911 with `into`. */
+  /** SGTINs and SSCCs, or the place of which all is moved; for 911 with `into`. */
   items: string[];
   into?: string;
   /** For 912: what nests within is opened too. */
@@ -118,10 +132,14 @@ export interface DocumentOfTest {
   outcome?: DocumentConcluded['data']['outcome'];
   cause?: FailureCause;
   errors?: ReceiptFacts['errors'];
+  /** Default: a place of ours. */
+  subjectId?: string;
   counterpartyId?: string;
   account?: string;
   reference?: string;
   operationDate?: string;
+  series?: SeriesTold[];
+  fields?: Record<string, string>;
 }
 
 /** How documents and receipts become evidence: as the JSON that `jsonDocuments` reads, or as a registry's XML. */
@@ -267,11 +285,36 @@ export class LogOfTest {
     return this.append(inboundStream(documentId), event);
   }
 
+  /** An event of a container. */
+  addToContainer(sscc: string, event: ContainerEvent): bigint {
+    return this.append(containerStream(sscc), event);
+  }
+
+  /**
+   * The registry is asked what lies in a container that a document brought, and tells: these items. Returns the
+   * position of what it told.
+   */
+  tell(sscc: string, items: ToldItem[], acceptedAt: string): bigint {
+    const arrival = { documentId: `arrival-${sscc}-${this.head}`, docType: 601, subjectId: OTHER_PLACE, acceptedAt };
+    this.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
+    const contentSha256 = this.evidence.keep(writeToldContent({ sscc, items }));
+    const containers = items.filter(({ id }) => id.length === 18).length;
+    const packs = items.length - containers;
+    const told = { sscc, account: 'main', arrival, operation: 'sscc_full_hierarchy', fetchedAt: acceptedAt };
+    return this.addToContainer(sscc, {
+      type: 'ContainerContentObserved',
+      data: { ...told, answerSha256: DIGEST, contentSha256, packs, containers },
+    });
+  }
+
   addToGroup(groupId: string, event: GroupEvent): bigint {
     return this.append(groupStream(groupId), event);
   }
 
-  private append(stream: string, event: DocumentEvent | InboundEvent | GroupEvent | CommandRefused): bigint {
+  private append(
+    stream: string,
+    event: DocumentEvent | InboundEvent | GroupEvent | CommandRefused | ContainerEvent,
+  ): bigint {
     const version = (this.versions.get(stream) ?? -1) + 1;
     this.versions.set(stream, version);
     const position = this.head + 1n;
@@ -304,6 +347,7 @@ export class LogOfTest {
   }
 }
 
+const OTHER_PLACE = '00000000000777';
 export const NAMESPACE = '6f3f7a52-5a0c-4a53-9a3e-0d8f5b7c1a10';
 export const DIGEST = sha256Hex('an answer');
 export const documentIdOf = (requestId: string): string => uuid5(requestId, NAMESPACE);
@@ -318,11 +362,12 @@ function factsOf(of: DocumentOfTest): DocumentFacts {
     docType: of.docType,
     element: 'test',
     schemaVersion: '1.38',
-    subjectId: '00000000000464',
+    subjectId: of.subjectId ?? '00000000000464',
     ...defined({ counterpartyId: of.counterpartyId }),
     operationDate: of.operationDate ?? '2026-02-28T10:00:00+03:00',
     items,
-    fields: of.recursive === true ? { is_recursive: 'true' } : {},
+    ...defined({ series: of.series }),
+    fields: { ...of.fields, ...(of.recursive === true ? { is_recursive: 'true' } : {}) },
   };
 }
 

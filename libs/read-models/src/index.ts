@@ -1,11 +1,12 @@
 /**
  * The questions people ask, each with its own tables: what became of a document (document-outcomes), its life
- * (document-timeline), a pack's life (sgtin-history), what came from others (inbound-documents), what the ERP is told
- * (outbox), what nothing carries on (orphans). Promise: every table can be emptied and rebuilt from log and evidence
- * and comes out the same; history keeps three times and overwrites nothing; a row is what its entity says. Proven in:
- * rebuild.int.spec.ts, rows.int.spec.ts, document-outcomes/*.spec.ts, sgtin-history/*.spec.ts,
- * inbound-documents/*.spec.ts, outbox/*.spec.ts, document-timeline/timeline.spec.ts; orphans in
- * apps/worker/src/orphans.
+ * (document-timeline), a pack's life (sgtin-history), how all packs stand now (pack-state), what came from others
+ * (inbound-documents), what was late (timeliness), what differs and who cares (cases), what the ERP is told (outbox),
+ * what nothing carries on (orphans). Promise: every table can be emptied and rebuilt from log and evidence and comes
+ * out the same; history keeps three times and overwrites nothing; a row is what its entity says. Proven in:
+ * rebuild.int.spec.ts, rebuild-beside.int.spec.ts, rows.int.spec.ts, epcis/*.spec.ts, document-outcomes/*.spec.ts,
+ * sgtin-history/*.spec.ts, pack-state/*.spec.ts, inbound-documents/*.spec.ts, timeliness/*.spec.ts, outbox/*.spec.ts,
+ * cases/*.spec.ts, document-timeline/timeline.spec.ts; orphans in apps/worker/src/orphans.
  */
 export * from './port.js';
 export * from './projections.js';
@@ -13,19 +14,54 @@ export * from './schema.js';
 export * from './postgres-read-models.js';
 export { heldFigures, type HeldFigures } from './document-outcomes/held-figures.js';
 export { documentFigures } from './document-outcomes/figures.js';
+export { notUnderstoodCount } from './inbound-documents/figures.js';
 export { documentIdsOf } from './document-outcomes/query.js';
 export { accountHolds, accountStanding, type AccountStanding } from './accounts/standing.js';
 export { orphans, type Orphan } from './orphans/query.js';
 export * from './phases.js';
 export * as shapes from './shapes.js';
-export { afterHold, documentDetail, documentSummary, outcomeCounts } from './document-outcomes/shape.js';
+export { PAGE_BOUNDS, withinBytes } from './page-bounds.js';
+export { afterHold, documentDetail, documentSummary, itemHold, outcomeCounts } from './document-outcomes/shape.js';
 export { groupDetail, groupSummary } from './groups/shape.js';
 export * from './inbound-documents/shape.js';
-export { packHistory } from './sgtin-history/shape.js';
+export {
+  containersOfUnknownContent,
+  unknownContentFigures,
+  type UnknownContentFigures,
+} from './sgtin-history/content-question.js';
+export { containerContent, containerHistory, packHistory, packState } from './sgtin-history/shape.js';
+export { foldState, type FoldedRow, type ItemState } from './sgtin-history/state.js';
+export { walkContainment, type ContainmentChange, type Containments } from './sgtin-history/containment.js';
+export {
+  nearToAnswer,
+  nearToSend,
+  unknownDeadlines,
+  type NearDeadlines,
+  type UnknownDeadline,
+} from './timeliness/figures.js';
+export { calendarName, dutyRow, timeliness } from './timeliness/shape.js';
+export {
+  CHECK_PURPOSES,
+  packChecks,
+  packPage,
+  packSummary,
+  seriesFile,
+  stockLine,
+  stockPage,
+} from './pack-state/shape.js';
+export { packsAgainst } from './pack-state/against.js';
+export { recordStanding, type RecordStanding } from './pack-state/record-age.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
 export { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, sequenceOf, type OutcomeType } from './outbox/cloud-event.js';
 export { historyOf } from './outbox/history.js';
+export { wholeStream } from './document-timeline/whole-stream.js';
 export { conclusionItems, type OutcomeItem } from './outbox/items.js';
+export { itemWarnings, toldWarnings } from './outbox/item-warnings.js';
+export { caseFigures } from './cases/query.js';
+export { foldCase } from './cases/fold.js';
+export { casesProjection } from './cases/projection.js';
+export { RECONCILIATION_CASE, type CaseRow } from './cases/row.js';
+export { caseDetail, caseSummary } from './cases/shape.js';
 export { conclusionsOf } from './outbox/parts.js';
 export {
   newestOutcome,

@@ -1,4 +1,8 @@
+import type { EpcisDocument } from '#documents';
 import type {
+  CasePhase,
+  CaseSeverity,
+  DeadlineRole,
   DocumentOutcome,
   FailureCause,
   GroupKind,
@@ -6,9 +10,12 @@ import type {
   InboundDirection,
   InboundOutcome,
 } from '#domain';
+import type { caseDetail, caseSummary } from './cases/shape.js';
 import type {
   accountHold,
   afterHold,
+  gateHold,
+  itemHold,
   documentDetail,
   documentSummary,
   outcomeCounts,
@@ -16,8 +23,26 @@ import type {
 import type { groupDetail, groupMember, groupSummary } from './groups/shape.js';
 import type { inboundDetail, inboundSummary, notification } from './inbound-documents/shape.js';
 import type { DocumentPhase, GroupPhase, InboundPhase } from './phases.js';
-import type { movement, packHistory } from './sgtin-history/shape.js';
+import type {
+  containerContent,
+  containerHistory,
+  movement,
+  packHistory,
+  packState,
+  tellingDocument,
+  toldBy,
+} from './sgtin-history/shape.js';
+import type {
+  CHECK_PURPOSES,
+  packCheck,
+  packChecks,
+  packSummary,
+  seriesFile,
+  stockLine,
+  stockPage,
+} from './pack-state/shape.js';
 import type { Shown } from './shapes.js';
+import type { dutyRow, timeliness } from './timeliness/shape.js';
 
 /** One row of the document list (read model `document-outcomes`). */
 export type DocumentSummary = Shown<typeof documentSummary>;
@@ -25,7 +50,13 @@ export type DocumentDetail = Shown<typeof documentDetail>;
 /** An earlier document that a waiting one is held for, as the ERP named it in `after`. */
 export type WaitedFor = DocumentSummary['waitingFor'][number];
 /** What keeps a document or a group from being sent because it comes after others. */
-export type HoldShown = Shown<typeof afterHold>;
+export type AfterHoldShown = Shown<typeof afterHold>;
+/** What keeps a document or a group from being sent because earlier ones name the same items. */
+export type ItemHoldShown = Shown<typeof itemHold>;
+/** What keeps a document from being sent, but for a pause of its account. */
+export type GateHoldShown = Shown<typeof gateHold>;
+
+export type HoldShown = DocumentSummary['holds'][number];
 /** What keeps a document from being sent while its account is paused. */
 export type AccountHold = Shown<typeof accountHold>;
 /** One line of a document's life; what the registry or a person claims about the moment is in `data`. */
@@ -42,7 +73,79 @@ export type Notification = Shown<typeof notification>;
 /** One movement in a pack's life (read model `sgtin-history`). */
 export type Movement = Shown<typeof movement>;
 export type SgtinHistory = Shown<typeof packHistory>;
+export type ContainerHistory = Shown<typeof containerHistory>;
+/** What a container held. */
+export type ContainerContent = Shown<typeof containerContent>;
+/** What is known of one pack. */
+export type PackState = Shown<typeof packState>;
+/** The movement that told a fact. */
+export type ToldBy = Shown<typeof toldBy>;
 export type OutcomeCounts = Shown<typeof outcomeCounts>;
+/** A page of the report on deadlines (read model `timeliness`), and one line of it. */
+export type Timeliness = Shown<typeof timeliness>;
+export type DutyRow = Shown<typeof dutyRow>;
+
+/** A difference that a person follows (read model `cases`). */
+export type CaseSummary = Shown<typeof caseSummary>;
+export type CaseDetail = Shown<typeof caseDetail>;
+
+/** A pack as it stands now, and how many stand alike (read model `pack-state`). */
+export type PackSummary = Shown<typeof packSummary>;
+export type StockLine = Shown<typeof stockLine>;
+export type Stock = Shown<typeof stockPage>;
+/** The document that told something. */
+export type TellingDocument = Shown<typeof tellingDocument>;
+export type CheckPurpose = (typeof CHECK_PURPOSES)[number];
+export type PackCheck = Shown<typeof packCheck>;
+export type PackChecks = Shown<typeof packChecks>;
+export type SeriesFile = Shown<typeof seriesFile>;
+
+/** Which packs are asked for. */
+export interface PackFilter {
+  gtin?: string;
+  series?: string;
+  seriesUnknown?: boolean;
+  place?: string;
+  status?: string;
+  /** YYYY-MM-DD: they may be used until then, and no longer. */
+  expiresBy?: string;
+}
+
+export interface PackListQuery extends PackFilter {
+  container?: string;
+  /** A request_id of ours, or the registry's id: what the document names, and what is in containers that it names. */
+  document?: string;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
+export const STOCK_PARTS = ['place', 'gtin', 'series', 'expires_on', 'status'] as const;
+export type StockPart = (typeof STOCK_PARTS)[number];
+
+export interface StockQuery extends PackFilter {
+  /** What the figures are told apart by. */
+  by: readonly StockPart[];
+}
+
+export interface CheckQuery {
+  purpose: CheckPurpose;
+  /** The branch that asks. */
+  place: string;
+  /** 1 to 500, as typed or scanned. */
+  codes: readonly string[];
+  /** YYYY-MM-DD: what may be used until an earlier day has expired. */
+  today: string;
+}
+
+/** Questions about many packs as they stand now. */
+export interface Packs {
+  list(query: PackListQuery): Promise<Page<PackSummary>>;
+  stock(query: StockQuery): Promise<Stock>;
+  check(query: CheckQuery): Promise<PackChecks>;
+  series(gtin: string, series: string): Promise<SeriesFile | undefined>;
+}
 
 export interface DocumentListQuery {
   phase?: DocumentPhase;
@@ -98,9 +201,45 @@ export interface InboundListQuery {
   cursor?: string;
 }
 
+export interface CaseListQuery {
+  state?: CasePhase;
+  /** True: all but those that are resolved. */
+  unresolved?: boolean;
+  severity?: CaseSeverity;
+  code?: string;
+  place?: string;
+  document?: string;
+  container?: string;
+  gtin?: string;
+  series?: string;
+  assignee?: string;
+  partOf?: string;
+  /** True: open or acknowledged, and due before now; false: all others. */
+  overdue?: boolean;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
+export interface TimelinessQuery {
+  role?: DeadlineRole;
+  account?: string;
+  docType?: number;
+  /** By the day that a document claims; by the moment at which it was known, where it claims none. */
+  operationFrom?: Date;
+  operationTo?: Date;
+  /** True: only what is late, met or not. */
+  late?: boolean;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
 export interface HistoryQuery {
-  /** As known at this log position (default: now). */
-  knownAt?: bigint;
+  /** As known at this log position, or at this moment (default: now). */
+  knownAt?: bigint | Date;
   /** As of this moment of acceptance (default: all). */
   asOf?: Date;
 }
@@ -122,4 +261,21 @@ export interface ReadModels {
    * History of one pack, its containers' movements included while they held it; `undefined` when we never heard of it.
    */
   sgtinHistory(sgtin: string, query?: HistoryQuery): Promise<SgtinHistory | undefined>;
+  /** The same of one container. */
+  containerHistory(sscc: string, query?: HistoryQuery): Promise<ContainerHistory | undefined>;
+  /** What a container held, as a tree; `undefined` when we never heard of it. */
+  containerContent(sscc: string, query?: HistoryQuery): Promise<ContainerContent | undefined>;
+  /** What is known of one pack, each fact with who told us; `undefined` when we never heard of it. */
+  packState(sgtin: string, query?: HistoryQuery): Promise<PackState | undefined>;
+  /** When documents were due, and whether that was kept; what is not done is judged at this moment. */
+  timeliness(query: TimelinessQuery, now: Date): Promise<Timeliness>;
+  /** Differences that a person follows. */
+  cases(query: CaseListQuery): Promise<Page<CaseSummary>>;
+  case(caseId: string): Promise<CaseDetail | undefined>;
+  /** Many packs at once. */
+  readonly packs: Packs;
+  /** The same history in EPCIS 2.0, from the documents themselves; `at`: when it is asked for. */
+  packEpcis(sgtin: string, query: HistoryQuery, at: Date): Promise<EpcisDocument | undefined>;
+  /** What a document of ours did, in EPCIS 2.0. */
+  documentEpcis(requestId: string, at: Date): Promise<EpcisDocument | undefined>;
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildDocument, documentReading, documentTypeOf, readReceipt, type DocumentJson } from '#documents';
+import { buildDocument, documentReading, typeKnowledge, type DocumentJson } from '#documents';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
-import { installationSchema, migrate } from '#postgres';
-import { rebuildProjection, subscriptionsSchema } from '#subscriptions';
+import { installationSchema } from '#postgres';
+import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { box, LogOfTest, pack, type DocumentOfTest, type Writing } from './fixture.js';
 import { PostgresReadModels } from './postgres-read-models.js';
@@ -66,8 +66,7 @@ let appended = 0;
 const log = new LogOfTest(xmlWriting);
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [
+  db = await testDatabase([
     installationSchema,
     eventStoreSchema,
     evidenceSchema,
@@ -80,8 +79,8 @@ beforeAll(async () => {
     pool: db.pool,
     store,
     evidence,
-    documents: { readReceipt },
-    titleOf: (docType) => documentTypeOf(docType)?.title ?? String(docType),
+    documents: documentReading(),
+    types: typeKnowledge,
   });
 });
 afterAll(async () => {
@@ -89,13 +88,13 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** The log in memory goes into the real one, its evidence before it, and every read model is built anew. */
+/** The log in memory goes into the real one, its evidence before it, and every read model follows. */
 async function publish(): Promise<void> {
   for (const bytes of log.evidence.blobs.values()) await evidence.put(bytes, 'application/xml');
   for (const event of log.events.slice(appended)) await store.append(event.stream, 'any', [event]);
   appended = log.events.length;
   for (const projection of projections({ evidence, documents: documentReading(), store }))
-    await rebuildProjection({ projection, store, pool: db.pool });
+    await catchUpProjection({ projection, store, pool: db.pool });
 }
 
 /** All request_ids that a query leads to, page by page; `between` runs after the first page. */
@@ -239,7 +238,7 @@ describe('read models over the real log, evidence and documents', () => {
     expect(await readModels.document(waiting)).toMatchObject(shown);
     expect((await readModels.documents({ phase: 'waiting' })).items).toMatchObject([shown]);
     // Whoever takes commands knows of more than is registered.
-    const options = { pool: db.pool, store, evidence, documents: { readReceipt }, titleOf: String };
+    const options = { pool: db.pool, store, evidence, documents: documentReading(), types: typeKnowledge };
     const told = new PostgresReadModels({ ...options, received: (requestIds) => Promise.resolve(new Set(requestIds)) });
     expect((await told.documents({ requestId: waiting })).items[0]?.sentence).toBe(
       `Held until ${registered.commandId} and ERP-17 have concluded.`,

@@ -1,7 +1,9 @@
-import { documentStream, groupStream, inboundStream } from '#domain';
+import { caseStream, documentStream, groupStream, inboundStream, type DeadlineCalendar } from '#domain';
 import type { EventStore } from '#event-store';
+import { epcisDocumentOf, type EpcisDocument, type TypeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
+import { caseDetailOf, listCases } from './cases/query.js';
 import { accountHolds, accountStanding } from './accounts/standing.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
 import {
@@ -14,12 +16,18 @@ import {
 } from './document-outcomes/query.js';
 import type { DocumentOutcomeRow } from './document-outcomes/row.js';
 import { foldInbound } from './inbound-documents/fold.js';
-import { inboundSummary, listInbound, notificationsOf } from './inbound-documents/query.js';
+import { inboundSummary, listInbound, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
 import type { InboundDocumentRow } from './inbound-documents/row.js';
 import { sentenceOfInboundEvent } from './inbound-documents/sentences.js';
+import { toldOfDocument, toldOfPack } from './epcis/told-documents.js';
 import { timelineOf } from './document-timeline/timeline.js';
 import { wholeStream } from './document-timeline/whole-stream.js';
 import type {
+  CaseDetail,
+  CaseListQuery,
+  CaseSummary,
+  ContainerContent,
+  ContainerHistory,
   DocumentDetail,
   DocumentListQuery,
   DocumentSummary,
@@ -31,26 +39,36 @@ import type {
   InboundListQuery,
   InboundSummary,
   OutcomeCounts,
+  PackState,
+  Packs,
   Page,
   ReadModels,
   SgtinHistory,
+  Timeliness,
+  TimelinessQuery,
 } from './port.js';
 import { groupDetail, listGroups } from './groups/query.js';
+import { packQuestions } from './pack-state/questions.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
-import { historyOf } from './sgtin-history/query.js';
+import { contentOf } from './sgtin-history/content-query.js';
+import { containerHistoryOf, historyOf } from './sgtin-history/query.js';
+import { stateOf } from './sgtin-history/state-query.js';
+import { listTimeliness } from './timeliness/query.js';
 
 export interface ReadModelsOptions {
   pool: Pool;
   store: EventStore;
   evidence: EvidenceStore;
-  documents: Pick<DocumentReading, 'readReceipt'>;
-  /** The plain name of a document type, for example `Shipment`. */
-  titleOf(docType: number): string;
+  documents: DocumentReading;
+  /** What is known of document types. */
+  types: TypeKnowledge;
   /**
    * Which of these request_ids belong to commands that were received, run or not. Default: those whose documents are
    * registered.
    */
   received?: Received;
+  /** By which due moments are told. Absent: none is known. */
+  calendar?: DeadlineCalendar | undefined;
 }
 
 /**
@@ -58,14 +76,16 @@ export interface ReadModelsOptions {
  * nothing.
  */
 export class PostgresReadModels implements ReadModels {
+  readonly packs: Packs;
   private readonly received: Received;
 
   constructor(private readonly options: ReadModelsOptions) {
+    this.packs = packQuestions(options.pool, options.types);
     this.received = options.received ?? ((requestIds) => registered(options.pool, requestIds));
   }
 
   documents(query: DocumentListQuery): Promise<Page<DocumentSummary>> {
-    return listDocuments(this.options.pool, query, this.received);
+    return listDocuments(this.options.pool, query, { received: this.received, calendar: this.options.calendar });
   }
 
   /** Folded from the document's own stream, so that it is never behind the log, nor its summary behind its timeline. */
@@ -75,15 +95,15 @@ export class PostgresReadModels implements ReadModels {
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
     const waitingFor = (await waitedFor([row], this.received))(row);
-    const notifications = await notificationsOf(this.options.pool, requestId, this.options.titleOf);
-    const summary = summaryOf(row, { waitingFor, errors });
+    const notifications = await notificationsOf(this.options.pool, requestId, this.options.types);
+    const summary = summaryOf(row, { waitingFor, errors, calendar: this.options.calendar });
     const ofAccount =
       row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
     return { ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] };
   }
 
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>> {
-    return listInbound(this.options.pool, query, this.options.titleOf);
+    return listInbound(this.options.pool, query, this.inboundTypes());
   }
 
   /** Folded from its own stream, like a document of ours. */
@@ -93,7 +113,7 @@ export class PostgresReadModels implements ReadModels {
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null || row.errorCount === 0 ? [] : await this.errorsOf(row.receiptSha256);
     return {
-      ...inboundSummary(row, this.options.titleOf),
+      ...inboundSummary(row, this.inboundTypes()),
       timeline: timelineOf(events, sentenceOfInboundEvent),
       errors,
     };
@@ -107,12 +127,52 @@ export class PostgresReadModels implements ReadModels {
     return groupDetail(this.options.pool, await wholeStream(this.options.store, groupStream(groupId)));
   }
 
+  cases(query: CaseListQuery): Promise<Page<CaseSummary>> {
+    return listCases(this.options.pool, query, new Date());
+  }
+
+  /** Folded from its own stream, like a document. */
+  async case(caseId: string): Promise<CaseDetail | undefined> {
+    return caseDetailOf(await wholeStream(this.options.store, caseStream(caseId)), new Date());
+  }
+
   outcomeCounts(): Promise<OutcomeCounts> {
     return countOutcomes(this.options.pool);
   }
 
   sgtinHistory(sgtin: string, query: HistoryQuery = {}): Promise<SgtinHistory | undefined> {
-    return historyOf(this.options.pool, sgtin, { ...query, titleOf: this.options.titleOf });
+    return historyOf(this.options.pool, sgtin, { ...query, types: this.options.types });
+  }
+
+  async packEpcis(sgtin: string, query: HistoryQuery, at: Date): Promise<EpcisDocument | undefined> {
+    const history = await this.sgtinHistory(sgtin, query);
+    return history && epcisDocumentOf(await toldOfPack(history, this.options), at);
+  }
+
+  async documentEpcis(requestId: string, at: Date): Promise<EpcisDocument | undefined> {
+    const detail = await this.document(requestId);
+    return detail && epcisDocumentOf([await toldOfDocument(detail, this.options)], at);
+  }
+
+  containerHistory(sscc: string, query: HistoryQuery = {}): Promise<ContainerHistory | undefined> {
+    return containerHistoryOf(this.options.pool, sscc, { ...query, types: this.options.types });
+  }
+
+  containerContent(sscc: string, query: HistoryQuery = {}): Promise<ContainerContent | undefined> {
+    return contentOf(this.options.pool, sscc, { ...query, types: this.options.types });
+  }
+
+  packState(sgtin: string, query: HistoryQuery = {}): Promise<PackState | undefined> {
+    return stateOf(this.options.pool, sgtin, { ...query, types: this.options.types });
+  }
+
+  timeliness(query: TimelinessQuery, now: Date): Promise<Timeliness> {
+    return listTimeliness({ ...this.options, calendar: this.options.calendar, now }, query);
+  }
+
+  private inboundTypes(): InboundTypes {
+    const { types, calendar } = this.options;
+    return { ...types, calendar };
   }
 
   private async errorsOf(receiptSha256: string): Promise<DocumentDetail['errors']> {

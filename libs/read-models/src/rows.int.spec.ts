@@ -25,8 +25,7 @@ export class Checked {
 let db: TestDatabase;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema]);
+  db = await testDatabase([installationSchema]);
   const before = await tables();
   await migrate(db.pool, readModelSchemas);
   made = (await tables()).filter((name) => !before.includes(name));

@@ -14,6 +14,8 @@ export const failureCause = z.enum(FAILURE_CAUSES);
 export const haltCause = z.enum(HALT_CAUSES);
 export const registryStatus = z.enum(REGISTRY_STATUSES);
 export const inboundChannel = z.enum(INBOUND_CHANNELS);
+/** `registry_answer`: no document, but the registry's answer about what lies in a container. */
+export const movementChannel = z.enum([...INBOUND_CHANNELS, 'registry_answer']);
 
 export const receiptErrors = z
   .array(z.strictObject({ code: z.string(), text: z.string(), object_id: z.string().optional() }))

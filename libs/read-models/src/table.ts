@@ -1,6 +1,5 @@
-import type { Queryable, Transaction } from '#postgres';
+import { copyRows, type Queryable, type Transaction } from '#postgres';
 import { Column, getMetadataArgsStorage, type ColumnOptions } from 'typeorm';
-import { copyRows } from './copy-rows.js';
 
 /** What each SQL type is in a row: as pg reads it, or as a bulk write may give it. */
 interface SqlTypes {
@@ -11,6 +10,8 @@ interface SqlTypes {
   smallint: number;
   boolean: boolean;
   jsonb: object;
+  /** YYYY-MM-DD. */
+  date: string;
   timestamptz: Date | string;
 }
 
@@ -82,6 +83,8 @@ export class Table<Row extends object> {
   readonly arrays: string;
   /** What a new row has where a column may be NULL. */
   readonly nulls: Nulls<Row>;
+  /** What makes a row whose key is there already take the place of the old one; empty where no column is updated. */
+  readonly onConflict: string;
   private readonly written: (TableColumn & { property: string & keyof Row })[];
   private readonly key: string;
   private readonly writeText: string;
@@ -98,9 +101,8 @@ export class Table<Row extends object> {
     this.arrays = this.written.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
     this.key = this.columns.flatMap((one) => (one.isKey ? [one.name] : [])).join(', ');
     const updates = this.columns.flatMap((one) => (one.isUpdated ? [`${one.name} = excluded.${one.name}`] : []));
-    this.writeText =
-      `INSERT INTO ${name} (${this.names}) SELECT * FROM unnest(${this.arrays})` +
-      (updates.length === 0 ? '' : ` ON CONFLICT (${this.key}) DO UPDATE SET ${updates.join(', ')}`);
+    this.onConflict = updates.length === 0 ? '' : `ON CONFLICT (${this.key}) DO UPDATE SET ${updates.join(', ')}`;
+    this.writeText = `INSERT INTO ${name} (${this.names}) SELECT * FROM unnest(${this.arrays}) ${this.onConflict}`;
   }
 
   /** For SELECT: each column under its property's name. Default: all columns. */

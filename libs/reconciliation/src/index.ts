@@ -1,13 +1,58 @@
 /**
- * Compares what we hold with what the registry shows, in runs that can be repeated; the first comparison is that of the
- * documents (principles 8). Promise: the same inputs, by digest, give the same findings and the same digest; a run is
- * recorded once; few rows are held at a time. Proven in: documents/compare.spec.ts, documents/compare.prop.spec.ts,
- * runs/run.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
+ * Compares what we hold with what the registry shows, in runs that can be repeated: documents with the registry's lists
+ * (principles 8), and packs of stock files with states and the registry's answers; what a run found becomes cases.
+ * Promise: the same inputs, by digest, give the same findings and the same digest; a run is recorded once, and changes
+ * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
+ * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
+ * fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts,
+ * comparison/comparison.prop.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
+ * test/scenarios/reconciliation.int.spec.ts.
  */
+export * from './cases/case-log.js';
+export { closeRemedies } from './cases/close-remedies.js';
+export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
+export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
+export { openPackCases } from './cases/pack-cases.js';
+export { CASE_ITEMS_FILE } from './cases/pack-groups.js';
+export type { PackCasesOptions } from './cases/pack-opening.js';
+export { FINDING_COLUMNS } from './comparison/compare-bucket.js';
+export {
+  openComparison,
+  resultOf,
+  runComparison,
+  type ComparisonRequest,
+  type ComparisonResult,
+} from './comparison/run-comparison.js';
+export { readRun, RUN_FILE, type RunRecord } from './comparison/run-record.js';
+export { comparisonSettings, type ComparisonSettings } from './comparison/settings.js';
 export * from './documents/compare.js';
 export * from './documents/finding.js';
+export * from './fetches/fetch.js';
+export * from './fetches/gather.js';
+export * from './fetches/items.js';
+export * from './fetches/pages.js';
+export * from './fetches/progress.js';
+export * from './fetches/schema.js';
+export * from './fetches/registry-side.js';
+export * from './fetches/walk.js';
+export * from './fetches/ways.js';
 export * from './registry-lists/schema.js';
 export { readFindings, removeFindings } from './runs/findings.js';
+export * from './runs/pack-run.js';
 export * from './runs/query.js';
 export * from './runs/request.js';
 export * from './runs/run.js';
+export { importSnapshot, MOST_REFUSED, type SnapshotRequest } from './snapshots/import.js';
+export { inspectFile, type Proposal } from './snapshots/inspect.js';
+export { canonicalRow } from './snapshots/buckets.js';
+export { columnsOf, KINDS, type SnapshotKind } from './snapshots/kinds.js';
+export {
+  bucketFile,
+  BUCKETS,
+  MANIFEST,
+  readSnapshot,
+  REFUSED,
+  snapshotDigest,
+  type SnapshotManifest,
+} from './snapshots/manifest.js';
+export { mappingOf, type Mapping } from './snapshots/mapping.js';

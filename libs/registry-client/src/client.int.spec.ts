@@ -3,7 +3,6 @@ import { createServer as createTcpServer, type AddressInfo, type Server as TcpSe
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock, VirtualClock } from '#kernel';
-import { migrate } from '#postgres';
 import { PostgresCallBudgets, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { FakeBudgets, FakeRegistry, ok, type Behaviour } from '../test/fake-registry.js';
@@ -28,8 +27,7 @@ const opened: UndiciRegistryClient[] = [];
 const servers: { close(): unknown }[] = [];
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [registryClientSchema, tasksSchema]);
+  db = await testDatabase([registryClientSchema, tasksSchema]);
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
@@ -119,7 +117,11 @@ describe('a send', () => {
     await signedIn(patient);
     const by = reason.startsWith('no answer') ? client({ rules: { requestTimeoutMs: 300 } }) : patient;
     registry.script.set('/documents/send', behaviours);
-    expect(await send(by)).toMatchObject({ kind: 'unknown', reason: expect.stringContaining(reason) });
+    const sent = send(by);
+    while (registry.calls('/documents/send').length === 0) await new Promise(setImmediate);
+    // It was written, and its answer may take its time.
+    expect(budgets.unwritten.size).toBe(0);
+    expect(await sent).toMatchObject({ kind: 'unknown', reason: expect.stringContaining(reason) });
     // A second attempt by the pool would come on a new connection; a call after it proves that there was time for it.
     await patient.documentStatus('main', 'none');
     expect(registry.calls('/documents/send')).toHaveLength(1);
@@ -135,6 +137,7 @@ describe('a send', () => {
       kind: 'not_sent',
       reason: expect.stringContaining('ECONNREFUSED'),
     });
+    expect(budgets.unwritten.size).toBe(0);
   });
 
   it('is not sent when TLS fails, or does not come about in time', async () => {

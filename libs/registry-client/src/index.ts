@@ -26,5 +26,8 @@ export { callsPerDocument } from './call/call-counts.js';
 export { cursorFrom, type DocumentLists, type NewDocuments } from './lists/document-cursor.js';
 export { Directory } from './operations/operations.js';
 export type { GroupCheck, Groups } from './operations/groups.js';
+export type { FullHierarchy, HierarchyNode, HierarchyPack, SsccRegistry } from './operations/sscc.js';
+export type { ReadOutcome } from './call/read-outcome.js';
+export type { NoRecord, SgtinAnswers, SgtinRecord } from './operations/sgtin-registry.js';
 export type { LargeDocuments, LargeSend } from './operations/large-documents.js';
 export { PostgresUploadLinks, type OpenUpload, type UploadLinks } from './operations/upload-links.js';

@@ -164,6 +164,8 @@ export const FIELDS = [
   'ogrn',
   'country',
   'reg_entity_type',
+  'entity_type',
+  'country_code',
   'up',
   'down',
   'packing_date',

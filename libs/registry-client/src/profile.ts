@@ -147,6 +147,8 @@ const origin = z.url({ protocol: /^https?$/ });
 const profileShape = z.strictObject({
   name: z.string().min(1),
   about: z.string(),
+  /** Versions of documents that the registry takes, the newest last (public-facts 2). */
+  documentVersions: z.array(z.string().min(1)).min(1),
   /** Path prefix of every operation. */
   basePath: z.string().regex(/^(\/.*[^/])?$/, 'must begin with / and not end with it'),
   /** Offset in which registry times without a zone are meant. */

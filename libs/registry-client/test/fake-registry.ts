@@ -122,6 +122,15 @@ export class FakeBudgets implements CallBudgets {
 
   answered(): void {}
 
+  /** Calls of which nobody has said that they were written, or never will be. */
+  readonly unwritten = new Set<object>();
+
+  writing(): () => void {
+    const call = {};
+    this.unwritten.add(call);
+    return () => void this.unwritten.delete(call);
+  }
+
   called(account: string, method: string): void {
     this.written.push(`${account}/${method}`);
   }

@@ -1,7 +1,7 @@
 /**
  * The frame of every long-running program: the port that tells how it is, the row that tells that it is there, waiting
  * for what it needs, signals, an ordered stop. Promise: nothing exits because a service is away; what is wrong for good
- * ends the program with status 2 and a sentence; a stop finishes what is in the air. Proven in: health.spec.ts,
+ * ends the program with status 2 and a sentence; a stop finishes work in flight. Proven in: health.spec.ts,
  * watch.spec.ts, http-port.int.spec.ts, run-program.int.spec.ts, request-guard.int.spec.ts, presence.int.spec.ts,
  * program-line.spec.ts, environment.spec.ts, bounded-log.spec.ts, address.spec.ts,
  * test/scenarios/processes.int.spec.ts.

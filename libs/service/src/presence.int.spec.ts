@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { defined, VirtualClock } from '#kernel';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { until } from '../../../test/support/until.js';
 import {
@@ -23,8 +22,7 @@ interface Process {
 let db: TestDatabase;
 let processes: Process[];
 beforeEach(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [serviceSchema]);
+  db = await testDatabase([serviceSchema]);
   processes = [];
 });
 afterEach(async () => {

@@ -42,9 +42,9 @@ export interface ProgramSettings {
   changeReason: string | undefined;
 }
 
-const schema = z.object(PROGRAM_VARIABLES);
+type ProgramVariables = z.infer<z.ZodObject<typeof PROGRAM_VARIABLES>>;
 
-export const programSettings = (data: z.infer<typeof schema>): ProgramSettings => ({
+export const programSettings = (data: ProgramVariables): ProgramSettings => ({
   databaseUrl: data.DATABASE_URL,
   eventStoreUrl: data.EVENTSTORE_URL,
   participant: data.PEDIGREE_PARTICIPANT,

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventEmitter } from 'node:events';
 import { writeSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -23,12 +24,29 @@ const inHand = new AsyncLocalStorage<RequestInHand>();
  * arrives.
  */
 export function beginRequest(request: IncomingMessage, response: ServerResponse): void {
-  inHand.enterWith({
+  const arrived = {
     method: request.method ?? '',
     path: request.url?.split('?')[0] ?? '',
     response: new WeakRef(response),
     socket: new WeakRef(request.socket),
-  });
+  };
+  inHand.enterWith(arrived);
+  for (const emitter of [request, response]) emitWithin(arrived, emitter);
+}
+
+/**
+ * From Node 24 on the events of a request come from its connection, which knows no request. What a listener throws
+ * leaves the request in hand for `guardRequests`.
+ */
+function emitWithin(arrived: RequestInHand, emitter: EventEmitter): void {
+  const emit = emitter.emit;
+  emitter.emit = (...event) => {
+    const before = inHand.getStore();
+    inHand.enterWith(arrived);
+    const wasHeard = emit.apply(emitter, event);
+    inHand.enterWith(before as RequestInHand);
+    return wasHeard;
+  };
 }
 
 /** What the log says of the request that is in hand, if there is one. */

@@ -189,7 +189,7 @@ class ProgramRun {
       this.program.log.warn({ signal }, 'a second signal: ending at once');
       return this.surroundings.exit(128 + constants.signals[signal]);
     }
-    this.program.log.info({ signal }, 'stopping: what is in the air is finished');
+    this.program.log.info({ signal }, 'stopping: work in flight is finished');
     this.health.phase = 'stopping';
     this.stopping.abort();
     void this.endInTime();
@@ -207,7 +207,7 @@ class ProgramRun {
     if (isLimited || ended.signal.aborted) return;
     program.log.error(
       { part: this.endingNow, stopLimitMs },
-      'the stop took too long: ending with work in the air, which is taken up again after its lease',
+      'the stop took too long: ending with work in flight, which is taken up again after its lease',
     );
     surroundings.exit(EXIT.fault);
   }

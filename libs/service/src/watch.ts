@@ -28,7 +28,7 @@ export interface NeedWatch {
    * refuses us for good.
    */
   untilThere(): Promise<void>;
-  /** From now on a refusal is an outage like any other: the program has work in the air and waits. */
+  /** From now on a refusal is an outage like any other: the program has work in flight, and waits. */
   started(): void;
   /** When all loops have ended, after `signal`. */
   ended: Promise<void>;

@@ -8,11 +8,20 @@ import { MOST_TASKS, type Saga } from './fold.js';
 import { retryParked } from './retry-parked.js';
 import { catchUp, runSubscription } from './runner.js';
 import { catchUpSaga } from './saga.js';
-import { eventOf, makeHarness, numberOf, takeEffect, type TestHarness, upTo, whenPosition } from './test-harness.js';
+import {
+  HARNESS_SCHEMAS,
+  eventOf,
+  makeHarness,
+  numberOf,
+  takeEffect,
+  type TestHarness,
+  upTo,
+  whenPosition,
+} from './test-harness.js';
 
 let harness: TestHarness;
 beforeEach(async () => {
-  harness = await makeHarness(await testDatabase());
+  harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
 });
 afterEach(() => harness.stop());
 

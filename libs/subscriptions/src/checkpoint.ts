@@ -92,6 +92,12 @@ export async function dropCheckpoint(pool: Queryable, name: string): Promise<voi
   await pool.query('DELETE FROM checkpoint WHERE name = $1', [name]);
 }
 
+/** Where a subscription stands; 0 where it has not begun. */
+export async function checkpointPosition(db: Queryable, name: string): Promise<bigint> {
+  const { rows } = await db.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', [name]);
+  return rows[0]?.position ?? 0n;
+}
+
 export interface SubscriptionLag {
   name: string;
   position: bigint;

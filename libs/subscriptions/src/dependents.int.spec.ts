@@ -6,7 +6,7 @@ import { testDatabase } from '../../../test/support/database.js';
 import { AWAITED_AMONG, DEPENDENTS_PAGE, dependentsOf } from './dependents.js';
 import type { Saga } from './fold.js';
 import { catchUpSaga } from './saga.js';
-import { eventOf, makeHarness, type TestHarness } from './test-harness.js';
+import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness } from './test-harness.js';
 
 interface Waited {
   seen: number;
@@ -39,7 +39,7 @@ describe('those who wait for an instance of a saga', () => {
   let harness: TestHarness;
   let queue: PostgresTaskQueue;
   beforeEach(async () => {
-    harness = await makeHarness(await testDatabase());
+    harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
     queue = new PostgresTaskQueue({ pool: harness.pool });
   });
   afterEach(async () => {

@@ -76,7 +76,7 @@ export interface Folded<State> {
   /** Events that were folded, from the first: the others would plan too many tasks for one transaction. */
   events: number;
   dependents: DependentOfKey[];
-  /** Instances that wait for nobody any more. */
+  /** Instances that stopped waiting: of their rows only those among `dependents` stay, which came after. */
   stopped: Set<string>;
   tasksForDependents: { key: string; tasks: NewTask[] }[];
 }
@@ -164,5 +164,9 @@ function foldDependents<State>(
 ): void {
   folded.dependents.push(...dependents.map((one) => ({ key, ...one })));
   if (tasksForDependents.length > 0) folded.tasksForDependents.push({ key, tasks: tasksForDependents });
-  if (stopsWaiting === true) folded.stopped.add(key);
+  if (stopsWaiting !== true) return;
+  // One that registered and stopped waiting within this page needs no row; one that waits again afterwards does.
+  folded.stopped.add(key);
+  if (folded.dependents.some((one) => one.dependent === key))
+    folded.dependents = folded.dependents.filter((one) => one.dependent !== key);
 }

@@ -3,21 +3,39 @@
  * each event is handled once and in order per subscription (of a saga: per instance), through crashes, failures and
  * take-overs; a failing event is never dropped: it halts a projection, and parks the one instance of a saga that it
  * concerns. Proven in: runner.int.spec.ts, saga.int.spec.ts, saga.prop.spec.ts, parked.int.spec.ts,
- * projection.int.spec.ts, subscription-watch.int.spec.ts.
+ * projection.int.spec.ts, subscription-watch.int.spec.ts, cursors-ahead.int.spec.ts; a read model is rebuilt beside its
+ * live tables: rebuild/rebuild-beside.int.spec.ts, and compared with them: compare/compare-beside.int.spec.ts.
  */
 export * from './schema.js';
-export { dropCheckpoint, subscriptionLag, type SubscriptionLag } from './checkpoint.js';
+export { checkpointPosition, dropCheckpoint, subscriptionLag, type SubscriptionLag } from './checkpoint.js';
+export { refuseCursorsAhead } from './cursors-ahead.js';
 export { dependentsOf } from './dependents.js';
 export { SubscriptionWatch, type FailingSubscription, type Standing } from './subscription-watch.js';
 export type { NewDependent } from './fold.js';
-export { catchUp, runSubscription, type SubscriptionTrouble } from './runner.js';
+export {
+  catchUp,
+  runSubscription,
+  type CatchUpOptions,
+  type SubscriptionOptions,
+  type SubscriptionTrouble,
+} from './runner.js';
 export { parkedFigures, parkedInstances, type ParkedInstance } from './parked.js';
 export { retryParked, type RetryParts } from './retry-parked.js';
 export { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews, type SagaOptions } from './saga.js';
 export {
   catchUpProjection,
   projectionCheckpoint,
-  rebuildProjection,
   runProjection,
   type Projection,
+  type RowRemoval,
 } from './projection.js';
+export { discardRebuild, rebuildBeside, type RebuildOptions, type Rebuilt } from './rebuild/rebuild-beside.js';
+export {
+  compareBeside,
+  type CompareOptions,
+  type ComparePlace,
+  type Compared,
+  type RowDifference,
+} from './compare/compare-beside.js';
+export { copySchemaOf, unfinishedCopies, type UnfinishedCopy } from './rebuild/copy-schema.js';
+export type { RebuildProgress } from './rebuild/estimate.js';

@@ -39,25 +39,23 @@ export type PageOutcome = { handled: number; upTo: bigint } | 'elsewhere';
  * the checkpoint has moved.
  */
 export async function handlePage(work: Work, page: Page): Promise<PageOutcome> {
-  return inTransaction(
-    work.pool,
-    async (tx) => {
-      surviveLoss(tx);
-      const checkpoint = await lockCheckpoint(tx, work.name, { holder: work.holder, waits: work.takesOver });
-      if (checkpoint === undefined || checkpoint.position !== page.from) return 'elsewhere';
-      if (checkpoint.heldByOtherMs > 0 && !work.takesOver) return 'elsewhere';
-      const handled =
-        page.events.length === 0 ? 0 : await handleSome(work, page.events, { tx, handledAt: checkpoint.at });
-      const upTo = handled === page.events.length ? page.upTo : (page.events[handled - 1] as RecordedEvent).position;
-      await moveCheckpoint(tx, work.name, { position: upTo, holder: work.holder, leaseMs: work.leaseMs });
-      return { handled, upTo };
-    },
-    { name: `page of ${work.name}` },
-  );
+  return inTransaction(work.pool, (tx) => handlePageIn(tx, work, page), { name: `page of ${work.name}` });
+}
+
+/** The same in a transaction that does more than this page. */
+export async function handlePageIn(tx: Transaction, work: Omit<Work, 'pool'>, page: Page): Promise<PageOutcome> {
+  surviveLoss(tx);
+  const checkpoint = await lockCheckpoint(tx, work.name, { holder: work.holder, waits: work.takesOver });
+  if (checkpoint === undefined || checkpoint.position !== page.from) return 'elsewhere';
+  if (checkpoint.heldByOtherMs > 0 && !work.takesOver) return 'elsewhere';
+  const handled = page.events.length === 0 ? 0 : await handleSome(work, page.events, { tx, handledAt: checkpoint.at });
+  const upTo = handled === page.events.length ? page.upTo : (page.events[handled - 1] as RecordedEvent).position;
+  await moveCheckpoint(tx, work.name, { position: upTo, holder: work.holder, leaseMs: work.leaseMs });
+  return { handled, upTo };
 }
 
 async function handleSome(
-  { name, handle }: Work,
+  { name, handle }: Pick<Work, 'name' | 'handle'>,
   events: RecordedEvent[],
   { tx, handledAt }: { tx: Transaction; handledAt: Date },
 ): Promise<number> {

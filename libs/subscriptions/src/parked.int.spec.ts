@@ -10,7 +10,7 @@ import { parkedFigures, parkedInstances } from './parked.js';
 import { retryParked } from './retry-parked.js';
 import { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews } from './saga.js';
 import { type ShopState, SHOPS } from './test-saga.js';
-import { eventOf, makeHarness, type TestHarness, whenPosition } from './test-harness.js';
+import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness, whenPosition } from './test-harness.js';
 
 const server = await eventStoreServer();
 
@@ -57,7 +57,7 @@ describe.each([
   });
   afterAll(() => running?.stop());
   beforeEach(async () => {
-    harness = await makeHarness(await testDatabase());
+    harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
     store = openEventStore({ pool: harness.pool, eventStoreUrl: running.url });
     queue = new PostgresTaskQueue({ pool: harness.pool });
     // A log on a server is shared by these tests: each begins at its end.

@@ -1,6 +1,5 @@
 import type { EventFilter, RecordedEvent } from '#event-store';
-import { inTransaction, type Transaction } from '#postgres';
-import { lockCheckpoint, moveCheckpoint, openCheckpoint } from './checkpoint.js';
+import type { Transaction } from '#postgres';
 import { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions } from './runner.js';
 
 /** A read model's writer: a pure function of the log into tables of its own (principles 2.6). */
@@ -15,6 +14,18 @@ export interface Projection {
   project(events: RecordedEvent[], tx: Transaction): Promise<number | void>;
   /** Empties its tables for a rebuild. */
   truncate(tx: Transaction): Promise<void>;
+  /** What retention takes from a table, while a rebuild gives it again. */
+  removal?: RowRemoval;
+}
+
+/** Old rows of `table`, up to a value of `column`, which is its primary key, are removed; `record` says up to where. */
+export interface RowRemoval {
+  table: string;
+  column: string;
+  /** A table of one row that only tells this. */
+  record: { table: string; column: string };
+  /** When a row was recorded, and the least age at which it may be removed. */
+  recorded: { column: string; leastAgeHours: number };
 }
 
 export const projectionCheckpoint = (projection: { name: string }): string => `projection:${projection.name}`;
@@ -42,29 +53,4 @@ export function catchUpProjection(
 ): Promise<bigint> {
   const { projection, ...rest } = options;
   return catchUp({ ...rest, ...follows(projection) });
-}
-
-/**
- * Empties a read model and builds it again from the first event; returns the position. Emptying and going back to 0 are
- * one transaction, so that a crash in the middle only means that the next run goes on. Readers see the model grow
- * meanwhile.
- */
-export async function rebuildProjection(
-  options: { projection: Projection } & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>,
-): Promise<bigint> {
-  const { projection, pool } = options;
-  const name = projectionCheckpoint(projection);
-  const holder = 'rebuild';
-  await openCheckpoint(pool, name, holder);
-  await inTransaction(
-    pool,
-    async (tx) => {
-      const checkpoint = await lockCheckpoint(tx, name, { holder, waits: true });
-      if (checkpoint === undefined) throw new Error(`the checkpoint of ${name} was removed while its rebuild began`);
-      await projection.truncate(tx);
-      await moveCheckpoint(tx, name, { position: 0n, holder, leaseMs: 0 });
-    },
-    { name: `beginning of a rebuild of ${name}` },
-  );
-  return catchUpProjection(options);
 }

@@ -5,6 +5,7 @@ import { dropCheckpoint, moveCheckpoint, subscriptionLag } from './checkpoint.js
 import { testDatabase } from '../../../test/support/database.js';
 import { catchUp, runSubscription, type SubscriptionOptions, type SubscriptionTrouble } from './runner.js';
 import {
+  HARNESS_SCHEMAS,
   countingStore,
   makeHarness,
   numberOf,
@@ -20,7 +21,7 @@ describe('runSubscription', () => {
   let end: AbortController;
   let running: Promise<void>[];
   beforeEach(async () => {
-    harness = await makeHarness(await testDatabase());
+    harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
     end = new AbortController();
     running = [];
   });
@@ -287,7 +288,7 @@ describe('runSubscription', () => {
 describe('catchUp', () => {
   let harness: TestHarness;
   beforeEach(async () => {
-    harness = await makeHarness(await testDatabase());
+    harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
   });
   afterEach(() => harness.stop());
 

@@ -187,7 +187,11 @@ export async function catchUp(options: CatchUpOptions): Promise<bigint> {
 }
 
 /** Works one page that was read, in as many transactions as it takes; returns where the checkpoint stands then. */
-async function catchUpPage({ pool, name, onBatch, signal }: CatchUpOptions, work: Work, page: Page): Promise<bigint> {
+export async function catchUpPage(
+  { pool, name, onBatch, signal }: Pick<CatchUpOptions, 'pool' | 'name' | 'onBatch' | 'signal'>,
+  work: Work,
+  page: Page,
+): Promise<bigint> {
   let { from, events } = page;
   while (from < page.upTo && !signal?.aborted) {
     const outcome = await handlePage(work, { from, events, upTo: page.upTo });

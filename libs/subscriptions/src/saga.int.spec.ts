@@ -8,7 +8,7 @@ import { testDatabase } from '../../../test/support/database.js';
 import { dropCheckpoint } from './checkpoint.js';
 import { catchUpSaga, runSaga, sagaCheckpoint } from './saga.js';
 import { SHOPS } from './test-saga.js';
-import { eventOf, makeHarness, type TestHarness, watchedPool, whenPosition } from './test-harness.js';
+import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness, watchedPool, whenPosition } from './test-harness.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 
@@ -16,7 +16,7 @@ describe('runSaga', () => {
   let harness: TestHarness;
   let queue: PostgresTaskQueue;
   beforeEach(async () => {
-    harness = await makeHarness(await testDatabase());
+    harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
     queue = new PostgresTaskQueue({ pool: harness.pool });
   });
   afterEach(async () => {

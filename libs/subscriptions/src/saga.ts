@@ -104,10 +104,8 @@ async function dependentsOfPage(
   saga: string,
   { dependents, stopped, tasksForDependents }: Folded<unknown>,
 ): Promise<NewTask[]> {
-  // One that registered and stopped waiting within this page needs no row.
-  const waiting = dependents.filter((one) => !stopped.has(one.dependent));
   if (stopped.size > 0) await removeDependents(tx, saga, [...stopped]);
-  if (waiting.length > 0) await storeDependents(tx, saga, waiting);
+  if (dependents.length > 0) await storeDependents(tx, saga, dependents);
   if (tasksForDependents.length === 0) return [];
   const awaited = await awaitedAmong(
     tx,

@@ -32,8 +32,10 @@ export const eventOf = (data: object, type = 'Noted'): NewEvent => ({
   },
 });
 
+export const HARNESS_SCHEMAS = [eventStoreSchema, tasksSchema, subscriptionsSchema];
+
 export async function makeHarness(db: { pool: Pool; url: string; drop(): Promise<void> }): Promise<TestHarness> {
-  await migrate(db.pool, [eventStoreSchema, tasksSchema, subscriptionsSchema]);
+  await migrate(db.pool, HARNESS_SCHEMAS);
   // No key on n: an event that took effect twice is to be seen, not prevented.
   await db.pool.query('CREATE TABLE effect (id bigserial, n int NOT NULL)');
   const store = new PostgresEventStore({ pool: db.pool, minReadIntervalMs: 0 });

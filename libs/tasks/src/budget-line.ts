@@ -1,10 +1,24 @@
 import { setMaxListeners } from 'node:events';
 import { PedigreeError } from '#kernel';
 import { ArrivalDoubt } from './lateness.js';
+import { UnwrittenCalls } from './unwritten-calls.js';
 
 interface Waiter {
   resolve: () => void;
   reject: (error: unknown) => void;
+}
+
+/**
+ * In Unix ms of the database: calls may go out from `fromMs` to `untilMs`, `stepMs` apart, and the row counts on
+ * `stepMs` after `untilMs`.
+ */
+export interface Run {
+  fromMs: number;
+  untilMs: number;
+  stepMs: number;
+  slots: number;
+  /** Calls that went out in it. */
+  calls: number;
 }
 
 /** The callers of one (account, method) in this process, in order, and what this process knows of its budget. */
@@ -15,6 +29,7 @@ export class BudgetLine {
   firstCallMs = NaN;
   lastCallMs = -Infinity;
   readonly arrival = new ArrivalDoubt();
+  readonly unwritten = new UnwrittenCalls();
   learntIntervalMs = 0;
   /** No call before this monotonic moment, even where no interval is in force: a 429 said so. */
   blockedUntilMs = -Infinity;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { VirtualClock } from '#kernel';
-import { migrate, openPool } from '#postgres';
+import { systemClock, VirtualClock } from '#kernel';
+import { openPool } from '#postgres';
 import type { Pool } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { until } from '../../../test/support/until.js';
@@ -15,8 +15,7 @@ describe('the call budgets', () => {
   let secondPool: Pool;
 
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [tasksSchema]);
+    db = await testDatabase([tasksSchema]);
     secondPool = openPool({ connectionString: db.url, maxConnections: 3 });
   });
   beforeEach(() => db.pool.query('TRUNCATE call_budget'));
@@ -165,6 +164,21 @@ describe('the call budgets', () => {
     expect(moments[1]! - toldMs).toBeGreaterThan(1_900);
     expect(moments[2]! - moments[1]!).toBeGreaterThanOrEqual(1_000);
     await one.close();
+  });
+
+  it('lets no call go while the one before waits for its connection, and counts from its write', async () => {
+    const one = budgets({ intervalsMs: () => 20, guardMs: 0 });
+    await one.takeSlot('a', 'send');
+    const written = one.writing('a', 'send');
+    let granted = false;
+    const second = one.takeSlot('a', 'send').then(() => (granted = true));
+    await systemClock.wait(300);
+    expect(granted).toBe(false);
+    const writtenMs = performance.now();
+    one.called('a', 'send');
+    written();
+    await second;
+    expect(performance.now() - writtenMs).toBeGreaterThanOrEqual(20);
   });
 
   it('moves the row on when a call is written long after its slot, so that other processes keep their distance too', async () => {

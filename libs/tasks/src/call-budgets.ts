@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PedigreeError, systemClock } from '#kernel';
 import type { Clock } from '#kernel';
 import { Listener, type Pool } from '#postgres';
-import { BudgetLine } from './budget-line.js';
+import { BudgetLine, type Run } from './budget-line.js';
 import * as sql from './budget-sql.js';
 import { DatabaseClock } from './database-clock.js';
 import type { CallBudgets } from './port.js';
@@ -74,19 +74,6 @@ export interface CallBudgetsOptions {
 }
 
 /**
- * In Unix ms of the database: calls may go out from `fromMs` to `untilMs`, `stepMs` apart, and the row counts on
- * `stepMs` after `untilMs`.
- */
-interface Run {
-  fromMs: number;
-  untilMs: number;
-  stepMs: number;
-  slots: number;
-  /** Calls that went out in it. */
-  calls: number;
-}
-
-/**
  * The minimum interval per (account, method) over all processes, by one row each (registry-interface 8; principles 6.3,
  * 2.4). Callers of one process queue in memory and one of them at a time holds a reservation: of one slot, or of a
  * short run of them where many wait. A process that comes too late for its slot reserves anew, which costs nothing
@@ -153,6 +140,10 @@ export class PostgresCallBudgets implements CallBudgets {
     const turn = line.join(signal);
     if (!line.serving) void this.serve(line);
     return turn;
+  }
+
+  writing(account: string, method: string): () => void {
+    return this.line(account, method).unwritten.add();
   }
 
   called(account: string, method: string): void {
@@ -242,8 +233,9 @@ export class PostgresCallBudgets implements CallBudgets {
 
   /** Lets callers go, one after the other, until the run is over, interrupted, or wanted by nobody. */
   private async use(line: BudgetLine, run: Run): Promise<void> {
-    while (line.waiting > 0 && run.calls < run.slots && (await this.reach(line, run))) {
-      this.callNow(line, run);
+    while (line.waiting > 0 && run.calls < run.slots) {
+      const lastMs = await this.reach(line, run);
+      if (!this.callNow(line, run, lastMs)) return;
       // The call goes out before this process asks for anything else.
       await nextTurn();
       await this.keepRoom(line, run);
@@ -292,8 +284,10 @@ export class PostgresCallBudgets implements CallBudgets {
     const slots = line.waiting >= WAITING_FOR_A_RUN ? RUN_SLOTS : Math.max(1, line.waiting);
     const horizonMs =
       this.options.horizonMs ?? Math.max(LEAST_HORIZON_MS, HORIZON_STEPS * (line.intervalMs + this.options.guardMs));
+    // By as much as the database's clock is not known, the last call of this run may be late for those who come after.
+    const guardMs = this.options.guardMs + Math.max(0, this.databaseClock.uncertaintyMs - WANTED_UNCERTAINTY_MS);
     const rows = await this.ask<sql.Answer & { slot_ms: number; step_ms: number }>(sql.RESERVE, [
-      ...[line.account, line.method, line.options.profileIntervalMs, this.options.guardMs, leadMs],
+      ...[line.account, line.method, line.options.profileIntervalMs, guardMs, leadMs],
       ...[line.mine.reservation, line.mine.freeAtMs, again ? 0 : slots, slots, horizonMs],
     ]);
     this.slowestTripMs = Math.max(this.slowestTripMs * 0.9, this.clock.monotonicMs() - sentMs);
@@ -311,11 +305,11 @@ export class PostgresCallBudgets implements CallBudgets {
   }
 
   /**
-   * Waits for the next slot of a run and says whether the call may go out now: not before the run by any reading of the
-   * database's clock, not before this process's own last call plus the interval and its guards, and not later than the
-   * slack after its end, because the next run counts on that.
+   * Waits for the next slot of a run: not before the run by any reading of the database's clock, and not before this
+   * process's own last call plus the interval and its guards. Returns the last moment at which the call may go out: the
+   * slack after the end of the run, because the next run counts on that.
    */
-  private async reach(line: BudgetLine, slot: Run): Promise<boolean> {
+  private async reach(line: BudgetLine, slot: Run): Promise<number> {
     const distanceMs =
       line.intervalMs > 0 ? Math.max(line.intervalMs + this.options.guardMs, slot.stepMs) + this.lateness.guardMs : 0;
     const fromMs = (): number =>
@@ -328,19 +322,25 @@ export class PostgresCallBudgets implements CallBudgets {
       this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS,
     );
     await waitUntil(this.clock, fromMs(), line.interruption.signal);
+    await line.unwritten.allWritten(this.clock, line.interruption.signal);
     // The call before may have been written only while this one waited.
     await waitUntil(this.clock, fromMs(), line.interruption.signal);
     this.lateness.observe(this.clock.monotonicMs() - fromMs());
-    return !line.interruption.signal.aborted && this.clock.monotonicMs() <= endMs + this.options.slotSlackMs;
+    return endMs + this.options.slotSlackMs;
   }
 
-  /** Lets the first caller go. What was held open and not needed is free again for this process's next reservation. */
-  private callNow(line: BudgetLine, slot: Run): void {
+  /**
+   * Lets the first caller go, unless it is too late for that: looked at in the same turn, for other work may have come
+   * in between. What was held open and not needed is free again for this process's next reservation.
+   */
+  private callNow(line: BudgetLine, slot: Run, lastMs: number): boolean {
     const nowMs = this.clock.monotonicMs();
+    if (line.interruption.signal.aborted || nowMs > lastMs) return false;
     const calledAtMs = Math.min(slot.untilMs, Math.max(slot.fromMs, this.databaseClock.latestAt(nowMs)));
     line.mine.freeAtMs = calledAtMs + slot.stepMs;
     slot.calls += 1;
     line.grant(nowMs);
+    return true;
   }
 
   /**

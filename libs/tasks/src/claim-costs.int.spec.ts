@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { fillTasks } from '../../../test/bench/many-tasks.js';
 import { indexConditions, pagesTouched, planOf, rowsLocked, rowsVisited } from '../../../test/support/plan.js';
@@ -16,8 +15,7 @@ const KINDS = ['group_look', 'status'];
 let db: TestDatabase;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [tasksSchema]);
+  db = await testDatabase([tasksSchema]);
   await fillTasks(db.pool, { lane: LANE, rows: WAITING });
 });
 afterAll(() => db.drop());

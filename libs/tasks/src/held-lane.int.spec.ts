@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
-import { migrate } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { runLane } from './lane-runner.js';
 import type { NewTask, Task, TaskResult } from './port.js';
@@ -33,8 +32,7 @@ describe('a lane that is held', () => {
   let queue: PostgresTaskQueue;
 
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [tasksSchema]);
+    db = await testDatabase([tasksSchema]);
     queue = new PostgresTaskQueue({ pool: db.pool });
   });
   beforeEach(() => db.pool.query('TRUNCATE task, task_key'));

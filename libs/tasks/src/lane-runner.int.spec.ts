@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
-import { migrate } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { runLane } from './lane-runner.js';
 import type { LaneRunnerOptions, RunnerReport } from './lane-runner.js';
@@ -24,8 +23,7 @@ describe('a lane runner', () => {
   let queue: PostgresTaskQueue;
 
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [tasksSchema]);
+    db = await testDatabase([tasksSchema]);
     queue = new PostgresTaskQueue({ pool: db.pool });
   });
   beforeEach(() => db.pool.query('TRUNCATE task, task_key'));

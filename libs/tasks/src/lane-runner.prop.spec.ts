@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { migrate } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { runLane } from './lane-runner.js';
 import type { Task, TaskResult } from './port.js';
@@ -33,8 +32,7 @@ function mortal(queue: PostgresTaskQueue, isDead: () => boolean): PostgresTaskQu
 describe('tasks, whatever befalls them', () => {
   let db: Awaited<ReturnType<typeof testDatabase>>;
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [tasksSchema]);
+    db = await testDatabase([tasksSchema]);
   });
   afterAll(async () => db?.drop());
 

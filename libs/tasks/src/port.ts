@@ -120,13 +120,19 @@ export interface CallBudgets {
    */
   takeSlot(account: string, method: string, signal?: AbortSignal): Promise<void>;
   /**
+   * Says that the call for which a slot was taken is about to be written. The next call of this process waits until the
+   * returned function is called, because it was written or never will be: a connection may take longer to come up than
+   * the interval.
+   */
+  writing(account: string, method: string): () => void;
+  /**
    * Says that the call for which a slot was taken is being written at this moment: a connection may have had to come up
-   * first, and the next call of this process counts from here.
+   * first, and the next call of this process counts from here. Said again when it surely was written.
    */
   called(account: string, method: string): void;
   /**
-   * Says how long the answer to that call took: what took long may have been read late, and the next call keeps its
-   * distance from there.
+   * Says how long the answer to that call took, or its connection to break: what took long may have been read late, and
+   * the next call keeps its distance from there.
    */
   answered(account: string, method: string, roundTripMs: number): void;
   /** After a 429: the delay counts from the last request; the interval is learnt when it was told; the guard grows. */

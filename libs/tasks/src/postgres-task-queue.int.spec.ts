@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { inTransaction, migrate, openPool } from '#postgres';
+import { inTransaction, openPool } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import type { NewTask, Task } from './port.js';
 import { PostgresTaskQueue } from './postgres-task-queue.js';
@@ -24,8 +24,7 @@ describe('the task queue', () => {
   let other: PostgresTaskQueue;
 
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [tasksSchema]);
+    db = await testDatabase([tasksSchema]);
     queue = new PostgresTaskQueue({ pool: db.pool });
     other = new PostgresTaskQueue({ pool: db.pool, listenConnectionString: db.url });
   });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { PostgresTaskQueue } from './postgres-task-queue.js';
 import { removeTaskKeys } from './remove-keys.js';
@@ -8,8 +7,7 @@ import { tasksSchema } from './schema.js';
 let db: TestDatabase;
 let queue: PostgresTaskQueue;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [tasksSchema]);
+  db = await testDatabase([tasksSchema]);
   queue = new PostgresTaskQueue({ pool: db.pool });
 });
 afterAll(async () => {

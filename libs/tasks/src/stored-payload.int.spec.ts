@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { migrate } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { runLane, type RunnerReport } from './lane-runner.js';
 import type { NewTask } from './port.js';
@@ -19,8 +18,7 @@ let db: Awaited<ReturnType<typeof testDatabase>>;
 let queue: PostgresTaskQueue;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [tasksSchema]);
+  db = await testDatabase([tasksSchema]);
   queue = new PostgresTaskQueue({ pool: db.pool });
 });
 afterAll(async () => {

@@ -12,7 +12,8 @@ const SLOW_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 3
 
 /**
  * Every metric of every program: the one place that dashboards and alert rules are checked against. No label takes
- * values without a limit: accounts, methods and lanes are configured, and no document, pack or person is ever a label.
+ * values without a limit: accounts, methods and lanes are configured, types are few, and no document, pack or person
+ * is ever a label.
  */
 export const METRICS = {
   pedigree_info: { kind: 'gauge', help: 'Always 1; what runs is in the labels.', labels: ['version', 'profile'] },
@@ -68,6 +69,12 @@ export const METRICS = {
     labels: [],
   },
 
+  pedigree_segment_newest_seconds: {
+    kind: 'gauge',
+    help: 'How long ago the log recorded the last document of the newest segment; absent while there is none.',
+    labels: [],
+  },
+
   pedigree_documents: {
     kind: 'gauge',
     help: 'Documents by phase; concluded ones by outcome too.',
@@ -81,6 +88,11 @@ export const METRICS = {
   pedigree_documents_duplicate: {
     kind: 'gauge',
     help: 'Documents of which the registry holds more than one. Anything but 0 is an alarm.',
+    labels: [],
+  },
+  pedigree_documents_not_understood: {
+    kind: 'gauge',
+    help: 'Documents of others, seen in seven days, of a type that is not known. Anything but 0 is an alarm.',
     labels: [],
   },
   pedigree_documents_orphaned: {
@@ -102,6 +114,41 @@ export const METRICS = {
     kind: 'gauge',
     help: 'Those held for longer than PEDIGREE_HELD_ALERT_HOURS: somebody has to release or end them.',
     labels: [],
+  },
+  pedigree_container_contents_total: {
+    kind: 'counter',
+    help: 'What came of asking for contents of containers: told, withheld, given_up, over_limit (not asked).',
+    labels: ['result'],
+  },
+  pedigree_container_contents_unknown: {
+    kind: 'gauge',
+    help: 'Containers that came to us and whose content is not known: asked, or unavailable (given up).',
+    labels: ['standing'],
+  },
+  pedigree_deadlines_near: {
+    kind: 'gauge',
+    help: 'Documents that are due within PEDIGREE_DEADLINE_ALERT_HOURS and not sent, or not answered.',
+    labels: ['role', 'doc_type'],
+  },
+  pedigree_deadlines_breached: {
+    kind: 'gauge',
+    help: 'Documents that are not sent, or not answered, and whose due moment has passed; incoming ones for 30 days.',
+    labels: ['role', 'doc_type'],
+  },
+  pedigree_deadlines_unknown: {
+    kind: 'gauge',
+    help: '1 for a type of the last seven days of which no calendar tells when it is due, with why.',
+    labels: ['role', 'doc_type', 'why'],
+  },
+  pedigree_cases_unresolved: {
+    kind: 'gauge',
+    help: 'Cases of reconciliations that are not resolved.',
+    labels: ['severity'],
+  },
+  pedigree_cases_overdue: {
+    kind: 'gauge',
+    help: 'Cases that are open or acknowledged, and whose due moment has passed.',
+    labels: ['severity'],
   },
   pedigree_tasks_ready: { kind: 'gauge', help: 'Tasks of a lane that wait, due or not.', labels: ['lane'] },
   pedigree_tasks_overdue: { kind: 'gauge', help: 'Tasks of a lane that are due and not begun.', labels: ['lane'] },
@@ -135,6 +182,66 @@ export const METRICS = {
     kind: 'gauge',
     help: '1 while a subscription stands at an event and a person must look, else 0.',
     labels: ['subscription'],
+  },
+  pedigree_audit_contradicted: {
+    kind: 'gauge',
+    help: '1 while the log contradicts what the auditor has signed, and nothing is sealed, else 0.',
+    labels: [],
+  },
+  pedigree_audit_first_differing_leaf: {
+    kind: 'gauge',
+    help: 'The first leaf of the Merkle log that is not the event it was; absent while none is known.',
+    labels: [],
+  },
+  pedigree_audit_witness_size: {
+    kind: 'gauge',
+    help: 'Leaves of the newest checkpoint that a witness has cosigned, by the name of the witness.',
+    labels: ['witness'],
+  },
+  pedigree_audit_witness_refused: {
+    kind: 'gauge',
+    help: '1 while a witness knows another or a larger tree than the auditor, else 0, by the name of the witness.',
+    labels: ['witness'],
+  },
+  pedigree_audit_unwitnessed_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest checkpoint that too few witnesses have cosigned, as the policy says; 0 when none is.',
+    labels: [],
+  },
+  pedigree_witness_size: {
+    kind: 'gauge',
+    help: 'At a witness: leaves of the newest checkpoint that it cosigned, by the name of the log.',
+    labels: ['log'],
+  },
+  pedigree_witness_contradicted: {
+    kind: 'gauge',
+    help: 'At a witness: 1 once a log has signed what does not follow from what was cosigned, by the name of the log.',
+    labels: ['log'],
+  },
+  pedigree_witness_answers_total: {
+    kind: 'counter',
+    help: 'At a witness: answered requests for a cosignature, by HTTP status.',
+    labels: ['status'],
+  },
+  pedigree_audit_findings: {
+    kind: 'gauge',
+    help: 'What sweeps found and is not mended, by what it is: event, tile, evidence, read_model and others.',
+    labels: ['what'],
+  },
+  pedigree_audit_sweep_passes: {
+    kind: 'gauge',
+    help: 'Number of the last sweep over log, evidence and read models that came to its end; 0 before the first.',
+    labels: [],
+  },
+  pedigree_audit_sweep_age_seconds: {
+    kind: 'gauge',
+    help: 'How long ago that sweep ended; before the first one, how long the auditor runs.',
+    labels: [],
+  },
+  pedigree_audit_sweep_done_ratio: {
+    kind: 'gauge',
+    help: 'How much of the sweep that is under way is done, about; absent between two sweeps.',
+    labels: [],
   },
   pedigree_program_processes: {
     kind: 'gauge',

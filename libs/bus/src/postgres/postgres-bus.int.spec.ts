@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { migrate, openPool, type Pool } from '#postgres';
+import { openPool, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { DELIVERIES_ALLOWED } from '../contract-dead-letters.js';
@@ -19,8 +19,7 @@ const FAST = {
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [busSchema]);
+  db = await testDatabase([busSchema]);
 });
 afterAll(() => db.drop());
 

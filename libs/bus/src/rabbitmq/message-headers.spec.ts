@@ -123,11 +123,21 @@ describe('the identity of a message', () => {
     expect(new Set([of({}), ...same, incomingOf({ ...given, body }, { patienceMs: 1, ownUser }).id]).size).toBe(1);
   });
 
-  it.each([
-    ['message id', { messageId: 'm-2' }],
-    ['timestamp', { timestamp: 1_700_000_001 }],
-    ['headers', { headers: { 'erp-batch': '8' } }],
-  ])('is another with another %s', (_what, over) => expect(of(over)).not.toBe(of({})));
+  const LATER = { timestamp: 1_700_000_001, headers: { traceparent: '00-2-2-01' } };
+
+  it('is that of its message id, also when its publisher repeats it later', () => expect(of(LATER)).toBe(of({})));
+
+  it.each([undefined, ''])('is that of all that was given where the message id is %j', (messageId) =>
+    expect(
+      new Set(
+        [{}, ...Object.entries(LATER).map(([name, value]) => ({ [name]: value }))].map((over) =>
+          of({ messageId, ...over }),
+        ),
+      ).size,
+    ).toBe(3),
+  );
+
+  it('is another with another message id', () => expect(of({ messageId: 'm-2' })).not.toBe(of({})));
 
   it('is another with another body', () => expect(of({}, Buffer.from('[]'))).not.toBe(of({})));
 });

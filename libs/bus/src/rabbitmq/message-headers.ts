@@ -53,12 +53,17 @@ const publisherField = (message: HeaderFields, ownUser: string): { publisher?: s
 };
 
 /**
- * What a message is known by at every delivery. AMQP names none, so this follows from what its publisher gave: what is
- * alike to the last byte, message id and timestamp included, counts as one message.
+ * What a message is known by at every delivery. AMQP names none, so this follows from what its publisher gave. With a
+ * message id that is the id and the content: whoever repeats a message after a lost confirm gives it a new timestamp
+ * and a new trace, often without knowing, for AMQP clients stamp by themselves. Without one, what is alike to the last
+ * byte, timestamp and headers included, counts as one message.
  */
 export function identityOf(message: Carried): string {
   const { messageId, timestamp, correlationId, type, appId, contentType } = message;
-  const given = [messageId, timestamp, correlationId, type, appId, contentType, textHeaders(message)];
+  const given =
+    messageId === undefined || messageId === ''
+      ? [messageId, timestamp, correlationId, type, appId, contentType, textHeaders(message)]
+      : [messageId, contentType];
   return sha256Hex(Buffer.concat([Buffer.from(JSON.stringify(given)), message.body])).slice(0, ID_DIGITS);
 }
 

@@ -6,7 +6,7 @@ import {
   type AccountCertificate,
   type AccountEvent,
 } from '#domain';
-import type { EventStore } from '#event-store';
+import { type EventStore, typedEvents } from '#event-store';
 import { defined } from '#kernel';
 import { wholeStream } from '../document-timeline/whole-stream.js';
 import type { DocumentPhase } from '../phases.js';
@@ -35,7 +35,7 @@ export async function accountStanding(
   account: string,
 ): Promise<AccountStanding> {
   const recorded = await wholeStream(store, accountStream(account));
-  const state = (recorded as unknown as AccountEvent[]).reduce(evolveAccount, NEW_ACCOUNT);
+  const state = typedEvents<AccountEvent>(recorded).reduce(evolveAccount, NEW_ACCOUNT);
   const certificate = state.certificate === undefined ? {} : { certificate: state.certificate };
   const common = { account, ...certificate, events: recorded.length };
   if (state.phase === 'active') return { ...common, state: 'active' };

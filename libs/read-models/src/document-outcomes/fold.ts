@@ -3,14 +3,16 @@ import {
   isAboutWaiting,
   type DocumentConcluded,
   type DocumentEvent,
+  type DocumentRefused,
   type DocumentRegistered,
   type ReceiptStored,
   type UploadEvent,
   type WaitEvent,
 } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvent } from '#event-store';
 import { neverReached } from '#kernel';
-import { changedHolds } from './holds.js';
+import { packsListed } from '../gate-words.js';
+import { changedHolds, withWait } from './holds.js';
 import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 
 /**
@@ -19,7 +21,7 @@ import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from
  * event before the registration: a list that silently lacks documents would be worse than one that stands still.
  */
 export function foldDocumentOutcome(row: DocumentOutcomeRow | undefined, recorded: RecordedEvent): DocumentOutcomeRow {
-  const event = { type: recorded.type, data: recorded.data } as unknown as DocumentEvent;
+  const event = typedEvent<DocumentEvent>(recorded);
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'DocumentRegistered') return registered(event, recorded);
   if (row === undefined)
@@ -103,24 +105,39 @@ function changes(
 function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Partial<DocumentOutcomeRow> {
   switch (event.type) {
     case 'DocumentWaiting':
-      return { phase: 'waiting', waitingFor: event.data.for };
+      return withWait(row, event.data, at);
     case 'PredecessorConcluded':
       return changedHolds(row, { predecessor: event.data.requestId });
+    case 'ItemWaitLifted':
+      return changedHolds(row, { predecessor: event.data.for.requestId });
     case 'DocumentHeld':
       return changedHolds(row, { hold: event.data.hold, at });
     case 'HoldWaived':
+    case 'HoldLapsed':
       return changedHolds(row, { waived: event.data.holds });
+    case 'GateHoldLifted':
+      return changedHolds(row, { lifted: 'gate' });
+    case 'GateWarned':
+      return {};
     case 'DocumentReleased':
       return { phase: 'ready', waitingFor: [], heldFor: [] };
     case 'DocumentRefused':
       return {
         waitingFor: [],
         heldFor: [],
-        problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}`,
+        problem: refusedFor(event.data),
       };
     default:
       return neverReached(event, 'event of a waiting document');
   }
+}
+
+/** What it was to come after, and how that ended; those that wait for it, in a ring; or its packs. */
+function refusedFor({ predecessor, predecessorOutcome, ring, gate }: DocumentRefused['data']): string {
+  if (gate !== undefined) return packsListed(gate);
+  return ring === undefined
+    ? `${predecessor?.commandId} ${predecessorOutcome}`
+    : ring.map(({ commandId }) => commandId).join(', ');
 }
 
 function received(

@@ -1,3 +1,4 @@
+import type { DeadlineCalendar } from '#domain';
 import type { Queryable } from '#postgres';
 import { pageLimit, pageOf, readCursor } from '../list-page.js';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, WaitedFor } from '../port.js';
@@ -7,6 +8,7 @@ import { DOCUMENT_COUNT, DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentO
 import { wordsFor } from './sentences.js';
 import { documentSummary } from './shape.js';
 import { fieldsOf } from '../shapes.js';
+import { dueOfOwn } from '../timeliness/duty.js';
 
 /**
  * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so
@@ -17,13 +19,13 @@ import { fieldsOf } from '../shapes.js';
 export async function listDocuments(
   db: Queryable,
   query: DocumentListQuery,
-  received: Received,
+  { received, calendar }: { received: Received; calendar?: DeadlineCalendar | undefined },
 ): Promise<Page<DocumentSummary>> {
   const limit = pageLimit(query.limit);
   const { rows } = await db.query<DocumentOutcomeRow>(selectDocuments(query, limit + 1));
   const waitingFor = await waitedFor(rows.slice(0, limit), received);
   return pageOf(rows, limit, {
-    show: (row) => summaryOf(row, { waitingFor: waitingFor(row) }),
+    show: (row) => summaryOf(row, { waitingFor: waitingFor(row), calendar }),
     positionOf: (row) => row.registeredPosition,
   });
 }
@@ -99,7 +101,7 @@ export async function waitedFor(
   const requestIds = new Set(rows.flatMap((row) => row.waitingFor.map((one) => one.requestId)));
   const known = requestIds.size === 0 ? new Set<string>() : await received([...requestIds]);
   return (row) =>
-    row.waitingFor.map(({ commandId, requestId }) => ({ commandId, requestId, known: known.has(requestId) }));
+    row.waitingFor.map(({ since: _, ...one }) => ({ ...one, known: known.has(one.requestId) || 'items' in one }));
 }
 
 /** Where nobody tells of commands that are still to be run: what has a row here was received. */
@@ -113,12 +115,20 @@ export async function registered(db: Queryable, requestIds: string[]): Promise<S
 
 const shown = fieldsOf(documentSummary);
 
-/** The row as the API shows it; with the receipt's errors, where they were read, the sentence names the reasons. */
+/**
+ * The row as the API shows it; with the receipt's errors, where they were read, the sentence names the reasons. When it
+ * is due follows from the calendar, where there is one.
+ */
 export function summaryOf(
   row: DocumentOutcomeRow,
-  beside: { waitingFor: WaitedFor[]; errors?: { text: string }[] },
+  {
+    calendar,
+    ...beside
+  }: { waitingFor: WaitedFor[]; errors?: { text: string }[]; calendar?: DeadlineCalendar | undefined },
 ): DocumentSummary {
-  return { ...shown(row), waitingFor: beside.waitingFor, holds: holdsOf(row), ...wordsFor({ ...row, ...beside }) };
+  const { waitingFor } = beside;
+  const words = wordsFor({ ...row, ...beside });
+  return { ...shown(row), ...dueOfOwn(calendar, row), waitingFor, holds: holdsOf(row), ...words };
 }
 
 /**

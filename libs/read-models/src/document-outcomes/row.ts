@@ -1,7 +1,7 @@
-import type { DocumentOutcome, DocumentReference, FailureCause, RegistryStatus } from '#domain';
+import type { DocumentOutcome, FailureCause, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
 import { Entity } from 'typeorm';
-import type { HeldFor } from './holds.js';
+import type { HeldFor, WaitingForRow } from './holds.js';
 import type { DocumentPhase } from '../phases.js';
 import { column, Table } from '../table.js';
 
@@ -23,7 +23,7 @@ export class DocumentOutcomeRow {
   @column('text', { update: false }) operationDate!: string;
   @column('integer', { update: false }) itemCount!: number;
   @column('text') phase!: DocumentPhase;
-  @column('jsonb') waitingFor!: DocumentReference[];
+  @column('jsonb') waitingFor!: WaitingForRow[];
   /** Predecessors that ended badly. */
   @column('jsonb') heldFor!: HeldFor[];
   @column('integer') attempts!: number;

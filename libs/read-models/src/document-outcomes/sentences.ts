@@ -1,6 +1,9 @@
 import type { RegistryStatus } from '#domain';
 import { neverReached } from '#kernel';
 import type { WaitedFor } from '../port.js';
+import { because, counted, unquoted } from '../wording.js';
+import { packsListed } from '../gate-words.js';
+import { gateHeldFor, predecessorsHeldFor, type HeldFor } from './holds.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 export interface PlainWords {
@@ -28,7 +31,7 @@ export type Described = Pick<
   | 'groupId'
   | 'supersededBy'
   | 'resentAs'
-> & { waitingFor: Pick<WaitedFor, 'commandId' | 'known'>[]; errors?: { text: string }[] };
+> & { waitingFor: Pick<WaitedFor, 'commandId' | 'known' | 'items' | 'itemCount'>[]; errors?: { text: string }[] };
 
 /** At most this many of the documents waited for are named in a sentence. */
 const NAMED_IN_SENTENCE = 5;
@@ -91,9 +94,25 @@ function readySentence({ groupId, attempts, problem }: Described): string {
   return groupId === null ? 'Ready to be sent.' : 'A member of a group: it is sent when its turn comes.';
 }
 
-/** The hold of a bad end, and what may be done about it; for documents and for groups. */
-export function heldWords(heldFor: { commandId: string; outcome: string }[], what: 'document' | 'group'): PlainWords {
-  const why = listed(heldFor.map((one) => `${one.commandId} ended ${one.outcome}`));
+/** The items in which a document meets one that it waits for, for example ` (both name A, B and 7 more)`. */
+export function metIn(one: { commandId: string; items?: string[]; itemCount?: number }): string {
+  const { items, itemCount } = one;
+  if (items === undefined || itemCount === undefined) return '';
+  const more = itemCount - items.length;
+  return ` (both concern ${items.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+}
+
+/** What holds it, and what may be done about it; for documents and for groups. */
+export function heldWords(heldFor: HeldFor[], what: 'document' | 'group'): PlainWords {
+  const gate = gateHeldFor(heldFor);
+  if (gate !== undefined)
+    return {
+      sentence: `Held, and not sent: the known state of its packs forbids it. ${packsListed(gate)}.`,
+      remedy:
+        'It goes when a later document makes their state fit. Else decide: pedigree release REQUEST_ID --reason TEXT ' +
+        'sends it all the same, pedigree end REQUEST_ID --reason TEXT ends it.',
+    };
+  const why = listed(predecessorsHeldFor(heldFor).map((one) => `${one.commandId} ended ${one.outcome}${metIn(one)}`));
   return {
     sentence: `Held, and not sent: it comes after others, and ${why}.`,
     remedy:
@@ -114,7 +133,8 @@ function held({ heldFor, waitingFor }: Described): PlainWords {
  */
 function waiting(waitingFor: Described['waitingFor']): PlainWords {
   const until =
-    `Held until ${listed(waitingFor.map((one) => one.commandId))} ${waitingFor.length === 1 ? 'has' : 'have'} ` +
+    `Held until ${listed(waitingFor.map((one) => `${one.commandId}${metIn(one)}`))} ` +
+    `${waitingFor.length === 1 ? 'has' : 'have'} ` +
     'concluded';
   const missing = waitingFor.filter((one) => !one.known).map((one) => one.commandId);
   if (missing.length === 0) return { sentence: `${until}.` };
@@ -193,6 +213,18 @@ function failed(document: Described): PlainWords {
         sentence: `Not sent: the document that it was to come after did not succeed${because(document.problem)}.`,
         remedy: 'Correct and send the earlier document first, then send this one in a new command.',
       };
+    case 'waits_in_ring':
+      return {
+        sentence:
+          'Not sent: it would wait for itself. It names the same packs as earlier documents that wait for ' +
+          `it${because(document.problem)}.`,
+        remedy: 'Nothing has moved. Give those documents without `after`, or this one with waive_item_wait.',
+      };
+    case 'packs_forbid':
+      return {
+        sentence: `Not sent: the known state of its packs forbids it${because(document.problem)}.`,
+        remedy: 'Nothing has moved. Send a new document for the packs whose state fits.',
+      };
     case 'not_processed':
       return notProcessed(document);
     case null:
@@ -250,9 +282,3 @@ function listed(names: string[]): string {
       : names;
   return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
-
-const because = (reason: string | null): string => (unquoted(reason ?? '') === '' ? '' : `: ${unquoted(reason ?? '')}`);
-const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
-
-/** Another's words inside our sentence: one line, without the full stop that would end ours early. */
-const unquoted = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');

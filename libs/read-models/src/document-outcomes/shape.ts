@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GATE_REASONS } from '#domain';
 import { timeline } from '../document-timeline/shape.js';
 import { notification } from '../inbound-documents/shape.js';
 import { DOCUMENT_PHASES } from '../phases.js';
@@ -15,18 +16,70 @@ import {
   whole,
   words,
 } from '../shapes.js';
+import { dueFields } from '../timeliness/shape.js';
 
-/**
- * What keeps a document or a group from being sent: kinds of one thing. The list of one document has the hold of its
- * account too.
- */
+/** What keeps a document or a group from being sent: kinds of one thing. */
 export const afterHold = z.strictObject({
   kind: z.literal('after').describe('after: it comes after others.'),
   since: instant,
   for: z.array(reference.extend({ outcome: documentOutcome.optional().describe('Of one that ended badly.') })),
   waivable_by: z.enum(['operator', 'nobody']).describe('Who may release it all the same.'),
 });
-export const holds = z.array(afterHold).describe('What it comes after, while that keeps it from being sent.');
+
+/** What keeps a document or a group from being sent because earlier ones name the same items. */
+export const itemHold = z.strictObject({
+  kind: z.literal('items').describe('items: earlier documents name the same packs, or containers around them.'),
+  since: instant,
+  for: z.array(
+    reference.extend({
+      outcome: documentOutcome.optional().describe('Of one that ended badly.'),
+      items: z.array(z.string()).describe('The first of the packs and containers in which the two meet.'),
+      item_count: whole.describe('All of them.'),
+    }),
+  ),
+  waivable_by: z.enum(['operator', 'nobody']).describe('Who may release it all the same.'),
+});
+
+/** A pack whose known state forbids a document. */
+export const gatePack = z.strictObject({
+  item: z.string().describe('SGTIN or SSCC.'),
+  reasons: z.array(z.enum(GATE_REASONS)),
+  status: z.string().optional(),
+  place: z.string().optional(),
+  container: z.string().optional(),
+  told_by: z
+    .strictObject({
+      doc_type: whole,
+      request_id: requestId.optional(),
+      document_id: z.string().optional(),
+      known_at: z.string().describe('Log position.'),
+    })
+    .optional()
+    .describe('The last document that moved it.'),
+});
+
+/** What was found at the sequence gate. */
+export const gateFinding = z.strictObject({
+  packs: z.array(gatePack).describe('The first of them.'),
+  pack_count: whole.describe('All of them.'),
+  known_at: z.string().describe('The log position up to which their states were known.'),
+});
+
+/** What keeps a document from being sent because of its packs. */
+export const gateHold = z.strictObject({
+  kind: z.literal('gate').describe('gate: the known state of its packs forbids it.'),
+  since: instant,
+  for: gateFinding,
+  waivable_by: z.literal('operator'),
+});
+
+/** What keeps a member of a group from being sent. */
+export const groupHold = z.strictObject({
+  kind: z.literal('group').describe('group: its turn in its group has not come.'),
+  since: instant,
+  for: requestId.describe('The group: /v1/groups/{groupId}.'),
+  waivable_by: z.literal('nobody'),
+});
 
 /** What keeps a document from being sent on its account's side. */
 export const accountHold = z.strictObject({
@@ -46,12 +99,21 @@ const documentSummaryFields = {
   subject_id: z.string(),
   counterparty_id: z.string().optional(),
   operation_date: z.string().describe('As the document claims it.'),
+  ...dueFields,
   item_count: whole,
   phase: z.enum(DOCUMENT_PHASES),
   waiting_for: z
-    .array(reference.extend({ known: z.boolean().describe('False when no such command was received yet.') }))
+    .array(
+      reference.extend({
+        known: z.boolean().describe('False when no such command was received yet.'),
+        items: z.array(z.string()).optional().describe('Set where it waits because both name these; the first ones.'),
+        item_count: whole.optional(),
+      }),
+    )
     .describe('For phase waiting: the commands that it is held for.'),
-  holds,
+  holds: z
+    .array(z.discriminatedUnion('kind', [afterHold, itemHold, gateHold, groupHold]))
+    .describe('What keeps it from being sent. A pause of its account is told with the single document alone.'),
   attempts: whole,
   document_id: z.string().optional().describe("The registry's id."),
   status: registryStatus.optional(),
@@ -82,7 +144,7 @@ export const documentDetail = z.strictObject({
   notifications: z.array(notification).describe('What others told about it, the oldest first; at most 1,000.'),
   errors: receiptErrors,
   holds: z
-    .array(z.discriminatedUnion('kind', [afterHold, accountHold]))
+    .array(z.discriminatedUnion('kind', [afterHold, itemHold, gateHold, groupHold, accountHold]))
     .describe('Everything that keeps it from being sent.'),
 });
 

@@ -1,4 +1,8 @@
-import type { DocumentEvent } from '#domain';
+import { isForPredecessor, type DocumentEvent, type Hold } from '#domain';
+import { packsListed } from '../gate-words.js';
+import { counted, unquoted } from '../wording.js';
+
+const commandsOf = (holds: Hold[]): string[] => holds.filter(isForPredecessor).map((one) => one.for.commandId);
 
 type SentenceOf = { [Type in DocumentEvent['type']]: (data: Extract<DocumentEvent, { type: Type }>['data']) => string };
 
@@ -12,26 +16,47 @@ const SENTENCES: SentenceOf = {
   PredecessorConcluded: (data) =>
     `The earlier document ${data.requestId} ended ` +
     `${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
-  DocumentHeld: ({ hold }) => `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`,
+  DocumentHeld: ({ hold }) =>
+    hold.kind === 'gate'
+      ? `Held: the known state of ${counted(hold.packCount, 'pack')} forbids it. ${packsListed(hold)}.`
+      : `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`,
   HoldWaived: (data) =>
-    `A person decided that it need not wait for ${listed(data.holds.map((one) => one.for.commandId))}.`,
+    data.holds.some((one) => one.kind === 'gate')
+      ? 'A person decided that it is sent, whatever the state of its packs.'
+      : `A person decided that it need not wait for ${listed(commandsOf(data.holds))}.`,
+  HoldLapsed: (data) =>
+    `Warning: sent all the same, though ${listed(data.holds.map((one) => one.for.commandId))} did not succeed: it ` +
+    'reports what has happened, and its time is up. The registry may refuse it.',
+  ItemWaitLifted: (data) =>
+    `It goes before ${data.for.commandId}, whose command says that it comes after this one, or which the state of ` +
+    'its packs holds.',
+  GateWarned: (data) =>
+    data.neededAt === undefined
+      ? `Warning: sent though the known state of ${counted(data.packCount, 'pack')} forbids it. ${packsListed(data)}.`
+      : `Warning: sent without a look at its packs: their record had come to position ${data.knownAt}, and not to ` +
+        `${data.neededAt}.`,
+  GateHoldLifted: () => 'The state of its packs forbids it no longer.',
   DocumentReleased: () => 'Nothing is waited for any more.',
   DocumentRefused: (data) =>
-    `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
+    data.ring !== undefined
+      ? `Not to be sent: it would wait for itself, for ${listed(data.ring.map((one) => one.commandId))} wait for it.`
+      : data.gate !== undefined
+        ? 'Not to be sent: a person ended it, for the state of its packs forbids it.'
+        : `Not to be sent: the earlier document ${data.predecessor?.commandId} ended ${data.predecessorOutcome}.`,
   SendAttempted: (data) => `Attempt ${data.attempt}: signed and handed to the registry as account ${data.account}.`,
   DocumentSent: (data) =>
     data.foundByLookUp
       ? `Found at the registry by its request_id, as document ${data.documentId}.`
       : `Taken by the registry as document ${data.documentId}.`,
-  SendRefused: (data) => `The registry refused to take it (${data.code}): ${sentencePart(data.text)}.`,
+  SendRefused: (data) => `The registry refused to take it (${data.code}): ${unquoted(data.text)}.`,
   SendNotDelivered: (data) =>
     data.accountCause === undefined
-      ? `Attempt ${data.attempt} did not reach the registry: ${sentencePart(data.reason)}. It goes again after ` +
+      ? `Attempt ${data.attempt} did not reach the registry: ${unquoted(data.reason)}. It goes again after ` +
         `${data.retryAfterMs} ms.`
       : `The registry took nothing of attempt ${data.attempt} because of the account (${data.accountCause}): ` +
-        `${sentencePart(data.reason)}. The document waits for its account.`,
+        `${unquoted(data.reason)}. The document waits for its account.`,
   SendUnconfirmed: (data) =>
-    `Attempt ${data.attempt} has no known outcome: ${sentencePart(data.reason)}. It is looked up before anything ` +
+    `Attempt ${data.attempt} has no known outcome: ${unquoted(data.reason)}. It is looked up before anything ` +
     'is sent again.',
   LookUpMissed: (data) =>
     `Look-up ${data.lookUp}: the registry does not show it, ${data.sinceAttemptEndedMs} ms after the attempt ended.`,
@@ -44,13 +69,13 @@ const SENTENCES: SentenceOf = {
       : `Announced to the registry as document ${data.documentId}; its bytes go up in parts.`,
   UploadFinishAttempted: () => 'All its bytes are at the registry; it is told that this was the last of them.',
   UploadFinishNotDelivered: (data) =>
-    `The end of the upload did not reach the registry: ${sentencePart(data.reason)}. It is told again after ` +
+    `The end of the upload did not reach the registry: ${unquoted(data.reason)}. It is told again after ` +
     `${data.retryAfterMs} ms.`,
   UploadFinishUnconfirmed: (data) =>
-    `Whether the upload has ended is not known: ${sentencePart(data.reason)}. It is looked up before anything ` +
+    `Whether the upload has ended is not known: ${unquoted(data.reason)}. It is looked up before anything ` +
     'else is done.',
   UploadRefused: (data) =>
-    `The registry said no to the upload (${data.code}): ${sentencePart(data.text)}. It is looked up before ` +
+    `The registry said no to the upload (${data.code}): ${unquoted(data.text)}. It is looked up before ` +
     'anything else is done.',
   UploadSeenOpen: (data) =>
     `Look-up ${data.lookUp}: the registry still awaits bytes, ${data.sinceAttemptEndedMs} ms after it was told ` +
@@ -84,6 +109,8 @@ const CAUSES: Record<NonNullable<Extract<DocumentEvent, { type: 'DocumentConclud
   send_refused: 'the registry refused to take it',
   predecessor_failed: 'what it was to come after did not succeed',
   not_processed: 'its group stopped before its turn',
+  waits_in_ring: 'it would wait for itself',
+  packs_forbid: 'the state of its packs forbids it',
 };
 
 /**
@@ -96,8 +123,6 @@ export function sentenceOfEvent(event: { type: string; data: object }): string {
   return sentence(event.data);
 }
 
-const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
-const sentencePart = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');
 const NAMED = 5;
 const listed = (names: string[]): string =>
   names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');

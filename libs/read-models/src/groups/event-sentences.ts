@@ -1,4 +1,5 @@
 import type { GroupEvent } from '#domain';
+import { counted, unquoted } from '../wording.js';
 
 type SentenceOf = { [Type in GroupEvent['type']]: (data: Extract<GroupEvent, { type: Type }>['data']) => string };
 
@@ -20,6 +21,11 @@ const SENTENCES: SentenceOf = {
   GroupHeld: ({ hold }) => `Held: the earlier document or group ${hold.for.commandId} ended ${hold.outcome}.`,
   GroupHoldWaived: (data) =>
     `A person decided that it need not wait for ${data.holds.map((one) => one.for.commandId).join(', ')}.`,
+  GroupHoldLapsed: (data) =>
+    `Warning: sent all the same, though ${data.holds.map((one) => one.for.commandId).join(', ')} did not succeed: it ` +
+    'reports what has happened, and its time is up. The registry may refuse it.',
+  GroupItemWaitLifted: (data) =>
+    `It goes before ${data.for.commandId}, whose command says that it comes after this group.`,
   GroupReleased: () => 'Nothing is waited for any more.',
   MemberSent: (data) => `Document ${data.index + 1} is with the registry, as ${data.documentId}.`,
   MemberConcluded: (data) =>
@@ -28,16 +34,16 @@ const SENTENCES: SentenceOf = {
     `Document ${data.index + 1}, which counted as ${data.previousOutcome}, turned out ${data.outcome}.`,
   GroupCheckPassed: () => 'The registry says that the group can be started.',
   GroupCheckDenied: (data) =>
-    `Check ${data.check}: the registry says that the group cannot be started: ${part(data.reason)}.`,
+    `Check ${data.check}: the registry says that the group cannot be started: ${unquoted(data.reason)}.`,
   GroupStartAttempted: (data) => `Start ${data.attempt}: the registry is asked to begin.`,
   GroupStarted: (data) =>
     data.seenByStatus ? 'The registry has begun, as the status of a document shows.' : 'The registry has begun.',
-  GroupStartRefused: (data) => `The registry refused to begin (${data.code}): ${part(data.text)}.`,
+  GroupStartRefused: (data) => `The registry refused to begin (${data.code}): ${unquoted(data.text)}.`,
   GroupStartNotDelivered: (data) =>
-    `Start ${data.attempt} did not reach the registry: ${part(data.reason)}. It is asked again after ` +
+    `Start ${data.attempt} did not reach the registry: ${unquoted(data.reason)}. It is asked again after ` +
     `${data.retryAfterMs} ms.`,
   GroupStartUnconfirmed: (data) =>
-    `Start ${data.attempt} has no known outcome: ${part(data.reason)}. The documents are looked at before it is ` +
+    `Start ${data.attempt} has no known outcome: ${unquoted(data.reason)}. The documents are looked at before it is ` +
     'asked again.',
   GroupStartNotSeen: (data) =>
     `Look ${data.lookUp}: the documents lie there as they were sent, ${data.sinceAttemptEndedMs} ms after the start.`,
@@ -46,7 +52,7 @@ const SENTENCES: SentenceOf = {
     `${data.sinceAttemptEndedMs} ms.`,
   GroupHalted: (data) => {
     const by = data.member ?? data.predecessor;
-    const why = by === undefined ? part(data.text ?? '') : `${by.commandId} ended ${by.outcome}`;
+    const why = by === undefined ? unquoted(data.text ?? '') : `${by.commandId} ended ${by.outcome}`;
     return (
       `Stopped: ${why}. ` +
       (data.rest.length === 0
@@ -70,6 +76,3 @@ export function sentenceOfGroupEvent(event: { type: string; data: object }): str
   const sentence = SENTENCES[event.type as GroupEvent['type']] as (data: object) => string;
   return sentence(event.data);
 }
-
-const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
-const part = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');

@@ -1,7 +1,7 @@
 import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type StartEvent } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvent } from '#event-store';
 import { defined, neverReached } from '#kernel';
-import { changedHolds } from '../document-outcomes/holds.js';
+import { changedHolds, withWait } from '../document-outcomes/holds.js';
 import { DOCUMENT_GROUP, type GroupRow } from './row.js';
 
 /**
@@ -9,7 +9,7 @@ import { DOCUMENT_GROUP, type GroupRow } from './row.js';
  * event type that it does not know and on an event before the registration.
  */
 export function foldGroup(row: GroupRow | undefined, recorded: RecordedEvent): GroupRow {
-  const event = { type: recorded.type, data: recorded.data } as unknown as GroupEvent;
+  const event = typedEvent<GroupEvent>(recorded);
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'GroupRegistered') return registered(event, recorded);
   if (row === undefined)
@@ -77,12 +77,15 @@ function otherChanges(
 ): Partial<GroupRow> {
   switch (event.type) {
     case 'GroupWaiting':
-      return { phase: 'waiting', waitingFor: event.data.for };
+      return withWait(row, event.data, at);
     case 'GroupPredecessorConcluded':
       return changedHolds(row, { predecessor: event.data.requestId });
+    case 'GroupItemWaitLifted':
+      return changedHolds(row, { predecessor: event.data.for.requestId });
     case 'GroupHeld':
       return changedHolds(row, { hold: event.data.hold, at });
     case 'GroupHoldWaived':
+    case 'GroupHoldLapsed':
       return changedHolds(row, { waived: event.data.holds });
     case 'GroupReleased':
       return { phase: 'sending', waitingFor: [], heldFor: [] };

@@ -1,5 +1,5 @@
 import { evolveGroup, NO_GROUP, type GroupEvent, type GroupState } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvents } from '#event-store';
 import type { Queryable } from '#postgres';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import { timelineOf } from '../document-timeline/timeline.js';
@@ -7,7 +7,7 @@ import type { GroupDetail, GroupListQuery, GroupMember, GroupSummary, Page } fro
 import { sentenceOfGroupEvent } from './event-sentences.js';
 import { foldGroup } from './fold.js';
 import { DOCUMENT_GROUP, type GroupRow } from './row.js';
-import { holdsOf } from '../document-outcomes/holds.js';
+import { predecessorHoldsOf } from '../document-outcomes/holds.js';
 import { DOCUMENT_OUTCOME } from '../document-outcomes/row.js';
 import { wordsForGroup } from './sentences.js';
 import { groupSummary } from './shape.js';
@@ -43,7 +43,7 @@ export async function listGroups(db: Queryable, query: GroupListQuery): Promise<
 export async function groupDetail(db: Queryable, events: RecordedEvent[]): Promise<GroupDetail | undefined> {
   const row = events.reduce<GroupRow | undefined>(foldGroup, undefined);
   if (row === undefined) return undefined;
-  const state = (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
+  const state = typedEvents<GroupEvent>(events).reduce(evolveGroup, NO_GROUP);
   return {
     ...groupSummaryOf(row),
     members: await membersOf(db, state),
@@ -83,6 +83,6 @@ const shown = fieldsOf(groupSummary);
 
 const groupSummaryOf = (row: GroupRow): GroupSummary => ({
   ...shown(row),
-  holds: holdsOf(row),
+  holds: predecessorHoldsOf(row),
   ...wordsForGroup(row),
 });

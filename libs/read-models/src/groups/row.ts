@@ -1,7 +1,7 @@
-import type { DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
+import type { DocumentOutcome, GroupKind, HaltCause } from '#domain';
 import type { Sha256 } from '#kernel';
 import { Entity } from 'typeorm';
-import type { HeldFor } from '../document-outcomes/holds.js';
+import type { HeldFor, WaitingForRow } from '../document-outcomes/holds.js';
 import { column, Table } from '../table.js';
 import type { GroupPhase } from '../phases.js';
 
@@ -18,7 +18,7 @@ export class GroupRow {
   @column('text', { update: false }) account!: string;
   @column('text', { update: false }) kind!: GroupKind;
   @column('text') phase!: GroupPhase;
-  @column('jsonb') waitingFor!: DocumentReference[];
+  @column('jsonb') waitingFor!: WaitingForRow[];
   /** Predecessors that ended badly. */
   @column('jsonb') heldFor!: HeldFor[];
   @column('integer', { update: false }) memberCount!: number;

@@ -1,5 +1,6 @@
 import { neverReached } from '#kernel';
-import { heldWords, type PlainWords } from '../document-outcomes/sentences.js';
+import { heldWords, metIn, type PlainWords } from '../document-outcomes/sentences.js';
+import { because } from '../wording.js';
 import type { GroupRow } from './row.js';
 
 /** What the words are made of. */
@@ -29,7 +30,7 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
     case 'waiting':
       return {
         sentence:
-          `Held until ${named(group.waitingFor.map((one) => one.commandId))} ` +
+          `Held until ${named(group.waitingFor.map((one) => `${one.commandId}${metIn(one)}`))} ` +
           `${group.waitingFor.length === 1 ? 'has' : 'have'} concluded.`,
       };
     case 'held':
@@ -83,6 +84,11 @@ function concluded(group: DescribedGroup): PlainWords {
         'Nothing has moved. Correct and send the earlier document, then resume this group: pedigree resume ' +
         `${groupId} --reason TEXT.`,
     };
+  if (halt === 'waits_in_ring')
+    return {
+      sentence,
+      remedy: `Nothing has moved. When those have ended: pedigree resume ${groupId} --reason TEXT.`,
+    };
   if (halt === 'check_denied' || halt === 'start_refused')
     return {
       sentence,
@@ -106,6 +112,8 @@ function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
       return `It was not started, because the registry did not take ${stoppedBy}`;
     case 'predecessor_failed':
       return `It was not sent, because it was to come after ${stoppedBy}`;
+    case 'waits_in_ring':
+      return `It was not sent${because(problem)}`;
     case 'check_denied':
     case 'start_refused':
       return `The registry would not begin${because(problem)}`;
@@ -115,11 +123,6 @@ function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
       return neverReached(halt, 'halt cause');
   }
 }
-
-const because = (reason: string | null): string => {
-  const words = (reason ?? '').replace(/\s+/g, ' ').trim().replace(/\.+$/, '');
-  return words === '' ? '' : `: ${words}`;
-};
 
 const named = (names: string[]): string =>
   names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '');

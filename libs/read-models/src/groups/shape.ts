@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GROUP_KINDS } from '#domain';
-import { holds } from '../document-outcomes/shape.js';
+import { afterHold, itemHold } from '../document-outcomes/shape.js';
 import { timeline } from '../document-timeline/shape.js';
 import { DOCUMENT_PHASES, GROUP_PHASES } from '../phases.js';
 import {
@@ -26,7 +26,9 @@ const groupSummaryFields = {
     .describe('given: by the ERP; split: the parts of one document; resumption: what was left of a group that halted.'),
   phase: z.enum(GROUP_PHASES),
   waiting_for: z.array(reference).describe('For phase waiting: what it is held for.'),
-  holds,
+  holds: z
+    .array(z.discriminatedUnion('kind', [afterHold, itemHold]))
+    .describe('What it comes after, by its command or by its items, while that keeps it from being sent.'),
   member_count: whole,
   sent_count: whole.describe('Members that the registry has.'),
   ended_count: whole.describe('Members that have ended.'),

@@ -1,5 +1,5 @@
 import type { InboundDownloaded, InboundEvent, InboundSeen } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvent } from '#event-store';
 import { defined, neverReached } from '#kernel';
 import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 
@@ -8,7 +8,7 @@ import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
  * is harmless. Throws on an event type that it does not know, and on an event before InboundSeen.
  */
 export function foldInbound(row: InboundDocumentRow | undefined, recorded: RecordedEvent): InboundDocumentRow {
-  const event = { type: recorded.type, data: recorded.data } as unknown as InboundEvent;
+  const event = typedEvent<InboundEvent>(recorded);
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'InboundSeen') return seen(event, recorded);
   if (row === undefined)

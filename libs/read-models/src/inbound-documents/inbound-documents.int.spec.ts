@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { InboundEvent, InboundSeen } from '#domain';
 import { defined, type Sha256 } from '#kernel';
-import { inTransaction, migrate } from '#postgres';
+import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
-import { titleOfType } from '#documents';
+import { typeKnowledge } from '#documents';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
 import { ownDocumentSharing } from '../sgtin-history/same-items.js';
+import { notUnderstoodCount } from './figures.js';
 import { inboundDocumentsProjection } from './projection.js';
 import { listInbound, notificationsOf } from './query.js';
 
@@ -22,8 +23,7 @@ let log: LogOfTest;
 let ours: string;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [subscriptionsSchema, ...readModelSchemas]);
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
 });
 afterAll(() => db.drop());
 
@@ -149,7 +149,7 @@ async function project(pageSize: number): Promise<string[]> {
 }
 
 const history = async (sgtin: string) =>
-  (await historyOf(db.pool, sgtin, { titleOf: titleOfType }))?.movements.map((one) => [
+  (await historyOf(db.pool, sgtin, { types: typeKnowledge }))?.movements.map((one) => [
     one.docType,
     one.channel ?? 'ours',
     one.result,
@@ -211,7 +211,7 @@ describe('documents of others in the read models', () => {
       [617, 'counterparty', 'applied'],
     ]);
     expect(await history(pack(3))).toEqual([[511, 'fiscal_operator', 'applied']]);
-    const [till] = (await historyOf(db.pool, pack(3), { titleOf: titleOfType }))?.movements ?? [];
+    const [till] = (await historyOf(db.pool, pack(3), { types: typeKnowledge }))?.movements ?? [];
     expect(till).toMatchObject({ documentId: 'd-till', channel: 'fiscal_operator', status: 'in_sale' });
     expect(till).not.toHaveProperty('requestId');
   });
@@ -219,15 +219,40 @@ describe('documents of others in the read models', () => {
   it('count no longer once they turn out to be ours, and as it was known before they still do', async () => {
     expect(await history(pack(4))).toEqual([]);
     const before = await historyOf(db.pool, pack(4), {
-      titleOf: titleOfType,
+      types: typeKnowledge,
       knownAt: BigInt(log.events.findIndex((event) => event.type === 'InboundRecognised')),
     });
     expect(before?.movements).toMatchObject([{ documentId: 'd-ours', result: 'applied' }]);
   });
 
+  it('are told and counted as not understood where nobody knows their type, for a week', async () => {
+    const client = await db.pool.connect();
+    const seen = (age: string) =>
+      client.query(
+        `UPDATE inbound_document SET doc_type = 699, seen_at = clock_timestamp() - interval '${age}'
+         WHERE document_id = 'd-till'`,
+      );
+    const count = () => notUnderstoodCount(client, typeKnowledge.known);
+    await client.query('BEGIN');
+    try {
+      expect(await count()).toBe(0);
+      await seen('6 days');
+      expect(await count()).toBe(1);
+      const { items } = await listInbound(client, {}, typeKnowledge);
+      expect(items.filter((one) => one.notUnderstood).map((one) => [one.documentId, one.title])).toEqual([
+        ['d-till', 'Document 699'],
+      ]);
+      await seen('8 days');
+      expect(await count()).toBe(0);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  });
+
   it('are listed newest first, page by page, and by what is asked for', async () => {
-    const first = await listInbound(db.pool, { limit: 3 }, titleOfType);
-    const rest = await listInbound(db.pool, { limit: 3, cursor: first.nextCursor as string }, titleOfType);
+    const first = await listInbound(db.pool, { limit: 3 }, typeKnowledge);
+    const rest = await listInbound(db.pool, { limit: 3, cursor: first.nextCursor as string }, typeKnowledge);
     expect([...first.items, ...rest.items].map((one) => one.documentId)).toEqual([
       'd-lost',
       'd-ours',
@@ -237,16 +262,18 @@ describe('documents of others in the read models', () => {
     ]);
     expect(rest.nextCursor).toBeUndefined();
     const ids = async (query: Parameters<typeof listInbound>[1]) =>
-      (await listInbound(db.pool, query, titleOfType)).items.map((one) => one.documentId);
+      (await listInbound(db.pool, query, typeKnowledge)).items.map((one) => one.documentId);
     expect(await ids({ channel: 'fiscal_operator' })).toEqual(['d-till']);
     expect(await ids({ direction: 'outgoing', phase: 'ours' })).toEqual(['d-ours']);
     expect(await ids({ requestId: ours })).toEqual(['d-607']);
     expect(await ids({ linked: false, docType: 606 })).toEqual(['d-lost']);
-    await expect(listInbound(db.pool, { limit: 0 }, titleOfType)).rejects.toMatchObject({ code: 'invalid_parameter' });
+    await expect(listInbound(db.pool, { limit: 0 }, typeKnowledge)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+    });
   });
 
   it('say in a sentence whose they are and what is wrong with them', async () => {
-    const { items } = await listInbound(db.pool, {}, titleOfType);
+    const { items } = await listInbound(db.pool, {}, typeKnowledge);
     expect(items.map((one) => one.sentence)).toEqual([
       'Told to us by another participant; the registry took it. The registry does not give the document: ' +
         'not_found: archived.',
@@ -258,7 +285,7 @@ describe('documents of others in the read models', () => {
   });
 
   it('are told with the document of ours that they belong to', async () => {
-    expect(await notificationsOf(db.pool, ours, titleOfType)).toMatchObject([
+    expect(await notificationsOf(db.pool, ours, typeKnowledge)).toMatchObject([
       {
         documentId: 'd-607',
         docType: 607,

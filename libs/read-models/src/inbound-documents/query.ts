@@ -1,3 +1,5 @@
+import type { TypeKnowledge } from '#documents';
+import type { DeadlineCalendar } from '#domain';
 import type { Queryable } from '#postgres';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type { InboundListQuery, InboundSummary, Notification, Page } from '../port.js';
@@ -5,6 +7,12 @@ import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 import { inboundSentence } from './sentences.js';
 import { inboundSummary as inboundSummaryShape, notification } from './shape.js';
 import { fieldsOf } from '../shapes.js';
+import { dueOfInbound } from '../timeliness/duty.js';
+
+/** What is known of document types; with a calendar, when they are due too. */
+export interface InboundTypes extends Pick<TypeKnowledge, 'titleOf' | 'isKnown'> {
+  calendar?: DeadlineCalendar | undefined;
+}
 
 /** Notifications that one answer about a document of ours shows; the list finds the others. */
 const MOST_NOTIFICATIONS = 1_000;
@@ -16,7 +24,7 @@ const MOST_NOTIFICATIONS = 1_000;
 export async function listInbound(
   db: Queryable,
   query: InboundListQuery,
-  titleOf: (docType: number) => string,
+  types: InboundTypes,
 ): Promise<Page<InboundSummary>> {
   const limit = pageLimit(query.limit);
   const values: unknown[] = [limit + 1];
@@ -35,24 +43,20 @@ export async function listInbound(
     values,
   );
   return pageOf(rows, limit, {
-    show: (row) => inboundSummary(row, titleOf),
+    show: (row) => inboundSummary(row, types),
     positionOf: (row) => row.seenPosition,
   });
 }
 
 /** What others told about a document of ours, the oldest first. */
-export async function notificationsOf(
-  db: Queryable,
-  requestId: string,
-  titleOf: (docType: number) => string,
-): Promise<Notification[]> {
+export async function notificationsOf(db: Queryable, requestId: string, types: InboundTypes): Promise<Notification[]> {
   const text =
     `SELECT ${INBOUND_DOCUMENT.select()} FROM inbound_document ` +
     `WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY seen_position LIMIT ${MOST_NOTIFICATIONS}`;
   const { rows } = await db.query<InboundDocumentRow>(text, [requestId]);
   return rows.map((row) => ({
     ...shownAsNotification(row),
-    title: titleFor(row, titleOf),
+    title: titleFor(row, types),
     by: row.linkedBy ?? 'request_id',
   }));
 }
@@ -60,15 +64,21 @@ export async function notificationsOf(
 const shownAsNotification = fieldsOf(notification);
 const shown = fieldsOf(inboundSummaryShape);
 
-const titleFor = (row: InboundDocumentRow, titleOf: (docType: number) => string): string =>
-  row.docType === null ? 'Document of an unknown type' : titleOf(row.docType);
+const titleFor = ({ docType }: InboundDocumentRow, { titleOf }: InboundTypes): string =>
+  docType === null ? 'Document of an unknown type' : titleOf(docType);
+
+/** A type that nobody here knows: its document is kept, and what it did to its packs is not known. */
+const notUnderstood = ({ docType }: InboundDocumentRow, { isKnown }: InboundTypes): { notUnderstood?: true } =>
+  docType === null || isKnown(docType) ? {} : { notUnderstood: true };
 
 /** The row as the API shows it. */
-export function inboundSummary(row: InboundDocumentRow, titleOf: (docType: number) => string): InboundSummary {
+export function inboundSummary(row: InboundDocumentRow, types: InboundTypes): InboundSummary {
   const { linkedRequestId: requestId, linkedBy: by, sharedItems, operationDate } = row;
   return {
     ...shown({ ...row, operationDate: operationDate === '' ? null : operationDate }),
-    title: titleFor(row, titleOf),
+    ...dueOfInbound(types.calendar, row),
+    title: titleFor(row, types),
+    ...notUnderstood(row, types),
     sentence: inboundSentence(row),
     ...(requestId === null || by === null ? {} : { belongsTo: { requestId, by, ...present({ sharedItems }) } }),
   };

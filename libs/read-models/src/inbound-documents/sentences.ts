@@ -1,5 +1,6 @@
 import type { InboundChannel, InboundEvent } from '#domain';
 import { neverReached } from '#kernel';
+import { unquoted } from '../wording.js';
 import type { InboundDocumentRow } from './row.js';
 
 const CHANNELS: Record<InboundChannel, string> = {
@@ -47,14 +48,14 @@ const SENTENCES: SentenceOf = {
     `The registry's status is ${data.status}${data.isLastWord === true ? ', and stays so' : ''}.`,
   InboundDownloaded: (data) =>
     'problem' in data.content
-      ? `Fetched, ${data.byteLength} bytes; they cannot be read: ${plain(data.content.problem)}.`
+      ? `Fetched, ${data.byteLength} bytes; they cannot be read: ${unquoted(data.content.problem)}.`
       : `Fetched: type ${data.content.docType}, items: ${data.content.itemCount}, ${data.byteLength} bytes.`,
   InboundDownloadGivenUp: (data) =>
-    `The registry does not give it, asked ${data.attempts} times: ${plain(data.reason)}.`,
+    `The registry does not give it, asked ${data.attempts} times: ${unquoted(data.reason)}.`,
   InboundReceiptStored: (data) =>
     `Receipt stored: ${data.result}, errors: ${data.errorCount}, accepted at ${data.acceptedAt}.`,
   InboundReceiptGivenUp: (data) =>
-    `There is no receipt to be had, asked ${data.attempts} times: ${plain(data.reason)}.`,
+    `There is no receipt to be had, asked ${data.attempts} times: ${unquoted(data.reason)}.`,
   InboundConcluded: (data) => `Concluded: ${data.outcome}.`,
   InboundLinked: (data) =>
     `It belongs to our document ${data.requestId}, found by ` +
@@ -72,5 +73,3 @@ export function sentenceOfInboundEvent(event: { type: string; data: object }): s
   // The table's type ties each sentence to its own data; a stored event's type is only known at run time.
   return (SENTENCES[event.type as InboundEvent['type']] as (data: object) => string)(event.data);
 }
-
-const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');

@@ -12,6 +12,7 @@ import {
   sha256,
   whole,
 } from '../shapes.js';
+import { dueFields } from '../timeliness/shape.js';
 
 export const inboundDirection = z.enum(INBOUND_DIRECTIONS);
 export const inboundPhase = z.enum(INBOUND_PHASES);
@@ -41,6 +42,10 @@ const inboundSummaryFields = {
   phase: inboundPhase.describe('ours: it turned out to be a document of ours.'),
   status: registryStatus,
   sentence: z.string().describe('What the state means.'),
+  not_understood: z
+    .literal(true)
+    .optional()
+    .describe('Nobody here knows the type: what it did to its packs is not known.'),
   request_id: z.string().optional().describe("Its sender's own id."),
   doc_type: whole.optional(),
   doc_num: z.string().optional(),
@@ -49,6 +54,7 @@ const inboundSummaryFields = {
   subject_id: z.string().optional(),
   counterparty_id: z.string().optional(),
   operation_date: z.string().optional().describe('As the document claims it.'),
+  ...dueFields,
   item_count: whole.optional(),
   outcome: inboundOutcome
     .optional()

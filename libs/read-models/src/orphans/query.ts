@@ -10,7 +10,7 @@ import {
   type GroupEvent,
   type GroupState,
 } from '#domain';
-import type { EventStore } from '#event-store';
+import { type EventStore, typedEvents } from '#event-store';
 import type { Queryable } from '#postgres';
 import { wholeStream } from '../document-timeline/whole-stream.js';
 
@@ -69,8 +69,10 @@ WITH carried AS MATERIALIZED (
   SELECT o.id FROM open o JOIN document_outcome m ON m.group_id = o.id JOIN moved v ON v.id = m.request_id
     WHERE o.kind = 'group'
 )
-SELECT o.kind, o.id, o.account, saga.position AS saga_position FROM open o JOIN checkpoint saga
-  ON saga.name = 'saga:document'
+SELECT o.kind, o.id, o.account, saga.position AS saga_position FROM open o JOIN (
+    SELECT min(position) AS position FROM checkpoint WHERE name IN ('saga:document', 'item-claims')
+      HAVING bool_or(name = 'saga:document')
+  ) saga ON true
 WHERE o.registered_position <= saga.position AND o.phase <> 'held'
   AND NOT EXISTS (SELECT FROM moved v WHERE v.id = o.id)
   AND NOT EXISTS (SELECT FROM named n WHERE n.id = o.id)
@@ -101,8 +103,8 @@ async function confirmed(
   if (newest === undefined || newest.position > handled) return undefined;
   const state =
     kind === 'document'
-      ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT)
-      : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
+      ? typedEvents<DocumentEvent>(events).reduce(evolve, ABSENT)
+      : typedEvents<GroupEvent>(events).reduce(evolveGroup, NO_GROUP);
   // The read model may still show it waiting, while the log says what holds it: that has a name.
   if (state.phase === 'concluded' || (state.phase === 'waiting' && state.holds.length > 0)) return undefined;
   for (const stream of moversOf(state)) {

@@ -1,5 +1,6 @@
 import { firstCommandOf, standsFor, type GroupRegistration, type Registration } from '#domain';
 import { defined } from '#kernel';
+import { toldWarnings } from './item-warnings.js';
 
 /**
  * By what the ERP knows it: the command that it gave, and its reference. What was sent again names besides what it
@@ -12,5 +13,6 @@ export function askedBy(of: Registration | GroupRegistration) {
     command_id,
     ...defined({ reference, resend_of }),
     ...(of.commandId === command_id ? {} : { resend_command_id: of.commandId }),
+    ...(of.warnings === undefined ? {} : { warnings: toldWarnings(of.warnings) }),
   };
 }

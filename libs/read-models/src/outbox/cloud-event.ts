@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { BAD_OUTCOMES, GROUP_KINDS } from '#domain';
+import { BAD_OUTCOMES, CASE_RUN_KINDS, CASE_SEVERITIES, GROUP_KINDS } from '#domain';
 import { uuid5 } from '#kernel';
+import { caseCauseKind, caseResolution, caseSeverity } from '../cases/shape.js';
+import { gateFinding } from '../document-outcomes/shape.js';
+import { itemWarnings } from './item-warnings.js';
 import { documentOutcome, failureCause, haltCause, instant, reference, sha256 } from '../shapes.js';
 
 /**
@@ -52,12 +55,13 @@ const resent = {
     .optional()
     .describe('The command by which it was sent again, where that has an id of its own.'),
 };
+const asked = { ...resent, warnings: itemWarnings.optional() };
 
 const documentFields = {
   request_id: z.uuid(),
   command_id: z.string().describe("The ERP's id of the command."),
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
-  ...resent,
+  ...asked,
   group: z
     .strictObject({ group_id: z.uuid(), index: count, of: count })
     .optional()
@@ -111,7 +115,7 @@ const groupFields = {
   group_id: z.uuid(),
   command_id: z.string().describe("The ERP's id of the command that gave the group."),
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
-  ...resent,
+  ...asked,
   account: z.string(),
   kind: z.enum(GROUP_KINDS).exclude(['split']).describe('`resumption`: what was left of a group that halted.'),
   resumes: z
@@ -151,8 +155,16 @@ const haltDetails = {
 };
 const groupConclusionFields = { ...groupFields, outcome: documentOutcome, halt: halt.optional(), ...haltDetails };
 
+const metReference = reference.extend({
+  items: z
+    .array(z.string())
+    .optional()
+    .describe('Set where it waits because both concern these packs or containers; the first ones.'),
+  item_count: z.number().int().optional().describe('All of them.'),
+});
+
 const heldFor = z
-  .array(reference.extend({ outcome: z.enum(BAD_OUTCOMES) }))
+  .array(metReference.extend({ outcome: z.enum(BAD_OUTCOMES) }))
   .describe('What it comes after, and how that ended.');
 
 const refusalFields = {
@@ -185,19 +197,44 @@ const refusalFields = {
   href: z.string().describe('The dead letter: a path of the API for operators.'),
 };
 
+const caseFields = {
+  case_id: z.uuid(),
+  code: z.string().describe('Reason code of what was found.'),
+  severity: caseSeverity,
+  cause: caseCauseKind.describe('What the findings have in common: the fields below say it.'),
+  document: z.string().optional(),
+  container: z.string().optional(),
+  gtin: z.string().optional(),
+  series: z.string().optional(),
+  place: z.string().optional(),
+  part_of: z.uuid().optional().describe('The case out of which a person took these items.'),
+  item_count: count.describe('As of the last run that found it.'),
+  sentence: documentFields.sentence,
+  remedy: documentFields.remedy,
+  run: z
+    .strictObject({ kind: z.enum(CASE_RUN_KINDS), id: z.string(), moment: instant })
+    .describe('The last run that found it.'),
+  known_at: documentFields.known_at,
+  href: z.string().describe('Where the case stands now: a path of the API.'),
+};
+
 /** The data of each type of event. A new type is a new line here and one in outcome-table.ts. */
 export const OUTCOME_DATA = {
   'pedigree.document.waiting.v1': z
     .strictObject({
       ...documentFields,
-      waiting_for: z.array(reference),
+      waiting_for: z.array(metReference),
     })
     .describe('Held until other documents have concluded.'),
   'pedigree.document.held.v1': z
-    .strictObject({ ...documentFields, held_for: heldFor })
+    .strictObject({
+      ...documentFields,
+      held_for: heldFor,
+      held_at_gate: gateFinding.optional().describe('Set where the known state of its packs forbids it.'),
+    })
     .describe(
-      'A document that it comes after ended badly: nothing is sent until that end is revised, or a person ' +
-        'releases or ends this one. It is no end.',
+      'A document that it comes after ended badly, or the known state of its packs forbids it: nothing is sent until ' +
+        'that changes, or a person releases or ends this one. It is no end.',
     ),
   'pedigree.document.concluded.v1': z
     .strictObject(conclusionFields)
@@ -226,6 +263,25 @@ export const OUTCOME_DATA = {
       'A message of the bus was refused, and nothing of it is carried out. What HTTP refuses is said in its ' +
         'answer, and not here.',
     ),
+  'pedigree.case.opened.v1': z
+    .strictObject({
+      ...caseFields,
+      due_at: instant,
+      reopened: z.boolean().describe('It was resolved before, and is back.'),
+    })
+    .describe('A reconciliation found a difference, or a document that needs somebody. One event a case, not an item.'),
+  'pedigree.case.resolved.v1': z
+    .strictObject({
+      ...caseFields,
+      resolved_at: instant,
+      resolved_by: z.enum(['person', 'run', 'receipt']),
+      resolution: caseResolution.optional(),
+      note: z.string().optional().describe('What the person noted.'),
+      resolved_by_run: z.string().optional().describe('The run that no longer found it.'),
+      request_id: z.string().optional().describe('The document whose receipt resolved it.'),
+      receipt_sha256: sha256.optional(),
+    })
+    .describe('A case is over: a person says so, a later run no longer found it, or the receipt of its remedy came.'),
   'pedigree.group.revised.v1': z
     .strictObject({ ...groupConclusionFields, previous_outcome: documentOutcome })
     .describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
@@ -247,6 +303,8 @@ export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {
   'pedigree.group.concluded.v1': withOutcome('group.concluded'),
   'pedigree.group.revised.v1': withOutcome('group.revised'),
   'pedigree.command.refused.v1': ['command.refused'],
+  'pedigree.case.opened.v1': CASE_SEVERITIES.map((severity) => `case.opened.${severity}`),
+  'pedigree.case.resolved.v1': ['case.resolved'],
 };
 
 export type OutcomeData<Type extends OutcomeType = OutcomeType> = z.infer<(typeof OUTCOME_DATA)[Type]>;
@@ -265,8 +323,8 @@ export const cloudEventOf = (type: OutcomeType) =>
       subject: z
         .string()
         .describe(
-          'request_id of the document, id of the group, or id of the dead letter. Events of one subject come in ' +
-            'their order.',
+          'request_id of the document, id of the group or case, or id of the dead letter. Events of one subject come ' +
+            'in their order.',
         ),
       time: instant.describe('When it was recorded.'),
       sequence: z

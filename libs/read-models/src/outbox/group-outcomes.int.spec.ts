@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { inTransaction, installationSchema, migrate } from '#postgres';
+import { inTransaction, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { GroupOfTest } from '../group-fixture.js';
@@ -13,8 +13,7 @@ let db: TestDatabase;
 let log: LogOfTest;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema, ...readModelSchemas]);
+  db = await testDatabase([installationSchema, ...readModelSchemas]);
 });
 afterAll(() => db.drop());
 beforeEach(() => {
@@ -36,9 +35,11 @@ async function outbox(): Promise<OutcomeEvent[]> {
 }
 const shortOf = (events: OutcomeEvent[]): string[] =>
   events.map(({ type, data }) =>
-    [type.slice('pedigree.'.length, -'.v1'.length), data.command_id, ...('outcome' in data ? [data.outcome] : [])].join(
-      ' ',
-    ),
+    [
+      type.slice('pedigree.'.length, -'.v1'.length),
+      'command_id' in data ? data.command_id : '',
+      ...('outcome' in data ? [data.outcome] : []),
+    ].join(' '),
   );
 
 const one = (n: number, of: Partial<DocumentOfTest> = {}): DocumentOfTest => ({

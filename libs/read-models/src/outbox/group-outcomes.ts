@@ -8,11 +8,12 @@ import {
   type RegisteredGroup,
   type Registration,
 } from '#domain';
+import { typedEvent } from '#event-store';
 import { wordsForGroup } from '../groups/sentences.js';
 import { present } from '../list-page.js';
 import { askedBy } from './asked.js';
 import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
-import { heldForOf } from './held.js';
+import { heldForOf, waitingForOf } from './held.js';
 import { isSplit, type KnownGroup, type ReadParts } from './split.js';
 import type { OutcomePayload } from './outcome-payload.js';
 
@@ -21,15 +22,11 @@ const groupPath = (groupId: string): string => `/v1/groups/${groupId}`;
 /** The ERP gave one document and is told of one: that it went in parts is ours. Where it waits, and how it ended. */
 export function groupWaiting(known: KnownGroup): OutcomePayload | undefined {
   if (!isSplit(known)) return undefined;
-  const waiting_for = known.row.waitingFor.map(({ commandId, requestId }) => ({
-    command_id: commandId,
-    request_id: requestId,
-  }));
   return {
     type: 'pedigree.document.waiting.v1',
     topic: 'document.waiting',
     subject: known.row.groupId,
-    data: { ...splitFields(known), waiting_for },
+    data: { ...splitFields(known), waiting_for: waitingForOf(known.row) },
   };
 }
 
@@ -79,7 +76,7 @@ export function groupConcluded(known: KnownGroup): OutcomePayload {
 
 export function groupRevised(known: KnownGroup): OutcomePayload | undefined {
   if (isSplit(known)) return undefined;
-  const { outcome, previousOutcome } = known.event.data as unknown as GroupConclusionRevised['data'];
+  const { outcome, previousOutcome } = typedEvent<GroupConclusionRevised>(known.event).data;
   return {
     type: 'pedigree.group.revised.v1',
     topic: `group.revised.${outcome}`,

@@ -1,5 +1,33 @@
-import type { HeldRow } from '../document-outcomes/holds.js';
+import type { Awaited, GatePack } from '#domain';
+import { defined } from '#kernel';
+import { gateHeldFor, predecessorsHeldFor, type HeldRow } from '../document-outcomes/holds.js';
+
+/** What is waited for, as the ERP is told of it. */
+export const waitingForOf = ({ waitingFor }: HeldRow) => waitingFor.map(referenceOf);
+
+const referenceOf = (one: Awaited) => ({
+  command_id: one.commandId,
+  request_id: one.requestId,
+  ...('items' in one ? { items: one.items, item_count: one.itemCount } : {}),
+});
 
 /** The predecessors that ended badly, as the ERP is told of them. */
 export const heldForOf = ({ heldFor }: HeldRow) =>
-  heldFor.map(({ commandId, requestId, outcome }) => ({ command_id: commandId, request_id: requestId, outcome }));
+  predecessorsHeldFor(heldFor).map((one) => ({ ...referenceOf(one), outcome: one.outcome }));
+
+/** What the sequence gate holds it for, as the ERP is told of it. */
+export function heldAtGateOf({ heldFor }: HeldRow) {
+  const gate = gateHeldFor(heldFor);
+  if (gate === undefined) return {};
+  const packs = gate.packs.map(({ toldBy, ...pack }) => ({
+    ...pack,
+    ...(toldBy === undefined ? {} : { told_by: toldByOf(toldBy) }),
+  }));
+  return { held_at_gate: { packs, pack_count: gate.packCount, known_at: gate.knownAt } };
+}
+
+const toldByOf = ({ docType, requestId, documentId, knownAt }: NonNullable<GatePack['toldBy']>) => ({
+  doc_type: docType,
+  ...defined({ request_id: requestId, document_id: documentId }),
+  known_at: knownAt,
+});

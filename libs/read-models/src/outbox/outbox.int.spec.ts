@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CloudEvent, HTTP } from 'cloudevents';
-import type { CommandRefused } from '#domain';
+import { ITEM_WARNING_CODES, type CommandRefused, type ItemWarning } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
-import { inTransaction, installationId, installationSchema, migrate } from '#postgres';
+import { inTransaction, installationId, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
@@ -23,8 +23,7 @@ let db: TestDatabase;
 let log: LogOfTest;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema, ...readModelSchemas]);
+  db = await testDatabase([installationSchema, ...readModelSchemas]);
 });
 afterAll(() => db.drop());
 
@@ -166,6 +165,22 @@ describe('the outbox', () => {
     const [event] = await outbox();
     expect(dataOf(event).group).toEqual({ group_id: groupId, index: 1, of: 3 });
     expect(cloudEventOf('pedigree.document.concluded.v1').safeParse(event).error).toBeUndefined();
+  });
+
+  it('tells what was mended in the items of its command, in words', async () => {
+    log = new LogOfTest();
+    log.document({ docType: 552, items: [pack(1)] });
+    const places = [{ field: '/document/order_details/sgtin/0', item: pack(1) }];
+    const warnings: ItemWarning[] = ITEM_WARNING_CODES.map((code) => ({ code, count: 1, places }));
+    Object.assign(log.events[0]?.data as object, { warnings });
+    const [event] = await outbox();
+    expect(cloudEventOf('pedigree.document.concluded.v1').safeParse(event).error).toBeUndefined();
+    expect(dataOf(event).warnings).toEqual(
+      warnings.map((one) => ({ ...one, sentence: expect.stringMatching(/^[A-Z].*\.$/) as unknown })),
+    );
+    log = new LogOfTest();
+    log.document({ docType: 552, items: [pack(1)] });
+    expect(dataOf((await outbox())[0])).not.toHaveProperty('warnings');
   });
 
   describe('of a document that was sent again', () => {

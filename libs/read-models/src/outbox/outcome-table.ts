@@ -1,4 +1,5 @@
 import {
+  CASE_STREAM_PREFIX,
   DOCUMENT_STREAM_PREFIX,
   GROUP_STREAM_PREFIX,
   REFUSAL_STREAM_PREFIX,
@@ -8,18 +9,20 @@ import {
   type DocumentEvent,
   type DuplicateDetected,
   type GroupEvent,
+  type DocumentRegistered,
   type Registration,
 } from '#domain';
 import type { ReceiptFacts } from '#documents';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvent } from '#event-store';
 import { foldDocumentOutcome } from '../document-outcomes/fold.js';
 import type { DocumentOutcomeRow } from '../document-outcomes/row.js';
 import { wordsFor } from '../document-outcomes/sentences.js';
 import type { ConclusionData, OutcomeItems } from './cloud-event.js';
 import { groupConcluded, groupHalted, groupHeld, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
+import { CASE_OUTCOMES } from './case-outcomes.js';
 import { askedBy } from './asked.js';
 import { documentPath } from './items.js';
-import { heldForOf } from './held.js';
+import { heldAtGateOf, heldForOf, waitingForOf } from './held.js';
 import type { KnownGroup } from './split.js';
 import type { OutcomePayload } from './outcome-payload.js';
 
@@ -56,8 +59,13 @@ export const GROUP_OUTCOME_TABLE: Partial<
 const REFUSAL: CommandRefused['type'] = 'CommandRefused';
 
 /** Every event that is told, and the streams in which they are found. */
-export const OUTCOME_EVENTS = [...Object.keys(OUTCOME_TABLE), ...Object.keys(GROUP_OUTCOME_TABLE), REFUSAL];
-export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX];
+export const OUTCOME_EVENTS = [
+  ...Object.keys(OUTCOME_TABLE),
+  ...Object.keys(GROUP_OUTCOME_TABLE),
+  ...CASE_OUTCOMES,
+  REFUSAL,
+];
+export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, CASE_STREAM_PREFIX, REFUSAL_STREAM_PREFIX];
 
 /** A part of a document that was split: how it ended is told with the whole, and not by itself. Its alarms are. */
 export const isPart = ([registered]: RecordedEvent[]): boolean =>
@@ -65,15 +73,11 @@ export const isPart = ([registered]: RecordedEvent[]): boolean =>
 
 function waiting(known: Known): OutcomePayload {
   const row = rowOf(known);
-  const waiting_for = row.waitingFor.map(({ commandId, requestId }) => ({
-    command_id: commandId,
-    request_id: requestId,
-  }));
   return {
     type: 'pedigree.document.waiting.v1',
     topic: 'document.waiting',
     subject: row.requestId,
-    data: { ...documentFields(row, known), waiting_for },
+    data: { ...documentFields(row, known), waiting_for: waitingForOf(row) },
   };
 }
 
@@ -83,13 +87,13 @@ function held(known: Known): OutcomePayload {
     type: 'pedigree.document.held.v1',
     topic: 'document.held',
     subject: row.requestId,
-    data: { ...documentFields(row, known), held_for: heldForOf(row) },
+    data: { ...documentFields(row, known), held_for: heldForOf(row), ...heldAtGateOf(row) },
   };
 }
 
 function duplicate(known: Known): OutcomePayload {
   const row = rowOf(known);
-  const { documentIds } = known.event.data as unknown as DuplicateDetected['data'];
+  const { documentIds } = typedEvent<DuplicateDetected>(known.event).data;
   return {
     type: 'pedigree.document.duplicate.v1',
     topic: 'document.duplicate',
@@ -99,7 +103,7 @@ function duplicate(known: Known): OutcomePayload {
 }
 
 function revised(known: Known): OutcomePayload {
-  const { previousOutcome } = known.event.data as unknown as ConclusionRevised['data'];
+  const { previousOutcome } = typedEvent<ConclusionRevised>(known.event).data;
   const told = concluded(known, 'revised');
   return { ...told, type: 'pedigree.document.revised.v1', data: { ...told.data, previous_outcome: previousOutcome } };
 }
@@ -121,6 +125,11 @@ function concluded(known: Known, word: string): Omit<OutcomePayload, 'type'> & {
   return { topic: `document.${word}.${row.outcome}`, subject: row.requestId, data };
 }
 
+function registrationOf({ event, history: [registered] }: Known): Registration {
+  if (registered === undefined) throw new Error(`the stream ${event.stream} has no registration`);
+  return typedEvent<DocumentRegistered>(registered).data;
+}
+
 /** The document as it stood with this event: what its page of the API showed then. */
 function rowOf({ event, history }: Known): DocumentOutcomeRow {
   const row = history.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
@@ -134,7 +143,7 @@ function rowOf({ event, history }: Known): DocumentOutcomeRow {
  * minute and is no part of the log's truth at this position: it is asked of the API.
  */
 function documentFields(row: DocumentOutcomeRow, known: Known) {
-  const waitingFor = row.waitingFor.map(({ commandId }) => ({ commandId, known: true }));
+  const waitingFor = row.waitingFor.map((one) => ({ ...one, known: true }));
   const words = wordsFor({
     ...row,
     waitingFor,
@@ -142,7 +151,7 @@ function documentFields(row: DocumentOutcomeRow, known: Known) {
   });
   return {
     request_id: row.requestId,
-    ...askedBy(known.history[0]?.data as unknown as Registration),
+    ...askedBy(registrationOf(known)),
     ...(row.groupId === null || row.groupIndex === null || row.groupSize === null
       ? {}
       : { group: { group_id: row.groupId, index: row.groupIndex, of: row.groupSize } }),

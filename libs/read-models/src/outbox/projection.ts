@@ -1,4 +1,4 @@
-import { GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX } from '#domain';
+import { CASE_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
@@ -8,6 +8,7 @@ import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
 import { Table } from '../table.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
+import { caseTold } from './case-outcomes.js';
 import { historyOf } from './history.js';
 import { digestsOf, readConclusion } from './items.js';
 import {
@@ -61,6 +62,13 @@ export function outboxProjection(options: OutboxOptions): Projection {
       return fitting;
     },
     truncate: (tx) => Table.truncate(tx, OUTCOME, OUTCOME_REMOVED),
+    removal: {
+      table: OUTCOME.name,
+      column: 'position',
+      record: { table: OUTCOME_REMOVED.name, column: 'up_to' },
+      // The least that PEDIGREE_OUTCOMES_KEPT_DAYS takes.
+      recorded: { column: 'recorded_at', leastAgeHours: 24 },
+    },
   };
 }
 
@@ -97,6 +105,7 @@ async function toldOf(
 ): Promise<OutcomePayload | undefined> {
   const { stream } = known.event;
   if (stream.startsWith(REFUSAL_STREAM_PREFIX)) return commandRefused(known.event);
+  if (stream.startsWith(CASE_STREAM_PREFIX)) return caseTold(known.history);
   return stream.startsWith(GROUP_STREAM_PREFIX)
     ? groupTold(known.history, options)
     : documentTold(known, bytes, options);

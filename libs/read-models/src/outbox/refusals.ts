@@ -1,5 +1,5 @@
 import type { CommandRefused } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvent } from '#event-store';
 import { defined } from '#kernel';
 import type { OutcomePayload } from './outcome-payload.js';
 
@@ -18,7 +18,7 @@ const REMEDIES: Record<string, string> = {
  */
 export function commandRefused(event: RecordedEvent): OutcomePayload {
   const { deadLetterId, messageId, commandId, reference, code, text, place, silentUntil } =
-    event.data as unknown as CommandRefused['data'];
+    typedEvent<CommandRefused>(event).data;
   const why = code === 'delivery_limit' ? 'our own code failed on it each time that it was delivered' : text;
   const silence =
     silentUntil === undefined

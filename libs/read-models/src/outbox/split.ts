@@ -1,5 +1,5 @@
 import { evolveGroup, NO_GROUP, type GroupEvent, type RegisteredGroup } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, typedEvents } from '#event-store';
 import { foldGroup } from '../groups/fold.js';
 import type { GroupRow } from '../groups/row.js';
 import type { Conclusion } from '../sgtin-history/movements.js';
@@ -23,7 +23,7 @@ export interface KnownGroup {
 
 /** The group with its newest event. */
 export function groupOf(history: RecordedEvent[]): Omit<KnownGroup, 'read'> {
-  const state = (history as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
+  const state = typedEvents<GroupEvent>(history).reduce(evolveGroup, NO_GROUP);
   const row = history.reduce<GroupRow | undefined>(foldGroup, undefined);
   const event = history.at(-1);
   if (state.phase === 'absent' || row === undefined || event === undefined)

@@ -2,7 +2,7 @@ import type { InboundConcluded, InboundRecognised } from '#domain';
 import type { DocumentFacts, ItemEffect, ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
-import { gather, instantOf, type DocumentReading, type Movements } from './movements.js';
+import { gather, instantOf, recalledBy, seriesIn, type DocumentReading, type Movements } from './movements.js';
 
 export type InboundConclusion = RecordedEvent & InboundConcluded;
 export type Recognition = RecordedEvent & InboundRecognised;
@@ -35,8 +35,10 @@ export function inboundMovementsOf(
     orderedAt: orderedAt(event),
     documentSha256: data.documentSha256 as string,
     receiptSha256: data.receiptSha256,
+    recalls: recalledBy(facts),
+    recordedAt: event.recordedAt,
   };
-  return gather(document, effectsOfInbound(event, read, reading));
+  return { ...gather(document, effectsOfInbound(event, read, reading)), series: seriesIn(read) };
 }
 
 /**
@@ -74,14 +76,16 @@ function effectsOfInbound(
 
 /**
  * What turned out to be a document of ours counts as that one alone from then on. Runs last, when the page's own rows
- * are there.
+ * are there. Returns the log positions of what counts no longer.
  */
-export async function closeRecognised(tx: Transaction, recognised: Recognition[]): Promise<void> {
-  if (recognised.length === 0) return;
-  await tx.query(
+export async function closeRecognised(tx: Transaction, recognised: Recognition[]): Promise<bigint[]> {
+  if (recognised.length === 0) return [];
+  const { rows } = await tx.query<{ known_from: bigint }>(
     `UPDATE movement_document d SET known_to = r.position FROM unnest($1::text[], $2::bigint[]) AS r (document_id,
         position)
-     WHERE d.document_id = r.document_id AND d.known_from < r.position AND d.known_to IS NULL`,
+     WHERE d.document_id = r.document_id AND d.known_from < r.position AND d.known_to IS NULL
+     RETURNING d.known_from`,
     [recognised.map((event) => event.data.documentId), recognised.map((event) => event.position)],
   );
+  return rows.map((row) => row.known_from);
 }

@@ -1,6 +1,13 @@
 import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause } from '#domain';
 import type { RecordedEvent } from '#event-store';
-import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
+import {
+  RECALL,
+  type DocumentFacts,
+  type DocumentItem,
+  type ItemEffect,
+  type ReceiptFacts,
+  type SeriesTold,
+} from '#documents';
 import { neverReached, type Sha256 } from '#kernel';
 import type { ItemMovementRow, MovementDocument, MovementEffectRow } from './row.js';
 
@@ -21,6 +28,8 @@ export interface OwnReading {
 export interface DocumentReading extends OwnReading {
   readForeignDocument(bytes: Uint8Array): DocumentFacts;
   foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | undefined): ItemEffect[];
+  /** The status after a movement, by the status before it. */
+  statusAfter(before: string | undefined, moved: string): string;
 }
 
 /** What the evidence of a conclusion says. */
@@ -37,6 +46,8 @@ export interface Movements {
   document: MovementDocument;
   effects: MovementEffect[];
   items: ItemMovementRow[];
+  /** What it says of series and expiry. */
+  series: SeriesTold[];
 }
 
 /**
@@ -48,11 +59,18 @@ export function movementsOf(
   read: ReadEvidence,
   reading: Pick<DocumentReading, 'effectsOf'>,
 ): Movements {
-  return gather(documentRow(event, read.facts), itemEffectsOf(event, read, reading));
+  return { ...gather(documentRow(event, read.facts), itemEffectsOf(event, read, reading)), series: seriesIn(read) };
 }
 
+/** What the document, and an answer in place of its receipt, say of series and expiry. */
+export const seriesIn = ({ facts, receipt }: ReadEvidence): SeriesTold[] => [
+  ...(facts.series ?? []),
+  ...(receipt?.series ?? []),
+];
+
 /** The rows of a document with these effects: equal ones are stored once. */
-export function gather(document: MovementDocument, itemEffects: ItemEffect[]): Movements {
+export function gather(told: Omit<MovementDocument, 'items'>, itemEffects: ItemEffect[]): Omit<Movements, 'series'> {
+  const document = { ...told, items: itemEffects.length };
   const effects: MovementEffect[] = [];
   const numbers = new Map<string, number>();
   const seen = new Map<string, number>();
@@ -92,6 +110,10 @@ function attemptText(cause: FailureCause | undefined): string {
       return 'Not sent: the document that it was to come after did not succeed.';
     case 'not_processed':
       return 'Not processed: a document before it in its group did not succeed.';
+    case 'waits_in_ring':
+      return 'Not sent: it would have waited for itself.';
+    case 'packs_forbid':
+      return 'Not sent: the known state of its packs forbade it.';
     case undefined:
       return 'The document failed.';
     default:
@@ -101,15 +123,7 @@ function attemptText(cause: FailureCause | undefined): string {
 
 /** A document names few different effects for many items: each is stored once. */
 function effectNumber(effect: MovementEffect, effects: MovementEffect[], numbers: Map<string, number>): number {
-  const key = [
-    effect.result,
-    effect.status,
-    effect.place,
-    effect.containment,
-    effect.container,
-    effect.errorCode,
-    effect.errorText,
-  ].join('\u0000');
+  const key = Object.values(effect).join('\u0000');
   const known = numbers.get(key);
   if (known !== undefined) return known;
   effects.push(effect);
@@ -117,16 +131,27 @@ function effectNumber(effect: MovementEffect, effects: MovementEffect[], numbers
   return effects.length - 1;
 }
 
-function effectOf({ result, status, place, errorCode, errorText, containment }: ItemEffect): MovementEffect {
-  const applied = result === 'applied';
+/** Every effect has the same properties in the same order: `effectNumber` compares their values. */
+function effectOf(given: ItemEffect): MovementEffect {
+  const { result, errorCode, errorText, series, expiry, funding, lots } = given;
+  const { status, place, owner, holder, part, containment, corrects }: Partial<ItemEffect> =
+    result === 'applied' ? given : {};
   return {
     result,
-    status: applied ? status : undefined,
-    place: applied ? place : undefined,
     errorCode,
     errorText,
-    containment: applied && containment !== undefined ? containmentWord(containment) : undefined,
-    container: applied && containment?.kind === 'packed' ? containment.into : undefined,
+    series,
+    expiry,
+    funding,
+    lots: lots === undefined ? undefined : JSON.stringify(lots.map((lot) => [lot.gtin, lot.series])),
+    status,
+    place,
+    owner,
+    holder,
+    part,
+    containment: containment === undefined ? undefined : containmentWord(containment),
+    container: containment?.kind === 'packed' ? containment.into : undefined,
+    corrects,
   };
 }
 
@@ -136,7 +161,7 @@ function containmentWord(
   return containment.kind === 'opened' && containment.recursive === true ? 'opened_all' : containment.kind;
 }
 
-function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument {
+function documentRow(event: Conclusion, facts: DocumentFacts): Omit<MovementDocument, 'items'> {
   const { outcome, cause, docType, documentSha256, receiptSha256, acceptedAt } = event.data;
   return {
     knownFrom: event.position,
@@ -154,8 +179,14 @@ function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument 
     orderedAt: acceptedAt ?? event.metadata.effectiveAt,
     documentSha256,
     receiptSha256,
+    recalls: recalledBy(facts),
+    recordedAt: event.recordedAt,
   };
 }
+
+/** The operation that a recall names instead of items: the registry's id of its document, or its request_id. */
+export const recalledBy = ({ docType, fields }: DocumentFacts): string | undefined =>
+  docType === RECALL ? fields['operation_id'] : undefined;
 
 /**
  * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being

@@ -1,18 +1,25 @@
 import {
+  CONTAINER_STREAM_PREFIX,
   DOCUMENT_STREAM_PREFIX,
   INBOUND_STREAM_PREFIX,
+  readToldContent,
   requestIdOfStream,
+  type ContainerEvent,
   type DocumentEvent,
   type DocumentSent,
   type InboundEvent,
 } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import { type RecordedEvent, type TypedEvent, typedEvents } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
+import { followPacks, PACK_TABLES } from '../pack-state/follow.js';
 import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import { Table } from '../table.js';
+import { contentMovementsOf, type ContentObservation } from './content-movements.js';
+import { CONTENT_QUESTION, writeQuestions, type ContainerNews } from './content-question.js';
+import { recalledBy } from './recalls.js';
 import {
   closeRecognised,
   inboundMovementsOf,
@@ -37,7 +44,9 @@ export interface SgtinHistoryOptions {
   bounds?: PageBounds;
 }
 
-type Typed = RecordedEvent & (DocumentEvent | InboundEvent);
+type Typed = TypedEvent<DocumentEvent | InboundEvent | ContainerEvent>;
+/** What names evidence that tells of items. */
+type Telling = Conclusion | InboundConclusion | ContentObservation;
 
 /** Conclusions whose XML and receipts are in memory at once. */
 const DOCUMENTS_AT_ONCE = 100;
@@ -53,55 +62,79 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
   return {
     name: 'sgtin-history',
     filter: {
-      streamPrefixes: [DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX],
-      types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised', 'InboundConcluded', 'InboundRecognised'],
+      streamPrefixes: [DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX, CONTAINER_STREAM_PREFIX],
+      types: [
+        ...(['DocumentSent', 'DocumentConcluded', 'ConclusionRevised', 'InboundConcluded'] as const),
+        ...['InboundRecognised', ...CONTAINER_NEWS],
+      ],
     },
     project: async (events, tx) => {
-      const typed = events as unknown as Typed[];
-      const done = typed.slice(0, await projectConclusions(typed, tx, options));
+      const typed = typedEvents<DocumentEvent | InboundEvent | ContainerEvent>(events);
+      const movements: Movements[] = [];
+      const done = typed.slice(0, await projectConclusions(typed, tx, { ...options, movements }));
       await writeSent(
         tx,
         done.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),
       );
-      await closeRevised(
+      await writeQuestions(tx, done.filter(isContainerNews));
+      const revised = await closeRevised(
         tx,
         done.filter((event) => event.type === 'ConclusionRevised'),
       );
-      await closeRecognised(
+      const recognised = await closeRecognised(
         tx,
         done.filter((event): event is Recognition => event.type === 'InboundRecognised'),
       );
+      const closed = [...revised, ...recognised];
+      const recalled = await recalledBy(tx, { movements, closed });
+      await followPacks(tx, { movements, closed: [...closed, ...recalled], types: options.documents });
       return done.length;
     },
-    truncate: (tx) => Table.truncate(tx, SENT_DOCUMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, ITEM_MOVEMENT, CONTAINMENT),
+    truncate: (tx) =>
+      Table.truncate(
+        ...([tx, SENT_DOCUMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, ITEM_MOVEMENT, CONTAINMENT] as const),
+        ...[CONTENT_QUESTION, ...PACK_TABLES],
+      ),
   };
 }
+
+const CONTAINER_NEWS = [
+  'ContainerContentAsked',
+  'ContainerContentWithheld',
+  'ContainerContentObserved',
+  'ContainerContentUnavailable',
+] as const satisfies ContainerEvent['type'][];
+
+const isContainerNews = (event: Typed): event is ContainerNews =>
+  (CONTAINER_NEWS as readonly string[]).includes(event.type);
 
 /** Works the conclusions of a page as far as its bounds go; returns how many events of the page are done with them. */
 async function projectConclusions(
   events: Typed[],
   tx: Transaction,
-  { evidence, documents, bounds = PAGE_BOUNDS }: SgtinHistoryOptions,
+  { evidence, documents, movements, bounds = PAGE_BOUNDS }: SgtinHistoryOptions & Gathering,
 ): Promise<number> {
   const places = events.flatMap((event, place) => (tellsItems(event) ? [{ event, place }] : []));
   const fitting = await withinBytes(places, ({ event }) => digestsOf(event), { evidence, bytes: bounds.bytes });
   let [worked, items] = [0, 0];
   while (worked < fitting && items < bounds.items) {
     const group = places.slice(worked, Math.min(fitting, worked + DOCUMENTS_AT_ONCE)).map(({ event }) => event);
-    const written = await projectGroup(group, tx, { evidence, documents, mostItems: bounds.items - items });
+    const written = await projectGroup(group, tx, { evidence, documents, movements, mostItems: bounds.items - items });
     worked += written.events;
     items += written.items;
   }
   return places[worked]?.place ?? events.length;
 }
 
-type Group = Pick<SgtinHistoryOptions, 'evidence' | 'documents'> & { mostItems: number };
+/** Gets everything that the page writes. */
+type Gathering = { movements: Movements[] };
+type Group = Pick<SgtinHistoryOptions, 'evidence' | 'documents'> & Gathering & { mostItems: number };
 
 /** Stops after the event with which there are as many items as are wanted. */
 async function projectGroup(
-  group: (Conclusion | InboundConclusion)[],
+  group: Telling[],
   tx: Transaction,
-  { evidence, documents, mostItems }: Group,
+  { evidence, documents, movements: gathered, mostItems }: Group,
 ): Promise<{ events: number; items: number }> {
   const bytes = await evidence.getMany([...new Set(group.flatMap(digestsOf))]);
   let [batch, rows]: [Movements[], number] = [[], 0];
@@ -109,6 +142,7 @@ async function projectGroup(
   for (const event of group) {
     const movements = readMovements(event, bytes, documents);
     batch.push(movements);
+    gathered.push(movements);
     rows += movements.items.length;
     items += movements.items.length;
     events += 1;
@@ -121,20 +155,21 @@ async function projectGroup(
   return { events, items };
 }
 
-const digestsOf = ({ data }: Conclusion | InboundConclusion): Sha256[] =>
-  [data.documentSha256, data.receiptSha256].filter((one) => one !== undefined);
+function digestsOf(event: Telling): Sha256[] {
+  if (event.type === 'ContainerContentObserved') return [event.data.contentSha256];
+  return [event.data.documentSha256, event.data.receiptSha256].filter((one) => one !== undefined);
+}
 
-/** Ours, and those of others of which there are bytes that tell. */
-function tellsItems(event: Typed): event is Typed & (Conclusion | InboundConclusion) {
+/** Ours, those of others of which there are bytes that tell, and what the registry told of containers. */
+function tellsItems(event: Typed): event is Typed & Telling {
   if (event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised') return true;
+  if (event.type === 'ContainerContentObserved') return true;
   return event.type === 'InboundConcluded' && tellsMovements(event);
 }
 
-function readMovements(
-  event: Conclusion | InboundConclusion,
-  bytes: Map<Sha256, Buffer>,
-  documents: DocumentReading,
-): Movements {
+function readMovements(event: Telling, bytes: Map<Sha256, Buffer>, documents: DocumentReading): Movements {
+  if (event.type === 'ContainerContentObserved')
+    return contentMovementsOf(event, readToldContent(present(bytes, event.data.contentSha256, event)));
   const { documentSha256, receiptSha256 } = event.data;
   const xml = present(bytes, documentSha256 as Sha256, event);
   if (event.type === 'InboundConcluded') {
@@ -148,7 +183,7 @@ function readMovements(
   return movementsOf(event, { facts: documents.readDocument(xml, documentSha256 as Sha256), receipt }, documents);
 }
 
-function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion | InboundConclusion): Buffer {
+function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Telling): Buffer {
   const found = bytes.get(sha256);
   if (found === undefined)
     throw new Error(
@@ -195,9 +230,9 @@ async function writeSent(tx: Transaction, events: (RecordedEvent & DocumentSent)
  * What counted as the truth until a revision of ours did so up to the revision's position; a notification may carry the
  * same request_id and is left alone. Runs last, when the page's own rows are there.
  */
-async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<void> {
-  if (revisions.length === 0) return;
-  await tx.query(
+async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<bigint[]> {
+  if (revisions.length === 0) return [];
+  const { rows } = await tx.query<{ known_from: bigint }>(
     `UPDATE movement_document d SET known_to = revised.position
      FROM (
        SELECT old.known_from, min(r.position) AS position
@@ -206,7 +241,8 @@ async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<v
          AND old.known_to IS NULL AND old.document_id IS NULL
        GROUP BY old.known_from
      ) revised
-     WHERE d.known_from = revised.known_from`,
+     WHERE d.known_from = revised.known_from RETURNING d.known_from`,
     [revisions.map((event) => requestIdOfStream(event.stream)), revisions.map((event) => event.position)],
   );
+  return rows.map((row) => row.known_from);
 }

@@ -13,6 +13,9 @@ export class SentDocumentRow {
 
 export const SENT_DOCUMENT = new Table(SentDocumentRow);
 
+/** How we know of what we did not send: a document by its way, or an answer of the registry about a container. */
+export type MovementChannel = InboundChannel | 'registry_answer';
+
 /** A conclusion of a document; its items refer to it by `knownFrom`. Instants are written as the evidence has them. */
 @Entity('movement_document')
 export class MovementDocument {
@@ -32,9 +35,18 @@ export class MovementDocument {
   @column('timestamptz') orderedAt!: string;
   @column('text') documentSha256!: Sha256;
   @column('text', { nullable: true }) receiptSha256: Sha256 | undefined;
-  /** For a document of others: the registry's id, and the way by which it came. */
+  /**
+   * For a document of others: the registry's id, and the way by which it came. Of an answer of the registry about a
+   * container: the document by which that came to us.
+   */
   @column('text', { nullable: true }) documentId: string | undefined;
-  @column('text', { nullable: true }) channel: InboundChannel | undefined;
+  @column('text', { nullable: true }) channel: MovementChannel | undefined;
+  /** The operation that it recalls (250), as it names it. */
+  @column('text', { nullable: true }) recalls: string | undefined;
+  /** Rows that it has in `item_movement`. */
+  @column('integer') items!: number;
+  /** When its event was recorded; unknown for rows of an earlier version whose log lies on a server. */
+  @column('timestamptz', { nullable: true }) recordedAt: Date | undefined;
 }
 
 export const MOVEMENT_DOCUMENT = new Table(MovementDocument);
@@ -51,6 +63,19 @@ export class MovementEffectRow {
   @column('text', { nullable: true }) errorText: string | undefined;
   @column('text', { nullable: true }) containment: 'packed' | 'taken_out' | 'opened' | 'opened_all' | undefined;
   @column('text', { nullable: true }) container: string | undefined;
+  /** The earlier document or receipt that it corrects, as it names it. */
+  @column('text', { nullable: true }) corrects: string | undefined;
+  /** Whose the item then is, and who answers for it: a place or system id, empty for nobody that is known. */
+  @column('text', { nullable: true }) owner: string | undefined;
+  @column('text', { nullable: true }) holder: string | undefined;
+  /** How much of the pack is meant, a/b. */
+  @column('text', { nullable: true }) part: string | undefined;
+  @column('text', { nullable: true }) series: string | undefined;
+  /** As written, DD.MM.YYYY. */
+  @column('text', { nullable: true }) expiry: string | undefined;
+  @column('text', { nullable: true }) funding: string | undefined;
+  /** Of a container: JSON, a list of GTIN and series. */
+  @column('text', { nullable: true }) lots: string | undefined;
 }
 
 export const MOVEMENT_EFFECT = new Table(MovementEffectRow);

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { removeFindings } from './findings.js';
 import { findRequest, keepRequest, reconciliationSchema } from './request.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [reconciliationSchema]);
+  db = await testDatabase([reconciliationSchema]);
 });
 afterAll(() => db.drop());
 

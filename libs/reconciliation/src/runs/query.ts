@@ -1,6 +1,7 @@
-import type { EventStore } from '#event-store';
+import { typedEvent, type EventStore, type RecordedEvent, type TypedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
 import { findRequest, listRequests, runStream, type KeptRequest } from './request.js';
+import type { PackRunCompleted, PackRunStarted } from './pack-run.js';
 import type { RunCompleted, RunStarted } from './run.js';
 
 /** A run as it stands: asked for, or done. */
@@ -8,6 +9,8 @@ export interface RunShown extends KeptRequest {
   state: 'requested' | 'completed';
   started?: RunStarted;
   completed?: RunCompleted;
+  /** Of a comparison of packs, instead of the two above. */
+  packs?: { started: PackRunStarted; completed: PackRunCompleted };
   completedAt?: Date;
 }
 
@@ -33,14 +36,29 @@ export async function listRuns(
 
 async function shown(store: Reader, request: KeptRequest): Promise<RunShown> {
   const events = await store.readStream(runStream(request.runId), { limit: 10 });
-  const started = events.find((event) => event.type === 'RunStarted')?.data as unknown as RunStarted | undefined;
-  const completed = events.find((event) => event.type === 'RunCompleted');
+  if (request.kind === 'packs') return packsShown(request, events);
+  const started = toldIn<RunStarted>(events, 'RunStarted')?.data;
+  const completed = toldIn<RunCompleted>(events, 'RunCompleted');
   if (started === undefined || completed === undefined) return { ...request, state: 'requested' };
   return {
     ...request,
     state: 'completed',
     started,
-    completed: completed.data as unknown as RunCompleted,
+    completed: completed.data,
     completedAt: completed.recordedAt,
   };
+}
+
+/** The event of a run that tells this. */
+function toldIn<Data>(events: readonly RecordedEvent[], type: string): TypedEvent<{ data: Data }> | undefined {
+  const found = events.find((event) => event.type === type);
+  return found === undefined ? undefined : typedEvent<{ data: Data }>(found);
+}
+
+function packsShown(request: KeptRequest, events: RecordedEvent[]): RunShown {
+  const started = toldIn<PackRunStarted>(events, 'PackRunStarted');
+  const completed = toldIn<PackRunCompleted>(events, 'PackRunCompleted');
+  if (started === undefined || completed === undefined) return { ...request, state: 'requested' };
+  const packs = { started: started.data, completed: completed.data };
+  return { ...request, state: 'completed', packs, completedAt: completed.recordedAt };
 }

@@ -20,11 +20,17 @@ export interface RunRequest {
   actor: Actor;
 }
 
+/** What a run compares. */
+export type RunKind = 'documents' | 'packs';
+
 /** Keeps the request, once; the caller schedules its task in the same transaction. */
-export async function keepRequest(db: Queryable, { runId, reason, actor }: RunRequest): Promise<void> {
+export async function keepRequest(
+  db: Queryable,
+  { runId, reason, actor, kind = 'documents' }: RunRequest & { kind?: RunKind },
+): Promise<void> {
   await db.query(
-    'INSERT INTO reconciliation_request (run_id, reason, actor) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-    [runId, reason, canonicalJson(actor)],
+    'INSERT INTO reconciliation_request (run_id, reason, actor, kind) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+    [runId, reason, canonicalJson(actor), kind],
   );
 }
 
@@ -44,13 +50,15 @@ export const dailyRunId = (installationId: string, day: string): string =>
 
 /** A request as it is kept. */
 export type KeptRequest = RunRequest & {
+  kind: RunKind;
   requestedAt: Date;
   /** Since when its findings are gone, or going. */ findingsRemovedAt?: Date;
 };
 
 export async function findRequest(db: Queryable, runId: string): Promise<KeptRequest | undefined> {
   const { rows } = await db.query<RequestRow>(
-    'SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request WHERE run_id = $1',
+    'SELECT run_id, kind, requested_at, reason, actor, findings_removed_at FROM reconciliation_request ' +
+      'WHERE run_id = $1',
     [runId],
   );
   return rows[0] === undefined ? undefined : requestOf(rows[0]);
@@ -62,7 +70,7 @@ export async function listRequests(
   { before, limit }: { before?: string | undefined; limit: number },
 ): Promise<KeptRequest[]> {
   const { rows } = await db.query<RequestRow>(
-    `SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request
+    `SELECT run_id, kind, requested_at, reason, actor, findings_removed_at FROM reconciliation_request
      WHERE $1::text IS NULL OR (requested_at, run_id) < (SELECT requested_at, run_id FROM reconciliation_request
        WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
     [before ?? null, limit],
@@ -72,6 +80,7 @@ export async function listRequests(
 
 interface RequestRow {
   run_id: string;
+  kind: RunKind;
   requested_at: Date;
   reason: string;
   actor: string;
@@ -80,6 +89,7 @@ interface RequestRow {
 
 const requestOf = (row: RequestRow): KeptRequest => ({
   runId: row.run_id,
+  kind: row.kind,
   requestedAt: row.requested_at,
   reason: row.reason,
   actor: JSON.parse(row.actor) as Actor,

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { VirtualClock } from '#kernel';
-import { installationSchema, migrate } from '#postgres';
+import { installationSchema } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
 import { registryListsSchema } from '../registry-lists/schema.js';
 import { readFindings } from './findings.js';
 import { findRun } from './query.js';
@@ -31,8 +32,7 @@ const DOCUMENTS = 12_000;
 let db: TestDatabase;
 let store: PostgresEventStore;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [
+  db = await testDatabase([
     installationSchema,
     eventStoreSchema,
     evidenceSchema,
@@ -164,6 +164,29 @@ describe('a run', () => {
       [runId],
     );
     expect(Number(rows[0]?.n)).toBe(4);
+  });
+
+  it('that begins while a rebuild puts new tables in place reads those, and not what its snapshot saw of them', async () => {
+    const before = await run();
+    const rebuilding = await db.pool.connect();
+    await rebuilding.query('BEGIN');
+    await rebuilding.query('LOCK TABLE document_outcome IN ACCESS EXCLUSIVE MODE');
+    const running = run();
+    await until('the run waits for the table', async () => {
+      const { rows } = await db.pool.query(
+        `SELECT FROM pg_locks WHERE NOT granted AND relation = 'document_outcome'::regclass`,
+      );
+      return rows.length > 0;
+    });
+    await rebuilding.query('CREATE TABLE built (LIKE document_outcome INCLUDING ALL)');
+    await rebuilding.query('INSERT INTO built SELECT * FROM document_outcome');
+    await rebuilding.query('DROP TABLE document_outcome');
+    await rebuilding.query('ALTER TABLE built RENAME TO document_outcome');
+    await rebuilding.query('COMMIT');
+    rebuilding.release();
+    const { started, completed } = await running;
+    expect(completed.counts).toEqual(before.completed.counts);
+    expect(started.digests).toEqual(before.started.digests);
   });
 
   it('that nobody asked for is none', async () => {

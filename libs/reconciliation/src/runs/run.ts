@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventMetadata, EventStore } from '#event-store';
+import { typedEvent, type EventMetadata, type EventStore } from '#event-store';
 import { canonicalJson, sha256Hex, systemClock, uuid5, type Clock, type Sha256 } from '#kernel';
 import { nameTransaction, transactionError, type Pool, type Transaction } from '#postgres';
 import { compareDocuments, type ComparisonResult, type ComparisonRules } from '../documents/compare.js';
@@ -79,7 +79,8 @@ export async function makeRun(options: RunOptions, runId: string): Promise<void>
   }
   // Another may have been first: then its findings are the ones.
   const recorded = (await store.readStream(stream)).find((event) => event.type === 'RunCompleted');
-  await removeOtherAttempts(pool, runId, (recorded?.data as unknown as RunCompleted).attempt);
+  if (recorded === undefined) throw new Error(`the run ${runId} is not in the log that it was written to`);
+  await removeOtherAttempts(pool, runId, typedEvent<{ data: RunCompleted }>(recorded).data.attempt);
 }
 
 async function compareNow(
@@ -150,6 +151,8 @@ async function inSnapshot<T>(pool: Pool, work: (tx: Transaction) => Promise<T>):
   try {
     nameTransaction(tx, 'both sides of a reconciliation');
     await tx.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    // Before there is a snapshot: tables that a rebuild put in their place after it would look empty to it.
+    await tx.query('LOCK TABLE document_outcome, inbound_document IN ACCESS SHARE MODE');
     return await work(tx);
   } catch (error) {
     throw transactionError(tx, error);
@@ -169,8 +172,8 @@ async function* inTime<T>(rows: AsyncIterable<T>, clock: Clock): AsyncGenerator<
   }
 }
 
-function metadataOf(
-  { installation, clock = systemClock }: RunOptions,
+export function metadataOf(
+  { installation, clock = systemClock }: Pick<RunOptions, 'installation' | 'clock'>,
   { runId, actor, reason }: RunRequest,
 ): EventMetadata {
   const { participant, softwareVersion, profile } = installation;

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
-import type { Dispatcher } from 'undici';
+import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { exchange, type Exchange } from './exchange.js';
 
 /** A pool that leaves all to the test: it hands out the handler and counts aborted connections. */
@@ -14,12 +17,11 @@ class FakeDispatcher {
   };
 }
 
-const start = (dispatcher: unknown, timeoutMs = 10_000): Promise<Exchange> =>
-  exchange(
-    dispatcher as Dispatcher,
-    { origin: 'http://x', path: '/', method: 'POST', headers: {}, body: '{}' },
-    { timeoutMs, maxAnswerBytes: 1000, clock: new VirtualClock() },
-  );
+const REQUEST = { origin: 'http://x', path: '/', method: 'POST', headers: {}, body: '{}' } as const;
+const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1000 };
+
+const start = (dispatcher: unknown, timeoutMs = LIMITS.timeoutMs): Promise<Exchange> =>
+  exchange(dispatcher as Dispatcher, REQUEST, { ...LIMITS, timeoutMs, clock: new VirtualClock() });
 
 describe('exchange', () => {
   it('knows that nothing was written when the error comes before the start', async () => {
@@ -69,6 +71,45 @@ describe('exchange', () => {
       retryAfter: '1',
       raw: { httpStatus: 429, contentType: 'text/plain', body: Buffer.from('ab') },
     });
+  });
+
+  it('tells of the write before it and after it, so that the later moment counts', async () => {
+    const pool = new FakeDispatcher();
+    const clock = new VirtualClock();
+    const beganMs = clock.monotonicMs();
+    const writtenMs: number[] = [];
+    const onWrite = () => void writtenMs.push(clock.monotonicMs() - beganMs);
+    void exchange(pool as unknown as Dispatcher, REQUEST, { ...LIMITS, clock, onWrite });
+    pool.handler?.onRequestStart?.(pool.controller, {});
+    // Here the process was without a processor for a while.
+    clock.advance(30);
+    await Promise.resolve();
+    expect(writtenMs).toEqual([0, 30]);
+    pool.handler?.onResponseError?.(pool.controller, new Error('over'));
+  });
+
+  it('tells of the write for the second time when the kernel has it', async () => {
+    const server = createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const connect = buildConnector({});
+    let socket: Socket | undefined;
+    const pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {
+      connect: (options, callback) =>
+        connect(options, (...[error, made]) => {
+          if (error !== null) return callback(error, null);
+          socket = made;
+          callback(null, made);
+        }),
+    });
+    const seen: unknown[] = [];
+    const onWrite = () => void seen.push([socket?.bytesWritten === 0, socket?.writableLength]);
+    await exchange(pool, { ...REQUEST, body: 'x'.repeat(20_000) }, { ...LIMITS, clock: new VirtualClock(), onWrite });
+    await pool.close();
+    server.close();
+    expect(seen).toEqual([
+      [true, 0],
+      [false, 0],
+    ]);
   });
 
   it('takes a dispatcher that throws for a request that never went', async () => {

@@ -15,7 +15,10 @@ export interface ExchangeLimits {
   /** From the dispatch to the last byte. */
   timeoutMs: number;
   maxAnswerBytes: number;
-  /** Told right before the first byte is written. */
+  /**
+   * Told right before the first byte is written, and again once the kernel has it: between the two this process may
+   * have been without a processor.
+   */
   onWrite?: () => void;
 }
 
@@ -66,6 +69,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.ended || this.controller !== undefined) return controller.abort(new Error('given up'));
     this.controller = controller;
     this.limits.onWrite?.();
+    // undici writes in the same turn, so a microtask runs after it.
+    queueMicrotask(() => this.limits.onWrite?.());
   }
 
   onResponseStart(

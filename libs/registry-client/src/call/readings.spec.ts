@@ -108,7 +108,7 @@ describe('metadata of a document', () => {
     expect(reading).toMatchObject({
       value: { docNum: '100000000000000000001', fields: { doc_num: '100000000000000000001', sum: '1200.50' } },
     });
-    for (const docType of ['', ' ', '0x10', 41.5, -1])
+    for (const docType of ['', ' ', '0x10', 41.5, -1, 0, '0'])
       expect(mdlp.document(answer({ ...entry, doc_type: docType }))).not.toHaveProperty('value.docType');
     expect(mdlp.document(answer({ ...entry, doc_type: '415' }))).toHaveProperty('value.docType', 415);
   });

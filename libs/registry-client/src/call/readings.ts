@@ -101,6 +101,8 @@ export class Readings {
     if (status === null)
       return { problem: `document ${documentId} has the unknown status ${JSON.stringify(statusName ?? null)}` };
     const docType = countOf(fields[names.doc_type], names.doc_type);
+    // Before the registry has read a document its type is 0 (public-facts 1.2).
+    const isTyped = 'value' in docType && docType.value !== 0;
     return {
       value: {
         documentId,
@@ -108,7 +110,7 @@ export class Readings {
         status,
         fields,
         ...defined({
-          docType: 'value' in docType ? docType.value : undefined,
+          docType: isTyped ? docType.value : undefined,
           docNum: textOf(fields[names.doc_num]),
           receivedAt: parseRegistryDate(fields[names.date], zone),
           processedAt: parseRegistryDate(fields[names.processed_date], zone),

@@ -40,6 +40,9 @@ const XML_BYTES = 128 * 1024 * 1024;
 
 const isSignIn = (operation: OperationName): boolean => operation === 'sign_in_code' || operation === 'sign_in_token';
 
+const endedMs = (result: Exchange, clock: Clock): number =>
+  result.kind === 'answered' ? result.raw.receivedMonotonicMs : clock.monotonicMs();
+
 /** Makes single calls within the budget of their account and method. */
 export class SlotCaller {
   readonly counts = new CallCounts();
@@ -62,6 +65,7 @@ export class SlotCaller {
     }
     if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity))
       return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
+    const written = budgets.writing(account, operation);
     let writtenMs = NaN;
     const result = await exchange(
       this.options.dispatcher,
@@ -71,12 +75,15 @@ export class SlotCaller {
         onWrite: () => {
           writtenMs = clock.monotonicMs();
           budgets.called(account, operation);
+          written();
         },
         timeoutMs: isSignIn(operation) ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
         maxAnswerBytes: this.answersBytes(operation) ? XML_BYTES : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
     );
-    if (result.kind === 'answered') budgets.answered(account, operation, result.raw.receivedMonotonicMs - writtenMs);
+    written();
+    // A call without an answer may have been read at any moment until its connection broke.
+    if (!Number.isNaN(writtenMs)) budgets.answered(account, operation, endedMs(result, clock) - writtenMs);
     if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);
     return result;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '#kernel';
 import { loadProfile } from '../profile.js';
-import { asList, flag, instant, key, number, readRecord, readRecords, text } from './shape.js';
+import { amount, asList, day, flag, instant, key, number, readRecord, readRecords, text } from './shape.js';
 
 const profile = loadProfile('mdlp', { fields: { sgtin: 'code' } });
 const SHAPE = {
@@ -11,6 +11,8 @@ const SHAPE = {
   on: flag('is_admin'),
   at: instant('op_date'),
   name: text('prod_sell_name', 'prod_desc_label'),
+  price: amount('price'),
+  decidedOn: day('pause_decision_date'),
 };
 const read = (value: JsonValue, options = {}): unknown => readRecord(value, SHAPE, profile, options);
 
@@ -36,6 +38,12 @@ describe('a record', () => {
     ['no time in 31 February', { op_date: '2020-02-31' }, {}],
     ['the old name where there is no new one', { prod_desc_label: 'old' }, { name: 'old' }],
     ['the new name before the old one', { prod_desc_label: 'old', prod_sell_name: 'new' }, { name: 'new' }],
+    ['money as text', { price: '120.50' }, { price: '120.50' }],
+    ['money as a number', { price: 120.5 }, { price: '120.50' }],
+    ['money without a fraction', { price: 120 }, { price: '120.00' }],
+    ['a day', { date: '2018-08-21' }, { decidedOn: '2018-08-21' }],
+    ['a day of a moment', { date: '2018-08-21T00:00:00Z' }, { decidedOn: '2018-08-21' }],
+    ['no day in a number', { date: 1534809600000 }, {}],
     ['nothing of a prototype', { toString: 'x' }, {}],
   ] as [string, Record<string, JsonValue>, object][])('reads %s, and keeps every field', (_name, fields, expected) => {
     const all = { code: 'a', ...fields };

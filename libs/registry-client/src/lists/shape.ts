@@ -59,9 +59,19 @@ const asInstant = (value: JsonValue, zone: string): string | undefined => {
 export const key = (...from: FieldName[]): KeyColumn => ({ from, read: asText, key: true });
 /** Text as it came; a number is written out. Statuses are read so too: one that nobody knows stays what it is. */
 export const text = (...from: FieldName[]): Column<string> => ({ from, read: asText });
-/** A number, also one in quotes. Never for money. */
+/** A number, also one in quotes. Never for money, which is an `amount`. */
 export const number = (...from: FieldName[]): Column<number> => ({ from, read: asNumber });
 export const flag = (...from: FieldName[]): Column<boolean> => ({ from, read: asFlag });
+/** A day, `2018-08-21`; of a moment the day as it is written. */
+export const day = (...from: FieldName[]): Column<string> => ({
+  from,
+  read: (value) => (typeof value === 'string' ? /^\d{4}-\d{2}-\d{2}/.exec(value)?.[0] : undefined),
+});
+/** Money as a decimal text with two places; some answers have it as a number. */
+export const amount = (...from: FieldName[]): Column<string> => ({
+  from,
+  read: (value) => asText(value)?.replace(/^(\d+)(?:\.(\d))?$/, (_all, whole, tenth = '0') => `${whole}.${tenth}0`),
+});
 /** ISO 8601 in UTC; a time without a zone is meant in the profile's. */
 export const instant = (...from: FieldName[]): Column<string> => ({ from, read: asInstant });
 

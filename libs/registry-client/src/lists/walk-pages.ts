@@ -49,7 +49,7 @@ const DEFAULTS = { fixedPages: false, maxPages: 10_000, maxRestarts: 10, again: 
  *
  * Each page begins with the last entry of the one before, the anchor. Promise of `complete`: every entry that was in
  * the list from the first call of the last round to its end is among the items, as long as the registry keeps the order
- * of those that stay. Proof: what stood before the anchor has been read, and what stood behind it stands behind it in
+ * of those that stay. Proof: what stood before the anchor has been read, and what came after it comes after it in
  * the next page, if that page shows the anchor at all. Where it does not, the list has moved under us, and the walk
  * begins anew. It does so too when the total changes, while restarts are left; after that the anchor alone decides,
  * else a busy list could never be read.

@@ -33,8 +33,8 @@ export const PARTNER = {
   kpp: text('kpp'),
   ogrn: text('ogrn'),
   name: text('org_name'),
-  country: text('country'),
-  entityType: number('reg_entity_type'),
+  country: text('country_code', 'country'),
+  entityType: number('entity_type', 'reg_entity_type'),
   changedAt: instant('op_date'),
 };
 

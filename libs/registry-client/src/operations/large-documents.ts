@@ -15,7 +15,7 @@ export type LargeSend =
 /**
  * Documents above the registry's size limit: announced, uploaded by link in parts, finished (public-facts 1.2); and the
  * calls that go with it. Each step is one call with a typed outcome. After an outcome other than `ok` the same
- * `LargeSend` holds: a part may go again, since it says its place; `announce` and `finish` may not after `unknown`,
+ * `LargeSend` holds: a part may be resent, since it names its place; `announce` and `finish` may not after `unknown`,
  * before a look-up by request_id (or a status read) has told that nothing was done.
  */
 export class LargeDocuments {

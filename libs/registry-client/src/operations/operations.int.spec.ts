@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kernel';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { FakeBudgets, FakeRegistry, ok, type Behaviour } from '../../test/fake-registry.js';
 import { readAccounts } from '../accounts.js';
@@ -23,8 +22,7 @@ let budgets: FakeBudgets;
 let client: UndiciRegistryClient;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [registryClientSchema]);
+  db = await testDatabase([registryClientSchema]);
 });
 afterAll(() => db.drop());
 beforeEach(async () => {

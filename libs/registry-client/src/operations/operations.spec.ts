@@ -158,7 +158,7 @@ const CASES: Record<string, Case> = {
     }),
     {
       came: { sgtin: SGTIN, sold_type: 0, status: 3, price: 12.5, xml_document_id: 'd' },
-      read: { sgtin: SGTIN, soldType: '0', status: '3', price: '12.5', documentId: 'd' },
+      read: { sgtin: SGTIN, soldType: '0', status: '3', price: '12.50', documentId: 'd' },
     },
   ),
   disposals_awaiting: page(

@@ -3,7 +3,7 @@ import { isObject, objectOf } from '../call/answers.js';
 import { READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import { readOutcome, type ReadOutcome } from '../call/read-outcome.js';
-import { asList, instant, key, readRecord, readRecords, text, type RecordOf } from '../lists/shape.js';
+import { asList, day, instant, key, readRecord, readRecords, text, type RecordOf } from '../lists/shape.js';
 import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import type { OperationName } from '../profile-names.js';
@@ -21,7 +21,10 @@ const NODE = {
   ownerName: text('owner_organization_name'),
 };
 
-/** The containers around a container and the containers in it. */
+/**
+ * The containers around a container and the containers in it. Newer answers begin `down` with the asked container too;
+ * it is left out.
+ */
 export interface SsccHierarchy {
   /** From the container that was asked for to the outermost. */
   up: RecordOf<typeof LINK>[];
@@ -49,10 +52,13 @@ export class SsccRegistry {
   constructor(private readonly caller: Caller) {}
 
   async hierarchy(account: string, sscc: string): Promise<ReadOutcome<SsccHierarchy>> {
-    return this.ask(account, sscc, {
+    const outcome = await this.ask(account, sscc, {
       operation: 'sscc_hierarchy',
       branch: (value, profile) => readRecords(value, LINK, profile),
     });
+    if (outcome.kind !== 'ok') return outcome;
+    const { up, down } = outcome.value;
+    return { ...outcome, value: { up, down: down.filter((one) => one.sscc !== sscc) } };
   }
 
   /** Nodes and leaves; the registry mixes both in `childs`, and gives single objects or lists. */
@@ -131,7 +137,7 @@ function readNode(value: JsonValue, profile: Profile, depthLeft: number): Readin
 const SUSPENSION = {
   decisionId: text('pause_decision_id'),
   number: text('pause_decision_num'),
-  decidedOn: text('pause_decision_date'),
+  decidedOn: day('pause_decision_date'),
 };
 
 function withSuspension(pack: SgtinRecord, profile: Profile): HierarchyPack {

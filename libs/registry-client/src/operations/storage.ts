@@ -1,4 +1,4 @@
-import { instant, key, number, text } from '../lists/shape.js';
+import { amount, instant, key, number, text } from '../lists/shape.js';
 
 /** Movement and balance of one product at one place (public-facts 1.7); counts of packs. */
 export const VIRTUAL_STORAGE = {
@@ -28,8 +28,8 @@ export const AWAITING_SALE = {
   documentId: text('xml_document_id'),
   deviceId: text('device_id'),
   soldPart: text('sold_part'),
-  price: text('price'),
-  vat: text('vat_value'),
+  price: amount('price'),
+  vat: amount('vat_value'),
 };
 
 /** A disposal by a registrar that the registry has and has not yet applied (public-facts 1.3). */

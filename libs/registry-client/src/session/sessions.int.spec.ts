@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defined, VirtualClock, type Clock } from '#kernel';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import type { AccountFault } from '../account-refusals.js';
 import { silentLog } from '../log.js';
@@ -17,8 +16,7 @@ const { rules } = loadProfile('interface-v1');
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [registryClientSchema]);
+  db = await testDatabase([registryClientSchema]);
 });
 afterAll(() => db.drop());
 afterEach(() => db.pool.query('TRUNCATE registry_session'));

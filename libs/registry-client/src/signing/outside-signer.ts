@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { PedigreeError } from '#kernel';
+import { PedigreeError, Semaphore } from '#kernel';
 import type { CommandSignerConfig, HttpSignerConfig, Signer } from '../port.js';
 import { checkProducedCms, derOfProduced, knownCertificate, type KnownCertificate } from './produced-cms.js';
-import { Semaphore } from './semaphore.js';
 
 export interface OutsideSignerParts {
   account: string;
@@ -31,7 +30,7 @@ export class OutsideSigner implements Signer {
 
   /** @throws PedigreeError invalid_configuration when the certificate's file cannot be read. */
   constructor(private readonly parts: OutsideSignerParts) {
-    this.semaphore = new Semaphore(parts.config.concurrency);
+    this.semaphore = new Semaphore(parts.config.concurrency, 'signatures');
     this.expected = readCertificate(parts.account, parts.config.certificateFile);
     this.known = this.expected;
   }

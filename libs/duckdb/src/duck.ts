@@ -1,0 +1,111 @@
+import {
+  DuckDBDataChunk,
+  DuckDBInstance,
+  INTEGER,
+  UBIGINT,
+  type DuckDBConnection,
+  type DuckDBType,
+  type DuckDBVector,
+} from '@duckdb/node-api';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface DuckOptions {
+  /** Most that DuckDB may hold in memory; what does not fit goes to `temporary`. The process has some 100 MB more. */
+  memoryMb: number;
+  threads: number;
+  /** In this folder a job makes one of its own, for what does not fit, and removes it at its end. */
+  temporary: string;
+}
+
+/** Some rows of an answer, column by column as DuckDB has them. A NULL may be any number here. */
+export interface Rows {
+  count: number;
+  ids(column: number): BigUint64Array;
+  integers(column: number): Int32Array;
+  doubles(column: number): Float64Array;
+}
+
+/** A column of ids or of whole numbers. */
+export type NumberColumn = BigUint64Array | Int32Array;
+
+/** Rows that a chunk holds at most. */
+const CHUNK_ROWS = 2_048;
+
+/** A DuckDB in memory, for one job. */
+export class Duck {
+  private constructor(
+    private readonly instance: DuckDBInstance,
+    private readonly connection: DuckDBConnection,
+    /** The job's own folder. */
+    readonly temporary: string,
+  ) {}
+
+  static async open({ memoryMb, threads, temporary: parent }: DuckOptions): Promise<Duck> {
+    await mkdir(parent, { recursive: true });
+    const temporary = await mkdtemp(join(parent, 'job-'));
+    const instance = await DuckDBInstance.create(':memory:', {
+      memory_limit: `${memoryMb}MB`,
+      threads: String(threads),
+      temp_directory: temporary,
+      preserve_insertion_order: 'false',
+      // Nothing is fetched from outside, whatever a query names.
+      autoinstall_known_extensions: 'false',
+    });
+    return new Duck(instance, await instance.connect(), temporary);
+  }
+
+  /** Runs statements for what they do. */
+  async run(sql: string): Promise<void> {
+    await this.connection.run(sql);
+  }
+
+  /** The rows of a small answer. BIGINT comes as bigint. */
+  async rows<Row>(sql: string): Promise<Row[]> {
+    return (await this.connection.runAndReadAll(sql)).getRowObjectsJS() as Row[];
+  }
+
+  /** The rows of an answer of numbers, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. */
+  async *numbers(sql: string): AsyncIterable<Rows> {
+    const result = await this.connection.stream(sql);
+    for (;;) {
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) return;
+      const items = <Items>(column: number): Items => (chunk.getColumnVector(column) as Vector<Items>).items;
+      yield { count: chunk.rowCount, ids: items, integers: items, doubles: items };
+    }
+  }
+
+  /** Adds the first `count` rows of columns to a table of UBIGINT and INTEGER columns. */
+  async append(table: string, columns: readonly NumberColumn[], count: number): Promise<void> {
+    const types = columns.map((column): DuckDBType => (column instanceof Int32Array ? INTEGER : UBIGINT));
+    const appender = await this.connection.createAppender(table);
+    for (let from = 0; from < count; from += CHUNK_ROWS) {
+      const to = Math.min(count, from + CHUNK_ROWS);
+      const chunk = DuckDBDataChunk.create(types, to - from);
+      columns.forEach((column, n) => {
+        const vector = chunk.getColumnVector(n) as Vector<{ set(values: NumberColumn): void }>;
+        vector.items.set(column.subarray(from, to));
+        vector.flush();
+      });
+      appender.appendDataChunk(chunk);
+    }
+    appender.closeSync();
+  }
+
+  async close(): Promise<void> {
+    this.connection.closeSync();
+    this.instance.closeSync();
+    await rm(this.temporary, { recursive: true, force: true });
+  }
+}
+
+/** Vectors of numbers have their values as they lie in memory. */
+type Vector<Items> = DuckDBVector & { items: Items };
+
+/** A text as a literal of SQL. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+/** Texts as a list for IN. */
+export const listed = (texts: readonly string[]): string => `(${texts.map(quoted).join(', ')})`;
+/** A table function over Parquet files; there must be one at least. */
+export const parquet = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;

@@ -1,0 +1,68 @@
+import { appendFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { digestOfLines, Duck, FolderStore, quoted, rowsDigest } from './index.js';
+
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => folder.remove());
+
+const withDuck = async <T>(use: (duck: Duck) => Promise<T>): Promise<T> => {
+  const duck = await Duck.open({ memoryMb: 200, threads: 2, temporary: join(folder.path, 'spill') });
+  try {
+    return await use(duck);
+  } finally {
+    await duck.close();
+  }
+};
+
+describe('digests over rows', () => {
+  it('say what rows hold and not how they are stored, and are those of the text', async () => {
+    const [plain, packed] = ['plain.parquet', 'packed.parquet'].map((name) => join(folder.path, name));
+    await withDuck(async (duck) => {
+      const rows = `(SELECT i, 'x' || i AS word, CASE WHEN i % 3 > 0 THEN i END AS other FROM range(5) r (i))`;
+      await duck.run(`COPY ${rows} TO ${quoted(plain ?? '')} (FORMAT parquet, COMPRESSION uncompressed)`);
+      await duck.run(`COPY ${rows} TO ${quoted(packed ?? '')} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 2)`);
+      const columns = ['i', 'word', 'other'];
+      const digest = await rowsDigest(duck, { file: plain ?? '', columns });
+      expect(await rowsDigest(duck, { file: packed ?? '', columns })).toBe(digest);
+      expect(await rowsDigest(duck, { file: plain ?? '', columns: ['i', 'word'] })).not.toBe(digest);
+      // SHA-256 of "x0\nx1\nx2\nx3\nx4\n".
+      expect(await digestOfLines(duck, { file: plain ?? '', line: 'word' })).toBe(
+        '31ead87b65d4627e1792ba76a6b03798e2d439078e6304915874efcce41abaf6',
+      );
+    });
+  });
+});
+
+describe('a set of files', () => {
+  it('is there whole, or not at all, and tells what is wrong with it', async () => {
+    const store = new FolderStore(join(folder.path, 'store'));
+    await writeFile(join(await store.draft('a'), 'one'), '1');
+    expect(await store.sets()).toEqual([]);
+    await writeFile(join(await store.draft('a'), 'two'), '22');
+    const files = await store.keep('a');
+    expect(files.map(({ name, bytes }) => [name, bytes])).toEqual([['two', 2]]);
+    expect([await store.sets(), await store.fault('a', files, { deep: true })]).toEqual([['a'], undefined]);
+    await writeFile(store.path('a', 'two'), '23');
+    expect(await store.fault('a', files, { deep: false })).toBeUndefined();
+    expect(await store.fault('a', files, { deep: true })).toContain('has another SHA-256');
+    await appendFile(store.path('a', 'two'), '4');
+    expect(await store.fault('a', files, { deep: false })).toContain('has 3 bytes instead of 2');
+    await store.remove('a');
+    expect(await store.fault('a', files, { deep: false })).toContain('is missing');
+  });
+});
+
+describe('a job', () => {
+  it('leaves nothing behind, and fetches nothing from outside', async () => {
+    await withDuck(async (duck) => {
+      await expect(duck.run('INSTALL excel; LOAD excel')).rejects.toThrow();
+      await expect(duck.run('SELECT nothing FROM nowhere')).rejects.toThrow('nowhere');
+    });
+    expect(await readdir(join(folder.path, 'spill')).catch(() => [])).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Sha256 } from '#kernel';
+
+/** A file of a set, as its manifest names it. */
+export interface StoredFile {
+  name: string;
+  bytes: number;
+  sha256: Sha256;
+}
+
+/** Large derived files, in sets that appear whole or not at all. */
+export interface FileStore {
+  /** An empty folder on the same disk, for files that are being written. */
+  draft(set: string): Promise<string>;
+  /** Makes the files of a draft durable, and then the set; a set of this name that was there is replaced. */
+  keep(set: string): Promise<StoredFile[]>;
+  /** Where a file of a set lies, for readers. */
+  path(set: string, name: string): string;
+  /** Names of all sets. */
+  sets(): Promise<string[]>;
+  /** What is wrong with the files of a set; undefined when all is as the manifest says. `deep` reads every byte. */
+  fault(set: string, manifest: readonly StoredFile[], options: { deep: boolean }): Promise<string | undefined>;
+  remove(set: string): Promise<void>;
+}
+
+const DRAFT = '.draft';
+
+/** A file store in a folder. The crash order of `keep` is written at each step. */
+export class FolderStore implements FileStore {
+  constructor(private readonly folder: string) {}
+
+  async draft(set: string): Promise<string> {
+    const draft = join(this.folder, set + DRAFT);
+    await rm(draft, { recursive: true, force: true });
+    await mkdir(draft, { recursive: true });
+    return draft;
+  }
+
+  async keep(set: string): Promise<StoredFile[]> {
+    const draft = join(this.folder, set + DRAFT);
+    const files: StoredFile[] = [];
+    for (const name of (await readdir(draft)).sort()) {
+      await sync(join(draft, name));
+      files.push({ name, ...(await digestOfFile(join(draft, name))) });
+    }
+    // A crash up to here leaves a draft, which the next attempt empties.
+    await sync(draft);
+    await this.remove(set);
+    // A crash here leaves neither set nor row, or a row without files, which the sweep tells and mends.
+    await rename(draft, join(this.folder, set));
+    await sync(this.folder);
+    return files;
+  }
+
+  path(set: string, name: string): string {
+    return join(this.folder, set, name);
+  }
+
+  async sets(): Promise<string[]> {
+    const names = await readdir(this.folder).catch(() => []);
+    return names.filter((name) => !name.endsWith(DRAFT)).sort();
+  }
+
+  async fault(set: string, manifest: readonly StoredFile[], { deep }: { deep: boolean }): Promise<string | undefined> {
+    for (const { name, bytes, sha256 } of manifest) {
+      const path = this.path(set, name);
+      const size = (await stat(path).catch(() => undefined))?.size;
+      if (size === undefined) return `${path} is missing`;
+      if (size !== bytes) return `${path} has ${size} bytes instead of ${bytes}`;
+      if (deep && (await digestOfFile(path)).sha256 !== sha256) return `${path} has another SHA-256 than ${sha256}`;
+    }
+    return undefined;
+  }
+
+  async remove(set: string): Promise<void> {
+    await rm(join(this.folder, set), { recursive: true, force: true });
+  }
+}
+
+/** Length and SHA-256 of a file. */
+export async function digestOfFile(path: string): Promise<{ bytes: number; sha256: Sha256 }> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
+}
+
+/** Of a file or a folder: what was written is on the disk. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,200 @@
+import type { Registration } from '#domain';
+import type { Transaction } from '#postgres';
+import type { Claim, OwnClaim } from './claim-book.js';
+import type { ContainmentChange } from './named-items.js';
+import { liftWaitsFor } from './waits.js';
+
+/** A document of ours that has not concluded, or a group of such. A row of `claim_holder`. */
+export interface Holder {
+  id: string;
+  number: number;
+  unit: string;
+  /** The place of its unit in the order: a log position. */
+  rank: bigint;
+  account: string;
+  toldId: string;
+  toldCommand: string;
+  phase: UnitPhase;
+  /** How often it was to wait for its items. */
+  rounds: number;
+  waives: boolean;
+  /** Which document is sent first: itself, or the first member. */
+  firstSend: string;
+  change: ContainmentChange | null;
+}
+
+/**
+ * `clear`: its first send is planned. `deciding`: a task will have it wait, or refused. `waiting`: it was told so.
+ * `at_gate`: the sequence gate holds it, and nobody waits for it by their items.
+ */
+export type UnitPhase = 'clear' | 'deciding' | 'waiting' | 'at_gate';
+
+/** A document as it registers. */
+export function holderOf(data: Registration, { position, number }: { position: bigint; number: number }): Holder {
+  const { requestId, commandId, group, waivesItemWait, account } = data;
+  return {
+    id: requestId,
+    number,
+    unit: group?.groupId ?? requestId,
+    rank: position,
+    account,
+    toldId: group?.kind === 'split' ? group.groupId : requestId,
+    toldCommand: commandId,
+    phase: 'clear',
+    rounds: 0,
+    waives: waivesItemWait === true,
+    firstSend: requestId,
+    change: null,
+  };
+}
+
+const COLUMNS = `id, number::int8::float8 AS number, unit, rank, account, told_id AS "toldId",
+  told_command AS "toldCommand", phase, rounds, waives, first_send AS "firstSend", change`;
+
+export async function highestNumber(tx: Transaction): Promise<number> {
+  const text = 'SELECT coalesce(max(number), 0)::float8 AS number FROM claim_holder';
+  return (await tx.query<{ number: number }>({ name: 'claim-holder-highest', text })).rows[0]?.number ?? 0;
+}
+
+export async function holdersById(tx: Transaction, ids: string[]): Promise<Map<string, Holder>> {
+  if (ids.length === 0) return new Map();
+  const text = `SELECT ${COLUMNS} FROM claim_holder WHERE id = ANY ($1::text[])`;
+  const { rows } = await tx.query<Holder>({ name: 'claim-holder-by-id', text, values: [ids] });
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** A group's members that have not concluded, and the group itself. */
+export async function holdersOfUnit(tx: Transaction, unit: string): Promise<Holder[]> {
+  const text = `SELECT ${COLUMNS} FROM claim_holder WHERE id = $1 OR (unit = $1 AND unit <> id)`;
+  return (await tx.query<Holder>({ name: 'claim-holder-of-unit', text, values: [unit] })).rows;
+}
+
+export async function insertHolders(tx: Transaction, holders: Holder[]): Promise<void> {
+  if (holders.length === 0) return;
+  const of = <Key extends keyof Holder>(key: Key): Holder[Key][] => holders.map((one) => one[key]);
+  await tx.query({
+    name: 'claim-holder-insert',
+    text: `INSERT INTO claim_holder SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
+        $6::text[], $7::text[], $8::text[], $9::int[], $10::bool[], $11::text[], $12::text[]) ON CONFLICT DO NOTHING`,
+    values: [
+      ...[of('id'), of('number'), of('unit'), of('rank'), of('account'), of('toldId'), of('toldCommand'), of('phase')],
+      ...[of('rounds'), of('waives'), of('firstSend'), of('change')],
+    ],
+  });
+}
+
+export async function insertClaims(tx: Transaction, claims: (OwnClaim & { holder: number })[]): Promise<void> {
+  if (claims.length === 0) return;
+  await tx.query({
+    name: 'item-claim-insert',
+    text: `INSERT INTO item_claim SELECT * FROM unnest($1::text[], $2::bigint[], $3::bool[], $4::text[])
+      ON CONFLICT DO NOTHING`,
+    values: [
+      claims.map((one) => one.item),
+      claims.map((one) => one.holder),
+      claims.map((one) => one.isExclusive),
+      claims.map((one) => one.parent ?? null),
+    ],
+  });
+}
+
+/** They have concluded: what they claimed is free, and they wait for nobody. Who waits for them is told by the log. */
+export async function removeHolders(tx: Transaction, holders: Holder[]): Promise<void> {
+  if (holders.length === 0) return;
+  const numbers = [holders.map((one) => one.number)];
+  const holder = 'holder = ANY ($1::bigint[])';
+  await tx.query({ name: 'item-claim-remove', text: `DELETE FROM item_claim WHERE ${holder}`, values: numbers });
+  const text = 'DELETE FROM claim_holder WHERE number = ANY ($1::bigint[])';
+  await tx.query({ name: 'claim-holder-remove', text, values: numbers });
+}
+
+/** Where a unit stands now, with its waits so far. */
+export async function movePhase(
+  tx: Transaction,
+  { id, rounds }: Pick<Holder, 'id' | 'rounds'>,
+  phase: UnitPhase,
+): Promise<void> {
+  await tx.query({
+    name: 'claim-holder-phase',
+    text: 'UPDATE claim_holder SET phase = $2, rounds = $3 WHERE id = $1',
+    values: [id, phase, rounds],
+  });
+}
+
+/**
+ * What the sequence gate holds stands aside: nobody waits for it by their items, for another document of the same packs
+ * may be what makes their state fit. Returns who waited and was told so; one that was not told yet is told first.
+ */
+export async function standAside(tx: Transaction, id: string): Promise<Holder[]> {
+  const unit = (await holdersById(tx, [id])).get(id);
+  if (unit === undefined) return [];
+  await movePhase(tx, unit, 'at_gate');
+  const waiters = await holdersById(tx, await liftWaitsFor(tx, id));
+  return [...waiters.values()].filter((one) => one.phase === 'waiting');
+}
+
+/** It goes behind all that are in the order by now. */
+export async function moveBack(tx: Transaction, id: string, rank: bigint): Promise<void> {
+  const text = 'UPDATE claim_holder SET rank = $2 WHERE id = $1';
+  await tx.query({ name: 'claim-holder-back', text, values: [id, rank] });
+}
+
+/** Of a unit that was told to wait, the time of this number; false where it was told before, or decided anew since. */
+export async function movedToWaiting(tx: Transaction, id: string, round: number): Promise<boolean> {
+  const text = `UPDATE claim_holder SET phase = 'waiting' WHERE id = $1 AND phase = 'deciding' AND rounds = $2`;
+  return (await tx.query({ name: 'claim-holder-told', text, values: [id, round] })).rowCount === 1;
+}
+
+/** Containers around these items, in any number of steps: as concluded documents tell, and as open ones may make it. */
+export async function containersAround(tx: Transaction, items: string[]): Promise<{ child: string; parent: string }[]> {
+  const text = `WITH RECURSIVE edge AS (
+      SELECT c.child, c.parent FROM item_container c WHERE c.child = ANY ($1::text[])
+      UNION SELECT c.item, c.parent FROM item_claim c WHERE c.item = ANY ($1::text[]) AND c.parent IS NOT NULL
+    ), outwards AS (
+      SELECT child, parent FROM edge
+      UNION SELECT n.child, n.parent FROM outwards o JOIN LATERAL (
+        SELECT c.child, c.parent FROM item_container c WHERE c.child = o.parent
+        UNION ALL SELECT c.item, c.parent FROM item_claim c WHERE c.item = o.parent AND c.parent IS NOT NULL
+      ) n ON true
+    ) SELECT child, parent FROM outwards`;
+  return (await tx.query<{ child: string; parent: string }>({ name: 'item-containers', text, values: [items] })).rows;
+}
+
+interface ClaimRow {
+  item: string;
+  isExclusive: boolean;
+  holder: number;
+  unit: string;
+  commandId: string;
+  requestId: string;
+}
+
+const CLAIM = `c.item, c.is_exclusive AS "isExclusive", c.holder::float8 AS holder, h.unit,
+  h.told_command AS "commandId", h.told_id AS "requestId"`;
+
+/** Claims of units on these items: all on what is named, and the exclusive ones on containers around. */
+export async function claimsOn(tx: Transaction, named: string[], around: string[]): Promise<Claim[]> {
+  const text = `SELECT ${CLAIM} FROM item_claim c JOIN claim_holder h ON h.number = c.holder
+      JOIN claim_holder u ON u.id = h.unit
+    WHERE u.phase <> 'at_gate' AND (c.item = ANY ($1::text[]) OR (c.item = ANY ($2::text[]) AND c.is_exclusive))`;
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-claims-on', text, values: [named, around] });
+  return rows.map(claimOf);
+}
+
+/**
+ * Whom a unit meets by the claims in the tables: units before it in the order, and those that registered before it and
+ * may be under way, whatever place it took.
+ */
+export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank' | 'number'>): Promise<Claim[]> {
+  const text = `SELECT DISTINCT ${CLAIM}
+    FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
+    JOIN item_claim c ON c.item = mine.item AND (mine.is_exclusive OR c.is_exclusive)
+    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
+    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
+      AND (u.rank < $2 OR (u.number < $3 AND u.phase = 'clear'))
+    ORDER BY holder DESC LIMIT 20000`;
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text, values: [unit.id, unit.rank, unit.number] });
+  return rows.map(claimOf);
+}
+
+const claimOf = ({ commandId, requestId, ...claim }: ClaimRow): Claim => ({ ...claim, told: { commandId, requestId } });

@@ -1,0 +1,340 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DocumentCommand } from '#domain';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { ItemWorld } from './item-world.js';
+
+const P = '046070000000011234567890001';
+const Q = '046070000000011234567890002';
+const BOX = '146070000000000011';
+const PALLET = '146070000000000022';
+
+let db: TestDatabase;
+let world: ItemWorld;
+beforeEach(async () => {
+  db = await testDatabase(ItemWorld.schemas);
+  world = await ItemWorld.open(db.pool);
+});
+afterEach(async () => {
+  await world.close();
+  await db.drop();
+});
+
+/** Packs and concludes. */
+async function packed(items: string[], into: string): Promise<void> {
+  await world.register(`pack ${into}`, { docType: 911, items, into });
+  await world.settle();
+  await world.conclude(`pack ${into}`, 'accepted');
+  await world.settle();
+}
+
+describe('what waits by its items', () => {
+  it('is nothing where no item is shared: no event and no task but the send', async () => {
+    await world.register('a', { items: [P] });
+    await world.register('b', { items: [Q] });
+    await world.settle();
+    expect(world.sent).toEqual(['a', 'b']);
+    await world.conclude('a', 'accepted');
+    await world.conclude('b', 'rejected');
+    await world.settle();
+    expect(await Promise.all(['claim_holder', 'item_claim', 'item_wait'].map((one) => world.rows(one)))).toEqual([
+      0, 0, 0,
+    ]);
+  });
+
+  it('is a document with a pack of an earlier one, until that one is accepted', async () => {
+    await world.register('a', { items: [P, Q] });
+    await world.register('b', { items: [Q] });
+    await world.settle();
+    expect(world.state('b')).toMatchObject({
+      phase: 'waiting',
+      waitingFor: [{ requestId: 'a', items: [Q], itemCount: 1 }],
+    });
+    expect(world.sent).toEqual(['a']);
+    await world.conclude('a', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['a', 'b']);
+  });
+
+  it('is decided in the order of the log, also within one page and after a crash', async () => {
+    for (const id of ['a', 'b', 'c']) await world.register(id, { items: [P] });
+    world.crashes = 1;
+    await world.settle();
+    expect(world.sent).toEqual(['a']);
+    expect([world.waitsFor('b'), world.waitsFor('c')]).toEqual([['a'], ['b']]);
+    await world.conclude('a', 'accepted');
+    world.crashes = 1;
+    await world.settle();
+    expect(world.sent).toEqual(['a', 'b']);
+  });
+
+  it('is a document that moves the container around a pack, and the other way round', async () => {
+    await packed([P, Q], BOX);
+    await world.register('pack', { items: [P] });
+    await world.register('box', { items: [BOX] });
+    await world.register('other pack', { items: [Q] });
+    await world.settle();
+    expect(world.waitsFor('box')).toEqual(['pack']);
+    // Two packs of one box do not wait for each other; this one waits for the box.
+    expect(world.waitsFor('other pack')).toEqual(['box']);
+  });
+
+  it('sees the container of a container, and who packs into it without having concluded', async () => {
+    await packed([P], BOX);
+    await world.register('nest', { docType: 915, items: [BOX], into: PALLET });
+    await world.settle();
+    await world.register('pack', { items: [P] });
+    await world.register('pallet', { items: [PALLET] });
+    await world.settle();
+    expect(world.waitsFor('pack')).toEqual(['nest']);
+    await world.conclude('nest', 'accepted');
+    await world.settle();
+    expect(world.sent).toContain('pack');
+    // The pack registered while the pallet was only about to hold it, and was told first.
+    expect(world.waitsFor('pallet')).toEqual(['pack']);
+  });
+
+  it('forgets a container that was opened, and an item that was taken out', async () => {
+    await packed([P, Q], BOX);
+    await world.register('take', { items: [P] });
+    await world.settle();
+    await world.conclude('take', 'accepted');
+    await world.settle();
+    await world.register('pack', { items: [P] });
+    await world.register('box', { docType: 912, items: [BOX] });
+    await world.settle();
+    expect(world.sent).toContain('box');
+    await world.conclude('box', 'accepted');
+    await world.settle();
+    expect(await world.rows('item_container')).toBe(0);
+  });
+
+  it('is nothing behind what the sequence gate holds: that waits for what went ahead, once it is released', async () => {
+    const finding = { packs: [], packCount: 1, knownAt: '7' };
+    await world.register('held', { items: [P, Q] });
+    await world.register('told', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('told')).toEqual(['held']);
+    // One that is to wait, and is not told yet when the gate holds the first.
+    await world.register('untold', { items: [Q] });
+    await world.execute('held', { type: 'HoldAtGate', finding });
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'told', 'untold']);
+    await world.register('later', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('later')).toEqual(['told']);
+    await world.execute('held', { type: 'WaiveHolds', predecessors: ['gate@7'] });
+    await world.settle();
+    expect(world.waitsFor('held').sort()).toEqual(['later', 'untold']);
+    for (const id of ['told', 'untold', 'later']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['held', 'told', 'untold', 'later', 'held']);
+    await world.register('last', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('last')).toEqual(['held']);
+  });
+
+  it('of a document that registered before another was released from the gate has its own number of sends', async () => {
+    const hold: DocumentCommand = { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } };
+    const waive: DocumentCommand = { type: 'WaiveHolds', predecessors: ['gate@7'] };
+    await world.register('held', { items: [P] });
+    await world.settle();
+    await world.execute('held', hold);
+    await world.settle();
+    await world.register('other', { items: [Q] });
+    await world.execute('held', waive);
+    await world.settle();
+    await world.execute('other', hold);
+    await world.settle();
+    await world.execute('other', waive);
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'other', 'held', 'other']);
+  });
+
+  it('is lifted once more, when what was held goes to the gate again', async () => {
+    const hold = (knownAt: string): DocumentCommand => ({
+      type: 'HoldAtGate',
+      finding: { packs: [], packCount: 1, knownAt },
+    });
+    const fits = { packs: [], packCount: 0, knownAt: '8' };
+    await world.register('held', { items: [P] });
+    await world.settle();
+    await world.execute('held', hold('7'));
+    await world.settle();
+    await world.execute('held', { type: 'RejudgeAtGate', holdKnownAt: '7', finding: fits });
+    await world.settle();
+    await world.register('next', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('next')).toEqual(['held']);
+    await world.execute('held', hold('9'));
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'held', 'next']);
+  });
+
+  it('is nothing where its command waives that; later ones wait for it', async () => {
+    await world.register('a', { items: [P] });
+    await world.register('b', { items: [P], waives: true });
+    await world.register('c', { items: [P] });
+    await world.settle();
+    expect(world.sent).toEqual(['a', 'b']);
+    // The newest is named; the other one is found when that wait is over.
+    expect(world.waitsFor('c')).toEqual(['b']);
+    await world.conclude('b', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('c')).toEqual(['a']);
+    await world.conclude('a', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is held by a bad end, and released by a person, by a revision, or by a resend in its place', async () => {
+    for (const how of ['person', 'revision', 'resend'] as const) {
+      const [a, b, again] = [`a ${how}`, `b ${how}`, `again ${how}`];
+      await world.register(a, { items: [P] });
+      await world.register(b, { items: [P] });
+      await world.settle();
+      await world.conclude(a, 'failed');
+      await world.settle();
+      expect(world.state(b)).toMatchObject({ phase: 'waiting', holds: [{ kind: 'items', outcome: 'failed' }] });
+      expect(world.sent).not.toContain(b);
+      if (how === 'person') await world.execute(b, { type: 'WaiveHolds', predecessors: [a] });
+      if (how === 'revision') await world.tell(a, 'accepted');
+      if (how === 'resend') {
+        await world.register(again, { items: [P], resendOf: a });
+        await world.settle();
+        // It does not wait for the one that waits for what it replaces.
+        expect(world.sent).toContain(again);
+        await world.conclude(again, 'accepted');
+      }
+      await world.settle();
+      expect(world.sent).toContain(b);
+      await world.conclude(b, 'accepted');
+      await world.settle();
+    }
+  });
+
+  it('keeps the place of a resend that failed for the next one, and waits for what may be under way', async () => {
+    await world.register('a', { items: [P] });
+    await world.register('b', { items: [P] });
+    await world.settle();
+    await world.conclude('a', 'rejected');
+    await world.register('first', { items: [P], resendOf: 'a' });
+    await world.settle();
+    await world.conclude('first', 'rejected');
+    await world.register('other', { items: [Q] });
+    await world.register('second', { items: [P, Q], resendOf: 'first' });
+    await world.settle();
+    expect(world.waitsFor('second')).toEqual(['other']);
+    await world.conclude('other', 'accepted');
+    await world.settle();
+    expect(world.sent).toContain('second');
+    // A person lets the one that was held go: it waits for the resend, which is in the place before it.
+    await world.execute('b', { type: 'WaiveHolds', predecessors: ['a'] });
+    await world.settle();
+    expect(world.waitsFor('b')).toEqual(['second']);
+  });
+
+  it('waits by items on top of `after`, whichever ends first', async () => {
+    for (const first of ['early', 'named']) {
+      const [early, named, late] = [`early ${first}`, `named ${first}`, `late ${first}`];
+      await world.register(early, { items: [P] });
+      await world.register(named, { items: [Q] });
+      await world.register(late, { items: [P], after: [named] });
+      await world.settle();
+      expect(world.waitsFor(late)).toEqual([early, named].sort());
+      await world.conclude(`${first} ${first}`, 'accepted');
+      await world.settle();
+      expect(world.sent).not.toContain(late);
+      await world.conclude(first === 'early' ? named : early, 'accepted');
+      await world.settle();
+      expect(world.sent).toContain(late);
+      await world.conclude(late, 'accepted');
+      await world.settle();
+    }
+  });
+
+  it('is told, where what its command comes after ended before the subscription had decided', async () => {
+    await world.register('early', { items: [P] });
+    await world.register('named', { items: [Q] });
+    await world.settle();
+    await world.register('late', { items: [P], after: ['named'] });
+    await world.conclude('named', 'accepted');
+    expect(world.state('late').phase).toBe('ready');
+    await world.settle();
+    expect(world.waitsFor('late')).toEqual(['early']);
+    expect(world.sent).toEqual(['early', 'named']);
+    await world.conclude('early', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['early', 'named', 'late']);
+  });
+
+  it('goes before an earlier document whose command comes after it', async () => {
+    await world.register('late', { items: [P], after: ['early'] });
+    await world.register('early', { items: [P] });
+    await world.settle();
+    expect(world.sent).toEqual(['early']);
+    await world.conclude('early', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['early', 'late']);
+  });
+
+  it('lifts a wait by items for one that turns out to come after it, and refuses nobody', async () => {
+    // With the link of the chain on a later page, on the same page, and before the wait was told.
+    for (const how of ['later', 'at once', 'untold'] as const) {
+      const [c, a, b, d] = [`c ${how}`, `a ${how}`, `b ${how}`, `d ${how}`];
+      await world.register(d, { items: [Q] });
+      await world.settle();
+      await world.register(c, { items: [P], after: [b] });
+      await world.register(a, { items: [P, Q] });
+      if (how === 'later') await world.settle();
+      if (how === 'untold') await world.catchUp();
+      await world.register(b, { items: [P], after: [a] });
+      world.crashes = 1;
+      await world.settle();
+      // It goes on to its other wait.
+      expect([a, b, c].map((id) => world.waitsFor(id))).toEqual([[d], [a], [b]]);
+      for (const id of [d, a, b, c]) {
+        expect(world.sent.at(-1)).toBe(id);
+        await world.conclude(id, 'accepted');
+        await world.settle();
+      }
+      expect(await world.rows('item_wait')).toBe(0);
+    }
+  });
+
+  it('refuses a ring of `after` alone', async () => {
+    await world.register('a', { items: [P], after: ['c'] });
+    await world.register('b', { items: [Q], after: ['a'] });
+    await world.register('c', { items: [P], after: ['b'] });
+    await world.settle();
+    expect(world.state('c')).toMatchObject({ outcome: 'failed', cause: 'waits_in_ring' });
+    expect(world.sent).toEqual([]);
+  });
+
+  it('refuses the document that closes a ring of `after` and items', async () => {
+    await world.register('first', { items: [P], after: ['last'] });
+    await world.register('between', { items: [P, Q] });
+    await world.register('last', { items: [Q] });
+    await world.settle();
+    expect(world.waitsFor('between')).toEqual(['first']);
+    expect(world.state('last')).toMatchObject({ phase: 'concluded', outcome: 'failed', cause: 'waits_in_ring' });
+    expect(world.sent).toEqual([]);
+  });
+
+  it('goes on with the documents of before: those in flight claim, and nothing is planned for them again', async () => {
+    await world.register('old', { items: [P] });
+    await world.register('done', { items: [Q] });
+    await world.conclude('done', 'accepted');
+    await world.pool.query('UPDATE item_claim_start SET position = 100');
+    await world.pool.query(
+      `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type,
+         subject_id, operation_date, item_count, phase, waiting_for, held_for, attempts, outcome, error_count,
+         document_sha256, duplicate, registered_at)
+       SELECT 'done', 2, 2, 'done', 'main', 415, '', '', 1, 'concluded', '[]', '[]', 1, 'accepted', 0, '', false,
+         now()`,
+    );
+    await world.settle();
+    expect([world.sent, await world.rows('claim_holder')]).toEqual([[], 1]);
+  });
+});

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ABSENT,
+  decide,
+  documentStream,
+  evolve,
+  type DocumentCommand,
+  type DocumentEvent,
+  type DocumentOutcome,
+  type DocumentState,
+  type PlannedTask,
+  type Registration,
+} from '#domain';
+import type { DocumentFacts, DocumentItem } from '#documents';
+import { PostgresEventStore, type NewEvent } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import { sha256Hex, type Sha256 } from '#kernel';
+import { migrate, type Pool } from '#postgres';
+import { readModelSchemas } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
+import { eventStoreSchema } from '#event-store';
+import { tasksSchema } from '#tasks';
+import { itemClaimsSchema } from './schema.js';
+import { catchUpItemClaims } from './subscription.js';
+
+/** What a document of a test names; types as in the catalogue (911 packs, 912 opens, 415 ships). */
+export interface GivenDocument {
+  docType?: number;
+  items: string[];
+  into?: string;
+  after?: string[];
+  resendOf?: string;
+  waives?: true;
+}
+
+const METADATA: NewEvent['metadata'] = {
+  participant: '00000000000001',
+  actor: { kind: 'system', name: 'trial', authenticatedBy: 'test' },
+  softwareVersion: '0.0.0',
+  profile: 'interface-v1',
+  effectiveAt: '2026-01-01T00:00:00Z',
+  correlationId: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c11',
+  causationId: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c12',
+};
+const MOST_ROUNDS = 100;
+
+export const reference = (id: string) => ({ commandId: `command ${id}`, requestId: id });
+
+/** A log, the subscription, and what a worker does with its tasks: by the domain's own decisions, in this process. */
+export class ItemWorld {
+  readonly tasks = new Map<string, PlannedTask>();
+  readonly states = new Map<string, DocumentState>();
+  /** In the order in which their first sends were planned. */
+  readonly sent: string[] = [];
+  private readonly sendKeys = new Set<string>();
+  /** Called when a first send is planned. */
+  onSend: (id: string) => void = () => undefined;
+  /** Thrown away after the page's work, as a crash before the commit does. */
+  crashes = 0;
+  private readonly blobs = new Map<Sha256, Buffer>();
+  private readonly store: PostgresEventStore;
+
+  static readonly schemas = [
+    ...[eventStoreSchema, tasksSchema, subscriptionsSchema, ...readModelSchemas, itemClaimsSchema],
+  ];
+
+  private constructor(readonly pool: Pool) {
+    this.store = new PostgresEventStore({ pool, minReadIntervalMs: 0 });
+  }
+
+  static async open(pool: Pool): Promise<ItemWorld> {
+    await migrate(pool, ItemWorld.schemas);
+    return new ItemWorld(pool);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  state(id: string): DocumentState {
+    return this.states.get(id) ?? ABSENT;
+  }
+
+  async register(id: string, given: GivenDocument): Promise<void> {
+    const { docType = 415, items, into, after = [], resendOf, waives } = given;
+    const facts = {
+      docType,
+      fields: {},
+      items: items.map((one): DocumentItem => ({
+        kind: one.length === 18 ? 'sscc' : 'sgtin',
+        id: one,
+        ...(into === undefined ? {} : { into }),
+      })),
+    };
+    const bytes = Buffer.from(JSON.stringify({ id, ...facts }));
+    const documentSha256 = sha256Hex(bytes);
+    this.blobs.set(documentSha256, bytes);
+    const registration: Registration = {
+      ...reference(id),
+      ...{ account: 'main', docType, documentSha256, byteLength: bytes.length, itemCount: items.length },
+      ...{ subjectId: '00000000000464', operationDate: '2026-03-01T10:00:00+03:00' },
+      after: after.map(reference),
+      ...(resendOf === undefined ? {} : { resendOf: reference(resendOf) }),
+      ...(waives === undefined ? {} : { waivesItemWait: waives }),
+    };
+    await this.execute(id, { type: 'Register', registration });
+  }
+
+  async execute(id: string, command: DocumentCommand): Promise<void> {
+    await this.append(id, decide(this.state(id), command));
+  }
+
+  /** The registry's answer, and who waits hears of it. */
+  async conclude(id: string, outcome: DocumentOutcome): Promise<void> {
+    const state = this.state(id);
+    if (!('registration' in state)) throw new Error(`${id} is not registered`);
+    const { docType, documentSha256, resendOf } = state.registration;
+    const { attempt } = { attempt: 1 };
+    await this.append(id, [
+      { type: 'SendAttempted', data: { attempt, account: 'main' } },
+      { type: 'DocumentSent', data: { attempt, documentId: id, answerSha256: documentSha256, foundByLookUp: false } },
+      { type: 'DocumentConcluded', data: { outcome, docType, documentSha256 } },
+    ]);
+    await this.tell(id, outcome);
+    if (resendOf !== undefined && (outcome === 'accepted' || outcome === 'partial'))
+      await this.tell(resendOf.requestId, outcome);
+  }
+
+  async tell(predecessor: string, outcome: DocumentOutcome): Promise<void> {
+    for (const id of this.states.keys())
+      await this.execute(id, { type: 'NotePredecessor', requestId: predecessor, outcome });
+  }
+
+  /** What the subscription and the worker's tasks do, until nothing is left to do. */
+  async settle(batchSize = 500): Promise<void> {
+    for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+      await this.catchUp(batchSize);
+      const open = [...this.tasks.values()];
+      this.tasks.clear();
+      if (open.length === 0) return;
+      for (const task of open) await this.run(task);
+    }
+    throw new Error('it never comes to rest');
+  }
+
+  async catchUp(batchSize = 500): Promise<void> {
+    const planned: PlannedTask[] = [];
+    const schedule = (_: unknown, tasks: PlannedTask[]): Promise<void> => {
+      if (this.crashes > 0) {
+        this.crashes -= 1;
+        return Promise.reject(new Error('crash'));
+      }
+      planned.push(...tasks);
+      return Promise.resolve();
+    };
+    const { store, pool } = this;
+    const work = () =>
+      catchUpItemClaims({
+        ...{ store, pool, batchSize, evidence: this.evidence(), documents: this.reading(), queue: { schedule } },
+        onBatch: () => {
+          for (const task of planned.splice(0)) this.plan(task);
+        },
+      });
+    try {
+      await work();
+    } catch (error) {
+      if ((error as Error).message !== 'crash') throw error;
+      planned.length = 0;
+      await this.catchUp(batchSize);
+    }
+  }
+
+  /** What this document waits for now, by command id. */
+  waitsFor(id: string): string[] {
+    const state = this.state(id);
+    return state.phase === 'waiting' ? state.waitingFor.map((one) => one.requestId).sort() : [];
+  }
+
+  async rows(table: string): Promise<number> {
+    return (await this.pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n ?? 0;
+  }
+
+  private plan(task: PlannedTask): void {
+    if (task.kind !== 'send') {
+      this.tasks.set(task.key, task);
+      return;
+    }
+    // A key is used once for ever: after a hold at the gate there is another.
+    if (this.sendKeys.has(task.key)) throw new Error(`${task.key} was planned twice`);
+    this.sendKeys.add(task.key);
+    this.sent.push(task.payload.requestId);
+    this.onSend(task.payload.requestId);
+  }
+
+  private async run(task: PlannedTask): Promise<void> {
+    if (task.kind === 'wait_for_items') {
+      const { requestId, round, for: named } = task.payload;
+      // Twice, as a task under another lease may come.
+      await this.execute(requestId, { type: 'WaitForItems', round, for: named });
+      await this.execute(requestId, { type: 'WaitForItems', round, for: named });
+      // What it waits for may have ended before it was told.
+      for (const one of named) {
+        const earlier = this.state(one.requestId);
+        if (earlier.phase === 'concluded')
+          await this.execute(requestId, {
+            type: 'NotePredecessor',
+            requestId: one.requestId,
+            outcome: earlier.outcome,
+          });
+      }
+    } else if (task.kind === 'lift_item_wait')
+      // Twice, as above.
+      for (let times = 0; times < 2; times += 1)
+        await this.execute(task.payload.requestId, { type: 'LiftItemWait', requestId: task.payload.predecessor });
+    else if (task.kind === 'refuse_ring')
+      await this.execute(task.payload.requestId, { type: 'RefuseRing', ring: task.payload.ring });
+  }
+
+  private async append(id: string, events: DocumentEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.store.append(
+      documentStream(id),
+      'any',
+      events.map(({ type, data }) => ({ id: randomUUID(), type, data, schemaVersion: 1, metadata: METADATA })),
+    );
+    this.states.set(id, events.reduce(evolve, this.state(id)));
+    for (const event of events) if (event.type === 'DocumentConcluded') this.ended(id, event.data.outcome);
+  }
+
+  /** Called at the end of each document. */
+  ended: (id: string, outcome: DocumentOutcome) => void = () => undefined;
+
+  private evidence(): EvidenceStore {
+    const known = (digests: Sha256[]): [Sha256, Buffer][] =>
+      digests.flatMap((one) => (this.blobs.has(one) ? [[one, this.blobs.get(one) as Buffer]] : []));
+    return {
+      getMany: (digests: Sha256[]) => Promise.resolve(new Map(known(digests))),
+      lengths: (digests: Sha256[]) =>
+        Promise.resolve(new Map(known(digests).map(([one, { length }]) => [one, length]))),
+    } as unknown as EvidenceStore;
+  }
+
+  private reading() {
+    const read = (bytes: Uint8Array): DocumentFacts => JSON.parse(Buffer.from(bytes).toString()) as DocumentFacts;
+    return { readDocument: read, readForeignDocument: read };
+  }
+}

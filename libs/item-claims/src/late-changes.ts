@@ -1,0 +1,40 @@
+import type { DocumentConcluded, InboundConcluded } from '#domain';
+import type { Transaction } from '#postgres';
+import { changeByItems } from './containment.js';
+import { changesContainment, isApplied, type NamedItems } from './named-items.js';
+import { readOne, type ItemClaimsParts } from './read-page.js';
+
+type Reading = Pick<ItemClaimsParts, 'evidence' | 'documents'> & { tx: Transaction };
+
+/** Whether the end of a document of ours that claims nothing here may have changed containment. */
+export const mayChange = ({ outcome, docType }: DocumentConcluded['data']): boolean =>
+  (outcome === 'accepted' || outcome === 'partial') && changesContainment(docType);
+
+/** The same for a document of others. */
+export const mayChangeByOthers = ({
+  outcome,
+  documentSha256,
+  docType,
+  isReadable,
+}: InboundConcluded['data']): boolean =>
+  (outcome === 'accepted' || outcome === 'partial') &&
+  documentSha256 !== undefined &&
+  isReadable &&
+  docType !== undefined &&
+  changesContainment(docType);
+
+/** What the document did to containment. It is read once more. */
+export async function changeBy(data: DocumentConcluded['data'], on: Reading): Promise<void> {
+  const { documentSha256 } = data;
+  await apply(await readOne(documentSha256, on, (xml) => on.documents.readDocument(xml, documentSha256)), data, on);
+}
+
+export async function changeByOthers(data: InboundConcluded['data'], on: Reading): Promise<void> {
+  const { documentSha256, outcome } = data;
+  if (documentSha256 === undefined) return;
+  await apply(await readOne(documentSha256, on, (xml) => on.documents.readForeignDocument(xml)), { outcome }, on);
+}
+
+async function apply(named: NamedItems | undefined, data: { outcome: string }, { tx }: Reading): Promise<void> {
+  if (named?.change !== undefined && isApplied(data, named.change)) await changeByItems(tx, named);
+}

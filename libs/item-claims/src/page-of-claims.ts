@@ -1,0 +1,400 @@
+import {
+  firstSend,
+  groupIdOfStream,
+  requestIdOfStream,
+  type DocumentConcluded,
+  type DocumentReference,
+  type GroupRegistered,
+  type InboundConcluded,
+  type ItemPredecessor,
+  type ItemWait,
+  type PlannedTask,
+  type Registration,
+} from '#domain';
+import type { Sha256 } from '#kernel';
+import type { Transaction } from '#postgres';
+import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
+import { changeByClaims } from './containment.js';
+import {
+  claimsOn,
+  containersAround,
+  highestNumber,
+  holderOf,
+  holdersById,
+  holdersOfUnit,
+  insertClaims,
+  insertHolders,
+  meetingsOf,
+  moveBack,
+  movedToWaiting,
+  movePhase,
+  removeHolders,
+  standAside,
+  type Holder,
+} from './holders.js';
+import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
+import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
+import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
+import { unitOf, type ClaimEvent, type ItemClaimsParts, type MovingEvent } from './read-page.js';
+import {
+  awaited,
+  comeAfter,
+  insertWaits,
+  liftWaits,
+  notAwaited,
+  removeWaits,
+  ringOf,
+  takePlace,
+} from './waits.js';
+
+export interface PageOptions extends ItemClaimsParts {
+  tx: Transaction;
+  handledAt: Date;
+  named: Map<Sha256, NamedItems>;
+  /** Up to here the version before planned the first sends: nothing is decided about those. */
+  start: bigint;
+  claims(requestId: string, position: bigint): boolean;
+}
+
+const NOTHING: NamedItems = { items: [], change: undefined };
+
+/** A registration that waits for nobody but by its items; those of a run are decided together, in memory. */
+interface Plain {
+  holder: Holder;
+  named: NamedItems;
+  own: OwnClaim[];
+}
+
+type Step = { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; event: DocumentConcluded['data'] };
+
+/**
+ * One page of the log, in order, in one transaction. Runs of plain registrations and ends are worked in memory, with a
+ * few statements for the whole run. What is rare (groups, releases, resends, documents with `after` or that somebody
+ * waits for already) is decided by the tables, after what came before it was written.
+ */
+export class PageOfClaims {
+  private readonly tasks: PlannedTask[] = [];
+  private steps: Step[] = [];
+  private lastNumber: number | undefined;
+  /** The event that is decided about: where it stands, and what a release says of the sequence gate. */
+  private cause: { position: bigint; gateHolds?: number | undefined } = { position: 0n };
+  private readonly place: TaskPlace;
+
+  constructor(private readonly options: PageOptions) {
+    this.place = { lane: 'internal', dueAt: options.handledAt };
+  }
+
+  async work(events: ClaimEvent[]): Promise<void> {
+    const { tx, queue } = this.options;
+    const registered = events.flatMap((event) => (event.type === 'DocumentRegistered' ? [event.data.requestId] : []));
+    const expected = registered.length === 0 ? new Set<string>() : await awaited(tx, registered);
+    for (const event of events) await this.take(event, expected);
+    await this.flush();
+    if (this.tasks.length > 0) await queue.schedule(tx, this.tasks);
+  }
+
+  private async take(event: ClaimEvent, expected: Set<string>): Promise<void> {
+    const { type, data, position } = event;
+    this.cause = { position, gateHolds: type === 'DocumentReleased' ? data.gateHolds : undefined };
+    if (type === 'DocumentRegistered') await this.registered(data, position, expected);
+    else if (type === 'GroupRegistered') await this.groupRegistered(data, position, expected);
+    else if (type === 'ConclusionRevised') await this.changedLate(data);
+    else if (type === 'InboundConcluded') await this.changedByOthers(data);
+    else await this.moveOn(event);
+  }
+
+  /** What happens to a document or a group that is registered. */
+  private async moveOn({ type, data, stream, position }: MovingEvent): Promise<void> {
+    if (type === 'DocumentWaiting' || type === 'GroupWaiting') {
+      if (data.kind === 'items') await this.told(unitOf(stream), data);
+    } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
+    else if (type === 'DocumentHeld') {
+      if (data.hold.kind === 'gate') await this.stoodAside(requestIdOfStream(stream));
+    } else if (type === 'DocumentConcluded')
+      this.steps.push({ kind: 'end', id: requestIdOfStream(stream), event: data });
+    else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
+  }
+
+  private async registered(data: Registration, position: bigint, expected: Set<string>): Promise<void> {
+    const { claims, named, start } = this.options;
+    if (!claims(data.requestId, position)) return;
+    const holder = holderOf(data, { position, number: await this.nextNumber() });
+    const items = named.get(data.documentSha256) ?? NOTHING;
+    const plain: Plain = { holder: { ...holder, change: items.change ?? null }, named: items, own: [] };
+    this.steps.push({ kind: 'register', plain });
+    if (position <= start) {
+      // Nothing is decided about what the version before planned.
+      if (data.after.length > 0) plain.holder.phase = 'waiting';
+      return;
+    }
+    // A member goes with its group.
+    if (data.group !== undefined || isPlain(data, expected)) return;
+    // It must not be decided with the others: as one that waits it is neither planned nor met there.
+    plain.holder.phase = 'deciding';
+    await this.flush();
+    const replaced = data.resendOf === undefined ? [] : [{ old: data.resendOf.requestId, new: data.requestId }];
+    await this.decideFirst(plain.holder, data.after, replaced);
+    for (const one of data.after) expected.add(one.requestId);
+  }
+
+  /** The place of a group and all its members in the order is here. */
+  private async groupRegistered(data: GroupRegistered['data'], position: bigint, expected: Set<string>): Promise<void> {
+    const { tx, start } = this.options;
+    await this.flush();
+    const { groupId, commandId, account, members, after, resumes, waivesItemWait } = data;
+    const group: Holder = {
+      ...{ id: groupId, unit: groupId, toldId: groupId, toldCommand: commandId, account, rank: position },
+      ...{ number: await this.nextNumber(), rounds: 0, waives: waivesItemWait === true, change: null },
+      phase: position > start ? 'deciding' : after.length > 0 ? 'waiting' : 'clear',
+      firstSend: members[0]?.requestId ?? '',
+    };
+    const isOld = position <= start && (await holdersOfUnit(tx, groupId)).length === 0;
+    if (isOld) return;
+    await insertHolders(tx, [group]);
+    if (position <= start) return;
+    const superseded = members.flatMap(({ supersedes, requestId }) =>
+      supersedes === undefined ? [] : [{ old: supersedes.requestId, new: requestId }],
+    );
+    const replaced = resumes === undefined ? [] : [{ old: resumes.groupId, new: groupId }, ...superseded];
+    await this.decideFirst(group, after, replaced);
+    for (const one of after) expected.add(one.requestId);
+  }
+
+  /** What is decided by the tables when it registers. It stands there already. */
+  private async decideFirst(
+    unit: Holder,
+    after: DocumentReference[],
+    replaced: { old: string; new: string }[],
+  ): Promise<void> {
+    const { tx } = this.options;
+    const rank = (await takePlace(tx, replaced)) ?? unit.rank;
+    if (rank !== unit.rank) await tx.query('UPDATE claim_holder SET rank = $2 WHERE id = $1', [unit.id, rank]);
+    await insertWaits(tx, unit.id, { predecessors: after, isItem: false });
+    await this.decide({ ...unit, rank }, after);
+  }
+
+  /** Whether a unit goes, waits or is refused, by the claims in the tables. `after`: what it waits for anyway. */
+  private async decide(unit: Holder, after: DocumentReference[]): Promise<void> {
+    const { tx } = this.options;
+    const met = unit.waives ? [] : await meetingsOf(tx, unit);
+    const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
+    // Whose command says that it comes after this one stands behind it, whatever came first.
+    const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids);
+    const predecessors = predecessorsIn(met.filter((one) => !behind.has(one.unit))).filter((one) =>
+      after.every((other) => other.requestId !== one.requestId),
+    );
+    const waitedFor = [...after, ...predecessors];
+    const ring = waitedFor.length === 0 ? [] : await this.ringAround(ids, waitedFor);
+    if (ring.length > 0) return this.refuse(unit, ring);
+    if (predecessors.length > 0) return this.hold(unit, predecessors);
+    if (after.length > 0) return movePhase(tx, unit, 'waiting');
+    await removeWaits(tx, [unit.id]);
+    await movePhase(tx, unit, 'clear');
+    this.planSend(unit, this.cause.gateHolds);
+  }
+
+  /** A unit and its members: whoever waits for one of these waits for it. */
+  private async idsOf(unit: Holder): Promise<string[]> {
+    const members = unit.firstSend === unit.id ? [] : await holdersOfUnit(this.options.tx, unit.id);
+    return [unit.id, ...members.map((one) => one.id)];
+  }
+
+  /** Those of these that wait for the unit, once waits that `after` contradicts are lifted. */
+  private async ringAround(ids: string[], waitedFor: DocumentReference[]): Promise<DocumentReference[]> {
+    const { tx } = this.options;
+    const ring = await ringOf(tx, ids, waitedFor);
+    const lifted = ring.length === 0 ? [] : await liftWaits(tx, ids);
+    if (lifted.length === 0) return ring;
+    const units = await holdersById(tx, [...new Set(lifted.map((one) => one.dependent))]);
+    for (const { dependent, predecessor } of lifted) {
+      const waiter = units.get(dependent);
+      // One that was not told yet is told first.
+      if (waiter?.phase === 'waiting') this.tasks.push(liftItemWait(waiter, predecessor, this.place));
+    }
+    return ringOf(tx, ids, waitedFor);
+  }
+
+  private async refuse(unit: Holder, ring: DocumentReference[]): Promise<void> {
+    await movePhase(this.options.tx, unit, 'deciding');
+    this.tasks.push(refuseRing(unit, ring, this.place));
+  }
+
+  private async hold(unit: Holder, predecessors: ItemPredecessor[]): Promise<void> {
+    const { tx } = this.options;
+    const round = unit.rounds + 1;
+    await movePhase(tx, { ...unit, rounds: round }, 'deciding');
+    await insertWaits(tx, unit.id, { predecessors, isItem: true });
+    this.tasks.push(waitForItems(unit, round, { predecessors, ...this.place }));
+  }
+
+  /** Up to the place in the log where this is decided, the states of its packs must be known when it is sent. */
+  private planSend({ account, firstSend: requestId }: Holder, gateHolds?: number): void {
+    const { position: knownFrom } = this.cause;
+    this.tasks.push(firstSend(account, requestId, { dueAt: this.options.handledAt, knownFrom, gateHolds }));
+  }
+
+  /** What was lifted before it was told is lifted now. */
+  private async told(id: string, { round, for: predecessors }: ItemWait): Promise<void> {
+    const { tx } = this.options;
+    await this.flush();
+    const isTold = await movedToWaiting(tx, id, round);
+    const lifted = isTold ? await notAwaited(tx, id, predecessors) : [];
+    const unit = lifted.length === 0 ? undefined : (await holdersById(tx, [id])).get(id);
+    if (unit !== undefined) for (const one of lifted) this.tasks.push(liftItemWait(unit, one, this.place));
+  }
+
+  private async stoodAside(id: string): Promise<void> {
+    await this.flush();
+    for (const waiter of await standAside(this.options.tx, id)) this.tasks.push(liftItemWait(waiter, id, this.place));
+  }
+
+  /**
+   * Nothing is waited for any more, as far as it was told. Where another wait was decided meanwhile, a task is on its
+   * way to tell it.
+   */
+  private async released(id: string, position: bigint): Promise<void> {
+    const { tx, start } = this.options;
+    await this.flush();
+    const unit = (await holdersById(tx, [id])).get(id);
+    if (unit === undefined || unit.phase === 'deciding') return;
+    if (unit.phase === 'at_gate') {
+      // Others have gone ahead: it waits for those that are under way.
+      await moveBack(tx, id, position);
+      return this.decide({ ...unit, rank: position }, []);
+    }
+    if (position > start) return this.decide(unit, []);
+    await removeWaits(tx, [id]);
+    await movePhase(tx, unit, 'clear');
+  }
+
+  private async groupEnded(groupId: string): Promise<void> {
+    const { tx } = this.options;
+    await this.flush();
+    await removeHolders(tx, await holdersOfUnit(tx, groupId));
+    await removeWaits(tx, [groupId]);
+  }
+
+  /** A run of registrations and ends: in memory, and then in the tables. */
+  private async flush(): Promise<void> {
+    const steps = this.steps;
+    this.steps = [];
+    if (steps.length === 0) return;
+    const { tx } = this.options;
+    const plain = steps.flatMap((step) => (step.kind === 'register' ? [step.plain] : []));
+    const book = await this.bookFor(plain);
+    const ended = await holdersById(
+      tx,
+      steps.flatMap((step) => (step.kind === 'end' ? [step.id] : [])),
+    );
+    const waits: { unit: Holder; predecessors: ItemPredecessor[] }[] = [];
+    for (const step of steps) {
+      if (step.kind === 'end') leave(book, ended.get(step.id));
+      else {
+        ended.set(step.plain.holder.id, step.plain.holder);
+        const predecessors = this.decideInMemory(book, step.plain);
+        if (predecessors.length > 0) waits.push({ unit: step.plain.holder, predecessors });
+      }
+    }
+    await insertHolders(
+      tx,
+      plain.map((one) => one.holder),
+    );
+    await insertClaims(
+      tx,
+      plain.flatMap(({ holder, own }) => own.map((one) => ({ ...one, holder: holder.number }))),
+    );
+    for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
+    await this.end(steps, ended);
+  }
+
+  /** What the tables know about the items of these, and the containers around them. */
+  private async bookFor(plain: Plain[]): Promise<ClaimBook> {
+    const { tx } = this.options;
+    const named = [
+      ...new Set(plain.flatMap((one) => one.named.items.flatMap(({ item, parent }) => [item, parent ?? item]))),
+    ];
+    const book = new ClaimBook(named.length === 0 ? [] : await containersAround(tx, named));
+    for (const one of plain) one.own = book.claimsOf(one.named);
+    const around = new Set(
+      plain.flatMap((one) => one.own.flatMap(({ item, isExclusive }) => (isExclusive ? [] : [item]))),
+    );
+    if (named.length > 0) book.know(await claimsOn(tx, named, [...around]));
+    return book;
+  }
+
+  /** Whom a plain registration waits for; it is planned where that is nobody. */
+  private decideInMemory(book: ClaimBook, { holder, own }: Plain): ItemPredecessor[] {
+    const { id, number, unit, toldId, toldCommand, rank } = holder;
+    // A member's claims count from the registration of its group on.
+    const isMember = unit !== id;
+    const isDecided = !isMember && holder.phase === 'clear' && rank > this.options.start;
+    const predecessors = isDecided && !holder.waives ? predecessorsIn(book.meetings(unit, own)) : [];
+    if (!isMember) book.enter({ holder: number, unit, told: { commandId: toldCommand, requestId: toldId } }, own);
+    if (!isDecided) return [];
+    if (predecessors.length === 0) this.planSend(holder);
+    else {
+      holder.phase = 'deciding';
+      holder.rounds = 1;
+      this.tasks.push(waitForItems(holder, 1, { predecessors, ...this.place }));
+    }
+    return predecessors;
+  }
+
+  /** In order: what a document did to containment, then its claims go. A part of a split document keeps them. */
+  private async end(steps: Step[], holders: Map<string, Holder>): Promise<void> {
+    const { tx } = this.options;
+    let run: { change: ContainmentChange; numbers: number[] } | undefined;
+    const write = async (): Promise<void> => {
+      if (run !== undefined) await changeByClaims(tx, run.change, run.numbers);
+      run = undefined;
+    };
+    const freed: Holder[] = [];
+    for (const step of steps) {
+      if (step.kind !== 'end') continue;
+      const holder = holders.get(step.id);
+      if (holder === undefined) {
+        await write();
+        await this.changedLate(step.event);
+        continue;
+      }
+      if (holder.toldId === holder.id) freed.push(holder);
+      const { change } = holder;
+      if (change === null || !isApplied(step.event, change)) continue;
+      if (run?.change !== change) await write();
+      run ??= { change, numbers: [] };
+      run.numbers.push(holder.number);
+    }
+    await write();
+    await removeHolders(tx, freed);
+    const ids = freed.map((one) => one.id);
+    await removeWaits(tx, ids);
+  }
+
+  /** A document that claims nothing here, or no more: it is read once more where it changed containment. */
+  private async changedLate(data: DocumentConcluded['data']): Promise<void> {
+    if (!mayChange(data)) return;
+    await this.flush();
+    await changeBy(data, this.options);
+  }
+
+  /** A document of others claims nothing. What it packs or opens is known from here on. */
+  private async changedByOthers(data: InboundConcluded['data']): Promise<void> {
+    if (!mayChangeByOthers(data)) return;
+    await this.flush();
+    await changeByOthers(data, this.options);
+  }
+
+  private async nextNumber(): Promise<number> {
+    this.lastNumber ??= await highestNumber(this.options.tx);
+    this.lastNumber += 1;
+    return this.lastNumber;
+  }
+}
+
+/** It waits for nobody but by its items, takes nobody's place, and nobody waits for it yet. */
+const isPlain = ({ after, resendOf, requestId }: Registration, expected: Set<string>): boolean =>
+  after.length === 0 && resendOf === undefined && !expected.has(requestId);
+
+function leave(book: ClaimBook, holder: Holder | undefined): void {
+  if (holder !== undefined && holder.toldId === holder.id) book.leave(holder.number);
+}

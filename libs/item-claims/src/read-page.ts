@@ -1,0 +1,101 @@
+import type { DocumentEvent, GroupEvent, InboundConcluded, PlannedTask } from '#domain';
+import type { DocumentFacts } from '#documents';
+import type { RecordedEvent } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import type { Sha256 } from '#kernel';
+import type { Transaction } from '#postgres';
+import { PAGE_BOUNDS, withinBytes } from '#read-models';
+import type { TaskQueue } from '#tasks';
+import { namedItemsOf, type NamedItems } from './named-items.js';
+
+export type ClaimEvent = RecordedEvent & (DocumentEvent | GroupEvent | InboundConcluded);
+
+/** What happens to a document or a group that is registered. */
+export type MovingEvent = Exclude<
+  ClaimEvent,
+  { type: 'DocumentRegistered' | 'GroupRegistered' | 'ConclusionRevised' | 'InboundConcluded' }
+>;
+
+/** The document or group of a stream. */
+export const unitOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1);
+
+/** How documents are read; `documentReading()` of libs/documents. */
+export interface ItemReading {
+  readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts;
+  readForeignDocument(bytes: Uint8Array): DocumentFacts;
+}
+
+export interface ReadPage {
+  /** Those that one transaction takes, from the first. */
+  events: ClaimEvent[];
+  /** By digest. A document that is missing or cannot be read is absent: it claims nothing, and its send says why. */
+  named: Map<Sha256, NamedItems>;
+}
+
+/** What the subscription works with. */
+export interface ItemClaimsParts {
+  evidence: EvidenceStore;
+  documents: ItemReading;
+  queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
+}
+
+type Parts = Pick<ItemClaimsParts, 'evidence' | 'documents'>;
+
+/** Reads what the registrations of a page name, as far as the page's bounds go. `claims`: which of them claim. */
+export async function readPage(
+  page: ClaimEvent[],
+  { evidence, documents }: Parts,
+  claims: (requestId: string, position: bigint) => boolean,
+): Promise<ReadPage> {
+  const digestsOf = (event: ClaimEvent): Sha256[] =>
+    event.type === 'DocumentRegistered' && claims(event.data.requestId, event.position)
+      ? [event.data.documentSha256]
+      : [];
+  const fitting = await withinBytes(page, digestsOf, { evidence, bytes: PAGE_BOUNDS.bytes });
+  const events = withinItems(page.slice(0, fitting));
+  const digests = [...new Set(events.flatMap(digestsOf))];
+  const bytes = digests.length === 0 ? new Map<Sha256, Buffer>() : await evidence.getMany(digests);
+  const named = [...bytes].flatMap(([sha256, xml]): [Sha256, NamedItems][] => {
+    const facts = readable(() => documents.readDocument(xml, sha256));
+    return facts === undefined ? [] : [[sha256, namedItemsOf(facts)]];
+  });
+  return { events, named: new Map(named) };
+}
+
+/** A page ends with the document that brings it to so many items. */
+function withinItems(events: ClaimEvent[]): ClaimEvent[] {
+  let items = 0;
+  const last = events.findIndex((event) => {
+    items += event.type === 'DocumentRegistered' ? event.data.itemCount : 0;
+    return items >= PAGE_BOUNDS.items;
+  });
+  return last === -1 ? events : events.slice(0, last + 1);
+}
+
+/** One document alone: of others, or one whose end was revised. */
+export async function readOne(
+  sha256: Sha256,
+  { evidence }: Parts,
+  read: (bytes: Uint8Array) => DocumentFacts,
+): Promise<NamedItems | undefined> {
+  const xml = (await evidence.getMany([sha256])).get(sha256);
+  const facts = xml === undefined ? undefined : readable(() => read(xml));
+  return facts === undefined ? undefined : namedItemsOf(facts);
+}
+
+function readable(read: () => DocumentFacts): DocumentFacts | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which documents of before are open, where the page begins before this subscription was there. */
+export async function openAmong(tx: Transaction, requestIds: string[]): Promise<Set<string>> {
+  const text =
+    'SELECT r.id FROM unnest($1::text[]) AS r(id) LEFT JOIN document_outcome d ON d.request_id = r.id ' +
+    'WHERE d.outcome IS NULL';
+  const { rows } = await tx.query<{ id: string }>(text, [requestIds]);
+  return new Set(rows.map((row) => row.id));
+}

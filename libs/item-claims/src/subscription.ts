@@ -1,0 +1,67 @@
+import {
+  DOCUMENT_STREAM_PREFIX,
+  GROUP_STREAM_PREFIX,
+  INBOUND_STREAM_PREFIX,
+  type DocumentEvent,
+  type GroupEvent,
+  type InboundEvent,
+} from '#domain';
+import type { EventFilter } from '#event-store';
+import type { Transaction } from '#postgres';
+import { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions } from '#subscriptions';
+import { PageOfClaims } from './page-of-claims.js';
+import { openAmong, readPage, type ClaimEvent, type ItemClaimsParts } from './read-page.js';
+
+export type ItemClaimsOptions = ItemClaimsParts & Omit<SubscriptionOptions, 'name' | 'filter' | 'handle'>;
+
+/** Also the name of its checkpoint. */
+export const ITEM_CLAIMS = 'item-claims';
+
+const TYPES: (DocumentEvent | GroupEvent | InboundEvent)['type'][] = [
+  ...(['DocumentRegistered', 'DocumentWaiting', 'DocumentReleased', 'DocumentConcluded', 'ConclusionRevised'] as const),
+  'DocumentHeld',
+  ...(['GroupRegistered', 'GroupWaiting', 'GroupReleased', 'GroupConcluded', 'InboundConcluded'] as const),
+];
+const FILTER: EventFilter = {
+  streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, INBOUND_STREAM_PREFIX],
+  types: TYPES,
+};
+
+/** Claims items and plans first sends until `signal` aborts. Of several processes one works, the others stand by. */
+export function runItemClaims(options: ItemClaimsOptions): Promise<void> {
+  const { evidence, documents, queue, ...rest } = options;
+  const handle = handler({ evidence, documents, queue });
+  return runSubscription({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle });
+}
+
+/** Works up to the end of the log and returns the position. */
+export function catchUpItemClaims(
+  options: ItemClaimsParts & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>,
+): Promise<bigint> {
+  const { evidence, documents, queue, ...rest } = options;
+  return catchUp({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle: handler({ evidence, documents, queue }) });
+}
+
+function handler(parts: ItemClaimsParts) {
+  let began: bigint | undefined;
+  return async (recorded: object[], tx: Transaction, handledAt: Date): Promise<number> => {
+    began ??= await startOf(tx);
+    const start = began;
+    const given = recorded as ClaimEvent[];
+    const old = given.flatMap((event) =>
+      event.type === 'DocumentRegistered' && event.position <= start ? [event.data.requestId] : [],
+    );
+    const open = old.length === 0 ? new Set<string>() : await openAmong(tx, old);
+    const claims = (requestId: string, position: bigint): boolean => position > start || open.has(requestId);
+    const { events, named } = await readPage(given, parts, claims);
+    const page = new PageOfClaims({ ...parts, tx, handledAt, named, start, claims });
+    await page.work(events);
+    return events.length;
+  };
+}
+
+/** Up to where the version before planned the first sends; it never changes. */
+async function startOf(tx: Transaction): Promise<bigint> {
+  const { rows } = await tx.query<{ position: bigint }>('SELECT position FROM item_claim_start');
+  return rows[0]?.position ?? 0n;
+}

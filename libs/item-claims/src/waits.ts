@@ -1,0 +1,133 @@
+import type { DocumentReference } from '#domain';
+import type { Transaction } from '#postgres';
+
+/** A unit waits for these, by its items or by `after`, until it is clear or has concluded. */
+export async function insertWaits(
+  tx: Transaction,
+  dependent: string,
+  { predecessors, isItem }: { predecessors: DocumentReference[]; isItem: boolean },
+): Promise<void> {
+  if (predecessors.length === 0) return;
+  await tx.query({
+    name: 'item-wait-insert',
+    text: `INSERT INTO item_wait SELECT p.id, $1, $3, u.rank FROM unnest($2::text[]) AS p(id)
+        LEFT JOIN claim_holder h ON h.id = p.id LEFT JOIN claim_holder u ON u.id = h.unit
+      ON CONFLICT (predecessor, dependent) DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank)`,
+    values: [dependent, predecessors.map((one) => one.requestId), isItem],
+  });
+}
+
+export async function removeWaits(tx: Transaction, dependents: string[]): Promise<void> {
+  if (dependents.length === 0) return;
+  const text = 'DELETE FROM item_wait WHERE dependent = ANY ($1::text[])';
+  await tx.query({ name: 'item-wait-remove', text, values: [dependents] });
+}
+
+/** Which of these somebody waits for. */
+export async function awaited(tx: Transaction, ids: string[]): Promise<Set<string>> {
+  const text = 'SELECT DISTINCT predecessor FROM item_wait WHERE predecessor = ANY ($1::text[])';
+  const { rows } = await tx.query<{ predecessor: string }>({ name: 'item-wait-awaited', text, values: [ids] });
+  return new Set(rows.map((row) => row.predecessor));
+}
+
+/**
+ * What came in place of another takes its place: whoever waits for the old one waits for the new one too. Returns the
+ * place, where anybody waits.
+ */
+export async function takePlace(
+  tx: Transaction,
+  replaced: { old: string; new: string }[],
+): Promise<bigint | undefined> {
+  if (replaced.length === 0) return undefined;
+  const { rows } = await tx.query<{ rank: bigint | null }>({
+    name: 'item-wait-place',
+    text: `WITH moved AS (
+        INSERT INTO item_wait SELECT r.new, w.dependent, w.is_item, w.rank
+        FROM unnest($1::text[], $2::text[]) AS r(old, new) JOIN item_wait w ON w.predecessor = r.old
+        ON CONFLICT DO NOTHING
+      ) SELECT min(w.rank) AS rank FROM item_wait w WHERE w.predecessor = ANY ($1::text[])`,
+    values: [replaced.map((one) => one.old), replaced.map((one) => one.new)],
+  });
+  return rows[0]?.rank ?? undefined;
+}
+
+/** Units whose commands say that they come after one of `ids`, over any number of steps. */
+export async function comeAfter(tx: Transaction, ids: string[]): Promise<Set<string>> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'item-wait-after',
+    text: `WITH RECURSIVE ${WAITERS('NOT w.is_item')} SELECT id FROM waiter`,
+    values: [ids],
+  });
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Who waits for one of `ids`, over any number of steps; a wait for a member is one for its group. */
+const WAITERS = (condition: string): string => `waiter AS (
+    SELECT w.dependent AS id FROM item_wait w WHERE w.predecessor = ANY ($1::text[]) AND ${condition}
+    UNION SELECT w.dependent FROM waiter JOIN LATERAL (
+      SELECT waiter.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = waiter.id AND m.unit <> m.id
+    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND ${condition}
+  )`;
+
+/** Those of these predecessors that wait, over any number of steps, for one of `ids`: a unit and its members. */
+export async function ringOf(
+  tx: Transaction,
+  ids: string[],
+  predecessors: DocumentReference[],
+): Promise<DocumentReference[]> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'item-wait-ring',
+    text: `WITH RECURSIVE ${WAITERS('true')} SELECT p.id FROM unnest($2::text[]) AS p(id)
+      LEFT JOIN claim_holder h ON h.id = p.id
+      WHERE coalesce(h.unit, p.id) IN (SELECT id FROM waiter)`,
+    values: [ids, predecessors.map((one) => one.requestId)],
+  });
+  const inRing = new Set(rows.map((row) => row.id));
+  return predecessors.filter((one) => inRing.has(one.requestId));
+}
+
+/**
+ * Takes away each wait by items of a unit that goes before the one that closes a chain of `after`, for one that comes
+ * after it: by `after` that one waits for this. `ids`: of the one that closes it, a unit and its members; its own
+ * `after` stands here already. Nothing where the chain is a ring by itself.
+ */
+export async function liftWaits(tx: Transaction, ids: string[]): Promise<{ dependent: string; predecessor: string }[]> {
+  const { rows } = await tx.query<{ dependent: string; predecessor: string }>({
+    name: 'item-wait-lift',
+    text: `WITH RECURSIVE ${WAITERS('NOT w.is_item')}, before AS (
+        SELECT coalesce(h.unit, w.predecessor) AS id FROM item_wait w LEFT JOIN claim_holder h ON h.id = w.predecessor
+        WHERE w.dependent = ANY ($1::text[]) AND NOT w.is_item
+        UNION SELECT coalesce(h.unit, w.predecessor) FROM before b JOIN item_wait w ON w.dependent = b.id
+          LEFT JOIN claim_holder h ON h.id = w.predecessor WHERE NOT w.is_item
+      ), behind AS (SELECT id FROM waiter UNION SELECT unnest($1::text[]))
+      DELETE FROM item_wait w USING before b WHERE w.dependent = b.id AND w.is_item
+      AND NOT EXISTS (SELECT FROM before WHERE id = ANY ($1::text[])) AND (
+        w.predecessor IN (SELECT id FROM behind)
+        OR w.predecessor IN (SELECT m.id FROM behind JOIN claim_holder m ON m.unit = behind.id)
+      ) RETURNING w.dependent, w.predecessor`,
+    values: [ids],
+  });
+  return rows;
+}
+
+/** Takes away each wait by items for `predecessor`; returns who waited. */
+export async function liftWaitsFor(tx: Transaction, predecessor: string): Promise<string[]> {
+  const text = 'DELETE FROM item_wait WHERE predecessor = $1 AND is_item RETURNING dependent';
+  const { rows } = await tx.query<{ dependent: string }>({ name: 'item-wait-lift-for', text, values: [predecessor] });
+  return rows.map((row) => row.dependent);
+}
+
+/** Those of these that a unit does not wait for. */
+export async function notAwaited(
+  tx: Transaction,
+  dependent: string,
+  predecessors: DocumentReference[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'item-wait-not-awaited',
+    text: `SELECT p.id FROM unnest($2::text[]) AS p(id)
+      WHERE NOT EXISTS (SELECT FROM item_wait w WHERE w.predecessor = p.id AND w.dependent = $1)`,
+    values: [dependent, predecessors.map((one) => one.requestId)],
+  });
+  return rows.map((row) => row.id);
+}

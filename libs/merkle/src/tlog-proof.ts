@@ -1,0 +1,35 @@
+import { strictBase64 } from './note-parts.js';
+import { checkSize, isHash, type Hash } from './tree.js';
+
+/** Where an entry is in a log, and what leads from it to the root (C2SP tlog-proof). */
+export interface TlogProof {
+  /** Index of the leaf, from 0. */
+  index: number;
+  /** PATH(index, D[size]) (RFC 6962, 2.1.1), from the leaf's sibling upwards. */
+  path: Hash[];
+}
+
+const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
+const MOST_PATH = 63;
+
+/** A tlog-proof file up to its checkpoint: with the checkpoint behind it, it is the whole file. */
+export const tlogProofText = ({ index, path }: TlogProof): string =>
+  [FIRST_LINE, `index ${index}`, ...path.map((hash) => hash.toString('base64')), '', ''].join('\n');
+
+/** Reads one to the letter. It has no `extra` line: nothing authenticates that. Throws an Error that names the line. */
+export function parseTlogProof(text: string): TlogProof {
+  const lines = text.split('\n');
+  if (lines.pop() !== '' || lines.pop() !== '') throw new Error('the proof does not end with an empty line');
+  const [first, second = '', ...rest] = lines;
+  if (first !== FIRST_LINE) throw new Error(`line 1 of the proof is not ${FIRST_LINE}`);
+  const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(second) ?? [];
+  if (index === undefined) throw new Error('line 2 of the proof is no index');
+  checkSize(Number(index));
+  if (rest.length > MOST_PATH) throw new Error(`the proof has more than ${MOST_PATH} hashes`);
+  const path = rest.map((line, n) => {
+    const hash = strictBase64(line);
+    if (hash === undefined || !isHash(hash)) throw new Error(`line ${n + 3} of the proof is no hash`);
+    return hash;
+  });
+  return { index: Number(index), path };
+}

@@ -1,0 +1,52 @@
+import type { CaseEnd, CaseEvent, CaseSighting } from '#domain';
+import { typedEvent, type RecordedEvent } from '#event-store';
+import { neverReached } from '#kernel';
+
+const by = ({ run, count }: CaseSighting): string => `the run ${run.id} as of ${run.moment} (${count} items)`;
+
+/** What an event of a case says, in one sentence. */
+export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
+  const event = typedEvent<CaseEvent>(recorded);
+  switch (event.type) {
+    case 'CaseOpened':
+      return `Opened: found by ${by(event.data.seen)}; due ${event.data.dueAt}.`;
+    case 'CaseSeen':
+      return `Found again by ${by(event.data.seen)}.`;
+    case 'CaseReopened': {
+      const { seen } = event.data;
+      return seen === undefined ? 'Reopened by a person.' : `Reopened: found again by ${by(seen)}.`;
+    }
+    case 'CaseAcknowledged':
+      return 'Acknowledged.';
+    case 'CaseAssigned':
+      return event.data.assignee === null ? 'Assigned to nobody.' : `Assigned to ${event.data.assignee}.`;
+    case 'CaseCommented':
+      return `Comment: ${event.data.text}`;
+    case 'CaseExplained':
+      return `Explained, for ${event.data.count} items: ${event.data.text}`;
+    case 'CaseResolved':
+      return `Resolved ${endWords(event.data.by)}`;
+    case 'CaseSplit':
+      return `${event.data.count} items became the case ${event.data.part}.`;
+    case 'CaseRemedyReleased':
+      return `Released: ${event.data.action}, document ${event.data.requestId}.`;
+    case 'CaseRemedyConcluded':
+      return `The document ${event.data.requestId} ended ${event.data.outcome}.`;
+    default:
+      return neverReached(event, 'case event');
+  }
+}
+
+/** Who ended a case, and by what. */
+export function endWords(end: CaseEnd): string {
+  switch (end.kind) {
+    case 'person':
+      return `by a person, ${end.resolution.replaceAll('_', ' ')}: ${end.note}`;
+    case 'run':
+      return `by the run ${end.run.id} as of ${end.run.moment}, which no longer found it.`;
+    case 'receipt':
+      return `by the receipt of document ${end.requestId}.`;
+    default:
+      return neverReached(end, 'end of a case');
+  }
+}

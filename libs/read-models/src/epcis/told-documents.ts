@@ -1,0 +1,97 @@
+import type { ConcludedDocument, DocumentFacts, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
+import { eventsOf } from '#documents';
+import type { EvidenceStore } from '#evidence';
+import { defined, isSgtin, PedigreeError } from '#kernel';
+import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
+import type { DocumentReading } from '../sgtin-history/movements.js';
+
+export interface EpcisReading {
+  evidence: EvidenceStore;
+  documents: DocumentReading;
+}
+
+/** Each movement is read from its document again. */
+const MOST_MOVEMENTS = 2_000;
+
+/**
+ * What a pack's history tells in EPCIS: of each movement the steps of its document, for the pack alone, or for the
+ * container that held it. Read from the evidence, so that it says what the documents say. One document at a time.
+ * @throws PedigreeError `invalid_parameter` for a history of more than 2,000 movements.
+ */
+export async function toldOfPack({ sgtin, movements }: SgtinHistory, reading: EpcisReading): Promise<ToldDocument[]> {
+  if (movements.length > MOST_MOVEMENTS)
+    throw new PedigreeError(
+      'invalid_parameter',
+      `${sgtin} has ${movements.length} movements; a history in EPCIS has ${MOST_MOVEMENTS} at most: ask with as_of`,
+      { field: 'as_of' },
+    );
+  const told: ToldDocument[] = [];
+  for (const movement of movements) {
+    if (movement.channel === 'registry_answer') {
+      told.push(toldByAnswer(movement));
+      continue;
+    }
+    const { facts, effects } = await readMovement(movement, reading);
+    const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: packItem(sgtin) })) : effects;
+    told.push(toldOf(movement, { facts, effects: own }));
+  }
+  return told;
+}
+
+/** No document tells it, so no step of anybody's business does. */
+const toldByAnswer = ({ docType, documentSha256 }: Movement): ToldDocument => ({
+  ...{ events: [], ids: [] },
+  leftOut: [{ doc_type: docType, document_sha256: documentSha256, why: "it is the registry's answer, no document" }],
+});
+
+const packItem = (id: string): ItemEffect['item'] => ({ kind: isSgtin(id) ? 'sgtin' : 'sscc', id });
+
+/** The document of a movement, and what it did to the movement's item. */
+async function readMovement(
+  movement: Movement,
+  reading: EpcisReading,
+): Promise<{ facts: DocumentFacts; effects: ItemEffect[] }> {
+  const { documents } = reading;
+  const isOurs = movement.channel === undefined;
+  const bytes = await bytesOf(movement.documentSha256, reading);
+  const facts = isOurs ? documents.readDocument(bytes, movement.documentSha256) : documents.readForeignDocument(bytes);
+  const { result, errorText, item } = movement;
+  if (result !== 'applied') return { facts, effects: [{ item: packItem(item), result, ...defined({ errorText }) }] };
+  const receipt = await receiptOf(movement.receiptSha256, reading);
+  const all = isOurs ? documents.effectsOf(facts, receipt as ReceiptFacts) : documents.foreignEffectsOf(facts, receipt);
+  return { facts, effects: all.filter((one) => one.item.id === item).slice(0, 1) };
+}
+
+/** What a concluded document of ours tells in EPCIS, of all its items; any other one says that it is not concluded. */
+export async function toldOfDocument(detail: DocumentDetail, reading: EpcisReading): Promise<ToldDocument> {
+  const { outcome, documentSha256, receiptSha256, docType } = detail;
+  if (outcome === undefined || receiptSha256 === undefined) {
+    const why = outcome === undefined ? 'it is not concluded' : `it ended ${outcome}, without a receipt`;
+    return { events: [], leftOut: [{ doc_type: docType, document_sha256: documentSha256, why }], ids: [] };
+  }
+  const facts = reading.documents.readDocument(await bytesOf(documentSha256, reading), documentSha256);
+  const receipt = await receiptOf(receiptSha256, reading);
+  return toldOf(detail, { facts, effects: reading.documents.effectsOf(facts, receipt as ReceiptFacts) });
+}
+
+type Source = Pick<Movement, 'documentId' | 'requestId' | 'acceptedAt' | 'documentSha256' | 'receiptSha256'>;
+
+function toldOf(source: Source, { facts, effects }: Pick<ConcludedDocument, 'facts' | 'effects'>): ToldDocument {
+  const { documentId, requestId, acceptedAt, documentSha256, receiptSha256 } = source;
+  const document = { facts, effects, documentSha256, ...defined({ acceptedAt, documentId, receiptSha256 }) };
+  const corrects = effects.find((one) => one.result === 'applied')?.corrects;
+  return {
+    ...eventsOf(document),
+    ids: [documentId, requestId].filter((one) => one !== undefined),
+    ...defined({ acceptedAt, corrects }),
+  };
+}
+
+const receiptOf = async (sha256: string | undefined, reading: EpcisReading): Promise<ReceiptFacts | undefined> =>
+  sha256 === undefined ? undefined : reading.documents.readReceipt(await bytesOf(sha256, reading));
+
+async function bytesOf(sha256: string, { evidence }: EpcisReading): Promise<Buffer> {
+  const found = await evidence.get(sha256);
+  if (found === undefined) throw new Error(`evidence ${sha256} is missing from the evidence store`);
+  return found.bytes;
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { ITEM_WARNING_CODES, type ItemWarning } from '#domain';
+
+const SENTENCES: Record<ItemWarning['code'], string> = {
+  blanks_cut: 'Blanks or line ends stood around these items, and were cut off.',
+  elements_cut: 'These were scans with more elements (expiry, batch, crypto tail), which were cut off.',
+  keyboard_layout:
+    'These were typed under a Russian keyboard layout, and were mapped back to Latin letters. Set the layout of ' +
+    'the scanner.',
+  look_alike_letters:
+    'All letters of these are Cyrillic ones that look like Latin ones. They were read as typed under a Russian ' +
+    'keyboard layout: compare them with the packs.',
+  wrong_check_digit:
+    'The check digit of the GTIN or SSCC is wrong. The document was taken as it is: compare it with the pack.',
+};
+
+/** What is told of the items of a command beside its acknowledgement, and with its outcome. */
+export const itemWarnings = z
+  .array(
+    z.strictObject({
+      code: z.enum(ITEM_WARNING_CODES),
+      sentence: z.string().describe('What it means, and what to do.'),
+      count: z.number().int().min(1).describe('How many items; of check digits, how many numbers.'),
+      places: z
+        .array(z.strictObject({ field: z.string().describe('RFC 6901 pointer into the command.'), item: z.string() }))
+        .describe('The first of them, as they were read.'),
+    }),
+  )
+  .describe('What was mended in the items of the command, and wrong check digits. Nothing is refused for them.');
+
+export const toldWarnings = (warnings: ItemWarning[]): z.infer<typeof itemWarnings> =>
+  warnings.map(({ code, count, places }) => ({ code, sentence: SENTENCES[code], count, places }));

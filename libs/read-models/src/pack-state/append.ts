@@ -1,0 +1,212 @@
+import { typeKnowledge } from '#documents';
+import type { Transaction } from '#postgres';
+import type { Movements } from '../sgtin-history/movements.js';
+import { seriesOf, type StayKey } from './fold.js';
+import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
+import { JOIN_STAY } from './now.js';
+import { PACK_STATE } from './row.js';
+import { transferAfter, type TransferStep } from './transfer.js';
+
+/** What a page says, and what must be known to bring rows up to date without the lives of their items. */
+export interface Plain {
+  movements: readonly Movements[];
+  /** When the registry accepted each document that is not recalled, by log position. */
+  acceptedOf: ReadonlyMap<bigint, bigint>;
+  /** Lives of the containers into which these documents pack. */
+  lives: Lives;
+  /** Items of which more has changed. */
+  without: ReadonlySet<string>;
+  /** Containers that the page moves: what happened to their content is not written yet. */
+  moving: readonly string[];
+  /** Places of which all was moved at any time. */
+  placesMoved: readonly string[];
+  /** A document known before was accepted after one of these. */
+  isLate: boolean;
+}
+
+/** Items whose lives must be read, and the stays that all others have entered and left. */
+export interface Appended {
+  others: Set<string>;
+  entered: StayKey[];
+  left: StayKey[];
+}
+
+/** What one document did to some of its items. */
+interface Done extends Omit<StayKey, 'container'> {
+  isDoubt: boolean;
+  /** It says in which container the item is then, if in any. */
+  tellsContainer: boolean;
+  step: TransferStep['step'] | undefined;
+  transfer: string | null;
+  status: string | undefined;
+  place: string | undefined;
+  container: string | undefined;
+  series: string | null;
+  expiresOn: string | null;
+  seriesFrom: bigint | null;
+  items: number;
+}
+
+const { suspended, inTrade, then } = typeKnowledge.suspension;
+const isOneOf = (status: string, words: readonly string[]): string =>
+  `coalesce(${status} IN (${words.map((one) => `'${one}'`).join(', ')}), false)`;
+
+/**
+ * The row of an item after one more document, from the row before and its stay, where that document came after all that
+ * is known of the item: the same that `packState` makes of its life. $1 and $2: items, and which of the rows from $3 on
+ * tells of each; $14: containers that move; $15: places of which all was moved; $16: some document is late. Answers
+ * with the items that were left out, and the stays that others have left.
+ */
+const APPEND = `
+WITH done AS (
+  SELECT * FROM unnest($3::int[], $4::bigint[], $5::bigint[], $6::boolean[], $7::boolean[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::date[], $13::bigint[], $17::text[], $18::text[])
+    AS done (number, at_micros, position, is_doubt, tells_container, status, place, container, series, expires_on,
+      series_from, step, transfer)
+), given AS MATERIALIZED (
+  SELECT named.item, done.* FROM unnest($1::text[], $2::int[]) AS named (item, number) JOIN done USING (number)
+), before AS (
+  SELECT g.*, s.first_from, s.series AS series_before, s.expires_on AS expires_before,
+    s.series_from AS series_from_before, s.container AS left_container, s.position AS left_position,
+    s.at_micros AS left_micros, s.place AS own_place,
+    CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END
+      AS status_before,
+    coalesce(y.status_from, s.status_from) AS status_from_before,
+    CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place_before,
+    coalesce(y.place_from, s.place_from) AS place_from_before,
+    coalesce(s.transfer, y.transfer) AS transfer_before,
+    CASE WHEN y.status_from IS NULL THEN coalesce(y.doubt_from, s.doubt_from) ELSE y.doubt_from END AS doubt_before
+  FROM given g LEFT JOIN pack_state s ON s.item = g.item ${JOIN_STAY}
+  WHERE NOT EXISTS (SELECT FROM series_told t WHERE t.item = g.item AND t.item <> '')
+    AND (s.item IS NULL OR (s.at_micros, s.position) < (g.at_micros, g.position))
+    AND (s.container IS NULL OR g.tells_container AND y.container IS NOT NULL AND s.container <> ALL ($14::text[])
+      AND NOT $16 AND s.transfer IS NULL)
+), plain AS MATERIALIZED (
+  SELECT *, CASE WHEN ${isOneOf('status_before', suspended)} AND ${isOneOf('status', inTrade)} THEN '${then}'
+    ELSE coalesce(status, status_before) END AS status_after
+  FROM before
+  WHERE (step IS NULL OR transfer_before IS NULL OR transfer IS NOT NULL
+      OR step = 'ends' AND transfer_before LIKE 'direct %')
+    AND NOT coalesce(own_place = ANY ($15::text[]) OR place_before = ANY ($15::text[]), false)
+), written AS (
+  INSERT INTO pack_state (item, at_micros, position, first_from, status, status_from, place, place_from, doubt_from,
+    transfer, suspended, container, series, expires_on, series_from)
+  SELECT item, at_micros, position, coalesce(first_from, position),
+    status_after, CASE WHEN status IS NULL THEN status_from_before ELSE position END,
+    coalesce(place, place_before), CASE WHEN place IS NULL THEN place_from_before ELSE position END,
+    CASE WHEN is_doubt THEN position WHEN status IS NULL THEN doubt_before END,
+    CASE WHEN step IS NULL THEN transfer_before ELSE transfer END, ${isOneOf('status_after', suspended)}, container,
+    coalesce(series, series_before), coalesce(expires_on, expires_before),
+    CASE WHEN series IS DISTINCT FROM series_before AND series IS NOT NULL
+      OR series_before IS NULL AND expires_on IS NOT NULL THEN series_from ELSE series_from_before END
+  FROM plain
+  ${PACK_STATE.onConflict}
+)
+SELECT item, NULL AS container, NULL::bigint AS position, NULL::bigint AS at_micros FROM given
+WHERE item NOT IN (SELECT item FROM plain)
+UNION ALL SELECT DISTINCT NULL, left_container, left_position, left_micros FROM plain WHERE left_container IS NOT NULL`;
+
+interface AnswerRow {
+  item: string | null;
+  container: string | null;
+  position: bigint | null;
+  at_micros: bigint | null;
+}
+
+/** Brings up to date what follows from the rows before: items that the page names once. */
+export async function appendPlain(tx: Transaction, page: Plain): Promise<Appended> {
+  const { done, numbers, others } = namedOnce(page);
+  const column = <K extends keyof Done>(name: K): Done[K][] => done.map((one) => one[name]);
+  const { rows } = await tx.query<AnswerRow>(APPEND, [
+    ...[[...numbers.keys()], [...numbers.values()], done.map((_, number) => number)],
+    ...[column('atMicros'), column('position'), column('isDoubt'), column('tellsContainer'), column('status')],
+    ...[column('place'), column('container'), column('series'), column('expiresOn'), column('seriesFrom')],
+    ...[page.moving, page.placesMoved, page.isLate, column('step'), column('transfer')],
+  ]);
+  const left: StayKey[] = [];
+  for (const { item, container, position, at_micros: atMicros } of rows) {
+    if (container !== null && position !== null && atMicros !== null) left.push({ container, position, atMicros });
+    if (item === null) continue;
+    others.add(item);
+    (done[numbers.get(item) as number] as Done).items -= 1;
+  }
+  const entered = done.flatMap(({ container, position, atMicros, items }) =>
+    container === undefined || items === 0 ? [] : [{ container, position, atMicros }],
+  );
+  return { others, entered, left };
+}
+
+interface Named {
+  done: Done[];
+  /** Of each item that is named once: its place in `done`. */
+  numbers: Map<string, number>;
+  others: Set<string>;
+}
+
+/** Items that the page names once and says nothing more of; of documents whose acceptance is known. */
+function namedOnce({ movements, acceptedOf, without, lives }: Plain): Named {
+  const named: Named = { done: [], numbers: new Map(), others: new Set() };
+  const toldAlone = new Set(movements.flatMap(({ series }) => series.flatMap(({ item }) => item ?? [])));
+  for (const one of movements) {
+    const numberOf = numbering(one, { done: named.done, atMicros: acceptedOf.get(one.document.knownFrom), lives });
+    for (const { item, effect } of one.items) {
+      const number = numberOf(effect, item);
+      if (number === 'moves nothing' || isPlace(item)) continue;
+      if (named.numbers.has(item) || number === 'more to read' || without.has(item) || toldAlone.has(item))
+        named.others.add(item);
+      else named.numbers.set(item, number);
+    }
+  }
+  for (const item of named.others) named.numbers.delete(item);
+  for (const number of named.numbers.values()) (named.done[number] as Done).items += 1;
+  return named;
+}
+
+type NotDone = 'moves nothing' | 'more to read';
+
+/** Tells where in `done` an effect of this document on an item of some product is; it is added when it comes first. */
+function numbering(
+  { document, effects, series }: Movements,
+  { done, atMicros, lives }: { done: Done[]; atMicros: bigint | undefined; lives: Lives },
+): (effect: number, item: string) => number | NotDone {
+  const counts = document.outcome === 'accepted' || document.outcome === 'partial';
+  const said = counts ? series.filter(({ item }) => item === undefined) : [];
+  const told = said.map(toldAt({ atMicros: atMicros ?? 0n, position: document.knownFrom }));
+  const known = new Map<number | string, number | NotDone>();
+  const numberOf = (effect: number, item: string): number | NotDone => {
+    const what = effects[effect];
+    if (what?.result === 'refused') return 'moves nothing';
+    if (what === undefined || atMicros === undefined) return 'more to read';
+    const one = doneBy(what, { document, atMicros, told: toldWithin(told, item) });
+    if (what.container !== undefined && lives.isToldSince({ ...one, container: what.container })) return 'more to read';
+    return done.push(one) - 1;
+  };
+  return (effect, item) => {
+    const key = told.length === 0 ? effect : `${effect} ${item.slice(0, GTIN_LENGTH)}`;
+    const number = known.get(key) ?? numberOf(effect, item);
+    known.set(key, number);
+    return number;
+  };
+}
+
+function doneBy(
+  { result, status, place, container, containment }: Movements['effects'][number],
+  { document, atMicros, told }: Pick<Movements, 'document'> & { atMicros: bigint; told: readonly Told[] },
+): Done {
+  const { knownFrom: position, docType, subjectId: subject, counterpartyId: counterparty = null } = document;
+  const isDoubt = result === 'undetermined';
+  const step = isDoubt ? undefined : typeKnowledge.transferOf(docType);
+  const transfer = step === undefined ? null : transferAfter(null, { step, subject, counterparty }).transfer;
+  const moved = isDoubt ? { status: undefined, place: undefined } : { status, place };
+  return {
+    ...{ atMicros, position, isDoubt, tellsContainer: containment !== undefined, container, items: 0 },
+    ...{ step, transfer, ...moved, ...seriesOf(told) },
+  };
+}
+
+const GTIN_LENGTH = 14;
+const toldAt =
+  (moment: Omit<StayKey, 'container'>) =>
+  ({ gtin = '', series, expiresOn }: Movements['series'][number]): Told => ({
+    ...{ ...moment, item: '', gtin, series: series ?? null, expiresOn: expiresOn ?? null },
+  });

@@ -1,0 +1,164 @@
+import type { TypeKnowledge } from '#documents';
+import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
+import { transferAfter } from './transfer.js';
+import { PACK_STAY, PACK_STATE, type PackStateRow, type PackStayRow } from './row.js';
+
+export type Types = Pick<TypeKnowledge, 'statusAfter'>;
+
+/** A document that moved all that a place held. */
+export interface PlaceMove extends Moment {
+  from: string;
+  to: string | null;
+  status: string | null;
+}
+
+/** A status in which a pack stays, whatever moves it while it is in trade. */
+const SUSPENDED = 'paused_circulation';
+const isSuspended = (status: string | null, { statusAfter }: Types): boolean =>
+  status !== null && statusAfter(status, 'in_circulation') === SUSPENDED;
+
+/** Status and place as documents say them one after another, and which of them said so. */
+export type Standing = Pick<PackStateRow, 'status' | 'place' | 'transfer' | 'statusFrom' | 'placeFrom' | 'doubtFrom'>;
+
+const NOTHING_KNOWN: Standing = {
+  ...{ status: null, place: null, transfer: null, statusFrom: null, placeFrom: null, doubtFrom: null },
+};
+
+function moved(
+  standing: Standing,
+  { effect, position, transfer: step, isRecalled }: Pick<LifeEntry, 'effect' | 'position' | 'transfer' | 'isRecalled'>,
+  types: Types,
+): Standing {
+  if (effect.result === 'refused' || isRecalled === true) return standing;
+  if (effect.result === 'undetermined') return { ...standing, doubtFrom: position };
+  const { status } = effect;
+  const transferred = step === undefined ? { transfer: standing.transfer } : transferAfter(standing.transfer, step);
+  const place = transferred.place ?? effect.place;
+  return {
+    ...standing,
+    transfer: transferred.transfer,
+    ...(status === null
+      ? {}
+      : { status: types.statusAfter(standing.status ?? undefined, status), statusFrom: position, doubtFrom: null }),
+    ...(place === null ? {} : { place, placeFrom: position }),
+  };
+}
+
+/** The item where all that its place held was moved: that counts when it was there. */
+export const movedWithPlace = (
+  standing: Standing,
+  { from, to, status, position }: PlaceMove,
+  types: Types,
+): Standing =>
+  standing.place !== from
+    ? standing
+    : moved(
+        standing,
+        { position, effect: { result: 'applied', status, place: to, containment: null, container: null } },
+        types,
+      );
+
+/** The row of an item; undefined where no document has moved it, nor left open whether it did. */
+export function packState(
+  item: string,
+  lives: Lives,
+  { types, placeMoves }: { types: Types; placeMoves: readonly PlaceMove[] },
+): PackStateRow | undefined {
+  const own = lives.ownOf(item).findLast(({ effect }) => effect.result !== 'refused');
+  if (own === undefined) return undefined;
+  const whole = lives.lifeOf(item);
+  let last: Moment = own;
+  let standing = NOTHING_KNOWN;
+  let moves = placeMoves;
+  for (const entry of whole) {
+    if (compare(entry, own) > 0) {
+      // What went into a container on its way is followed by itself until its transfer has ended.
+      if (standing.transfer === null) break;
+      if (entry.effect.result === 'refused') continue;
+      last = entry;
+    }
+    const before = moves.filter((move) => compare(move, entry) < 0);
+    moves = moves.slice(before.length);
+    standing = before.reduce((so, move) => movedWithPlace(so, move, types), standing);
+    standing = moved(standing, entry, types);
+  }
+  const { atMicros, position } = last;
+  return {
+    ...PACK_STATE.nulls,
+    item,
+    atMicros,
+    position,
+    firstFrom: whole.find(({ effect }) => effect.result !== 'refused')?.position ?? position,
+    ...standing,
+    ...seriesOf(lives.toldAbout(item, whole)),
+    suspended: isSuspended(standing.status, types),
+    container: lives.containerAfter(item, last) ?? null,
+  };
+}
+
+/** What was said last counts; who said so first is told. */
+export function seriesOf(told: readonly Told[]): Pick<PackStateRow, 'series' | 'expiresOn' | 'seriesFrom'> {
+  const expiry = told.findLast((one) => one.expiresOn !== null);
+  const named = told.filter((one) => one.series !== null);
+  const series = named.at(-1)?.series ?? null;
+  const other = named.findLastIndex((one) => one.series !== series);
+  return {
+    series,
+    expiresOn: expiry?.expiresOn ?? null,
+    seriesFrom: named[other + 1]?.position ?? expiry?.position ?? null,
+  };
+}
+
+/** Which stay: of what was in a container at a moment. */
+export type StayKey = Pick<PackStayRow, 'container' | 'atMicros' | 'position'>;
+
+/** What has happened to a container's content since: the status before matters only by whether it was suspended. */
+export function packStay(key: StayKey, lives: Lives, types: Types): PackStayRow {
+  const { entries, to } = lives.carriedSince(key.container, key);
+  const any = entries.reduce<Standing>((so, entry) => moved(so, entry, types), NOTHING_KNOWN);
+  const paused = entries.reduce<Standing>((so, entry) => moved(so, entry, types), {
+    ...NOTHING_KNOWN,
+    status: SUSPENDED,
+  });
+  return {
+    ...PACK_STAY.nulls,
+    ...key,
+    ...any,
+    pausedStatus: any.statusFrom === null ? null : paused.status,
+    movedFrom: entries.findLast(({ effect }) => effect.result !== 'refused')?.position ?? null,
+    endedMicros: to?.atMicros ?? null,
+    endedPosition: to?.position ?? null,
+  };
+}
+
+/** How an item stands now, by its row, its stay and what its place was moved by since. */
+export interface StandingNow extends Standing {
+  container: string | null;
+  /** The last document that moved it, or left that open. */
+  toldFrom: bigint;
+}
+
+export function standingNow(row: PackStateRow, stay: PackStayRow | undefined): StandingNow {
+  const { position: toldFrom, container, suspended, transfer } = row;
+  if (stay === undefined) return { ...standingOf(row), container, toldFrom };
+  return {
+    ...(stay.statusFrom === null
+      ? { ...standingOf(row), doubtFrom: stay.doubtFrom ?? row.doubtFrom }
+      : { ...standingOf(stay), status: suspended ? stay.pausedStatus : stay.status }),
+    ...(stay.placeFrom === null
+      ? { place: row.place, placeFrom: row.placeFrom }
+      : { place: stay.place, placeFrom: stay.placeFrom }),
+    transfer: transfer ?? stay.transfer,
+    container: stay.endedPosition === null ? container : null,
+    toldFrom: stay.movedFrom ?? toldFrom,
+  };
+}
+
+const standingOf = ({ status, place, transfer, statusFrom, placeFrom, doubtFrom }: Standing): Standing => ({
+  status,
+  place,
+  transfer,
+  statusFrom,
+  placeFrom,
+  doubtFrom,
+});

@@ -1,0 +1,294 @@
+import type { TypeKnowledge } from '#documents';
+import { isSscc } from '#kernel';
+import type { Transaction } from '#postgres';
+import type { Movements } from '../sgtin-history/movements.js';
+import { appendPlain } from './append.js';
+import { packState, packStay, type PlaceMove, type StayKey } from './fold.js';
+import { isPlace } from './lives.js';
+import { IS_RECALLED, loadLives, loadPlaceMoves, MICROS } from './load.js';
+import { PACK_STATE, PACK_STAY, PLACE_MOVE, SERIES_TOLD, type PackStateRow } from './row.js';
+
+export interface Followed {
+  /** What a page wrote. */
+  movements: readonly Movements[];
+  /** Log positions of documents that count no longer, or again, since this page. */
+  closed: readonly bigint[];
+  types: Pick<TypeKnowledge, 'statusAfter'>;
+}
+
+/** Items whose lives are in memory at once. */
+const ITEMS_AT_ONCE = 5_000;
+
+/**
+ * Brings the state of packs up to date with a page that is already written, in its transaction. Each row is computed
+ * anew from the documents that count, so that late documents, revisions and the bounds of pages change nothing about
+ * what comes out. The rows of what a container holds are not touched when it moves, but where a document comes later
+ * than one that has taken them out.
+ */
+export async function followPacks(tx: Transaction, { movements, closed, types }: Followed): Promise<void> {
+  await writePlaceMoves(tx, movements);
+  await writeSeries(tx, movements);
+  const changed = await changedBy(tx, movements, closed);
+  if (changed.items.size === 0 && movements.every(({ series }) => series.length === 0)) return;
+  const containers = await nestedIn(tx, [...changed.items].filter(isSscc));
+  const others = new Set(await toldAbout(tx, { movements, closed, types }));
+  for (const item of await onTheirWay(tx, containers)) others.add(item);
+  if (changed.isLate) for (const item of await overtaken(tx, containers, changed)) others.add(item);
+  const placeMoves = await loadPlaceMoves(tx);
+  const stays = new Stays();
+  const page = { movements, closed, changed, containers, others, placeMoves };
+  const items = [...(await appendable(tx, page, stays))].filter((item) => !isPlace(item));
+  for (let from = 0; from < items.length; from += ITEMS_AT_ONCE)
+    await writeStates(tx, items.slice(from, from + ITEMS_AT_ONCE), { types, placeMoves, stays });
+  await writeEntered(tx, stays.entered, types);
+  await writeMovedStays(tx, { containers, since: changed.firstMicros, types });
+  await dropEmptyStays(tx, stays.left);
+}
+
+const ON_THEIR_WAY = `SELECT item FROM pack_state
+  WHERE container = ANY ($1::text[]) AND container IS NOT NULL AND transfer IS NOT NULL`;
+
+/** What is in these containers and was on its way when it went in. */
+async function onTheirWay(tx: Transaction, containers: string[]): Promise<string[]> {
+  if (containers.length === 0) return [];
+  return (await tx.query<{ item: string }>(ON_THEIR_WAY, [containers])).rows.map(({ item }) => item);
+}
+
+interface PageOfPacks extends Pick<Followed, 'movements' | 'closed'> {
+  changed: Changed;
+  /** All that the page moves, with what nests in them. */
+  containers: string[];
+  /** Items of which more has changed than that a document named them. */
+  others: ReadonlySet<string>;
+  placeMoves: readonly PlaceMove[];
+}
+
+/** Appends to rows what can be; the items of which the lives must be read are left. */
+async function appendable(tx: Transaction, page: PageOfPacks, stays: Stays): Promise<Set<string>> {
+  const { movements, closed, changed, containers, others, placeMoves } = page;
+  if (closed.length > 0) return new Set([...changed.items, ...others]);
+  const into = movements.flatMap(({ effects }) => effects.flatMap(({ container }) => container ?? []));
+  const appended = await appendPlain(tx, {
+    ...{ movements, acceptedOf: changed.acceptedOf, isLate: changed.isLate, without: others, moving: containers },
+    ...{
+      lives: await loadLives(tx, [...new Set(into)]),
+      placesMoved: [...new Set(placeMoves.map(({ from }) => from))],
+    },
+  });
+  stays.entered.add(...appended.entered);
+  stays.left.add(...appended.left);
+  return new Set([...appended.others, ...others]);
+}
+
+/** Stays by container and position. */
+class StayKeys {
+  private readonly byKey = new Map<string, StayKey>();
+
+  add(...keys: readonly StayKey[]): void {
+    for (const key of keys) this.byKey.set(`${key.container} ${key.position}`, key);
+  }
+
+  all(): StayKey[] {
+    return [...this.byKey.values()];
+  }
+}
+
+/** Stays that items of a page have entered and left. */
+class Stays {
+  readonly entered = new StayKeys();
+  readonly left = new StayKeys();
+}
+
+/** Empties the tables for a rebuild, with those of the history. */
+export const PACK_TABLES = [PACK_STATE, PACK_STAY, PLACE_MOVE, SERIES_TOLD] as const;
+
+async function writePlaceMoves(tx: Transaction, movements: readonly Movements[]): Promise<void> {
+  const moves = movements.flatMap(({ items }) =>
+    items.flatMap(({ item, knownFrom }) => (isPlace(item) ? [{ place: item, position: knownFrom }] : [])),
+  );
+  await PLACE_MOVE.write(tx, moves);
+}
+
+async function writeSeries(tx: Transaction, movements: readonly Movements[]): Promise<void> {
+  const rows = movements.flatMap(({ document: { knownFrom }, series: told }) =>
+    told.map(({ item = '', gtin = '', series = null, expiresOn = null }, ordinal) => ({
+      ...{ position: knownFrom, ordinal, item, gtin, series, expiresOn },
+    })),
+  );
+  await SERIES_TOLD.copy(tx, rows);
+}
+
+const OTHERWISE_TOLD = `SELECT s.item FROM pack_state s
+  WHERE s.container = ANY ($1::text[]) AND length(s.item) = 27 AND s.series IS DISTINCT FROM $2`;
+const TOLD_BY = 'SELECT item FROM series_told WHERE position = ANY ($1::bigint[])';
+
+/** Packs that are told of without being moved: by an answer of the registry, or by what carries them. */
+async function toldAbout(tx: Transaction, { movements, closed }: Followed): Promise<Set<string>> {
+  const told = movements.flatMap(ofEachContainer);
+  const noLonger = closed.length === 0 ? [] : (await tx.query<{ item: string }>(TOLD_BY, [closed])).rows;
+  const items = new Set([...told, ...noLonger].flatMap(({ item }) => item ?? []));
+  const bySeries = new Map<string | undefined, string[]>();
+  for (const { item = '', series } of told)
+    if (isSscc(item)) bySeries.set(series, [...(bySeries.get(series) ?? []), item]);
+  bySeries.set(
+    undefined,
+    noLonger.flatMap(({ item }) => (isSscc(item) ? [item] : [])),
+  );
+  for (const [series, containers] of bySeries) {
+    const values = [await nestedIn(tx, containers), series];
+    for (const { item } of (await tx.query<{ item: string }>(OTHERWISE_TOLD, values)).rows) items.add(item);
+  }
+  return new Set([...items].filter((item) => item !== '' && !isSscc(item)));
+}
+
+/** What a document says of all that it names, it says of what its containers hold. */
+const ofEachContainer = ({ series, items }: Movements): Movements['series'] =>
+  series.flatMap((one) =>
+    one.item === undefined ? items.filter(({ item }) => isSscc(item)).map(({ item }) => ({ ...one, item })) : [one],
+  );
+
+interface Changed {
+  /** Items, and places of which all was moved, that these documents did something to. */
+  items: Set<string>;
+  /** When the registry accepted each that is not recalled, by log position. */
+  acceptedOf: Map<bigint, bigint>;
+  /** The earliest acceptance among these documents. */
+  firstMicros: bigint;
+  /** A document known before was accepted after one of these. */
+  isLate: boolean;
+}
+
+const ACCEPTED = `SELECT d.known_from AS position, ${MICROS} AS micros, ${IS_RECALLED} AS recalled,
+    EXISTS (SELECT FROM movement_document o
+      WHERE o.ordered_at >= d.ordered_at AND o.known_from < $2 AND o.known_from < d.known_from) AS late
+  FROM movement_document d WHERE d.known_from = ANY ($1::bigint[])`;
+
+async function changedBy(
+  tx: Transaction,
+  movements: readonly Movements[],
+  closed: readonly bigint[],
+): Promise<Changed> {
+  const items = new Set(
+    movements.flatMap(({ items, effects }) =>
+      items.flatMap(({ item, effect }) => (effects[effect]?.result === 'refused' ? [] : [item])),
+    ),
+  );
+  if (closed.length > 0) {
+    const text = 'SELECT DISTINCT item FROM item_movement WHERE known_from = ANY ($1::bigint[])';
+    for (const { item } of (await tx.query<{ item: string }>(text, [closed])).rows) items.add(item);
+  }
+  const positions = movements.map(({ document }) => document.knownFrom);
+  const [lowest] = positions;
+  const values = [[...positions, ...closed], lowest ?? 0n];
+  const { rows } = await tx.query<{ position: bigint; micros: bigint; late: boolean; recalled: boolean }>(
+    ACCEPTED,
+    values,
+  );
+  return {
+    items,
+    acceptedOf: new Map(rows.flatMap(({ position, micros, recalled }) => (recalled ? [] : [[position, micros]]))),
+    firstMicros: rows.reduce((first, { micros }) => (micros < first ? micros : first), rows[0]?.micros ?? 0n),
+    isLate: closed.length > 0 || rows.some(({ late }) => late),
+  };
+}
+
+const NESTED = `WITH RECURSIVE nested AS (
+    SELECT item COLLATE "C" AS item FROM unnest($1::text[]) AS given (item)
+    UNION
+    SELECT c.child FROM nested n JOIN containment c ON c.parent = n.item WHERE length(c.child) = 18
+  ) SELECT item FROM nested`;
+
+/** These containers, and all that were ever in them. */
+async function nestedIn(tx: Transaction, containers: string[]): Promise<string[]> {
+  if (containers.length === 0) return [];
+  return (await tx.query<{ item: string }>(NESTED, [containers])).rows.map(({ item }) => item);
+}
+
+const OVERTAKEN = `SELECT DISTINCT c.child AS item
+  FROM containment c JOIN pack_state s ON s.item = c.child
+  WHERE c.parent = ANY ($1::text[]) AND s.at_micros >= $2`;
+const AFTER_PLACE_MOVE = 'SELECT item FROM pack_state WHERE at_micros >= $1';
+
+/**
+ * Items whose rows already hold something that came after: of what was in these containers, those that a later document
+ * has named; after a move of a whole place, everything that a later document has named.
+ */
+async function overtaken(tx: Transaction, containers: string[], { items, firstMicros }: Changed): Promise<string[]> {
+  const hasPlace = [...items].some(isPlace);
+  if (!hasPlace && containers.length === 0) return [];
+  const { rows } = hasPlace
+    ? await tx.query<{ item: string }>(AFTER_PLACE_MOVE, [firstMicros])
+    : await tx.query<{ item: string }>(OVERTAKEN, [containers, firstMicros]);
+  return rows.map(({ item }) => item);
+}
+
+interface Writing {
+  types: Followed['types'];
+  placeMoves: readonly PlaceMove[];
+  stays: Stays;
+}
+
+/** Writes the rows of these items anew, from their lives. */
+async function writeStates(tx: Transaction, items: string[], { types, placeMoves, stays }: Writing): Promise<void> {
+  const before = await PACK_STATE.load(tx, items);
+  const lives = await loadLives(tx, items);
+  const after = items.flatMap((item) => packState(item, lives, { types, placeMoves }) ?? []);
+  await PACK_STATE.copy(
+    tx,
+    after.filter(({ item }) => !before.has(item)),
+  );
+  await PACK_STATE.write(
+    tx,
+    after.filter(({ item }) => before.has(item)),
+  );
+  const kept = new Set(after.map(({ item }) => item));
+  const gone = [...before.keys()].filter((item) => !kept.has(item));
+  if (gone.length > 0) await tx.query('DELETE FROM pack_state WHERE item = ANY ($1::text[])', [gone]);
+  stays.left.add(...[...before.values()].flatMap(stayOf));
+  stays.entered.add(...after.flatMap(stayOf));
+}
+
+const stayOf = ({ container, atMicros, position }: PackStateRow): StayKey[] =>
+  container === null ? [] : [{ container, atMicros, position }];
+
+/** What has happened since to what went into containers. */
+async function writeEntered(tx: Transaction, entered: StayKeys, types: Followed['types']): Promise<void> {
+  const keys = entered.all();
+  for (let from = 0; from < keys.length; from += ITEMS_AT_ONCE)
+    await writeStays(tx, keys.slice(from, from + ITEMS_AT_ONCE), types);
+}
+
+async function writeStays(tx: Transaction, keys: StayKey[], types: Followed['types']): Promise<void> {
+  if (keys.length === 0) return;
+  const lives = await loadLives(tx, [...new Set(keys.map(({ container }) => container))]);
+  await PACK_STAY.write(
+    tx,
+    keys.map((key) => packStay(key, lives, types)),
+  );
+}
+
+const MOVED_STAYS = `SELECT ${PACK_STAY.select({ only: ['container', 'atMicros', 'position'] })}
+  FROM pack_stay WHERE container = ANY ($1::text[]) AND (ended_micros IS NULL OR ended_micros >= $2)`;
+
+/** What moved containers did to what is in them: a row for each moment at which something went in. */
+async function writeMovedStays(
+  tx: Transaction,
+  { containers, since, types }: { containers: string[]; since: bigint; types: Followed['types'] },
+): Promise<void> {
+  for (let from = 0; from < containers.length; from += ITEMS_AT_ONCE) {
+    const some = containers.slice(from, from + ITEMS_AT_ONCE);
+    const { rows } = await tx.query<StayKey>(MOVED_STAYS, [some, since]);
+    await writeStays(tx, rows, types);
+  }
+}
+
+const DROP = `DELETE FROM pack_stay y USING unnest($1::text[], $2::bigint[]) AS left_one (container, position)
+  WHERE y.container = left_one.container AND y.position = left_one.position AND NOT EXISTS (
+    SELECT FROM pack_state s WHERE s.container = y.container AND s.position = y.position)`;
+
+/** A stay goes with the last item that has it. */
+async function dropEmptyStays(tx: Transaction, stays: StayKeys): Promise<void> {
+  const left = stays.all();
+  if (left.length === 0) return;
+  await tx.query(DROP, [left.map(({ container }) => container), left.map(({ position }) => position)]);
+}

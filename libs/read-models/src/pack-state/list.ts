@@ -1,0 +1,152 @@
+import { splitSgtin, PedigreeError } from '#kernel';
+import type { TypeKnowledge } from '#documents';
+import type { Queryable } from '#postgres';
+import { pageLimit, present } from '../list-page.js';
+import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.js';
+import type { PlaceMove } from './fold.js';
+import { loadPlaceMoves } from './load.js';
+import { JOIN_STAY, nowOf, SELECT_NOW, type PackNow, type StateAndStay } from './now.js';
+import { tellers } from './tellers.js';
+
+export type PackTypes = Pick<TypeKnowledge, 'statusAfter' | 'titleOf'>;
+
+/** Rows looked at for one page where moves of whole places must be followed row by row. */
+const MOST_BATCHES = 50;
+
+/** Where a list goes on. Opaque to callers. */
+const writeCursor = (item: string): string => Buffer.from(`p1:${item}`).toString('base64url');
+
+function readCursor(cursor: string): string {
+  const item = /^p1:(\d{14}[A-Za-z0-9]{13})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
+  if (item === undefined || writeCursor(item) !== cursor)
+    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  return item;
+}
+
+/**
+ * One page of packs as they stand now, by SGTIN. A page may hold fewer than asked for, and still name the next one.
+ * @throws PedigreeError `invalid_parameter` that names the parameter.
+ */
+export async function listPacks(db: Queryable, query: PackListQuery, types: PackTypes): Promise<Page<PackSummary>> {
+  const limit = pageLimit(query.limit);
+  const moves = await loadPlaceMoves(db);
+  const found: PackNow[] = [];
+  let after = query.cursor === undefined ? '' : readCursor(query.cursor);
+  let isWhole = false;
+  for (let batch = 0; batch < MOST_BATCHES && found.length < limit && !isWhole; batch += 1) {
+    const rows = await candidates(db, { ...query, after, limit: limit + 1 - found.length }, moves);
+    isWhole = rows.length <= limit - found.length;
+    const taken = rows.slice(0, limit - found.length);
+    found.push(...(await nowOf(db, taken, types)).filter((pack) => stands(pack, query)));
+    after = taken.at(-1)?.item ?? after;
+  }
+  return {
+    items: await packsTold(db, found, types),
+    ...(isWhole ? {} : { nextCursor: writeCursor(after) }),
+  };
+}
+
+const stands = ({ status, place }: PackNow, query: PackListQuery): boolean =>
+  (query.status === undefined || status === query.status) && (query.place === undefined || place === query.place);
+
+type Candidates = PackListQuery & { after: string; limit: number };
+
+/** Status and place by the stay where that says them, else by the pack's own row: each way has an index. */
+const OWN_PLACE = 'y.place_from IS NULL AND s.place = $place';
+const STAY_PLACE = 'y.place = $place';
+const OWN_STATUS = 'y.status_from IS NULL AND s.status = $status';
+const STAY_STATUS = 'NOT s.suspended AND y.status = $status';
+const PAUSED_STATUS = 's.suspended AND y.paused_status = $status';
+
+const FROM_PACKS = `FROM pack_state s ${JOIN_STAY}`;
+const FROM_STAYS = 'FROM pack_stay y JOIN pack_state s ON s.container = y.container AND s.position = y.position';
+
+/** Packs that may be meant, in order. What was moved with its whole place since is looked at row by row. */
+async function candidates(db: Queryable, query: Candidates, moves: readonly PlaceMove[]): Promise<StateAndStay[]> {
+  const values: unknown[] = [];
+  const value = (one: unknown): string => `$${values.push(one)}`;
+  const common = commonConditions(query, value);
+  const isMoved = moves.length > 0;
+  const place = query.place === undefined ? undefined : placesIn(placesLeadingTo(query.place, moves), value);
+  const status = query.status === undefined || isMoved ? undefined : value(query.status);
+  const filled = (text: string): string =>
+    text.replace('$place', () => String(place)).replace('$status', () => String(status));
+  const statuses = `(${[OWN_STATUS, STAY_STATUS, PAUSED_STATUS].map((one) => `(${filled(one)})`).join(' OR ')})`;
+  const rest = [...common, ...(status === undefined || place === undefined ? [] : [statuses])];
+  const ways = waysOf({ place, status }).map(({ from, where }) => [from, [...where.map(filled), ...rest]] as const);
+  const limit = value(query.limit);
+  const parts = ways.map(
+    ([from, where]) => `(SELECT ${SELECT_NOW} ${from} WHERE ${where.join(' AND ')} ORDER BY s.item LIMIT ${limit})`,
+  );
+  const text = `SELECT * FROM (${parts.join(' UNION ALL ')}) AS found ORDER BY item LIMIT ${limit}`;
+  return (await db.query<StateAndStay>(text, values)).rows;
+}
+
+interface Way {
+  from: string;
+  where: string[];
+}
+
+function waysOf({ place, status }: { place: string | undefined; status: string | undefined }): Way[] {
+  if (place !== undefined)
+    return [
+      { from: FROM_PACKS, where: [OWN_PLACE] },
+      { from: FROM_STAYS, where: [STAY_PLACE] },
+    ];
+  if (status === undefined) return [{ from: FROM_PACKS, where: [] }];
+  return [
+    { from: FROM_PACKS, where: [OWN_STATUS] },
+    { from: FROM_STAYS, where: [STAY_STATUS] },
+    { from: FROM_PACKS, where: [PAUSED_STATUS] },
+  ];
+}
+
+/** With one place alone the index gives the packs in their order. */
+const placesIn = (places: string[], value: (one: unknown) => string): string =>
+  places.length === 1 ? value(places[0]) : `ANY (${value(places)}::text[])`;
+
+/** Places from which moves of whole places lead to this one, itself included. */
+function placesLeadingTo(place: string, moves: readonly PlaceMove[]): string[] {
+  const places = new Set([place]);
+  for (const one of places) for (const { from, to } of moves) if (to === one) places.add(from);
+  return [...places];
+}
+
+const DOCUMENT = `SELECT known_from FROM movement_document
+  WHERE known_to IS NULL AND (request_id = $id OR document_id = $id)`;
+
+function commonConditions(query: Candidates, value: (one: unknown) => string): string[] {
+  const { gtin, series, container, document, expiresBy, after } = query;
+  const lowest = after === '' ? `${gtin ?? ''}` : after;
+  const named = `SELECT m.item FROM item_movement m WHERE m.known_from IN (${DOCUMENT})`;
+  const conditions: [unknown, (mark: string) => string][] = [
+    [lowest, (mark) => `s.item > ${mark}`],
+    [gtin === undefined ? undefined : `${gtin}~`, (mark) => `s.item < ${mark}`],
+    [series, (mark) => `s.series = ${mark}`],
+    [container, (mark) => `s.container = ${mark} AND y.ended_position IS NULL`],
+    [expiresBy, (mark) => `s.expires_on <= ${mark}::date`],
+    [
+      document,
+      (mark) => {
+        const items = named.replaceAll('$id', () => mark);
+        return `(s.item IN (${items}) OR s.container IN (${items}) AND y.ended_position IS NULL)`;
+      },
+    ],
+  ];
+  const asked = conditions.flatMap(([given, condition]) => (given === undefined ? [] : [condition(value(given))]));
+  return ['length(s.item) = 27', ...(query.seriesUnknown === true ? ['s.series IS NULL'] : []), ...asked];
+}
+
+/** Packs with what their series is, and who told us. */
+export async function packsTold(db: Queryable, packs: readonly PackNow[], types: PackTypes): Promise<PackSummary[]> {
+  const positions = packs.flatMap(({ toldFrom, doubtFrom, seriesFrom }) => [toldFrom, doubtFrom, seriesFrom]);
+  const tellerOf = await tellers(db, positions, types);
+  return packs.map(({ item, status, place, container, series, expiresOn, seriesFrom, toldFrom, doubtFrom }) => ({
+    sgtin: item,
+    ...splitSgtin(item),
+    ...present({ status, place: place === '' ? null : place, container, series, expiresOn }),
+    ...present({ seriesToldBy: tellerOf(seriesFrom), uncertainBy: tellerOf(doubtFrom) }),
+    ...(doubtFrom === null ? {} : { uncertain: true as const }),
+    toldBy: tellerOf(toldFrom) as TellingDocument,
+  }));
+}

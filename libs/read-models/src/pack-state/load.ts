@@ -1,0 +1,99 @@
+import { typeKnowledge } from '#documents';
+import type { Queryable } from '#postgres';
+import { MOVEMENT_EFFECT } from '../sgtin-history/row.js';
+import type { PlaceMove } from './fold.js';
+import { Lives, type EntryEffect, type LifeEntry, type Told } from './lives.js';
+import { SERIES_TOLD } from './row.js';
+import type { TransferStep } from './transfer.js';
+
+/** An instant as microseconds since 1970: what a JavaScript date cannot hold. */
+export const MICROS = '(extract(epoch FROM d.ordered_at) * 1000000)::bigint';
+
+/** What these items, and every container that any of them was ever in, were named by: each item once. */
+const NAMED_BY = `
+  WITH RECURSIVE reachable AS (
+    SELECT DISTINCT item COLLATE "C" AS item FROM unnest($1::text[]) AS given (item)
+    UNION
+    SELECT c.parent FROM reachable r JOIN containment c ON c.child = r.item
+  )
+  SELECT m.item, m.known_from AS position, m.effect, m.ordinal
+  FROM reachable r JOIN item_movement m ON m.item = r.item`;
+
+const RECALLABLE = typeKnowledge.known.filter(typeKnowledge.isRecallable);
+/** Whether a recall that came after document d makes it as if it had not been. */
+export const IS_RECALLED = `d.doc_type IN (${RECALLABLE.join(', ')}) AND EXISTS (
+    SELECT FROM movement_document r
+    WHERE r.recalls IN (d.request_id, coalesce(d.document_id,
+        (SELECT s.document_id FROM sent_document s WHERE s.request_id = d.request_id)))
+      AND r.recalls <> '' AND r.known_to IS NULL AND r.outcome IN ('accepted', 'partial')
+      AND (r.ordered_at, r.known_from) > (d.ordered_at, d.known_from))`;
+
+const DOCUMENTS = `SELECT d.known_from AS position, ${MICROS} AS "atMicros", d.doc_type AS "docType",
+    d.subject_id AS subject, d.counterparty_id AS counterparty, ${IS_RECALLED} AS "isRecalled"
+  FROM movement_document d WHERE d.known_from = ANY ($1::bigint[]) AND d.known_to IS NULL`;
+
+interface DocumentOfLife extends Omit<TransferStep, 'step'> {
+  position: bigint;
+  atMicros: bigint;
+  docType: number;
+  isRecalled: boolean;
+}
+
+const EFFECTS = `SELECT known_from AS position, effect,
+    ${MOVEMENT_EFFECT.select({ only: ['result', 'status', 'place', 'containment', 'container'] })}
+  FROM movement_effect WHERE known_from = ANY ($1::bigint[])`;
+
+const OF_TOLD = ['position', 'item', 'gtin', 'series', 'expiresOn'] as const;
+const TOLD = `SELECT ${MICROS} AS "atMicros", ${SERIES_TOLD.select({ of: 't', only: OF_TOLD })}
+  FROM series_told t JOIN movement_document d ON d.known_from = t.position
+  WHERE d.known_to IS NULL AND d.outcome IN ('accepted', 'partial')
+    AND (t.item <> '' AND t.item = ANY ($2::text[]) OR t.item = '' AND t.position = ANY ($1::bigint[]))
+  ORDER BY t.position, t.ordinal`;
+
+/** Moves of whole places: an installation has a handful in its life. */
+const MOST_PLACE_MOVES = 10_000;
+const PLACE_MOVES = `SELECT p.place AS "from", e.place AS "to", e.status, d.known_from AS position,
+    ${MICROS} AS "atMicros"
+  FROM place_move p JOIN movement_document d ON d.known_from = p.position
+  JOIN item_movement m ON m.item = p.place AND m.known_from = p.position
+  JOIN movement_effect e ON e.known_from = m.known_from AND e.effect = m.effect
+  WHERE d.known_to IS NULL AND e.result = 'applied'
+  ORDER BY d.ordered_at, d.known_from LIMIT ${MOST_PLACE_MOVES + 1}`;
+
+/** The lives of these items, by the documents that count now. */
+export async function loadLives(db: Queryable, items: readonly string[]): Promise<Lives> {
+  const named = await db.query<{ item: string; position: bigint; effect: number; ordinal: number }>({
+    name: 'pack-state-named-by',
+    text: NAMED_BY,
+    values: [items],
+  });
+  const positions = [...new Set(named.rows.map(({ position }) => position))];
+  const documents = await db.query<DocumentOfLife>(DOCUMENTS, [positions]);
+  const effects = await db.query<EntryEffect & { position: bigint; effect: number }>(EFFECTS, [positions]);
+  const byPosition = new Map(documents.rows.map((one) => [one.position, ofDocument(one)]));
+  const byKey = new Map(effects.rows.map((one) => [`${one.position} ${one.effect}`, one]));
+  const entries = named.rows.flatMap(({ item, position, effect, ordinal }): LifeEntry[] => {
+    const document = byPosition.get(position);
+    const done = byKey.get(`${position} ${effect}`);
+    return document === undefined || done === undefined ? [] : [{ item, position, ordinal, effect: done, ...document }];
+  });
+  const reached = [...new Set(named.rows.map(({ item }) => item))];
+  const told = await db.query<Told>(TOLD, [positions, reached]);
+  return new Lives(
+    entries,
+    told.rows.filter(({ position }) => byPosition.get(position)?.isRecalled !== true),
+  );
+}
+
+function ofDocument({ atMicros, docType, subject, counterparty, isRecalled }: DocumentOfLife) {
+  const step = typeKnowledge.transferOf(docType);
+  return { atMicros, isRecalled, ...(step === undefined ? {} : { transfer: { step, subject, counterparty } }) };
+}
+
+/** Every move of a whole place that counts now, in order. */
+export async function loadPlaceMoves(db: Queryable): Promise<PlaceMove[]> {
+  const { rows } = await db.query<PlaceMove>({ name: 'place-moves', text: PLACE_MOVES });
+  if (rows.length > MOST_PLACE_MOVES)
+    throw new Error(`more than ${MOST_PLACE_MOVES} documents moved whole places: the state of packs cannot be told`);
+  return rows;
+}

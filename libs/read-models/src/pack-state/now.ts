@@ -1,0 +1,95 @@
+import type { TypeKnowledge } from '#documents';
+import type { Queryable } from '#postgres';
+import { movedWithPlace, standingNow, type PlaceMove, type StandingNow } from './fold.js';
+import { loadPlaceMoves, MICROS } from './load.js';
+import { compare, type Moment } from './lives.js';
+import { PACK_STATE, PACK_STAY, type PackStateRow, type PackStayRow } from './row.js';
+
+type Types = Pick<TypeKnowledge, 'statusAfter'>;
+
+/** One item as it stands now. */
+export type PackNow = StandingNow & Pick<PackStateRow, 'item' | 'series' | 'expiresOn' | 'seriesFrom'>;
+
+/** Rows of items with their stays, as a query gives them. */
+export type StateAndStay = PackStateRow & { stay: string | null };
+
+const OF_STAY = ['movedFrom', 'statusFrom', 'placeFrom', 'doubtFrom', 'endedPosition'] as const;
+
+/** What a statement selects of pack_state (s) and pack_stay (y) for `nowOf`. */
+export const SELECT_NOW = `${PACK_STATE.select({ of: 's' })}, CASE WHEN y.container IS NOT NULL THEN jsonb_build_object(
+  ${OF_STAY.map((one) => `'${one}', y.${PACK_STAY.nameOf(one)}::text`).join(', ')},
+  'status', y.status, 'transfer', y.transfer, 'pausedStatus', y.paused_status, 'place', y.place)::text END AS stay`;
+export const JOIN_STAY = 'LEFT JOIN pack_stay y ON y.container = s.container AND y.position = s.position';
+
+/** How these rows stand now, in their order. */
+export async function nowOf(db: Queryable, rows: readonly StateAndStay[], types: Types): Promise<PackNow[]> {
+  const standing = rows.map((row): PackNow => {
+    const { item, series, expiresOn, seriesFrom } = row;
+    return { item, series, expiresOn, seriesFrom, ...standingNow(row, stayIn(row)) };
+  });
+  const moves = await loadPlaceMoves(db);
+  return moves.length === 0 ? standing : movedByPlaces(db, standing, { moves, types });
+}
+
+function stayIn({ stay, container, position, atMicros }: StateAndStay): PackStayRow | undefined {
+  if (stay === null) return undefined;
+  const read = JSON.parse(stay) as Record<string, string | null>;
+  const positionIn = (text: string | null | undefined): bigint | null =>
+    typeof text === 'string' ? BigInt(text) : null;
+  const positions = Object.fromEntries(OF_STAY.map((one) => [one, positionIn(read[one])]));
+  const words = {
+    status: read['status'],
+    transfer: read['transfer'],
+    pausedStatus: read['pausedStatus'],
+    place: read['place'],
+  };
+  return {
+    ...PACK_STAY.nulls,
+    container: container as string,
+    position,
+    atMicros,
+    ...positions,
+    ...words,
+  } as PackStayRow;
+}
+
+const MOMENTS = `SELECT d.known_from AS position, ${MICROS} AS "atMicros"
+  FROM movement_document d WHERE d.known_from = ANY ($1::bigint[])`;
+
+/** Moves of whole places that came after what else is known of each item. */
+export async function movedByPlaces<Pack extends StandingNow>(
+  db: Queryable,
+  packs: Pack[],
+  { moves, types }: { moves: readonly PlaceMove[]; types: Types },
+): Promise<Pack[]> {
+  const from = new Set(moves.map((move) => move.from));
+  const touched = packs.filter(({ place }) => place !== null && from.has(place));
+  if (touched.length === 0) return packs;
+  const positions = new Set(touched.flatMap(({ placeFrom, statusFrom }) => [placeFrom, statusFrom]));
+  const told = await db.query<Moment>(MOMENTS, [[...positions].filter((one) => one !== null)]);
+  const moments = new Map([...told.rows, ...moves].map((one) => [one.position, one]));
+  return packs.map((pack) => moves.reduce((so, move) => movedAfter(so, move, { moments, types }), pack));
+}
+
+function movedAfter<Pack extends StandingNow>(
+  pack: Pack,
+  move: PlaceMove,
+  { moments, types }: { moments: Map<bigint, Moment>; types: Types },
+): Pack {
+  const isAfter = (position: bigint | null): boolean => {
+    const moment = position === null ? undefined : moments.get(position);
+    return moment === undefined || compare(move, moment) > 0;
+  };
+  if (pack.place !== move.from || !isAfter(pack.placeFrom)) return pack;
+  const after = movedWithPlace(pack, { ...move, status: isAfter(pack.statusFrom) ? move.status : null }, types);
+  return { ...pack, ...after, toldFrom: isAfter(pack.toldFrom) ? move.position : pack.toldFrom };
+}
+
+const OF_ITEMS = `SELECT ${SELECT_NOW} FROM pack_state s ${JOIN_STAY}
+  WHERE s.item = ANY ($1::text[]) ORDER BY s.item`;
+
+/** These items as they stand now; those that nothing has moved are left out. */
+export async function packsNow(db: Queryable, items: readonly string[], types: Types): Promise<PackNow[]> {
+  const { rows } = await db.query<StateAndStay>({ name: 'packs-now', text: OF_ITEMS, values: [items] });
+  return nowOf(db, rows, types);
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { typeKnowledge } from '#documents';
+import { inTransaction } from '#postgres';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { readModelSchemas } from '../schema.js';
+import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { packsNow } from './now.js';
+
+const GTIN = '04607001770001';
+
+let db: TestDatabase;
+let log: LogOfTest;
+let projected: number;
+
+beforeAll(async () => {
+  db = await testDatabase(readModelSchemas);
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  log = new LogOfTest();
+  projected = 0;
+  await inTransaction(db.pool, (tx) => projection().truncate(tx));
+});
+
+const projection = () => sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+
+/** What is new in the log. */
+async function project(): Promise<void> {
+  const events = log.events.slice(projected).filter(({ type }) => projection().filter.types?.includes(type));
+  projected = log.events.length;
+  await inTransaction(db.pool, (tx) => projection().project(events, tx));
+}
+
+const now = async (...items: string[]) => (await packsNow(db.pool, items, typeKnowledge)).map((one) => one);
+
+/** Rows that a page wrote anew: their version in the table is that of the page. */
+async function rowsWritten(table: string, work: () => Promise<void>): Promise<number> {
+  const versions = async () => {
+    const { rows } = await db.pool.query<{ row: string; version: string }>(
+      `SELECT ctid::text AS row, xmin::text AS version FROM ${table}`,
+    );
+    return new Map(rows.map(({ row, version }) => [`${row} ${version}`, true]));
+  };
+  const before = await versions();
+  await work();
+  return [...(await versions()).keys()].filter((one) => !before.has(one)).length;
+}
+
+describe('a container of many packs', () => {
+  const packs = Array.from({ length: 10_000 }, (_, n) => pack(n));
+
+  it('moves, and is opened, by a handful of rows', async () => {
+    log.document({ docType: 701, items: packs });
+    log.document({ docType: 911, items: packs, into: box(1) });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    await project();
+    const move = async (): Promise<void> => {
+      log.document({ docType: 415, items: [box(2)], counterpartyId: '00000000000999' });
+      await project();
+    };
+    expect(await rowsWritten('pack_state', move)).toBe(1);
+    expect(await rowsWritten('pack_stay', move)).toBeLessThanOrEqual(2);
+    expect(await now(pack(7))).toMatchObject([
+      { status: 'in_realization', place: '00000000000999', container: box(1) },
+    ]);
+    const open = async (): Promise<void> => {
+      log.document({ docType: 912, items: [box(1)] });
+      await project();
+    };
+    expect(await rowsWritten('pack_state', open)).toBe(1);
+    expect(await now(pack(7))).toMatchObject([{ status: 'in_realization', container: null }]);
+  });
+});
+
+describe('a document that comes late', () => {
+  it('does not overwrite what the registry accepted after it', async () => {
+    log.document({ docType: 701, items: [pack(1)], acceptedAt: '2026-03-02T10:00:00Z' });
+    await project();
+    const late = log.document({ docType: 511, items: [pack(1)], acceptedAt: '2026-03-01T10:00:00Z' });
+    await project();
+    expect(await now(pack(1))).toMatchObject([{ status: 'in_circulation', toldFrom: late - 6n }]);
+    log.document({ docType: 552, items: [pack(1)], acceptedAt: '2026-03-03T10:00:00Z' });
+    await project();
+    expect(await now(pack(1))).toMatchObject([{ status: 'out_of_circulation' }]);
+  });
+});
+
+describe('series and expiry', () => {
+  const seriesOf = async (item: string) => {
+    const { rows } = await db.pool.query<{ series: string | null; expires_on: string | null; series_from: bigint }>(
+      'SELECT series, expires_on, series_from FROM pack_state WHERE item = $1',
+      [item],
+    );
+    return rows[0];
+  };
+
+  it('come from the document that names them, with who told; a correction counts, a refused document does not', async () => {
+    const told = log.document({
+      docType: 10311,
+      items: [pack(1), pack(2)],
+      series: [{ gtin: GTIN, series: 'A', expiresOn: '2027-12-31' }],
+    });
+    log.document({ docType: 253, items: [pack(1)], outcome: 'rejected', series: [{ series: 'X' }] });
+    await project();
+    expect(await seriesOf(pack(1))).toEqual({ series: 'A', expires_on: '2027-12-31', series_from: told });
+    const corrected = log.document({ docType: 253, items: [pack(1)], series: [{ series: 'B' }] });
+    await project();
+    expect(await seriesOf(pack(1))).toEqual({ series: 'B', expires_on: '2027-12-31', series_from: corrected });
+    expect(await seriesOf(pack(2))).toEqual({ series: 'A', expires_on: '2027-12-31', series_from: told });
+  });
+
+  it('of what a container holds reach its packs, where one series is named for their product', async () => {
+    log.document({ docType: 911, items: [pack(1), pack(2)], into: box(1) });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    await project();
+    const two = [
+      { item: box(2), gtin: GTIN, series: 'A' },
+      { item: box(2), gtin: GTIN, series: 'B' },
+    ];
+    log.document({ docType: 431, items: [box(2)], series: two });
+    log.document({ docType: 431, items: [box(2)], series: [{ item: box(2), gtin: '04607001770999', series: 'C' }] });
+    await project();
+    expect(await seriesOf(pack(1))).toMatchObject({ series: null });
+    const told = log.document({ docType: 415, items: [box(2)], series: [{ item: box(2), gtin: GTIN, series: 'D' }] });
+    await project();
+    expect(await seriesOf(pack(2))).toMatchObject({ series: 'D', series_from: told });
+    log.document({ docType: 911, items: [pack(3)], into: box(1) });
+    await project();
+    expect(await seriesOf(pack(3))).toMatchObject({ series: null });
+  });
+
+  it('come from what the registry answers about a pack that it does not move', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    await project();
+    const answered = log.document({ docType: 220, items: [box(1)], series: [{ item: pack(1), series: 'A' }] });
+    await project();
+    expect(await seriesOf(pack(1))).toMatchObject({ series: 'A', series_from: answered });
+  });
+});

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { typeKnowledge } from '#documents';
+import { inTransaction } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import type { PackListQuery, Packs } from '../port.js';
+import { readModelSchemas } from '../schema.js';
+import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { packQuestions } from './questions.js';
+
+const [HERE, CUSTOMER, OTHER] = ['00000000000464', '00000000000999', '00000000000777'] as const;
+const GTIN = pack(0).slice(0, 14);
+/** In the order of lists. */
+const numbers = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, n) => pack(from + n)).sort();
+
+let db: TestDatabase;
+let packs: Packs;
+const log = new LogOfTest();
+
+beforeAll(async () => {
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
+  packs = packQuestions(db.pool, typeKnowledge);
+  aDay();
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
+  await inTransaction(db.pool, (tx) => projection.project(events, tx));
+});
+afterAll(() => db.drop());
+
+let [received, shipped]: bigint[] = [];
+
+/** 40 packs of two series: 20 in a box that is shipped, some sold, written off, suspended, and some moved elsewhere. */
+function aDay(): void {
+  received = log.document({
+    docType: 701,
+    items: numbers(0, 30),
+    series: [{ gtin: GTIN, series: 'A', expiresOn: '2026-12-31' }],
+  });
+  log.document({
+    docType: 701,
+    items: numbers(30, 40),
+    series: [{ gtin: GTIN, series: 'B', expiresOn: '2028-01-31' }],
+  });
+  log.document({ docType: 701, items: numbers(40, 43) });
+  log.document({ docType: 911, items: numbers(0, 20), into: box(1) });
+  log.document({ docType: 417, items: [pack(29)], counterpartyId: HERE });
+  log.document({ docType: 431, items: [pack(29)], counterpartyId: HERE });
+  shipped = log.document({ docType: 415, items: [box(1)], counterpartyId: CUSTOMER });
+  log.document({ docType: 511, items: numbers(20, 23) });
+  log.document({ docType: 552, items: numbers(23, 25) });
+  log.document({ docType: 911, items: [pack(25)], into: box(2) });
+  log.document({ docType: 415, items: [pack(29)], counterpartyId: CUSTOMER, outcome: 'rejected' });
+}
+
+/** Serial numbers of all pages. */
+async function all(query: PackListQuery): Promise<string[]> {
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await packs.list({ limit: 7, ...query, ...(cursor === undefined ? {} : { cursor }) });
+    found.push(...page.items.map(({ sgtin }) => sgtin));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return found;
+}
+
+describe('the list of packs', () => {
+  it.each([
+    ['all, page by page, each once', {}, numbers(0, 43)],
+    ['by product', { gtin: GTIN }, numbers(0, 43)],
+    ['by another product', { gtin: '04607001770999' }, []],
+    ['by series', { series: 'B' }, numbers(30, 40)],
+    ['of an unknown series', { seriesUnknown: true }, numbers(40, 43)],
+    ['by status, in a container and alone', { status: 'in_realization' }, numbers(0, 20)],
+    ['by the status of what was suspended', { status: 'paused_circulation' }, [pack(29)]],
+    ['by place, where a container brought them', { place: CUSTOMER }, numbers(0, 20)],
+    ['by place and status', { place: HERE, status: 'in_sale' }, numbers(20, 23)],
+    ['by container', { container: box(2) }, [pack(25)]],
+    ['by expiry', { expiresBy: '2027-01-01', status: 'in_circulation' }, numbers(25, 29)],
+  ])('%s', async (_, query: PackListQuery, expected) => {
+    expect(await all(query)).toEqual(expected);
+  });
+
+  it('by a document: what it names, and what is in a container that it names', async () => {
+    const idOf = (position: bigint | undefined) => log.events[Number(position) - 1]?.stream.slice('document-'.length);
+    expect(await all({ document: idOf(received) as string })).toEqual(numbers(0, 30));
+    expect(await all({ document: idOf(shipped) as string })).toEqual(numbers(0, 20));
+  });
+
+  it('says who told us: document, receipt, digests and log position', async () => {
+    const { items } = await packs.list({ limit: 1 });
+    const event = log.events[Number(shipped) - 1];
+    expect(items[0]).toMatchObject({
+      ...{ sgtin: numbers(0, 20)[0], status: 'in_realization', place: CUSTOMER, container: box(1), series: 'A' },
+      toldBy: {
+        ...{ docType: 415, knownAt: String(shipped), requestId: event?.stream.slice('document-'.length) },
+        documentSha256: event?.data['documentSha256'],
+        receiptSha256: event?.data['receiptSha256'],
+      },
+      seriesToldBy: { docType: 701, knownAt: String(received) },
+    });
+  });
+
+  it('refuses a cursor that is none', async () => {
+    await expect(packs.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'invalid_parameter' });
+  });
+});
+
+describe('the stock', () => {
+  it('counts packs that stand alike, and those of an unknown series', async () => {
+    const stock = await packs.stock({ by: ['place', 'series', 'status'] });
+    expect(stock).toMatchObject({ packs: 43, seriesUnknown: 3 });
+    expect(stock.items).toContainEqual({ place: CUSTOMER, series: 'A', status: 'in_realization', packs: 20 });
+    expect(stock.items).toContainEqual({ place: HERE, series: 'B', status: 'in_circulation', packs: 10 });
+    expect(stock.items.reduce((sum, one) => sum + one.packs, 0)).toBe(43);
+  });
+
+  it('says what expires soon at a place', async () => {
+    const stock = await packs.stock({ by: ['gtin', 'expires_on'], place: HERE, expiresBy: '2027-06-30' });
+    expect(stock.items).toEqual([{ gtin: GTIN, expiresOn: '2026-12-31', packs: 10 }]);
+  });
+});
+
+describe('the file of a series', () => {
+  it('accounts for every pack, by branch, and opens each figure', async () => {
+    const file = await packs.series(GTIN, 'A');
+    expect(file).toMatchObject({ packs: 30, receivedPacks: 30, receivedInMore: 0, expiresOn: ['2026-12-31'] });
+    expect(file?.received).toMatchObject([{ packs: 30, by: { docType: 701, knownAt: String(received) } }]);
+    const told = file?.fates.map(({ fate, place, packs: some }) => [fate, place, some]);
+    expect(told).toEqual([
+      ['on_hand', HERE, 4],
+      ['on_hand', HERE, 1],
+      ['shipped', CUSTOMER, 20],
+      ['sold', HERE, 3],
+      ['written_off', HERE, 2],
+    ]);
+    for (const { packsAt, packs: some } of file?.fates ?? []) {
+      const query = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
+      expect(await all(query)).toHaveLength(some);
+    }
+  });
+
+  it('says of a suspension since when we know, what is blocked, and whom to notify', async () => {
+    expect((await packs.series(GTIN, 'A'))?.suspension).toMatchObject({
+      ...{ packs: 1, onHand: 5, customers: [{ place: CUSTOMER, packs: 20 }] },
+    });
+    expect((await packs.series(GTIN, 'B'))?.suspension).toBeUndefined();
+    expect(await packs.series(GTIN, 'X')).toBeUndefined();
+  });
+});
+
+describe('the check of packs', () => {
+  const check = async (purpose: 'receive' | 'pick' | 'ship' | 'return' | 'sell', place: string, ...codes: string[]) => {
+    const { items } = await packs.check({ purpose, place, codes, today: '2026-06-01' });
+    return items.map(({ answer, reasons }) => [answer, ...reasons.map(({ code }) => code)].join(' '));
+  };
+
+  it.each([
+    ['pick', HERE, pack(30), 'yes'],
+    ['pick', HERE, `01${pack(30).slice(0, 14)}21${pack(30).slice(14)}`, 'yes'],
+    ['pick', HERE, pack(25), 'no in_container'],
+    ['ship', HERE, pack(29), 'no suspended'],
+    ['return', HERE, pack(29), 'yes'],
+    ['ship', HERE, pack(20), 'no not_in_trade'],
+    ['pick', OTHER, pack(30), 'no not_at_place'],
+    ['receive', CUSTOMER, pack(0), 'yes'],
+    ['receive', OTHER, pack(0), 'no not_shipped_to_place'],
+    ['receive', HERE, pack(30), 'no already_here'],
+    ['receive', HERE, pack(20), 'no not_in_trade'],
+    ['pick', HERE, pack(99), 'unknown not_in_record'],
+    ['pick', HERE, box(1), 'unknown is_container'],
+    ['pick', HERE, 'nonsense', 'unknown not_readable'],
+  ] as const)('%s at %s of %s: %s', async (purpose, place, code, expected) => {
+    expect(await check(purpose, place, code)).toEqual([expected]);
+  });
+
+  it('names what has expired, by the day that is asked about', async () => {
+    const asked = { purpose: 'sell', place: HERE, codes: [pack(26)] } as const;
+    expect((await packs.check({ ...asked, today: '2026-12-31' })).items[0]).toMatchObject({ answer: 'yes' });
+    const after = await packs.check({ ...asked, today: '2027-01-01' });
+    expect(after).toMatchObject({ adviceOnly: true, items: [{ answer: 'no', reasons: [{ code: 'expired' }] }] });
+  });
+
+  it('answers 500 codes in their order, and says how old our record is', async () => {
+    const codes = Array.from({ length: 500 }, (_, n) => pack(n % 60));
+    const checks = await packs.check({ purpose: 'pick', place: HERE, codes, today: '2026-06-01' });
+    expect(checks.items.map(({ code }) => code)).toEqual(codes);
+    expect(checks.newestAcceptedAt).toMatch(/^2026-03-01T/);
+  });
+});

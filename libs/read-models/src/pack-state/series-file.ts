@@ -1,0 +1,184 @@
+import type { Queryable } from '#postgres';
+import { present } from '../list-page.js';
+import type { SeriesFile } from '../port.js';
+import type { PackTypes } from './list.js';
+import { loadPlaceMoves } from './load.js';
+import { JOIN_STAY, movedByPlaces } from './now.js';
+import type { StandingNow } from './fold.js';
+import { knownUpTo } from './record-age.js';
+import { tellers } from './tellers.js';
+
+interface Series {
+  gtin: string;
+  series: string;
+}
+
+type Figure = SeriesFile['fates'][number];
+
+/** Documents by which packs came in that one answer lists. */
+const MOST_SOURCES = 1_000;
+/** Groups of packs that one answer sums up: branches, customers, statuses and types of documents. */
+const MOST_GROUPS = 100_000;
+
+const OF_SERIES = 's.series = $1 AND s.item > $2 AND s.item < $3 AND length(s.item) = 27';
+
+/** $4: places from which whole places were moved; there the documents that told are kept apart. */
+const GROUPS = `SELECT standing.*, d.doc_type AS "docType", d.subject_id AS subject, d.counterparty_id AS counterparty,
+    packs
+  FROM (SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
+      CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", told_from AS "toldFrom",
+      suspended_from AS "suspendedFrom", count(*)::int AS packs
+    FROM (SELECT
+        CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
+        CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
+        coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
+        coalesce(y.moved_from, s.position) AS told_from,
+        CASE WHEN s.suspended THEN s.status_from ELSE y.status_from END AS suspended_from
+      FROM pack_state s ${JOIN_STAY} WHERE ${OF_SERIES}) AS pack
+    GROUP BY 1, 2, 3, 4, 5, 6 LIMIT ${MOST_GROUPS + 1}) AS standing
+  JOIN movement_document d ON d.known_from = standing."toldFrom"`;
+
+/** What lies in a container came by the document that brought it, whoever told of it. */
+const SOURCES = `SELECT coalesce(brought.known_from, first_from) AS "firstFrom", sum(packs)::int AS packs
+  FROM (SELECT s.first_from, count(*) AS packs FROM pack_state s WHERE ${OF_SERIES} GROUP BY 1) AS first
+  JOIN movement_document d ON d.known_from = first_from
+  LEFT JOIN movement_document brought ON d.channel = 'registry_answer' AND brought.document_id = d.document_id
+    AND brought.channel <> 'registry_answer'
+  GROUP BY 1 ORDER BY packs DESC, "firstFrom" LIMIT ${MOST_SOURCES}`;
+const EXPIRIES = `SELECT DISTINCT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
+  ORDER BY 1 LIMIT 100`;
+
+/** Places that documents of ours speak for. */
+const OWN_PLACES = 'SELECT DISTINCT subject_id AS place FROM movement_document WHERE document_id IS NULL';
+
+type Group = StandingNow & {
+  docType: number;
+  subject: string;
+  counterparty: string | null;
+  packs: number;
+  suspendedFrom: bigint | null;
+};
+
+/**
+ * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when
+ * no document has moved a pack of the series.
+ */
+export async function seriesFileOf(
+  db: Queryable,
+  { gtin, series }: Series,
+  types: PackTypes,
+): Promise<SeriesFile | undefined> {
+  const range = [series, gtin, `${gtin}~`];
+  const moves = await loadPlaceMoves(db);
+  const knownAt = await knownUpTo(db);
+  const { rows } = await db.query<Group>(GROUPS, [...range, moves.map(({ from }) => from)]);
+  if (rows.length === 0) return undefined;
+  if (rows.length > MOST_GROUPS) throw new Error(`series ${series} stands in more than ${MOST_GROUPS} groups`);
+  const groups = await movedByPlaces(db, rows, { moves, types });
+  const places = await db.query<{ place: string }>(OWN_PLACES);
+  const own = new Set(places.rows.map(({ place }) => place));
+  const sources = await db.query<{ firstFrom: bigint; packs: number }>(SOURCES, range);
+  const expiries = await db.query<{ day: string }>(EXPIRIES, range);
+  const fates = figuresOf(groups, { gtin, series, own });
+  const blocked = blockedOf(groups);
+  const tellerOf = await tellers(db, [...sources.rows.map(({ firstFrom }) => firstFrom), blocked.knownAt], types);
+  const packs = sum(groups);
+  const received = sources.rows.flatMap(({ firstFrom, packs: some }) => {
+    const by = tellerOf(firstFrom);
+    return by === undefined ? [] : [{ packs: some, by }];
+  });
+  const knownFrom = tellerOf(blocked.knownAt);
+  return {
+    ...{ gtin, series, expiresOn: expiries.rows.map(({ day }) => day), knownAt: String(knownAt), packs },
+    ...{ receivedPacks: packs - sum(fates.filter(({ fate }) => fate === 'incoming')), received, fates },
+    receivedInMore: packs - sum(received),
+    ...(knownFrom === undefined || blocked.packs === 0
+      ? {}
+      : { suspension: { ...blocked, knownAt: String(blocked.knownAt), knownFrom, ...tellWhom(fates) } }),
+  };
+}
+
+const sum = (counted: readonly { packs: number }[]): number => counted.reduce((all, { packs }) => all + packs, 0);
+
+const SUSPENDED = new Set(['paused_circulation', 'confirm_return_paused']);
+
+/** What is suspended now, and since which position we know of the first suspension. */
+function blockedOf(groups: readonly Group[]): { packs: number; knownAt: bigint | null } {
+  const suspended = groups.filter(({ status }) => status !== null && SUSPENDED.has(status));
+  const known = suspended.flatMap(({ suspendedFrom }) => suspendedFrom ?? []);
+  return { packs: sum(suspended), knownAt: known.length === 0 ? null : known.reduce((a, b) => (a < b ? a : b)) };
+}
+
+/** What lies in stock of a suspended series, and who has received packs of it. */
+function tellWhom(fates: readonly Figure[]): { onHand: number; customers: { place: string; packs: number }[] } {
+  const customers = new Map<string, number>();
+  for (const { fate, place, packs } of fates)
+    if ((fate === 'shipped' || fate === 'returned') && place !== undefined)
+      customers.set(place, (customers.get(place) ?? 0) + packs);
+  return {
+    onHand: sum(fates.filter(({ fate }) => fate === 'on_hand')),
+    customers: [...customers].map(([place, packs]) => ({ place, packs })).sort((a, b) => b.packs - a.packs),
+  };
+}
+
+const FATE_OF: Readonly<Record<string, Figure['fate']>> = {
+  in_sale: 'sold',
+  in_partial_sale: 'sold',
+  in_discount_prescription_sale: 'dispensed',
+  in_partial_discount_prescription_sale: 'dispensed',
+  dispensing_by_document: 'dispensed',
+  in_partial_dispensing_by_document: 'dispensed',
+  in_medical_use: 'dispensed',
+  in_partial_medical_use: 'dispensed',
+  out_of_circulation: 'written_off',
+  in_partial_ooc: 'written_off',
+  disposed: 'written_off',
+  moved_for_disposal: 'written_off',
+  moved_to_eeu: 'shipped',
+  moved_to_unregistered: 'shipped',
+};
+const ON_ITS_WAY = new Set(['in_realization', 'transferred_to_agent']);
+
+/** What became of packs with this status at this place. */
+export function fateOf(status: string | null, place: string | null, own: ReadonlySet<string>): Figure['fate'] {
+  if (status === null) return 'unknown';
+  const fate = FATE_OF[status];
+  if (fate !== undefined) return fate;
+  if (place === '') return 'left_otherwise';
+  if (place === null) return 'unknown';
+  const isOurs = own.has(place);
+  if (status === 'confirm_return_paused') return isOurs ? 'incoming' : 'returned';
+  if (isOurs) return ON_ITS_WAY.has(status) ? 'incoming' : 'on_hand';
+  return 'shipped';
+}
+
+type FigureContext = Series & { own: ReadonlySet<string> };
+
+function figuresOf(groups: readonly Group[], context: FigureContext): Figure[] {
+  const byKey = new Map<string, Group[]>();
+  for (const group of groups) {
+    const key = JSON.stringify([group.status, group.place]);
+    byKey.set(key, [...(byKey.get(key) ?? []), group]);
+  }
+  return [...byKey.values()]
+    .map((alike) => figureOf(alike as [Group, ...Group[]], context))
+    .sort((a, b) => (a.fate < b.fate ? -1 : Number(a.fate > b.fate)) || b.packs - a.packs);
+}
+
+function figureOf(alike: [Group, ...Group[]], { gtin, series, own }: FigureContext): Figure {
+  const [{ status, place }] = alike;
+  const branches = new Map<string, { packs: number; types: Set<number> }>();
+  for (const { subject, counterparty, docType, packs } of alike) {
+    const branch = counterparty !== null && own.has(counterparty) && !own.has(subject) ? counterparty : subject;
+    const so = branches.get(branch) ?? { packs: 0, types: new Set() };
+    branches.set(branch, { packs: so.packs + packs, types: so.types.add(docType) });
+  }
+  const known = present({ status, place: place === '' ? null : place });
+  const query = new URLSearchParams({ gtin, series, ...known });
+  return {
+    ...{ fate: fateOf(status, place, own), ...known, packs: sum(alike), packsAt: `/v1/packs?${query.toString()}` },
+    branches: [...branches].map(([branch, { packs, types: told }]) => ({
+      ...{ branch, packs, documentTypes: [...told].sort((a, b) => a - b) },
+    })),
+  };
+}

@@ -1,0 +1,91 @@
+import { isSgtin, type Sscc } from '#kernel';
+import type { Queryable } from '#postgres';
+import { present } from '../list-page.js';
+import type { ContainerContent } from '../port.js';
+import { fieldsOf } from '../shapes.js';
+import { readContent } from './content.js';
+import { knownOf } from './item-life.js';
+import { hasHeardOf, OF_DOCUMENT } from './life-rows.js';
+import { checkSscc, type HistoryOptions } from './query.js';
+import { MOVEMENT_DOCUMENT, type MovementDocument } from './row.js';
+import { questionAbout, type ContentQuestion } from './content-question.js';
+import { sentenceOfFinding, sentenceOfUnknown } from './sentences.js';
+import { tellingDocument } from './shape.js';
+
+const DOCUMENTS = `SELECT coalesce(d.document_id, s.document_id) AS "documentId",
+    ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
+  FROM movement_document d LEFT JOIN sent_document s ON s.request_id = d.request_id AND d.document_id IS NULL
+  WHERE d.known_from = ANY($1::bigint[]) ORDER BY d.known_from`;
+const WAS_PACKED = 'SELECT EXISTS (SELECT FROM containment WHERE parent = $1 AND known_from <= $2) AS packed';
+
+/**
+ * What a container held, as a tree, as of a moment and as known at one. `undefined` when no document that was known
+ * then had named it. `isKnown` is false where neither a document nor the registry told what is in it: then an empty
+ * content says nothing, and `unknown` tells why.
+ * @throws PedigreeError `invalid_identifier`, and `too_many_items` above 50,000 items.
+ */
+export async function contentOf(
+  db: Queryable,
+  sscc: Sscc,
+  options: HistoryOptions,
+): Promise<ContainerContent | undefined> {
+  checkSscc(sscc);
+  const { types } = options;
+  const known = await knownOf(db, options);
+  if (!(await hasHeardOf(db, sscc, known))) return undefined;
+  const { stays, own, findings } = await readContent(db, sscc, { known, types });
+  const { rows } = await db.query<{ packed: boolean }>(WAS_PACKED, [sscc, known.knownAt]);
+  const question = await questionAbout(db, sscc, known);
+  const isTold = question === undefined ? rows[0]?.packed === true : question.standing === 'told';
+  const isKnown = stays.length > 0 || isTold;
+  const positions = new Set([...stays, ...(own === undefined ? [] : [own])].map(({ from }) => from.position));
+  const packs = stays.filter(({ item }) => isSgtin(item)).length;
+  return {
+    sscc,
+    ...present({ container: own?.container }),
+    ...(isKnown ? { isKnown } : { isKnown, unknown: unknownOf(question) }),
+    packs,
+    containers: stays.length - packs,
+    items: stays.map(({ item, container, level, from }) => ({
+      item,
+      container,
+      level,
+      knownAt: String(from.position),
+    })),
+    documents: await documentsAt(db, [...positions], types),
+    findings: findings.map(({ position, at: _, ...finding }) => ({
+      kind: finding.kind,
+      sentence: sentenceOfFinding(finding),
+      knownAt: String(position),
+    })),
+  };
+}
+
+/** Why the content is not known. */
+function unknownOf(question: ContentQuestion | undefined): NonNullable<ContainerContent['unknown']> {
+  if (question === undefined) return { standing: 'not_asked', sentence: sentenceOfUnknown() };
+  const { askedAt, documentId, account, attempts, reason } = question;
+  return {
+    standing: question.standing === 'unavailable' ? 'given_up' : 'being_asked',
+    ...{ since: askedAt.toISOString(), documentId, account, sentence: sentenceOfUnknown(question) },
+    ...(reason === null ? {} : { reason }),
+    ...(attempts === 0 ? {} : { attempts }),
+  };
+}
+
+type DocumentRow = Pick<MovementDocument, (typeof OF_DOCUMENT)[number] | 'documentId'>;
+const shown = fieldsOf(tellingDocument);
+
+async function documentsAt(
+  db: Queryable,
+  positions: bigint[],
+  { titleOf }: HistoryOptions['types'],
+): Promise<ContainerContent['documents']> {
+  const { rows } = await db.query<DocumentRow>(DOCUMENTS, [positions]);
+  return rows.map(({ requestId, knownFrom, ...row }) => ({
+    ...shown(row),
+    title: titleOf(row.docType),
+    ...(requestId === '' ? {} : { requestId }),
+    knownAt: String(knownFrom),
+  })) as ContainerContent['documents'];
+}

@@ -1,0 +1,144 @@
+import { neverReached } from '#kernel';
+import {
+  ssccOfStream,
+  type ContainerContentUnavailable,
+  type ContainerContentWithheld,
+  type ContainerEvent,
+  type WithheldReason,
+} from '#domain';
+import type { RecordedEvent } from '#event-store';
+import type { Queryable, Transaction } from '#postgres';
+import { projectionCheckpoint } from '#subscriptions';
+import { Entity } from 'typeorm';
+import { JOIN_STAY } from '../pack-state/now.js';
+import { column, Table } from '../table.js';
+import type { Known } from './life-rows.js';
+
+/** One time that the registry was asked what lies in a container. */
+@Entity('content_question')
+export class ContentQuestion {
+  @column('bigint', { primary: true }) askedFrom!: bigint;
+  @column('text') sscc!: string;
+  /** The incoming document because of which it was asked. */
+  @column('text') documentId!: string;
+  @column('text') account!: string;
+  @column('timestamptz') askedAt!: Date;
+  @column('text') standing!: 'asked' | 'told' | 'unavailable';
+  @column('text', { nullable: true }) reason!: WithheldReason | null;
+  @column('bigint', { nullable: true }) reasonFrom!: bigint | null;
+  @column('integer') attempts!: number;
+  @column('bigint', { nullable: true }) endedFrom!: bigint | null;
+}
+
+export const CONTENT_QUESTION = new Table(ContentQuestion);
+
+export type ContainerNews = RecordedEvent & ContainerEvent;
+
+const OPEN = `SELECT ${CONTENT_QUESTION.select()} FROM content_question
+  WHERE sscc = ANY ($1::text[]) AND standing = 'asked'`;
+
+/** Brings the questions up to date with the news of a page. */
+export async function writeQuestions(tx: Transaction, news: readonly ContainerNews[]): Promise<void> {
+  if (news.length === 0) return;
+  const asked = await tx.query<ContentQuestion>(OPEN, [[...new Set(news.map(({ stream }) => ssccOfStream(stream)))]]);
+  const open = new Map(asked.rows.map((row) => [row.sscc, row]));
+  const changed = new Map<bigint, ContentQuestion>();
+  for (const event of news) {
+    const sscc = ssccOfStream(event.stream);
+    const row = afterNews(open.get(sscc), event);
+    changed.set(row.askedFrom, row);
+    open.set(sscc, row);
+  }
+  await CONTENT_QUESTION.write(tx, [...changed.values()]);
+}
+
+function afterNews(open: ContentQuestion | undefined, event: ContainerNews): ContentQuestion {
+  const { position } = event;
+  if (event.type === 'ContainerContentAsked') {
+    const { sscc, account, arrival } = event.data;
+    return {
+      ...{ askedFrom: position, sscc, documentId: arrival.documentId, account, askedAt: event.recordedAt },
+      ...{ standing: 'asked', reason: null, reasonFrom: null, attempts: 0, endedFrom: null },
+    };
+  }
+  if (open === undefined) throw new Error(`${event.type} at position ${position} of ${event.stream}: nobody asked`);
+  switch (event.type) {
+    case 'ContainerContentWithheld':
+      return withheld(open, event);
+    case 'ContainerContentObserved':
+      return { ...open, standing: 'told', endedFrom: position };
+    case 'ContainerContentUnavailable':
+      return { ...withheld(open, event), standing: 'unavailable', endedFrom: position };
+    default:
+      return neverReached(event, 'container event');
+  }
+}
+
+function withheld(
+  open: ContentQuestion,
+  { data, position }: RecordedEvent & (ContainerContentWithheld | ContainerContentUnavailable),
+): ContentQuestion {
+  const { reason, attempts } = data;
+  return { ...open, reason, reasonFrom: open.reason === reason ? open.reasonFrom : position, attempts };
+}
+
+const NEWEST = `SELECT ${CONTENT_QUESTION.select()} FROM content_question
+  WHERE sscc = $1 AND asked_from <= $2 ORDER BY asked_from DESC LIMIT 1`;
+
+/** The newest question about a container, as it stood at a log position. */
+export async function questionAbout(
+  db: Queryable,
+  sscc: string,
+  { knownAt }: Pick<Known, 'knownAt'>,
+): Promise<ContentQuestion | undefined> {
+  const [row] = (await db.query<ContentQuestion>(NEWEST, [sscc, knownAt])).rows;
+  if (row === undefined) return undefined;
+  const isKnown = (position: bigint | null): boolean => position !== null && position <= knownAt;
+  return {
+    ...row,
+    // How often it had been asked by then is not kept.
+    ...(row.endedFrom === null || isKnown(row.endedFrom)
+      ? {}
+      : { standing: 'asked' as const, endedFrom: null, attempts: 0 }),
+    ...(isKnown(row.reasonFrom) ? {} : { reason: null, reasonFrom: null }),
+  };
+}
+
+/** $1: containers. Nothing lies in them now, as far as our record tells. */
+const HOLD_NOTHING = `SELECT coalesce((SELECT position FROM checkpoint WHERE name = $2), 0) AS "upTo", ARRAY(
+    SELECT sscc FROM unnest($1::text[]) WITH ORDINALITY AS named (sscc, n)
+    WHERE NOT EXISTS (SELECT FROM pack_state s ${JOIN_STAY} WHERE s.container = sscc AND y.ended_position IS NULL)
+    ORDER BY n) AS unknown`;
+
+/**
+ * Those of these containers in which, by our record, nothing lies: what came to us in them is not known. `upTo`: how
+ * far the log has been read, of the same moment.
+ */
+export async function containersOfUnknownContent(
+  db: Queryable,
+  ssccs: readonly string[],
+): Promise<{ upTo: bigint; unknown: string[] }> {
+  const values = [ssccs, projectionCheckpoint({ name: 'sgtin-history' })];
+  const { rows } = await db.query<{ upTo: bigint; unknown: string[] }>(HOLD_NOTHING, values);
+  return rows[0] ?? { upTo: 0n, unknown: [] };
+}
+
+const AT_PLACE = `SELECT count(DISTINCT q.sscc)::int AS containers FROM content_question q
+  JOIN pack_state s ON s.item = q.sscc ${JOIN_STAY}
+  WHERE q.standing <> 'told' AND CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END = $1`;
+
+/** How many containers at a place, or on their way to it, have a content that the registry did not tell. */
+export async function unknownContentsAt(db: Queryable, place: string): Promise<number> {
+  return (await db.query<{ containers: number }>(AT_PLACE, [place])).rows[0]?.containers ?? 0;
+}
+
+/** Questions without an answer, for metrics. */
+export type UnknownContentFigures = Record<'asked' | 'unavailable', number>;
+
+const FIGURES = `SELECT count(*) FILTER (WHERE standing = 'asked')::int AS asked,
+    count(*) FILTER (WHERE standing = 'unavailable')::int AS unavailable
+  FROM content_question WHERE standing <> 'told'`;
+
+export async function unknownContentFigures(db: Queryable): Promise<UnknownContentFigures> {
+  return (await db.query<UnknownContentFigures>(FIGURES)).rows[0] ?? { asked: 0, unavailable: 0 };
+}

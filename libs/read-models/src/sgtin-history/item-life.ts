@@ -1,0 +1,67 @@
+import { isSgtin } from '#kernel';
+import type { TypeKnowledge } from '#documents';
+import type { Queryable } from '#postgres';
+import type { HistoryQuery } from '../port.js';
+import { walkContainment, type ContainmentFinding } from './containment.js';
+import { livedRows, type LivedRow } from './life.js';
+import {
+  changesIn,
+  hasHeardOf,
+  NOW,
+  positionAt,
+  readLife,
+  readPlaceMoves,
+  readRecalls,
+  type Known,
+  type LifeRow,
+} from './life-rows.js';
+import { foldState, type Fact, type ItemState, type StateKnowledge } from './state.js';
+
+export type LifeKnowledge = StateKnowledge & Pick<TypeKnowledge, 'titleOf' | 'extracts' | 'isRecallable'>;
+
+/** The life of one pack or container, as of a moment and as known at one, and the state that it leads to. */
+export interface ItemLife {
+  lived: LivedRow[];
+  state: ItemState;
+  container: Fact | undefined;
+  /** Of the item itself. */
+  findings: ContainmentFinding[];
+}
+
+/** The documents that a question is about. */
+export async function knownOf(db: Queryable, { knownAt, asOf }: HistoryQuery): Promise<Known> {
+  const position = knownAt instanceof Date ? await positionAt(db, knownAt) : knownAt;
+  return { knownAt: position ?? NOW.knownAt, asOf: asOf ?? NOW.asOf };
+}
+
+/** `undefined` when no document that was known had named the item. */
+export async function readItemLife(
+  db: Queryable,
+  item: string,
+  { known, types }: { known: Known; types: LifeKnowledge },
+): Promise<ItemLife | undefined> {
+  const rows = await readLife(db, item, known);
+  if (!rows.some((row) => row.item === item) && !(await hasHeardOf(db, item, known))) return undefined;
+  const { stays, findings } = walkContainment(changesIn(rows, types));
+  const own = [...rows, ...(await readPlaceMoves(db, rows, { known, types }))];
+  const moved = livedRows(item, { rows: own, stays });
+  const recalls = await readRecalls(db, moved, { known, types });
+  const all = recalls.length === 0 ? moved : livedRows(item, { rows: [...own, ...asOwn(recalls, item)], stays });
+  const { state, lived } = foldState(all, { gtin: isSgtin(item) ? item.slice(0, 14) : undefined, types });
+  const stay = stays.find((one) => one.item === item && one.to === undefined);
+  return {
+    lived,
+    state,
+    container: stay && { value: stay.container, by: packingOf(lived, { item, ...stay.from }) },
+    findings: findings.filter((one) => one.item === item),
+  };
+}
+
+/** A recall names no item: it is one of each item of the operation that it recalls. */
+const asOwn = <Row extends LifeRow>(recalls: Row[], item: string): Row[] => recalls.map((row) => ({ ...row, item }));
+
+function packingOf(lived: LivedRow[], { item, position }: { item: string; position: bigint }): LivedRow {
+  const packing = lived.find((row) => row.item === item && row.position === position && row.containment === 'packed');
+  if (packing === undefined) throw new Error(`the packing of ${item} at position ${position} is not in its own life`);
+  return packing;
+}

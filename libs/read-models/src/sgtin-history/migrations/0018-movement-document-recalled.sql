@@ -1,0 +1,2 @@
+-- The recalls of an operation.
+CREATE INDEX movement_document_recalled ON movement_document (recalls) WHERE recalls IS NOT NULL;

@@ -1,0 +1,1 @@
+CREATE INDEX pack_state_status ON pack_state (status, item);

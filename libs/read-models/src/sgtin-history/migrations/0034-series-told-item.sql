@@ -1,0 +1,1 @@
+CREATE INDEX series_told_item ON series_told (item) WHERE item <> '';

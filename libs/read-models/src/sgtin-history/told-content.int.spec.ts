@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { typeKnowledge } from '#documents';
+import { inTransaction, migrate } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { toldOfPack } from '../epcis/told-documents.js';
+import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { checkPacks } from '../pack-state/check.js';
+import type { CheckQuery, ContainerContent, SgtinHistory } from '../port.js';
+import { readModelSchemas } from '../schema.js';
+import { readContent } from './content.js';
+import { contentOf } from './content-query.js';
+import { NOW } from './life-rows.js';
+import { lifeOfPack, historyOf } from './query.js';
+import { sgtinHistoryProjection } from './projection.js';
+
+const [HERE, OTHER] = ['00000000000464', '00000000000777'] as const;
+const [PALLET, BOX, DENIED, SILENT] = [box(1), box(2), box(3), box(4)] as const;
+const [OUTER, INNER, LEFT, AGREED, MOVED, AWAY] = [pack(1), pack(2), pack(3), pack(4), pack(5), pack(6)] as const;
+const ACCEPTED_AT = '2026-03-01T12:00:00.000Z';
+const at = (hour: number): string => `2026-03-01T${hour}:00:00.000Z`;
+const TYPES = { types: typeKnowledge };
+
+let db: TestDatabase;
+const log = new LogOfTest();
+let [shipped, asked, told]: bigint[] = [];
+
+/**
+ * We packed two packs long ago. A pallet comes; before anybody tells what is in it we take one pack out. Then it is
+ * told, with all that was in it when it came.
+ */
+function aDay(): void {
+  log.document({ docType: 911, items: [AGREED], into: BOX, acceptedAt: at(10) });
+  log.document({ docType: 911, items: [MOVED, AWAY], into: box(9), acceptedAt: at(10) });
+  shipped = log.document({
+    ...{ docType: 415, items: [PALLET, DENIED, SILENT], subjectId: OTHER, counterpartyId: HERE },
+    acceptedAt: ACCEPTED_AT,
+  });
+  log.document({ docType: 913, items: [LEFT], acceptedAt: at(13) });
+  const arrival = { documentId: 'arrival', docType: 601, subjectId: OTHER, acceptedAt: ACCEPTED_AT };
+  for (const sscc of [DENIED, SILENT])
+    asked = log.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
+  const withheld = { sscc: DENIED, documentId: 'arrival', reason: 'access_denied', answerSha256: DIGEST } as const;
+  log.addToContainer(DENIED, { type: 'ContainerContentWithheld', data: { ...withheld, attempts: 1 } });
+  told = log.tell(
+    PALLET,
+    [
+      { id: OUTER, into: PALLET, series: 'S-1', expiresOn: '2028-12-31' },
+      { id: LEFT, into: PALLET },
+      { id: MOVED, into: PALLET },
+      { id: BOX, into: PALLET },
+      { id: INNER, into: BOX },
+      { id: AGREED, into: BOX },
+    ],
+    ACCEPTED_AT,
+  );
+  log.addToContainer(DENIED, { type: 'ContainerContentUnavailable', data: { ...withheld, attempts: 12 } });
+}
+
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [subscriptionsSchema, ...readModelSchemas]);
+  aDay();
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
+  // In two pages, so that a question is answered in another page than it was asked.
+  const middle = events.findIndex(({ position }) => position === asked) + 1;
+  for (const page of [events.slice(0, middle), events.slice(middle)])
+    await inTransaction(db.pool, (tx) => projection.project(page, tx));
+});
+afterAll(() => db.drop());
+
+const history = async (item: string): Promise<SgtinHistory> => (await historyOf(db.pool, item, TYPES)) as SgtinHistory;
+const content = async (sscc: string, knownAt?: bigint): Promise<ContainerContent> =>
+  (await contentOf(db.pool, sscc, { ...TYPES, ...(knownAt === undefined ? {} : { knownAt }) })) as ContainerContent;
+const findingsOf = async (item: string) => (await lifeOfPack(db.pool, item, TYPES))?.findings.map(({ kind }) => kind);
+
+describe('what the registry told of a container', () => {
+  it('counts from before the document that brought it, so that its packs share the shipment', async () => {
+    for (const item of [OUTER, INNER])
+      expect(await history(item)).toMatchObject({
+        ...{ status: 'in_realization', place: HERE, container: item === OUTER ? PALLET : BOX },
+        movements: [
+          { docType: 221, item, channel: 'registry_answer', knownAt: String(told) },
+          { docType: 415, item: PALLET, through: 'container', knownAt: String(shipped) },
+        ],
+      });
+  });
+
+  it('gives way to a document of ours that came after the shipment, however late it was told', async () => {
+    expect(await history(LEFT)).not.toHaveProperty('container');
+    const { items } = await content(PALLET);
+    expect(items.map(({ item }) => item).sort()).toEqual([OUTER, MOVED, BOX, INNER, AGREED].sort());
+  });
+
+  it('contradicts documents only where it says something else', async () => {
+    expect(await findingsOf(AGREED)).toEqual([]);
+    expect(await findingsOf(LEFT)).toEqual([]);
+    expect(await findingsOf(MOVED)).toEqual(['in_two_containers']);
+    expect(await history(MOVED)).toMatchObject({ container: PALLET });
+  });
+
+  it('was not known before it was told', async () => {
+    expect(await historyOf(db.pool, OUTER, { ...TYPES, knownAt: told! - 1n })).toBeUndefined();
+    expect(await content(PALLET, told! - 1n)).toMatchObject({ isKnown: false, unknown: { standing: 'being_asked' } });
+    expect(await content(PALLET)).toMatchObject({ isKnown: true, packs: 4, containers: 1 });
+    expect(await content(PALLET)).not.toHaveProperty('unknown');
+  });
+
+  it('is there at the moment of the shipment, as which deadlines ask for it', async () => {
+    const known = { ...NOW, asOf: new Date(ACCEPTED_AT) };
+    const { stays } = await readContent(db.pool, PALLET, { known, types: typeKnowledge });
+    expect(stays.map(({ item }) => item).sort()).toEqual([OUTER, LEFT, MOVED, BOX, INNER, AGREED].sort());
+  });
+
+  it('is left out of EPCIS, which tells of documents', async () => {
+    const reading = { evidence: log.evidence, documents: jsonDocuments };
+    const [answer] = await toldOfPack(
+      { ...(await history(OUTER)), movements: (await history(OUTER)).movements.slice(0, 1) },
+      reading,
+    );
+    expect(answer).toMatchObject({ events: [], leftOut: [{ doc_type: 221 }] });
+  });
+});
+
+describe('a content that is not known', () => {
+  it.each([
+    ['before anybody asked', DENIED, () => shipped, 'not_asked', undefined],
+    ['while it is asked', DENIED, () => asked, 'being_asked', undefined],
+    ['while it is denied', DENIED, () => told, 'being_asked', 'access_denied'],
+    ['when it is given up', DENIED, () => undefined, 'given_up', 'access_denied'],
+    ['while nobody answers', SILENT, () => undefined, 'being_asked', undefined],
+  ])('%s', async (_when, sscc, knownAt, standing, reason) => {
+    const { isKnown, items, unknown } = await content(sscc, knownAt());
+    expect([isKnown, items, unknown?.standing, unknown?.reason]).toEqual([false, [], standing, reason]);
+    expect(unknown?.sentence).toMatch(/^Content unknown: /);
+  });
+
+  it('is a reason why a pack that is not in the record may yet have come', async () => {
+    const check = async (place: string, item: string) => {
+      const query: CheckQuery = { purpose: 'receive', place, today: '2026-03-02', codes: [item] };
+      const [found] = (await checkPacks(db.pool, query, typeKnowledge)).items;
+      return [found?.answer, ...(found?.reasons ?? []).map(({ code, sentence }) => [code, sentence.slice(0, 27)])];
+    };
+    const hidden = ['content_unknown', 'The content of 2 containers'];
+    expect(await check(HERE, pack(40))).toMatchObject(['unknown', ['not_in_record', expect.anything()], hidden]);
+    expect(await check(HERE, AWAY)).toMatchObject(['unknown', ['not_shipped_to_place', expect.anything()], hidden]);
+    expect(await check(OTHER, AWAY)).toMatchObject(['no', ['not_shipped_to_place', expect.anything()]]);
+    expect(await check(HERE, OUTER)).toEqual(['yes']);
+  });
+});

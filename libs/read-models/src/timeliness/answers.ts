@@ -1,0 +1,152 @@
+import type { TypeKnowledge } from '#documents';
+import type { EvidenceStore } from '#evidence';
+import { isSscc, PedigreeError, type Sha256 } from '#kernel';
+import type { Queryable } from '#postgres';
+import { readContent } from '../sgtin-history/content.js';
+import { NOW } from '../sgtin-history/life-rows.js';
+import type { DocumentReading } from '../sgtin-history/movements.js';
+import type { DocumentTimingRow } from './row.js';
+
+/** Items of one document that are compared: the first of a long one tell whether it was answered. */
+const MOST_COMPARED = 1_000;
+/** Documents whose bytes are in memory at once. */
+const DOCUMENTS_AT_ONCE = 50;
+/** Containers of these whose content is looked up: the first ones. */
+const MOST_CONTAINERS = 200;
+
+/** How far a document that was told to us is answered by documents of ours that the registry accepted. */
+export interface Answers {
+  items: number;
+  answered: number;
+  /** When the registry took, and accepted, the last of those that were needed; absent while an item has no answer. */
+  sentAt?: Date;
+  acceptedAt?: Date;
+  /** The request_id of the last one, also while others are needed; absent where that one is not ours. */
+  by?: string;
+}
+
+export interface AnswerSources {
+  pool: Queryable;
+  evidence: Pick<EvidenceStore, 'getMany'>;
+  documents: Pick<DocumentReading, 'readForeignDocument'>;
+  types: Pick<TypeKnowledge, 'extracts'>;
+}
+
+/** A document that was told to us, and the types of ours that answer it. */
+export interface Told {
+  row: Pick<DocumentTimingRow, 'stream' | 'documentSha256' | 'acceptedAt'>;
+  metBy: readonly number[];
+}
+
+/**
+ * Of each of these documents, by its stream, how far it is answered. An item is answered by the first document of ours,
+ * of such a type, that names it and that the registry accepted for it no earlier than it accepted what was told. A
+ * container whose content is known is answered, too, when each of its packs is. A document whose bytes are not there,
+ * or cannot be read, is left out.
+ */
+export async function answersTo(sources: AnswerSources, told: readonly Told[]): Promise<Map<string, Answers>> {
+  const found = new Map<string, Answers>();
+  for (let from = 0; from < told.length; from += DOCUMENTS_AT_ONCE) {
+    const some = await withItems(sources, told.slice(from, from + DOCUMENTS_AT_ONCE));
+    const items = new Map(some.map(({ row, items }) => [row.stream, items.length]));
+    for (const [stream, count] of items) found.set(stream, { items: count, answered: 0 });
+    const compare = async (documents: WithItems[]): Promise<void> => {
+      for (const answers of await compared(sources.pool, documents))
+        found.set(answers.stream, gathered(answers, items.get(answers.stream) ?? 0));
+    };
+    await compare(some);
+    const open = some.filter(({ row, items }) => (found.get(row.stream)?.answered ?? 0) < items.length);
+    await compare(await withContents(sources, open));
+  }
+  return found;
+}
+
+/** `contents` are the packs of the containers among the items, where they are known. */
+type WithItems = Told & { items: string[]; contents: Map<string, string[]> };
+
+async function withItems({ evidence, documents }: AnswerSources, told: readonly Told[]): Promise<WithItems[]> {
+  const digests = told.flatMap(({ row }) => (row.documentSha256 === null ? [] : [row.documentSha256]));
+  const bytes = await evidence.getMany([...new Set(digests)]);
+  return told.flatMap((one) => {
+    const content = one.row.documentSha256 === null ? undefined : bytes.get(one.row.documentSha256 as Sha256);
+    if (content === undefined) return [];
+    const named = documents.readForeignDocument(content).items.map(({ id }) => id);
+    return [{ ...one, items: [...new Set(named)].slice(0, MOST_COMPARED), contents: new Map() }];
+  });
+}
+
+/** Those of these documents that name a container whose content, when they were accepted, is known. */
+async function withContents({ pool, types }: AnswerSources, told: WithItems[]): Promise<WithItems[]> {
+  const containers = told.flatMap((one) => one.items.filter(isSscc).map((container) => ({ one, container })));
+  for (const { one, container } of containers.slice(0, MOST_CONTAINERS)) {
+    const known = { ...NOW, asOf: one.row.acceptedAt ?? NOW.asOf };
+    try {
+      const { stays } = await readContent(pool, container, { known, types });
+      const packs = stays.map(({ item }) => item).filter((item) => !isSscc(item));
+      if (packs.length > 0) one.contents.set(container, packs.slice(0, MOST_COMPARED));
+    } catch (error) {
+      // It is too large to be looked at: then it is answered by its own name alone.
+      if (!(error instanceof PedigreeError)) throw error;
+    }
+  }
+  return told.filter(({ contents }) => contents.size > 0);
+}
+
+interface ComparedRow {
+  stream: string;
+  answered: number;
+  sent_at: Date | null;
+  accepted_at: Date;
+  by: string | null;
+}
+
+/**
+ * For each item the first answer, of its own or else the last one of all its parts; of a document the last of these.
+ * `by` is null for one that went past this system.
+ */
+const COMPARE = `WITH told AS (
+    SELECT stream, item, part, doc_types::int[] AS doc_types, since
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS t (stream, item, part, doc_types,
+      since)
+  ), part_answer AS (
+    SELECT t.stream, t.item, t.part, d.*,
+      bool_or(t.part = t.item AND d.ordered_at IS NOT NULL) OVER of_item AS by_itself,
+      bool_and(t.part = t.item OR d.ordered_at IS NOT NULL) OVER of_item AS by_its_parts
+    FROM told t LEFT JOIN LATERAL (
+      SELECT d.request_id, d.document_id, d.ordered_at
+      FROM item_movement m
+      JOIN movement_document d ON d.known_from = m.known_from
+      JOIN movement_effect e ON e.known_from = m.known_from AND e.effect = m.effect
+      WHERE m.item = t.part AND d.known_to IS NULL AND e.result = 'applied' AND d.doc_type = ANY (t.doc_types)
+        AND d.channel IS DISTINCT FROM 'counterparty' AND d.ordered_at >= coalesce(t.since, '-infinity')
+      ORDER BY d.ordered_at, d.known_from LIMIT 1
+    ) d ON true
+    WINDOW of_item AS (PARTITION BY t.stream, t.item)
+  ), first_answer AS (
+    SELECT DISTINCT ON (stream, item) stream, item, request_id, document_id, ordered_at FROM part_answer
+    WHERE ordered_at IS NOT NULL AND CASE WHEN by_itself THEN part = item ELSE by_its_parts END
+    ORDER BY stream, item, ordered_at DESC, request_id
+  )
+  SELECT DISTINCT ON (a.stream) a.stream, count(*) OVER (PARTITION BY a.stream)::int AS answered, s.sent_at,
+    a.ordered_at AS accepted_at, CASE WHEN a.document_id IS NULL THEN a.request_id END AS by
+  FROM first_answer a LEFT JOIN document_timing s ON s.stream = 'document-' || a.request_id AND a.document_id IS NULL
+  ORDER BY a.stream, a.ordered_at DESC, a.request_id`;
+
+async function compared(db: Queryable, told: WithItems[]): Promise<ComparedRow[]> {
+  const parts = told.flatMap(({ row, items, contents, metBy }) =>
+    items.flatMap((item) =>
+      [item, ...(contents.get(item) ?? [])].map(
+        (part) => [row.stream, item, part, `{${metBy.join(',')}}`, row.acceptedAt] as const,
+      ),
+    ),
+  );
+  if (parts.length === 0) return [];
+  const columns = [0, 1, 2, 3, 4].map((index) => parts.map((one) => one[index as 0]));
+  return (await db.query<ComparedRow>({ name: 'timeliness-answers', text: COMPARE, values: columns })).rows;
+}
+
+function gathered({ answered, sent_at, accepted_at, by }: ComparedRow, items: number): Answers {
+  const last = by === null ? {} : { by };
+  if (answered < items) return { items, answered, ...last };
+  return { items, answered, ...last, sentAt: sent_at ?? accepted_at, acceptedAt: accepted_at };
+}

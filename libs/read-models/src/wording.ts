@@ -1,0 +1,11 @@
+/** `1 item`, `3 items`. */
+export const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
+
+/** Another's words inside our sentence: one line, without the full stop that would end ours early. */
+export const unquoted = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');
+
+/** `: why`, or nothing where no reason is given. */
+export const because = (reason: string | null): string => {
+  const words = unquoted(reason ?? '');
+  return words === '' ? '' : `: ${words}`;
+};

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { caseIdOf } from '#domain';
+import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
+import { evidenceSchema } from '#evidence';
+import { VirtualClock } from '#kernel';
+import { installationSchema, migrate } from '#postgres';
+import { casesProjection, readModelSchemas } from '#read-models';
+import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { registryListsSchema } from '../registry-lists/schema.js';
+import { keepRequest, reconciliationSchema } from '../runs/request.js';
+import { makeRun, type RunRules } from '../runs/run.js';
+import { CaseLog } from './case-log.js';
+import { openDocumentCases } from './document-cases.js';
+import { DEFAULT_DUE_DAYS, dueDaysOf, type Opening } from './opening.js';
+
+const INSTALLATION = {
+  id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
+  participant: 'own',
+  softwareVersion: '1',
+  profile: 'n',
+};
+const HOUR_MS = 3_600_000;
+const RULES: RunRules = {
+  ...{ windowMs: 40 * 24 * HOUR_MS, missingAfterMs: HOUR_MS, overdueAfterMs: 24 * HOUR_MS, overdueAfterMsByType: {} },
+};
+
+let db: TestDatabase;
+let store: PostgresEventStore;
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [
+    ...[installationSchema, eventStoreSchema, evidenceSchema, subscriptionsSchema, ...readModelSchemas],
+    ...[registryListsSchema, reconciliationSchema],
+  ]);
+  store = new PostgresEventStore({ pool: db.pool });
+  // 1 agrees, 2 is missing at the registry, 3 is overdue, 4 was rejected, 5 failed, 6 stood behind another of a group.
+  await db.pool.query(
+    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type,
+        subject_id, operation_date, item_count, phase, waiting_for, held_for, attempts, document_id, outcome, cause,
+        error_count, document_sha256, duplicate, registered_at, concluded_at)
+     SELECT 'r-' || n, n, n, n::text, 'main', 701, '', '', 1, CASE n WHEN 3 THEN 'sent' ELSE 'concluded' END,
+       '[]', '[]', 1, 'd-' || n, CASE WHEN n = 3 THEN NULL WHEN n < 3 THEN 'accepted' WHEN n = 4 THEN 'rejected'
+       ELSE 'failed' END,
+       CASE n WHEN 6 THEN 'not_processed' END, 0, '', false, now() - interval '2 days',
+       CASE n WHEN 3 THEN NULL ELSE now() - interval '47 hours' END FROM generate_series(1, 6) n`,
+  );
+  await db.pool.query(
+    `INSERT INTO registry_document (document_id, request_id, direction, account, status)
+     SELECT document_id, request_id, 'outgoing', 'main', CASE request_id WHEN 'r-1' THEN 'processed' ELSE 'failed' END
+     FROM document_outcome WHERE request_id NOT IN ('r-2', 'r-3')`,
+  );
+  await listRead("now() - interval '30 days'");
+});
+afterAll(async () => {
+  await store.close();
+  await db.drop();
+});
+
+const listRead = (from: string) =>
+  db.pool.query(
+    `INSERT INTO list_cursor (account, list, since, read_at, covered_from) VALUES ('main', 'outgoing', now(), now(),
+      ${from}) ON CONFLICT (account, list) DO UPDATE SET covered_from = excluded.covered_from, read_at = now()`,
+  );
+
+const logOver = (over: Pick<EventStore, 'append' | 'readStream'> = store): CaseLog =>
+  new CaseLog({ db: db.pool, store: over, installation: INSTALLATION });
+
+async function open(runId: string, log = logOver()): Promise<Opening | undefined> {
+  const opening = await openDocumentCases(
+    { db: db.pool, store, log, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 't') },
+    runId,
+  );
+  await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+  return opening;
+}
+
+async function made(over: Partial<RunRules> = {}): Promise<string> {
+  const runId = randomUUID();
+  const actor = { kind: 'person', name: 'anna', authenticatedBy: 'api-key' } as const;
+  await keepRequest(db.pool, { runId, reason: 'a test', actor });
+  const rules = { ...RULES, ...over };
+  await makeRun({ pool: db.pool, store, installation: INSTALLATION, rules, clock: new VirtualClock() }, runId);
+  return runId;
+}
+
+const cases = async (): Promise<Record<string, string>> => {
+  const { rows } = await db.pool.query<{ code: string; document: string; phase: string }>(
+    'SELECT code, document, phase FROM reconciliation_case',
+  );
+  return Object.fromEntries(rows.map(({ code, document, phase }) => [`${code} ${document}`, phase]));
+};
+const events = async (): Promise<number> =>
+  Number((await db.pool.query<{ n: bigint }>("SELECT count(*) AS n FROM event WHERE stream LIKE 'case-%'")).rows[0]?.n);
+
+const ALL = {
+  ...{ 'missing_in_registry r-2': 'open', 'overdue_document r-3': 'open', 'rejected_document r-4': 'open' },
+  ...{ 'failed_document r-5': 'open', 'halted_in_group r-6': 'open' },
+};
+
+describe('cases of a comparison of documents', () => {
+  let first: string;
+
+  it('are opened for findings, and for documents that ended badly; with who asked and why', async () => {
+    first = await made();
+    expect(await open(first)).toMatchObject({ opened: 5, resolved: 0 });
+    expect(await cases()).toEqual(ALL);
+    const caseId = caseIdOf('missing_in_registry', { kind: 'document', document: 'r-2' });
+    const [event] = await store.readStream(`case-${caseId}`);
+    expect(event).toMatchObject({ type: 'CaseOpened', metadata: { actor: { name: 'anna' }, reason: 'a test' } });
+    expect(event?.data).toMatchObject({ severity: 'critical', seen: { run: { id: first }, rows: { from: 1, to: 2 } } });
+  });
+
+  it('are the same ones for the same run, for another run, and after a death in between', async () => {
+    expect(await open(first)).toMatchObject({ opened: 0, unchanged: 5 });
+    expect(await events()).toBe(5);
+    const second = await made();
+    let left = 2;
+    const append: EventStore['append'] = (...args) =>
+      (left -= 1) < 0 ? Promise.reject(new Error('killed')) : store.append(...args);
+    const dying = logOver({ append, readStream: store.readStream.bind(store) });
+    await expect(open(second, dying)).rejects.toThrow('killed');
+    await open(second);
+    await open(second);
+    expect(await events()).toBe(10);
+    expect(await cases()).toEqual(ALL);
+  });
+
+  it('are not resolved by a run that did not cover them: another window, a list with a gap', async () => {
+    await db.pool.query(
+      "UPDATE document_outcome SET registered_at = now() - interval '20 days' WHERE request_id <> 'r-3'",
+    );
+    await open(await made({ windowMs: 10 * 24 * HOUR_MS }));
+    expect(await cases()).toEqual(ALL);
+    await listRead("now() - interval '19 days'");
+    await open(await made());
+    expect(await cases()).toEqual(ALL);
+    await listRead("now() - interval '30 days'");
+  });
+
+  it('are resolved by the run that no longer finds them, also where another document was sent in place of one', async () => {
+    await db.pool.query("UPDATE document_outcome SET resent_as = 'r-7' WHERE request_id = 'r-4'");
+    await db.pool.query(
+      `INSERT INTO registry_document (document_id, request_id, direction, account, status)
+       VALUES ('d-2', 'r-2', 'outgoing', 'main', 'processed')`,
+    );
+    expect(await open(await made())).toMatchObject({ resolved: 2 });
+    expect(await cases()).toEqual({
+      ...ALL,
+      'missing_in_registry r-2': 'resolved',
+      'rejected_document r-4': 'resolved',
+    });
+  });
+
+  it('come back under the same key when a later run finds them', async () => {
+    await db.pool.query("DELETE FROM registry_document WHERE document_id = 'd-2'");
+    expect(await open(await made())).toMatchObject({ reopened: 1 });
+    expect(await cases()).toEqual({ ...ALL, 'rejected_document r-4': 'resolved' });
+  });
+});

@@ -1,0 +1,161 @@
+import { caseIdOf, type CaseCommand, type CaseRun, type CaseSeverity } from '#domain';
+import type { EventStore } from '#event-store';
+import type { Sha256 } from '#kernel';
+import type { Queryable } from '#postgres';
+import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
+import type { Finding } from '../documents/finding.js';
+import { readFindings } from '../runs/findings.js';
+import { findRun, type RunShown } from '../runs/query.js';
+import type { RunStarted } from '../runs/run.js';
+import type { CaseAct, CaseLog } from './case-log.js';
+import { count, dueAt, noOpening, type DueDays, type Opening } from './opening.js';
+import { TROUBLED_CODES, troubledDocuments } from './troubled-documents.js';
+
+export interface DocumentCasesOptions {
+  db: Queryable;
+  store: Pick<EventStore, 'readStream'>;
+  log: CaseLog;
+  dueDays: DueDays;
+}
+
+const AT_ONCE = 1_000;
+
+const SEVERITY_OF: Record<string, CaseSeverity> = {
+  missing_in_registry: 'critical',
+  status_mismatch: 'critical',
+  duplicate_in_registry: 'critical',
+  overdue_document: 'warning',
+  rejected_document: 'critical',
+  failed_document: 'critical',
+  halted_in_group: 'warning',
+};
+
+interface Looked {
+  run: CaseRun;
+  findingsSha256: Sha256;
+  act: CaseAct;
+  started: RunStarted;
+}
+
+/**
+ * Opens a case for each finding of a run, and for each document that ended badly by the moment of the run; resolves
+ * those that the run looked for and did not find. Once: a repeat after a crash changes what is left. Undefined when the
+ * run was not made, or its findings are kept no longer.
+ */
+export async function openDocumentCases(options: DocumentCasesOptions, runId: string): Promise<Opening | undefined> {
+  const shown = await findRun(options.db, options.store, runId);
+  if (shown?.started === undefined || shown.completed === undefined || shown.findingsRemovedAt !== undefined) return;
+  const { started, completed } = shown;
+  const run: CaseRun = { kind: 'documents', id: runId, moment: started.asOf };
+  const act: CaseAct = { actor: shown.actor, reason: shown.reason, id: `reconcile:${runId}`, at: started.asOf };
+  const looked: Looked = { run, findingsSha256: completed.findingsDigest, act, started };
+  const opening = noOpening();
+  const told = async (commands: CaseCommand[]): Promise<void> =>
+    count(opening, await options.log.tellAll(commands, act));
+  const found = new Set<string>();
+  for await (const page of commandsOf(options, shown, looked)) {
+    for (const { caseId } of page) found.add(caseId);
+    await told(page);
+  }
+  // Where not all findings are kept, one that is not found may be among the others.
+  if (completed.findingsLeftOut === undefined)
+    for await (const { missed, notCovered } of casesNotFound(options, looked, found)) {
+      opening.notCovered += notCovered;
+      await told(missed);
+    }
+  return opening;
+}
+
+async function* commandsOf(
+  options: DocumentCasesOptions,
+  { runId, completed }: RunShown,
+  looked: Looked,
+): AsyncGenerator<CaseCommand[]> {
+  const attempt = completed?.attempt ?? '';
+  for (let after = 0; ;) {
+    const found = await readFindings(options.db, { runId, attempt, after, limit: AT_ONCE });
+    if (found.length > 0) yield found.map((one) => seenIn(options, looked, one));
+    if (found.length < AT_ONCE) break;
+    after = found.at(-1)?.n ?? 0;
+  }
+  for await (const page of troubledDocuments(options.db, looked.started, AT_ONCE))
+    yield page.map(({ code, document }) => sightingOf(options, looked, { code, document }));
+}
+
+const seenIn = (
+  options: DocumentCasesOptions,
+  looked: Looked,
+  { n, finding: { reasonCode, requestId } }: { n: number; finding: Finding },
+): CaseCommand => sightingOf(options, looked, { code: reasonCode, document: requestId, n });
+
+function sightingOf(
+  { dueDays }: DocumentCasesOptions,
+  { run, findingsSha256 }: Looked,
+  { code, document, n }: { code: string; document: string; n?: number },
+): CaseCommand {
+  const cause = { kind: 'document', document } as const;
+  const severity = SEVERITY_OF[code] ?? 'warning';
+  return {
+    ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity },
+    dueAt: dueAt(severity, run.moment, dueDays),
+    seen: { run, count: 1, findingsSha256, ...(n === undefined ? {} : { rows: { from: n, to: n + 1 } }) },
+  };
+}
+
+/** Unresolved cases of documents that this run did not find: which of them it has looked for. */
+async function* casesNotFound(
+  { db }: DocumentCasesOptions,
+  { run, findingsSha256, started }: Looked,
+  found: ReadonlySet<string>,
+): AsyncGenerator<{ missed: CaseCommand[]; notCovered: number }> {
+  for (let after = ''; ;) {
+    const { rows } = await db.query<CaseRow>({
+      name: 'document-cases-unresolved',
+      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'documents'
+        AND phase <> 'resolved' AND case_id > $1 AND last_seen_at < $2 ORDER BY case_id LIMIT $3`,
+      values: [after, new Date(run.moment), AT_ONCE],
+    });
+    const gone = rows.filter(({ caseId }) => !found.has(caseId));
+    const covered = await coveredBy(db, started, gone);
+    const missed = covered.map(({ caseId }): CaseCommand => ({ type: 'Miss', caseId, run, findingsSha256 }));
+    yield { missed, notCovered: gone.length - missed.length };
+    if (rows.length < AT_ONCE) return;
+    after = rows.at(-1)?.caseId ?? '';
+  }
+}
+
+/**
+ * Those that the run would have found, were they still there: documents without an outcome always; others within its
+ * window; and one that was missing only where the account's list was read without a gap.
+ */
+async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
+  const { rows: own } = await db.query<OwnDocument>(
+    `SELECT request_id, account, registered_at, coalesce(outcome NOT IN ('rejected', 'failed')
+         OR superseded_by IS NOT NULL OR resent_as IS NOT NULL, true) AS mended
+       FROM document_outcome WHERE request_id = ANY ($1::text[])`,
+    [rows.map(({ document }) => document)],
+  );
+  const known = new Map(own.map((one) => [one.request_id, one]));
+  return rows.filter(({ code, document }) => {
+    const one = known.get(document ?? '');
+    return one !== undefined && isCovered(code, one, started);
+  });
+}
+
+interface OwnDocument {
+  request_id: string;
+  account: string;
+  registered_at: Date;
+  /** It did not end badly after all, or another was sent in its place. */
+  mended: boolean;
+}
+
+function isCovered(code: string, own: OwnDocument, { asOf, rules, coverage }: RunStarted): boolean {
+  if (code === 'overdue_document') return true;
+  const registeredMs = own.registered_at.getTime();
+  const isInWindow = registeredMs >= Date.parse(asOf) - rules.windowMs;
+  if (TROUBLED_CODES.includes(code)) return isInWindow || own.mended;
+  const list = coverage.find(({ account }) => account === own.account);
+  const isListRead = list !== undefined && Date.parse(list.from) <= registeredMs;
+  return isInWindow && (isListRead || code !== 'missing_in_registry');
+}

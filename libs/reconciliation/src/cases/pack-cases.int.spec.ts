@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { appendFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { caseIdOf, partOf, type CaseCommand } from '#domain';
+import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
+import { checkDigitOf } from '#kernel';
+import { installationSchema, migrate } from '#postgres';
+import { casesProjection, readModelSchemas, type CaseRow } from '#read-models';
+import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { writeFinishedRun, type FoundItem, type RunOver } from '../../test/finished-run.js';
+import { daysBefore, MOMENT } from '../../test/world.js';
+import { CaseLog } from './case-log.js';
+import { dueDaysOf, DEFAULT_DUE_DAYS, type Opening } from './opening.js';
+import { openPackCases } from './pack-cases.js';
+
+const DUCK = { memoryMb: 200, threads: 2 };
+const INSTALLATION = {
+  id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
+  participant: 'own',
+  softwareVersion: '1',
+  profile: 'n',
+};
+const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const [PALLET, BOX_1, BOX_2] = ['046012345678900031', '046012345678900048', '046012345678900055'];
+const pack = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
+
+let db: TestDatabase;
+let folder: TemporaryFolder;
+let store: PostgresEventStore;
+let log: CaseLog;
+beforeAll(async () => {
+  [db, folder] = [await testDatabase(), await temporaryFolder()];
+  await migrate(db.pool, [installationSchema, eventStoreSchema, subscriptionsSchema, ...readModelSchemas]);
+  store = new PostgresEventStore({ pool: db.pool });
+  log = new CaseLog({ db: db.pool, store, installation: INSTALLATION });
+  await db.pool.query(
+    `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, operation_date, ordered_at,
+       document_sha256, channel, recorded_at)
+     SELECT n, 'r-' || n, 511, 'accepted', '', '', now(), '', 'api', now() FROM generate_series(1, 30) n`,
+  );
+});
+afterAll(async () => {
+  await store.close();
+  await Promise.all([db.drop(), folder.remove()]);
+});
+
+interface Lost {
+  /** Packs of the two boxes that are missing; 1 to 3 are in the first one. */
+  packs: number[];
+  /** Of the pallet and its boxes. */
+  containers: string[];
+}
+const ALL_LOST: Lost = { packs: [1, 2, 3, 4, 5, 6], containers: [PALLET, BOX_1, BOX_2] };
+const NOTHING: Lost = { packs: [], containers: [] };
+const boxOf = (n: number): string => (n <= 3 ? BOX_1 : BOX_2);
+const AROUND: Record<string, string> = { [BOX_1]: PALLET, [BOX_2]: PALLET };
+
+/** Of a pallet with two boxes of three packs each some is lost; 11 and 12 are sold there, 21 and 22 with us. */
+function findingsWith({ packs, containers }: Lost, { sold = [11, 12], soldHere = [21, 22] } = {}): FoundItem[] {
+  const missing = { code: 'missing_locally', severity: 'warning', r_place: 'P1' };
+  const held = { code: 'sold_in_registry_in_stock_here', severity: 'critical', s_state: 'sellable', s_place: 'P1' };
+  const gone = { code: 'sold_here_open_in_registry', severity: 'critical', r_place: 'P1' };
+  return [
+    ...packs.map((n) => ({ item: pack(n), ...missing, g_series: 'AB1', r_container: boxOf(n) })),
+    ...containers.map((item) => ({ item, ...missing, ...(item === PALLET ? {} : { g_container: PALLET }) })),
+    ...sold.map((n) => ({ item: pack(n), ...held, s_series: 'AB1' })),
+    ...soldHere.map((n) => ({ item: pack(n), ...gone, r_known_from: n })),
+  ];
+}
+
+let runs = 0;
+/** A run that found this, so many days later; it asked the registry for all but some packs. */
+function run(
+  findings: FoundItem[],
+  day: number,
+  { unasked = [] as number[], ...over }: RunOver & { unasked?: number[] } = {},
+) {
+  const asked = [1, 2, 3, 4, 5, 6, 11, 12, 21, 22].filter((n) => !unasked.includes(n)).map(pack);
+  const registry = [...asked, PALLET, BOX_1, BOX_2].map((item) => ({
+    ...{ item, answer: 'found', container: AROUND[item] ?? null },
+  }));
+  const out = join(folder.path, `run-${(runs += 1)}`);
+  return writeFinishedRun(out, { findings, registry, moment: daysBefore(-day), ...over });
+}
+
+const dueDays = dueDaysOf(DEFAULT_DUE_DAYS, 'test');
+async function open(out: string, over: { log?: CaseLog } = {}): Promise<Opening> {
+  const opening = await openPackCases(out, { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, ...over });
+  await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+  return opening;
+}
+
+const cases = async (): Promise<CaseRow[]> =>
+  (
+    await db.pool.query<CaseRow>(
+      `SELECT case_id AS "caseId", code, phase, cause_kind AS "causeKind", document, container, series, place, severity,
+        item_count AS "itemCount", runs_seen AS "runsSeen", state FROM reconciliation_case ORDER BY code, case_id`,
+    )
+  ).rows;
+const caseOf = async (code: string): Promise<CaseRow> => {
+  const found = (await cases()).filter((one) => one.code === code && one.causeKind !== 'part');
+  expect(found).toHaveLength(1);
+  return found[0] as CaseRow;
+};
+const events = async (): Promise<number> =>
+  Number((await db.pool.query<{ n: bigint }>("SELECT count(*) AS n FROM event WHERE stream LIKE 'case-%'")).rows[0]?.n);
+
+describe('cases of a comparison of packs', () => {
+  let first: string;
+
+  it('are opened one for each cause: a pallet, a document, a series; not one for each item', async () => {
+    first = await run(findingsWith(ALL_LOST), 0);
+    expect(await open(first)).toMatchObject({ opened: 4, seen: 0, resolved: 0 });
+    expect(await caseOf('missing_locally')).toMatchObject({ causeKind: 'container', container: PALLET, itemCount: 9 });
+    expect(await caseOf('sold_in_registry_in_stock_here')).toMatchObject({
+      ...{ causeKind: 'series', series: 'AB1', place: 'P1', itemCount: 2, severity: 'critical' },
+    });
+    const documents = (await cases()).filter(({ code }) => code === 'sold_here_open_in_registry');
+    expect(documents.map(({ document }) => document).sort()).toEqual(['r-21', 'r-22']);
+  });
+
+  it('are the same ones when the same run is opened again', async () => {
+    const before = await events();
+    expect(await open(first)).toMatchObject({ opened: 0, seen: 0, resolved: 0, unchanged: 4 });
+    expect(await events()).toBe(before);
+  });
+
+  it('are opened once when the process dies between any two of them', async () => {
+    const out = await run(findingsWith(ALL_LOST), 1);
+    const before = await events();
+    let left = 1;
+    const dying: Pick<EventStore, 'append' | 'readStream'> = {
+      readStream: store.readStream.bind(store),
+      append: async (...args) => {
+        if (left <= 0) throw new Error('killed');
+        left -= 1;
+        return store.append(...args);
+      },
+    };
+    for (const alive of [1, 2]) {
+      left = alive;
+      const options = { log: new CaseLog({ db: db.pool, store: dying, installation: INSTALLATION }) };
+      await expect(open(out, options)).rejects.toThrow('killed');
+    }
+    await open(out);
+    await open(out);
+    expect((await events()) - before).toBe(4);
+    expect(await caseOf('missing_locally')).toMatchObject({ runsSeen: 2 });
+  });
+
+  it('grow and shrink under one key', async () => {
+    await open(await run(findingsWith({ packs: [1, 2, 3], containers: [PALLET, BOX_1] }), 2));
+    expect(await caseOf('missing_locally')).toMatchObject({
+      container: PALLET,
+      itemCount: 5,
+      runsSeen: 3,
+      phase: 'open',
+    });
+    await open(await run(findingsWith(ALL_LOST), 3));
+    expect(await caseOf('missing_locally')).toMatchObject({ itemCount: 9, runsSeen: 4 });
+  });
+
+  it('are split: the items that a person takes out stay out in later runs', async () => {
+    const { caseId, code } = await caseOf('missing_locally');
+    const items = [pack(1), pack(2)];
+    const cause = partOf(caseId, items);
+    const part = caseIdOf(code, cause);
+    const act = { actor: ACTOR, id: 'split', at: MOMENT };
+    const command: CaseCommand = { type: 'Split', caseId, part, items: cause.items, count: 2 };
+    await log.tell(command, act);
+    const parent = await log.find(caseId);
+    const { severity, dueAt, lastSeen } = parent as NonNullable<typeof parent>;
+    const seen = { ...lastSeen, count: 2 };
+    await log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt, seen }, act);
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    await open(await run(findingsWith(ALL_LOST), 4));
+    expect(await caseOf('missing_locally')).toMatchObject({ itemCount: 7, runsSeen: 5 });
+    const found = (await cases()).find((one) => one.caseId === part);
+    expect(found).toMatchObject({ causeKind: 'part', itemCount: 2, runsSeen: 2, phase: 'open' });
+  });
+
+  it('are not resolved by a run that could not see them: other sides, items that were not asked for, items not at hand', async () => {
+    const mended = findingsWith(NOTHING, { sold: [], soldHere: [] });
+    const phases = async () => new Set((await cases()).map(({ phase }) => phase));
+    for (const over of [
+      { legs: ['stock', 'registry'] as const },
+      { places: ['P2'] },
+      { unasked: [5, 11, 21, 22, 1] },
+      { unseen: ['missing_locally', 'sold_in_registry_in_stock_here', 'sold_here_open_in_registry'] },
+    ])
+      expect([over, await open(await run(mended, 5, over))]).toMatchObject([over, { resolved: 0, notCovered: 5 }]);
+    const stale = [5, 1, 11, 21, 22].map((n) => ({ item: pack(n), code: 'stale_snapshot', severity: 'information' }));
+    expect(await open(await run([...mended, ...stale], 5))).toMatchObject({ resolved: 0, notCovered: 5 });
+    const none = { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, earlier: [] };
+    // Of the part the case itself names the items.
+    expect(await openPackCases(await run(findingsWith({ packs: [1], containers: [] }), 5), none)).toMatchObject({
+      resolved: 0,
+    });
+    expect(await phases()).toEqual(new Set(['open']));
+  });
+
+  it('are resolved by a run that looked for all of their items, with the run as evidence, and come back', async () => {
+    const out = await run(findingsWith(NOTHING), 8);
+    expect(await open(out)).toMatchObject({ resolved: 3 });
+    const { state, phase, caseId } = await caseOf('missing_locally');
+    expect([phase, state.end?.kind]).toEqual(['resolved', 'run']);
+    expect(state.resolvedAt).toBe(daysBefore(-8));
+    expect(await open(await run(findingsWith(ALL_LOST), 9))).toMatchObject({ reopened: 2 });
+    expect(await caseOf('missing_locally')).toMatchObject({ caseId, phase: 'open' });
+  });
+
+  it('of an earlier moment than the last run change nothing', async () => {
+    const before = await events();
+    await open(await run(findingsWith(NOTHING), 1));
+    expect(await events()).toBe(before);
+  });
+
+  it('are refused from a folder whose findings were changed, and from one without a run', async () => {
+    const out = await run(findingsWith(ALL_LOST), 10);
+    await appendFile(join(out, 'findings-3.parquet'), 'x');
+    await expect(open(out)).rejects.toThrow();
+    await rm(join(out, 'run.json'));
+    await expect(open(out)).rejects.toThrow('holds no run');
+  });
+});

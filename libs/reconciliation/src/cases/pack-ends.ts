@@ -1,0 +1,139 @@
+import { access, readdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { CaseCommand } from '#domain';
+import { parquet, quoted } from '#duckdb';
+import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
+import { readRun } from '../comparison/run-record.js';
+import { CASE_ITEMS_FILE } from './pack-groups.js';
+import type { PackOpening } from './pack-opening.js';
+
+const AT_ONCE = 1_000;
+/** Folders beside the one of a run that are looked at. */
+const MOST_FOLDERS = 10_000;
+
+/** Files of items of earlier runs, by the id of the run. */
+export async function findEarlierRuns({ folder, options }: PackOpening): Promise<Map<string, string>> {
+  const parent = dirname(resolve(folder));
+  const beside = async (): Promise<string[]> =>
+    (await readdir(parent, { withFileTypes: true }))
+      .filter((one) => one.isDirectory())
+      .slice(0, MOST_FOLDERS)
+      .map(({ name }) => join(parent, name));
+  const found = new Map<string, string>();
+  for (const one of options.earlier ?? (await beside())) {
+    const file = join(resolve(one), CASE_ITEMS_FILE);
+    const isThere = await access(file).then(
+      () => true,
+      () => false,
+    );
+    const record = isThere ? await readRun(one).catch(() => undefined) : undefined;
+    if (record !== undefined) found.set(record.inputs, file);
+  }
+  return found;
+}
+
+/**
+ * Unresolved cases that the run did not find though it looked for all of their items: with the same sides and places,
+ * and, where the registry is a side, with an answer of it for each item. An answer of another moment, or a denied one,
+ * is none. Where the items of the last run are not at hand nothing is told.
+ */
+export async function* packCasesOver(
+  opening: PackOpening,
+  earlier: Map<string, string>,
+): AsyncGenerator<{ over: CaseCommand[]; notCovered: number }> {
+  const { duck, run, findingsSha256 } = opening;
+  await duck.run(`CREATE TABLE candidate (case_id VARCHAR, code VARCHAR, file VARCHAR, first BIGINT, behind BIGINT,
+      answers BOOLEAN, part BOOLEAN); CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR,
+      answers BOOLEAN, part BOOLEAN)`);
+  let notCovered = await loadCandidates(opening, earlier);
+  await loadLastItems(opening);
+  for (let after = ''; ;) {
+    const rows = await duck.rows<{ case_id: string; over: boolean }>(
+      `SELECT case_id, case_id NOT IN (SELECT case_id FROM not_over) AS over FROM candidate
+       WHERE case_id > ${quoted(after)} ORDER BY case_id LIMIT ${AT_ONCE}`,
+    );
+    const over = rows.filter((one) => one.over);
+    notCovered += rows.length - over.length;
+    yield {
+      over: over.map(({ case_id: caseId }): CaseCommand => ({ type: 'Miss', caseId, run, findingsSha256 })),
+      notCovered,
+    };
+    notCovered = 0;
+    if (rows.length < AT_ONCE) return;
+    after = rows.at(-1)?.case_id ?? '';
+  }
+}
+
+/** Returns how many cases cannot be judged by this run. */
+async function loadCandidates(
+  { options, duck, record, run }: PackOpening,
+  earlier: Map<string, string>,
+): Promise<number> {
+  let notCovered = 0;
+  for (let after = ''; ;) {
+    const { rows } = await options.db.query<CaseRow>({
+      name: 'pack-cases-unresolved',
+      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'packs'
+        AND phase <> 'resolved' AND case_id > $1 AND last_seen_at < $2 AND last_run <> $3 ORDER BY case_id LIMIT $4`,
+      values: [after, new Date(run.moment), run.id, AT_ONCE],
+    });
+    const values = rows.flatMap((row) => {
+      const { lastSeen, cause } = row.state;
+      const file = earlier.get(lastSeen.run.id);
+      const isPart = cause.kind === 'part';
+      if (!looksFor(record, row) || (file === undefined && !isPart)) return [];
+      const answers = lastSeen.legs?.includes('registry') === true;
+      const { from = 0, to = 0 } = isPart ? {} : (lastSeen.rows ?? {});
+      const texts = [row.caseId, row.code, isPart ? '' : (file as string)].map(quoted).join(', ');
+      return [{ text: `(${texts}, ${from}, ${to}, ${answers}, ${isPart})`, row }];
+    });
+    notCovered += rows.length - values.length;
+    if (values.length > 0) await duck.run(`INSERT INTO candidate VALUES ${values.map(({ text }) => text).join(', ')}`);
+    const items = values.flatMap(({ row: { caseId, code, state } }) =>
+      state.cause.kind !== 'part'
+        ? []
+        : state.cause.items.map(
+            (item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${hasRegistry(state.lastSeen)}, true)`,
+          ),
+    );
+    if (items.length > 0) await duck.run(`INSERT INTO last_item VALUES ${items.join(', ')}`);
+    if (rows.length < AT_ONCE) return notCovered;
+    after = rows.at(-1)?.caseId ?? '';
+  }
+}
+
+const hasRegistry = ({ legs }: { legs?: string[] }): boolean => legs?.includes('registry') === true;
+
+/** Whether the run has the sides, the places and the settings by which the case was found. */
+function looksFor({ legs, places, unseen, settings }: PackOpening['record'], { code, state }: CaseRow): boolean {
+  const { lastSeen } = state;
+  if (unseen.includes(code) || lastSeen.legs === undefined) return false;
+  if (code === 'hung_stock' && settings.hungDays === null) return false;
+  if (code.startsWith('container_') && !settings.containers) return false;
+  if (lastSeen.legs.some((leg) => !Object.hasOwn(legs, leg))) return false;
+  return places === null || (lastSeen.places ?? [undefined]).every((one) => one !== undefined && places.includes(one));
+}
+
+/** An answer that is of another moment, or denied: what it hides is not over. */
+const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
+
+/** The items of the last sighting of each candidate, and `not_over`: the cases of which one was not looked at. */
+async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
+  const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM candidate WHERE file <> '' ORDER BY file");
+  for (const { file } of files)
+    await duck.run(`INSERT INTO last_item SELECT c.case_id, c.code, i.item, c.answers, false
+      FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
+        AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
+  const registry = record.legs.registry;
+  const answered =
+    registry === undefined
+      ? 'SELECT NULL::VARCHAR AS item LIMIT 0'
+      : `SELECT item FROM ${parquet(registry.files)} WHERE answer <> 'denied'`;
+  await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item FROM (${answered}) a
+      SEMI JOIN last_item l ON l.item = a.item;
+    CREATE TABLE not_over AS SELECT DISTINCT case_id FROM last_item l ANTI JOIN answered a ON a.item = l.item
+        WHERE l.answers
+      UNION SELECT DISTINCT l.case_id FROM last_item l JOIN found f ON f.item = l.item
+        WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
+      UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
+}

@@ -1,0 +1,128 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
+import { PedigreeError } from '#kernel';
+import { CANONICAL } from '../comparison/compare-bucket.js';
+import type { ComparisonResult } from '../comparison/run-comparison.js';
+import type { RunRecord } from '../comparison/run-record.js';
+
+/** The items of a run's findings, in the order of their cases: a case's items are rows that follow one another. */
+export const CASE_ITEMS_FILE = 'case-items.parquet';
+
+/** Findings of one code and one cause. */
+export interface PackGroup {
+  code: string;
+  kind: 'document' | 'container' | 'series' | 'part';
+  /** Log position, SSCC, GTIN, or the id of the part. */
+  c1: string;
+  series: string | null;
+  place: string | null;
+  count: number;
+  first: number;
+  /** 0 critical, 1 warning, 2 information. */
+  severity: number;
+  /** At most one more than are named. */
+  places: (string | null)[];
+}
+
+/** These speak of a product and its series, also where the packs are in containers. */
+const BY_SERIES = [
+  ...['attribute_mismatch', 'suspended_in_stock', 'suspended_in_transit', 'expired_in_stock', 'hung_stock'],
+  ...['expired_auto_written_off', 'master_data_error', 'unmapped_status', 'stale_snapshot', 'moved_during_run'],
+];
+/** Off the shelf these rest on what our record says, and that on a document. */
+const BY_DOCUMENT = [
+  ...['missing_in_registry', 'sold_here_open_in_registry', 'awaiting_counterparty', 'undetermined_item'],
+  ...['status_mismatch', 'container_mismatch', 'container_dissolved', 'owner_or_branch_mismatch'],
+];
+/** Put down to the container that the registry tells: to open that one is a remedy. */
+const BY_REGISTRY = 'container_mismatch';
+const MOST_LEVELS = 10;
+export const MOST_PLACES = 20;
+
+const list = (texts: readonly string[]): string => texts.map(quoted).join(', ');
+
+/** @throws PedigreeError `not_found` when a file of findings is not the one that the run wrote. */
+export async function checkFindings(duck: Duck, folder: string, { buckets }: ComparisonResult): Promise<void> {
+  for (const { file, sha256 } of buckets) {
+    const path = join(folder, file);
+    if ((await digestOfLines(duck, { file: path, line: CANONICAL })) === sha256) continue;
+    throw new PedigreeError('not_found', `${path} is not what the run found: its digest is another`, { file: path });
+  }
+}
+
+/**
+ * Sorts all items by cause into CASE_ITEMS_FILE, and makes the table `pack_group` of their causes, numbered from 0.
+ * `parts`: a table `part_item` (code, item, part) is there. What does not fit into memory goes to the disk.
+ */
+export async function groupFindings(
+  duck: Duck,
+  { run, folder, result }: { run: RunRecord; folder: string; result: ComparisonResult },
+): Promise<void> {
+  const files = result.buckets.map(({ file }) => join(folder, file));
+  await duck.run(`CREATE VIEW found AS SELECT item, code, severity, s_state IS NOT NULL AS in_stock,
+      CASE WHEN code = '${BY_REGISTRY}' THEN g_container WHEN length(item) = 18 THEN item
+        ELSE coalesce(r_container, g_container) END AS container,
+      r_known_from AS known_from, coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
+    FROM ${parquet(files)}`);
+  await liftContainers(duck, run);
+  const temporary = join(folder, `${CASE_ITEMS_FILE}.${process.pid}`);
+  try {
+    await duck.run(`COPY (SELECT code, kind, c1, series, place, item, severity, stands_at FROM (${CAUSES})
+      ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
+    await rename(temporary, join(folder, CASE_ITEMS_FILE));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+  await duck.run(`CREATE TABLE pack_group AS SELECT row_number() OVER (ORDER BY first) - 1 AS n, * FROM (
+    SELECT code, kind, c1, series, place, count(*) AS count, min(file_row_number) AS first,
+      min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
+      list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
+    FROM read_parquet(${quoted(join(folder, CASE_ITEMS_FILE))}, file_row_number = true)
+    GROUP BY code, kind, c1, series, place)`);
+}
+
+/** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
+const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
+      WHEN p.part IS NOT NULL THEN 'part'
+      WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.in_stock AND f.known_from IS NOT NULL THEN 'document'
+      WHEN f.code NOT IN (${list(BY_SERIES)}) AND f.container IS NOT NULL THEN 'container'
+      ELSE 'series' END AS kind,
+    CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN f.known_from::VARCHAR
+      WHEN 'container' THEN coalesce(l.top, f.container)
+      ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
+    CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place
+  FROM found f LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
+    LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;
+
+/** One lost pallet is one case: from a container to the one around it, as long as the same was found of that one. */
+async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {
+  const sides = [legs.record, legs.registry].flatMap((leg, n) =>
+    leg === undefined
+      ? []
+      : [
+          `SELECT ${n} AS side, item, container FROM ${parquet(leg.files)}
+          WHERE length(item) = 18 AND container IS NOT NULL`,
+        ],
+  );
+  const nested =
+    sides.length === 0 ? 'SELECT 0 AS side, NULL AS item, NULL AS container LIMIT 0' : sides.join(' UNION ALL ');
+  await duck.run(`CREATE TABLE around AS SELECT item, arg_min(container, side) AS container FROM (${nested})
+      GROUP BY item;
+    CREATE TABLE found_container AS SELECT DISTINCT code, item AS container FROM found WHERE length(item) = 18;
+    CREATE TABLE lift AS SELECT DISTINCT code, container, container AS top FROM found
+      WHERE container IS NOT NULL AND code <> '${BY_REGISTRY}'`);
+  for (let level = 0; level < MOST_LEVELS; level += 1)
+    await duck.run(`UPDATE lift SET top = a.container FROM around a, found_container inner_one,
+      found_container outer_one WHERE a.item = lift.top AND inner_one.code = lift.code
+        AND inner_one.container = lift.top AND outer_one.code = lift.code AND outer_one.container = a.container`);
+}
+
+/** Groups from number `from` on. */
+export async function readGroups(duck: Duck, from: number, limit: number): Promise<PackGroup[]> {
+  const rows = await duck.rows<Record<'count' | 'first', bigint> & Omit<PackGroup, 'count' | 'first'>>(
+    `SELECT code, kind, c1, series, place, count, first, severity, places FROM pack_group
+     WHERE n >= ${from} AND n < ${from + limit} ORDER BY n`,
+  );
+  return rows.map((one) => ({ ...one, count: Number(one.count), first: Number(one.first) }));
+}

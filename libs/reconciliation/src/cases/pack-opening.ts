@@ -1,0 +1,31 @@
+import type { CaseRun } from '#domain';
+import type { Duck, DuckOptions } from '#duckdb';
+import type { Sha256 } from '#kernel';
+import type { Queryable } from '#postgres';
+import type { RunRecord } from '../comparison/run-record.js';
+import type { CaseAct, CaseLog } from './case-log.js';
+import type { DueDays } from './opening.js';
+
+export interface PackCasesOptions {
+  db: Queryable;
+  log: CaseLog;
+  dueDays: DueDays;
+  duck: Omit<DuckOptions, 'temporary'>;
+  /** Who has the cases opened. */
+  actor: CaseAct['actor'];
+  reason?: string;
+  /** Folders of earlier runs; default: those beside the folder. */
+  earlier?: string[];
+  onProgress?: (done: number, all: number) => void;
+}
+
+/** What one opening is made of. */
+export interface PackOpening {
+  options: PackCasesOptions;
+  duck: Duck;
+  folder: string;
+  record: RunRecord;
+  run: CaseRun;
+  findingsSha256: Sha256;
+  act: CaseAct;
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { digestOfLines, quoted, type Duck } from '#duckdb';
+import { ORDER } from '../snapshots/buckets.js';
+import { joined, LEG_COLUMNS } from './joined.js';
+import { OVERRIDDEN, OVERRIDES, RULES, type Rule } from './rules.js';
+import { appliesTo, bucketResultFile, findingsFile, type BucketResult, type RunRecord } from './run-record.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Calendar days of the registry (design 9): all its zone-less times are of this zone. */
+const ZONE_MS = 3 * HOUR_MS;
+
+const SHOWN = Object.values(LEG_COLUMNS).flatMap((columns) => Object.keys(columns));
+/** Columns of a findings file, in the order of the canonical row. */
+export const FINDING_COLUMNS = ['item', 'code', 'severity', ...SHOWN];
+/** The canonical row of a finding. */
+export const CANONICAL = `json_array(${FINDING_COLUMNS.join(', ')})`;
+
+/** A rule's condition with the run's moment and settings in it. */
+function conditionOf({ when }: Rule, { moment, settings }: RunRecord): string {
+  const at = Date.parse(moment);
+  const transit = Object.entries(settings.transitDaysOf).map(
+    ([status, days]) => `WHEN ${quoted(status)} THEN ${days * DAY_MS}`,
+  );
+  const values: Record<string, string> = {
+    $moment: String(at),
+    $tillSales: String(settings.tillSalesDays * DAY_MS),
+    $stale: String(settings.staleHours * HOUR_MS),
+    $hung: settings.hungDays === null ? 'NULL' : String(settings.hungDays * DAY_MS),
+    $day: `DATE ${quoted(new Date(at + ZONE_MS).toISOString().slice(0, 10))}`,
+    $containers: String(settings.containers),
+    $transit:
+      transit.length === 0
+        ? String(settings.transitDays * DAY_MS)
+        : `(CASE g_status ${transit.join(' ')} ELSE ${settings.transitDays * DAY_MS} END)`,
+  };
+  return when.replace(/\$[a-zA-Z]+/g, (name) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`a rule speaks of ${name}, which no run has`);
+    return value;
+  });
+}
+
+/** Of each topic the number of the first rule that holds; a topic without rules is left out. */
+function topics(run: RunRecord, rules: readonly Rule[]): { topic: Rule['topic']; name: string; first: string }[] {
+  return [...new Set(rules.map(({ topic }) => topic))].map((topic) => {
+    const cases = rules.flatMap((one, number) =>
+      one.topic === topic && appliesTo(run.legs, one) ? [`WHEN ${conditionOf(one, run)} THEN ${number}`] : [],
+    );
+    return { topic, name: `t_${topic}`, first: cases.length === 0 ? 'NULL::INTEGER' : `CASE ${cases.join('\n ')} END` };
+  });
+}
+
+/** What a difference becomes when the registry's answer is of another moment. */
+function overridden(run: RunRecord, number: string): string {
+  const cases = OVERRIDES.flatMap((one, index) =>
+    appliesTo(run.legs, one) ? [`WHEN ${conditionOf(one, run)} THEN ${-1 - index}`] : [],
+  );
+  return cases.length === 0 ? number : `CASE ${cases.join(' ')} ELSE ${number} END`;
+}
+
+/**
+ * Compares one bucket and writes its findings, sorted by item and code, with their digest. The files appear whole, the
+ * result last: a process that ends before leaves a bucket that is done again, with the same result.
+ */
+export async function compareBucket(
+  duck: Duck,
+  { run, folder, bucket, rules = RULES }: { run: RunRecord; folder: string; bucket: number; rules?: readonly Rule[] },
+): Promise<BucketResult> {
+  const told = topics(run, rules);
+  const quietOnes = rules.flatMap(({ quiet }, number) => (quiet === true ? [number] : []));
+  const isQuiet = (number: string): string =>
+    quietOnes.length === 0 ? 'false' : `${number} IN (${quietOnes.join(', ')})`;
+  const final = told.map(({ topic, name }) =>
+    OVERRIDDEN.includes(topic)
+      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${overridden(run, name)} END`
+      : name,
+  );
+  const known = [...rules.entries(), ...OVERRIDES.map((one, index) => [-1 - index, one] as const)];
+  const values = known.map(([n, one]) => `(${n}, ${quoted(one.code)}, ${quoted(one.severity)}, ${one.quiet === true})`);
+  await duck.run(`
+    CREATE OR REPLACE TEMP TABLE seen AS SELECT * FROM (
+      SELECT *, ${told.map(({ name, first }) => `${first} AS ${name}`).join(',\n')} FROM (${joined(run, bucket)}))
+      WHERE coalesce(${told.map(({ name }) => name).join(', ')}) IS NOT NULL;
+    CREATE OR REPLACE TEMP TABLE finding AS SELECT DISTINCT item, r.code, r.severity, r.quiet, ${SHOWN.join(', ')}
+      FROM (SELECT *, unnest([${final.join(', ')}]) AS number FROM seen) f
+        JOIN (VALUES ${values.join(', ')}) r(number, code, severity, quiet) USING (number)`);
+  return write(duck, { folder, bucket });
+}
+
+async function write(duck: Duck, { folder, bucket }: { folder: string; bucket: number }): Promise<BucketResult> {
+  const file = join(folder, `${findingsFile(bucket)}.${randomBytes(6).toString('hex')}`);
+  try {
+    await duck.run(`COPY (SELECT ${FINDING_COLUMNS.join(', ')} FROM finding WHERE NOT quiet ORDER BY ${ORDER}, code,
+      severity) TO ${quoted(file)} (FORMAT parquet)`);
+    const counts = await counted(duck, 'NOT quiet');
+    const result: BucketResult = {
+      ...{
+        findings: Object.values(counts).reduce((sum, one) => sum + one, 0),
+        counts,
+        quieted: await counted(duck, 'quiet'),
+      },
+      sha256: await digestOfLines(duck, { file, line: CANONICAL }),
+    };
+    await durable(file);
+    await rename(file, join(folder, findingsFile(bucket)));
+    const done = `${file}.json`;
+    await durable(done, JSON.stringify(result));
+    await rename(done, join(folder, bucketResultFile(bucket)));
+    await durable(folder);
+    return result;
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function counted(duck: Duck, which: string): Promise<Record<string, number>> {
+  const rows = await duck.rows<{ code: string; n: bigint }>(
+    `SELECT code, count(*) AS n FROM finding WHERE ${which} GROUP BY code ORDER BY code`,
+  );
+  return Object.fromEntries(rows.map(({ code, n }) => [code, Number(n)]));
+}
+
+/** Of a file or a folder: what it holds is on the disk. */
+async function durable(path: string, text?: string): Promise<void> {
+  const handle = await open(path, text === undefined ? 'r' : 'w');
+  try {
+    if (text !== undefined) await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

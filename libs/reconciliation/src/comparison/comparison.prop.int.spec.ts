@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Duck, parquet } from '#duckdb';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { byItem, oracle, type Told } from '../../test/oracle.js';
+import { worldOf, writeWorld, type Folders, type World } from '../../test/world.js';
+import { doBuckets } from './buckets-of-run.js';
+import { compareBucket } from './compare-bucket.js';
+import { openRun } from './joined.js';
+import { RULES, type Rule } from './rules.js';
+import { openComparison, resultOf, type ComparisonResult } from './run-comparison.js';
+import { findingsFile, readRun } from './run-record.js';
+import { comparisonSettings } from './settings.js';
+
+const SEED = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 1_000_000));
+/** A world in which every rule speaks. */
+const FULL_SEED = 7;
+const ITEMS = 700;
+const LIMITS = { memoryMb: 200, threads: 2 };
+const settings = comparisonSettings({});
+
+let folder: TemporaryFolder;
+let world: World;
+let legs: Folders;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  world = worldOf(SEED, ITEMS);
+  legs = await writeWorld(folder.path, world);
+});
+afterAll(() => folder.remove());
+
+const withDuck = async <T>(work: (duck: Duck) => Promise<T>): Promise<T> => {
+  const duck = await Duck.open({ ...LIMITS, temporary: join(folder.path, 'duck') });
+  try {
+    return await work(duck);
+  } finally {
+    await duck.close();
+  }
+};
+
+const findingsOf = (files: string[]): Promise<Told[]> =>
+  withDuck(async (duck) => (await duck.rows<Told>(`SELECT item, code, severity FROM ${parquet(files)}`)).sort(byItem));
+const all = (run: string): string[] => Array.from({ length: 16 }, (_, n) => join(run, findingsFile(n)));
+
+let runs = 0;
+async function compared(given: Partial<Folders> = legs, order?: number[]): Promise<ComparisonResult & { out: string }> {
+  const out = join(folder.path, `run-${(runs += 1)}`);
+  await openComparison(out, { ...given, settings });
+  await doBuckets({ folder: out, ...LIMITS, ...(order === undefined ? {} : { order }) });
+  return { ...(await resultOf(out)), out };
+}
+
+describe(`the comparison of packs (seed ${SEED})`, () => {
+  it('finds what the rules say of every item, and nothing else', async () => {
+    const { out, quieted, findings, unseen } = await compared();
+    const expected = oracle(world);
+    expect(await findingsOf(all(out))).toEqual(expected.findings);
+    expect({ quieted, findings, unseen }).toEqual({
+      quieted: expected.quieted,
+      findings: expected.findings.length,
+      unseen: [],
+    });
+  });
+
+  it('hangs on each of its rules', async () => {
+    const out = join(folder.path, 'rules');
+    const files = join(folder.path, 'full');
+    await mkdir(files);
+    await openComparison(out, { ...(await writeWorld(files, worldOf(FULL_SEED, 3 * ITEMS))), settings });
+    const run = await readRun(out);
+    await withDuck(async (duck) => {
+      await openRun(duck, run);
+      const told = async (rules: readonly Rule[]): Promise<string> => {
+        const { sha256, quieted } = await compareBucket(duck, { run, folder: out, bucket: 10, rules });
+        return JSON.stringify([sha256, quieted]);
+      };
+      const whole = await told(RULES);
+      const idle: string[] = [];
+      for (const rule of RULES) {
+        if (rule.code === 'hung_stock') continue;
+        if ((await told(RULES.filter((one) => one !== rule))) === whole)
+          idle.push(`${rule.topic} ${rule.code} ${rule.needs.join()}`);
+      }
+      expect(idle).toEqual([]);
+      expect(await told(RULES)).toBe(whole);
+    });
+  });
+
+  it('has the same digest in any order of buckets, and on other copies of its inputs', async () => {
+    const one = await compared();
+    const order = Array.from({ length: 16 }, (_, n) => 15 - n);
+    const other = await writeWorld(join(folder.path, 'duck'), {
+      ...world,
+      stock: [...world.stock].reverse(),
+      registry: [...world.registry].reverse(),
+    });
+    expect((await compared(other, order)).digest).toBe(one.digest);
+  });
+
+  it('says what it could not see without a leg, and finds there nothing else', async () => {
+    const { unseen, out } = await compared({ stock: legs.stock, record: legs.record });
+    expect(unseen).toContain('missing_in_registry');
+    const expected = oracle({ ...world, registry: [], disposals: [] }).findings;
+    expect(await findingsOf(all(out))).toEqual(expected);
+  });
+
+  it('tells of hung stock when that is asked for', async () => {
+    const out = join(folder.path, 'hung');
+    await openComparison(out, { ...legs, settings: comparisonSettings({ hungDays: 100 }) });
+    await doBuckets({ folder: out, ...LIMITS });
+    const inStock = new Set(world.stock.map(({ item }) => item));
+    const hung = world.registry.filter(
+      ({ item, moved_at: at }) => inStock.has(item) && at !== null && at < '2026-08-15',
+    );
+    expect((await resultOf(out)).counts['hung_stock']).toBe(hung.length);
+  });
+
+  it('does again what a process left that ended in the middle, with the same digest', async () => {
+    const whole = await compared();
+    const out = join(folder.path, 'broken');
+    await openComparison(out, { ...legs, settings });
+    const died = doBuckets({
+      folder: out,
+      ...LIMITS,
+      onBucket: (bucket) => {
+        if (bucket === 10) throw new Error('died with a claim');
+      },
+    });
+    await expect(died).rejects.toThrow('died with a claim');
+    await expect(resultOf(out)).rejects.toThrow('bucket a of');
+    await doBuckets({ folder: out, ...LIMITS });
+    expect((await resultOf(out)).digest).toBe(whole.digest);
+  });
+
+  it('refuses a folder with a run of other inputs, and a single leg', async () => {
+    const { out } = await compared();
+    const other = comparisonSettings({ transitDays: 1 });
+    await expect(openComparison(out, { ...legs, settings: other })).rejects.toThrow('has a run of other inputs');
+    await expect(openComparison(join(folder.path, 'x'), { stock: legs.stock, settings })).rejects.toThrow(
+      'takes two of',
+    );
+  });
+});

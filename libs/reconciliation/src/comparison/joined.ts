@@ -1,0 +1,91 @@
+import { quoted, type Duck } from '#duckdb';
+import { wrongCheckDigit } from '../snapshots/codes.js';
+import type { Leg } from './rules.js';
+import type { RunRecord } from './run-record.js';
+import { STANDINGS } from './statuses.js';
+
+/** Columns of each leg, as a finding shows them. An absent leg has them as NULL. */
+export const LEG_COLUMNS: Record<Leg, Record<string, [from: string, type: string]>> = {
+  stock: {
+    s_place: ['place', 'VARCHAR'],
+    s_state: ['state', 'VARCHAR'],
+    s_series: ['series', 'VARCHAR'],
+    s_expiry: ['expiry', 'DATE'],
+    s_moment: ['moment', 'BIGINT'],
+    copies: ['copies', 'INTEGER'],
+  },
+  record: {
+    r_status: ['status', 'VARCHAR'],
+    r_place: ['place', 'VARCHAR'],
+    r_container: ['container', 'VARCHAR'],
+    r_known_from: ['known_from', 'BIGINT'],
+    r_uncertain: ['uncertain', 'BOOLEAN'],
+  },
+  registry: {
+    answer: ['answer', 'VARCHAR'],
+    g_status: ['status', 'VARCHAR'],
+    g_place: ['place', 'VARCHAR'],
+    g_container: ['container', 'VARCHAR'],
+    g_series: ['series', 'VARCHAR'],
+    g_expiry: ['expiry', 'DATE'],
+    moved_at: ['moved_at', 'BIGINT'],
+    g_moment: ['moment', 'BIGINT'],
+  },
+  disposals: {
+    d_place: ['place', 'VARCHAR'],
+    d_receipt: ['receipt', 'VARCHAR'],
+    d_moment: ['moment', 'BIGINT'],
+  },
+};
+
+/** Containers within containers that are followed. */
+const MOST_LEVELS = 10;
+
+/** What all buckets of a run need: standings of statuses, and which containers stand in stock, through others too. */
+export async function openRun(duck: Duck, { legs, containers }: RunRecord): Promise<void> {
+  const values = [...STANDINGS].map(([status, standing]) => `(${quoted(status)}, ${quoted(standing)})`).join(', ');
+  await duck.run(`CREATE TABLE standing AS SELECT * FROM (VALUES ${values}) t(status, standing);
+    CREATE TABLE held_in (container VARCHAR)`);
+  if (!containers || legs.stock === undefined) return;
+  await duck.run(`INSERT INTO held_in SELECT item FROM ${of(legs.stock.files)} WHERE length(item) = 18`);
+  if (legs.registry === undefined) return;
+  await duck.run(`CREATE TABLE nested AS SELECT item, container FROM ${of(legs.registry.files)}
+    WHERE length(item) = 18 AND container IS NOT NULL`);
+  for (let level = 0; level < MOST_LEVELS; level += 1)
+    await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item FROM nested n SEMI JOIN held_in h
+      ON n.container = h.container ANTI JOIN held_in o ON n.item = o.container`);
+}
+
+const of = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;
+
+function legOf(leg: Leg, run: RunRecord, bucket: number): string {
+  const columns = Object.entries(LEG_COLUMNS[leg]);
+  const file = run.legs[leg]?.files[bucket];
+  const named = columns.map(([name, [from, type]]) => `${file === undefined ? 'NULL' : from}::${type} AS ${name}`);
+  return file === undefined
+    ? `(SELECT NULL::VARCHAR AS item, ${named.join(', ')} LIMIT 0)`
+    : `(SELECT item, ${named.join(', ')} FROM ${of([file])})`;
+}
+
+/** Cyrillic letters that look like Latin ones, in a series. */
+const LOOK_ALIKES = ['АВЕКМНОРСТУХаеорсухЗ', 'ABEKMHOPCTYXaeopcyx3'] as const;
+const latin = (text: string): string => `upper(translate(${text}, '${LOOK_ALIKES[0]}', '${LOOK_ALIKES[1]}'))`;
+
+const HELD = 'coalesce(g_container IN (FROM held_in) OR r_container IN (FROM held_in), false)';
+
+/** The joined rows of a bucket: the columns over which rules speak. */
+export function joined(run: RunRecord, bucket: number): string {
+  const places = run.places === null ? undefined : run.places.map(quoted).join(', ');
+  const wrong = `CASE length(item) WHEN 18 THEN ${wrongCheckDigit('item', 18)} ELSE ${wrongCheckDigit('item', 14)} END`;
+  return `SELECT *, s_state IS NOT NULL AS in_stock, r_known_from IS NOT NULL AS in_record,
+      answer IS NOT NULL AS in_registry, d_moment IS NOT NULL AS disposed, coalesce(r_uncertain, false) AS uncertain,
+      rs.standing AS r_standing, gs.standing AS g_standing,
+      ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
+      ${run.wrongCheckDigits ? wrong : 'false'} AS wrong_digit,
+      ${run.containers ? HELD : 'false'} AS held,
+      ${places === undefined ? 'true' : `coalesce(coalesce(g_place, r_place) IN (${places}), true)`} AS covered
+    FROM ${legOf('stock', run, bucket)} FULL JOIN ${legOf('registry', run, bucket)} USING (item)
+      FULL JOIN ${legOf('record', run, bucket)} USING (item)
+      FULL JOIN ${legOf('disposals', run, bucket)} USING (item)
+      LEFT JOIN standing rs ON rs.status = r_status LEFT JOIN standing gs ON gs.status = g_status`;
+}

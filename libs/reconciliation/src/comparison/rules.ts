@@ -1,0 +1,214 @@
+export const LEGS = ['stock', 'record', 'registry', 'disposals'] as const;
+export type Leg = (typeof LEGS)[number];
+
+export type Severity = 'critical' | 'warning' | 'information';
+
+/** A condition over the joined row of an item, and what it means. */
+export interface Rule {
+  /** Reason code of the finding. */
+  code: string;
+  severity: Severity;
+  /** Of each topic, the first rule that holds speaks. */
+  topic: 'rows' | 'presence' | 'status' | 'expiry' | 'place' | 'container' | 'attribute' | 'movement' | 'coverage';
+  /** Legs without which nothing can be told. */
+  needs: readonly Leg[];
+  /** Over the columns of JOINED in compare-bucket.ts, and the settings as $name. */
+  when: string;
+  /** Explains a difference: no finding, but counted. */
+  quiet?: true;
+}
+
+/** Registry-based rules below speak of what the registry shows to us. */
+const FOUND = "answer = 'found'";
+const ABSENT = 'NOT in_stock AND NOT held AND covered';
+const OPEN = "s_state IN ('sellable', 'reserved')";
+
+/** A row of the table: topic, meaning, condition. */
+const rule = (
+  topic: Rule['topic'],
+  [code, severity, needs, quiet]: [string, Severity, string, 'quiet'?],
+  when: string,
+): Rule => ({
+  ...{ code, severity, topic, needs: needs.split(' ') as Leg[], when },
+  ...(quiet === undefined ? {} : { quiet: true }),
+});
+
+/** In each topic from the most telling to the least. */
+export const RULES: readonly Rule[] = [
+  rule('rows', ['duplicate_locally', 'warning', 'stock'], 'copies > 1'),
+  rule('rows', ['master_data_error', 'information', 'stock'], 'in_stock AND wrong_digit'),
+
+  rule('presence', ['not_visible_to_us', 'information', 'registry'], "(in_stock OR in_record) AND answer = 'denied'"),
+  rule('presence', ['archived_in_stock', 'critical', 'stock registry'], "in_stock AND answer = 'archived'"),
+  rule(
+    'presence',
+    ['unknown_serial', 'critical', 'stock record registry'],
+    "in_stock AND answer = 'not_found' AND NOT in_record AND length(item) = 27",
+  ),
+  rule(
+    'presence',
+    ['missing_in_registry', 'critical', 'registry'],
+    "answer = 'not_found' AND (in_stock OR r_standing IN ('shelf', 'transit', 'suspended'))",
+  ),
+  rule(
+    'presence',
+    ['till_sale_may_come', 'information', 'disposals registry', 'quiet'],
+    `NOT in_stock AND ${FOUND} AND g_standing = 'shelf' AND d_moment >= $moment - $tillSales`,
+  ),
+  rule(
+    'presence',
+    ['sold_here_open_in_registry', 'critical', 'disposals registry'],
+    `NOT in_stock AND ${FOUND} AND g_standing = 'shelf' AND disposed`,
+  ),
+  rule(
+    'presence',
+    ['sold_here_open_in_registry', 'critical', 'record registry'],
+    `NOT in_stock AND ${FOUND} AND r_standing = 'sold' AND NOT uncertain AND g_standing = 'shelf'`,
+  ),
+  rule(
+    'presence',
+    ['till_sale_may_come', 'information', 'stock registry', 'quiet'],
+    `${ABSENT} AND ${FOUND} AND g_standing = 'shelf' AND moved_at >= $moment - $tillSales`,
+  ),
+  rule(
+    'presence',
+    ['missing_locally', 'warning', 'stock registry'],
+    `${ABSENT} AND ${FOUND} AND g_standing IN ('shelf', 'suspended')`,
+  ),
+  rule(
+    'presence',
+    ['disposed_here', 'information', 'disposals', 'quiet'],
+    'NOT in_stock AND NOT in_registry AND disposed',
+  ),
+  rule(
+    'presence',
+    ['missing_locally', 'warning', 'stock record'],
+    `${ABSENT} AND NOT in_registry AND r_standing IN ('shelf', 'suspended') AND NOT uncertain`,
+  ),
+  rule(
+    'presence',
+    ['in_transit', 'information', 'registry', 'quiet'],
+    `(NOT in_stock OR s_state = 'in_transit') AND ${FOUND} AND g_standing = 'transit'
+      AND moved_at >= $moment - $transit`,
+  ),
+  rule(
+    'presence',
+    ['awaiting_counterparty', 'warning', 'registry'],
+    `(NOT in_stock OR s_state = 'in_transit') AND covered AND ${FOUND} AND g_standing = 'transit'`,
+  ),
+  rule(
+    'presence',
+    ['not_accepted_inbound', 'warning', 'stock registry'],
+    `in_stock AND ${FOUND} AND g_standing = 'transit'`,
+  ),
+
+  rule(
+    'status',
+    ['unmapped_status', 'warning', 'registry'],
+    `${FOUND} AND g_status IS NOT NULL AND g_standing IS NULL`,
+  ),
+  rule('status', ['sold_with_deviation', 'warning', 'registry'], `${FOUND} AND g_standing = 'deviation'`),
+  rule(
+    'status',
+    ['sold_in_registry_in_stock_here', 'critical', 'stock registry'],
+    `in_stock AND ${FOUND} AND g_standing = 'sold'`,
+  ),
+  rule(
+    'status',
+    ['expired_auto_written_off', 'critical', 'stock registry'],
+    `in_stock AND ${FOUND} AND g_standing = 'expired'`,
+  ),
+  rule(
+    'status',
+    ['suspended_in_transit', 'critical', 'stock registry'],
+    `s_state = 'in_transit' AND ${FOUND} AND g_standing = 'suspended'`,
+  ),
+  rule(
+    'status',
+    ['suspended_in_stock', 'critical', 'stock registry'],
+    `${OPEN} AND ${FOUND} AND g_standing = 'suspended'`,
+  ),
+  rule(
+    'status',
+    ['suspended_in_stock', 'information', 'stock registry'],
+    `in_stock AND ${FOUND} AND g_standing = 'suspended'`,
+  ),
+  rule(
+    'status',
+    ['suspended_in_stock', 'critical', 'stock record'],
+    `${OPEN} AND NOT in_registry AND r_standing = 'suspended'`,
+  ),
+  rule('status', ['status_mismatch', 'critical', 'stock registry'], `in_stock AND ${FOUND} AND g_standing = 'gone'`),
+  rule(
+    'status',
+    ['undetermined_item', 'information', 'record registry'],
+    `uncertain AND ${FOUND} AND r_standing <> g_standing`,
+  ),
+  rule(
+    'status',
+    ['status_mismatch', 'warning', 'record registry'],
+    `${FOUND} AND r_standing <> g_standing AND r_standing <> 'unknown' AND g_standing <> 'unknown'
+      AND NOT (r_standing = 'sold' AND g_standing = 'shelf' AND NOT in_stock)`,
+  ),
+
+  rule('expiry', ['expired_in_stock', 'critical', 'stock'], `${OPEN} AND coalesce(s_expiry, g_expiry) < $day`),
+  rule('expiry', ['expired_in_stock', 'information', 'stock'], 'in_stock AND coalesce(s_expiry, g_expiry) < $day'),
+
+  rule(
+    'place',
+    ['owner_or_branch_mismatch', 'warning', 'stock registry'],
+    `s_state <> 'in_transit' AND ${FOUND} AND g_standing IN ('shelf', 'suspended') AND s_place <> g_place`,
+  ),
+  rule(
+    'place',
+    ['owner_or_branch_mismatch', 'warning', 'stock record'],
+    "s_state <> 'in_transit' AND NOT in_registry AND r_standing = 'shelf' AND s_place <> r_place",
+  ),
+  rule(
+    'place',
+    ['owner_or_branch_mismatch', 'warning', 'record registry'],
+    `NOT in_stock AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place`,
+  ),
+
+  rule(
+    'container',
+    ['container_dissolved', 'information', 'record registry'],
+    `$containers AND ${FOUND} AND r_container IS NOT NULL AND g_container IS NULL`,
+  ),
+  rule(
+    'container',
+    ['container_mismatch', 'warning', 'record registry'],
+    `$containers AND ${FOUND} AND in_record AND r_container IS DISTINCT FROM g_container`,
+  ),
+
+  rule('attribute', ['attribute_mismatch', 'warning', 'stock registry'], 's_expiry <> g_expiry'),
+  rule(
+    'attribute',
+    ['look_alike_letters', 'information', 'stock registry', 'quiet'],
+    's_series <> g_series AND s_latin = g_latin',
+  ),
+  rule('attribute', ['attribute_mismatch', 'warning', 'stock registry'], 's_series <> g_series'),
+
+  rule(
+    'movement',
+    ['hung_stock', 'information', 'stock registry'],
+    `in_stock AND $hung IS NOT NULL AND moved_at < $moment - $hung`,
+  ),
+
+  // An export or a list that has no row of an item says nothing about it: registry and archive are still to be asked.
+  rule(
+    'coverage',
+    ['registry_not_asked', 'information', 'registry', 'quiet'],
+    '(in_stock OR in_record) AND NOT in_registry',
+  ),
+];
+
+/**
+ * What takes the place of a difference in these topics: the registry's answer is not of the moment that the stock tells
+ * of. A live answer would have to be asked for.
+ */
+export const OVERRIDES: readonly Rule[] = [
+  rule('presence', ['moved_during_run', 'information', 'registry'], 'moved_at > coalesce(s_moment, $moment)'),
+  rule('presence', ['stale_snapshot', 'information', 'registry'], 'g_moment < coalesce(s_moment, $moment) - $stale'),
+];
+export const OVERRIDDEN: readonly Rule['topic'][] = ['presence', 'status', 'place', 'container'];

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
+import { LEGS, OVERRIDES, RULES, type Leg, type Rule } from './rules.js';
+import type { ComparisonSettings } from './settings.js';
+
+/** One side of a comparison. */
+export interface LegInput {
+  folder: string;
+  digest: Sha256;
+  rows: number;
+  /** By bucket; absolute paths, for the processes of the run. */
+  files: string[];
+}
+
+/** `run.json`: all that a run hangs on, written before its first bucket. */
+export interface RunRecord {
+  format: 1;
+  /** All ages count from here: ISO 8601. */
+  moment: string;
+  settings: ComparisonSettings;
+  legs: Partial<Record<Leg, LegInput>>;
+  /** Places that the stock speaks of; null: of all. */
+  places: string[] | null;
+  /** Whether the stock has wrong check digits or containers, so that they are looked for. */
+  wrongCheckDigits: boolean;
+  containers: boolean;
+  /** Codes of rules that could not be applied because a leg is absent. */
+  unseen: string[];
+  /** Over all of the above but folders and files: the same on another machine. */
+  inputs: Sha256;
+}
+
+export const RUN_FILE = 'run.json';
+export const RESULT_FILE = 'result.json';
+export const findingsFile = (bucket: number): string => `findings-${bucket.toString(16)}.parquet`;
+export const bucketResultFile = (bucket: number): string => `findings-${bucket.toString(16)}.json`;
+
+/** What a bucket gave. */
+export interface BucketResult {
+  findings: number;
+  counts: Record<string, number>;
+  /** Differences that a rule explains, by that rule. */
+  quieted: Record<string, number>;
+  sha256: Sha256;
+}
+
+export const appliesTo = (legs: Partial<Record<Leg, unknown>>, { needs }: Rule): boolean =>
+  needs.every((leg) => legs[leg] !== undefined);
+
+/** Codes of which no rule can be applied. */
+export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
+  const seen = new Set([...RULES, ...OVERRIDES].filter((rule) => appliesTo(legs, rule)).map(({ code }) => code));
+  return [...new Set([...RULES, ...OVERRIDES].map(({ code }) => code))].filter((code) => !seen.has(code)).sort();
+}
+
+export function inputsDigest({ moment, settings, legs, places }: Omit<RunRecord, 'inputs'>): Sha256 {
+  const digests = Object.fromEntries(LEGS.map((leg) => [leg, legs[leg]?.digest ?? null]));
+  return sha256Hex(canonicalJson({ moment, settings, legs: digests, places, rules: [RULES, OVERRIDES] }));
+}
+
+/** @throws PedigreeError `not_found` when the folder holds no run of this version. */
+export async function readRun(folder: string): Promise<RunRecord> {
+  const file = join(folder, RUN_FILE);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined)
+    throw new PedigreeError('not_found', `${folder} holds no run: ${RUN_FILE} is missing`, { file });
+  const run = JSON.parse(text) as RunRecord;
+  if (inputsDigest(run) === run.inputs) return run;
+  throw new PedigreeError('not_found', `${file} was changed, or is of other rules than this version has`, { file });
+}
+
+export async function readBucketResult(folder: string, bucket: number): Promise<BucketResult | undefined> {
+  const text = await readFile(join(folder, bucketResultFile(bucket)), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as BucketResult);
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { PedigreeError } from '#kernel';
+
+const days = z.number().int().min(0).max(3_650);
+
+const settings = z.strictObject({
+  /** A till may tell its sales so late where it worked without network. */
+  tillSalesDays: days.default(10),
+  /** How long goods may be on their way before somebody asks. */
+  transitDays: days.default(30),
+  /** By status of the registry, where goods take longer or shorter. */
+  transitDaysOf: z.record(z.string().max(100), days).default({}),
+  /** An answer of the registry that is so much older than the stock proves no difference. */
+  staleHours: z.number().int().min(1).max(8_760).default(48),
+  /** Stock without movement for so long is told; null: it is not. */
+  hungDays: days.nullable().default(null),
+  /** Whether containers are compared. */
+  containers: z.boolean().default(true),
+});
+
+/** Tolerances of a comparison. They are recorded in the run, and are part of its digest. */
+export type ComparisonSettings = z.infer<typeof settings>;
+
+/** @throws PedigreeError `invalid_parameter` that names the field. */
+export function comparisonSettings(value: unknown): ComparisonSettings {
+  const parsed = settings.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.path.join('.') ?? '';
+  throw new PedigreeError('invalid_parameter', `settings: ${field} ${issue?.message}`, { field });
+}

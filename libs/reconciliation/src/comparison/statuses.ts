@@ -1,0 +1,39 @@
+/** What a status of the registry says about a shelf. */
+export type Standing =
+  /** The pack is expected where its owner keeps it. */
+  | 'shelf'
+  /** It is on its way, or another side has to confirm. */
+  | 'transit'
+  | 'suspended'
+  /** Sold, dispensed or used. */
+  | 'sold'
+  /** A sale was told, and something about it is wrong. */
+  | 'deviation'
+  /** Written off by the registry itself because it expired. */
+  | 'expired'
+  /** Left circulation in another way. */
+  | 'gone'
+  /** Not in circulation yet, or not told by the status. */
+  | 'unknown';
+
+const OF: Record<Standing, string> = {
+  shelf: `in_circulation in_partial_sale in_partial_discount_prescription_sale in_partial_medical_use
+    in_partial_dispensing_by_document in_partial_ooc ooc_part_sale ooc_part_prescription_sale ooc_part_medical_use
+    ooc_part_dispensing_by_doc moved_for_disposal confirm_return_paused`,
+  transit: `in_realization waiting_confirmation change_owner change_owner_state_gov waiting_change_property
+    transferred_to_agent transfered_to_owner shipped arrived awaiting_return_confirmation`,
+  suspended: 'paused_circulation',
+  sold: 'in_sale in_discount_prescription_sale in_medical_use dispensing_by_document',
+  deviation: 'ofd_retail_error ofd_discount_prescription_error discount_prescription_error med_care_error',
+  expired: 'expired expired_not_paid',
+  gone: `disposed out_of_circulation experiment_outbound relabeled reexported moved_to_eeu eliminated
+    moved_to_unregistered`,
+  unknown: `emission emitted emitted_paid marked marked_not_paid lp_sampled transferred_for_release waiting_for_release
+    released_contract released_foreign released_foreign_not_paid transferred_to_customs transferred_to_importer declared
+    declared_warehouse moved_to_warehouse transfer_to_production in_arbitration`,
+};
+
+/** Every status of the registry (public-facts 3.2 and 5) and what it says. One that is not here is a finding. */
+export const STANDINGS: ReadonlyMap<string, Standing> = new Map(
+  Object.entries(OF).flatMap(([standing, names]) => names.split(/\s+/).map((name) => [name, standing as Standing])),
+);

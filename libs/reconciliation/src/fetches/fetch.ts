@@ -1,0 +1,180 @@
+import type { PlannedTask } from '#domain';
+import type { Actor } from '#event-store';
+import { canonicalJson, PedigreeError } from '#kernel';
+import { inTransaction, type Pool, type Queryable, type Transaction } from '#postgres';
+
+/** Items of one row; no call of the interface takes more (public-facts 1.3). */
+export const ASKED_AT_ONCE = 500;
+/** Items that a fetch may name. */
+export const MOST_ASKED = 5_000_000;
+/** Behind everything that somebody waits for (design: reconciliation reads have the lowest priority). */
+const FETCH_PRIORITY = 900;
+/** The lane in which a worker chooses the way of a fetch. It calls nobody. */
+export const FETCH_LANE = 'registry_fetch';
+
+export type FetchWay = 'auto' | 'filter' | 'list';
+/** `asked`: not all of its items are there yet. */
+export type FetchPhase = 'asked' | 'plan' | 'filter' | 'list' | 'archive' | 'complete' | 'failed' | 'gathered';
+/** A phase in which the registry is called. */
+export type CallingPhase = 'filter' | 'list' | 'archive';
+
+/** A reading of the registry's packs that was asked for. */
+export interface FetchRequest {
+  fetchId: string;
+  account: string;
+  way: FetchWay;
+  reason: string;
+  actor: Actor;
+  /** Packs that the registry is expected to have of us, for the choice of the way; null: not known. */
+  expected: number | null;
+}
+
+/** A request, and how far it has come. */
+export interface RegistryFetch extends FetchRequest {
+  phase: FetchPhase;
+  items: number;
+  nextPage: number;
+  pages: number | null;
+  pageSize: number | null;
+  intervalMs: number | null;
+  place: string | null;
+  calls: number;
+  failures: number;
+  /** Why it ended, or what the last call met. */
+  problem: string | null;
+  failedPhase: CallingPhase | null;
+  resumed: number;
+  requestedAt: Date;
+  beganAt: Date | null;
+  completedAt: Date | null;
+}
+
+const COLUMNS = `fetch_id AS "fetchId", account, way, phase, reason, actor, items, expected, next_page AS "nextPage",
+  pages, page_size AS "pageSize", interval_ms AS "intervalMs", place, calls, failures, problem,
+  failed_phase AS "failedPhase", resumed, requested_at AS "requestedAt", began_at AS "beganAt",
+  completed_at AS "completedAt"`;
+
+const fetchOf = (row: Omit<RegistryFetch, 'actor'> & { actor: string }): RegistryFetch => ({
+  ...row,
+  actor: JSON.parse(row.actor) as Actor,
+});
+
+/**
+ * Keeps the request with its items, once: a repeat changes nothing. `schedule` plans its task in the same transaction.
+ * Items come some hundred at a time; containers among them are left out, for these calls take packs alone.
+ * @throws PedigreeError `invalid_parameter` for more items than MOST_ASKED, or a list without any.
+ */
+export async function keepFetch(
+  pool: Pool,
+  request: FetchRequest,
+  { items, schedule }: { items: AsyncIterable<string[]>; schedule: (tx: Transaction) => Promise<void> },
+): Promise<void> {
+  const { fetchId, account, way, reason, actor, expected } = request;
+  await pool.query(
+    `INSERT INTO registry_fetch (fetch_id, account, way, reason, actor, items, expected)
+     VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT DO NOTHING`,
+    [fetchId, account, way, reason, canonicalJson(actor), expected],
+  );
+  if ((await findFetch(pool, fetchId))?.phase !== 'asked') return;
+  const kept = await keepItems(pool, fetchId, items);
+  if (kept === 0 && way === 'list')
+    throw new PedigreeError('invalid_parameter', 'no packs are named, and a list takes one at least', {});
+  await inTransaction(
+    pool,
+    async (tx) => {
+      const asked = `UPDATE registry_fetch SET phase = 'plan', items = $2 WHERE fetch_id = $1 AND phase = 'asked'`;
+      if ((await tx.query(asked, [fetchId, kept])).rowCount === 1) await schedule(tx);
+    },
+    { name: 'the request of a registry fetch' },
+  );
+}
+
+/** A crash leaves items that nobody asks for yet; the same request puts them there again. */
+async function keepItems(pool: Pool, fetchId: string, items: AsyncIterable<string[]>): Promise<number> {
+  await pool.query('DELETE FROM registry_fetch_asked WHERE fetch_id = $1', [fetchId]);
+  let [kept, n, waiting] = [0, 0, [] as string[]];
+  const flush = async (): Promise<void> => {
+    const row = waiting.splice(0, ASKED_AT_ONCE);
+    await pool.query('INSERT INTO registry_fetch_asked (fetch_id, phase, n, items) VALUES ($1, $2, $3, $4)', [
+      ...[fetchId, 'list', n, row.join('\n')],
+    ]);
+    [kept, n] = [kept + row.length, n + 1];
+    if (kept > MOST_ASKED)
+      throw new PedigreeError('invalid_parameter', `more than ${MOST_ASKED} packs; give fewer at a time`, {});
+  };
+  for await (const some of items) {
+    waiting = waiting.concat(some.filter((item) => item.length !== 18));
+    while (waiting.length >= ASKED_AT_ONCE) await flush();
+  }
+  if (waiting.length > 0) await flush();
+  return kept;
+}
+
+export async function findFetch(db: Queryable, fetchId: string): Promise<RegistryFetch | undefined> {
+  const { rows } = await db.query<Parameters<typeof fetchOf>[0]>(
+    `SELECT ${COLUMNS} FROM registry_fetch WHERE fetch_id = $1`,
+    [fetchId],
+  );
+  return rows[0] === undefined ? undefined : fetchOf(rows[0]);
+}
+
+/** Newest first. */
+export async function listFetches(db: Queryable, limit: number): Promise<RegistryFetch[]> {
+  const { rows } = await db.query<Parameters<typeof fetchOf>[0]>(
+    `SELECT ${COLUMNS} FROM registry_fetch ORDER BY requested_at DESC, fetch_id LIMIT $1`,
+    [limit],
+  );
+  return rows.map(fetchOf);
+}
+
+/** The first task of a fetch. */
+export const planFetchTask = (fetchId: string): PlannedTask<'plan_fetch'> => ({
+  key: `plan_fetch:${fetchId}`,
+  kind: 'plan_fetch',
+  lane: FETCH_LANE,
+  priority: FETCH_PRIORITY,
+  dueAt: new Date(0),
+  payload: { fetchId },
+});
+
+const CALLS = {
+  filter: ['fetch_sgtins', 'sgtins'],
+  list: ['fetch_sgtins_by_list', 'sgtins_by_list'],
+  archive: ['fetch_archived_sgtins', 'archived_sgtins_by_list'],
+} as const;
+
+/** Method of the registry that a phase calls; its lane and its budget are called so, too. */
+export const methodOf = (phase: CallingPhase): (typeof CALLS)[CallingPhase][1] => CALLS[phase][1];
+
+/** The one task of a phase: it goes back to its lane after some pages. */
+export function fetchTask(
+  { fetchId, account, resumed }: Pick<RegistryFetch, 'fetchId' | 'account' | 'resumed'>,
+  phase: CallingPhase,
+): PlannedTask<'fetch_sgtins' | 'fetch_sgtins_by_list' | 'fetch_archived_sgtins'> {
+  const [kind, method] = CALLS[phase];
+  return {
+    key: `${kind}:${fetchId}:${resumed}`,
+    kind,
+    lane: `${account}/${method}`,
+    priority: FETCH_PRIORITY,
+    dueAt: new Date(0),
+    payload: { fetchId, account },
+  };
+}
+
+/**
+ * Has a fetch that failed go on at the page where it ended. The caller schedules the task that is returned in the same
+ * transaction. @throws PedigreeError `not_found` when there is none that failed.
+ */
+export async function resumeFetch(tx: Transaction, fetchId: string): Promise<PlannedTask> {
+  const { rows } = await tx.query<Parameters<typeof fetchOf>[0]>(
+    `UPDATE registry_fetch SET phase = failed_phase, failed_phase = NULL, problem = NULL, failures = 0,
+       resumed = resumed + 1, completed_at = NULL
+     WHERE fetch_id = $1 AND phase = 'failed' AND failed_phase IS NOT NULL RETURNING ${COLUMNS}`,
+    [fetchId],
+  );
+  const [row] = rows;
+  if (row === undefined)
+    throw new PedigreeError('not_found', `no fetch ${fetchId} has failed at a page: nothing to go on with`, {});
+  return fetchTask(fetchOf(row), row.phase as CallingPhase);
+}

@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { PedigreeError, type Sha256 } from '#kernel';
+import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
+import type { Pool, Transaction } from '#postgres';
+import { importSnapshot } from '../snapshots/import.js';
+import { columnsOf } from '../snapshots/kinds.js';
+import { bucketFile, BUCKETS, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { mappingOf } from '../snapshots/mapping.js';
+import { findFetch, type RegistryFetch } from './fetch.js';
+
+/** Answers of the registry, one gzip member each, in the order of `answers.ndjson`. */
+export const ANSWERS_FILE = 'answers.gz';
+/** A line for each answer: fetch, phase, page, moment, rows, SHA-256 of its bytes, and where its member lies. */
+export const ANSWERS_INDEX = 'answers.ndjson';
+
+const PAGES_AT_ONCE = 20;
+
+export interface GatherRequest {
+  pool: Pool;
+  /** Complete fetches, in their order: of an item that several tell, the last one counts. */
+  fetchIds: readonly string[];
+  /** Snapshots of the registry beneath them. */
+  base?: readonly string[];
+  /** The folder that becomes the snapshot. */
+  out: string;
+  duck: Omit<DuckOptions, 'temporary'>;
+}
+
+/**
+ * Makes a registry snapshot of what fetches have brought, with the answers of the registry beside it, byte for byte.
+ * The same fetches give the same digest. @throws PedigreeError `not_found` for a fetch that is not complete.
+ */
+export async function gatherFetches({
+  pool,
+  fetchIds,
+  base = [],
+  out,
+  duck,
+}: GatherRequest): Promise<SnapshotManifest> {
+  const fetches = await completeOnes(pool, fetchIds);
+  const last = fetches.at(-1);
+  if (last === undefined) throw new PedigreeError('invalid_parameter', 'no fetch is given', {});
+  await mkdir(dirname(out), { recursive: true });
+  const work = await mkdtemp(join(dirname(out), '.gather-'));
+  try {
+    const beside = [join(work, ANSWERS_FILE), join(work, ANSWERS_INDEX)];
+    const rows = join(work, 'rows.ndjson');
+    await writeStaged(pool, fetches, { rows, answers: beside[0] as string, index: beside[1] as string });
+    const path = join(work, 'rows.parquet');
+    await newestOfEach({ rows, base, path }, { ...duck, temporary: work });
+    const columns = Object.fromEntries(['item', ...NAMES].map((name) => [name, name]));
+    return await importSnapshot({
+      ...{ kind: 'registry', path, out, duck, beside, confirmed: true },
+      mapping: mappingOf({ format: 'parquet', columns }, 'registry'),
+      moment: (last.completedAt as Date).toISOString(),
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+const NAMES = columnsOf('registry').map(({ name }) => name);
+
+async function completeOnes(pool: Pool, fetchIds: readonly string[]): Promise<RegistryFetch[]> {
+  const found = await Promise.all(fetchIds.map((id) => findFetch(pool, id)));
+  return found.map((fetch, n) => {
+    if (fetch?.phase === 'complete') return fetch;
+    const why = fetch === undefined ? 'is not known' : `is in phase ${fetch.phase}`;
+    throw new PedigreeError('not_found', `the fetch ${fetchIds[n]} ${why}: only a complete one is gathered`, {});
+  });
+}
+
+interface Staged {
+  phase: string;
+  n: number;
+  rows: string;
+  row_count: number;
+  unanswered: string[];
+  answer: Buffer;
+  sha256: Sha256;
+  fetched_at: Date;
+}
+
+/** Writes rows, answers and their index, some pages at a time. */
+async function writeStaged(
+  pool: Pool,
+  fetches: RegistryFetch[],
+  paths: { rows: string; answers: string; index: string },
+): Promise<void> {
+  const [rows, answers, index] = [paths.rows, paths.answers, paths.index].map((path) => createWriteStream(path)) as [
+    WriteStream,
+    WriteStream,
+    WriteStream,
+  ];
+  let [offset, order] = [0, 0];
+  for (const { fetchId } of fetches) {
+    for await (const { phase, n, sha256, fetched_at: at, ...page } of stagedPages(pool, fetchId)) {
+      // The order of the pages decides which of two rows of an item is the newer one.
+      await write(rows, page.rows.replaceAll(/^\{/gm, `{"page":${(order += 1)},`));
+      await write(answers, page.answer);
+      const entry = { fetchId, phase, page: n + 1, fetchedAt: at.toISOString(), rows: page.row_count, sha256 };
+      const bytes = page.answer.length;
+      await write(index, `${JSON.stringify({ ...entry, unanswered: page.unanswered, offset, bytes })}\n`);
+      offset += bytes;
+    }
+  }
+  for (const stream of [rows, answers, index]) {
+    stream.end();
+    await finished(stream);
+  }
+}
+
+async function write(stream: WriteStream, bytes: string | Buffer): Promise<void> {
+  if (!stream.write(bytes)) await once(stream, 'drain');
+}
+
+/** Pages of a fetch in the order in which they were read: the filter, then the list, then the archive. */
+async function* stagedPages(pool: Pool, fetchId: string): AsyncGenerator<Staged> {
+  for (const phase of ['filter', 'list', 'archive']) {
+    for (let from = 0; ; from += PAGES_AT_ONCE) {
+      const { rows } = await pool.query<Staged>(
+        `SELECT phase, n, rows, row_count, unanswered, answer, sha256, fetched_at FROM registry_fetch_page
+         WHERE fetch_id = $1 AND phase = $2 AND n >= $3 AND n < $4 ORDER BY n`,
+        [fetchId, phase, from, from + PAGES_AT_ONCE],
+      );
+      yield* rows;
+      if (rows.length < PAGES_AT_ONCE) break;
+    }
+  }
+}
+
+/** One row for each item: the newest of the pages, or else that of the last snapshot beneath them. */
+async function newestOfEach(
+  { rows, base, path }: { rows: string; base: readonly string[]; path: string },
+  options: DuckOptions,
+): Promise<void> {
+  const duck = await Duck.open(options);
+  const fields = ['item', ...NAMES].map((name) => `${name}: 'VARCHAR'`).join(', ');
+  const instant = (name: string): string => `strftime(make_timestamp_ms(${name}), '%Y-%m-%dT%H:%M:%S.%gZ') AS ${name}`;
+  try {
+    const sources = [
+      `SELECT page, item, ${NAMES.join(', ')} FROM read_json(${quoted(rows)}, format = 'newline_delimited',
+         maximum_object_size = 1000000, columns = {page: 'BIGINT', ${fields}})`,
+    ];
+    for (const [n, folder] of base.entries()) {
+      await readSnapshot(folder, 'registry');
+      const files = Array.from({ length: BUCKETS }, (_, bucket) => join(folder, bucketFile(bucket)));
+      sources.push(
+        `SELECT ${n - base.length} AS page, item, ${NAMES.map((name) =>
+          name === 'moment' || name === 'moved_at' ? instant(name) : name === 'expiry' ? 'expiry::VARCHAR' : name,
+        ).join(', ')} FROM ${parquet(files)}`,
+      );
+    }
+    await duck.run(`COPY (SELECT * EXCLUDE (page) FROM (${sources.join(' UNION ALL ')})
+      QUALIFY row_number() OVER (PARTITION BY item ORDER BY page DESC) = 1) TO ${quoted(path)} (FORMAT parquet)`);
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Removes what lies in a snapshot now. The fetch itself stays, as a line in the list. */
+export async function removeStaged(pool: Pool, fetchId: string): Promise<void> {
+  await pool.query('DELETE FROM registry_fetch_page WHERE fetch_id = $1', [fetchId]);
+  await pool.query('DELETE FROM registry_fetch_asked WHERE fetch_id = $1', [fetchId]);
+  await pool.query(`UPDATE registry_fetch SET phase = 'gathered' WHERE fetch_id = $1 AND phase = 'complete'`, [
+    fetchId,
+  ]);
+}
+
+/**
+ * Removes some rows of fetches that were asked for so many days ago. The fetch fails, for it is not whole any more.
+ * Returns how many rows went.
+ */
+export async function removeFetched(
+  tx: Transaction,
+  {
+    table,
+    limit,
+    keptDays,
+  }: { table: 'registry_fetch_page' | 'registry_fetch_asked'; limit: number; keptDays: number },
+): Promise<number> {
+  await tx.query(
+    `UPDATE registry_fetch SET phase = 'failed', failed_phase = NULL, problem = 'its pages were removed: too old'
+     WHERE phase NOT IN ('failed', 'gathered') AND requested_at < statement_timestamp() - $1::int * interval '1 day'`,
+    [keptDays],
+  );
+  const { rowCount } = await tx.query(
+    `DELETE FROM ${table} WHERE ctid IN (SELECT p.ctid FROM ${table} p JOIN registry_fetch f USING (fetch_id)
+       WHERE f.requested_at < statement_timestamp() - $1::int * interval '1 day' LIMIT $2)`,
+    [keptDays, limit],
+  );
+  return rowCount ?? 0;
+}

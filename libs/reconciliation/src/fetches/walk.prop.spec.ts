@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { chooser } from '../../test/world.js';
+import { BEGINNING, nextPlace, type Place } from './walk.js';
+
+const SEED = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 1_000_000));
+const ROUNDS = 300;
+const MOST_PAGES = 400;
+
+describe(`a walk through a list that others change (seed ${SEED})`, () => {
+  it('reads all that stays, and ends', () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const choose = chooser(SEED + round);
+      const pageSize = choose([2, 3, 5, 10]);
+      let list = Array.from({ length: choose([0, 1, 7, 30, 61]) }, (_, n) => `k${n}`);
+      const staying = new Set(list);
+      const read = new Set<string>();
+      let [place, pages, fresh] = [BEGINNING as Place | 'end', 0, 0];
+      for (; place !== 'end' && pages < MOST_PAGES; pages += 1) {
+        const keys = list.slice(place.offset, place.offset + pageSize);
+        keys.forEach((key) => read.add(key));
+        // Now and then a total that is too low, or an entry twice.
+        const total = choose([list.length, list.length, Math.max(0, list.length - 3)]);
+        const shown = choose([0, 0, 0, 1]) === 1 ? [...keys, ...keys.slice(0, 1)] : keys;
+        place = nextPlace(place, { keys: shown, total, pageSize });
+        // The list is busy for a while only: one that moves for ever is ended by the limit of the calls.
+        for (let n = choose([0, 0, 1, 4]); n > 0 && pages < 40; n -= 1) {
+          const at = choose([0, 1, 2, Math.floor(list.length / 2), list.length]);
+          if (choose([true, false])) list = [...list.slice(0, at), `n${(fresh += 1)}`, ...list.slice(at)];
+          else list.splice(at, 1).forEach((gone) => staying.delete(gone));
+        }
+      }
+      const missed = [...staying].filter((key) => !read.has(key));
+      expect({ round, missed, end: place }).toEqual({ round, missed: [], end: 'end' });
+    }
+  });
+});

@@ -1,0 +1,38 @@
+/** Where a long walk through a list stands. It is stored after each page, so that another process can go on. */
+export interface Place {
+  offset: number;
+  /** Entries of the page before. Empty at the beginning. */
+  anchors: string[];
+  /** Times in a row that the walk has stepped back. */
+  back: number;
+}
+
+export const BEGINNING: Place = { offset: 0, anchors: [], back: 0 };
+
+export interface PageSeen {
+  /** Of its entries, in their order. */
+  keys: readonly string[];
+  /** Entries in all, as this page says. */
+  total: number;
+  pageSize: number;
+}
+
+/**
+ * Where the next page of a list begins that others change meanwhile, or `end`. A page begins with the last entry of the
+ * one before. As long as it shows any entry of that page, nothing between them was passed over: what stays keeps its
+ * order. A page that shows none may lie behind a gap, so the walk steps back, twice as far each time, and at the
+ * beginning of the list it begins anew. A total alone ends nothing: the last page is also shorter than was asked for.
+ */
+export function nextPlace(place: Place, { keys, total, pageSize }: PageSeen): Place | 'end' {
+  const isJoined = place.anchors.length === 0 || keys.some((key) => place.anchors.includes(key));
+  if (!isJoined) return stepBack(place, pageSize);
+  const distinct = [...new Set(keys)];
+  if (place.offset + distinct.length >= total && distinct.length < pageSize) return 'end';
+  if (distinct.length < 2) return stepBack(place, pageSize);
+  return { offset: place.offset + distinct.length - 1, anchors: distinct, back: 0 };
+}
+
+function stepBack({ offset, anchors, back }: Place, pageSize: number): Place {
+  const to = Math.max(0, offset - pageSize * 2 ** Math.min(back, 30));
+  return { offset: to, anchors: to === 0 ? [] : anchors, back: back + 1 };
+}

@@ -1,0 +1,267 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson, checkDigitOf, sha256Hex } from '#kernel';
+import { Duck, parquet } from '#duckdb';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { importSnapshot, type SnapshotRequest } from './import.js';
+import { columnsOf } from './kinds.js';
+import { fileColumns } from './buckets.js';
+import { bucketFile, REFUSED, readSnapshot, type SnapshotManifest } from './manifest.js';
+import { mappingOf } from './mapping.js';
+
+const MOMENT = '2026-11-23T08:00:00+03:00';
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const sgtin = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
+const COLUMNS = { item: 'KM', place: 'Branch', series: 'Series', expiry: 'Exp', state: 'State' };
+const HEAD = 'KM;Branch;Series;Exp;State\n';
+const row = (n: number, rest = 'P1;S1;31.12.2027;sellable'): string => `${sgtin(n)};${rest}\n`;
+
+let folder: TemporaryFolder;
+let made = 0;
+beforeEach(async () => (folder = await temporaryFolder()));
+afterEach(() => folder.remove());
+
+type Given = Partial<SnapshotRequest> & { map?: object };
+
+async function imported(
+  bytes: string | Buffer,
+  { map, ...rest }: Given = {},
+): Promise<SnapshotManifest & { out: string }> {
+  const path = join(folder.path, `file-${(made += 1)}`);
+  await writeFile(path, bytes);
+  const out = join(folder.path, `set-${made}`, 'stock');
+  const manifest = await importSnapshot({
+    ...{ kind: 'stock', path, moment: MOMENT, out, duck: { memoryMb: 200, threads: 2 } },
+    mapping: mappingOf({ format: 'csv', delimiter: ';', columns: COLUMNS, ...map }, 'stock'),
+    ...rest,
+  });
+  return { ...manifest, out };
+}
+
+async function query<Row>(sql: string): Promise<Row[]> {
+  const duck = await Duck.open({ memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') });
+  try {
+    return await duck.rows<Row>(sql);
+  } finally {
+    await duck.close();
+  }
+}
+const all = (out: string): string[] => [...Array(16).keys()].map((n) => join(out, bucketFile(n)));
+const rowsOf = <Row>(out: string): Promise<Row[]> =>
+  query(`SELECT * REPLACE (expiry::VARCHAR AS expiry) FROM ${parquet(all(out))} ORDER BY item`);
+const refusedOf = async (out: string): Promise<{ line: number; reason: string }[]> =>
+  (await readFile(join(out, REFUSED), 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { line: number; reason: string });
+
+describe('a stock file', () => {
+  it('becomes rows with typed values, in buckets by the MD5 of the item', async () => {
+    const { out, rows, refused, places } = await imported(HEAD + row(1) + row(2, 'P2;;;'));
+    expect({ rows, refused, places }).toEqual({ rows: 2, refused: 0, places: ['P1', 'P2'] });
+    const moment = BigInt(Date.parse(MOMENT));
+    expect(await rowsOf(out)).toEqual([
+      { item: sgtin(1), place: 'P1', series: 'S1', expiry: '2027-12-31', state: 'sellable', moment, copies: 1 },
+      { item: sgtin(2), place: 'P2', series: null, expiry: null, state: 'sellable', moment, copies: 1 },
+    ]);
+  });
+
+  it('has the digest of its canonical rows, whatever the order of the file', async () => {
+    const lines = Array.from({ length: 200 }, (_, n) => row(n, `P "${n % 3}" \\ж;S1;2027-01-${10 + (n % 9)};reserved`));
+    const map = { quote: '' };
+    const one = await imported(HEAD + lines.join(''), { map });
+    const other = await imported(HEAD + lines.reverse().join(''), { map });
+    expect(other.digest).toBe(one.digest);
+    expect(one.buckets.filter(({ rows }) => rows > 0).length).toBe(16);
+    for (const [bucket, { file, sha256 }] of one.buckets.entries()) {
+      const stored = await query<Record<string, unknown>>(
+        `SELECT * REPLACE (expiry::VARCHAR AS expiry, moment::DOUBLE AS moment) FROM ${parquet([join(one.out, file)])}`,
+      );
+      const names = fileColumns(columnsOf('stock'));
+      const lines = stored.map((values) => `${canonicalJson(names.map((name) => values[name]))}\n`);
+      expect({ bucket, sha256 }).toEqual({ bucket, sha256: sha256Hex(lines.join('')) });
+    }
+  });
+
+  it('has another digest when a value, the moment or the branch is another', async () => {
+    const text = HEAD + row(1, ';S1;;');
+    const digests = [
+      await imported(text),
+      await imported(HEAD + row(1, ';S2;;')),
+      await imported(text, { moment: '2026-11-23T08:00:01+03:00' }),
+      await imported(text, { branch: 'P1' }),
+    ].map(({ digest }) => digest);
+    expect(new Set(digests).size).toBe(4);
+  });
+
+  it('is read in the encodings that programs write', async () => {
+    const text = HEAD + row(1, 'Аптека №5;АБ-1;31.12.2027;Карантин');
+    const words = { state: { Карантин: 'quarantine' } };
+    const utf8 = await imported(text, { map: { words } });
+    const cp1251 = Buffer.from([...text].map((one) => CP1251.get(one) ?? one.charCodeAt(0)));
+    const others = [
+      await imported(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(text)]), { map: { words } }),
+      await imported(Buffer.from(`\ufeff${text}`, 'utf16le'), { map: { words, encoding: 'utf-16le' } }),
+      await imported(Buffer.from(text, 'utf16le').swap16(), { map: { words, encoding: 'utf-16be' } }),
+      await imported(cp1251, { map: { words, encoding: 'windows-1251' } }),
+      await imported(text.replaceAll('\n', '\r\n'), { map: { words } }),
+    ];
+    expect((await rowsOf<{ place: string; state: string }>(utf8.out))[0]).toMatchObject({
+      place: 'Аптека №5',
+      state: 'quarantine',
+    });
+    expect(others.map(({ digest }) => digest)).toEqual(others.map(() => utf8.digest));
+  });
+
+  it('lists each row that it refuses, with line and reason, and takes the others', async () => {
+    const bad: [string, RegExp][] = [
+      ['4.60123E+26;P1;S1;;\n', /^item: "4.60123E\+26" is a number that a spreadsheet has written/],
+      ['460123456789012345,0;P1;S1;;\n', /is a number that a spreadsheet has written/],
+      ['0460123;P1;S1;;\n', /^item: "0460123" is no SGTIN/],
+      [';P1;S1;;\n', /^item: is empty/],
+      [`${sgtin(3)};P1\n`, /too few cells/],
+      [`${sgtin(3)};P1;S1;;;more\n`, /too many cells/],
+      [row(3, 'P1;S1;2027-13-45;'), /^expiry: "2027-13-45" is no date/],
+      [row(3, 'P1;S1;2027-12-31junk;'), /^expiry: /],
+      [row(3, 'P1;S1;;lost'), /^state: "lost" is no word/],
+      [row(3, `${'x'.repeat(101)};S1;;`), /^place: .* longer than 100/],
+      [row(3, '"P1"x;S1;;'), /behind a closing quote/],
+      [row(3, '"P1;S1;;'), /a quote opens in this line and does not close/],
+      [`${'y'.repeat(70_000)}\n`, /longer than 65536 bytes/],
+    ];
+    const text = HEAD + bad.map(([line], n) => row(100 + n) + line).join('') + row(200);
+    const { out, rows, refused } = await imported(text);
+    expect({ rows, refused }).toEqual({ rows: bad.length + 1, refused: bad.length });
+    const told = await refusedOf(out);
+    expect(told.map(({ line }) => line)).toEqual(bad.map((_, n) => 3 + 2 * n));
+    told.forEach(({ reason }, n) => expect(reason).toMatch(bad[n]?.[1] as RegExp));
+  });
+
+  it('refuses bytes that are not of its encoding, by row', async () => {
+    const { out, rows } = await imported(
+      Buffer.concat([Buffer.from(HEAD + row(1)), Buffer.from(row(2, '\xcf;;;'), 'latin1')]),
+    );
+    expect({ rows, told: await refusedOf(out) }).toMatchObject({
+      rows: 1,
+      told: [{ line: 3, reason: expect.stringMatching(/encoding/) }],
+    });
+  });
+
+  it('takes cells over several lines, and counts their lines', async () => {
+    const { out, rows } = await imported(`${HEAD}"${sgtin(1)}";"P\n\n1";"S;1";;\n\nwrong;;;;\n`, {
+      map: { columns: { item: 'KM' } },
+    });
+    expect({ rows, lines: (await refusedOf(out)).map(({ line }) => line) }).toEqual({ rows: 1, lines: [6] });
+  });
+
+  it('tells every line of an item that stands there twice, and keeps what all agree on', async () => {
+    const text = HEAD + row(1) + row(2, 'P1;S1;;sellable') + row(3) + row(2, 'P2;S1;;sellable');
+    const { out, rows, duplicates, refused } = await imported(text);
+    expect({ rows, duplicates, refused }).toEqual({ rows: 3, duplicates: 1, refused: 0 });
+    expect(await refusedOf(out)).toEqual([
+      { line: 3, reason: `item: "${sgtin(2)}" is named by 2 rows, first in lines 3, 5` },
+      { line: 5, reason: `item: "${sgtin(2)}" is named by 2 rows, first in lines 3, 5` },
+    ]);
+    const [, twin] = await rowsOf<object>(out);
+    expect(twin).toMatchObject({ item: sgtin(2), place: null, series: 'S1', copies: 2 });
+  });
+
+  it('reads scans and containers, and counts wrong check digits without refusing', async () => {
+    const wrong = `0460123456789${(Number(GTIN.at(-1)) + 1) % 10}`;
+    const codes = [
+      `01${GTIN}210000000000001\u001d91EE05\u001d92abc/+==`,
+      `]d2\u001d01${GTIN}210000000000002`,
+      `(01)${GTIN}(21)0000000000003(10)LOT`,
+      `00${'00000000000000000'}${checkDigitOf('00000000000000000')}`,
+      `${wrong}0000000000004`,
+    ];
+    const { out, rows, containers, wrongCheckDigits } = await imported(`KM\n${codes.join('\n')}\n`, {
+      map: { columns: { item: 'KM' } },
+    });
+    expect({ rows, containers, wrongCheckDigits, told: await refusedOf(out) }).toEqual({
+      ...{ rows: 5, containers: 1, wrongCheckDigits: 1, told: [] },
+    });
+    const items = (await rowsOf<{ item: string }>(out)).map(({ item }) => item);
+    expect(items).toEqual(['000000000000000000', ...[1, 2, 3].map(sgtin), `${wrong}0000000000004`].sort());
+  });
+
+  it('refuses rows of another place than its branch', async () => {
+    const { out, rows, places } = await imported(HEAD + row(1, ';;;') + row(2, 'P2;;;'), { branch: 'P1' });
+    expect({ rows, places, told: await refusedOf(out) }).toEqual({
+      ...{ rows: 1, places: ['P1'], told: [{ line: 3, reason: 'place: "P2" is another place than P1' }] },
+    });
+  });
+
+  it('may be NDJSON or Parquet, with the same digest', async () => {
+    const csv = await imported(HEAD + row(1) + row(2));
+    const lines = [1, 2].map((n) =>
+      JSON.stringify({ KM: sgtin(n), Branch: 'P1', Series: 'S1', Exp: '2027-12-31', State: 'sellable' }),
+    );
+    const ndjson = await imported(`${lines.join('\n')}\nnot json\n{"KM": 460123456789012345}\n`, {
+      map: { format: 'ndjson' },
+    });
+    expect((await refusedOf(ndjson.out)).map(({ line, reason }) => `${line} ${reason}`)).toEqual([
+      '3 the line is no JSON object',
+      '4 item: is a number, and a code is text: its digits may be lost',
+    ]);
+    const file = join(folder.path, 'stock.parquet');
+    await query(`COPY (SELECT '${sgtin(2)}' AS KM, 'P1' AS Branch, 'S1' AS Series, DATE '2027-12-31' AS Exp,
+      'sellable' AS State
+      UNION ALL SELECT '${sgtin(1)}', 'P1', 'S1', DATE '2027-12-31', 'sellable') TO '${file}' (FORMAT parquet)`);
+    const columnar = await imported('', { path: file, map: { format: 'parquet' } });
+    expect([ndjson.digest, columnar.digest]).toEqual([csv.digest, csv.digest]);
+    await query(`COPY (SELECT 460123456789012345 AS KM) TO '${file}' (FORMAT parquet)`);
+    await expect(imported('', { path: file, map: { format: 'parquet', columns: { item: 'KM' } } })).rejects.toThrow(
+      'column "KM" is BIGINT, and codes are text',
+    );
+  });
+});
+
+describe('a file that cannot be right', () => {
+  it('has not the column of the mapping: both sides are named', async () => {
+    await expect(imported('Code;Place\n')).rejects.toThrow(
+      'the file has no column "KM" for item; it has: "Code", "Place"',
+    );
+  });
+
+  it('is refused as a whole when too many rows are, and leaves no folder', async () => {
+    const text = `${HEAD}x;;;;\ny;;;;\nz;;;;\n`;
+    await expect(imported(text, { mostRefused: 2 })).rejects.toThrow(
+      /more than 2 rows are refused, so the mapping is wrong: line 2/,
+    );
+    await expect(readSnapshot(join(folder.path, `set-${made}`, 'stock'))).rejects.toThrow('holds no snapshot');
+  });
+
+  it.each(['', HEAD])('is empty (%j): a person confirms that', async (text) => {
+    await expect(imported(text)).rejects.toThrow(/--confirm/);
+    expect((await imported(text, { confirmed: true })).rows).toBe(0);
+  });
+
+  it('has shrunk below half of the newest of its branch: a person confirms that', async () => {
+    const out = (name: string): string => join(folder.path, 'sets', name);
+    await imported(HEAD + [1, 2, 3, 4, 5].map((n) => row(n)).join(''), {
+      out: out('a'),
+      moment: '2026-11-22T08:00:00Z',
+    });
+    await expect(imported(HEAD + row(1) + row(2), { out: out('b') })).rejects.toThrow(
+      'the file has 2 rows, and the snapshot of 2026-11-22T08:00:00.000Z has 5',
+    );
+    await imported(HEAD + row(1) + row(2), { out: out('b'), confirmed: true });
+    await expect(imported(HEAD + row(1), { out: out('b') })).rejects.toThrow('a snapshot is never changed');
+  });
+
+  it('was changed after its import: the manifest tells', async () => {
+    const { out } = await imported(HEAD + row(1));
+    const file = join(out, 'manifest.json');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('"branch": null', '"branch": "P9"'));
+    await expect(readSnapshot(out)).rejects.toThrow('its digest does not fit');
+  });
+});
+
+const CP1251 = new Map(
+  Array.from({ length: 128 }, (_, n): [string, number] => [
+    new TextDecoder('windows-1251').decode(Uint8Array.of(128 + n)),
+    128 + n,
+  ]),
+);

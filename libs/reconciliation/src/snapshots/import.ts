@@ -1,0 +1,305 @@
+import { copyFile, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { defined, PedigreeError, systemClock } from '#kernel';
+import { digestOfFile, Duck, FolderStore, quoted, type DuckOptions, type StoredFile } from '#duckdb';
+import { stage, writeBuckets } from './buckets.js';
+import { checkRows, type Checking } from './check.js';
+import { wrongCheckDigit } from './codes.js';
+import { mustHaveColumns, sheetAsNdjson } from './excel.js';
+import { columnsOf, type SnapshotKind } from './kinds.js';
+import { csvShape, loadCsv, loadNdjson, loadParquet, PARQUET_ROWS, parquetShape, type CsvShape } from './load.js';
+import { MANIFEST, readSnapshot, REFUSED, snapshotDigest, type Scope, type SnapshotManifest } from './manifest.js';
+import type { Mapping } from './mapping.js';
+import { ahead, digestOfSource, mustBeFile, TextSource, type Chunk, type SourceFacts } from './source.js';
+
+/** Rows that a file may have wrong, before the mapping is taken for wrong. */
+export const MOST_REFUSED = 100_000;
+const MOST_PLACES = 1_000;
+
+export interface SnapshotRequest {
+  kind: SnapshotKind;
+  /** The file. */
+  path: string;
+  mapping: Mapping;
+  /** When it was true: ISO 8601 with zone. */
+  moment: string;
+  branch?: string;
+  /** The folder that becomes the snapshot. */
+  out: string;
+  duck: Omit<DuckOptions, 'temporary'>;
+  /** A person has said that an empty or much smaller stock is right. */
+  confirmed?: boolean;
+  mostRefused?: number;
+  /** Files that go into the snapshot as they are, beside its rows. */
+  beside?: readonly string[];
+  onProgress?: (done: { rows: number; part: number }) => void;
+}
+
+/**
+ * Makes a snapshot of a file: checks each row, and writes the good ones as Parquet in buckets, sorted, with their
+ * digests. Memory does not grow with the file. The folder appears whole or not at all.
+ * @throws PedigreeError `invalid_parameter` for a file that does not fit its mapping, too many refused rows, or stock
+ *   that is empty or has shrunk below half and is not confirmed.
+ */
+export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotManifest> {
+  const request = { ...given, moment: instantOf(given.moment) };
+  await mustBeFile(request.path);
+  const store = new FolderStore(dirname(request.out));
+  const set = basename(request.out);
+  if ((await stat(request.out).catch(() => undefined)) !== undefined)
+    throw new PedigreeError('invalid_parameter', `${request.out} is there already; a snapshot is never changed`, {});
+  const draft = await store.draft(set);
+  const work = join(draft, 'work');
+  const duck = await Duck.open({ ...request.duck, temporary: work });
+  try {
+    const job = new Job(request, duck, { draft, staging: join(work, 'staging'), work });
+    const manifest = await job.run();
+    await mustBeExpected(manifest, request);
+    await duck.close();
+    await rm(work, { recursive: true, force: true });
+    for (const path of request.beside ?? []) await copyFile(path, join(draft, basename(path)));
+    const whole = { ...manifest, files: await filesOf(draft) };
+    await writeFile(join(draft, MANIFEST), `${JSON.stringify(whole, undefined, 2)}\n`);
+    await store.keep(set);
+    return whole;
+  } catch (error) {
+    await duck.close().catch(() => undefined);
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** @throws PedigreeError `invalid_parameter` for what is no instant with its zone. */
+function instantOf(text: string): string {
+  const isInstant = /^\d{4}-\d{2}-\d{2}T.+(?:Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text));
+  if (isInstant) return new Date(text).toISOString();
+  throw new PedigreeError('invalid_parameter', `${text} is no moment like 2026-01-31T08:00:00+03:00`, {
+    field: 'moment',
+  });
+}
+
+/** A date of a sheet is a date, and is written as ISO 8601. */
+const withSheetDates = (mapping: Mapping): Mapping => ({
+  ...mapping,
+  dates: ['YYYY-MM-DD', ...mapping.dates.filter((form) => form !== 'YYYY-MM-DD')],
+});
+
+interface Folders {
+  draft: string;
+  staging: string;
+  work: string;
+}
+
+class Job {
+  private readonly checking: Checking;
+  private readonly refusals: [number, string][] = [];
+  private readonly used = new Set<string>();
+  private rows = 0;
+  private readonly bytes: Promise<number>;
+  private readonly most: number;
+
+  constructor(
+    private readonly request: SnapshotRequest,
+    private readonly duck: Duck,
+    private readonly folders: Folders,
+  ) {
+    const { mapping, moment, branch } = request;
+    this.checking = {
+      columns: columnsOf(request.kind),
+      mapping: mapping.format === 'excel' ? withSheetDates(mapping) : mapping,
+      moment,
+      branch,
+      file: join(folders.work, 'codes.csv'),
+    };
+    this.most = request.mostRefused ?? MOST_REFUSED;
+    this.bytes = stat(request.path).then(({ size }) => size);
+  }
+
+  async run(): Promise<Omit<SnapshotManifest, 'files'>> {
+    const { request, duck, folders, checking } = this;
+    await mkdir(folders.staging, { recursive: true });
+    await duck.run(`CREATE TABLE refused (line BIGINT, reason VARCHAR); CREATE TABLE number (digits VARCHAR);
+      CREATE TABLE place (place VARCHAR)`);
+    const source = await this.read();
+    await this.tellRefusals();
+    const refused = await this.refused();
+    const { buckets, duplicates } = await writeBuckets(duck, {
+      ...{ staging: folders.staging, folder: folders.draft, columns: checking.columns, used: this.used },
+    });
+    await this.writeRefused();
+    const { kind, moment, mapping } = request;
+    const scope: Scope = { kind, moment, branch: request.branch ?? null, places: await this.places() };
+    const rows = buckets.reduce((sum, one) => sum + one.rows, 0);
+    return {
+      ...{ format: 1, ...scope, rows, ...(await this.counts()), refused, duplicates },
+      source: { name: basename(request.path), ...source },
+      ...{ mapping, importedAt: systemClock.now().toISOString(), digest: snapshotDigest(scope, buckets), buckets },
+    };
+  }
+
+  private read(): Promise<SourceFacts> {
+    return this.request.mapping.format === 'parquet' ? this.readParquet() : this.readText();
+  }
+
+  private async readText(): Promise<SourceFacts> {
+    const { kind } = this.request;
+    const { mapping, path } = await this.text();
+    const columns = columnsOf(kind);
+    const refuse = (line: number, reason: string): void => {
+      if (this.refusals.push([line, reason]) > this.most) throw this.tooMany([{ line, reason }]);
+    };
+    const source = new TextSource({ path, mapping, folder: this.folders.work, refuse });
+    let shape: CsvShape | undefined;
+    const load = async (chunk: Chunk): Promise<void> => {
+      if (mapping.format === 'csv')
+        shape ??= csvShape(mapping, defined({ header: source.header, first: source.first }));
+      if (shape === undefined) await loadNdjson(this.duck, chunk, { mapping, columns });
+      else await loadCsv(this.duck, chunk, { shape, mapping, columns });
+      await this.take(chunk.bytes);
+    };
+    await ahead(source.chunks(), load);
+    if (mapping.format === 'csv' && shape === undefined && source.header !== undefined)
+      csvShape(mapping, { header: source.header });
+    if (shape === undefined) await this.takeNothing();
+    return this.request.mapping.format === 'excel' ? digestOfSource(this.request.path) : source.facts();
+  }
+
+  /** What is read as text: the file, or the rows of its sheet. */
+  private async text(): Promise<{ path: string; mapping: Mapping }> {
+    const { path, mapping } = this.request;
+    if (mapping.format !== 'excel') return { path, mapping };
+    const out = join(this.folders.work, 'sheet.ndjson');
+    const { columns } = await sheetAsNdjson(path, { out, sheet: mapping.sheet, header: mapping.header });
+    mustHaveColumns(columns, mapping.columns);
+    return { path: out, mapping: { ...mapping, format: 'ndjson', encoding: 'utf-8' } };
+  }
+
+  private async readParquet(): Promise<SourceFacts> {
+    const { mapping, path, kind } = this.request;
+    const { rows } = await parquetShape(this.duck, path, mapping);
+    const facts = await digestOfSource(path);
+    for (let from = 0; from < rows; from += PARQUET_ROWS) {
+      await loadParquet(this.duck, { path, from }, { mapping, columns: columnsOf(kind) });
+      await this.take(Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows));
+    }
+    if (rows === 0) await this.takeNothing();
+    return facts;
+  }
+
+  /** `checked` must be there, also when there was no row. */
+  private async takeNothing(): Promise<void> {
+    const names = ['item', ...this.checking.columns.map(({ name }) => name)];
+    await this.duck.run(`CREATE TABLE IF NOT EXISTS cell AS SELECT 0::BIGINT AS line, NULL::VARCHAR AS fault,
+      ${names.map((name) => `NULL::VARCHAR AS ${name}`).join(', ')} LIMIT 0`);
+    await checkRows(this.duck, this.checking);
+  }
+
+  /** The rows of `cell`: checked, staged, and what is wrong remembered. */
+  private async take(bytes: number): Promise<void> {
+    const { duck, checking, folders } = this;
+    await checkRows(duck, checking);
+    const isPlaced = checking.columns.some(({ name }) => name === 'place');
+    await duck.run(`INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL;
+      INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
+        FROM checked WHERE reason IS NULL;
+      INSERT INTO place SELECT DISTINCT ${isPlaced ? 'place' : 'NULL'} FROM checked WHERE reason IS NULL;
+      CREATE OR REPLACE TABLE place AS SELECT DISTINCT place FROM place LIMIT ${MOST_PLACES + 2}`);
+    await stage(duck, { staging: folders.staging, columns: checking.columns });
+    for (const name of await readdir(folders.staging)) this.used.add(name.replace('bucket=', ''));
+    const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM checked');
+    this.rows += Number(seen?.rows);
+    await this.tellRefusals();
+    this.request.onProgress?.({ rows: this.rows, part: bytes / Math.max(1, await this.bytes) });
+  }
+
+  private async tellRefusals(): Promise<void> {
+    const told = this.refusals.splice(0);
+    for (let at = 0; at < told.length; at += 1_000) {
+      const values = told.slice(at, at + 1_000).map(([line, reason]) => `(${line}, ${quoted(reason)})`);
+      await this.duck.run(`INSERT INTO refused VALUES ${values.join(', ')}`);
+    }
+    await this.mustBeFew();
+  }
+
+  private async mustBeFew(): Promise<void> {
+    const first = await this.duck.rows<{ line: bigint; reason: string; all: bigint }>(
+      'SELECT line, reason, (SELECT count(*) FROM refused) AS "all" FROM refused ORDER BY line, reason LIMIT 3',
+    );
+    if (Number(first[0]?.all ?? 0) > this.most) throw this.tooMany(first);
+  }
+
+  private tooMany(first: { line: bigint | number; reason: string }[]): PedigreeError {
+    const words = first.map(({ line, reason }) => `line ${line}: ${reason}`).join('; ');
+    return new PedigreeError(
+      'invalid_parameter',
+      `more than ${this.most} rows are refused, so the mapping is wrong: ${words}`,
+      { line: Number(first[0]?.line) },
+    );
+  }
+
+  private async refused(): Promise<number> {
+    const [counted] = await this.duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM refused');
+    return Number(counted?.rows);
+  }
+
+  /** All refused rows with line and reason, by line, and those of items that several rows name. */
+  private async writeRefused(): Promise<void> {
+    await this.mustBeFew();
+    await this.duck.run(`COPY (SELECT line, reason FROM refused ORDER BY line, reason)
+      TO ${quoted(join(this.folders.draft, REFUSED))} (FORMAT json)`);
+  }
+
+  private async counts(): Promise<{ containers: number; wrongCheckDigits: number }> {
+    const [counted] = await this.duck.rows<{ containers: bigint; wrong: bigint }>(
+      `SELECT count(*) FILTER (length(digits) = 18) AS containers,
+        count(*) FILTER (CASE length(digits) WHEN 18 THEN ${wrongCheckDigit('digits', 18)}
+          ELSE ${wrongCheckDigit('digits', 14)} END) AS wrong
+       FROM (SELECT DISTINCT digits FROM number)`,
+    );
+    return { containers: Number(counted?.containers), wrongCheckDigits: Number(counted?.wrong) };
+  }
+
+  private async places(): Promise<string[] | null> {
+    const rows = await this.duck.rows<{ place: string | null }>('SELECT place FROM place');
+    if (rows.length > MOST_PLACES || rows.some(({ place }) => place === null)) return null;
+    return rows.map(({ place }) => String(place)).sort();
+  }
+}
+
+async function filesOf(draft: string): Promise<StoredFile[]> {
+  const names = (await readdir(draft)).sort();
+  return Promise.all(names.map(async (name) => ({ name, ...(await digestOfFile(join(draft, name))) })));
+}
+
+/** Stock that is empty, or has less than half the rows of the newest snapshot of the same branch beside it. */
+async function mustBeExpected(
+  { kind, rows, branch }: Omit<SnapshotManifest, 'files'>,
+  { out, confirmed }: SnapshotRequest,
+): Promise<void> {
+  if (confirmed === true) return;
+  const ask = 'is that right? then confirm it (--confirm)';
+  if (rows === 0) throw new PedigreeError('invalid_parameter', `the file has no row that can be used: ${ask}`, {});
+  const before = await newestBeside(dirname(out), { kind, branch });
+  if (before !== undefined && rows * 2 < before.rows)
+    throw new PedigreeError(
+      'invalid_parameter',
+      `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}: ${ask}`,
+      {},
+    );
+}
+
+/** Snapshots that are looked at to find the newest. */
+const MOST_BESIDE = 1_000;
+
+async function newestBeside(
+  folder: string,
+  { kind, branch }: Pick<Scope, 'kind' | 'branch'>,
+): Promise<SnapshotManifest | undefined> {
+  const names = (await new FolderStore(folder).sets()).slice(-MOST_BESIDE);
+  const found = await Promise.all(names.map((name) => readSnapshot(join(folder, name), kind).catch(() => undefined)));
+  return found
+    .filter((one) => one !== undefined)
+    .filter((one) => one.branch === branch)
+    .sort((a, b) => Date.parse(a.moment) - Date.parse(b.moment))
+    .at(-1);
+}

@@ -1,0 +1,96 @@
+/** How a column of a snapshot is read, stored and written in a canonical row. */
+export interface Column {
+  name: string;
+  /** `word`: one of `words`. `instant`: milliseconds since 1970. */
+  type: 'text' | 'word' | 'date' | 'instant';
+  words?: readonly string[];
+  /** Of a cell that is empty, or a column that the file has not. */
+  absent?: string;
+  /** What people call it, in lower case, for a proposal of the mapping. */
+  known: readonly string[];
+}
+
+export const STOCK_STATES = ['sellable', 'reserved', 'quarantine', 'in_transit'] as const;
+/** `not_found`: neither the registry nor its archive has it. `denied`: it is there, and not for our eyes. */
+export const ANSWERS = ['found', 'archived', 'not_found', 'denied'] as const;
+
+const place: Column = {
+  name: 'place',
+  type: 'text',
+  known: [
+    'place',
+    'branch',
+    'branch_id',
+    'subject_id',
+    'store',
+    'warehouse',
+    'место деятельности',
+    'место',
+    'склад',
+    'филиал',
+    'аптека',
+  ],
+};
+const series: Column = {
+  name: 'series',
+  type: 'text',
+  known: ['series', 'series_number', 'batch', 'lot', 'серия', 'номер серии'],
+};
+const expiry: Column = {
+  name: 'expiry',
+  type: 'date',
+  known: ['expiry', 'expiration_date', 'expires', 'exp_date', 'срок годности', 'годен до'],
+};
+const moment = (known: readonly string[]): Column => ({ name: 'moment', type: 'instant', known });
+
+/** What a snapshot holds about an item, by kind, in the order of its canonical rows. `item` comes before these. */
+export const KINDS = {
+  stock: [
+    place,
+    series,
+    expiry,
+    {
+      name: 'state',
+      type: 'word',
+      words: STOCK_STATES,
+      absent: 'sellable',
+      known: ['state', 'stock_state', 'состояние', 'статус'],
+    },
+    moment(['moment', 'date', 'as_of', 'дата', 'на дату']),
+  ],
+  registry: [
+    { name: 'answer', type: 'word', words: ANSWERS, absent: 'found', known: ['answer'] },
+    { name: 'status', type: 'text', known: ['status', 'статус'] },
+    { ...place, known: ['place', 'branch_id', 'branch', 'subject_id', 'место деятельности'] },
+    { name: 'container', type: 'text', known: ['container', 'sscc', 'pack3_id', 'упаковка'] },
+    series,
+    expiry,
+    { name: 'moved_at', type: 'instant', known: ['moved_at', 'last_tracing_op_date', 'status_date', 'дата операции'] },
+    moment(['moment', 'fetched_at', 'date']),
+  ],
+  /** What the ERP has sold, dispensed or written off. */
+  disposals: [
+    place,
+    { name: 'receipt', type: 'text', known: ['receipt', 'receipt_number', 'doc_num', 'чек', 'номер чека', 'документ'] },
+    moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']),
+  ],
+} as const satisfies Record<string, readonly Column[]>;
+
+export type SnapshotKind = keyof typeof KINDS;
+export const columnsOf = (kind: SnapshotKind): readonly Column[] => KINDS[kind];
+
+/** What people call the column of items. */
+export const ITEM_NAMES = [
+  'item',
+  'sgtin',
+  'gtin_sgtin',
+  'sgtin/sscc',
+  'sscc',
+  'datamatrix',
+  'code',
+  'kiz',
+  'киз',
+  'км',
+  'код маркировки',
+  'код',
+];

@@ -1,0 +1,163 @@
+import { PedigreeError } from '#kernel';
+import { quoted, type Duck } from '#duckdb';
+import type { Column } from './kinds.js';
+import type { Mapping } from './mapping.js';
+import { cellsOf } from './splitter.js';
+import { NDJSON_DELIMITER, type Chunk } from './source.js';
+
+const MOST_COLUMNS = 1_000;
+
+/** Where each column of the snapshot is found: an expression over a row of the file, as text. */
+export type Cells = (column: string) => string | undefined;
+
+/** Cells that mean nothing are NULL, and blanks around a value are cut. */
+const cleaned = (cell: string, { empty }: Mapping): string => {
+  const nothing = ['', ...empty].map(quoted).join(', ');
+  return `CASE WHEN trim(${cell}, ' \t\u00a0') IN (${nothing}) THEN NULL ELSE trim(${cell}, ' \t\u00a0') END`;
+};
+
+/** `cell`: what a chunk holds, by the columns of the snapshot. */
+function cells(of: { from: string; fault: string }, columns: readonly Column[], { at, mapping }: Reading): string {
+  const values = ['item', ...columns.map(({ name }) => name)].map((name) => {
+    const found = at(name);
+    return `${found === undefined ? 'NULL::VARCHAR' : cleaned(found, mapping)} AS ${name}`;
+  });
+  return `CREATE OR REPLACE TABLE cell AS SELECT line, ${of.fault} AS fault, ${values.join(', ')} FROM ${of.from}`;
+}
+
+interface Reading {
+  at: Cells;
+  mapping: Mapping;
+}
+
+/** Number of columns, and where the mapped ones are. */
+export interface CsvShape {
+  width: number;
+  at: Cells;
+}
+
+/** @throws PedigreeError `invalid_parameter` for a column that the file has not, or has twice. */
+export function csvShape(mapping: Mapping, { header, first }: { header?: string; first?: string }): CsvShape {
+  const cellsOfHeader = cellsOf(header ?? first ?? '', mapping).map((cell) => cell.trim());
+  const names = mapping.header ? cellsOfHeader : cellsOfHeader.map((_, index) => String(index + 1));
+  if (names.length > MOST_COLUMNS)
+    throw new PedigreeError('invalid_parameter', `the file has ${names.length} columns: ${MOST_COLUMNS} at most`);
+  for (const [column, name] of Object.entries(mapping.columns)) {
+    const found = names.filter((one) => one === name).length;
+    if (found === 1) continue;
+    const why = found === 0 ? 'the file has no column' : 'the file has several columns';
+    const seen = names.slice(0, 50).map((one) => JSON.stringify(one));
+    throw new PedigreeError('invalid_parameter', `${why} "${name}" for ${column}; it has: ${seen.join(', ')}`, {
+      field: `columns.${column}`,
+      line: 1,
+    });
+  }
+  const at: Cells = (column) => {
+    const name = mapping.columns[column];
+    return name === undefined ? undefined : `c${names.indexOf(name)}`;
+  };
+  return { width: names.length, at };
+}
+
+/** Reads a chunk into `raw`. What cannot be read goes to `refused`, with its line; together they are all records. */
+async function readChunk(
+  duck: Duck,
+  { file, records }: Chunk,
+  how: { format: string; columns: string },
+): Promise<void> {
+  await duck.run(`
+    CREATE OR REPLACE TABLE raw AS SELECT * FROM read_csv(${quoted(file)}, header = false, auto_detect = false,
+      ${how.format}, nullstr = '', max_line_size = 1000000, new_line = '\\n',
+      columns = {'line': 'BIGINT', ${how.columns}}, store_rejects = true, rejects_table = 'unreadable',
+      rejects_scan = 'unreadable_scan');
+    CREATE OR REPLACE TABLE broken AS SELECT try_cast(regexp_extract(csv_line, '^[0-9]+') AS BIGINT) AS line,
+        min(${WORDS}) AS reason
+      FROM unreadable GROUP BY 1;
+    DROP TABLE unreadable; DROP TABLE unreadable_scan; INSERT INTO refused SELECT line, reason FROM broken`);
+  const [read] = await duck.rows<{ rows: bigint; broken: bigint }>(
+    'SELECT (SELECT count(*) FROM raw) AS rows, (SELECT count(*) FROM broken) AS broken',
+  );
+  if (Number(read?.rows) + Number(read?.broken) !== records)
+    throw new Error(`of ${records} records, ${read?.rows} were read and ${read?.broken} refused`);
+}
+
+/** Loads a chunk of CSV into `cell`. */
+export async function loadCsv(
+  duck: Duck,
+  chunk: Chunk,
+  { shape, mapping, columns }: { shape: CsvShape; mapping: Mapping; columns: readonly Column[] },
+): Promise<void> {
+  const { delimiter, quote } = mapping;
+  await readChunk(duck, chunk, {
+    format: `delim = ${quoted(delimiter)}, quote = ${quoted(quote)}, escape = ${quoted(quote)}`,
+    columns: Array.from({ length: shape.width }, (_, n) => `'c${n}': 'VARCHAR'`).join(', '),
+  });
+  await duck.run(cells({ from: 'raw', fault: 'NULL::VARCHAR' }, columns, { at: shape.at, mapping }));
+}
+
+const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
+  WHEN 'TOO MANY COLUMNS' THEN 'the row has too many cells'
+  WHEN 'UNQUOTED VALUE' THEN 'something stands behind a closing quote'
+  WHEN 'INVALID ENCODING' THEN 'the row is not valid in the encoding of the mapping'
+  ELSE concat('the row cannot be read: ', error_message) END`;
+
+/** Loads a chunk of NDJSON into `cell`. */
+export async function loadNdjson(
+  duck: Duck,
+  chunk: Chunk,
+  { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
+): Promise<void> {
+  const path = (column: string): string | undefined => {
+    const name = mapping.columns[column];
+    return name === undefined ? undefined : quoted(`$.${JSON.stringify(name)}`);
+  };
+  const at: Cells = (column) => {
+    const where = path(column);
+    return where === undefined ? undefined : `json_extract_string(json, ${where})`;
+  };
+  const fault = `CASE WHEN json IS NULL THEN 'the line is no JSON object'
+    WHEN json_type(json, ${path('item')}) IN ('BIGINT', 'UBIGINT', 'DOUBLE')
+    THEN 'item: is a number, and a code is text: its digits may be lost' END`;
+  await readChunk(duck, chunk, {
+    format: `delim = '${NDJSON_DELIMITER}', quote = '', escape = ''`,
+    columns: "'text': 'VARCHAR'",
+  });
+  const from = `(SELECT line, CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
+    FROM raw)`;
+  await duck.run(cells({ from, fault }, columns, { at, mapping }));
+}
+
+/** Rows of Parquet that are looked at together. */
+export const PARQUET_ROWS = 500_000;
+
+/** @throws PedigreeError `invalid_parameter` for a missing column, or one of numbers where codes belong. */
+export async function parquetShape(duck: Duck, path: string, mapping: Mapping): Promise<{ rows: number }> {
+  const found = await duck.rows<{ column_name: string; column_type: string }>(
+    `DESCRIBE SELECT * FROM read_parquet(${quoted(path)})`,
+  );
+  for (const [column, name] of Object.entries(mapping.columns)) {
+    const type = found.find((one) => one.column_name === name)?.column_type;
+    const field = { field: `columns.${column}` };
+    if (type === undefined)
+      throw new PedigreeError('invalid_parameter', `the file has no column "${name}" for ${column}`, field);
+    if (column === 'item' && type !== 'VARCHAR')
+      throw new PedigreeError('invalid_parameter', `column "${name}" is ${type}, and codes are text`, field);
+  }
+  const [counted] = await duck.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(path)})`);
+  return { rows: Number(counted?.rows) };
+}
+
+/** Loads a range of rows into `cell`; a row's line is its number from 1 on. */
+export async function loadParquet(
+  duck: Duck,
+  { path, from }: { path: string; from: number },
+  { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
+): Promise<void> {
+  const at: Cells = (column) => {
+    const name = mapping.columns[column];
+    return name === undefined ? undefined : `"${name.replaceAll('"', '""')}"::VARCHAR`;
+  };
+  const source = `(SELECT *, file_row_number + 1 AS line FROM read_parquet(${quoted(path)}, file_row_number = true)
+    WHERE file_row_number >= ${from} AND file_row_number < ${from + PARQUET_ROWS})`;
+  await duck.run(cells({ from: source, fault: 'NULL::VARCHAR' }, columns, { at, mapping }));
+}

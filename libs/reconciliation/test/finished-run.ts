@@ -1,0 +1,99 @@
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sha256Hex } from '#kernel';
+import { digestOfLines, Duck, quoted } from '#duckdb';
+import { CANONICAL, FINDING_COLUMNS } from '../src/comparison/compare-bucket.js';
+import { LEG_COLUMNS } from '../src/comparison/joined.js';
+import { resultOf } from '../src/comparison/run-comparison.js';
+import {
+  bucketResultFile,
+  findingsFile,
+  inputsDigest,
+  RUN_FILE,
+  type RunRecord,
+} from '../src/comparison/run-record.js';
+import { comparisonSettings } from '../src/comparison/settings.js';
+import { BUCKETS } from '../src/snapshots/manifest.js';
+
+/** A row of a findings file; columns that are not named are NULL. */
+export type FoundItem = { item: string; code: string; severity: string } & Record<string, unknown>;
+
+export interface RunOver {
+  legs?: readonly ('stock' | 'record' | 'registry')[];
+  places?: string[] | null;
+  unseen?: string[];
+}
+
+interface FinishedRun extends RunOver {
+  findings: FoundItem[];
+  /** What the registry's side has. */
+  registry: { item: string; answer: string; container: string | null }[];
+  moment: string;
+}
+
+const TYPES: Record<string, string> = Object.fromEntries([
+  ...['item', 'code', 'severity'].map((name) => [name, 'VARCHAR']),
+  ...Object.values(LEG_COLUMNS).flatMap((columns) => Object.entries(columns).map(([name, [, type]]) => [name, type])),
+]);
+let made = 0;
+
+/** The folder of a comparison that found just this, as the comparison leaves it: all findings are in the first file. */
+export async function writeFinishedRun(folder: string, run: FinishedRun): Promise<string> {
+  await mkdir(folder);
+  const duck = await Duck.open({ memoryMb: 200, threads: 2, temporary: join(folder, 'duck') });
+  try {
+    const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR' };
+    await writeTable(duck, join(folder, 'registry.parquet'), { rows: run.registry, types: answers });
+    await writeFindings(duck, folder, run.findings);
+  } finally {
+    await duck.close();
+  }
+  await writeFile(join(folder, RUN_FILE), JSON.stringify(recordOf(folder, run)));
+  await resultOf(folder);
+  return folder;
+}
+
+interface TableRows {
+  rows: object[];
+  types: Record<string, string>;
+}
+
+async function writeTable(duck: Duck, file: string, { rows, types }: TableRows): Promise<void> {
+  const text = `${file}.ndjson`;
+  await writeFile(text, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const columns = Object.entries(types).map(([name, type]) => `${name}: '${type}'`);
+  await duck.run(`COPY (SELECT ${Object.keys(types).join(', ')} FROM read_json(${quoted(text)},
+    format = 'newline_delimited', columns = {${columns.join(', ')}}) ORDER BY ALL)
+    TO ${quoted(file)} (FORMAT parquet)`);
+}
+
+async function writeFindings(duck: Duck, folder: string, findings: FoundItem[]): Promise<void> {
+  const types = Object.fromEntries(FINDING_COLUMNS.map((name) => [name, TYPES[name] as string]));
+  await writeTable(duck, join(folder, findingsFile(0)), { rows: findings, types });
+  await writeTable(duck, join(folder, findingsFile(1)), { rows: [], types });
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+    const file = join(folder, findingsFile(bucket));
+    if (bucket > 1) await copyFile(join(folder, findingsFile(1)), file);
+    const sha256 = bucket > 1 ? sha256Hex('') : await digestOfLines(duck, { file, line: CANONICAL });
+    const counted = { findings: bucket === 0 ? findings.length : 0, counts: {}, quieted: {}, sha256 };
+    await writeFile(join(folder, bucketResultFile(bucket)), JSON.stringify(counted));
+  }
+}
+
+function recordOf(
+  folder: string,
+  { registry, moment, legs = ['stock', 'record', 'registry'], places = null, unseen = [] }: FinishedRun,
+): RunRecord {
+  const files = [join(folder, 'registry.parquet')];
+  const leg = () => ({ folder, digest: sha256Hex(String((made += 1))), rows: registry.length, files });
+  const record: Omit<RunRecord, 'inputs'> = {
+    ...{
+      format: 1,
+      moment,
+      settings: comparisonSettings({}),
+      legs: Object.fromEntries(legs.map((one) => [one, leg()])),
+    },
+    ...{ places, wrongCheckDigits: false, containers: false, unseen },
+  };
+  return { ...record, inputs: inputsDigest(record) };
+}

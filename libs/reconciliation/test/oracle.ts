@@ -1,0 +1,221 @@
+import { hasValidCheckDigit } from '#kernel';
+import {
+  daysBefore,
+  type DisposalRow,
+  IN_STOCK_BOX,
+  MOMENT,
+  type RecordRow,
+  type RegistryRow,
+  type StockRow,
+  type World,
+} from './world.js';
+
+/* eslint-disable complexity -- the rules once more, as one chain of questions for each topic */
+/** What the rules say, written again as plain code over rows in memory: the other way to the same answer. */
+export interface Told {
+  item: string;
+  code: string;
+  severity: string;
+}
+
+const SHELF = ['in_circulation', 'in_partial_sale'];
+const SOLD = ['in_sale'];
+const isNone = (value: unknown): value is null | undefined => value === null || value === undefined;
+const at = (iso: string | null | undefined): number => (isNone(iso) ? NaN : Date.parse(iso));
+
+export function oracle({ stock, record, registry, disposals }: World): {
+  findings: Told[];
+  quieted: Record<string, number>;
+} {
+  const legs = {
+    s: new Map(stock.map((row) => [row.item, row])),
+    r: new Map(record.map((row) => [row.item, row])),
+    g: new Map(registry.map((row) => [row.item, row])),
+    d: new Map(disposals.map((row) => [row.item, row])),
+  };
+  const items = new Set([...legs.s.keys(), ...legs.r.keys(), ...legs.g.keys()]);
+  const [findings, quieted]: [Told[], Record<string, number>] = [[], {}];
+  for (const item of items) {
+    const one = new Item(item, legs.s.get(item), legs.r.get(item), legs.g.get(item), legs.d.get(item));
+    for (const [code, severity] of one.told()) findings.push({ item, code, severity });
+    for (const code of one.quiet()) quieted[code] = (quieted[code] ?? 0) + 1;
+  }
+  return { findings: findings.sort(byItem), quieted };
+}
+
+const key = ({ item, code, severity }: Told): string => `${item} ${code} ${severity}`;
+export const byItem = (a: Told, b: Told): number => (key(a) < key(b) ? -1 : 1);
+
+type Said = [code: string, severity: string] | undefined;
+/** What explains a difference is no finding. */
+const QUIET = 'quiet';
+
+class Item {
+  private readonly isFound: boolean;
+  private readonly status: string;
+  private readonly own: string;
+
+  constructor(
+    private readonly item: string,
+    private readonly s: StockRow | undefined,
+    private readonly r: RecordRow | undefined,
+    private readonly g: RegistryRow | undefined,
+    private readonly d: DisposalRow | undefined,
+  ) {
+    this.isFound = g?.answer === 'found';
+    this.status = kindOf(g?.status);
+    this.own = kindOf(r?.status);
+  }
+
+  told(): [string, string][] {
+    const differences = [this.presence(), this.statusOf(), this.placeOf(), this.containerOf()];
+    const other = this.ofAnotherMoment();
+    const all = [
+      ...[this.rows(), this.expiry(), this.attribute()],
+      ...differences.map((said) => (said !== undefined && said[1] !== QUIET && other !== undefined ? other : said)),
+    ];
+    const loud = all.filter((said) => said !== undefined && said[1] !== QUIET) as [string, string][];
+    return [...new Map(loud.map((said) => [said.join(), said])).values()];
+  }
+
+  quiet(): string[] {
+    const said = [this.presence(), this.attribute()].flatMap((one) => (one?.[1] === QUIET ? [one[0]] : []));
+    return this.g === undefined && (this.s !== undefined || this.r !== undefined)
+      ? [...said, 'registry_not_asked']
+      : said;
+  }
+
+  private ofAnotherMoment(): Said {
+    if (at(this.g?.moved_at) > at(MOMENT)) return ['moved_during_run', 'information'];
+    return at(this.g?.moment) < at(daysBefore(2)) ? ['stale_snapshot', 'information'] : undefined;
+  }
+
+  private rows(): Said {
+    if (this.s === undefined) return undefined;
+    if (this.s.twice) return ['duplicate_locally', 'warning'];
+    const digits = this.item.length === 18 ? this.item : this.item.slice(0, 14);
+    return hasValidCheckDigit(digits) ? undefined : ['master_data_error', 'information'];
+  }
+
+  private presence(): Said {
+    const { s, r, g } = this;
+    if (g?.answer === 'denied')
+      return s !== undefined || r !== undefined ? ['not_visible_to_us', 'information'] : undefined;
+    if (g?.answer === 'archived') {
+      if (s !== undefined) return ['archived_in_stock', 'critical'];
+    }
+    if (g?.answer === 'not_found') {
+      if (s !== undefined && r === undefined && this.item.length === 27) return ['unknown_serial', 'critical'];
+      if (s !== undefined || ['shelf', 'transit', 'suspended'].includes(this.own))
+        return ['missing_in_registry', 'critical'];
+    }
+    return this.isFound ? this.presenceOfFound() : this.absentHere();
+  }
+
+  private get isMissed(): boolean {
+    return this.s === undefined && ![this.g?.container, this.r?.container].includes(IN_STOCK_BOX);
+  }
+
+  /** The world's stock names places in each row, P1 and P2, so no pack is beyond it. */
+  private absentHere(): Said {
+    const { s, r, g, d } = this;
+    if (s === undefined && g === undefined && d !== undefined) return ['disposed_here', QUIET];
+    if (!this.isMissed || g !== undefined || r === undefined || r.uncertain) return undefined;
+    return ['shelf', 'suspended'].includes(this.own) ? ['missing_locally', 'warning'] : undefined;
+  }
+
+  private presenceOfFound(): Said {
+    const { s, r, g } = this;
+    const since = (days: number): boolean => at(g?.moved_at) >= at(daysBefore(days));
+    if (this.status === 'shelf') {
+      if (s === undefined && this.d !== undefined)
+        return at(this.d.moment) >= at(daysBefore(10))
+          ? ['till_sale_may_come', QUIET]
+          : ['sold_here_open_in_registry', 'critical'];
+      if (s === undefined && this.own === 'sold' && r?.uncertain === false)
+        return ['sold_here_open_in_registry', 'critical'];
+      if (!this.isMissed) return undefined;
+      return since(10) ? ['till_sale_may_come', QUIET] : ['missing_locally', 'warning'];
+    }
+    if (this.status === 'suspended') return this.isMissed ? ['missing_locally', 'warning'] : undefined;
+    if (this.status !== 'transit') return undefined;
+    if (s !== undefined && s.state !== 'in_transit') return ['not_accepted_inbound', 'warning'];
+    return since(30) ? ['in_transit', QUIET] : ['awaiting_counterparty', 'warning'];
+  }
+
+  private statusOf(): Said {
+    if (!this.isFound) return this.suspendedByUs();
+    const here = this.s !== undefined;
+    if (this.status === 'unmapped') return ['unmapped_status', 'warning'];
+    if (this.status === 'deviation') return ['sold_with_deviation', 'warning'];
+    if (here && this.status === 'sold') return ['sold_in_registry_in_stock_here', 'critical'];
+    if (here && this.status === 'expired') return ['expired_auto_written_off', 'critical'];
+    if (here && this.status === 'suspended') {
+      if (this.s?.state === 'in_transit') return ['suspended_in_transit', 'critical'];
+      return ['suspended_in_stock', this.s?.state === 'quarantine' ? 'information' : 'critical'];
+    }
+    if (here && this.status === 'gone') return ['status_mismatch', 'critical'];
+    return this.ofBoth();
+  }
+
+  private suspendedByUs(): Said {
+    const isOpen = ['sellable', 'reserved'].includes(this.s?.state ?? '');
+    return isOpen && this.g === undefined && this.own === 'suspended' ? ['suspended_in_stock', 'critical'] : undefined;
+  }
+
+  /** Where record and registry tell of different standings. */
+  private ofBoth(): Said {
+    const known = [this.own, this.status].every((one) => !['none', 'unmapped'].includes(one));
+    if (!known || this.own === this.status) return undefined;
+    if (this.r?.uncertain === true) return ['undetermined_item', 'information'];
+    if ([this.own, this.status].includes('unknown')) return undefined;
+    const isOpenSale = this.s === undefined && this.own === 'sold' && this.status === 'shelf';
+    return isOpenSale ? undefined : ['status_mismatch', 'warning'];
+  }
+
+  private expiry(): Said {
+    const expiry = this.s?.expiry ?? this.g?.expiry;
+    if (this.s === undefined || isNone(expiry) || expiry >= '2026-11-23') return undefined;
+    return ['expired_in_stock', ['sellable', 'reserved'].includes(this.s.state) ? 'critical' : 'information'];
+  }
+
+  private placeOf(): Said {
+    const { s, r, g } = this;
+    const differs = (a: string | null | undefined, b: string | null | undefined): Said =>
+      !isNone(a) && !isNone(b) && a !== b ? ['owner_or_branch_mismatch', 'warning'] : undefined;
+    if (s === undefined)
+      return this.isFound && this.status === 'shelf' && this.own === 'shelf' ? differs(r?.place, g?.place) : undefined;
+    if (s.state === 'in_transit') return undefined;
+    const place = s.twice && s.place === null ? null : s.place;
+    if (g === undefined) return this.own === 'shelf' ? differs(place, r?.place) : undefined;
+    return this.isFound && ['shelf', 'suspended'].includes(this.status) ? differs(place, g.place) : undefined;
+  }
+
+  private containerOf(): Said {
+    if (!this.isFound || this.r === undefined || this.r.container === this.g?.container) return undefined;
+    return this.g?.container === null ? ['container_dissolved', 'information'] : ['container_mismatch', 'warning'];
+  }
+
+  private attribute(): Said {
+    const { s, g } = this;
+    if (!isNone(s?.expiry) && !isNone(g?.expiry) && s?.expiry !== g?.expiry) return ['attribute_mismatch', 'warning'];
+    if (isNone(s?.series) || isNone(g?.series) || s?.series === g?.series) return undefined;
+    const alike = [s?.series, g?.series].every((one) => one?.endsWith('B1') === true);
+    return alike ? ['look_alike_letters', QUIET] : ['attribute_mismatch', 'warning'];
+  }
+}
+
+function kindOf(status: string | null | undefined): string {
+  if (isNone(status)) return 'none';
+  if (SHELF.includes(status)) return 'shelf';
+  if (SOLD.includes(status)) return 'sold';
+  const others: Record<string, string> = {
+    in_realization: 'transit',
+    paused_circulation: 'suspended',
+    ofd_retail_error: 'deviation',
+    expired: 'expired',
+    disposed: 'gone',
+    marked: 'unknown',
+  };
+  return others[status] ?? 'unmapped';
+}

@@ -1,0 +1,103 @@
+import { parquet, type Duck } from '#duckdb';
+import type { TypeKnowledge } from '#documents';
+import { MOST_DOCUMENTS } from './keys.js';
+import { readMeanings, SAYS, type Meanings } from './meanings.js';
+
+/** Parquet files of all movements up to a position and maybe beyond it, by what they hold. */
+export interface Movements {
+  packs: string[];
+  items: string[];
+  containers: string[];
+  documents: string[];
+  effects: string[];
+  closings: string[];
+}
+
+/** What documents did, by place in the files of effects: a movement of a pack says at which place its effect is. */
+export interface Effects {
+  /** Of the first effect of each file. */
+  begins: Int32Array;
+  /** Of its document, from 1 on. 0: not known yet. CLOSED: it counts no longer. */
+  rank: Int32Array;
+  /** Index into `meanings`. */
+  meaning: Int32Array;
+  /** Number of the container that it packs into; 0 for none. */
+  container: Int32Array;
+  meanings: Meanings;
+}
+
+export const CLOSED = -1;
+
+/**
+ * Tables on which the fold stands: `document` with its rank, `container` (a number for each), `container_row`
+ * (movements of containers and places), `status_word` and `place_word` with a code for each; and what documents did.
+ */
+export async function openDocuments(
+  duck: Duck,
+  { movements, at, types }: { movements: Movements; at: bigint; types: TypeKnowledge },
+): Promise<Effects> {
+  const effects = parquet(movements.effects);
+  await duck.run(`
+    CREATE TABLE told AS SELECT * FROM ${parquet(movements.documents)} WHERE known_from <= ${at};
+    CREATE TABLE closed AS SELECT DISTINCT known_from FROM ${parquet(movements.closings)} WHERE known_to <= ${at};
+    CREATE TABLE recall AS SELECT * FROM told ANTI JOIN closed USING (known_from)
+      WHERE recalls IS NOT NULL AND outcome IN ('accepted', 'partial');
+    CREATE TABLE document AS SELECT known_from, doc_type, subject_id, counterparty_id,
+        row_number() OVER (ORDER BY ordered_at, known_from) AS rank,
+        known_from IN (FROM closed) AS is_closed,
+        (request_id <> '' AND request_id IN (SELECT recalls FROM recall))
+          OR coalesce(document_id IN (SELECT recalls FROM recall), false) AS is_recalled
+      FROM told;
+    CREATE TABLE other_row AS SELECT * FROM ${parquet(movements.containers)} WHERE known_from <= ${at};
+    CREATE TABLE container AS SELECT name, row_number() OVER ()::INTEGER AS id FROM (
+        SELECT item AS name FROM other_row UNION SELECT container FROM ${effects} WHERE container IS NOT NULL);
+    -- A pack's own row goes before its container's of the same document: that matters where they say different things.
+    CREATE TABLE mixed AS SELECT DISTINCT known_from FROM other_row WHERE known_from IN (
+      SELECT known_from FROM ${effects} GROUP BY 1 HAVING count(*) > 1)`);
+  await checkSize(duck);
+  await duck.run(`
+    CREATE TABLE said AS SELECT e.file_index, e.file_row_number, e.known_from, e.effect, e.container, d.rank,
+        d.is_closed, ${SAYS.map(([, from]) => from).join(', ')},
+        d.is_recalled OR d.known_from IN (FROM mixed) AS is_odd
+      FROM ${effects} e JOIN document d USING (known_from)`);
+  const meanings = await readMeanings(duck, types);
+  await duck.run(`
+    CREATE TABLE container_row AS SELECT c.id, r.item, r.ordinal, e.* EXCLUDE (container), p.id AS parent
+      FROM other_row r JOIN effect_of e USING (known_from, effect) JOIN container c ON c.name = r.item
+        LEFT JOIN container p ON p.name = e.container
+      WHERE NOT e.is_closed;
+    DROP TABLE other_row; DROP TABLE mixed; DROP TABLE closed; DROP TABLE said`);
+  return { ...(await readEffects(duck, movements)), meanings };
+}
+
+async function checkSize(duck: Duck): Promise<void> {
+  const [size] = await duck.rows<{ documents: bigint }>('SELECT count(*) AS documents FROM document');
+  const documents = Number(size?.documents ?? 0);
+  if (documents >= MOST_DOCUMENTS)
+    throw new Error(`${documents} documents are more than the ${MOST_DOCUMENTS} that one fold can order`);
+}
+
+async function readEffects(duck: Duck, { effects }: Movements): Promise<Omit<Effects, 'meanings'>> {
+  const sizes = await duck.rows<{ file: bigint; rows: bigint }>(
+    `SELECT file_index AS file, count(*) AS rows FROM ${parquet(effects)} GROUP BY ALL`,
+  );
+  const begins = new Int32Array(effects.length + 1);
+  for (const { file, rows } of sizes) begins[Number(file) + 1] = Number(rows);
+  for (let file = 1; file <= effects.length; file += 1)
+    begins[file] = (begins[file] as number) + (begins[file - 1] as number);
+  const count = begins[effects.length] as number;
+  const [rank, meaning, container] = [new Int32Array(count), new Int32Array(count), new Int32Array(count)];
+  const all = duck.numbers(
+    `SELECT file_index::INTEGER, file_row_number::INTEGER, (CASE WHEN is_closed THEN ${CLOSED} ELSE rank END)::INTEGER,
+      meaning, coalesce(c.id, 0) FROM effect_of e LEFT JOIN container c ON c.name = e.container`,
+  );
+  for await (const rows of all) {
+    const [file, row, ...told] = [0, 1, 2, 3, 4].map((column) => rows.integers(column)) as Int32Array[];
+    for (let n = 0; n < rows.count; n += 1) {
+      const at = (begins[(file as Int32Array)[n] as number] as number) + ((row as Int32Array)[n] as number);
+      [rank, meaning, container].forEach((column, k) => (column[at] = (told[k] as Int32Array)[n] as number));
+    }
+  }
+  await duck.run('DROP TABLE effect_of');
+  return { begins, rank, meaning, container };
+}

@@ -1,0 +1,123 @@
+import { parquet, type Duck } from '#duckdb';
+import { CLOSED, type Effects } from './documents.js';
+
+/** Buckets by the first digit of the item's MD5. */
+export const BUCKETS = 16;
+
+/** The rows of a bucket's packs, in Parquet. */
+export const inBucket = (bucket: number): string => {
+  const [first, last] = [BigInt(bucket) << 60n, ((BigInt(bucket) + 1n) << 60n) - 1n];
+  return `x.id BETWEEN ${first}::UBIGINT AND ${last}::UBIGINT`;
+};
+
+/**
+ * The packs of a bucket, numbered as they are found, each with a chain of its movements from the newest to the oldest.
+ * Arrays of numbers, because there are millions of them: the 64 bits of an id are a pair, low half first.
+ */
+export class Packs {
+  count = 0;
+  rows = 0;
+  ids = new Uint32Array(2 * FIRST_PACKS);
+  /** The newest movement of a pack; -1 for none that counts. */
+  newest = new Int32Array(FIRST_PACKS);
+  /** Of a movement: place of its effect, ordinal, and the movement before it; -1 for none. */
+  effect = new Int32Array(FIRST_ROWS);
+  ordinal = new Int32Array(FIRST_ROWS);
+  before = new Int32Array(FIRST_ROWS);
+  /** Open addressing; 0 for an empty slot, else the pack's number and one. */
+  private slots = new Int32Array(4 * FIRST_PACKS);
+
+  constructor(private readonly effects: Effects) {}
+
+  /** Forgets all packs and keeps the room that they took. */
+  clear(): void {
+    this.count = 0;
+    this.rows = 0;
+    this.slots.fill(0);
+  }
+
+  async read(duck: Duck, { files, bucket }: { files: string[]; bucket: number }): Promise<void> {
+    const all = duck.numbers(`SELECT x.id, x.file_index::INTEGER, x."row", x.ordinal::INTEGER FROM ${parquet(files)} x
+      WHERE ${inBucket(bucket)}`);
+    for await (const rows of all) {
+      this.makeRoom(rows.count);
+      const { buffer, byteOffset } = rows.ids(0);
+      this.add(
+        { ids: new Uint32Array(buffer, byteOffset, 2 * rows.count), file: rows.integers(1), row: rows.integers(2) },
+        rows.integers(3),
+      );
+    }
+  }
+
+  private add({ ids, file, row }: { ids: Uint32Array; file: Int32Array; row: Int32Array }, ordinal: Int32Array): void {
+    const { begins, rank } = this.effects;
+    for (let n = 0; n < ordinal.length; n += 1) {
+      const effect = (begins[file[n] as number] as number) + (row[n] as number);
+      // A document that is not known yet tells nothing; one that counts no longer tells that the pack is there.
+      if (rank[effect] === 0) continue;
+      const pack = this.numberOf(ids[2 * n] as number, ids[2 * n + 1] as number);
+      if (rank[effect] !== CLOSED) this.chain(pack, effect, ordinal[n] as number);
+    }
+  }
+
+  private numberOf(low: number, high: number): number {
+    const { slots, ids } = this;
+    const mask = slots.length - 1;
+    for (let slot = (low ^ high) & mask; ; slot = (slot + 1) & mask) {
+      const pack = (slots[slot] as number) - 1;
+      if (pack < 0) {
+        slots[slot] = this.count + 1;
+        ids[2 * this.count] = low;
+        ids[2 * this.count + 1] = high;
+        this.newest[this.count] = -1;
+        return this.count++;
+      }
+      if (ids[2 * pack] === low && ids[2 * pack + 1] === high) return pack;
+    }
+  }
+
+  /** Rows come nearly in their order, so that few steps find a place. */
+  private chain(pack: number, effect: number, ordinal: number): void {
+    const { before, newest } = this;
+    const row = this.rows++;
+    this.effect[row] = effect;
+    this.ordinal[row] = ordinal;
+    let [above, below] = [-1, newest[pack] as number];
+    while (below >= 0 && this.isAfter(below, row)) [above, below] = [below, before[below] as number];
+    before[row] = below;
+    if (above < 0) newest[pack] = row;
+    else before[above] = row;
+  }
+
+  private isAfter(one: number, other: number): boolean {
+    const { rank } = this.effects;
+    const apart = (rank[this.effect[one] as number] as number) - (rank[this.effect[other] as number] as number);
+    return apart > 0 || (apart === 0 && (this.ordinal[one] as number) > (this.ordinal[other] as number));
+  }
+
+  private makeRoom(more: number): void {
+    if (this.rows + more > this.effect.length)
+      for (const name of ['effect', 'ordinal', 'before'] as const) this[name] = doubled(this[name]);
+    if (this.count + more <= this.newest.length) return;
+    this.newest = doubled(this.newest);
+    const ids = new Uint32Array(2 * this.ids.length);
+    ids.set(this.ids);
+    this.ids = ids;
+    this.slots = new Int32Array(2 * this.slots.length);
+    const mask = this.slots.length - 1;
+    for (let pack = 0; pack < this.count; pack += 1) {
+      let slot = ((ids[2 * pack] as number) ^ (ids[2 * pack + 1] as number)) & mask;
+      while ((this.slots[slot] as number) > 0) slot = (slot + 1) & mask;
+      this.slots[slot] = pack + 1;
+    }
+  }
+}
+
+const FIRST_PACKS = 2 ** 16;
+const FIRST_ROWS = 2 ** 18;
+
+function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
+  const twice = new Int32Array(2 * array.length);
+  twice.set(array);
+  return twice;
+}

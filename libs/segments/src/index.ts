@@ -1,0 +1,23 @@
+/**
+ * Segments: immutable Parquet files with all movements of packs by range of log positions, and from them the state of
+ * all packs at any position, in bulk. Promise: every pack has the state that its own history gives it, now and at any
+ * past position; memory stays within its limit; a range and its rows are the same after a rebuild. Proven in:
+ * states.prop.int.spec.ts, segments.int.spec.ts.
+ */
+export { segmentsSchema } from './schema.js';
+export {
+  newestSegmentSeconds,
+  segments,
+  statesAt,
+  sweepSegments,
+  writeNextSegment,
+  type Segment,
+  type SegmentParts,
+  type StatesRequest,
+  type SweepFinding,
+} from './segments.js';
+export { readStates, STATE_COLUMNS, STATES_FILE, type States } from './fold/state.js';
+export { foldStates } from './fold/state.js';
+export type { Movements } from './fold/documents.js';
+export { inBucket, BUCKETS } from './fold/packs.js';
+export { FILES, GROUP_ROWS, ITEM_CHECK, ITEM_ID } from './rows.js';

@@ -1,0 +1,201 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { typeKnowledge } from '#documents';
+import { readModelSchemas } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { livesOf, writeLives } from '../test/lives.js';
+import { Duck, type FileStore, FolderStore, parquet } from '#duckdb';
+import { ITEM_ID } from './rows.js';
+import { segmentsSchema } from './schema.js';
+import { segments, setOf, statesAt, sweepSegments, writeNextSegment, type SegmentParts } from './segments.js';
+
+const DOCUMENTS = 200;
+const UP_TO = 10 * (DOCUMENTS + 1);
+const told = livesOf(7, { packs: 30, boxes: 6, documents: DOCUMENTS, days: 4 });
+
+let db: TestDatabase;
+let folder: TemporaryFolder;
+let parts: SegmentParts;
+
+beforeAll(async () => {
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas, segmentsSchema]);
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  await db.pool.query(
+    'TRUNCATE movement_document, movement_effect, item_movement, containment, sent_document, segment, checkpoint',
+  );
+  parts = {
+    pool: db.pool,
+    files: new FolderStore(join(folder.path, 'files')),
+    duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'temporary') },
+    rows: 60,
+  };
+});
+afterEach(() => folder.remove());
+
+async function writeAll(of: SegmentParts = parts): Promise<void> {
+  for (let n = 0; n < 1_000; n += 1) if ((await writeNextSegment(of)) === 'none') return;
+}
+const stored = async (): Promise<object[]> =>
+  (await segments(db.pool)).map(({ from, to, packRows, containerRows, rowsSha256 }) => ({
+    ...{ from, to, packRows, containerRows, rowsSha256 },
+  }));
+let outs = 0;
+const digestAt = async (at?: bigint): Promise<string> =>
+  (
+    await statesAt(parts, {
+      ...(at === undefined ? {} : { at }),
+      out: join(folder.path, `out-${(outs += 1)}`),
+      types: typeKnowledge,
+    })
+  ).digest;
+
+describe('segments', () => {
+  it('follow one another without a gap and hold every row of the tables but those of the tail', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeAll();
+    const all = await segments(db.pool);
+    expect(all.length).toBeGreaterThan(3);
+    all.forEach((one, n) => expect(one.from).toBe(n === 0 ? 0n : all[n - 1]?.to));
+    const end = all.at(-1)?.to;
+    const { rows } = await db.pool.query<{ n: bigint }>(
+      'SELECT count(*) AS n FROM item_movement WHERE known_from <= $1',
+      [end],
+    );
+    expect(BigInt(all.reduce((sum, one) => sum + one.packRows + one.containerRows, 0))).toBe(rows[0]?.n);
+    // Some end with a day, and some with their rows.
+    const full = all.filter((one) => one.packRows + one.containerRows >= 60);
+    expect([full.length > 0, full.length < all.length]).toEqual([true, true]);
+  });
+
+  it('are the same whenever they are written, and after a rebuild of the tables', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeAll();
+    const [first, digest] = [await stored(), await digestAt(1_234n)];
+    await db.pool.query(
+      'TRUNCATE movement_document, movement_effect, item_movement, containment, sent_document, segment',
+    );
+    for (let n = 0; n < told.length; n += 25) {
+      const page = told.slice(n, n + 25);
+      await writeLives(db.pool, page, page.at(-1)?.knownFrom ?? 0);
+      await writeAll();
+    }
+    expect(await stored()).toEqual(first);
+    await writeLives(db.pool, [], UP_TO);
+    expect(await digestAt(1_234n)).toBe(digest);
+  });
+
+  it('give the same states as the tables alone, at any position', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    const positions = [0n, 5n, 333n, 1_000n, BigInt(UP_TO)];
+    const fromTables: string[] = [];
+    for (const at of positions) fromTables.push(await digestAt(at));
+    await writeAll();
+    const fromSegments: string[] = [];
+    for (const at of positions) fromSegments.push(await digestAt(at));
+    expect(fromSegments).toEqual(fromTables);
+    expect(new Set(fromTables).size).toBe(4);
+    await expect(digestAt(BigInt(UP_TO) + 1n)).rejects.toMatchObject({ code: 'invalid_parameter' });
+  });
+
+  it('are sorted by the first two digits of the MD5 of the item, and then by the item', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeAll();
+    const duck = await Duck.open(parts.duck);
+    for (const segment of await segments(db.pool)) {
+      const file = parquet([parts.files.path(setOf(segment), 'packs.parquet')]);
+      const rows = await duck.rows<{ item: string; id: bigint; own: bigint }>(
+        `SELECT item, id, ${ITEM_ID} AS own FROM ${file}`,
+      );
+      const keys = rows.map(({ item, id }) => `${String(id >> 56n).padStart(3, '0')} ${item}`);
+      expect(keys).toEqual([...keys].sort());
+      expect(rows.every(({ id, own }) => id === own)).toBe(true);
+    }
+    await duck.close();
+  });
+});
+
+describe('a crash while a segment is written', () => {
+  const dying = (files: FileStore, step: 'before' | 'after'): FileStore => ({
+    draft: (set) => files.draft(set),
+    path: (set, name) => files.path(set, name),
+    sets: () => files.sets(),
+    fault: (...args) => files.fault(...args),
+    remove: (set) => files.remove(set),
+    keep: async (set) => {
+      if (step === 'after') await files.keep(set);
+      throw new Error('killed');
+    },
+  });
+
+  it.each(['before', 'after'] as const)(
+    '%s its files are durable leaves no row, and the next attempt writes it',
+    async (step) => {
+      await writeLives(db.pool, told, UP_TO);
+      await expect(writeNextSegment({ ...parts, files: dying(parts.files, step) })).rejects.toThrow('killed');
+      expect(await segments(db.pool)).toEqual([]);
+      expect(await parts.files.sets()).toHaveLength(step === 'after' ? 1 : 0);
+      await writeAll();
+      expect(await sweepSegments(parts, { deep: true, mend: false })).toEqual([]);
+    },
+  );
+});
+
+describe('the sweep', () => {
+  beforeEach(async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeAll();
+  });
+
+  it('writes again what is missing or damaged, and removes what no row names', async () => {
+    const [first, second, third] = (await segments(db.pool)).map(setOf) as [string, string, string];
+    const digest = await digestAt();
+    await rm(parts.files.path(first, 'effects.parquet'));
+    await appendFile(parts.files.path(second, 'packs.parquet'), 'x');
+    // As long as before: only its bytes tell.
+    const size = (await segments(db.pool))[2]?.files.find(({ name }) => name === 'documents.parquet')?.bytes ?? 0;
+    await writeFile(parts.files.path(third, 'documents.parquet'), Buffer.alloc(size));
+    await mkdir(join(folder.path, 'files', 'left-over'));
+    await expect(digestAt()).rejects.toMatchObject({ code: 'not_found' });
+
+    const found = await sweepSegments(parts, { deep: true, mend: true });
+    expect(found).toEqual([
+      { set: 'left-over', fault: 'no row names these files', mended: true },
+      { set: first, fault: expect.stringContaining('is missing'), mended: true },
+      { set: second, fault: expect.stringContaining('bytes instead of'), mended: true },
+      { set: third, fault: expect.stringContaining('another SHA-256'), mended: true },
+    ]);
+    expect(await sweepSegments(parts, { deep: true, mend: true })).toEqual([]);
+    expect(await digestAt()).toBe(digest);
+  });
+
+  it('writes again what the version before wrote in another format; until then no states are told', async () => {
+    const digest = await digestAt();
+    await db.pool.query('UPDATE segment SET format = format - 1');
+    const all = (await segments(db.pool)).map(setOf);
+    for (const set of all) await rm(parts.files.path(set, 'items.parquet'));
+    await expect(digestAt()).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining('format') });
+    expect(await sweepSegments(parts, { deep: false, mend: true })).toEqual(
+      all.map((set) => ({ set, fault: expect.stringMatching(/ has the format \d+ instead of \d+$/), mended: true })),
+    );
+    expect(await sweepSegments(parts, { deep: true, mend: false })).toEqual([]);
+    expect(await digestAt()).toBe(digest);
+  });
+
+  it('does not put other rows in the place of those that a segment had', async () => {
+    const [first] = await segments(db.pool);
+    await db.pool.query(`DELETE FROM item_movement WHERE known_from =
+      (SELECT min(known_from) FROM item_movement WHERE length(item) = 27)`);
+    await parts.files.remove(setOf(first as never));
+    expect(await sweepSegments(parts, { deep: false, mend: true })).toMatchObject([{ mended: false }]);
+  });
+
+  it('leaves nothing in the temporary folder', async () => {
+    expect(await readdir(join(folder.path, 'temporary'))).toEqual([]);
+  });
+});

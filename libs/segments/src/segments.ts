@@ -1,0 +1,241 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Duck, type DuckOptions, type FileStore, type StoredFile } from '#duckdb';
+import { PedigreeError } from '#kernel';
+import type { Pool, Queryable } from '#postgres';
+import type { TypeKnowledge } from '#documents';
+import type { Movements } from './fold/documents.js';
+import { foldStates, type States } from './fold/state.js';
+import { historyUpTo, nextRange, SEGMENT_ROWS } from './ranges.js';
+import { FILES, FORMAT } from './rows.js';
+import { writeFiles, type Range } from './write-files.js';
+
+export interface SegmentParts {
+  pool: Pool;
+  files: FileStore;
+  duck: DuckOptions;
+  /** Default: SEGMENT_ROWS. Another one gives other segments, so it never changes in an installation. */
+  rows?: number;
+}
+
+export interface Segment extends Range {
+  packRows: number;
+  containerRows: number;
+  rowsSha256: string;
+  files: StoredFile[];
+  recordedAt: Date | null;
+  format: number;
+}
+
+/** Whoever writes segments holds this lock, so that two do not write the same files. Per database. */
+const LOCK_KEY = 0x7365_676d;
+
+const SELECT = `SELECT from_position AS "from", to_position AS "to", pack_rows AS "packRows", container_rows AS
+  "containerRows",
+  rows_sha256 AS "rowsSha256", files, recorded_at AS "recordedAt", format FROM segment`;
+
+/** All segments, in the order of the log. */
+export const segments = async (db: Queryable): Promise<Segment[]> =>
+  (await db.query<Segment>(`${SELECT} ORDER BY to_position`)).rows;
+
+/** How long ago the log recorded what the newest segment ends with; undefined while there is none. */
+export async function newestSegmentSeconds(db: Queryable): Promise<number | undefined> {
+  const { rows } = await db.query<{ seconds: number | null }>(
+    `SELECT extract(epoch FROM clock_timestamp() - recorded_at)::float8 AS seconds FROM segment
+     ORDER BY to_position DESC LIMIT 1`,
+  );
+  return rows[0]?.seconds ?? undefined;
+}
+
+/** A set of files for each range. */
+export const setOf = ({ from, to }: Range): string => `${padded(from)}-${padded(to)}`;
+const padded = (position: bigint): string => String(position).padStart(20, '0');
+
+/**
+ * Writes the next segment, when its range is complete. Files are durable before the row that names them; a crash
+ * between the two leaves files without a row, which the next attempt replaces.
+ * @returns the segment, `none` when no range is complete, `busy` when another process writes one.
+ */
+export async function writeNextSegment(parts: SegmentParts): Promise<Segment | 'none' | 'busy'> {
+  return locked(parts.pool, async () => {
+    const last = (await parts.pool.query<{ to: bigint | null }>('SELECT max(to_position) AS "to" FROM segment'))
+      .rows[0];
+    const upTo = await historyUpTo(parts.pool);
+    const range = await nextRange(parts.pool, { from: last?.to ?? 0n, upTo, rows: parts.rows ?? SEGMENT_ROWS });
+    if (range === undefined) return 'none';
+    const segment = { ...range, ...(await writeSet(parts, range)), format: FORMAT };
+    await parts.pool.query(
+      `INSERT INTO segment (from_position, to_position, pack_rows, container_rows, rows_sha256, files, recorded_at,
+         format)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        segment.from,
+        segment.to,
+        segment.packRows,
+        segment.containerRows,
+        segment.rowsSha256,
+        JSON.stringify(segment.files),
+        segment.recordedAt,
+        segment.format,
+      ],
+    );
+    return segment;
+  });
+}
+
+async function writeSet(
+  { pool, files, duck: options }: SegmentParts,
+  range: Range,
+): Promise<Pick<Segment, 'packRows' | 'containerRows' | 'rowsSha256' | 'files'>> {
+  const earlier = (await segments(pool)).filter(({ to }) => to <= range.from);
+  await checkFiles(files, earlier);
+  const duck = await Duck.open(options);
+  try {
+    const written = await writeFiles({ pool, duck }, range, {
+      folder: await files.draft(setOf(range)),
+      earlier: itemsOf(files, earlier),
+    });
+    return { ...written, files: await files.keep(setOf(range)) };
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
+async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> {
+  const session = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    const { rows } = await session.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [LOCK_KEY]);
+    if (rows[0]?.taken !== true) return 'busy';
+    try {
+      return await work();
+    } finally {
+      await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
+    }
+  } catch (error) {
+    broken = error as Error;
+    throw error;
+  } finally {
+    session.release(broken);
+  }
+}
+
+/** What a sweep found, and what became of it. */
+export interface SweepFinding {
+  set: string;
+  fault: string;
+  mended: boolean;
+}
+
+/**
+ * Compares files and rows. Files that are missing or damaged are written again from the tables, and must hold the same
+ * rows as before; files without a row are removed. Without `mend` it only tells.
+ */
+export async function sweepSegments(
+  parts: SegmentParts,
+  { deep, mend }: { deep: boolean; mend: boolean },
+): Promise<SweepFinding[] | 'busy'> {
+  return locked(parts.pool, async () => {
+    const found: SweepFinding[] = [];
+    const known = await segments(parts.pool);
+    const named = new Set(known.map(setOf));
+    for (const set of await parts.files.sets()) {
+      if (named.has(set)) continue;
+      if (mend) await parts.files.remove(set);
+      found.push({ set, fault: 'no row names these files', mended: mend });
+    }
+    for (const segment of known) {
+      const fault = await faultOf(parts.files, segment, { deep });
+      if (fault !== undefined)
+        found.push({ set: setOf(segment), fault, mended: mend && (await rewrite(parts, segment)) });
+    }
+    return found;
+  });
+}
+
+/** False when the tables do not know the range (yet, while they are rebuilt) or hold other rows now. */
+async function rewrite(parts: SegmentParts, segment: Segment): Promise<boolean> {
+  if ((await historyUpTo(parts.pool)) < segment.to) return false;
+  // It names packs that no earlier one names, so those come first: a sweep goes in their order.
+  for (const earlier of await segments(parts.pool))
+    if (earlier.to < segment.to && (await faultOf(parts.files, earlier, { deep: false })) !== undefined) return false;
+  const { rowsSha256, files } = await writeSet(parts, segment);
+  if (rowsSha256 !== segment.rowsSha256) return false;
+  await parts.pool.query('UPDATE segment SET files = $2, format = $3 WHERE to_position = $1', [
+    segment.to,
+    JSON.stringify(files),
+    FORMAT,
+  ]);
+  return true;
+}
+
+export interface StatesRequest {
+  /** Log position; default: as far as the history of packs has read the log. */
+  at?: bigint;
+  /** Folder for the files of the answer. */
+  out: string;
+  types: TypeKnowledge;
+}
+
+/**
+ * The state of all packs at a log position: from the segments up to it, and from the tables what is younger than they
+ * are.
+ * @throws PedigreeError `invalid_parameter` for a position that the history has not reached, and `not_found` when the
+ *   files of a segment are missing or damaged.
+ */
+export async function statesAt(parts: SegmentParts, { at: wanted, out, types }: StatesRequest): Promise<States> {
+  const upTo = await historyUpTo(parts.pool);
+  const at = wanted ?? upTo;
+  if (at < 0n || at > upTo)
+    throw new PedigreeError(
+      'invalid_parameter',
+      `position ${at} is not one that the history of packs knows: 0 to ${upTo}`,
+      {
+        field: 'at',
+      },
+    );
+  const used = (await segments(parts.pool)).filter(({ from }) => from < at);
+  await checkFiles(parts.files, used);
+  const duck = await Duck.open(parts.duck);
+  try {
+    const tail = await tailOf(parts, duck, { used, to: at });
+    const named = (name: keyof typeof FILES): string[] => [
+      ...used.map((one) => parts.files.path(setOf(one), FILES[name])),
+      join(tail, FILES[name]),
+    ];
+    const movements = Object.fromEntries(Object.keys(FILES).map((name) => [name, named(name as keyof typeof FILES)]));
+    return await foldStates(duck, { movements: movements as unknown as Movements, at, types, out });
+  } finally {
+    await duck.close();
+  }
+}
+
+const itemsOf = (files: FileStore, of: readonly Segment[]): string[] =>
+  of.map((one) => files.path(setOf(one), FILES.items));
+
+/** What is wrong with a segment's files. */
+const faultOf = async (files: FileStore, segment: Segment, options: { deep: boolean }): Promise<string | undefined> =>
+  segment.format === FORMAT
+    ? files.fault(setOf(segment), segment.files, options)
+    : `${setOf(segment)} has the format ${segment.format} instead of ${FORMAT}`;
+
+async function checkFiles(files: FileStore, used: Segment[]): Promise<void> {
+  for (const segment of used) {
+    const fault = await faultOf(files, segment, { deep: false });
+    if (fault !== undefined) throw new PedigreeError('not_found', `${fault}; the reconciler writes it again`, {});
+  }
+}
+
+/** Rows that no segment has yet, as files beside DuckDB's own; none when the position lies within a segment. */
+async function tailOf(parts: SegmentParts, duck: Duck, { used, to }: { used: Segment[]; to: bigint }): Promise<string> {
+  const folder = join(duck.temporary, 'tail');
+  await mkdir(folder, { recursive: true });
+  const from = used.at(-1)?.to ?? 0n;
+  await writeFiles(
+    { pool: parts.pool, duck },
+    { from: to < from ? to : from, to },
+    { folder, earlier: itemsOf(parts.files, used) },
+  );
+  return folder;
+}

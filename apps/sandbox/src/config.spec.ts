@@ -16,7 +16,14 @@ describe('options of the sandbox', () => {
     expect(withDefaults(options)).toMatchObject({ seed: 1, profile: 'interface-v1', processingMs: 1000 });
   });
 
+  it('may stand alone, as a flag or in the environment', () => {
+    expect(parseOptions(['--tls', '--port', '1'], {})).toEqual({ tls: true, port: 1 });
+    expect(parseOptions([], { SANDBOX_TLS: 'on' })).toEqual({ tls: true });
+  });
+
   it.each([
+    [['--profile', 'mdpl'], {}, '"mdpl"; known are interface-v1, mdlp'],
+    [['--upload-parts', 'fast'], {}, '--upload-parts must be one of paced, back-to-back'],
     [['--port', '70000'], {}, '--port must be a whole number from 0 to 65535'],
     [['--speed', 'fast'], {}, '--speed must be a number'],
     [[], { SANDBOX_LIMITS: 'maybe' }, 'SANDBOX_LIMITS must be on or off'],

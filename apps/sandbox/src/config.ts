@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { SILENT, LIVELY, type CounterpartyKnobs } from './counterparties/knobs.js';
 import { INNER_ERRORS, type InnerErrors } from './checks/reasons.js';
+import { profileNames } from './data-files.js';
 import { isKnob, KNOB_NAMES } from './misbehaviour/knobs.js';
 
 /** What the sandbox is started with. Every field has a default, so `{}` is a sandbox on free ports. */
@@ -33,6 +34,17 @@ export interface SandboxOptions {
   retryAfter?: boolean;
   /** Base of the links to receipts and documents; by default the host that the caller asked. */
   linkBase?: string;
+  /**
+   * Longest JSON body of a send, in bytes. Clients of the real system count on 1,048,576; later versions take 2 MiB of
+   * base64 (public-facts 1.2).
+   */
+  sendBytes?: number;
+  /**
+   * Whether the parts of an upload keep the interval of other calls. Known clients send them back to back.
+   */
+  uploadParts?: 'paced' | 'back-to-back';
+  /** Whether the registry speaks TLS, by a certificate of an authority of its own. */
+  tls?: boolean;
   /** Another world than the built-in one. */
   worldFile?: string;
   /** Most packs that may be touched before the sandbox refuses documents: a laptop's memory is finite. */
@@ -47,6 +59,8 @@ export interface SandboxOptions {
    * What packs in a full hierarchy call their status and series: status and batch, or internal_state and series_number.
    */
   leafNames?: 'status' | 'internal_state';
+  /** How documents write dates: with a blank, with a T, or every other document with a T (public-facts 1.2). */
+  listDates?: 'blank' | 'T' | 'both';
   /** Rate at which every misbehaviour knob strikes, 0 to 1 (misbehaviour/knobs.ts). */
   misbehave?: number;
   /** Rates of single knobs, above `misbehave`. */
@@ -62,6 +76,8 @@ export interface SandboxOptions {
   innerErrors?: InnerErrors;
   /** Whether a partial result stops a group as an error does. */
   partialStopsGroup?: boolean;
+  /** Whether moves between own places are told to the own participant (629, 630, 634). */
+  tellOwnMoves?: boolean;
 }
 
 export type SandboxSettings = Required<Omit<SandboxOptions, Absent>> & Pick<SandboxOptions, Absent>;
@@ -79,26 +95,29 @@ const DEFAULTS = {
   processingSpread: 'half',
   language: 'ru',
   retryAfter: false,
+  sendBytes: 1_048_576,
+  uploadParts: 'paced',
+  tls: false,
   maxPacks: 8_000_000,
   exportMs: 30_000,
   productLabel: 'new',
   singleAs: 'array',
   leafNames: 'status',
+  listDates: 'blank',
   misbehave: 0,
   knobs: {},
   counterparties: SILENT,
   innerErrors: 'container',
   partialStopsGroup: true,
+  tellOwnMoves: false,
 } as const;
 
-/**
- * What differs when the sandbox is started as a program: the registry that it stands for misbehaves a little, and
- * others trade.
- */
-export const PROGRAM_DEFAULTS = { misbehave: 0.005, counterparties: LIVELY } as const;
+/** What differs when the sandbox is started as a program: others trade. No call is spoilt unless that is asked for. */
+export const PROGRAM_DEFAULTS = { counterparties: LIVELY } as const;
 
 type Reader = (text: string, name: string) => unknown;
 
+/** A flag whose `value` is empty stands alone and means on. */
 const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: string; read: Reader }> = {
   port: {
     flag: 'port',
@@ -174,6 +193,19 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     does: 'base of the links to receipts and documents',
     read: (text) => text.replace(/\/+$/, ''),
   },
+  sendBytes: {
+    flag: 'send-bytes',
+    value: 'N',
+    does: 'longest JSON body of a send (default 1048576; 2162688 leaves room for 2 MiB of base64)',
+    read: numberBetween(1_000, 64 << 20),
+  },
+  uploadParts: {
+    flag: 'upload-parts',
+    value: 'paced|back-to-back',
+    does: 'whether parts of an upload keep an interval (default paced)',
+    read: oneOf('paced', 'back-to-back'),
+  },
+  tls: { flag: 'tls', value: '', does: 'the registry speaks TLS; the start line names its authority', read: onOff },
   worldFile: { flag: 'world', value: 'FILE', does: 'another world than the built-in one', read: (text) => text },
   maxPacks: {
     flag: 'max-packs',
@@ -205,10 +237,16 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     does: 'names of the fields of packs in a full hierarchy (default status)',
     read: oneOf('status', 'internal_state'),
   },
+  listDates: {
+    flag: 'list-dates',
+    value: 'blank|T|both',
+    does: 'what stands between day and time of documents in lists (default blank)',
+    read: oneOf('blank', 'T', 'both'),
+  },
   misbehave: {
     flag: 'misbehave',
     value: 'RATE',
-    does: 'of every knob of misbehaviour, 0 to 1 (default 0.005)',
+    does: 'of every knob of misbehaviour, 0 to 1 (default 0: no call is spoilt)',
     read: numberBetween(0, 1, false),
   },
   knobs: { flag: 'knob', value: 'NAME=RATE', does: 'of one knob; may be repeated', read: knobRates },
@@ -236,6 +274,12 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     does: 'whether a partial result stops a group (default on)',
     read: onOff,
   },
+  tellOwnMoves: {
+    flag: 'tell-own-moves',
+    value: 'on|off',
+    does: 'whether moves between own places are told to the receiving place by 629, 630 and 634 (default off)',
+    read: onOff,
+  },
 };
 
 /**
@@ -244,29 +288,39 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
  */
 export function parseOptions(args: string[], environment: Record<string, string | undefined>): SandboxOptions {
   const options = Object.fromEntries(
-    Object.values(FLAGS).map(({ flag }) => [flag, { type: 'string' as const, multiple: flag === 'knob' }]),
+    Object.values(FLAGS).map(({ flag, value }) => [
+      flag,
+      { type: value === '' ? ('boolean' as const) : ('string' as const), multiple: flag === 'knob' },
+    ]),
   );
   const { values } = parseArgs({ args, options, strict: true, allowPositionals: false });
   const parsed: Record<string, unknown> = {};
   for (const [name, { flag, read }] of Object.entries(FLAGS)) {
     const variable = `SANDBOX_${flag.toUpperCase().replaceAll('-', '_')}`;
     const given = values[flag];
-    const fromFlag = Array.isArray(given) ? given.join(',') : (given as string | undefined);
+    const fromFlag = textOf(given);
     const text = fromFlag ?? environment[variable];
     if (text !== undefined && text !== '') parsed[name] = read(text, fromFlag === undefined ? variable : `--${flag}`);
   }
   return parsed as SandboxOptions;
 }
 
+function textOf(given: string | boolean | (string | boolean)[] | undefined): string | undefined {
+  if (Array.isArray(given)) return given.join(',');
+  return given === true ? 'on' : (given as string | undefined);
+}
+
 /** What the program takes, as `--help` prints it. */
 export function usage(): string {
-  const lines = Object.values(FLAGS).map(({ flag, value, does }) => [`--${flag} ${value}`, does] as const);
+  const lines = Object.values(FLAGS).map(({ flag, value, does }) => [`--${flag} ${value}`.trimEnd(), does] as const);
   const width = Math.max(...lines.map(([flag]) => flag.length));
   return [
     'Usage: pedigree sandbox [flags]',
     '',
     'The registry on a laptop, until a signal. Each flag may also be set as SANDBOX_<FLAG>',
     'in the environment, for example SANDBOX_CONTROL_PORT.',
+    'It prints one line of JSON with its addresses, and one sentence. docs/sandbox-clients.md leads',
+    'from here to the first accepted document.',
     '',
     ...lines.map(([flag, does]) => `  ${flag.padEnd(width)}  ${does}`),
     `  ${'--help, --version'.padEnd(width)}  print this, or the version, and end`,
@@ -318,6 +372,7 @@ function knobRates(text: string, name: string): Record<string, number> {
 }
 
 function profileName(text: string, name: string): string {
-  if (/^[a-z0-9][a-z0-9.-]*$/.test(text)) return text;
-  throw new Error(`${name} must be the name of a profile, not "${text}"`);
+  const known = profileNames();
+  if (known.includes(text)) return text;
+  throw new Error(`${name} must be the name of a profile, not "${text}"; known are ${known.join(', ')}`);
 }

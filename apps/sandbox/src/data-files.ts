@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -16,8 +16,14 @@ function locate(relative: string): string {
 export const defaultWorldFile = (): string => locate('../data/world.json');
 /** The file of a registry profile by its name. */
 export const profileFile = (name: string): string => locate(`../../../libs/registry-client/profiles/${name}.json`);
-/** The folder of the schema sets; it holds one folder per version. */
-export const schemasFolder = (): string => locate('../../../libs/documents/schemas');
+/** The names of the profiles that there are. */
+export const profileNames = (): string[] =>
+  readdirSync(locate('../../../libs/registry-client/profiles'))
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length))
+    .sort();
+/** The folder of the schema set that every version of the documents is judged by. */
+export const schemasFolder = (): string => locate('../../../libs/documents/schemas/1.38');
 
 /** A JSON file, or an error that names it. */
 export function readJsonFile(file: string): unknown {

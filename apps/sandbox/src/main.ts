@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseOptions, PROGRAM_DEFAULTS, usage, type SandboxOptions } from './config.js';
-import { startSandbox } from './sandbox.js';
+import { startSandbox, type Sandbox } from './sandbox.js';
 
 export type { SandboxOptions } from './config.js';
 export { startSandbox, type Sandbox } from './sandbox.js';
@@ -10,8 +10,8 @@ export { startSandbox, type Sandbox } from './sandbox.js';
 const EXIT = { stopped: 0, fault: 1, usage: 2 } as const;
 
 /**
- * Runs until SIGTERM or SIGINT, or answers --help and --version; resolves with the exit status. Prints one JSON line
- * with the addresses when both ports are open.
+ * Runs until SIGTERM or SIGINT, or answers --help and --version; resolves with the exit status. When both ports are
+ * open it prints one JSON line with the addresses, and on standard error the same as a sentence.
  */
 export async function runSandbox(args: string[], environment: Record<string, string | undefined>): Promise<number> {
   if (args.some((one) => one === '--help' || one === '-h')) return said(usage());
@@ -24,13 +24,28 @@ export async function runSandbox(args: string[], environment: Record<string, str
   }
   try {
     const sandbox = await startSandbox({ ...PROGRAM_DEFAULTS, ...options });
-    said(JSON.stringify({ url: sandbox.url, controlUrl: sandbox.controlUrl }));
+    const { stop: _stop, ...facts } = sandbox;
+    said(JSON.stringify(facts));
+    process.stderr.write(`${sentenceOf(sandbox)}\n`);
     await new Promise((resolve) => ['SIGTERM', 'SIGINT'].forEach((signal) => process.once(signal, resolve)));
     await sandbox.stop();
     return EXIT.stopped;
   } catch (error) {
     return failed((error as Error).message, EXIT.fault);
   }
+}
+
+/** What runs here, for a person. */
+function sentenceOf({ url, controlUrl, profile, accounts, misbehave, ca }: Sandbox): string {
+  const spoilt =
+    misbehave === 0
+      ? 'no call is spoilt on purpose'
+      : `up to ${Number((misbehave * 100).toFixed(3))} % of the calls are spoilt on purpose by each knob`;
+  const trust = ca === undefined ? '' : `; clients trust it by ${ca}`;
+  return (
+    `sandbox: the registry by profile ${profile} is at ${url}, its control port at ${controlUrl}${trust}; ` +
+    `accounts ${accounts.join(', ')}; ${spoilt}`
+  );
 }
 
 function said(text: string): number {

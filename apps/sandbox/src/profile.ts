@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { profileFile, readJsonFile } from './data-files.js';
+import { profileFile, profileNames, readJsonFile } from './data-files.js';
+import { withFurtherRoutes } from './operations/further-routes.js';
 
 /** Canonical kinds of document status, whatever a profile calls them (registry-interface 3.1). */
 export type StatusKind = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
@@ -25,7 +26,6 @@ const profileShape = z.object({
     tokensPerUser: z.number(),
     maxItemsPerDocument: z.number(),
     maxItemsByType: z.record(z.string(), z.number()).default({}),
-    maxDocumentBytes: z.number(),
     /** For how long clients bear a FAILED that may turn, and a send of which they know nothing. */
     failedGraceMs: z.number().default(0),
     unknownGraceMs: z.number().default(30_000),
@@ -33,6 +33,8 @@ const profileShape = z.object({
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
   operations: z.record(z.string(), operation),
   fields: z.record(z.string(), z.string()),
+  /** Versions of documents that the registry takes. */
+  documentVersions: z.array(z.string()).min(1),
 });
 
 export type Operation = z.infer<typeof operation>;
@@ -101,6 +103,8 @@ function overridden(base: unknown, file: string): unknown {
  * REGISTRY_PROFILE_OVERRIDES. Throws an Error that names the file and the field.
  */
 export function loadProfile(name: string, overridesFile?: string): Profile {
+  const names = profileNames();
+  if (!names.includes(name)) throw new Error(`there is no profile "${name}"; known are ${names.join(', ')}`);
   const file = profileFile(name);
   const base = readJsonFile(file);
   const parsed = profileShape.safeParse(overridesFile === undefined ? base : overridden(base, overridesFile));
@@ -114,6 +118,7 @@ function profileOf(data: z.infer<typeof profileShape>): Profile {
   const sign = data.zone.startsWith('-') ? -1 : 1;
   return {
     ...data,
+    operations: withFurtherRoutes(data.operations),
     field,
     named: (record) => {
       const written: Fields = {};

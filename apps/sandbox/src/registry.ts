@@ -1,5 +1,7 @@
-import { admit, newAccountOf } from './accounts/new-account.js';
+import { admit, newAccountOf, type AdmittedUser } from './accounts/new-account.js';
+import { knownRights } from './accounts/rights.js';
 import { Sessions } from './accounts/sessions.js';
+import { Books } from './checks/books.js';
 import { judge } from './checks/judge.js';
 import { REASONS } from './checks/reasons.js';
 import { Counterparties } from './counterparties/counterparties.js';
@@ -13,17 +15,20 @@ import type { RegistryDocument } from './documents/document.js';
 import { Intake, isIntakeRecord } from './documents/intake.js';
 import { Processing } from './documents/processing.js';
 import { Schemas } from './documents/schemas.js';
+import { expiredPacks, tellOfWriteOff, writeOff } from './expiry/write-off.js';
 import { Exports } from './exports/exports.js';
 import { Faults } from './faults/faults.js';
 import { Refusal } from './http/refusal.js';
-import { Journal, type JournalRecord, type Place } from './journal/journal.js';
+import { Journal, type JournalRecord, type Place, type RecordOf } from './journal/journal.js';
 import { CallLimits } from './limits/call-limits.js';
 import { LateSends } from './misbehaviour/late-sends.js';
 import { Misbehaviour } from './misbehaviour/misbehaviour.js';
 import { PackStore } from './packs/packs.js';
-import { loadWorld, type World } from './packs/world.js';
+import { loadWorld, type Account, type World } from './packs/world.js';
 import { loadProfile, type Profile } from './profile.js';
+import { DEPRECATED_METHODS } from './registries/deprecated.js';
 import { AwaitingQueue, type AwaitingEntry } from './registries/awaiting.js';
+import { TrustedPartners } from './registries/trust.js';
 import { awaitingEntryOf } from './registries/awaiting-order.js';
 import { decisionOf } from './suspensions/order.js';
 import type { Decision } from './suspensions/suspensions.js';
@@ -63,6 +68,9 @@ export class Registry {
   readonly counterparties: Counterparties;
   readonly exports: Exports;
   readonly awaiting = new AwaitingQueue();
+  readonly trustedPartners = new TrustedPartners();
+  /** What documents left behind beside the packs. */
+  readonly books = new Books(this.trustedPartners);
   private readonly blocked = new Set<string>();
   /** When the journal had been replayed, on the monotonic clock. */
   openedRealMs = Infinity;
@@ -73,15 +81,22 @@ export class Registry {
     this.profile = loadProfile(settings.profile, settings.profileOverrides);
     this.world = loadWorld(settings.worldFile ?? defaultWorldFile());
     this.packs = new PackStore(this.world);
-    this.schemas = new Schemas(schemasFolder());
-    if (!this.schemas.has('1.38'))
+    this.schemas = new Schemas(schemasFolder(), this.profile.documentVersions);
+    if (!this.schemas.areThere)
       process.stderr.write(`sandbox: there are no schemas in ${schemasFolder()}; documents are not validated\n`);
-    this.limits = new CallLimits(this.profile, { enabled: settings.limits, intervalMs: settings.intervalMs });
+    // At once: during the first document the intervals of calls would be measured late.
+    else this.schemas.validator();
+    this.limits = new CallLimits(this.profile, {
+      enabled: settings.limits,
+      intervalMs: settings.intervalMs,
+      backToBack: settings.uploadParts === 'back-to-back' ? ['upload_part'] : [],
+    });
     this.exports = new Exports(this.packs, this.world);
     const { seed, misbehave: rate, knobs, landLateMs } = settings;
     const spanEnds = landLateMs === undefined ? {} : { land_late: landLateMs };
     this.faults = new Faults(
       new Misbehaviour({ seed, rate, knobs, longest: longestBearable(this.profile, landLateMs), spanEnds }),
+      [...Object.keys(this.profile.operations), ...Object.keys(DEPRECATED_METHODS)],
     );
     this.intake = new Intake(this);
     this.counterparties = new Counterparties(this, settings.counterparties);
@@ -131,6 +146,15 @@ export class Registry {
     return decision;
   }
 
+  /** The registry writes expired packs off by itself, and tells their owners. Throws on a bad order. */
+  writeOff(body: unknown): { packs: number; documents: string[] } {
+    const virtualMs = this.processing.drainNow();
+    const sgtins = expiredPacks(this.packs, body);
+    this.journal.append({ k: 'write_off', sgtins, v: virtualMs, w: Date.now() });
+    writeOff(this.packs, sgtins, virtualMs);
+    return { packs: sgtins.length, documents: tellOfWriteOff(this, sgtins, virtualMs) };
+  }
+
   /** A sale or disposal that awaits its withdrawal. Throws on a bad order. */
   await(body: unknown): AwaitingEntry {
     const entry = awaitingEntryOf(this.world, body, this.processing.drainNow());
@@ -150,7 +174,7 @@ export class Registry {
   }
 
   /** Makes a user known. Throws on a bad order. */
-  admit(body: unknown): { name: string; userId: string } {
+  admit(body: unknown): AdmittedUser {
     const account = newAccountOf(this.world, body);
     this.journal.append({ k: 'account', account });
     return admit(this.world, account);
@@ -158,16 +182,41 @@ export class Registry {
 
   /** Blocks a user, or lets him in again. Throws on a bad order. */
   block({ name, blocked = true }: Record<string, unknown>): { name: string; blocked: boolean } {
-    if (typeof name !== 'string' || !this.world.accountsByName.has(name) || typeof blocked !== 'boolean')
-      throw new Refusal(400, 'name must be that of a user, and blocked true or false');
-    this.journal.append({ k: 'block', a: name, b: blocked });
-    this.noteBlocked(name, blocked);
-    return { name, blocked };
+    const account = this.namedAccount(name);
+    if (typeof blocked !== 'boolean') throw new Refusal(400, 'blocked must be true or false');
+    this.journal.append({ k: 'block', a: account.name, b: blocked });
+    this.noteBlocked(account.name, blocked);
+    return { name: account.name, blocked };
   }
 
   /** Throws a 403 to a user who is blocked, whatever he asks for (public-facts 1.6: status BLOCKED). */
   refuseBlocked(account: string): void {
     if (this.blocked.has(account)) throw new Refusal(403, 'the user is blocked');
+  }
+
+  /** Sets the rights of a user. Throws on a bad order. */
+  allow({ name, rights }: Record<string, unknown>): { name: string; rights: string[] } {
+    const account = this.namedAccount(name);
+    const known = knownRights(rights);
+    this.journal.append({ k: 'rights', a: account.name, rights: known });
+    account.rights = known;
+    return { name: account.name, rights: known };
+  }
+
+  /** Notes whom a participant trusts, or does not any more. */
+  trust(change: Omit<RecordOf<'trust'>, 'k'>): void {
+    this.journal.append({ k: 'trust', ...change });
+    this.trustedPartners.set(change.participant, change.partners, change.trusts);
+  }
+
+  private namedAccount(name: unknown): Account {
+    const account = this.world.accountsByName.get(String(name));
+    if (account === undefined)
+      throw new Refusal(
+        400,
+        `there is no user ${JSON.stringify(name)}; known are ${[...this.world.accountsByName.keys()].join(', ')}`,
+      );
+    return account;
   }
 
   private noteBlocked(name: string, blocked: boolean): void {
@@ -218,9 +267,8 @@ export class Registry {
   private tooManyCalls(intervalMs: number): Refusal {
     const text =
       this.settings.language === 'ru'
-        ? 'Ошибка при выполнении операции: превышен лимит вызовов метода, минимальный интервал между запросами ' +
-          `${intervalMs} мс`
-        : `Error during operation: call limit exceeded, the minimum interval between requests is ${intervalMs} ms`;
+        ? `превышен лимит вызовов метода, минимальный интервал между запросами ${intervalMs} мс`
+        : `call limit exceeded, the minimum interval between requests is ${intervalMs} ms`;
     return new Refusal(
       429,
       text,
@@ -234,6 +282,8 @@ export class Registry {
       schemas: this.schemas,
       packs: this.packs,
       world: this.world,
+      books: this.books,
+      documents: this.documents,
       maxItemsPerDocument,
       maxItemsByType,
       innerErrors: this.settings.innerErrors,
@@ -286,6 +336,8 @@ export class Registry {
         return void plantPacks(this.packs, this.world, record.body)();
       case 'suspension':
         return this.packs.decide(record.decision);
+      case 'write_off':
+        return writeOff(this.packs, record.sgtins, record.v);
       case 'export':
         return this.exports.add(record.task);
       case 'export_delete':
@@ -296,6 +348,10 @@ export class Registry {
         return void admit(this.world, record.account);
       case 'block':
         return this.noteBlocked(record.a, record.b);
+      case 'rights':
+        return void Object.assign(this.world.accountsByName.get(record.a) ?? {}, { rights: record.rights });
+      case 'trust':
+        return this.trustedPartners.set(record.participant, record.partners, record.trusts);
       case 'token':
         return void replayed.tokens.set(record.h, { digest: record.h, account: record.a, openedVirtualMs: record.v });
       case 'logout':

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { withDefaults, type SandboxOptions } from './config.js';
 import { controlServer } from './control/server.js';
+import { tlsOf, type Tls } from './http/certificates.js';
 import { publicServer } from './http/server.js';
 import { Registry } from './registry.js';
 
@@ -11,6 +12,13 @@ export interface Sandbox {
   url: string;
   /** Base of the control port. */
   controlUrl: string;
+  profile: string;
+  /** Names of the users. */
+  accounts: string[];
+  /** Highest rate at which a knob spoils calls on purpose, 0 to 1. */
+  misbehave: number;
+  /** File of the certificate of the authority, where the registry speaks TLS. */
+  ca?: string;
   /** Closes both ports and the journal. May be called twice. */
   stop(): Promise<void>;
 }
@@ -24,8 +32,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const settings = withDefaults(options);
   const registry = new Registry(settings);
   const servers: Server[] = [];
+  let tls: Tls | undefined;
   const stop = once(async () => {
     await Promise.all(servers.map(close));
+    tls?.forget();
     registry.close();
   });
   try {
@@ -33,10 +43,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       servers.push(server);
       return listen(server, port);
     };
-    const controlUrl = await open(controlServer(registry), settings.controlPort);
+    if (settings.tls) tls = tlsOf(settings.dataDir);
+    const controlUrl = `http://${await open(controlServer(registry), settings.controlPort)}`;
     registry.controlUrl = controlUrl;
-    const url = await open(publicServer(registry), settings.port);
-    return { url, controlUrl, stop };
+    return {
+      url: `${settings.tls ? 'https' : 'http'}://${await open(publicServer(registry, tls), settings.port)}`,
+      controlUrl,
+      profile: registry.profile.name,
+      accounts: [...registry.world.accountsByName.keys()],
+      misbehave: Math.max(...registry.faults.misbehaviour.report().map(({ rate }) => rate)),
+      ...(tls === undefined ? {} : { ca: tls.caFile }),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -48,7 +66,7 @@ function listen(server: Server, port: number): Promise<string> {
     server.once('error', reject);
     server.listen(port, LOOPBACK, () => {
       server.off('error', reject);
-      resolve(`http://${LOOPBACK}:${(server.address() as AddressInfo).port}`);
+      resolve(`${LOOPBACK}:${(server.address() as AddressInfo).port}`);
     });
   });
 }

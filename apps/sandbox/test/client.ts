@@ -117,7 +117,7 @@ export class TestClient {
     const metadata = await this.get(`/documents/${documentId}`, account);
     const ticket = await this.get(`/documents/${documentId}/ticket`, account);
     const receipt = ticket.status === 200 ? (await this.get(ticket.json.link, account)).text : undefined;
-    return { documentId, metadata: metadata.json, receipt, ...readReceipt(receipt) };
+    return { documentId, metadata: metadata.json, receipt, ...readReceipt(receipt?.replaceAll('>\r\n<', '><')) };
   }
 
   /** What the control port knows of a pack. */

@@ -225,14 +225,14 @@ function answerOf(text: string): FuzzAnswer {
   return { status: Number(match[1]), body };
 }
 
-const DOCUMENTED = [400, 401, 403, 404, 405, 406, 408, 413, 417, 429, 431, 503];
+const DOCUMENTED = [400, 401, 403, 404, 405, 406, 408, 413, 417, 429, 431, 501, 503];
 
 /** Why an answer is none that the interface knows (public-facts 1.9); undefined when it is. */
 export function whyUndocumented(answer: FuzzAnswer, verb: string): string | undefined {
   if (answer === 'closed') return undefined;
   if (answer === 'silent') return `no answer within ${PATIENCE_MS} ms`;
   const { status, body } = answer;
-  if (status >= 500 && status !== 503) return `status ${status}: ${body}`;
+  if (status >= 500 && !DOCUMENTED.includes(status)) return `status ${status}: ${body}`;
   if (status < 300) return undefined;
   if (!DOCUMENTED.includes(status)) return `status ${status}`;
   if (body === '') return verb === 'HEAD' ? undefined : 'an error without a body';
@@ -240,6 +240,8 @@ export function whyUndocumented(answer: FuzzAnswer, verb: string): string | unde
 }
 
 function whyNoError(body: string, status: number): string | undefined {
+  // What the gateway says of a root that it does not know.
+  if (status === 404 && body.includes('<center>nginx</center>')) return undefined;
   try {
     const parsed = JSON.parse(body) as Record<string, unknown>;
     const business = typeof parsed['error_description'] === 'string' || typeof parsed['error_desc'] === 'string';

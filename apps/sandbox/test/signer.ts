@@ -44,8 +44,17 @@ function signNatively(key: forge.pki.rsa.PrivateKey): void {
  * A detached CMS over the bytes by an account of the default world, in base64; made by another library than the one
  * that checks it.
  */
-export function signAs(account: string, bytes: Uint8Array, options: { detached?: boolean } = {}): string {
-  const { key, certificate } = keyPairOf(account);
+export const signAs = (account: string, bytes: Uint8Array, options: { detached?: boolean } = {}): string =>
+  signWith(keyPairOf(account), bytes, options);
+
+/** The same by any key and its certificate, both PEM. */
+export function signByPem({ key, certificate }: { key: string; certificate: string }, bytes: Uint8Array): string {
+  const pair = { key: forge.pki.privateKeyFromPem(key), certificate: forge.pki.certificateFromPem(certificate) };
+  signNatively(pair.key);
+  return signWith(pair, bytes, {});
+}
+
+function signWith({ key, certificate }: KeyPair, bytes: Uint8Array, options: { detached?: boolean }): string {
   const oids = forge.pki.oids as Record<string, string>;
   const signed = forge.pkcs7.createSignedData();
   signed.content = forge.util.createBuffer(Buffer.from(bytes).toString('binary'));

@@ -41,6 +41,12 @@ const DIGESTS: Record<string, string> = {
   '608648016503040203': 'sha512',
 };
 
+/** Why a signature fails that another one's certificate made. */
+export const FOREIGN_CERTIFICATE: readonly string[] = [
+  'the certificate in the signature is not the one registered for this user',
+  'the signer is not the owner of the certificate registered for this user',
+];
+
 /** Parses a certificate (PEM or DER). */
 export function signerCertificate(file: Buffer): SignerCertificate {
   const certificate = new X509Certificate(file);
@@ -93,7 +99,7 @@ function checkSignedData(
   if (enclosed.length > 1) return 'the signature must be detached: it carries the content';
   const certificates = fields.find((field) => field.tag === CONTEXT_0);
   if (certificates !== undefined && !derChildren(certificates).some((one) => derWhole(one).equals(certificate.der))) {
-    return 'the certificate in the signature is not the one registered for this user';
+    return FOREIGN_CERTIFICATE[0];
   }
   // The last SET is that of the signers; the first one names the digest algorithms.
   const signers = derChildren(derChild(fields.toReversed(), SET, 'the set of signers'));
@@ -105,8 +111,7 @@ function checkSignedData(
 function checkSigner(fields: DerElement[], content: Uint8Array, certificate: SignerCertificate): string | undefined {
   const identity = fields[1];
   if (identity === undefined) return 'the signer is not named';
-  if (identity.tag === SEQUENCE && !isOwner(identity, certificate))
-    return 'the signer is not the owner of the certificate registered for this user';
+  if (identity.tag === SEQUENCE && !isOwner(identity, certificate)) return FOREIGN_CERTIFICATE[1];
   const { publicKey } = certificate;
   // What is signed by a GOST key is checked as a whole, elsewhere.
   if (publicKey === null) return undefined;

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { isUuid } from '#kernel';
 import { TestClient, type HttpAnswer } from '../../test/client.js';
 
 const ON = { participant: 'own', clientId: 'c-1', clientSecret: 'client-secret-1' };
@@ -39,7 +40,8 @@ const send = (token: string, fields: object): Promise<HttpAnswer> =>
 
 describe('a user with a password', () => {
   it('signs in by login and password and sends without a signature', async () => {
-    expect((await admit(LOGIN)).json).toEqual({ name: 'abroad', userId: 'jane@abroad' });
+    const { userId, ...made } = (await admit(LOGIN)).json;
+    expect(made).toEqual({ name: 'abroad', login: 'jane@abroad' });
     const issued = await code('jane@ABROAD', 'PASSWORD');
     expect(issued.status).toBe(200);
     const token = await client.post('/token', { code: issued.json.code, password: 'correct horse' });
@@ -48,14 +50,23 @@ describe('a user with a password', () => {
       status: 400,
       json: { error_description: expect.stringContaining('must be omitted') },
     });
-    expect(await send(token.json.token, {})).toMatchObject({ status: 200, json: { document_id: expect.any(String) } });
+    for (const fields of [{}, { sign: null }, { sign: '' }])
+      expect(await send(token.json.token, fields)).toMatchObject({
+        status: 200,
+        json: { document_id: expect.any(String) },
+      });
+    const { users } = (
+      await client.post('/users/filter', { filter: { login: 'jane' } }, { authorization: `token ${token.json.token}` })
+    ).json;
+    expect(users).toMatchObject([{ user_id: userId, login: 'jane@abroad' }]);
+    expect([isUuid(userId), (await code(userId, 'PASSWORD')).status]).toEqual([true, 200]);
     expect((await client.control('GET', '/violations')).json.byRule).toEqual({});
   });
 
   it('is refused with a wrong password, no password, a signature, or the other auth_type', async () => {
     await admit(LOGIN);
     expect((await code('jane@abroad', 'SIGNED_CODE')).json).toEqual({
-      error_description: 'auth_type must be PASSWORD for this user',
+      error_description: 'Error during operation: auth_type must be PASSWORD for this user',
     });
     const { json } = await code('jane@abroad', 'PASSWORD');
     for (const [proof, words] of [
@@ -66,7 +77,7 @@ describe('a user with a password', () => {
     ] as const) {
       expect(await client.post('/token', { code: json.code, ...proof })).toMatchObject({
         status: 400,
-        json: { error_description: words },
+        json: { error_description: `Error during operation: ${words}` },
       });
     }
     const { user_id: userId, client_id: clientId, client_secret: clientSecret } = client.credentials('main');
@@ -78,7 +89,7 @@ describe('a user with a password', () => {
     });
     expect(other).toMatchObject({
       status: 400,
-      json: { error_description: 'auth_type must be SIGNED_CODE for this user' },
+      json: { error_description: 'Error during operation: auth_type must be SIGNED_CODE for this user' },
     });
   });
 
@@ -173,7 +184,7 @@ describe('a user with a GOST R 34.10-2012 certificate', () => {
       const tokenFor = (signature: string): Promise<HttpAnswer> =>
         client.post('/token', { code: json.code, signature });
       expect((await tokenFor(signed('other', json.code, bits))).json.error_description).toContain(
-        'not the one registered',
+        'the certificate belongs to another user',
       );
       expect((await tokenFor(signed('gost', 'another code', bits))).json.error_description).toContain(
         'does not verify (GOST)',

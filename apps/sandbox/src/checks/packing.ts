@@ -1,5 +1,5 @@
 import { isSgtin, isSscc } from '#kernel';
-import type { DocumentItem } from '../documents/document.js';
+import type { DocumentItem, DocumentRow } from '../documents/document.js';
 import type { Container, PackState } from '../packs/packs.js';
 import { disposable, type Operation, type OperationRule } from './operation.js';
 import { because, type Reason } from './reasons.js';
@@ -7,18 +7,29 @@ import { because, type Reason } from './reasons.js';
 const PACKABLE = ['in_circulation', 'marked'] as const;
 const MAX_LEVELS = 10;
 
+/** Who speaks by his system id speaks for the place where the goods lie. */
+function atGoods(operation: Operation): Operation {
+  const { sender, place, content, packs } = operation;
+  const [first] = content.items;
+  if (place !== sender.systemId || first === undefined) return operation;
+  const goods = first.kind === 'sgtin' ? packs.pack(first.id) : packs.container(first.id);
+  return { ...operation, place: goods?.place ?? place };
+}
+
 /**
  * 911: a new logistic unit. All or nothing: the document states the complete content of one box, and a box whose record
  * lacks a pack that lies in it would be worse than none.
  */
 export const unitPack: OperationRule = {
-  document({ content, packs }) {
+  document({ content, packs, books, sender }) {
     const sscc = content.ssccs[0] ?? '';
     if (!isSscc(sscc)) return because('malformed_item', sscc);
     if (packs.container(sscc) !== undefined) return because('container_in_use', sscc);
+    if ((books.reservedSsccs.get(sscc) ?? sender.key) !== sender.key) return because('sscc_reserved', sscc);
     return content.items.length === 0 ? because('no_items') : undefined;
   },
-  whole(operation) {
+  whole(spoken) {
+    const operation = atGoods(spoken);
     const { content, packs, sender, place } = operation;
     const seen = new Set<string>();
     const errors: { reason: Reason; objectId: string }[] = [];
@@ -63,6 +74,36 @@ export const unitAppend: OperationRule = {
   },
 };
 
+/** The same document, as if it were about the unit of one row alone. */
+const ofRow = (operation: Operation, { fields, items }: DocumentRow): Operation => ({
+  ...operation,
+  content: { ...operation.content, ssccs: [fields.get('sscc') ?? ''], items },
+});
+
+/** 915: many new units, each all or nothing. */
+export const multiPack: OperationRule = {
+  isRowWhole: true,
+  row(operation, row) {
+    const one = ofRow(operation, row);
+    const against = unitPack.document?.(one);
+    const objectId = one.content.ssccs[0] as string;
+    return against === undefined ? (unitPack.whole?.(one) ?? []) : [{ reason: against, objectId }];
+  },
+};
+
+/** 916: more into many units, item by item. */
+export const multiUnitAppend: OperationRule = {
+  row(operation, row) {
+    const one = ofRow(operation, row);
+    const against = unitAppend.document?.(one);
+    if (against !== undefined) return [{ reason: against, objectId: one.content.ssccs[0] as string }];
+    return row.items.flatMap((item) => {
+      const reason = unitAppend.item?.(one, item);
+      return reason === undefined ? [] : [{ reason, objectId: item.id }];
+    });
+  },
+};
+
 /** 912: units are taken apart, each by itself; with is_recursive the units in them too. */
 export const unitUnpack: OperationRule = {
   item(operation, item) {
@@ -70,10 +111,16 @@ export const unitUnpack: OperationRule = {
     if (reason !== undefined) return reason;
     const unit = operation.packs.container(item.id) as Container;
     operation.packs.takeOutContainer(unit);
-    unpack(operation, unit, operation.content.fields.get('is_recursive') === 'true');
+    unpack(operation, unit, ['true', '1'].includes(operation.content.fields.get('is_recursive') ?? ''));
     return undefined;
   },
 };
+
+/** Takes apart a unit, with the units in it. */
+export function dissolve(operation: Operation, sscc: string): void {
+  const unit = operation.packs.container(sscc);
+  if (unit !== undefined) unpack(operation, unit, true);
+}
 
 /** 913: items leave the unit that holds them. */
 export const unitExtract: OperationRule = {
@@ -169,7 +216,9 @@ function whyNotOurs(operation: Operation, sscc: string): Reason | undefined {
     if (reason !== undefined)
       return because(reason.name, reason.detail === undefined ? sgtin : `${reason.detail}, ${sgtin}`);
   }
-  return unit.place === operation.place ? undefined : because('wrong_place', `it is at ${unit.place}`);
+  return unit.place === operation.place || operation.place === operation.sender.systemId
+    ? undefined
+    : because('wrong_place', `it is at ${unit.place}`);
 }
 
 function levelsOf({ packs }: Operation, unit: Container, depth = 1): number {

@@ -1,25 +1,51 @@
 import { isSgtin, splitSgtin } from '#kernel';
-import { disposable, itemRule, type OperationRule } from './operation.js';
-import { because } from './reasons.js';
+import type { PackState } from '../packs/packs.js';
+import { disposable, field, itemRule, placeOfSide, type Operation, type OperationRule } from './operation.js';
+import { because, type Reason } from './reasons.js';
 
-/** 10311 (once 311): packs are marked; from here on the registry knows them. */
-export const endPacking: OperationRule = {
-  item({ content, packs, sender, place }, item) {
-    if (!isSgtin(item.id)) return because('malformed_item');
-    const { gtin } = splitSgtin(item.id);
-    const named = content.fields.get('gtin');
-    if (named !== undefined && named !== gtin) return because('wrong_gtin', named);
-    if (packs.pack(item.id) !== undefined) return because('already_registered');
-    packs.setPack(item.id, { status: 'marked', owner: sender.key, place, series: content.fields.get('series_number') });
-    return undefined;
-  },
-};
+/** The codes come to be, or become something else where they may be there already. */
+function registers(status: string, from: readonly string[]): OperationRule {
+  return {
+    item(operation, item) {
+      if (!isSgtin(item.id)) return because('malformed_item');
+      const { content, packs, sender, world } = operation;
+      const named = content.fields.get('gtin');
+      if (named !== undefined && named !== splitSgtin(item.id).gtin) return because('wrong_gtin', named);
+      const pack = packs.pack(item.id);
+      const reason = pack && whyNotRegistrable(pack, operation, from);
+      if (reason !== undefined) return reason;
+      packs.setPack(item.id, {
+        ...pack,
+        status,
+        owner: sender.key,
+        place: placeOfSide(world, operation.place),
+        series: content.fields.get('series_number') ?? pack?.series,
+        expires: content.fields.get('expiration_date') ?? pack?.expires,
+      });
+      return undefined;
+    },
+  };
+}
 
-/** 313: marked packs are released into circulation. */
-export const productEmission: OperationRule = {
+const whyNotRegistrable = (pack: PackState, { sender }: Operation, from: readonly string[]): Reason | undefined =>
+  pack.owner === sender.key && from.includes(pack.status) ? undefined : because('already_registered');
+
+/** 10300: codes are issued. */
+export const codeEmission = registers('emitted', []);
+/** 10311, 10319: packs are marked, by codes that were issued or that the registry hears of for the first time. */
+export const endPacking = registers('marked', ['emitted', 'transferred_to_customs']);
+
+const FINISHED = ['emission', 'marked', 'in_circulation', 'paused_circulation', 'expired', 'emitted'] as const;
+
+/** 253: details of packs that were sent earlier are corrected; the registry keeps series and last day. */
+export const changeInformation: OperationRule = {
   item: itemRule({
-    leavesContainer: true,
-    check: (pack, operation) => disposable(pack, operation, ['marked']),
-    next: (pack) => ({ ...pack, status: 'in_circulation' }),
+    leavesContainer: 'stays',
+    check: (pack, operation) => disposable(pack, { ...operation, place: operation.sender.systemId }, FINISHED),
+    next: (pack, operation) => ({
+      ...pack,
+      series: field(operation, 'details/series_number') || pack.series,
+      expires: field(operation, 'details/expiration_date') || pack.expires,
+    }),
   }),
 };

@@ -5,6 +5,14 @@ import { packs } from '../../test/documents.js';
 
 const INNER = '046000000000000079';
 const OUTER = '046000000000000086';
+const PRODUCT = [
+  `<gtin>${doc.GTIN}</gtin>`,
+  '<series_number>S000</series_number>',
+  '<expiration_date>31.12.2028</expiration_date>',
+].join('');
+
+const inside = (xml: string, element: string): string =>
+  new RegExp(`<${element}>(.*)</${element}>`, 's').exec(xml)?.[1] ?? '';
 
 describe('queries are answered in place of a receipt', () => {
   let client: TestClient;
@@ -39,7 +47,22 @@ describe('queries are answered in place of a receipt', () => {
 
   it('210 down and up from a unit', async () => {
     const down = await ask(doc.queryItem('sscc_down', OUTER));
-    for (const id of [INNER, ...ids]) expect(down).toContain(id);
+    expect(inside(down, 'sscc_down')).toBe(
+      `<tree><sscc>${OUTER}</sscc></tree><tree><sscc>${INNER}</sscc><parent_sscc>${OUTER}</parent_sscc></tree>` +
+        [ids[2], ids[0], ids[1]]
+          .map((id, index) => {
+            const parent = index === 0 ? OUTER : INNER;
+            const info = `<status>in_circulation</status><sscc>${parent}</sscc>${PRODUCT}`;
+            return (
+              `<tree><sgtin><info_sgtin><sgtin>${id}</sgtin>${info}</info_sgtin></sgtin>` +
+              `<parent_sscc>${parent}</parent_sscc></tree>`
+            );
+          })
+          .join(''),
+    );
+    expect(inside(await ask(doc.queryItem('sscc_down', INNER)), 'sscc_down')).toMatch(
+      new RegExp(`^<tree><sscc>${INNER}</sscc></tree><tree><sgtin>.*<parent_sscc>${INNER}</parent_sscc></tree>$`),
+    );
     expect(await ask(doc.queryItem('sscc_up', INNER))).toContain(
       `<sscc_up><info><sscc>${INNER}</sscc><level>0</level></info><info><sscc>${OUTER}</sscc><level>1</level>` +
         '</info></sscc_up>',
@@ -54,15 +77,31 @@ describe('queries are answered in place of a receipt', () => {
 
   it('220: 221 with what lies in the unit and what holds it', async () => {
     const answer = await ask(doc.queryHierarchy(INNER));
-    expect(answer).toMatch(
+    const [up, down] = [inside(answer, 'sscc_up'), inside(answer, 'sscc_down')].map((branch) =>
+      branch.replaceAll(/(<packing_date>)\d{4}-\d\d-\d\dT[\d:.]+(\+03:00<)/g, '$1$2'),
+    );
+    const head = (sscc: string) => `<sscc>${sscc}</sscc><packing_date>+03:00</packing_date>`;
+    expect(up).toBe(`<sscc_info>${head(OUTER)}<childs><sscc_info>${head(INNER)}</sscc_info></childs></sscc_info>`);
+    const packInfo = (id: string | undefined) =>
+      `<sgtin_info><sgtin>${id}</sgtin><sscc>${INNER}</sscc><status>in_circulation</status>${PRODUCT}</sgtin_info>`;
+    expect(down).toBe(`<sscc_info>${head(INNER)}<childs>${packInfo(ids[0])}${packInfo(ids[1])}</childs></sscc_info>`);
+    expect(await ask(doc.queryHierarchy('046999999999999999'))).toContain('<operation_warnings>');
+  });
+
+  it('both name the decision that suspends a pack', async () => {
+    const { json } = await client.control('POST', '/suspensions', { sgtins: [ids[1]], halt_doc_num: 'R&D 7' });
+    const day = /\d\d\.\d\d\.\d{4}/.source;
+    expect(await ask(doc.queryItem('sgtin', ids[1] as string))).toMatch(
       new RegExp(
-        `<sscc_up><sscc_info><sscc>${INNER}</sscc>.*<sscc_info><sscc>${OUTER}</sscc>.*</sscc_up><sscc_down>` +
-          `<sscc_info><sscc>${INNER}</sscc>`,
+        `</info_sgtin><info_decision><id_decision>${json.haltId}</id_decision><doc_num>R&amp;D 7</doc_num>` +
+          `<doc_date>${day}</doc_date></info_decision></sgtin>`,
       ),
     );
-    const down = answer.slice(answer.indexOf('<sscc_down>'));
-    expect(down).toContain(`<sgtin_info><sgtin>${ids[1]}</sgtin>`);
-    expect(down).not.toContain(ids[2]);
-    expect(await ask(doc.queryHierarchy('046999999999999999'))).toContain('<operation_warnings>');
+    expect(await ask(doc.queryHierarchy(INNER))).toMatch(
+      new RegExp(
+        `</expiration_date><pause_decision_info><id>${json.haltId}</id><number>R&amp;D 7</number>` +
+          `<date>${day}</date></pause_decision_info></sgtin_info>`,
+      ),
+    );
   });
 });

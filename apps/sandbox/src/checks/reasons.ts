@@ -36,7 +36,16 @@ export const REASONS = {
   counterparty_not_own: { code: '44', text: 'The receiving place is not a place of the sender' },
   same_place: { code: '45', text: 'The receiving place is the sending place' },
   too_many_items: { code: '46', text: 'The document holds more items than its type allows' },
-  not_simulated: { code: '99', text: 'The sandbox does not process this document type' },
+  wrong_version: { code: '47', text: 'The registry does not take documents of this version' },
+  operation_not_found: { code: '60', text: 'The sender has no accepted operation of this type and id' },
+  changed_since: { code: '61', text: 'Another operation has changed the pack since' },
+  not_in_operation: { code: '62', text: 'The item is not of that operation' },
+  receipt_not_found: { code: '63', text: 'No till sale of this receipt is known' },
+  sscc_reserved: { code: '64', text: 'The SSCC is reserved by another participant' },
+  sscc_not_reserved: { code: '65', text: 'The SSCC is not reserved by the sender' },
+  bad_quality: { code: '66', text: 'The pack came back as of bad quality' },
+  posted: { code: '67', text: 'The pack was received by posting (702) and cannot be returned' },
+  not_for_participants: { code: '99', text: 'Documents of this type come from the registry itself' },
 } as const;
 
 export type ReasonName = keyof typeof REASONS;

@@ -1,10 +1,15 @@
 import type { PackState } from '../packs/packs.js';
+import { movedTo } from '../packs/trail.js';
 import { itemRule, type Operation, type OperationRule } from './operation.js';
 import { because, type Reason } from './reasons.js';
 import { isSide } from './transfers.js';
 
-/** The transfer is over: the goods are the shipper's again, to dispose of, where they were. */
-const undone = (pack: PackState): PackState => ({ ...pack, status: 'in_circulation', transfer: undefined });
+/** The transfer is over: the goods are the shipper's again, where and what they were; suspended ones stay so. */
+const undone = (pack: PackState): PackState => ({
+  ...pack,
+  ...movedTo(pack, pack.transfer?.was ?? 'in_circulation'),
+  transfer: undefined,
+});
 
 function refusal(by: {
   own: 'from' | 'to';

@@ -1,51 +1,33 @@
-import type { PackState, Transfer } from '../packs/packs.js';
-import { disposable, itemRule, type Operation, type OperationRule } from './operation.js';
+import type { PackState, Trail, Transfer } from '../packs/packs.js';
+import { movedTo, PAUSED, RETURNING } from '../packs/trail.js';
+import { claims, ships, whyCounterpartyFails } from './blocks.js';
+import { disposable, field, itemRule, placeOfSide, type Operation, type OperationRule } from './operation.js';
 import { because, type Reason } from './reasons.js';
 
-const field = (operation: Operation, name: string): string => operation.content.fields.get(name) ?? '';
-
-/** The counterparty must be a known participant and not the sender. */
-function whyCounterpartyFails(operation: Operation, name: string): Reason | undefined {
-  const counterparty = field(operation, name);
-  const participant = operation.world.participantAt(counterparty);
-  if (participant === undefined) return because('unknown_counterparty', counterparty);
-  return participant.key === operation.sender.key ? because('counterparty_is_own', counterparty) : undefined;
+/** A return (turnover_type 2 or 3) fails where the goods were received by 702 (public-facts 3.2). */
+function whyNotReturnable({ trail, owner }: PackState, operation: Operation): Reason | undefined {
+  if (!['2', '3'].includes(field(operation, 'turnover_type'))) return undefined;
+  const isOwnStep = (step: Trail) => step.state.owner === owner;
+  for (let step = trail; step !== undefined && isOwnStep(step); step = step.previous)
+    if (step.change.docType === 702) return because('posted');
+  return undefined;
 }
 
 /** 415: the sender ships; the goods stay his, in_realization, until the receiver accepts them (public-facts 2.5). */
-export const moveOrder: OperationRule = {
-  document: (operation) => whyCounterpartyFails(operation, 'receiver_id'),
-  item: itemRule({
-    leavesContainer: true,
-    check: disposable,
-    next: (pack, operation) => ({
-      ...pack,
-      status: 'in_realization',
-      transfer: { from: operation.place, to: field(operation, 'receiver_id'), order: 'direct' },
-    }),
-  }),
-};
+export const moveOrder = ships({
+  status: 'in_realization',
+  check: (pack, operation) => disposable(pack, operation) ?? whyNotReturnable(pack, operation),
+});
 
 /** 416, the reverse order: the receiver says what he got; the goods wait for the shipper's confirmation. */
-export const receiveOrder: OperationRule = {
-  document: (operation) => whyCounterpartyFails(operation, 'shipper_id'),
-  item: itemRule({
-    leavesContainer: false,
-    check(pack, operation) {
-      const shipper = operation.world.participantAt(field(operation, 'shipper_id'));
-      if (pack.owner === operation.sender.key) return because('already_accepted');
-      if (pack.owner !== shipper?.key) return because('other_counterparty');
-      if (pack.transfer !== undefined) return because('awaits_acceptance');
-      if (pack.status === 'paused_circulation') return because('suspended');
-      return pack.status === 'in_circulation' ? undefined : because('wrong_status', pack.status);
-    },
-    next: (pack, operation) => ({
-      ...pack,
-      status: 'waiting_confirmation',
-      transfer: { from: field(operation, 'shipper_id'), to: operation.place, order: 'reverse' },
-    }),
-  }),
-};
+export const receiveOrder = claims();
+
+/** 417: suspended goods go back, and what a 391 brought back as of bad quality (public-facts 3.2). */
+export const moveReturn = ships({
+  status: RETURNING,
+  accepted: PAUSED,
+  check: (pack, operation) => disposable(pack, operation, pack.flawed === true ? [PAUSED, 'in_circulation'] : [PAUSED]),
+});
 
 /** Who has to accept a transfer, and who is the other side. */
 function sides(transfer: Transfer): { accepter: string; other: string } {
@@ -73,8 +55,10 @@ function whyNotAcceptable(pack: PackState, operation: Operation): Reason | undef
 }
 
 /** The receiver of a transfer becomes the owner, at the place where he accepts or said that he got it. */
-function newPlace(pack: PackState, operation: Operation): string {
-  return pack.transfer?.order === 'reverse' ? pack.transfer.to : operation.place;
+function newPlace({ transfer }: PackState, { world, place }: Operation): string {
+  if (transfer?.order === 'reverse') return placeOfSide(world, transfer.to);
+  const isPlace = world.participantAt(place)?.systemId !== place;
+  return isPlace ? place : placeOfSide(world, transfer?.to ?? place);
 }
 
 /** 701: the awaited side accepts. A subset may be accepted, but a logistic unit only whole (public-facts 2.5). */
@@ -87,7 +71,8 @@ export const accept: OperationRule = {
       const place = newPlace(pack, operation);
       return {
         ...pack,
-        status: 'in_circulation',
+        ...movedTo(pack, pack.transfer?.accepted ?? 'in_circulation'),
+        flawed: undefined,
         owner: operation.world.participantAt(place)?.key ?? pack.owner,
         place,
         transfer: undefined,
@@ -102,7 +87,7 @@ export const accept: OperationRule = {
   }),
 };
 
-const MOVABLE = ['in_circulation', 'marked', 'expired', 'paused_circulation'] as const;
+export const MOVABLE = ['in_circulation', 'marked', 'expired', PAUSED] as const;
 
 /** 431: a move between places of the same owner; it needs no acceptance. */
 export const movePlace: OperationRule = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Arrivals } from './arrivals.js';
-import { listDate, parseListDate, zonedInstant } from './dates.js';
+import { endOfListDate, listDate, parseListDate, zonedInstant } from './dates.js';
 import { VirtualTime } from './virtual-time.js';
 
 describe('the virtual clock', () => {
@@ -109,5 +109,25 @@ describe('dates of lists and receipts', () => {
       undefined,
       undefined,
     ]);
+  });
+
+  it.each([
+    ['2026-11-21T21:30:15.2501234Z', 250],
+    ['2026-11-22 00:30:15.2', 200],
+    ['2026-11-22T00:30:15.999999999', 999],
+    ['2026-11-21T21:30:15.250+0000', 250],
+  ])('are read with up to nine digits of a second: %s', (text, milliseconds) => {
+    expect(parseListDate(text, '+03:00')).toBe(moment - 250 + milliseconds);
+    expect(parseListDate(`${text}0000000000`, '+03:00')).toBeUndefined();
+  });
+
+  it.each([
+    ['2026-11-22T00:30:15', moment + 749],
+    ['2026-11-22 00:30:15.1234567', moment + 749],
+    ['2026-11-22T00:30', moment - 15_250 + 999],
+    ['2026-11-22', Date.parse('2026-11-22T21:00:00Z') - 1],
+    ['never', undefined],
+  ])('end with their second or their day: %s', (text, end) => {
+    expect(endOfListDate(text, '+03:00')).toBe(end);
   });
 });

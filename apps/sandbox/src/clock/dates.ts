@@ -9,12 +9,22 @@ export function zonedInstant(unixMs: number, zone: string, zoneMinutes: number):
   return new Date(unixMs + zoneMinutes * 60_000).toISOString().slice(0, 23) + zone;
 }
 
-const DATE = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
+const DATE = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Unix ms of a filter's date; one without a zone is read in the profile's. Undefined when it is no date. */
+/**
+ * Unix ms of a filter's date, in either shape and with up to nine digits of a second (public-facts 1.2). One without a
+ * zone is read in the profile's. Undefined when it is no date.
+ */
 export function parseListDate(text: string, zone: string): number | undefined {
   const match = DATE.exec(text);
   if (match === null) return undefined;
   const unixMs = Date.parse(`${match[1]}T${match[2] ?? '00:00:00'}${match[3] ?? zone}`);
   return Number.isNaN(unixMs) ? undefined : unixMs;
+}
+
+/** The last ms that a filter's date covers: of its second, which is all that lists show, or of its day. */
+export function endOfListDate(text: string, zone: string): number | undefined {
+  const unixMs = parseListDate(text, zone);
+  if (unixMs === undefined) return undefined;
+  return text.length === 10 ? unixMs + 86_399_999 : Math.floor(unixMs / 1000) * 1000 + 999;
 }

@@ -1,7 +1,7 @@
 import { isSgtin, isSscc } from '#kernel';
 import { z } from 'zod';
 import type { Container, PackState, PackStore } from '../packs/packs.js';
-import type { World } from '../packs/world.js';
+import { placesOf, type World } from '../packs/world.js';
 
 const MAX_PACKS = 100_000;
 
@@ -69,9 +69,11 @@ function check(world: World, pack: Planted): void {
   if (!isSgtin(pack.sgtin)) throw new Error(`${pack.sgtin} is no SGTIN`);
   if (pack.sscc !== undefined && !isSscc(pack.sscc)) throw new Error(`${pack.sscc} is no SSCC`);
   const owner = world.participants.get(pack.owner);
-  if (owner === undefined) throw new Error(`there is no participant "${pack.owner}"`);
+  if (owner === undefined)
+    throw new Error(`there is no participant "${pack.owner}"; known are ${[...world.participants.keys()].join(', ')}`);
   for (const place of [pack.place, pack.transfer?.from, pack.transfer?.to]) {
-    if (place !== undefined && world.participantAt(place) === undefined) throw new Error(`there is no place ${place}`);
+    if (place !== undefined && world.participantAt(place) === undefined)
+      throw new Error(`there is no place ${place}; known are ${placesOf(world).join(', ')}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { orderAct, orderClaim, orderOutside, orderShipment, setCounterparties } from '../counterparties/control.js';
+import { warn } from '../expiry/write-off.js';
 import { FAULTS } from '../faults/faults.js';
 import { breakOff, jsonAnswer, writeAnswer, type Answer } from '../http/answer.js';
 import { jsonObjectOf, readBody } from '../http/body.js';
@@ -46,9 +47,10 @@ const ROUTES: Record<string, ControlRoute> = {
   'GET /truth/summary': ({ registry }) => summaryTruth(registry),
   'GET /violations': ({ registry }) => ({ ...registry.violations.report(), rateLimited: registry.calls.rateLimited }),
   'DELETE /violations': ({ registry }) => cleared(registry.violations),
-  'POST /plant': ({ registry, body }) => registry.plant(body),
+  'POST /plant': ({ registry, body }) => ({ ...registry.plant(body), shows: PLANTED }),
   'POST /incoming': ({ registry, body }) => deliver(registry, body),
   'POST /accounts/block': ({ registry, body }) => registry.block(body),
+  'POST /accounts/rights': ({ registry, body }) => registry.allow(body),
   'POST /accounts': ({ registry, body }) => registry.admit(body),
   'GET /limits': ({ registry }) => limitsTruth(registry),
   'POST /limits': ({ registry, body }) => setLimits(registry, body),
@@ -63,12 +65,18 @@ const ROUTES: Record<string, ControlRoute> = {
   'POST /misbehaviour': ({ registry, body }) => setMisbehaviour(registry, body),
   'POST /suspensions': ({ registry, body }) => registry.suspend(body),
   'GET /truth/suspensions': ({ registry }) => ({ decisions: registry.packs.suspensions.decisions }),
+  'POST /write-off': ({ registry, body }) => registry.writeOff(body),
+  'POST /attention': ({ registry, body }) => ({
+    document_id: warn(registry, body, registry.processing.drainNow()),
+  }),
   'POST /awaiting': ({ registry, body }) => registry.await(body),
   'GET /faults': ({ registry }) => ({ known: FAULTS, open: registry.faults.open() }),
   'POST /faults': ({ registry, body }) => registry.faults.add(body),
   'DELETE /faults': ({ registry }) => cleared(registry.faults),
 };
 
+const PLANTED =
+  'now, in the registers of packs; no document and no notification tells of it, and what has a transfer awaits its 701';
 const LOCAL_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const MAX_BODY_BYTES = 32 << 20;
 const LONGEST_PREFIX_FIRST = Object.keys(ROUTES)
@@ -167,9 +175,10 @@ function setLimits(registry: Registry, body: Record<string, unknown>): unknown {
 
 function deliver(registry: Registry, body: Record<string, unknown>): unknown {
   const { from, to, xml, request_id: requestId = randomUUID() } = body;
+  const { participants } = registry.world;
   for (const key of [from, to]) {
-    if (typeof key !== 'string' || !registry.world.participants.has(key))
-      throw refuse(400, 'from and to must be keys of participants');
+    if (typeof key !== 'string' || !participants.has(key))
+      throw refuse(400, `from and to must be keys of participants: ${[...participants.keys()].join(', ')}`);
   }
   if (typeof xml !== 'string') throw refuse(400, 'xml is missing');
   const document = registry.intake.deliver({

@@ -72,7 +72,7 @@ export function packTruth(registry: Registry, sgtin: string): unknown {
   if (!isSgtin(sgtin)) throw refuse(400, `${sgtin} is no SGTIN`);
   const pack = packs.pack(sgtin);
   if (pack === undefined) return { sgtin, known: false };
-  const { status, owner, place, sscc, transfer, partUsed } = pack;
+  const { status, owner, place, sscc, transfer, partUsed, expires } = pack;
   return withNulls({
     sgtin,
     known: true,
@@ -84,6 +84,7 @@ export function packTruth(registry: Registry, sgtin: string): unknown {
     transfer,
     series: packs.seriesOf(sgtin),
     part_used: partUsed,
+    expires,
     archived: packs.isArchived(sgtin),
     halt_id: packs.suspensionOf(sgtin)?.haltId,
   });
@@ -128,7 +129,7 @@ export function summaryTruth(registry: Registry): unknown {
     violations: { count: registry.violations.report().count, byRule: registry.violations.report().byRule },
     clock: clockTruth(registry),
     limits: limitsTruth(registry),
-    schemas: registry.schemas.has('1.38'),
+    schemas: registry.schemas.areThere,
   };
 }
 

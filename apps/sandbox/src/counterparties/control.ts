@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UPLOAD_TYPES, type RegistryDocument } from '../documents/document.js';
+import { NOTICES } from '../documents/notice.js';
 import { readDocument } from '../documents/xml.js';
 import { refuse } from '../http/refusal.js';
-import type { Participant } from '../packs/world.js';
+import { placesOf, type Participant } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { counterpartyShape } from './knobs.js';
+import { parse } from './order.js';
 
 const MAX_ITEMS = 25_000;
 const partial = counterpartyShape.partial();
@@ -14,6 +16,11 @@ const shipShape = z.strictObject({
   to: z.string(),
   count: z.number().int().min(1).max(MAX_ITEMS).default(1),
   gtin: z.string().optional(),
+  /** The packs lie in this container, which comes to be. */
+  sscc: z
+    .string()
+    .regex(/^\d{18}$/, 'must have 18 digits')
+    .optional(),
 });
 const reverseShape = z.strictObject({
   by: z.string(),
@@ -48,19 +55,27 @@ export function setCounterparties(registry: Registry, body: unknown): unknown {
   return registry.counterparties.knobs;
 }
 
-/** POST /counterparties/ship: a supplier ships fresh packs: { from, to, count?, gtin? }. */
+/**
+ * POST /counterparties/ship: a supplier ships fresh packs, by themselves or in a container: { from, to, count?, gtin?,
+ * sscc? }.
+ */
 export function orderShipment(registry: Registry, body: unknown): unknown {
-  const { from, to, count, gtin } = parse(shipShape, body);
+  const { from, to, count, gtin, sscc } = parse(shipShape, body);
+  if (sscc !== undefined && registry.packs.container(sscc) !== undefined)
+    throw refuse(400, `the container ${sscc} is there already`);
   const now = registry.processing.drainNow();
   return taken(
+    registry,
     registry.counterparties.ship({
       from: participant(registry, from),
       to: place(registry, to),
       count,
       gtin,
+      sscc,
       key: randomUUID(),
       atVirtualMs: now,
     }),
+    toldBy(415),
   );
 }
 
@@ -70,6 +85,7 @@ export function orderClaim(registry: Registry, body: unknown): unknown {
   const now = registry.processing.drainNow();
   const items = ids.map((id) => ({ kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const), id }));
   return taken(
+    registry,
     registry.counterparties.claim({
       by: participant(registry, by),
       from: place(registry, from),
@@ -77,6 +93,7 @@ export function orderClaim(registry: Registry, body: unknown): unknown {
       key: randomUUID(),
       atVirtualMs: now,
     }),
+    toldBy(416),
   );
 }
 
@@ -113,29 +130,40 @@ function take(
   registry: Registry,
   action: { from: Participant; requestId: string; uploadType: number; xml: string; afterMs: number },
 ): unknown {
-  readDocument(Buffer.from(action.xml));
+  const { docType } = readDocument(Buffer.from(action.xml));
   const atVirtualMs = registry.processing.drainNow();
-  return taken(registry.intake.act({ ...action, from: action.from.key, id: randomUUID(), atVirtualMs }));
+  const where = action.uploadType === UPLOAD_TYPES.api ? toldBy(docType) : 'the registers, and documents/outcome';
+  return taken(
+    registry,
+    registry.intake.act({ ...action, from: action.from.key, id: randomUUID(), atVirtualMs }),
+    where,
+  );
 }
 
-const taken = (document: RegistryDocument | undefined): unknown => ({
-  document_id: document?.documentId ?? null,
-  request_id: document?.requestId ?? null,
-});
-
-function parse<Shape extends z.ZodType>(shape: Shape, body: unknown): z.infer<Shape> {
-  const parsed = shape.safeParse(body);
-  if (!parsed.success) throw refuse(400, z.prettifyError(parsed.error));
-  return parsed.data;
+/** The document, and when what it does will show: in real time too, since the virtual clock may run faster. */
+function taken({ clock }: Registry, document: RegistryDocument | undefined, where: string): unknown {
+  if (document === undefined) return { document_id: null, request_id: null };
+  const { documentId, requestId, dueVirtualMs } = document;
+  const inMs = Math.max(0, Math.ceil((dueVirtualMs - clock.nowMs()) / clock.speed));
+  const shows = { at: new Date(dueVirtualMs).toISOString(), in_ms: inMs, where };
+  return { document_id: documentId, request_id: requestId, shows };
 }
+
+/** Where the system tells the other side of a document. */
+const toldBy = (docType: number): string =>
+  NOTICES[docType] === undefined
+    ? 'the registers'
+    : `the registers, and documents/income of the other side as a ${NOTICES[docType].docType}`;
 
 function participant({ world }: Registry, key: string): Participant {
   const found = world.participants.get(key);
-  if (found === undefined) throw refuse(400, `there is no participant "${key}"`);
+  if (found === undefined)
+    throw refuse(400, `there is no participant "${key}"; known are ${[...world.participants.keys()].join(', ')}`);
   return found;
 }
 
 function place({ world }: Registry, named: string): string {
-  if (world.participantAt(named) === undefined) throw refuse(400, `there is no place ${named}`);
+  if (world.participantAt(named) === undefined)
+    throw refuse(400, `there is no place ${named}; known are ${placesOf(world).join(', ')}`);
   return named;
 }

@@ -1,4 +1,4 @@
-import { uuid5 } from '#kernel';
+import { defined, uuid5 } from '#kernel';
 import { zonedInstant } from '../clock/dates.js';
 import {
   undoneBy,
@@ -10,16 +10,25 @@ import {
 import { NOTICES, ORDER_ERRORS } from '../documents/notice.js';
 import type { Intake } from '../documents/intake.js';
 import type { SandboxSettings } from '../config.js';
+import type { PackStore } from '../packs/packs.js';
 import type { Participant, World } from '../packs/world.js';
 import type { Profile } from '../profile.js';
 import { spreadOf } from '../seeded.js';
+import { movedItems, tellOthers } from './tellings.js';
 import type { CounterpartyKnobs } from './knobs.js';
 import { acceptLetter, refusalLetter, reverseLetter, shipmentLetter, type Letter } from './letters.js';
 
 type Items = Letter['items'];
 
+const OWN_MEANS = '1';
+
+/** A 630 cannot tell of own means, so a 470 of goods bought with them is not told of. */
+const noticeOf = ({ docType }: RegistryDocument, content: DocumentContent | undefined) =>
+  docType === 470 && content?.fields.get('source') === OWN_MEANS ? undefined : NOTICES[docType ?? 0];
+
 /** What of the registry the others need. */
 interface CounterpartyParts {
+  readonly packs: PackStore;
   readonly intake: Intake;
   readonly profile: Profile;
   readonly settings: SandboxSettings;
@@ -50,12 +59,18 @@ export class Counterparties {
 
   concluded(document: RegistryDocument, content: DocumentContent | undefined): void {
     if (!this.started || document.verdict?.kind !== 'receipt') return;
-    this.notify(document);
-    if (document.verdict.result !== 'Rejected') this.react(document, content?.items ?? []);
+    this.notify(document, content);
+    if (document.verdict.result !== 'Rejected' && content !== undefined) {
+      tellOthers(this.registry, document, content);
+      this.react(document, content.items);
+    }
     if (document.account !== undefined) this.trade(document);
   }
 
-  /** A supplier ships fresh packs to a place of ours: they come to be, and his 415 goes out. */
+  /**
+   * A supplier ships fresh packs, in a container if one is named, to a place of ours: they come to be, and his 415 goes
+   * out.
+   */
   ship(order: {
     from: Participant;
     to: string;
@@ -63,13 +78,15 @@ export class Counterparties {
     key: string;
     atVirtualMs: number;
     gtin?: string | undefined;
+    sscc?: string | undefined;
   }): RegistryDocument | undefined {
-    const { from, to, count, key, atVirtualMs } = order;
+    const { from, to, count, key, atVirtualMs, sscc } = order;
     const gtin =
       order.gtin ?? [...this.registry.world.products.values()].find((one) => one.supplier === from.key)?.gtin;
     const place = from.branches[0] as string;
     if (gtin === undefined) throw new Error(`${from.key} makes no product`);
-    const items = this.freshPacks({ gtin, owner: from.key, place, count, key });
+    const packs = this.freshPacks({ gtin, owner: from.key, place, count, key, sscc });
+    const items: Items = sscc === undefined ? packs : [{ kind: 'sscc', id: sscc }];
     return this.write(from, {
       key,
       docType: 415,
@@ -97,7 +114,7 @@ export class Counterparties {
     });
   }
 
-  private notify(document: RegistryDocument): void {
+  private notify(document: RegistryDocument, content: DocumentContent | undefined): void {
     const { verdict, docType, dueVirtualMs: atVirtualMs } = document;
     if (verdict?.kind !== 'receipt') return;
     const told = (to: string, type: number) =>
@@ -108,12 +125,13 @@ export class Counterparties {
         docType: type,
         atVirtualMs,
       });
-    const notice = NOTICES[docType ?? 0];
+    const notice = noticeOf(document, content);
     const counterparty = this.participantOf(document);
     if (
       notice !== undefined &&
       verdict.result !== 'Rejected' &&
       counterparty !== undefined &&
+      (counterparty.key !== document.sender || this.registry.settings.tellOwnMoves) &&
       this.users.has(counterparty.key)
     )
       told(counterparty.key, notice.docType);
@@ -124,9 +142,8 @@ export class Counterparties {
   /** The other side of a shipment or reverse order acts, or stays silent. */
   private react(document: RegistryDocument, named: DocumentItem[]): void {
     const { docType, sender } = document;
-    if (docType !== 415 && docType !== 416) return;
     const other = this.participantOf(document);
-    if (other === undefined) return;
+    if (docType === undefined || BEGINS[docType] === undefined || other === undefined) return;
     const items = movedItems(document, named);
     if (this.users.has(sender) && !this.users.has(other.key)) this.answer(document, other, items);
     else if (docType === 415 && this.users.has(other.key) && this.chance(document, 'recall') < this.knobs.recall)
@@ -141,7 +158,7 @@ export class Counterparties {
     const acceptedIds = new Set(kept.map((item) => item.id));
     const refused = items.filter((item) => !acceptedIds.has(item.id));
     const sides = { subject: this.placeOf(other, document.counterparty), counterparty: document.subject ?? '' };
-    const by = document.docType === 415 ? 'receiver' : 'shipper';
+    const by = BEGINS[document.docType ?? 0] === 'direct' ? 'receiver' : 'shipper';
     const atVirtualMs = document.dueVirtualMs;
     const { documentId: key } = document;
     if (kept.length > 0)
@@ -208,16 +225,18 @@ export class Counterparties {
     place,
     count,
     key,
+    sscc,
   }: {
     gtin: string;
     owner: string;
     place: string;
     count: number;
     key: string;
+    sscc?: string | undefined;
   }): Items {
     const prefix = `Q${key.replaceAll('-', '').slice(0, 7).toUpperCase()}`;
     this.registry.plantFresh({
-      ranges: [{ gtin, prefix, from: 0, count, owner, place, series: `Q${prefix.slice(1, 5)}` }],
+      ranges: [{ gtin, prefix, from: 0, count, owner, place, series: `Q${prefix.slice(1, 5)}`, ...defined({ sscc }) }],
     });
     return Array.from({ length: count }, (_, index) => ({
       kind: 'sgtin',
@@ -261,8 +280,10 @@ export class Counterparties {
   }
 }
 
-/** What the document moved: its items without those in error. */
-function movedItems(document: RegistryDocument, items: DocumentItem[]): DocumentItem[] {
-  const undone = undoneBy(document.verdict);
-  return items.filter((item) => !undone.has(item.id));
-}
+/** Types that begin a transfer: the receiver answers a direct one, the shipper a reverse one. */
+const BEGINS: Readonly<Record<number, 'direct' | 'reverse'>> = {
+  ...Object.fromEntries(
+    [314, 315, 331, 336, 337, 351, 361, 381, 415, 417, 471, 472].map((docType) => [docType, 'direct']),
+  ),
+  ...Object.fromEntries([332, 362, 416, 473].map((docType) => [docType, 'reverse'])),
+};

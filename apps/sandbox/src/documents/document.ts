@@ -40,16 +40,31 @@ export interface DocumentItem {
   part?: string;
 }
 
+/** A row that is about a unit or till receipt of its own: `detail` of 915 and 916, `receipt` of what tills send. */
+export interface DocumentRow {
+  /** Leaves directly under the row, by name. */
+  fields: Map<string, string>;
+  items: DocumentItem[];
+}
+
 /** What the sandbox reads out of a document. */
 export interface DocumentContent {
   docType: number;
   element: string;
   version: string;
-  /** Leaves directly under the action element, by name; the first of each. */
+  /**
+   * Leaves directly under the action element, by name, the first of each; those of `details`, `receiver_info`,
+   * `shipper_info` and `series_details` as `details/doc_num`.
+   */
   fields: Map<string, string>;
+  /** What `device_info` says of the device that made the document. */
+  device?: Record<string, string> | undefined;
   /** SSCCs directly under the action element (911, 912, 914). */
   ssccs: Sscc[];
   items: DocumentItem[];
+  rows: DocumentRow[];
+  /** Whom a 212 names: system ids and INNs. */
+  partners: string[];
 }
 
 /**
@@ -111,6 +126,8 @@ export interface RegistryDocument {
   subject: string | undefined;
   counterparty: string | undefined;
   version: string | undefined;
+  /** Which device made the document, under the names of its metadata (public-facts 1.2); by way of a registrar. */
+  device: Record<string, string> | undefined;
   /** How many sends carried this request_id, refused repeats included. */
   sends: number;
   /** The bytes, until they are processed; then they are read back from the journal. */
@@ -167,6 +184,7 @@ export const newDocument = (origin: Origin): RegistryDocument => ({
   subject: undefined,
   counterparty: undefined,
   version: undefined,
+  device: undefined,
   sends: 1,
   xml: undefined,
 });

@@ -1,6 +1,8 @@
-import { parseListDate } from '../clock/dates.js';
+import { endOfListDate, parseListDate } from '../clock/dates.js';
 import { refuse } from '../http/refusal.js';
+import type { World } from '../packs/world.js';
 import type { Profile } from '../profile.js';
+import { filterIn } from '../registries/request.js';
 import type { RegistryDocument } from './document.js';
 import { processingResult, shownStatus } from './metadata.js';
 
@@ -17,6 +19,9 @@ export interface ListRequest {
   docType?: number;
   docNum?: string;
   uploadType?: number;
+  /** Of the registrar whose report the document is. */
+  reportId?: string;
+  /** A place of activity or a participant's system id; so is `receiverId`. */
   senderId?: string;
   receiverId?: string;
   onlyNew?: boolean;
@@ -32,10 +37,7 @@ type Raw = Record<string, unknown>;
 
 /** From the JSON body of a POST: { filter, start_from, count } (public-facts 1.2). Refuses what it does not know. */
 export function listRequestOfBody(body: Raw, profile: Profile): ListRequest {
-  const filter = body[profile.field('filter')] ?? {};
-  if (typeof filter !== 'object' || filter === null || Array.isArray(filter))
-    throw refuse(400, 'the filter is not an object');
-  return listRequest(profile, filter as Raw, {
+  return listRequest(profile, filterIn(body, profile), {
     startFrom: body[profile.field('start_from')],
     count: body[profile.field('count')],
   });
@@ -48,7 +50,7 @@ export function listRequestOfQuery(query: URLSearchParams, profile: Profile): Li
   const filter: Raw = {};
   for (const [key, value] of query) {
     if (key === profile.field('start_from') || key === profile.field('count')) continue;
-    if (key === profile.field('filter')) Object.assign(filter, jsonObject(value));
+    if (key === profile.field('filter')) Object.assign(filter, filterIn({ [key]: parsedJson(value) }, profile));
     else if (key === profile.field('document_ids'))
       filter[key] = [...((filter[key] as string[] | undefined) ?? []), ...value.split(',')];
     else filter[key] = value;
@@ -79,10 +81,10 @@ function listRequest(
 }
 
 function filterReaders(request: ListRequest, profile: Profile): Record<string, (value: unknown) => void> {
-  const date = (name: string, value: unknown, endOfSecond = false): number => {
-    const unixMs = typeof value === 'string' ? parseListDate(value, profile.zone) : undefined;
+  const date = (name: string, value: unknown, read = parseListDate): number => {
+    const unixMs = typeof value === 'string' ? read(value, profile.zone) : undefined;
     if (unixMs === undefined) throw refuse(400, `${name} is not a date: ${JSON.stringify(value)}`);
-    return endOfSecond ? unixMs + 999 : unixMs;
+    return unixMs;
   };
   const f = (name: string) => profile.field(name);
   return {
@@ -90,25 +92,32 @@ function filterReaders(request: ListRequest, profile: Profile): Record<string, (
     [f('document_id')]: (value) => (request.documentIds = [text('document_id', value)]),
     [f('request_id')]: (value) => (request.requestId = text('request_id', value)),
     [f('start_date')]: (value) => (request.fromVirtualMs = date('start_date', value)),
-    [f('end_date')]: (value) => (request.toVirtualMs = date('end_date', value, true)),
+    [f('end_date')]: (value) => (request.toVirtualMs = date('end_date', value, endOfListDate)),
     processed_date_from: (value) => (request.processedFromVirtualMs = date('processed_date_from', value)),
-    processed_date_to: (value) => (request.processedToVirtualMs = date('processed_date_to', value, true)),
+    processed_date_to: (value) => (request.processedToVirtualMs = date('processed_date_to', value, endOfListDate)),
     [f('doc_status')]: (value) => (request.status = text('doc_status', value)),
     [f('processing_document_status')]: (value) => (request.result = text('processing_document_status', value)),
     [f('doc_type')]: (value) => (request.docType = wholeNumber(value, 'doc_type', 99_999)),
     [f('doc_num')]: (value) => (request.docNum = text('doc_num', value)),
     [f('file_uploadtype')]: (value) => (request.uploadType = wholeNumber(value, 'file_uploadtype', 4)),
+    skzkm_report_id: (value) => (request.reportId = text('skzkm_report_id', value)),
     [f('sender_id')]: (value) => (request.senderId = text('sender_id', value)),
     [f('receiver_id')]: (value) => (request.receiverId = text('receiver_id', value)),
     [f('only_new')]: (value) => (request.onlyNew = flag('only_new', value)),
   };
 }
 
+interface ListContext {
+  profile: Profile;
+  world: World;
+  virtualMs: number;
+}
+
 /** One page of the list, newest first, and how many documents there are in all. */
 export function listPage(
   all: RegistryDocument[],
   request: ListRequest,
-  context: { profile: Profile; virtualMs: number; byId(id: string): RegistryDocument | undefined },
+  context: ListContext & { byId(id: string): RegistryDocument | undefined },
 ): { documents: RegistryDocument[]; total: number } {
   const matches = matcher(request, context);
   const documents: RegistryDocument[] = [];
@@ -134,11 +143,12 @@ export function listPage(
 
 type Test = (document: RegistryDocument) => boolean;
 
-function matcher(request: ListRequest, { profile, virtualMs }: { profile: Profile; virtualMs: number }): Test {
+function matcher(request: ListRequest, { profile, world, virtualMs }: ListContext): Test {
   const tests: Test[] = [
     ...equals(request.uploadType, (one) => one.uploadType),
-    ...equals(request.senderId, (one) => one.subject),
-    ...equals(request.receiverId, (one) => one.counterparty),
+    ...names(world, request.senderId, (one) => ({ at: one.subject, by: one.sender })),
+    ...names(world, request.receiverId, (one) => ({ at: one.counterparty, by: one.receiver })),
+    ...equals(request.reportId, (one) => one.device?.['skzkm_report_id']),
     ...equals(request.onlyNew === true ? true : undefined, (one) => !one.isRead),
     ...equals(request.requestId, (one) => one.requestId),
     ...equals(request.docType, (one) => one.docType),
@@ -156,6 +166,23 @@ function matcher(request: ListRequest, { profile, virtualMs }: { profile: Profil
 /** No test where nothing was asked for. */
 const equals = <Value>(wanted: Value | undefined, of: (document: RegistryDocument) => Value | undefined): Test[] =>
   wanted === undefined ? [] : [(document) => of(document) === wanted];
+
+/** Whether a side of the document is the place, or the participant of the system id, that was asked for. */
+function names(
+  world: World,
+  wanted: string | undefined,
+  side: (document: RegistryDocument) => { at: string | undefined; by: string | undefined },
+): Test[] {
+  if (wanted === undefined) return [];
+  const participant = world.participantAt(wanted.toLowerCase());
+  if (participant?.systemId !== wanted.toLowerCase()) return [(document) => side(document).at === wanted];
+  return [
+    (document) => {
+      const { at, by } = side(document);
+      return by === undefined ? at !== undefined && world.participantAt(at) === participant : by === participant.key;
+    },
+  ];
+}
 
 /** NaN lies within no bounds. */
 function within(from: number | undefined, to: number | undefined, of: (document: RegistryDocument) => number): Test[] {
@@ -188,12 +215,10 @@ function wholeNumber(value: unknown, name: string, most: number): number {
   throw refuse(400, `${name} must be a whole number from 0 to ${most}`);
 }
 
-function jsonObject(value: string): Raw {
+function parsedJson(value: string): unknown {
   try {
-    const parsed: unknown = JSON.parse(value);
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Raw;
+    return JSON.parse(value);
   } catch {
-    // Said below.
+    throw refuse(400, 'the filter is not a JSON object');
   }
-  throw refuse(400, 'the filter is not a JSON object');
 }

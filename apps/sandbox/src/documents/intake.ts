@@ -9,6 +9,7 @@ import { drawFate, giveFate, processingMsOf } from './fate.js';
 import { shownStatus } from './metadata.js';
 import { noticeXml, type Notice } from './notice.js';
 import type { IntakeParts } from './parts.js';
+import { variedXml } from './varied-xml.js';
 import { readDocument } from './xml.js';
 
 const NEW_KINDS = ['document', 'incoming', 'act', 'notice'] as const;
@@ -52,8 +53,9 @@ export class Intake {
     xml: Buffer;
     base64: string;
     digest: string;
+    sign: string;
   }): RegistryDocument {
-    const { account, requestId, bulk, xml, base64, digest } = sent;
+    const { account, requestId, bulk, xml, base64, digest, sign } = sent;
     const now = this.registry.clock.nowMs();
     const record: RecordOf<'document'> = {
       k: 'document',
@@ -67,6 +69,7 @@ export class Intake {
       ...drawFate(this.registry.faults),
       h: digest,
       d: base64,
+      ...(sign === '' ? {} : { s: sign }),
     };
     return this.addDocument(record, this.registry.journal.append(record), xml);
   }
@@ -86,6 +89,22 @@ export class Intake {
       w: Date.now(),
       d: xml.toString('base64'),
     };
+    return this.addIncoming(record, this.registry.journal.append(record));
+  }
+
+  /** Delivers what the registry itself writes to a participant. Undefined when he was told before. */
+  announce(letter: {
+    id: string;
+    requestId: string;
+    from: string;
+    to: string;
+    xml: string;
+    atVirtualMs: number;
+  }): RegistryDocument | undefined {
+    if (this.registry.documents.get(letter.id) !== undefined) return undefined;
+    const { id, requestId: r, from, to, atVirtualMs: v } = letter;
+    const d = Buffer.from(letter.xml).toString('base64');
+    const record: RecordOf<'incoming'> = { k: 'incoming', id, r, from, to, v, w: Date.now(), d };
     return this.addIncoming(record, this.registry.journal.append(record));
   }
 
@@ -182,7 +201,11 @@ export class Intake {
 
   bytesOf(document: RegistryDocument): Buffer {
     const { noticeOf: origin } = document;
-    if (origin !== undefined) return noticeXml(origin, { docType: document.docType ?? 0, xml: this.bytesOf(origin) });
+    if (origin !== undefined)
+      return variedXml(
+        noticeXml(origin, { docType: document.docType ?? 0, xml: this.bytesOf(origin) }),
+        document.documentId,
+      );
     return document.xml ?? this.registry.journal.documentBytes(document.journalAt);
   }
 

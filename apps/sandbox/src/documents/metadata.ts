@@ -1,4 +1,5 @@
 import { listDate } from '../clock/dates.js';
+import type { SandboxSettings } from '../config.js';
 import type { Profile } from '../profile.js';
 import { isFinal, isOutgoing, type RegistryDocument } from './document.js';
 
@@ -25,33 +26,41 @@ export function processingResult(document: RegistryDocument): string {
 export interface MetadataContext {
   profile: Profile;
   virtualMs: number;
+  /** How dates are written (config.ts). */
+  listDates: SandboxSettings['listDates'];
   /** System id of a participant. */
   systemIdOf(participant: string): string;
 }
+
+/** Typed clients want the keys from the first answer on, before the document is read. */
+const NOT_KNOWN_YET = { docType: 0, version: '' } as const;
 
 /** The metadata record of public-facts 1.2, under the profile's field names. */
 export function documentMetadata(document: RegistryDocument, context: MetadataContext): Record<string, unknown> {
   const { profile } = context;
   const name = (field: string) => profile.field(field);
+  const isPlain = context.listDates === 'blank' || (context.listDates === 'both' && document.seq % 2 === 0);
+  const date = (unixMs: number): string => listDate(unixMs, profile.zoneMinutes).replace(' ', isPlain ? ' ' : 'T');
   const record: Record<string, unknown> = {
     [name('request_id')]: document.requestId,
     [name('document_id')]: document.documentId,
-    [name('date')]: listDate(document.acceptedVirtualMs, profile.zoneMinutes),
+    [name('date')]: date(document.acceptedVirtualMs),
     [name('sender')]: document.subject ?? context.systemIdOf(document.sender),
-    [name('sys_id')]: context.systemIdOf(document.sender),
+    [name('sys_id')]: context.systemIdOf(document.receiver ?? document.sender),
+    [name('doc_type')]: document.docType ?? NOT_KNOWN_YET.docType,
+    version: document.version ?? NOT_KNOWN_YET.version,
     [name('doc_status')]: shownStatus(document, context.virtualMs, profile),
     [name('file_uploadtype')]: document.uploadType,
   };
   if (isOutgoing(document)) {
     record[name('processing_document_status')] = processingResult(document);
+    Object.assign(record, profile.named(document.device ?? {}));
   } else {
     record['sender_sys_id'] = context.systemIdOf(document.sender);
     record['is_new'] = !document.isRead;
   }
-  if (isFinal(document)) record[name('processed_date')] = listDate(document.dueVirtualMs, profile.zoneMinutes);
+  if (isFinal(document)) record[name('processed_date')] = date(document.dueVirtualMs);
   if (document.counterparty !== undefined) record[name('receiver')] = document.counterparty;
-  if (document.docType !== undefined) record[name('doc_type')] = document.docType;
-  if (document.version !== undefined) record['version'] = document.version;
   if (document.docNum !== undefined) record[name('doc_num')] = document.docNum;
   return record;
 }

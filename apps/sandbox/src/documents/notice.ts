@@ -12,16 +12,49 @@ export interface Notice {
   atVirtualMs: number;
 }
 
+interface NoticeRow {
+  docType: number;
+  from: string;
+  element: string;
+  /** Fields that the notification does not have. */
+  without?: string;
+}
+
+const told = (docType: number, from: string, element = `${from}_notification`): NoticeRow => ({
+  docType,
+  from,
+  element,
+});
+
 /**
  * Document type -> the notification that its counterparty gets: the same body under another name (public-facts 2.2,
  * 2.5).
  */
-export const NOTICES: Record<number, { docType: number; from: string; element: string }> = {
-  415: { docType: 601, from: 'move_order', element: 'move_order_notification' },
-  416: { docType: 602, from: 'receive_order', element: 'receive_order_notification' },
-  251: { docType: 605, from: 'refusal_sender', element: 'refusal_sender_notification' },
-  252: { docType: 606, from: 'refusal_receiver', element: 'refusal_receiver_notification' },
-  701: { docType: 607, from: 'accept', element: 'accept_notification' },
+export const NOTICES: Record<number, NoticeRow> = {
+  415: told(601, 'move_order'),
+  416: told(602, 'receive_order'),
+  381: told(603, 'move_owner'),
+  251: told(605, 'refusal_sender'),
+  252: told(606, 'refusal_receiver'),
+  701: told(607, 'accept'),
+  351: told(609, 'change_owner'),
+  417: { ...told(610, 'move_return'), without: 'turnover_type' },
+  442: told(611, 'receive_unregistered_order', 'receive_unregistered_notification'),
+  471: told(612, 'state_dispatch'),
+  331: told(613, 'foreign_shipment'),
+  332: told(614, 'foreign_import'),
+  361: told(615, 'eeu_shipment'),
+  362: told(616, 'eeu_import'),
+  314: told(618, 'move_to_release'),
+  472: told(619, 'agent_dispatch'),
+  336: told(620, 'import_info'),
+  481: told(621, 'arbitration'),
+  315: told(622, 'return_contract_production'),
+  254: told(623, 'change_property'),
+  473: told(624, 'agent_acceptance'),
+  337: told(625, 'return_import'),
+  431: told(629, 'move_place'),
+  470: told(630, 'move_state_dispatch'),
 };
 /** Told to the sender of a 416 about what was wrong with it. */
 export const ORDER_ERRORS = 617;
@@ -41,7 +74,8 @@ export function noticeXml(origin: RegistryDocument, { docType, xml }: { docType:
       new RegExp(`<${row.from}(\\s[^>]*?)action_id\\s*=\\s*["']${origin.docType}["']`),
       `<${row.element}$1action_id="${row.docType}"`,
     )
-    .replace(new RegExp(`</${row.from}\\s*>`), `</${row.element}>`);
+    .replace(new RegExp(`</${row.from}\\s*>`), `</${row.element}>`)
+    .replace(new RegExp(`<${row.without ?? ' '}>[^<]*</${row.without ?? ' '}>`), '');
   return Buffer.from(withoutItems(renamed, undoneBy(origin.verdict)));
 }
 

@@ -166,17 +166,19 @@ export class Processing {
 function describe(document: RegistryDocument, content: DocumentContent): void {
   document.docType = content.docType;
   document.version = content.version;
+  document.device = content.device;
   document.docNum = content.fields.get('doc_num');
   document.subject = content.fields.get('subject_id');
-  document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find(
-    (value) => value !== undefined,
-  );
+  const names = OTHER_COUNTERPARTY[content.docType] ?? COUNTERPARTY_FIELDS;
+  document.counterparty = names.map((name) => content.fields.get(name)).find((value) => value !== undefined);
 }
 
 /** For how long something else is shown than what came out. */
 const maskOf = (document: RegistryDocument): number =>
   document.maskForMs || (document.verdict?.kind === 'receipt' ? document.transientForMs : 0);
 
+/** Where the other side is named otherwise. */
+const OTHER_COUNTERPARTY: Record<number, string[]> = { 314: ['owner_id'], 381: ['owner_id'], 812: ['shipper_id'] };
 const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id', 'seller_id'];
 
 function finalStatus(verdict: Verdict): RegistryDocument['status'] {

@@ -1,6 +1,7 @@
 import { zonedInstant } from '../clock/dates.js';
 import type { Profile } from '../profile.js';
 import type { ReceiptError, RegistryDocument } from './document.js';
+import { variedXml } from './varied-xml.js';
 
 /**
  * The receipt ("ticket") of a document that has one: scheme 200 of public-facts 2.3. A pure function of the document,
@@ -21,7 +22,7 @@ export function receiptXml(document: RegistryDocument, profile: Profile): Buffer
     ...verdict.errors.map(errorXml),
     '</result></documents>',
   ];
-  return Buffer.from(parts.join(''));
+  return variedXml(Buffer.from(parts.join('')), document.documentId);
 }
 
 /** The comment by which public clients know that the answer will be another one later (public-facts 2.3). */

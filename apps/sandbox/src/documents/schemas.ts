@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   ParseOption,
@@ -12,15 +12,12 @@ import { z } from 'zod';
 import { readJsonFile } from '../data-files.js';
 import type { DocumentReading } from './xml.js';
 
-const indexShape = z.array(
-  z.object({ docType: z.number(), element: z.string(), file: z.string(), maxItems: z.number().optional() }),
-);
+const indexShape = z.array(z.object({ docType: z.number(), element: z.string(), maxItems: z.number().optional() }));
 
 /** One document type of a schema set. */
 export interface SchemaEntry {
   docType: number;
   element: string;
-  file: string;
   maxItems?: number | undefined;
 }
 
@@ -28,28 +25,34 @@ const MAX_VIOLATIONS = 20;
 const SLICE_ENTRIES = 1000;
 
 /**
- * The XSD sets by version, compiled when first needed. Where a set is absent nothing is validated and every version
- * passes: the sandbox still works on a bare copy, and says so at start.
+ * The schema set of the documents, compiled when first needed. Where it is absent nothing is validated: the sandbox
+ * still works on a bare copy, and says so at start.
  */
 export class Schemas {
-  private readonly entries = new Map<string, Map<number, SchemaEntry>>();
-  private readonly validators = new Map<string, XsdValidator>();
+  /** By action_id; undefined without a set. */
+  private readonly index: ReadonlyMap<number, SchemaEntry> | undefined;
+  private compiled: XsdValidator | undefined;
 
-  constructor(private readonly folder: string) {}
+  /** @param versions those that the registry takes. */
+  constructor(
+    private readonly folder: string,
+    readonly versions: readonly string[],
+  ) {
+    this.index = readIndex(join(folder, 'index.json'));
+  }
 
-  /** Whether there is a schema set of this version. */
-  has(version: string): boolean {
-    return this.index(version) !== undefined;
+  get areThere(): boolean {
+    return this.index !== undefined;
   }
 
   /** The type's entry, or undefined when the set does not know it. */
-  entry(version: string, docType: number): SchemaEntry | undefined {
-    return this.index(version)?.get(docType);
+  entry(docType: number): SchemaEntry | undefined {
+    return this.index?.get(docType);
   }
 
   /** What the schema finds wrong, each with its line; empty when the document is valid or there is no schema. */
-  violations(xml: Buffer, version: string, entry: SchemaEntry): string[] {
-    const validator = this.validator(version, entry);
+  violations(xml: Buffer): string[] {
+    const validator = this.validator();
     let document: XmlDocument | undefined;
     try {
       document = XmlDocument.fromBuffer(xml, { option: ParseOption.XML_PARSE_NONET | ParseOption.XML_PARSE_NO_XXE });
@@ -65,13 +68,12 @@ export class Schemas {
 
   /**
    * The same in slices. A long list is validated a thousand entries at a time, each time with what stands around the
-   * list; that comes to the same, for what a schema says of an entry does not depend on the others, and their number is
-   * checked before.
+   * list; that comes to the same where no item is named twice, for then what a schema says of an entry does not depend
+   * on the others. Their number is checked before.
    */
-  *violationsInSlices(reading: DocumentReading, version: string, entry: SchemaEntry): Generator<void, string[]> {
-    const { text, cuts } = reading;
+  *violationsInSlices({ text, cuts, content }: DocumentReading): Generator<void, string[]> {
     const { from, ends } = cuts;
-    if (ends.length <= SLICE_ENTRIES) return this.violations(Buffer.from(text), version, entry);
+    if (ends.length <= SLICE_ENTRIES || !isEachOnce(content)) return this.violations(Buffer.from(text));
     const head = text.slice(0, from);
     const tail = text.slice(ends.at(-1));
     const found: string[] = [];
@@ -79,7 +81,7 @@ export class Schemas {
       const start = at === 0 ? from : (ends[at - 1] as number);
       const piece = text.slice(start, ends[Math.min(at + SLICE_ENTRIES, ends.length) - 1]);
       const skipped = start === from ? 0 : linesIn(text, from, start);
-      for (const violation of this.violations(Buffer.from(head + piece + tail), version, entry)) {
+      for (const violation of this.violations(Buffer.from(head + piece + tail))) {
         found.push(
           violation.replace(
             /^line (\d+)/,
@@ -93,58 +95,38 @@ export class Schemas {
   }
 
   dispose(): void {
-    for (const validator of this.validators.values()) validator.dispose();
-    this.validators.clear();
+    this.compiled?.dispose();
+    this.compiled = undefined;
   }
 
-  private index(version: string): Map<number, SchemaEntry> | undefined {
-    if (!/^\d{1,2}\.\d{1,3}$/.test(version)) return undefined;
-    const known = this.entries.get(version);
-    if (known !== undefined) return known;
-    const file = join(this.folder, version, 'index.json');
-    if (!existsSync(file)) return undefined;
-    const parsed = indexShape.safeParse(readJsonFile(file));
-    if (!parsed.success) throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
-    const index = new Map(parsed.data.map((entry) => [entry.docType, entry]));
-    this.entries.set(version, index);
-    this.registerFiles(version, parsed.data);
-    return index;
-  }
-
-  private validator(version: string, entry: SchemaEntry): XsdValidator {
-    const url = schemaUrl(version, entry.file);
-    const known = this.validators.get(url);
-    if (known !== undefined) return known;
-    const schema = XmlDocument.fromBuffer(readFileSync(join(this.folder, version, entry.file)), { url });
+  /** Compiled when first asked for, which holds the process for a fifth of a second. */
+  validator(): XsdValidator {
+    if (this.compiled !== undefined) return this.compiled;
+    const names = readdirSync(this.folder).filter((name) => name.endsWith('.xsd'));
+    const files = names.map((name) => [`${PLACE}${name}`, readFileSync(join(this.folder, name))]);
+    xmlRegisterInputProvider(new XmlBufferInputProvider(Object.fromEntries(files)));
+    const root = XmlDocument.fromBuffer(readFileSync(join(this.folder, ROOT_FILE)), { url: `${PLACE}${ROOT_FILE}` });
     try {
-      const validator = XsdValidator.fromDoc(schema);
-      this.validators.set(url, validator);
-      return validator;
+      return (this.compiled = XsdValidator.fromDoc(root));
     } finally {
-      schema.dispose();
-    }
-  }
-
-  /** Schemas include each other by file name; only files of the set can be named. */
-  private registerFiles(version: string, entries: SchemaEntry[]): void {
-    const folder = join(this.folder, version);
-    const names = new Set(entries.map((entry) => entry.file));
-    const buffers: Record<string, Uint8Array> = {};
-    for (const name of names) this.addIncludes(folder, name, names);
-    for (const name of names) buffers[schemaUrl(version, name)] = readFileSync(join(folder, name));
-    xmlRegisterInputProvider(new XmlBufferInputProvider(buffers));
-  }
-
-  private addIncludes(folder: string, name: string, names: Set<string>): void {
-    names.add(name);
-    const text = readFileSync(join(folder, name), 'utf8');
-    for (const [, included] of text.matchAll(/schemaLocation="([^"/\\]+)"/g)) {
-      if (included !== undefined && !names.has(included)) this.addIncludes(folder, included, names);
+      root.dispose();
     }
   }
 }
 
-const schemaUrl = (version: string, file: string): string => `sandbox-schema:///${version}/${file}`;
+const isEachOnce = ({ items }: DocumentReading['content']): boolean =>
+  new Set(items.map(({ id }) => id)).size === items.length;
+
+const ROOT_FILE = 'documents.xsd';
+/** A made-up place, so that the files can include each other and nothing else on this machine. */
+const PLACE = 'sandbox-schema:///';
+
+function readIndex(file: string): ReadonlyMap<number, SchemaEntry> | undefined {
+  if (!existsSync(file)) return undefined;
+  const parsed = indexShape.safeParse(readJsonFile(file));
+  if (!parsed.success) throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
+  return new Map(parsed.data.map((entry) => [entry.docType, entry]));
+}
 
 /** Line breaks between two places. */
 function linesIn(text: string, from: number, to: number): number {

@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import type { DocumentContent, DocumentItem } from './document.js';
+import type { DocumentContent, DocumentItem, DocumentRow } from './document.js';
 
 /** The text is no document that the registry could type: a critical error, without a receipt (public-facts 2). */
 export class UntypedDocument extends Error {}
@@ -66,8 +66,26 @@ export function ended<Result>(work: Iterator<void, Result>): Result {
   }
 }
 
+/** What the rows of a type are called that have fields of their own. */
+const ROWS: Record<number, string> = {
+  915: 'detail',
+  916: 'detail',
+  10_501: 'receipt',
+  10_502: 'receipt',
+  10_511: 'receipt',
+  10_522: 'receipt',
+};
+/** Elements whose leaves are fields of the document. */
+const HOLDERS: ReadonlySet<string> = new Set(['details', 'receiver_info', 'shipper_info', 'series_details']);
+const PARTS: ReadonlySet<string> = new Set(['sold_part', 'corrected_part']);
+const PARTNERS: ReadonlySet<string> = new Set(['counterparty_id', 'inn_ul', 'inn_fl']);
+const DEVICE_FIELDS: ReadonlySet<string> = new Set(['device_id', 'skzkm_origin_msg_id', 'skzkm_report_id']);
+
 class DocumentReader {
   private depth = 0;
+  /** Names of the open elements. */
+  private readonly names: string[] = [];
+  private row: DocumentRow | undefined;
   private leaf = '';
   private value = '';
   private part: string | undefined;
@@ -75,8 +93,11 @@ class DocumentReader {
   private docType: number | undefined;
   private element = '';
   private readonly fields = new Map<string, string>();
+  private device: Record<string, string> | undefined;
   private readonly ssccs: string[] = [];
   private readonly items: DocumentItem[] = [];
+  private readonly rows: DocumentRow[] = [];
+  private readonly partners: string[] = [];
   private list: Cuts = { from: 0, ends: [] };
   cuts: Cuts = this.list;
 
@@ -84,7 +105,7 @@ class DocumentReader {
   constructor(private readonly position: () => number) {}
 
   open(name: string, attributes: Record<string, string>): void {
-    this.depth += 1;
+    this.names[(this.depth += 1)] = name;
     if (this.depth > MAX_DEPTH) throw new UntypedDocument('the document nests too deep');
     this.leaf = name;
     this.value = '';
@@ -92,6 +113,8 @@ class DocumentReader {
     if (this.depth === 1) this.openRoot(name, attributes);
     else if (this.depth === 2) this.openAction(name, attributes);
     else if (this.depth === 3) this.list = { from: this.position(), ends: [] };
+    else if (this.depth === 4 && ROWS[this.docType ?? 0] === name)
+      this.rows.push((this.row = { fields: new Map(), items: [] }));
   }
 
   text(piece: string): void {
@@ -99,18 +122,23 @@ class DocumentReader {
   }
 
   close(name: string): void {
-    if (this.depth === 4) this.list.ends.push(this.position());
+    if (this.depth === 4) this.endEntry();
     else if (this.depth === 3 && this.list.ends.length > this.cuts.ends.length) this.cuts = this.list;
     if (name === this.leaf && this.depth > 2) this.closeLeaf(name, this.value.trim());
     this.leaf = '';
     this.depth -= 1;
   }
 
+  private endEntry(): void {
+    this.list.ends.push(this.position());
+    this.row = undefined;
+  }
+
   content(): DocumentContent {
     if (this.docType === undefined)
       throw new UntypedDocument('document type not determined: there is no action element');
-    const { docType, element, fields, ssccs, items } = this;
-    return { docType, element, fields, ssccs, items, version: this.rootVersion as string };
+    const { docType, element, fields, device, ssccs, items, rows, partners } = this;
+    return { docType, element, fields, device, ssccs, items, rows, partners, version: this.rootVersion as string };
   }
 
   private openRoot(name: string, attributes: Record<string, string>): void {
@@ -131,16 +159,35 @@ class DocumentReader {
   }
 
   private closeLeaf(name: string, value: string): void {
-    if (this.depth === 3) {
-      if (name === 'sscc') this.ssccs.push(value);
-      if (!this.fields.has(name)) this.fields.set(name, value);
-      return;
-    }
-    if (name === 'sgtin' || name === 'sscc') {
-      this.items.push(this.part === undefined ? { kind: name, id: value } : { kind: name, id: value, part: this.part });
-    } else if (name === 'sold_part') {
-      const last = this.items.at(-1);
-      if (last !== undefined) last.part = value;
-    }
+    if (this.depth === 3) this.closeField(name, value);
+    else this.closeInner(name, value);
+  }
+
+  private closeField(name: string, value: string): void {
+    if (name === 'sscc') this.ssccs.push(value);
+    if (!this.fields.has(name)) this.fields.set(name, value);
+  }
+
+  private closeInner(name: string, value: string): void {
+    const isOfRow = this.row !== undefined && this.depth === 5;
+    if (isOfRow) this.row?.fields.set(name, value);
+    // The unit that a row is about is none of its items.
+    if (name === 'sgtin' || (name === 'sscc' && !isOfRow)) return this.addItem(name, value);
+    if (PARTS.has(name)) Object.assign(this.items.at(-1) ?? {}, { part: value });
+    else if (this.docType === 212 && PARTNERS.has(name)) this.partners.push(value);
+    else if (DEVICE_FIELDS.has(name)) this.device = { ...this.device, [name]: value };
+    else this.setHeld(name, value);
+  }
+
+  private addItem(kind: 'sgtin' | 'sscc', id: string): void {
+    const item: DocumentItem = this.part === undefined ? { kind, id } : { kind, id, part: this.part };
+    this.items.push(item);
+    this.row?.items.push(item);
+  }
+
+  private setHeld(name: string, value: string): void {
+    const holder = this.names[this.depth - 1] ?? '';
+    const path = HOLDERS.has(holder) ? `${holder}/${name}` : undefined;
+    if (path !== undefined && !this.fields.has(path)) this.fields.set(path, value);
   }
 }

@@ -22,14 +22,19 @@ const MAX_PLANS = 100;
 export class Faults {
   private plans: FaultPlan[] = [];
 
-  constructor(readonly misbehaviour: Misbehaviour) {}
+  constructor(
+    readonly misbehaviour: Misbehaviour,
+    /** The operations that a plan may name. */
+    private readonly methods: readonly string[],
+  ) {}
 
   /** Throws an Error that says what is wrong with the plan. */
   add(raw: Record<string, unknown>): FaultPlan {
     const { fault, method = '*', times = 1, value = 0 } = raw;
     if (typeof fault !== 'string' || !isKnob(fault))
       throw new Error(`there is no fault ${JSON.stringify(fault)}; known are ${KNOB_NAMES.join(', ')}`);
-    if (typeof method !== 'string') throw new Error('method is the name of an operation of the profile, or *');
+    if (typeof method !== 'string' || (method !== '*' && !this.methods.includes(method)))
+      throw new Error(`there is no method ${JSON.stringify(method)}; known are *, ${this.methods.join(', ')}`);
     if (!isCount(times, 1, 1_000_000)) throw new Error('times is a whole number from 1 to 1000000');
     if (!isCount(value, 0, 86_400_000)) throw new Error('value is a whole number of ms from 0 to 86400000');
     if (this.plans.length >= MAX_PLANS) throw new Error(`more than ${MAX_PLANS} plans are open`);

@@ -27,7 +27,13 @@ export const emptyAnswer = (): Answer => ({ status: 200, body: '', contentType: 
 
 /** The shape of errors that no operation gives (public-facts 1.9, shape 2). */
 export const springAnswer = (status: number, error: string, path: string): Answer =>
-  jsonAnswer(status, { timestamp: new Date().toISOString(), status, error, message: 'No message available', path });
+  jsonAnswer(status, {
+    timestamp: new Date().toISOString().replace('Z', '+0000'),
+    status,
+    error,
+    message: error,
+    path,
+  });
 
 /** What a gateway in front says (public-facts 1.9, shape 5). */
 export const htmlAnswer = (status: number, title: string): Answer => ({

@@ -37,3 +37,12 @@ export function jsonObjectOf(body: Buffer): Record<string, unknown> {
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>;
   throw refuse(400, 'the body is no JSON object');
 }
+
+/** A list of texts in the JSON body, from one to `most`; throws a 400 that names the field. */
+export function textsOf(body: Buffer, field: string, most: number): string[] {
+  const list = jsonObjectOf(body)[field];
+  if (!Array.isArray(list) || list.length === 0) throw refuse(400, `${field} is missing or empty`);
+  if (list.length > most) throw refuse(400, `${field} holds more than ${most} entries`);
+  if (list.some((one) => typeof one !== 'string')) throw refuse(400, `${field} is not a list of texts`);
+  return list as string[];
+}

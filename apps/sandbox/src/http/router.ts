@@ -13,8 +13,11 @@ interface Pattern {
   segments: string[];
 }
 
-/** Lists are GET by the interface and POST by the public protocol; the sandbox takes both (public-facts 4). */
-const BOTH_VERBS = new Set(['list_outgoing', 'list_incoming']);
+/**
+ * Lists are GET by the interface and POST by the public protocol; the sandbox takes both (public-facts 4). So it does
+ * where the verb is not known.
+ */
+const BOTH_VERBS = new Set(['list_outgoing', 'list_incoming', 'own_products']);
 /** Where links lead; the shape that public clients saw (public-facts 1.2). */
 const LINK_PATH = '/webdav/upload/{document_id}/{file}';
 
@@ -51,7 +54,8 @@ export class Router {
 
   /** The route, `wrong_verb` for a known path, or undefined. */
   match(verb: string, path: string): Route | 'wrong_verb' | undefined {
-    const segments = path.split('/');
+    // As the real service is known to be: a doubled or trailing slash changes nothing (public-facts 1).
+    const segments = path.split('/').filter((segment, at) => at === 0 || segment !== '');
     let wrongVerb = false;
     for (const pattern of this.patterns) {
       const params = matchSegments(pattern.segments, segments);
@@ -73,7 +77,6 @@ function matchSegments(pattern: string[], segments: string[]): Record<string, st
     const expected = pattern[at] as string;
     const segment = segments[at] as string;
     if (isParameter(expected)) {
-      if (segment === '') return undefined;
       params[expected.slice(1, -1)] = segment;
     } else if (expected !== segment) {
       return undefined;

@@ -1,30 +1,35 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { notHere } from '../operations/not-here.js';
 import { INTERNAL_PREFIXES, OPEN_OPERATIONS, USER_OPERATIONS } from '../operations/table.js';
 import type { Duplex } from 'node:stream';
 import type { Call, UserCall } from '../operations/call.js';
 import type { Account } from '../packs/world.js';
 import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 import { REGISTRY_OPERATIONS } from '../registries/table.js';
+import { refuseWithoutRight } from '../accounts/rights.js';
 import type { Registry } from '../registry.js';
 import { breakOff, htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
 import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
+import type { Tls } from './certificates.js';
 import { CallerGone, jsonObjectOf, readBody } from './body.js';
 import { Refusal, refuse } from './refusal.js';
+import { errorDescription } from './said.js';
 import { Router, type Route } from './router.js';
 
-/** Room for the envelope and the signature around a document in base64. */
-const ENVELOPE_BYTES = 64 * 1024;
+const OPTIONS = {
+  requireHostHeader: false,
+  maxHeaderSize: 64 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 75_000,
+};
 
-/** The registry's own HTTP server. */
-export function publicServer(registry: Registry): Server {
+/** The registry's own HTTP server; with `tls` it speaks that alone. */
+export function publicServer(registry: Registry, tls?: Tls): Server {
   const router = new Router(registry.profile);
-  const server = createServer({
-    requireHostHeader: false,
-    maxHeaderSize: 64 * 1024,
-    headersTimeout: 10_000,
-    requestTimeout: 60_000,
-    keepAliveTimeout: 75_000,
-  });
+  const server =
+    tls === undefined ? createServer(OPTIONS) : createTlsServer({ ...OPTIONS, cert: tls.certificate, key: tls.key });
   server.maxConnections = 1000;
   server.on('listening', () => registry.arrivals.watch());
   server.on(
@@ -63,7 +68,7 @@ async function serve(registry: Registry, router: Router, { request, response }: 
   const verb = request.method ?? 'GET';
   const route = router.match(verb, path);
   const { method, params } = typeof route === 'object' ? route : { method: path, params: {} };
-  const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
+  const base = registry.settings.linkBase ?? `${schemeOf(registry, request)}://${request.headers.host ?? 'localhost'}`;
   const call: Call = { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY };
   const { misbehaviour } = registry.faults;
   const spoiled = misbehaviour.spoiled(method);
@@ -76,6 +81,14 @@ async function serve(registry: Registry, router: Router, { request, response }: 
   }
   await deliver(registry, { method, response, answer });
   if (misbehaviour.spoiled(method) === spoiled) misbehaviour.wentWell(method);
+}
+
+/** The scheme that the caller used: what a proxy in front says of it, or that of this port. */
+function schemeOf({ settings }: Registry, { headers }: IncomingMessage): string {
+  const [forwarded = ''] = String(headers['x-forwarded-proto'] ?? '').split(',');
+  const scheme = forwarded.trim().toLowerCase();
+  if (scheme === 'http' || scheme === 'https') return scheme;
+  return settings.tls ? 'https' : 'http';
 }
 
 function addressOf({ url = '/' }: IncomingMessage): { path: string; query: URLSearchParams } {
@@ -124,9 +137,10 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
 function workForUser(registry: Registry, call: UserCall): Answer | Promise<Answer> {
   const { method, account } = call;
   registry.refuseBlocked(account.name);
+  refuseWithoutRight(account, method);
   watchParameters(registry, call);
   const operation = USER_OPERATIONS[method];
-  if (operation === undefined) throw refuse(404, `the sandbox does not serve ${method}`);
+  if (operation === undefined) throw refuse(501, `${method} is not part of this sandbox`);
   if (method === 'send' || method === 'send_large') watchResend(registry, call);
   const lateMs = method === 'send' ? registry.faults.take('land_late', 'send') : undefined;
   if (lateMs === undefined) return operation(registry, call);
@@ -187,9 +201,7 @@ function attempt(action: () => void): unknown {
   }
 }
 
-/** A document of the permitted size in base64, and what goes around it. */
-const bodyLimit = ({ profile }: Registry): number =>
-  Math.ceil((profile.rules.maxDocumentBytes * 4) / 3) + ENVELOPE_BYTES;
+const bodyLimit = ({ settings }: Registry): number => settings.sendBytes;
 
 function tokenOf({ profile }: Registry, request: IncomingMessage): string | undefined {
   const { header, prefix } = profile.authorization;
@@ -238,18 +250,32 @@ function notAnOperation(
     registry.violations.record('internal_method', about);
   if (`${verb} ${path}` === INTRODUCTION)
     return jsonAnswer(200, { controlUrl: registry.controlUrl, profile: registry.profile.name });
-  return call.route === 'wrong_verb'
-    ? springAnswer(405, 'Method Not Allowed', path)
-    : springAnswer(404, 'Not Found', path);
+  const absent = notHere(registry, verb, path);
+  if (absent !== undefined) return absent;
+  if (call.route === 'wrong_verb') return springAnswer(405, 'Method Not Allowed', path);
+  // Behind the gateway is what begins with a root that it knows; of anything else it says itself that it is not there.
+  return path.startsWith(`${basePath}/`) ? springAnswer(404, 'Not Found', path) : htmlAnswer(404, 'Not Found');
 }
 
 function errorAnswer(registry: Registry, path: string, error: unknown): Answer {
-  if (error instanceof Refusal)
-    return jsonAnswer(error.httpStatus, { [registry.profile.field('error_description')]: error.text }, error.headers);
+  if (error instanceof Refusal) return refusalAnswer(registry, error);
   if (error instanceof Broken) return springAnswer(500, 'Internal Server Error', path);
   process.stderr.write(`sandbox: ${path}: ${(error as Error).stack ?? String(error)}\n`);
   return springAnswer(500, 'Internal Server Error', path);
 }
+
+/** The words of the live service, where they are known; then the sandbox's own reason stands in a header. */
+function refusalAnswer({ profile, settings }: Registry, { httpStatus, text, headers, said }: Refusal): Answer {
+  const reason = text.replaceAll(/[^ -~]/g, '?').slice(0, MOST_REASON);
+  return jsonAnswer(
+    httpStatus,
+    { [profile.field('error_description')]: errorDescription(settings.language, said, text) },
+    said === undefined ? headers : { ...headers, 'x-sandbox-reason': reason },
+  );
+}
+
+/** Characters of a reason in a header. */
+const MOST_REASON = 500;
 
 /** Writes the answer, unless something strikes it. The work is done by now. */
 async function deliver(

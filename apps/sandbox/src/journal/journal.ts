@@ -39,6 +39,8 @@ export type JournalRecord =
       hide?: number;
       h: string;
       d: string;
+      /** Signature in base64; absent where a user signs nothing. */
+      s?: string;
     }
   /** A group was started: its members in order, the time that each takes, and whether a partial result stops it. */
   | { k: 'group'; g: string; ids: string[]; v: number; w: number; ms: number[]; partial: boolean }
@@ -63,6 +65,7 @@ export type JournalRecord =
       hide?: number;
       h: string;
       d: string;
+      s?: string;
     }
   /**
    * A document that did not come through the API: of a simulated participant, a registrar, a fiscal operator or the web
@@ -80,6 +83,8 @@ export type JournalRecord =
   | { k: 'plant'; body: unknown; v: number; w: number }
   /** A decision of suspension, or its cancelling. */
   | { k: 'suspension'; decision: Decision; v: number; w: number }
+  /** Expired packs were written off. */
+  | { k: 'write_off'; sgtins: string[]; v: number; w: number }
   /** An export was ordered, or its result deleted. */
   | { k: 'export'; task: ExportTask; v: number; w: number }
   | { k: 'export_delete'; id: string }
@@ -89,6 +94,10 @@ export type JournalRecord =
   | { k: 'account'; account: NewAccountRecord }
   /** A user was blocked (`b`), or let in again. */
   | { k: 'block'; a: string; b: boolean }
+  /** The rights of a user from here on. */
+  | { k: 'rights'; a: string; rights: string[] }
+  /** Whom a participant trusts, or does not any more. */
+  | { k: 'trust'; participant: string; partners: string[]; trusts: boolean }
   /** A token was given; `h`: its SHA-256, never the token itself. */
   | { k: 'token'; h: string; a: string; v: number }
   | { k: 'logout'; h: string };
@@ -159,12 +168,22 @@ export class Journal {
 
   /** The bytes of a document whose record lies there. */
   documentBytes(at: { offset: number; length: number }): Buffer {
+    const record = this.recordAt(at);
+    if (!('d' in record)) throw new Error(`there is no document at ${at.offset} of the journal`);
+    return Buffer.from(record.d, 'base64');
+  }
+
+  /** The signature that came with it, in base64. */
+  signature(at: { offset: number; length: number }): string | undefined {
+    const record = this.recordAt(at);
+    return 's' in record && typeof record.s === 'string' && record.s !== '' ? record.s : undefined;
+  }
+
+  private recordAt(at: { offset: number; length: number }): JournalRecord {
     const line = Buffer.allocUnsafe(at.length);
     if (readSync(this.file, line, 0, at.length, at.offset) !== at.length)
       throw new Error('the journal is shorter than it was');
-    const record = JSON.parse(line.toString('utf8')) as JournalRecord;
-    if (!('d' in record)) throw new Error(`there is no document at ${at.offset} of the journal`);
-    return Buffer.from(record.d, 'base64');
+    return JSON.parse(line.toString('utf8')) as JournalRecord;
   }
 
   close(): void {

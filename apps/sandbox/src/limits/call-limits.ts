@@ -26,13 +26,14 @@ export class CallLimits {
 
   constructor(
     private readonly profile: Profile,
-    options: { enabled: boolean; intervalMs: number | undefined },
+    private readonly options: { enabled: boolean; intervalMs: number | undefined; backToBack?: readonly string[] },
   ) {
     this.enabled = options.enabled;
     this.intervalMs = options.intervalMs;
   }
 
   intervalOf(method: string): number {
+    if (this.options.backToBack?.includes(method) === true) return 0;
     const operation = DEPRECATED_METHODS[method]?.replacement ?? method;
     return this.intervalMs ?? this.profile.operations[operation]?.intervalMs ?? 0;
   }

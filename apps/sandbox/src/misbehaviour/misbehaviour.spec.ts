@@ -75,10 +75,10 @@ describe('misbehaviour at rates', () => {
     expect(misbehaviour.report().every((row) => row.rate === 0)).toBe(true);
   });
 
-  it('is off in a test and on at low rates in the program, unless a flag says otherwise', () => {
+  it('is off in a test and in the program, where others trade, unless a flag says otherwise', () => {
     expect(withDefaults({})).toMatchObject({ misbehave: 0, knobs: {}, counterparties: { accept: 0 } });
-    const program = (...args: string[]) => ({ ...PROGRAM_DEFAULTS, ...parseOptions(args, {}) });
-    expect(program()).toMatchObject({ misbehave: 0.005, counterparties: { accept: 0.8 } });
+    const program = (...args: string[]) => withDefaults({ ...PROGRAM_DEFAULTS, ...parseOptions(args, {}) });
+    expect(program()).toMatchObject({ misbehave: 0, counterparties: { accept: 0.8 } });
     expect(program('--misbehave', '0', '--counterparties', 'off')).toMatchObject({
       misbehave: 0,
       counterparties: { accept: 0 },

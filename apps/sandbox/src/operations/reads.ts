@@ -80,7 +80,7 @@ function list(registry: Registry, call: UserCall, all: RegistryDocument[]) {
     const document = documents.visible(id, call.account.participant.key);
     return document !== undefined && isOutgoing(document) === (call.method === 'list_outgoing') ? document : undefined;
   };
-  const page = listPage(all, request, { profile, virtualMs: context.virtualMs, byId });
+  const page = listPage(all, request, { profile, world: registry.world, virtualMs: context.virtualMs, byId });
   return jsonAnswer(200, {
     [profile.field('documents')]: withRepeats(registry, call, page.documents).map((one) =>
       documentMetadata(one, context),
@@ -97,7 +97,7 @@ function withRepeats(registry: Registry, call: UserCall, entries: RegistryDocume
     : entries;
 }
 
-function documentOf(registry: Registry, call: UserCall): RegistryDocument {
+export function documentOf(registry: Registry, call: UserCall): RegistryDocument {
   const document = namedDocument(registry, call);
   refuseHidden(registry, document);
   return document;
@@ -119,6 +119,7 @@ const ABSENT = 'there is no such document';
 const metadataContext = (registry: Registry): MetadataContext => ({
   profile: registry.profile,
   virtualMs: registry.clock.nowMs(),
+  listDates: registry.settings.listDates,
   systemIdOf: (participant) => registry.world.participants.get(participant)?.systemId ?? participant,
 });
 

@@ -24,9 +24,9 @@ describe.each(['interface-v1', 'mdlp'])('the interface under the profile %s', (p
     return client.http(`${client.sandbox.url}${filled}`, { method, headers: await client.headers('north'), ...body });
   }
 
-  /** The answer of the framework for a path or verb that it does not know, as opposed to an answer of an operation. */
+  /** Not the answer of the framework or of the gateway for a path or verb that it does not know. */
   const isServed = ({ status, json }: HttpAnswer): boolean =>
-    status !== 405 && !(status === 404 && json?.error === 'Not Found');
+    status !== 405 && !(status === 404 && (json === undefined || json.error === 'Not Found'));
 
   it('is served whole: each operation has its route, and refuses in words what it cannot do', async () => {
     const operations = Object.entries(profile.operations).filter(

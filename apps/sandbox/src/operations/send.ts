@@ -21,9 +21,8 @@ export const send: UserOperation = (registry, call) => {
   const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
   const base64 = body[profile.field('document')];
   const xml = bytesOf(base64, 'document');
-  if (xml.length > profile.rules.maxDocumentBytes)
-    throw refuse(413, `the document is longer than ${profile.rules.maxDocumentBytes} bytes`);
-  checkSignature(registry, call, { sign: signatureText(registry, call, body[profile.field('sign')]), xml });
+  const sign = signatureText(registry, call, body[profile.field('sign')]);
+  checkSignature(registry, call, { sign, xml });
   refuseDuplicate(registry, call, requestId);
   if (registry.packs.packCount >= registry.settings.maxPacks)
     throw refuse(503, `the sandbox holds ${registry.settings.maxPacks} packs and takes no more`);
@@ -34,6 +33,7 @@ export const send: UserOperation = (registry, call) => {
     xml,
     base64: base64 as string,
     digest: digestOf(xml),
+    sign,
   });
   return {
     ...jsonAnswer(200, { [profile.field('document_id')]: document.documentId }),
@@ -53,11 +53,11 @@ function bytesOf(value: unknown, name: string): Buffer {
 
 /**
  * The signature as it stands in the body; refused and counted when there is none. A user without a certificate omits
- * it: then it is empty.
+ * it or sends null (public-facts 1): then it is empty.
  */
 export function signatureText(registry: Registry, call: UserCall, sign: unknown): string {
   if (call.account.certificate === undefined) {
-    if (sign === undefined) return '';
+    if (sign === undefined || sign === null || sign === '') return '';
     throw refuse(400, 'sign must be omitted: this user signs in by password');
   }
   if (sign === undefined || sign === null || sign === '') {
@@ -83,7 +83,7 @@ export function refuseDuplicate(registry: Registry, call: UserCall, requestId: s
     .withRequestId(requestId)
     .filter((one) => one.sender === call.account.participant.key);
   if (first === undefined) return;
-  const refusal = refuse(400, `a document with request_id ${requestId} was sent before`);
+  const refusal = refuse(400, `a document with request_id ${requestId} was sent before`, 'registered_already');
   // A send that the sandbox itself held back is not the client's second one.
   if (call.late === true) throw refusal;
   registry.journal.append({ k: 'repeat', r: requestId });

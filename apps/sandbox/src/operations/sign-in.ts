@@ -1,7 +1,15 @@
-import { authTypeOf, whyCertificateFails, whyPasswordFails, whySignatureFails } from '../accounts/identity.js';
+import { FOREIGN_CERTIFICATE } from '../accounts/cms.js';
+import {
+  authTypeOf,
+  CERTIFICATE_EXPIRED,
+  whyCertificateFails,
+  whyPasswordFails,
+  whySignatureFails,
+} from '../accounts/identity.js';
 import { emptyAnswer, jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
+import type { Said } from '../http/said.js';
 import type { Account } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import type { Call, OpenOperation, UserOperation } from './call.js';
@@ -18,7 +26,7 @@ export const signInCode: OpenOperation = (registry, call) => {
     account.clientId !== text('client_id') ||
     account.clientSecret !== text('client_secret')
   ) {
-    throw refuse(400, 'client_id, client_secret and user_id do not belong together');
+    throw refuse(400, 'client_id, client_secret and user_id do not belong together', 'not_identified');
   }
   registry.refuseBlocked(account.name);
   if (text('auth_type') !== authTypeOf(account))
@@ -76,5 +84,11 @@ function checkProof(registry: Registry, { call, account, code, given }: Proof): 
     whyCertificateFails(account, Date.now());
   if (failure === undefined) return;
   registry.violations.record('bad_signature', { call: call.method, account: account.name, note: failure });
-  throw refuse(400, failure);
+  throw refuse(400, failure, saidOfCertificate(failure));
+}
+
+/** The live service's words for what is wrong with a certificate. */
+function saidOfCertificate(failure: string): Said | undefined {
+  if (failure === CERTIFICATE_EXPIRED) return 'certificate_expired';
+  return FOREIGN_CERTIFICATE.includes(failure) ? 'certificate_of_another' : undefined;
 }

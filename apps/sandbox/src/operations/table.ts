@@ -1,5 +1,6 @@
 import { REGISTRY_OPERATIONS } from '../registries/table.js';
 import type { OpenOperation, SlowUserOperation, UserOperation } from './call.js';
+import { FURTHER_OPERATIONS } from './further.js';
 import { download, fetchLink, findByRequestId, listIncoming, listOutgoing, receipt, status } from './reads.js';
 import { groupCheck, groupStart } from '../groups/operations.js';
 import { cancel, documentSize, sendFinished, sendLarge, uploadPart } from '../uploads/operations.js';
@@ -28,6 +29,7 @@ export const USER_OPERATIONS: Record<string, UserOperation | SlowUserOperation> 
   download,
   fetch_link: fetchLink,
   ...REGISTRY_OPERATIONS,
+  ...FURTHER_OPERATIONS,
 };
 
 /** Where the web cabinet's own methods live (1); calling one is a violation. */

@@ -6,6 +6,10 @@ export interface Transfer {
   from: string;
   to: string;
   order: 'direct' | 'reverse';
+  /** What the pack was before, and is again when it is refused; absent for in_circulation. */
+  was?: string | undefined;
+  /** What it becomes at the receiver; absent for in_circulation. */
+  accepted?: string | undefined;
 }
 
 /**
@@ -26,6 +30,10 @@ export interface PackState {
   readonly partUsed?: string | undefined;
   /** The status before a decision of suspension stopped it. */
   readonly pausedFrom?: string | undefined;
+  /** It came back as of bad quality (391 with reason 2). */
+  readonly flawed?: boolean | undefined;
+  /** Its last day, as registered: `31.12.2028`; absent for that of the world. */
+  readonly expires?: string | undefined;
   /** How it came here; the store writes it. A next state made by `{ ...state }` carries it on. */
   readonly trail?: Trail | undefined;
 }
@@ -69,5 +77,7 @@ export interface Trail {
   readonly sinceMs: number;
   /** The container that held it after this step. */
   readonly sscc: string | undefined;
+  /** The whole state after this step. */
+  readonly state: PackState;
   readonly previous: Trail | undefined;
 }

@@ -3,8 +3,9 @@ import { Archive } from '../archive/archive.js';
 import { hasSameStatus, PackIndex } from '../registries/pack-index.js';
 import { StorageLedger } from '../registries/storage-ledger.js';
 import { Suspensions, type Decision } from '../suspensions/suspensions.js';
-import type { Change, Container, Content, PackState } from './pack.js';
-import { freed, isTouchedBy, Stamps } from './trail.js';
+import type { RegistryDocument } from '../documents/document.js';
+import type { Change, Container, Content, PackState, Trail } from './pack.js';
+import { freed, isTouchedBy, Stamps, undoingOf, type Undoing } from './trail.js';
 import type { Participant, World } from './world.js';
 
 export type { Change, Container, Content, PackState, Trail, Transfer } from './pack.js';
@@ -126,6 +127,33 @@ export class PackStore {
     let count = 0;
     for (const one of this.index.select({ gtin, series: batch })) count += one.numbers.length;
     return count;
+  }
+
+  /** What lies at a place of an owner: packs in no unit, and outermost units. In a lasting order. */
+  thingsAt(owner: string, place: string): { sgtins: Sgtin[]; containers: Container[] } {
+    const sgtins: Sgtin[] = [];
+    for (const { numbers } of this.index.select({ owner })) {
+      for (const number of numbers) {
+        const state = this.index.state(number);
+        if (state.place === place && state.sscc === undefined) sgtins.push(this.index.sgtin(number));
+      }
+    }
+    const isHere = (unit: Container) =>
+      unit.owner === owner && unit.place === place && unit.parent === undefined && !unit.unpacked;
+    return { sgtins: sgtins.sort(), containers: [...this.units.values()].filter(isHere) };
+  }
+
+  /**
+   * The packs that a document changed, with their states before it. `isLast`: no other document has changed them since.
+   */
+  *changedBy(document: RegistryDocument): Iterable<{ sgtin: Sgtin; before: PackState; isLast: boolean }> {
+    const known = new Map<Trail | undefined, Undoing | undefined>();
+    for (let number = 0; number < this.index.size; number += 1) {
+      const { trail } = this.index.state(number);
+      if (!known.has(trail)) known.set(trail, undoingOf(trail, document));
+      const found = known.get(trail);
+      if (found !== undefined) yield { sgtin: this.index.sgtin(number), ...found };
+    }
   }
 
   container(sscc: Sscc): Container | undefined {

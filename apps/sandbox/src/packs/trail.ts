@@ -1,3 +1,4 @@
+import type { RegistryDocument } from '../documents/document.js';
 import type { Change, PackState, Trail } from './pack.js';
 
 /** Statuses that end a pack's circulation; none is absorbing, for 391 may bring it back (public-facts 3.2). */
@@ -14,10 +15,15 @@ export const FINAL_STATUSES: ReadonlySet<string> = new Set([
   'moved_to_eeu',
   'eliminated',
   'expired_not_paid',
+  'ooc_part_sale',
+  'ooc_part_prescription_sale',
+  'ooc_part_medical_use',
+  'ooc_part_dispensing_by_doc',
 ]);
 
 /**
- * Statuses in which a decision of suspension stops a pack. Others, for example shipped ones, stop when they come here.
+ * Statuses in which a decision of suspension stops a pack; one that travels is then on its shipper's balance, suspended
+ * (public-facts 3.2). Others stop when they come here.
  */
 const CIRCULATING: ReadonlySet<string> = new Set([
   'in_circulation',
@@ -25,9 +31,13 @@ const CIRCULATING: ReadonlySet<string> = new Set([
   'in_partial_discount_prescription_sale',
   'in_partial_medical_use',
   'in_partial_dispensing_by_document',
+  'in_partial_ooc',
+  'in_realization',
 ]);
 
-const PAUSED = 'paused_circulation';
+export const PAUSED = 'paused_circulation';
+/** On its way back, suspended (417). */
+export const RETURNING = 'confirm_return_paused';
 
 /**
  * Gives every state that is set its step in the pack's life, and stops or frees packs as decisions of suspension
@@ -61,18 +71,50 @@ export class Stamps {
     // A change may set a pack twice; that is still one step.
     const previous = kept.trail?.change === this.change ? kept.trail.previous : kept.trail;
     const sinceMs = previous?.status === kept.status ? previous.sinceMs : this.change.atMs;
-    const trail: Trail = { change: this.change, status: kept.status, sinceMs, sscc: kept.sscc, previous };
-    return { ...kept, pausedFrom: kept.status === PAUSED ? kept.pausedFrom : undefined, trail };
+    const { status, sscc } = kept;
+    const stamped = { ...kept, pausedFrom: status === PAUSED ? kept.pausedFrom : undefined };
+    const trail: Trail = { change: this.change, status, sinceMs, sscc, state: stamped, previous };
+    return Object.assign(stamped, { trail });
   }
 }
 
 const paused = (state: PackState): PackState =>
   CIRCULATING.has(state.status) ? { ...state, status: PAUSED, pausedFrom: state.status } : state;
 
-/** Whether a decision changes the pack at once. One that is shipped or gone is left alone. */
+/** Whether a decision changes the pack at once. One that is gone is left alone. */
 export const isTouchedBy = (halt: 'suspend' | 'cancel', { status }: PackState): boolean =>
-  halt === 'suspend' ? CIRCULATING.has(status) : status === PAUSED;
+  halt === 'suspend' ? CIRCULATING.has(status) : status === PAUSED || status === RETURNING;
 
-/** What a suspended pack becomes when nothing holds it any more. */
-export const freed = (state: PackState): PackState =>
-  state.status === PAUSED ? { ...state, status: state.pausedFrom ?? 'in_circulation' } : state;
+/** What a suspended pack becomes when nothing holds it any more. A return of one goes on as a shipment. */
+export function freed(state: PackState): PackState {
+  if (state.status === RETURNING) return { ...state, status: 'in_realization' };
+  return state.status === PAUSED ? { ...state, status: state.pausedFrom ?? 'in_circulation' } : state;
+}
+
+/** What a pack is after a movement: a suspended one stays so, whatever moves it (public-facts 3.2). */
+export const movedTo = (pack: PackState, status: string): Pick<PackState, 'status' | 'pausedFrom'> =>
+  pack.status === PAUSED || pack.status === RETURNING
+    ? { status: PAUSED, pausedFrom: status === PAUSED ? undefined : status }
+    : { status, pausedFrom: undefined };
+
+/** The state before a document, and whether no other document has changed the pack since. */
+export interface Undoing {
+  before: PackState;
+  isLast: boolean;
+}
+
+/** How to undo what a document did to the packs of a trail; undefined when it did nothing to them. */
+export function undoingOf(trail: Trail | undefined, document: RegistryDocument): Undoing | undefined {
+  let isLast = true;
+  let isFreed = false;
+  for (let step = trail; step !== undefined; step = step.previous) {
+    if (step.change.document === document) {
+      const before = step.previous?.state;
+      return before && { before: isFreed ? freed(before) : before, isLast };
+    }
+    // A decision of suspension may come between; an automatic write-off may not.
+    if (step.change.document === undefined && step.change.docType === undefined) isFreed = true;
+    else isLast = false;
+  }
+  return undefined;
+}

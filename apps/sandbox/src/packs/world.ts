@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { identityOf, passwordDigest, type Identity } from '../accounts/identity.js';
+import { identityOf, namesOf, passwordDigest, type Identity } from '../accounts/identity.js';
 import { readJsonFile } from '../data-files.js';
+
+/** A federal subject, and the district that it lies in. */
+const regionShape = z.object({ code: z.string(), name: z.string(), district: z.string() });
+const MOSCOW = { code: '77', name: 'Москва', district: '1' };
 
 const participantShape = z.object({
   key: z.string(),
@@ -10,10 +14,13 @@ const participantShape = z.object({
   name: z.string(),
   branches: z.array(z.string()).min(1),
   retailBranches: z.array(z.string()).optional(),
+  /** Of responsible storage; they stand in the register only, no document names them. */
+  warehouses: z.array(z.string()).default([]),
   inn: z.string().optional(),
   kpp: z.string().optional(),
   ogrn: z.string().optional(),
   address: z.string().optional(),
+  region: regionShape.default(MOSCOW),
 });
 
 const productShape = z.object({
@@ -24,6 +31,9 @@ const productShape = z.object({
   form: z.string().optional(),
   dosage: z.string().optional(),
   packing: z.string().optional(),
+  /** The primary pack and how much it holds. */
+  primaryPack: z.string().optional(),
+  primaryAmount: z.string().optional(),
   regNumber: z.string().optional(),
   /** `2020-01-15` */
   regDate: z.string().optional(),
@@ -43,6 +53,8 @@ const accountShape = z.object({
   lastName: z.string().optional(),
   position: z.string().optional(),
   isAdmin: z.boolean().optional(),
+  /** Every one when absent. */
+  rights: z.array(z.string()).optional(),
 });
 
 const worldShape = z.object({
@@ -81,6 +93,10 @@ export interface World {
   accountsByName: Map<string, Account>;
 }
 
+/** Every place of activity. */
+export const placesOf = ({ participants }: World): string[] =>
+  [...participants.values()].flatMap(({ branches }) => branches);
+
 /** Reads the world and the certificates beside it. Throws an Error that names the file and the field. */
 export function loadWorld(file: string): World {
   const parsed = worldShape.safeParse(readJsonFile(file));
@@ -88,7 +104,9 @@ export function loadWorld(file: string): World {
   const { data } = parsed;
   const participants = new Map(data.participants.map((one) => [one.key, one]));
   const places = new Map(
-    data.participants.flatMap((one) => [one.systemId, ...one.branches].map((place) => [place, one] as const)),
+    data.participants.flatMap((one) =>
+      [one.systemId, ...one.branches, ...one.warehouses].map((place) => [place, one] as const),
+    ),
   );
   const named = (key: string): Participant => {
     const participant = participants.get(key);
@@ -113,7 +131,7 @@ export function loadWorld(file: string): World {
     products: new Map(data.products.map((one) => [one.gtin, one])),
     standing: data.standingConsignments,
     standingReceiver,
-    accountsByUser: new Map(accounts.map((one) => [one.userId, one])),
+    accountsByUser: new Map(accounts.flatMap((one) => namesOf(one).map((name) => [name, one] as const))),
     accountsByName: new Map(accounts.map((one) => [one.name, one])),
   };
 }

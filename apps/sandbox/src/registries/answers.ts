@@ -1,4 +1,5 @@
 import { jsonAnswer, type Answer } from '../http/answer.js';
+import { coded } from '../http/said.js';
 import type { UserCall } from '../operations/call.js';
 import type { Registry } from '../registry.js';
 
@@ -32,5 +33,5 @@ export function entriesAnswer(registry: Registry, call: UserCall, page: Shown): 
 }
 
 /** Not found, or none of the caller's business (public-facts 1.9). */
-export const NOT_FOUND = { error_code: 2, error_desc: 'Not found' } as const;
-export const NOT_YOURS = { error_code: 4, error_desc: 'Open to the current owner and his counterparty only' } as const;
+export const notFound = ({ settings }: Registry) => coded(2, settings.language);
+export const notYours = ({ settings }: Registry) => coded(4, settings.language);

@@ -1,10 +1,12 @@
 import { isSgtin } from '#kernel';
 import { z } from 'zod';
 import { refuse } from '../http/refusal.js';
-import type { World } from '../packs/world.js';
+import { placesOf, type World } from '../packs/world.js';
 import type { AwaitingEntry } from './awaiting.js';
 
 const DOC_TYPES = { kkt: [10_511, 10_522], device: [10_521, 10_531] } as const;
+
+const amount = z.string().regex(/^\d{1,14}(\.\d{1,2})?$/, 'is no amount such as 120.50');
 
 const entryShape = z.strictObject({
   kind: z.enum(['kkt', 'device']),
@@ -15,8 +17,8 @@ const entryShape = z.strictObject({
     .string()
     .regex(/^\d{1,6}\/\d{1,6}$/)
     .optional(),
-  price: z.string().optional(),
-  vat_value: z.string().optional(),
+  price: amount.optional(),
+  vat_value: amount.optional(),
   device_id: z.string().optional(),
   doc_num: z.string().optional(),
 });
@@ -26,7 +28,8 @@ export function awaitingEntryOf(world: World, body: unknown, virtualMs: number):
   const parsed = entryShape.safeParse(body);
   if (!parsed.success) throw refuse(400, z.prettifyError(parsed.error));
   const { kind, sgtin, branch, doc_type: docType = DOC_TYPES[kind][0], ...rest } = parsed.data;
-  if (world.participantAt(branch) === undefined) throw refuse(400, `there is no place ${branch}`);
+  if (world.participantAt(branch) === undefined)
+    throw refuse(400, `there is no place ${branch}; known are ${placesOf(world).join(', ')}`);
   if (!(DOC_TYPES[kind] as readonly number[]).includes(docType))
     throw refuse(400, `doc_type must be one of ${DOC_TYPES[kind].join(', ')}`);
   return {

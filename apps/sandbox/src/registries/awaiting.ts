@@ -1,6 +1,7 @@
-import type { DocumentContent, ReceiptError, RegistryDocument, Verdict } from '../documents/document.js';
+import type { DocumentContent, RegistryDocument, Verdict } from '../documents/document.js';
 import type { PackState } from '../packs/pack.js';
 import type { PackStore } from '../packs/packs.js';
+import { FINAL_STATUSES } from '../packs/trail.js';
 import type { World } from '../packs/world.js';
 
 /**
@@ -21,8 +22,10 @@ export interface AwaitingEntry {
   deviceId?: string | undefined;
   documentId?: string | undefined;
   docNum?: string | undefined;
-  /** Why the last try failed. */
-  reason?: string | undefined;
+  /** When the report of it came. */
+  heardMs?: number | undefined;
+  /** Why the last try failed, as the registry numbers its reasons. */
+  reason?: number | undefined;
 }
 
 interface Waiting {
@@ -46,6 +49,9 @@ const BECOMES: Record<number, string> = {
  */
 const HEALING_CODES: ReadonlySet<string> = new Set(['4', '11', '13']);
 const CASH_REGISTER_TYPES: ReadonlySet<number> = new Set([10_511, 10_522]);
+
+/** Why a sale cannot be carried out, by the registry's numbers (public-facts 1.3). */
+const REASONS = { withdrawn_again: 2, not_in_circulation: 3, not_for_sale: 4, not_owned: 7 } as const;
 
 interface Judged {
   verdict: Verdict;
@@ -76,7 +82,7 @@ export class AwaitingQueue {
     for (const item of content.items) {
       const error = errors.get(item.id);
       if (item.kind === 'sgtin' && error !== undefined && HEALING_CODES.has(error.code))
-        this.add(entryOf({ document, content, item, error }), document);
+        this.add(entryOf({ document, content, item }), document);
     }
     return judged;
   }
@@ -97,12 +103,10 @@ function entryOf({
   document,
   content,
   item,
-  error,
 }: {
   document: RegistryDocument;
   content: DocumentContent;
   item: { id: string; part?: string };
-  error: ReceiptError;
 }): AwaitingEntry {
   return {
     kind: CASH_REGISTER_TYPES.has(content.docType) ? 'kkt' : 'device',
@@ -113,7 +117,8 @@ function entryOf({
     soldPart: item.part,
     documentId: document.documentId,
     docNum: content.fields.get('doc_num'),
-    reason: error.text,
+    heardMs: document.acceptedVirtualMs,
+    reason: REASONS.not_owned,
   };
 }
 
@@ -135,9 +140,9 @@ function withdraws(
   return true;
 }
 
-function whyNot(state: PackState | undefined, { branch }: AwaitingEntry, world: World): string | undefined {
-  if (state === undefined) return 'the pack is not registered';
-  if (state.owner !== world.participantAt(branch)?.key) return 'the pack is not owned by the seller';
-  if (state.place !== branch) return `the pack is at ${state.place}`;
-  return state.status === 'in_circulation' ? undefined : `the pack is ${state.status}`;
+function whyNot(state: PackState | undefined, { branch }: AwaitingEntry, world: World): number | undefined {
+  if (state === undefined) return REASONS.not_in_circulation;
+  if (FINAL_STATUSES.has(state.status)) return REASONS.withdrawn_again;
+  if (state.owner !== world.participantAt(branch)?.key || state.place !== branch) return REASONS.not_owned;
+  return state.status === 'in_circulation' ? undefined : REASONS.not_for_sale;
 }

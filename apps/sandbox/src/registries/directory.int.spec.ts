@@ -3,6 +3,8 @@ import { TestClient } from '../../test/client.js';
 import { PLACES } from '../../test/documents.js';
 import { list } from '../../test/registries.js';
 
+const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products, by %s', (profile) => {
   let client: TestClient;
 
@@ -60,8 +62,29 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
     expect(json.filtered_records[0]).toMatchObject({
       ORG_NAME: 'Alfa Pharm (manufacturer)',
       inn: '7702234502',
-      op_date: { $date: expect.any(Number) },
+      reg_entity_type: 1,
+      entity_type: 1,
+      country_code: 'RU',
+      federal_subject_code: '77',
+      op_date: { $date: '2020-01-01T00:00:00Z' },
+      op_exec_date: '2020-01-01T00:00:00Z',
     });
+    const { branches: places, safe_warehouses: warehouses } = json.filtered_records[0];
+    for (const [[place], id] of [
+      [places, '00000000200101'],
+      [warehouses, '00000000200191'],
+    ]) {
+      expect(place).toEqual({
+        id,
+        address_fias: { aoguid: expect.stringMatching(GUID), houseguid: expect.stringMatching(GUID), room: '' },
+        address_resolved: {
+          code: 0,
+          houseguid: place.address_fias.houseguid,
+          address: 'Moscow, Zavodskaya st., 2',
+        },
+        status: 1,
+      });
+    }
     expect(
       (await list(client, '/reestr_partners/filter', { reg_entity_type: 1, org_name: 'pharm' })).json
         .filtered_records_count,
@@ -73,6 +96,30 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
     expect((await list(client, '/reestr_partners/filter', {})).status).toBe(400);
   });
 
+  it.each([
+    [{ federal_subject_code: '78' }, ['Beta Med (manufacturer)']],
+    [{ federal_district_code: '5' }, ['Regional Hospital']],
+    [{ federal_subject_code: '77', federal_district_code: '2' }, []],
+    [{ op_exec_date_start: '2020-01-01T00:00:00.0000000Z', inn: '5004234504' }, ['City Pharmacy']],
+    [{ op_exec_date_start: '2020-01-01T03:00:01', inn: '5004234504' }, []],
+    [{ op_exec_date_end: '2019-12-31 23:59:59', inn: '5004234504' }, []],
+    [{ full: true, inn: '5004234504', itin: null, anything: '' }, ['City Pharmacy']],
+  ])('finds partners by %j', async (filter, names) => {
+    const { json } = await list(client, '/reestr_partners/filter', { reg_entity_type: 1, ...filter });
+    expect(json.filtered_records.map((one: { ORG_NAME: string }) => one.ORG_NAME)).toEqual(names);
+  });
+
+  it('finds branches by where they are', async () => {
+    const found = async (filter: object) => (await list(client, '/reestr/branches/filter', { ...filter })).json;
+    const { entries } = await found({ federal_subject_code: '77', federal_district_code: '1' });
+    expect(entries).toHaveLength(4);
+    expect(entries[0]).toMatchObject({ federal_subject_code: '77', federal_subject_name: 'Москва' });
+    const { houseguid } = entries[2].address;
+    expect((await found({ houseguid })).entries).toMatchObject([{ id: PLACES.shop }]);
+    for (const filter of [{ federal_subject_code: '78' }, { federal_district_code: '2' }, { houseguid: 'x' }])
+      expect((await found(filter)).total).toBe(0);
+  });
+
   it('finds products by their names of today', async () => {
     const all = (await list(client, '/reestr/med_products/public/filter', {}, { count: 3 })).json;
     expect([all.total, all.entries.length, all.entries[0].prod_sell_name]).toEqual([4, 3, 'Paracetamol-A 500 mg N20']);
@@ -80,6 +127,7 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
       (await list(client, '/reestr/med_products/public/filter', { prod_sell_name: 'insulin' })).json.entries,
     ).toMatchObject([{ gtin: '04600000000046', reg_holder: 'Beta Med (manufacturer)' }]);
     expect((await list(client, '/reestr/med_products/public/filter', { prod_desc_label: 'x' })).status).toBe(400);
+    expect(all.entries[0]).toMatchObject({ prod_pack_1_name: 'blister', prod_pack_1_ed: '10' });
     expect((await client.get('/reestr/med_products/04600000000046')).json).toMatchObject({
       prod_sell_name: 'Insulin-B 100 IU/ml N5',
     });

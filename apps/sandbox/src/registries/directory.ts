@@ -1,16 +1,20 @@
-import { jsonAnswer } from '../http/answer.js';
+import { uuid5 } from '#kernel';
+import { jsonAnswer, type Answer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
-import type { UserOperation } from '../operations/call.js';
-import type { Account, Participant } from '../packs/world.js';
+import type { UserCall, UserOperation } from '../operations/call.js';
+import type { Account, Participant, Product } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { entriesAnswer, shown } from './answers.js';
-import { productRecord } from './records.js';
+import { holds } from './pack-facts.js';
+import { productRecord, regionRecord } from './records.js';
 import { listBody, pageOfList, pageOfQuery, type FilterReader } from './request.js';
 
 /** When everything in the world was registered; the sandbox registers nothing itself. */
-const REGISTERED = '2020-01-01T00:00:00Z';
+export const REGISTERED = '2020-01-01T00:00:00Z';
 const RESIDENT = 1;
+/** Of a place: it works. */
+const ACTIVE_PLACE = 1;
 
 /** POST users/filter: the users of the caller's participant (public-facts 1.6). */
 export const users: UserOperation = (registry, call) => {
@@ -43,17 +47,17 @@ function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Ac
       one.participant === caller.participant &&
       holds(one.firstName, wanted.firstName) &&
       holds(one.lastName, wanted.lastName) &&
-      holds(one.name, wanted.name) &&
+      holds(one.login ?? one.name, wanted.name) &&
       (isAdmin === undefined || (one.isAdmin ?? false) === isAdmin),
   );
 }
 
-const userRecord = ({ userId, name, firstName, lastName, position, isAdmin }: Account) => ({
+export const userRecord = ({ userId, login, name, firstName, lastName, position, isAdmin }: Account) => ({
   user_id: userId,
   first_name: firstName ?? name,
   last_name: lastName ?? name,
   position,
-  login: name,
+  login: login ?? name,
   user_status: 'ACTIVE',
   groups: [],
   is_admin: isAdmin ?? false,
@@ -71,15 +75,17 @@ export const branches: UserOperation = (registry, call) => {
     filter.flag('has_med_license'),
     filter.flag('is_withdrawal_via_document_allowed'),
   ].includes(true);
-  const elsewhere =
-    ['federal_subject_code', 'federal_district_code'].some((name) => !['77', undefined].includes(filter.text(name))) ||
-    filter.text('houseguid') !== undefined;
+  const isThere = regionMatcher(filter)(call.account.participant);
+  const house = filter.text('houseguid');
   const isRegistered = filter.range('start_date', 'end_date')(Date.parse(REGISTERED));
   filter.end();
   const found = ids.filter(
-    (one) => (id === undefined || one === id) && (pharmacy === undefined || retailBranches.includes(one) === pharmacy),
+    (one) =>
+      [one, undefined].includes(id) &&
+      [houseOf(one), undefined].includes(house) &&
+      [retailBranches.includes(one), undefined].includes(pharmacy),
   );
-  const all = never || elsewhere || !isRegistered || status?.includes(1) === false ? [] : found;
+  const all = never || !isThere || !isRegistered || status?.includes(1) === false ? [] : found;
   return entriesAnswer(registry, call, {
     entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))),
     total: all.length,
@@ -96,17 +102,33 @@ export const branchesList: UserOperation = (registry, call) => {
   });
 };
 
-const branchRecord = ({ name, address, retailBranches = [] }: Participant, id: string) => ({
-  branch_record_id: id,
-  federal_subject_code: '77',
-  federal_subject_name: 'Moscow',
-  org_name: name,
-  work_list: [retailBranches.includes(id) ? 'Retail sale of medicines' : 'Wholesale of medicines'],
-  address: { aoguid: '', houseguid: '', address_description: address ?? name },
-  branch_status: 1,
-  registration_date: REGISTERED,
-  has_pharm_license: retailBranches.includes(id),
-});
+/** Whether a participant is of the federal subject and district that are asked for. */
+function regionMatcher(filter: FilterReader): (one: Participant) => boolean {
+  const subject = filter.text('federal_subject_code');
+  const district = filter.text('federal_district_code');
+  return ({ region }) => [region.code, undefined].includes(subject) && [region.district, undefined].includes(district);
+}
+
+/** The identifiers of an address in the state's register; here they follow from the place. */
+const houseOf = (place: string): string => uuid5(place, ADDRESSES);
+const streetOf = (place: string): string => uuid5(`street ${place}`, ADDRESSES);
+const ADDRESSES = 'b5a4f0b2-8f0e-4d0c-9e55-7a1d6f0c2e33';
+
+export const branchRecord = (participant: Participant, id: string) => {
+  const { name, retailBranches = [] } = participant;
+  return {
+    branch_record_id: id,
+    ...regionRecord(participant),
+    org_name: name,
+    work_list: [retailBranches.includes(id) ? 'Retail sale of medicines' : 'Wholesale of medicines'],
+    address: { aoguid: streetOf(id), houseguid: houseOf(id), address_description: addressOf(participant) },
+    branch_status: ACTIVE_PLACE,
+    registration_date: REGISTERED,
+    has_pharm_license: retailBranches.includes(id),
+  };
+};
+
+const addressOf = ({ address, name }: Participant): string => address ?? name;
 
 /** POST reestr_partners/filter: other participants; upper-case keys and a wrapped date, as the real system has them. */
 export const partners: UserOperation = (registry, call) => {
@@ -123,10 +145,17 @@ export const partners: UserOperation = (registry, call) => {
   };
   const name = filter.text('org_name');
   const elsewhere = !['RU', undefined].includes(filter.text('country'));
-  const isRegistered = filter.range('start_date', 'end_date')(Date.parse(REGISTERED));
+  const isThere = regionMatcher(filter);
+  const isRegistered = [
+    filter.range('start_date', 'end_date'),
+    filter.range('op_exec_date_start', 'op_exec_date_end'),
+  ].every((isWithin) => isWithin(Date.parse(REGISTERED)));
+  // Whether more of each record is wanted: the sandbox tells all that it has.
+  filter.ignore('full');
   filter.end();
   const isWanted = (one: Participant) =>
     one !== call.account.participant &&
+    isThere(one) &&
     Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value) &&
     holds(one.name, name);
   const all =
@@ -138,19 +167,22 @@ export const partners: UserOperation = (registry, call) => {
   return jsonAnswer(200, registry.profile.named({ filtered_records: entries, filtered_records_count: total }));
 };
 
-function partnerRecord(
-  { profile }: Registry,
-  { systemId, inn, kpp, ogrn, name, branches: places }: Participant,
-): Record<string, unknown> {
+function partnerRecord({ profile }: Registry, partner: Participant): Record<string, unknown> {
+  const { systemId, inn, kpp, ogrn, name, region } = partner;
   const capitals = (field: string): string => profile.field(field).toUpperCase();
   return {
     ...profile.named({
       system_subj_id: systemId,
       inn,
       reg_entity_type: RESIDENT,
+      entity_type: RESIDENT,
       country: 'RU',
-      branches: places,
-      op_date: { $date: Date.parse(REGISTERED) },
+      country_code: 'RU',
+      federal_subject_code: region.code,
+      branches: partner.branches.map((one) => placeRecord(partner, one)),
+      safe_warehouses: partner.warehouses.map((one) => placeRecord(partner, one)),
+      op_date: { $date: REGISTERED },
+      op_exec_date: REGISTERED,
     }),
     [capitals('kpp')]: kpp,
     [capitals('ogrn')]: ogrn,
@@ -158,8 +190,22 @@ function partnerRecord(
   };
 }
 
+/** A place of a partner. The code says that its address was found in the state's register. */
+const placeRecord = (partner: Participant, id: string) => ({
+  id,
+  address_fias: { aoguid: streetOf(id), houseguid: houseOf(id), room: '' },
+  address_resolved: { code: 0, houseguid: houseOf(id), address: addressOf(partner) },
+  status: ACTIVE_PLACE,
+});
+
 /** POST reestr/med_products/public/filter: the products of the register. */
-export const products: UserOperation = (registry, call) => {
+export const products: UserOperation = (registry, call) => productPage(registry, call, () => true);
+
+/** reestr/med_products/current: those that the caller's participant makes. */
+export const ownProducts: UserOperation = (registry, call) =>
+  productPage(registry, call, (one) => one.supplier === call.account.participant.key);
+
+function productPage(registry: Registry, call: UserCall, isListed: (product: Product) => boolean): Answer {
   const { filter, page } = listBody(call.body, registry.profile);
   const gtin = filter.text('gtin');
   const wanted = { reg_number: filter.text('reg_id'), drug_code: filter.text('drug_code') };
@@ -174,6 +220,7 @@ export const products: UserOperation = (registry, call) => {
   const all = [...registry.world.products.values()].filter((one) => {
     const holder = registry.world.participants.get(one.supplier)?.name;
     return (
+      isListed(one) &&
       !special &&
       [one.gtin, undefined].includes(gtin) &&
       [one.regNumber, undefined].includes(wanted.reg_number) &&
@@ -188,7 +235,7 @@ export const products: UserOperation = (registry, call) => {
     entries: pageOfList(all, page).map((one) => productRecord(registry, one.gtin)),
     total: all.length,
   });
-};
+}
 
 /** GET reestr/med_products/{gtin}. */
 export const product: UserOperation = (registry, call) => {
@@ -196,6 +243,3 @@ export const product: UserOperation = (registry, call) => {
   if (record === undefined) throw refuse(404, 'there is no such product');
   return jsonAnswer(200, record);
 };
-
-const holds = (text: string | undefined, part: string | undefined): boolean =>
-  part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());

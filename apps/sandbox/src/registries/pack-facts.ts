@@ -21,6 +21,10 @@ export function isoSecond(unixMs: number): string {
 const written = new Map<number, string>();
 const MAX_WRITTEN = 10_000;
 
+/** Whether a name holds what was asked for, in either case of letters. */
+export const holds = (text: string | undefined, part: string | undefined): boolean =>
+  part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
+
 /** Whether the participant may see the pack's record: its owner, or a side of its shipment (public-facts 1.9). */
 export const mayRead = (world: World, participant: Participant, { owner, transfer }: PackState): boolean =>
   owner === participant.key ||

@@ -2,8 +2,8 @@ import type { PackState } from '../packs/pack.js';
 import type { Participant, World } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { pageOfClasses, type PackClass } from './pack-index.js';
-import { emittedMs, lastChangeMs } from './pack-facts.js';
-import { EMISSION_OWN, SOURCE_DOMESTIC } from './records.js';
+import { emittedMs, holds, lastChangeMs } from './pack-facts.js';
+import { BILLING, EMISSION_OWN, SOURCE_DOMESTIC } from './records.js';
 import type { FilterReader, Page } from './request.js';
 
 interface Found {
@@ -94,11 +94,9 @@ function ownerOf(world: World, filter: FilterReader, fixed: string | undefined):
 
 /** The products whose names hold what was asked for; undefined when no name was. */
 function productsOf({ products }: World, filter: FilterReader): Set<string> | undefined {
-  const name = filter.text('prod_name')?.toLowerCase();
-  const sellName = filter.text('sell_name')?.toLowerCase();
+  const name = filter.text('prod_name');
+  const sellName = filter.text('sell_name');
   if (name === undefined && sellName === undefined) return undefined;
-  const holds = (text: string | undefined, part: string | undefined) =>
-    part === undefined || (text ?? '').toLowerCase().includes(part);
   return new Set(
     [...products.values()]
       .filter((one) => holds(one.prodName, name) && holds(one.prodSellName, sellName))
@@ -126,6 +124,15 @@ function dateMatcher({ packs }: Registry, filter: FilterReader): ((number: numbe
   };
 }
 
+/** Every code is paid for, in the sandbox. */
+function isBilled(filter: FilterReader | undefined): boolean {
+  if (filter === undefined) return true;
+  const met = Object.entries(BILLING).map(([name, value]) => (filter.flag(name) ?? value) === value);
+  filter.ignore('payments');
+  filter.end();
+  return met.every(Boolean);
+}
+
 /** Fields that have one value in the sandbox: another one finds nothing. */
 function areConstantsMet(filter: FilterReader): boolean {
   const met = [
@@ -135,6 +142,7 @@ function areConstantsMet(filter: FilterReader): boolean {
     filter.text('oms_order_id') === undefined,
     filter.flag('vzn_drug') !== true,
     filter.flag('gnvlp') !== true,
+    isBilled(filter.inner('billing_info')),
   ];
   return met.every(Boolean);
 }

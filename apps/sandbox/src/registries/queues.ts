@@ -7,6 +7,10 @@ import { listBody, pageOfList } from './request.js';
 
 /** Every entry of these queues still waits: what was withdrawn is in them no more. */
 const WAITING = 0;
+/** A sale by a discount prescription; any other sale of a till is a retail one. */
+const PRESCRIPTION = 10_522;
+
+const amount = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 
 /**
  * POST reestr/sgtin/kkt/awaiting-withdrawal/filter: sales of cash registers that await their withdrawal (public-facts
@@ -19,7 +23,7 @@ export const salesAwaiting: UserOperation = (registry, call) =>
     'kkt',
   )(({ entry, checkedMs }, inn) => ({
     sgtin: entry.sgtin,
-    sold_type: entry.soldPart === undefined ? 0 : 1,
+    sold_type: entry.docType === PRESCRIPTION ? 1 : 0,
     sale_status: WAITING,
     op_date: isoSecond(entry.opMs),
     inn,
@@ -28,12 +32,12 @@ export const salesAwaiting: UserOperation = (registry, call) =>
       date: isoSecond(checkedMs),
       violation_reasons: entry.reason === undefined ? [] : [entry.reason],
     },
-    price: entry.price,
-    vat_value: entry.vatValue,
+    price: amount(entry.price),
+    vat_value: amount(entry.vatValue),
     sold_part: entry.soldPart,
     device_id: entry.deviceId,
     xml_document_id: entry.documentId,
-    op_exec_date: null,
+    op_exec_date: isoSecond(entry.heardMs ?? entry.opMs),
   }));
 
 /** POST reestr/sgtin/device/awaiting-withdrawal/filter: the same of disposal registrars. */

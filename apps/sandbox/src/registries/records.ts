@@ -1,13 +1,14 @@
 import type { Gtin, Sgtin } from '#kernel';
 import type { PackState } from '../packs/pack.js';
 import { FINAL_STATUSES } from '../packs/trail.js';
-import type { Product, World } from '../packs/world.js';
+import type { Participant, Product, World } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { emittedMs, expiration, isoSecond, lastChangeMs, statusSinceMs } from './pack-facts.js';
 
 export const EMISSION_OWN = 1;
 export const SOURCE_DOMESTIC = 1;
-const REGION = { federal_subject_code: '77', federal_subject_name: 'Moscow' };
+/** Who paid for the code of a pack. */
+export const BILLING = { is_prepaid: false, free_code: false, is_paid: true, contains_vzn: false } as const;
 
 /** The record of a pack, as its owner sees it (public-facts 1.3), under the profile's names. */
 export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState): Record<string, unknown> {
@@ -28,12 +29,13 @@ export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState):
     emission_type: EMISSION_OWN,
     release_date: emitted,
     emission_operation_date: emitted,
-    ...REGION,
+    ...regionRecord(world.participantAt(state.place)),
     expiration_date: expiration(world),
     ...productNames(world, product),
     pack3_id: state.sscc,
     last_tracing_op_date: isoSecond(lastChangeMs(state)),
     source_type: SOURCE_DOMESTIC,
+    billing_info: { ...BILLING, payments: [] },
     vzn_drug: false,
     gnvlp: false,
     sys_id: owner?.systemId,
@@ -41,6 +43,12 @@ export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState):
     ...halt(registry, sgtin, state),
   });
 }
+
+/** The federal subject of a participant, where his places and goods are. */
+export const regionRecord = (participant: Participant | undefined) => ({
+  federal_subject_code: participant?.region.code,
+  federal_subject_name: participant?.region.name ?? '',
+});
 
 /** What anybody may know of a pack. */
 export function publicRecord(registry: Registry, sgtin: Sgtin, state: PackState): Record<string, unknown> {
@@ -78,6 +86,8 @@ export function productRecord(registry: Registry, gtin: Gtin): Record<string, un
     ...(productLabel === 'new' ? {} : { prod_desc_label: product.prodSellName }),
     prod_form_name: product.form,
     prod_d_name: product.dosage,
+    prod_pack_1_name: product.primaryPack ?? '',
+    prod_pack_1_ed: product.primaryAmount ?? '',
     prod_pack_1_2: product.packing,
     drug_code: product.drugCode,
     reg_holder: holder?.name,

@@ -1,4 +1,4 @@
-import { parseListDate } from '../clock/dates.js';
+import { endOfListDate, parseListDate } from '../clock/dates.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
 import type { Profile } from '../profile.js';
@@ -6,6 +6,12 @@ import type { Profile } from '../profile.js';
 const MAX_COUNT = 1000;
 const DEFAULT_COUNT = 100;
 const MAX_VALUES = 1000;
+
+/** Both ends belong to it. */
+export interface Period {
+  firstMs: number;
+  lastMs: number;
+}
 
 export interface Page {
   startFrom: number;
@@ -59,33 +65,40 @@ export class FilterReader {
     throw refuse(400, `${this.profile.field(name)} must be true or false`);
   }
 
-  /** A moment; of a date with or without a time, in either format (public-facts 1.2). */
-  date(name: string): number | undefined {
-    const value = this.take(name);
-    if (value === undefined) return undefined;
-    const unixMs = typeof value === 'string' ? parseListDate(value, this.profile.zone) : undefined;
-    if (unixMs === undefined) throw refuse(400, `${this.profile.field(name)} is not a date: ${JSON.stringify(value)}`);
-    return unixMs;
+  /** From a moment to the end of another second, or of a day when it has no time. */
+  period(from: string, to: string): Period {
+    return {
+      firstMs: this.date(from, parseListDate) ?? -Infinity,
+      lastMs: this.date(to, endOfListDate) ?? Infinity,
+    };
   }
 
-  /** From a moment to the end of another second, or of a day when it has no time. */
   range(from: string, to: string): (unixMs: number) => boolean {
-    const text = this.raw[this.profile.field(to)];
-    const first = this.date(from) ?? -Infinity;
-    const last = (this.date(to) ?? Infinity) + (typeof text === 'string' && text.length === 10 ? 86_399_999 : 999);
-    return (unixMs) => unixMs >= first && unixMs <= last;
+    const { firstMs, lastMs } = this.period(from, to);
+    return (unixMs) => unixMs >= firstMs && unixMs <= lastMs;
+  }
+
+  /** A filter in the filter. */
+  inner(name: string): FilterReader | undefined {
+    const value = this.take(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'object') throw refuse(400, `${this.profile.field(name)} is not an object`);
+    return new FilterReader(value as Record<string, unknown>, this.profile);
+  }
+
+  /** Names that the real system knows and that change nothing here. */
+  ignore(...names: string[]): void {
+    for (const name of names) this.take(name);
   }
 
   /** Whether the list is asked for dates at all. */
   has(...names: string[]): boolean {
-    return names.some(
-      (name) => ![undefined, null, ''].includes(this.raw[this.profile.field(name)] as undefined | null | ''),
-    );
+    return names.some((name) => !isNothing(this.raw[this.profile.field(name)]));
   }
 
-  /** Refuses names that were not read. */
+  /** Refuses names that were not read, unless nothing is asked for: typed clients write every name they have. */
   end(): void {
-    const unknown = Object.keys(this.raw).find((name) => !this.known.has(name));
+    const unknown = Object.keys(this.raw).find((name) => !this.known.has(name) && !isNothing(this.raw[name]));
     if (unknown !== undefined) throw refuse(400, `there is no filter "${unknown}"`);
   }
 
@@ -93,17 +106,33 @@ export class FilterReader {
     const written = this.profile.field(name);
     this.known.add(written);
     const value = this.raw[written];
-    return value === null || value === '' ? undefined : value;
+    return isNothing(value) ? undefined : value;
   }
+
+  private date(name: string, read: (text: string, zone: string) => number | undefined): number | undefined {
+    const value = this.take(name);
+    if (value === undefined) return undefined;
+    const unixMs = typeof value === 'string' ? read(value, this.profile.zone) : undefined;
+    if (unixMs === undefined) throw refuse(400, `${this.profile.field(name)} is not a date: ${JSON.stringify(value)}`);
+    return unixMs;
+  }
+}
+
+const isNothing = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+/** The filter of a list's body. A client whose language has no empty object writes an empty list. Throws a 400. */
+export function filterIn(body: Record<string, unknown>, { field }: Pick<Profile, 'field'>): Record<string, unknown> {
+  const filter = body[field('filter')] ?? {};
+  if (Array.isArray(filter) && filter.length === 0) return {};
+  if (typeof filter !== 'object' || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
+  return filter as Record<string, unknown>;
 }
 
 /** The JSON body of a list: { filter, start_from, count }. Throws a 400. */
 export function listBody(body: Buffer, profile: Profile): { filter: FilterReader; page: Page } {
   const raw = body.length === 0 ? {} : jsonObjectOf(body);
-  const filter = raw[profile.field('filter')] ?? {};
-  if (typeof filter !== 'object' || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
   return {
-    filter: new FilterReader(filter as Record<string, unknown>, profile),
+    filter: new FilterReader(filterIn(raw, profile), profile),
     page: pageOf(raw[profile.field('start_from')], raw[profile.field('count')]),
   };
 }

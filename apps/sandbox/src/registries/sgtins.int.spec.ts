@@ -91,6 +91,11 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
       branch_id: PLACES.warehouse,
       emission_type: 1,
     });
+    const elsewhere = (await client.get('/reestr/sgtin/04600000000039TESTS00000001')).json.sgtin_info;
+    expect([json.sgtin_info, elsewhere]).toMatchObject([
+      { federal_subject_code: '77', federal_subject_name: 'Москва' },
+      { federal_subject_code: '78', federal_subject_name: 'Санкт-Петербург' },
+    ]);
     expect(json.sgtin_info.status_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     expect(json.gtin_info).toMatchObject({ gtin: doc.GTIN, prod_sell_name: 'Paracetamol-A 500 mg N20' });
     expect(json.gtin_info).not.toHaveProperty('prod_desc_label');
@@ -156,6 +161,24 @@ describe('odd shapes of answers', () => {
       });
       const { down } = (await client.get('/reestr/sscc/046000000000000017/full-hierarchy')).json;
       expect(down.childs[0]).toMatchObject({ internal_state: 'in_circulation', series_number: '' });
+    } finally {
+      await client.stop();
+    }
+  });
+
+  it.each([
+    ['blank', [' ', ' ']],
+    ['T', ['T', 'T']],
+    ['both', ['T', ' ']],
+  ] as const)('dates of documents are written with %s', async (listDates, separators) => {
+    const client = await TestClient.start({ listDates, processingMs: 0 });
+    try {
+      await client.process(doc.accept([pack(1)]));
+      await client.process(doc.accept([pack(2)]));
+      const headers = await client.headers();
+      const { documents } = (await client.post('/documents/outcome', {}, headers)).json;
+      const written = documents.map((one: Record<string, string>) => [one['date']?.[10], one['processed_date']?.[10]]);
+      expect(written.reverse()).toEqual(separators.map((separator) => [separator, separator]));
     } finally {
       await client.stop();
     }

@@ -6,7 +6,7 @@ import { refuse } from '../http/refusal.js';
 import type { UserCall, UserOperation } from '../operations/call.js';
 import type { PackState } from '../packs/pack.js';
 import type { Registry } from '../registry.js';
-import { entriesAnswer, listed, NOT_FOUND, NOT_YOURS } from './answers.js';
+import { entriesAnswer, listed, notFound, notYours } from './answers.js';
 import { findPacks } from './pack-filter.js';
 import { mayRead } from './pack-facts.js';
 import { productRecord, publicRecord, sgtinRecord } from './records.js';
@@ -41,9 +41,9 @@ export const sgtinsByList: UserOperation = (registry, call) => {
   const failed: unknown[] = [];
   for (const sgtin of asked) {
     const state = livePack(registry, sgtin);
-    if (state === undefined) failed.push(registry.profile.named({ sgtin, ...NOT_FOUND }));
+    if (state === undefined) failed.push(registry.profile.named({ sgtin, ...notFound(registry) }));
     else if (!mayRead(registry.world, call.account.participant, state))
-      failed.push(registry.profile.named({ sgtin, ...NOT_YOURS }));
+      failed.push(registry.profile.named({ sgtin, ...notYours(registry) }));
     else entries.push(sgtinRecord(registry, sgtin, state));
   }
   return byListAnswer(registry, { asked, entries, failed });
@@ -129,7 +129,8 @@ function readable(
   { sgtin, state }: { sgtin: string; state: PackState | undefined },
 ): PackState {
   if (state === undefined) throw refuse(404, `the pack ${sgtin} is not in this registry`);
-  if (!mayRead(registry.world, call.account.participant, state)) throw refuse(403, NOT_YOURS.error_desc);
+  if (!mayRead(registry.world, call.account.participant, state))
+    throw refuse(403, `the pack ${sgtin} is another's`, 'not_yours');
   return state;
 }
 
@@ -143,6 +144,7 @@ function documentsOf(registry: Registry, call: UserCall, find: Find) {
   const context = {
     profile,
     virtualMs,
+    listDates: registry.settings.listDates,
     systemIdOf: (participant: string) => world.participants.get(participant)?.systemId ?? participant,
   };
   const entries: unknown[] = [];

@@ -5,7 +5,7 @@ import type { UserCall, UserOperation } from '../operations/call.js';
 import type { Container } from '../packs/pack.js';
 import type { Registry } from '../registry.js';
 import type { Decision } from '../suspensions/suspensions.js';
-import { entriesAnswer, listed, NOT_FOUND, NOT_YOURS } from './answers.js';
+import { entriesAnswer, listed, notFound, notYours } from './answers.js';
 import { expiration, isoSecond, mayRead } from './pack-facts.js';
 import { sgtinRecord } from './records.js';
 import { listBody, pageOfList } from './request.js';
@@ -13,7 +13,10 @@ import { listBody, pageOfList } from './request.js';
 const MAX_ASKED = 10;
 const MAX_LEVELS = 10;
 
-/** GET reestr/sscc/{sscc}/hierarchy: units around and inside; a miss is a 200 with an error_code (public-facts 1.5). */
+/**
+ * GET reestr/sscc/{sscc}/hierarchy: units around and inside, each list beginning with the asked one; a miss is a 200
+ * with an error_code (public-facts 1.5).
+ */
 export const ssccHierarchy: UserOperation = (registry, call) => {
   registry.upToNow();
   const sscc = call.params['sscc'] ?? '';
@@ -21,7 +24,7 @@ export const ssccHierarchy: UserOperation = (registry, call) => {
   if (unit === undefined || !mayReadUnit(registry, call, unit))
     return jsonAnswer(
       200,
-      registry.profile.named({ up: [], down: [], ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }),
+      registry.profile.named({ up: [], down: [], ...(unit === undefined ? notFound : notYours)(registry) }),
     );
   const shown = (one: Container) =>
     registry.profile.named({
@@ -29,7 +32,7 @@ export const ssccHierarchy: UserOperation = (registry, call) => {
       release_date: isoSecond(one.packedAtMs ?? 0),
       system_subj_id: registry.world.participants.get(one.owner)?.systemId,
     });
-  const inside = registry.packs.contentOf(unit)?.containers.slice(1) ?? [];
+  const inside = registry.packs.contentOf(unit)?.containers ?? [];
   return jsonAnswer(
     200,
     registry.profile.named({
@@ -39,7 +42,7 @@ export const ssccHierarchy: UserOperation = (registry, call) => {
   );
 };
 
-/** POST reestr/sscc/{sscc}/sgtins: every pack inside, however deep; a miss is a 200 with an error_code. */
+/** POST reestr/sscc/{sscc}/sgtins: the packs that lie directly inside; a miss is a 200 with an error_code. */
 export const ssccSgtins: UserOperation = (registry, call) => {
   registry.upToNow();
   const { filter, page } = listBody(call.body, registry.profile);
@@ -49,9 +52,9 @@ export const ssccSgtins: UserOperation = (registry, call) => {
   if (unit === undefined || !mayReadUnit(registry, call, unit))
     return jsonAnswer(
       200,
-      registry.profile.named({ entries: [], total: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }),
+      registry.profile.named({ entries: [], total: 0, ...(unit === undefined ? notFound : notYours)(registry) }),
     );
-  const all = special ? [] : (registry.packs.contentOf(unit)?.sgtins ?? []);
+  const all = special ? [] : [...unit.packs];
   const entries = pageOfList(all, page).flatMap((sgtin) => {
     const state = registry.packs.pack(sgtin);
     return state === undefined ? [] : [sgtinRecord(registry, sgtin, state)];
@@ -82,7 +85,7 @@ export const ssccFullHierarchy: UserOperation = (registry, call) => {
 function fullHierarchy(registry: Registry, call: UserCall, sscc: Sscc): unknown {
   const unit = registry.packs.container(sscc);
   if (unit === undefined) throw refuse(404, `the logistic unit ${sscc} is not registered`);
-  if (!mayReadUnit(registry, call, unit)) throw refuse(403, NOT_YOURS.error_desc);
+  if (!mayReadUnit(registry, call, unit)) throw refuse(403, `the logistic unit ${sscc} is another's`, 'not_yours');
   let up: Record<string, unknown> | undefined;
   for (const one of outwards(registry, unit))
     up = { ...node(registry, one), ...registry.profile.named({ childs: up === undefined ? [] : [up] }) };
@@ -132,7 +135,7 @@ function leaf(registry: Registry, sscc: Sscc, sgtin: string): Record<string, unk
 const suspension = ({ haltId, docNum, docDateMs, haltDateMs }: Decision): Record<string, unknown> => ({
   pause_decision_id: haltId,
   pause_decision_num: docNum,
-  pause_decision_date: isoSecond(docDateMs),
+  pause_decision_date: isoSecond(docDateMs).slice(0, 10),
   halt_date: isoSecond(haltDateMs),
 });
 

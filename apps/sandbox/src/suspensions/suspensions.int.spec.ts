@@ -46,9 +46,12 @@ describe.each(['interface-v1', 'mdlp'])('suspension, by %s', (profile) => {
     await client.process(doc.moveOrder([pack(1)]));
     await order(series);
     expect([await status(pack(1)), await held({ gtin: doc.GTIN, batch: 'S000' })]).toEqual([
-      'in_realization',
+      'paused_circulation',
       packs(1, 4),
     ]);
+    // It stays on the shipper's balance, suspended, when he takes it back.
+    await client.process(doc.recall([pack(1)]));
+    expect(await client.pack(pack(1))).toMatchObject({ status: 'paused_circulation', owner: 'own', transfer: null });
     await client.process(doc.accept([pack(7)]));
     expect([await status(pack(7)), await held(), await held({ batch: 'S004' })]).toEqual([
       'paused_circulation',

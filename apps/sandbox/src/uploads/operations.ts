@@ -8,9 +8,9 @@ import { bulkFlag, checkSignature, digestOf, refuseDuplicate, signatureText } fr
 import type { Registry } from '../registry.js';
 import { hexDigest, MAX_UPLOAD_BYTES } from './uploads.js';
 
-/** GET documents/doc_size: the longest document that `send` takes, in bytes. */
-export const documentSize: UserOperation = ({ profile }) =>
-  jsonAnswer(200, { [profile.field('doc_size')]: profile.rules.maxDocumentBytes });
+/** GET documents/doc_size: the longest body that `send` takes, in bytes. */
+export const documentSize: UserOperation = ({ profile, settings }) =>
+  jsonAnswer(200, { [profile.field('doc_size')]: settings.sendBytes });
 
 /** POST documents/send_large: announces a document that is then uploaded to the link (public-facts 1.2). */
 export const sendLarge: UserOperation = (registry, call) => {

@@ -41,7 +41,7 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
     (await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents[0];
 
   it('tell their limit, go up in one piece, and are then processed as any other', async () => {
-    expect((await client.get('/documents/doc_size')).json).toEqual({ doc_size: 750_000 });
+    expect((await client.get('/documents/doc_size')).json).toEqual({ doc_size: 1_048_576 });
     const xml = doc.accept(packs(1, 20));
     const requestId = randomUUID();
     const { json } = await announce(xml, { request_id: requestId });

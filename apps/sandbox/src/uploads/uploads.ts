@@ -67,7 +67,7 @@ export class Uploads {
     const { settings, clock, journal, faults } = this.registry;
     const v = clock.nowMs();
     const due = v + processingMsOf(settings, seq);
-    const bytes = { h: digest, d: xml.toString('base64') };
+    const bytes = { h: digest, d: xml.toString('base64'), s: this.open.get(id)?.sign ?? '' };
     const record: RecordOf<'finish'> = { k: 'finish', id, v, w: Date.now(), due, ...drawFate(faults), ...bytes };
     this.close(record, journal.append(record), xml);
   }

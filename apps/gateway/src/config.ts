@@ -1,9 +1,10 @@
 import type { BlockList } from 'node:net';
 import { z } from 'zod';
-import { documentTypeOf } from '#documents';
+import { documentTypeOf, schemaSetsIn, type SchemaSets } from '#documents';
 import { defined, PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
+import { DEFAULT_DUE_DAYS, dueDaysOf, type DueDays } from '#reconciliation';
 import {
   addressWithoutSecrets,
   describeProgramSettings,
@@ -16,10 +17,12 @@ import {
   type ProgramSettings,
 } from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
+import { namedCalendar, readCalendarFile, type CalendarFile } from './deadlines/calendar-file.js';
 import { PROGRAM_DUTIES, type ExpectedProgram } from './programs/program-watch.js';
 import { blockList } from './webhooks/addresses.js';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 const environment = z.object({
@@ -54,6 +57,11 @@ const environment = z.object({
   REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
   /** JSON file whose fields override those of the profile. */
   REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
+  /**
+   * Folder of schema sets that come before the built-in one: a sub-folder for each, as `pedigree schemas add` makes
+   * them, or the XSD files of one set. Absent: the built-in set alone.
+   */
+  SCHEMA_DIR: z.string().min(1).optional(),
   /** Base address of an OpenTelemetry receiver (OTLP over HTTP). Absent: no traces are made. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   /**
@@ -70,6 +78,12 @@ const environment = z.object({
    * link-local.
    */
   PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES: z.string().default(''),
+  /** JSON file with the calendar of deadlines. Absent: nobody can tell when a document is due. */
+  DEADLINE_CALENDAR: z.string().min(1).optional(),
+  /** For so many hours before its due moment a document that is not sent, or not answered, raises the alert. */
+  PEDIGREE_DEADLINE_ALERT_HOURS: z.coerce.number().min(0.1).max(720).default(24),
+  /** Days until a case that a person reopens is due, by severity. */
+  CASES_DUE_DAYS: z.string().max(100).default(DEFAULT_DUE_DAYS),
   /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
   /** Programs that should run, with commas between: readiness says when one of them does not. */
@@ -92,6 +106,8 @@ export interface GatewayConfig extends ProgramSettings {
   failedGraceMs: number;
   /** Most items in one document of a type: the least of what schema and profile say. */
   maxItems(docType: number): number;
+  /** What documents are checked and built by: the sets here, and the versions that the registry takes. */
+  schemas: SchemaSets;
   /** Name of the profile, for events. */
   profile: string;
   maxBacklog: number;
@@ -100,6 +116,10 @@ export interface GatewayConfig extends ProgramSettings {
   encryptionKey: Buffer | undefined;
   outcomesKeptMs: number;
   deadLettersKeptDays: number;
+  /** Absent: no calendar of deadlines is set. */
+  calendarFile: CalendarFile | undefined;
+  deadlineAlertMs: number;
+  dueDays: DueDays;
   /** Programs without which readiness is degraded. */
   expectedPrograms: ExpectedProgram[];
   /** Where webhooks may go, besides where they always may. */
@@ -109,10 +129,10 @@ export interface GatewayConfig extends ProgramSettings {
 /** Reads and checks the gateway's configuration. Throws PedigreeError that names the variable. */
 export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
   const data = parseEnvironment(environment, env);
-  const { AMQP_URL: amqpUrl, PEDIGREE_KEY_FILE: keyFile } = data;
+  const { AMQP_URL: amqpUrl, PEDIGREE_KEY_FILE: keyFile, DEADLINE_CALENDAR: calendar } = data;
   return {
     ...programSettings(data),
-    ...limitsOf(readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES)),
+    ...limitsOf(readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES), data.SCHEMA_DIR),
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
     bus: {
       ...defined({ amqpUrl }),
@@ -127,6 +147,10 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     bodyLimits: DEFAULT_BODY_LIMITS,
     encryptionKey:
       keyFile === undefined ? undefined : readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(keyFile)),
+    calendarFile:
+      calendar === undefined ? undefined : readVariable('DEADLINE_CALENDAR', () => readCalendarFile(calendar)),
+    dueDays: dueDaysOf(data.CASES_DUE_DAYS, 'CASES_DUE_DAYS'),
+    deadlineAlertMs: Math.round(data.PEDIGREE_DEADLINE_ALERT_HOURS * HOUR_MS),
     outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
     deadLettersKeptDays: data.PEDIGREE_DEAD_LETTERS_KEPT_DAYS,
     webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () =>
@@ -140,10 +164,12 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 
 const limitsOf = (
   profile: Profile,
-): Pick<GatewayConfig, 'maxDocumentBytes' | 'failedGraceMs' | 'maxItems' | 'profile'> => ({
+  schemaDir: string | undefined,
+): Pick<GatewayConfig, 'maxDocumentBytes' | 'failedGraceMs' | 'maxItems' | 'schemas' | 'profile'> => ({
   maxDocumentBytes: profile.rules.maxLargeDocumentBytes,
   failedGraceMs: profile.rules.failedGraceMs,
   maxItems: (docType) => mostItems(profile, docType),
+  schemas: readVariable('SCHEMA_DIR', () => schemaSetsIn(schemaDir, profile.documentVersions)),
   profile: profile.name,
 });
 
@@ -165,18 +191,21 @@ const SHOWN = [
   'maxBacklog',
   'outcomesKeptMs',
   'deadLettersKeptDays',
+  'deadlineAlertMs',
   'expectedPrograms',
 ] as const satisfies (keyof GatewayConfig)[];
 
 /** What may be shown of the configuration. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const { bus, otlpEndpoint } = config;
+  const { bus, otlpEndpoint, calendarFile } = config;
   return {
     ...describeProgramSettings(config),
     bus: { amqpUrl: serverWithoutSecrets(bus.amqpUrl), prefix: bus.prefix, deliveryLimit: bus.deliveryLimit },
     ...Object.fromEntries(SHOWN.map((name) => [name, config[name]])),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
+    dueDays: { ...config.dueDays },
+    deadlineCalendar: calendarFile === undefined ? 'none' : { ...namedCalendar(calendarFile) },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
     webhookAllowed: [...config.webhookAllowed.rules],
   };

@@ -1,5 +1,4 @@
 import { migrationsApplied, recordConfiguration, starterOf, type DescribedPart } from '#configuration';
-import { SCHEMA_VERSION, schemaSetDigest } from '#documents';
 import { SOFTWARE_VERSION } from '#event-store';
 import { installationId, type MigrationSet, type Pool } from '#postgres';
 import { describeGatewayConfig, type GatewayConfig } from './config.js';
@@ -21,7 +20,7 @@ async function gatewayParts(config: GatewayConfig, pool: Pool, sets: MigrationSe
     {
       part: 'schemas',
       state: {
-        documents: { version: SCHEMA_VERSION, sha256: schemaSetDigest() },
+        documents: config.schemas.describe(),
         migrations: await migrationsApplied(pool, sets),
       },
     },

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
+import type { SchemaSets } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
@@ -8,18 +9,33 @@ import { Accounts } from './accounts/accounts.js';
 import { AccountsController } from './api/accounts.controller.js';
 import type { ApiKeys } from './access/api-keys.js';
 import type { BodyLimits } from './api/body-limits.js';
+import { CasesController } from './api/cases.controller.js';
 import { CommandsController } from './api/commands.controller.js';
 import { DocumentationController } from './api/documentation.controller.js';
 import { DeadLettersController } from './api/dead-letters.controller.js';
 import { GroupsController } from './api/groups.controller.js';
-import { BODY_LIMITS, EVIDENCE, INSTALLATION_ID, LOG, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
+import {
+  BODY_LIMITS,
+  EVIDENCE,
+  INSTALLATION_ID,
+  LOG,
+  POOL,
+  QUERY_HANDLERS,
+  READ_MODELS,
+  SCHEMAS,
+} from './api/queries.js';
 import { HoldsController } from './api/holds.controller.js';
 import { InboundController } from './api/inbound.controller.js';
 import { OutcomesController } from './api/outcomes.controller.js';
 import { OperationsController } from './api/operations.controller.js';
+import { PackListsController } from './api/pack-lists.controller.js';
+import { PacksController } from './api/packs.controller.js';
 import { ReadController } from './api/read.controller.js';
+import { TimelinessController } from './api/timeliness.controller.js';
+import { ValidateController } from './api/validate.controller.js';
 import { WebhooksController } from './api/webhooks.controller.js';
 import { ResendsController } from './api/resends.controller.js';
+import { Cases } from './cases/cases.js';
 import { Intake } from './intake/intake.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
@@ -38,6 +54,7 @@ export interface GatewayParts {
   operations: Operations;
   deadLetters: DeadLetters;
   reconciliations: Reconciliations;
+  cases: Cases;
   holds: Holds;
   resends: Resends;
   outcomes: Outcomes;
@@ -46,8 +63,30 @@ export interface GatewayParts {
   readModels: ReadModels;
   installationId: string;
   bodyLimits: BodyLimits;
+  schemas: SchemaSets;
   log: ServiceLog;
 }
+
+const CONTROLLERS = [
+  CommandsController,
+  ValidateController,
+  ReadController,
+  PackListsController,
+  PacksController,
+  InboundController,
+  TimelinessController,
+  ResendsController,
+  HoldsController,
+  GroupsController,
+  AccountsController,
+  OperationsController,
+  DeadLettersController,
+  OutcomesController,
+  WebhooksController,
+  ReconciliationsController,
+  CasesController,
+  DocumentationController,
+];
 
 @Module({})
 export class GatewayModule {
@@ -55,21 +94,7 @@ export class GatewayModule {
     return {
       module: GatewayModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [
-        CommandsController,
-        ReadController,
-        InboundController,
-        ResendsController,
-        HoldsController,
-        GroupsController,
-        AccountsController,
-        OperationsController,
-        DeadLettersController,
-        OutcomesController,
-        WebhooksController,
-        ReconciliationsController,
-        DocumentationController,
-      ],
+      controllers: CONTROLLERS,
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },
@@ -77,6 +102,7 @@ export class GatewayModule {
         { provide: Operations, useValue: parts.operations },
         { provide: DeadLetters, useValue: parts.deadLetters },
         { provide: Reconciliations, useValue: parts.reconciliations },
+        { provide: Cases, useValue: parts.cases },
         { provide: Holds, useValue: parts.holds },
         { provide: Resends, useValue: parts.resends },
         { provide: Outcomes, useValue: parts.outcomes },
@@ -85,6 +111,7 @@ export class GatewayModule {
         { provide: READ_MODELS, useValue: parts.readModels },
         { provide: INSTALLATION_ID, useValue: parts.installationId },
         { provide: BODY_LIMITS, useValue: parts.bodyLimits },
+        { provide: SCHEMAS, useValue: parts.schemas },
         { provide: LOG, useValue: parts.log },
         ...QUERY_HANDLERS,
       ],

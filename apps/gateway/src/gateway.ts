@@ -3,9 +3,10 @@ import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { busSchema } from '#bus';
 import { eventStoreSchema, settleLog, SOFTWARE_VERSION } from '#event-store';
 import { evidenceSchema } from '#evidence';
-import { systemClock } from '#kernel';
-import { installationSchema, migrate, type MigrationSet } from '#postgres';
+import { PedigreeError, systemClock } from '#kernel';
+import { installationSchema, migrateOrCheck, type MigrationSet } from '#postgres';
 import { readModelSchemas } from '#read-models';
+import { segmentsSchema } from '#segments';
 import { reconciliationSchema } from '#reconciliation';
 import {
   announcePresence,
@@ -20,7 +21,7 @@ import {
   type Dependency,
   type ServiceLog,
 } from '#service';
-import { subscriptionsSchema } from '#subscriptions';
+import { refuseCursorsAhead, subscriptionsSchema } from '#subscriptions';
 import { tasksSchema } from '#tasks';
 import { openWatching, type Watching } from '#telemetry';
 import { openAccess } from './access/access.js';
@@ -30,7 +31,7 @@ import { Refusals } from './bus/refusals.js';
 import type { GatewayConfig } from './config.js';
 import { recordSettings } from './configuration-parts.js';
 import type { GatewayParts } from './gateway.module.js';
-import { outcomesSchema } from './outcomes/delivery-table.js';
+import { deliveryCursors, outcomesSchema } from './outcomes/delivery-table.js';
 import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
 import { partsOf, watchesOf, type Watches } from './parts.js';
 import { openServices, type Services } from './services.js';
@@ -51,6 +52,7 @@ export const gatewaySchemas: MigrationSet[] = [
   busSchema,
   subscriptionsSchema,
   ...readModelSchemas,
+  segmentsSchema,
   outcomesSchema,
   webhooksSchema,
   reconciliationSchema,
@@ -132,20 +134,19 @@ export async function buildGateway(
   { port, health, ...frame }: GatewayFrame,
 ): Promise<RunningGateway> {
   const services = openServices(config, frame);
-  const { pool, store } = services;
   let side: OutcomesSide | undefined;
   const close = async (): Promise<void> => {
     await side?.stop();
     await services.close();
   };
   try {
-    await refuseUnfinishedRestore(pool);
-    await migrate(pool, gatewaySchemas);
-    await settleLog({ ...config, db: pool, store, program: 'gateway' });
+    await settleDatabase(config, services);
     side = startOutcomes({ ...services, config });
     const access = await openAccess(config, services);
+    await verifySchemas(config);
     await recordSettings(config, services, gatewaySchemas);
     const watches = watchesOf(config, services, access);
+    watches.deadlines.announce();
     const parts = await partsOf(config, services, { watches, keys: access.keys, ...side });
     const { app, routes } = await serveApi(config, parts, port);
     const busIntake = openBusIntake(config, services, parts);
@@ -166,6 +167,23 @@ export async function buildGateway(
     throw error;
   }
 }
+
+/** The tables are there, whole, and of the log that the configuration names. */
+async function settleDatabase(config: GatewayConfig, { pool, store }: Services): Promise<void> {
+  await refuseUnfinishedRestore(pool);
+  await migrateOrCheck(pool, gatewaySchemas);
+  await settleLog({ ...config, db: pool, store, program: 'gateway' });
+  await refuseCursorsAhead({ db: pool, store, others: await deliveryCursors(pool) });
+}
+
+/**
+ * A set that does not compile, and one that was made to harm, end the start: going on without it would check documents
+ * by another set in silence (decision 25).
+ */
+const verifySchemas = ({ schemas }: GatewayConfig): Promise<void> =>
+  schemas.verify().catch((error: Error) => {
+    throw new PedigreeError('invalid_configuration', `SCHEMA_DIR: ${error.message}`, { field: 'SCHEMA_DIR' });
+  });
 
 function openBusIntake(
   { bus: { amqpUrl, deliveryLimit } }: GatewayConfig,

@@ -1,4 +1,4 @@
-import { readReceipt, titleOfType } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import { evolveGroup, groupStream, NO_GROUP, type GroupEvent, type GroupState } from '#domain';
 import { systemClock } from '#kernel';
 import { installationId } from '#postgres';
@@ -7,8 +7,10 @@ import { programProcesses } from '#service';
 import { subscriptionLag } from '#subscriptions';
 import type { Access } from './access/access.js';
 import { Accounts } from './accounts/accounts.js';
+import { Cases } from './cases/cases.js';
 import type { GatewayConfig } from './config.js';
 import type { GatewayParts } from './gateway.module.js';
+import { DeadlineWatch } from './deadlines/deadline-watch.js';
 import { Holds } from './holds/holds.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { DeadLetterWatch } from './operations/dead-letter-watch.js';
@@ -31,11 +33,12 @@ export interface Watches {
   programs: ProgramWatch;
   keys: Access['keyWatch'];
   deadLetters: DeadLetterWatch;
+  deadlines: DeadlineWatch;
 }
 
 export function watchesOf(
-  { accounts, expectedPrograms: expected }: GatewayConfig,
-  { pool, store, queue, bus, log, says }: Services,
+  { accounts, expectedPrograms: expected, calendarFile, deadlineAlertMs: alertMs }: GatewayConfig,
+  { pool, store, queue, bus, evidence, log, says }: Services,
   { keyWatch: keys }: Access,
 ): Watches {
   const common = { clock: systemClock, log };
@@ -50,6 +53,7 @@ export function watchesOf(
     }),
     keys,
     deadLetters: new DeadLetterWatch({ bus, ...common }),
+    deadlines: new DeadlineWatch({ pool, evidence, calendarFile, alertMs, ...common }),
   };
 }
 
@@ -60,13 +64,14 @@ export async function partsOf(
   { watches, keys, outcomes, webhooks }: { watches: Watches; keys: Access['keys'] } & OutcomesSide,
 ): Promise<GatewayParts> {
   const { pool, store, queue, bus, evidence, log, watching, says } = services;
-  const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, failedGraceMs } = config;
+  const { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas, bodyLimits, failedGraceMs } = config;
   const installation = { installationId: await installationId(pool) };
   // Whether a group may be resumed is decided on the log, not on a read model that may be behind.
   const groupState = async (groupId: string): Promise<GroupState> =>
     (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce(evolveGroup, NO_GROUP);
-  const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems };
+  const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas };
   const intake = new ObservedIntake({ pool, evidence, queue, groupState, ...installation, ...limits }, watching);
+  const resends = new Resends({ pool, store, evidence, intake, failedGraceMs });
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
   return {
     pool,
@@ -75,22 +80,28 @@ export async function partsOf(
     evidence,
     ...installation,
     bodyLimits,
+    schemas,
     log,
     outcomes,
     webhooks,
     accounts: watches.accounts,
-    operations: new Operations({ pool, store, queue, orphans: watches.orphans, programs: watches.programs, ...says }),
+    operations: new Operations({ pool, store, queue, ...watches, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
+    cases: new Cases({ ...services, ...installation, ...config, resends, intake, clock: systemClock }),
     holds: new Holds({ pool, store, queue }),
-    resends: new Resends({ pool, store, evidence, intake, failedGraceMs }),
-    readModels: new PostgresReadModels({
-      pool,
-      store,
-      evidence,
-      documents: { readReceipt },
-      titleOf: titleOfType,
-      received: (requestIds) => acknowledgedAmong(pool, requestIds),
-    }),
+    resends,
+    readModels: readModelsOf(config, services),
   };
 }
+
+const readModelsOf = ({ calendarFile }: GatewayConfig, { pool, store, evidence }: Services): PostgresReadModels =>
+  new PostgresReadModels({
+    pool,
+    store,
+    evidence,
+    documents: documentReading(),
+    types: typeKnowledge,
+    calendar: calendarFile?.calendar,
+    received: (requestIds) => acknowledgedAmong(pool, requestIds),
+  });

@@ -17,9 +17,9 @@ import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import { projections } from '#read-models';
-import { rebuildProjection } from '#subscriptions';
+import { catchUpProjection } from '#subscriptions';
 import { gatewayConfig, type GatewayConfig } from '../src/config.js';
-import { startGateway, type RunningGateway } from '../src/gateway.js';
+import { gatewaySchemas, startGateway, type RunningGateway } from '../src/gateway.js';
 
 export const SGTIN = '04600000000015ABCDE00100001';
 
@@ -54,6 +54,9 @@ export class TestHarness {
     readonly logged: Record<string, unknown>[],
     private readonly folder: string,
   ) {}
+
+  /** Of the fresh database that it starts on; it makes them where they are not there. */
+  static readonly schemas = gatewaySchemas;
 
   /** On a fresh database, which is dropped at the end. */
   static async start(db: Database, over: Partial<GatewayConfig> = {}): Promise<TestHarness> {
@@ -145,7 +148,7 @@ export class TestHarness {
       const evidence = new PostgresEvidenceStore({ pool: this.db.pool });
       if (projected)
         for (const projection of projections({ evidence, documents: documentReading(), store }))
-          await rebuildProjection({ projection, store, pool: this.db.pool });
+          await catchUpProjection({ projection, store, pool: this.db.pool });
     } finally {
       await store.close();
     }

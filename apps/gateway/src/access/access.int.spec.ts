@@ -13,7 +13,7 @@ let harness: TestHarness;
 let port: string;
 
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   port = new URL(harness.gateway.url).port;
 });
 afterAll(() => harness.stop());

@@ -8,7 +8,7 @@ import { TestHarness } from '../../test/test-harness.js';
 let harness: TestHarness;
 let erp: string;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   erp = await makeKey(harness.db.pool, 'erp', ['erp']);
 });
 afterAll(() => harness.stop());

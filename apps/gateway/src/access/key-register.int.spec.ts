@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { API_KEY_STREAM } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import { sha256Hex } from '#kernel';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../../../test/support/log-places.js';
 import { KEEPER, NEXT_YEAR, registerOn } from '../../test/keys.js';
@@ -18,8 +17,7 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
   let log: OpenLog;
   let register: KeyRegister;
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, gatewaySchemas);
+    db = await testDatabase(gatewaySchemas);
   });
   beforeEach(async () => {
     await db.pool.query('TRUNCATE api_key, restoration, event, event_any');
@@ -129,6 +127,17 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
     );
     expect((await listKeys(db.pool)).map(({ standing }) => standing)).toEqual(names.map(() => 'revoked'));
     expect((await types()).filter((type) => type === 'ApiKeyRevoked')).toHaveLength(4);
+  });
+
+  it('are taken into an empty table by many at once', async () => {
+    for (const name of ['a', 'b', 'c']) await make(name);
+    const before = await rows();
+    const registers = Array.from({ length: 6 }, () => registerOn(db.pool, log.store));
+    for (let round = 0; round < 20; round += 1) {
+      await db.pool.query('TRUNCATE api_key');
+      await Promise.all(registers.map((one) => one.catchUp()));
+      expect(await rows()).toEqual(before);
+    }
   });
 
   it('have a name for ever, an end within two years, and are found by their name', async () => {

@@ -1,10 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newestRestoration } from '#backup';
 import { API_KEY_STREAM, decideApiKey, evolveApiKey, type ApiKeyCommand, type ApiKeyEvent } from '#domain';
-import type { Actor, EventStore, NewEvent, RecordedEvent } from '#event-store';
+import { type Actor, type EventStore, type NewEvent, type RecordedEvent, typedEvent } from '#event-store';
 import { defined, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
-import { findKey, listKeys, lockKey, newestVersion, saveKey, stateOf, type ApiKeyRow, type Role } from './key-table.js';
+import {
+  findKey,
+  listKeys,
+  lockKey,
+  lockKeys,
+  newestVersion,
+  saveKey,
+  stateOf,
+  type ApiKeyRow,
+  type Role,
+} from './key-table.js';
 
 export interface KeyRegisterOptions {
   pool: Pool;
@@ -182,6 +192,7 @@ export class KeyRegister {
       await inTransaction(
         pool,
         async (tx) => {
+          await lockKeys(tx);
           for (const event of page) await takeIn(tx, event);
         },
         { name: 'events of API keys' },
@@ -217,8 +228,9 @@ const behindTable = (version: number, actualVersion: number): PedigreeError =>
   );
 
 /** Events of one page are taken in together, so that the greatest version in the table never stands before a gap. */
-async function takeIn(tx: Transaction, { type, data, recordedAt, version }: RecordedEvent): Promise<void> {
-  const event = { type, data } as unknown as ApiKeyEvent;
+async function takeIn(tx: Transaction, recorded: RecordedEvent): Promise<void> {
+  const event = typedEvent<ApiKeyEvent>(recorded);
+  const { recordedAt, version } = recorded;
   const row = await lockKey(tx, event.data.key);
   if (row !== undefined && row.version !== null && row.version >= version) return;
   await saveKey(tx, evolveApiKey(stateOf(row), event, recordedAt.toISOString()), version);

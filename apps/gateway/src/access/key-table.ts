@@ -105,6 +105,14 @@ export async function lockKey(tx: Transaction, name: string): Promise<ApiKeyRow 
   return (await tx.query<ApiKeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE name = $1 FOR UPDATE`, [name])).rows[0];
 }
 
+/**
+ * One gateway at a time takes in events; who reads keys goes on. Two that insert the same new key at once fail by its
+ * digest: ON CONFLICT guards the name alone.
+ */
+export async function lockKeys(tx: Transaction): Promise<void> {
+  await tx.query('LOCK TABLE api_key IN SHARE ROW EXCLUSIVE MODE');
+}
+
 /** Keeps what an event has made of a key, unless the row has taken in that event already. */
 export async function saveKey(tx: Transaction, state: ApiKeyState, version: number): Promise<void> {
   const { key, keySha256, roles, madeAt, expiresAt, firstUsedAt, revokedAt, expiredAt, restorationId } = state;

@@ -15,7 +15,7 @@ import { MOST_WRONG_KEYS, WRONG_KEYS_WINDOW_SECONDS, WrongKeys } from './wrong-k
 let harness: TestHarness;
 let admin: string;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   admin = await makeKey(harness.db.pool, 'admin', ['admin']);
 });
 afterAll(() => harness.stop());

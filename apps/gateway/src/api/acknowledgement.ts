@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { toldWarnings } from '#read-models';
 import type { Acknowledgement } from '../intake/intake.js';
 import type { acknowledgement } from './answers.js';
 
@@ -10,4 +11,5 @@ export const acknowledgementOf = (taken: Acknowledgement): z.infer<typeof acknow
   ...(taken.kind === 'group'
     ? { group: `/v1/groups/${taken.requestId}` }
     : { document: `/v1/documents/${taken.requestId}` }),
+  ...(taken.warnings === undefined ? {} : { warnings: toldWarnings(taken.warnings) }),
 });

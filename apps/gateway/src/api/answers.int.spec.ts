@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { readSheet } from 'read-excel-file/node';
+import type { EpcisDocument } from '#documents';
 import { PostgresEvidenceStore } from '#evidence';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 import { ANSWERS } from './answers.js';
+import { FILE_TYPES } from './file-types.js';
 
 const SHA = 'a'.repeat(64);
 const OTHER_PACK = SGTIN.replace(/1$/, '2');
+const THIRD_PACK = SGTIN.replace(/1$/, '3');
+const BOX = '046070017700000001';
 const LONG_ID = '文'.repeat(200);
 
 let harness: TestHarness;
@@ -15,7 +20,7 @@ let conform: (name: keyof typeof ANSWERS, body: unknown) => void;
 
 /** One document of every kind: concluded in part, found twice at the registry, held, and only acknowledged. */
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   const after = { after: ['done', 'ERP-17'] };
   await harness.postLines([
     {
@@ -148,13 +153,107 @@ describe('answers are as their description says, in the names of the commands', 
     conform('DocumentItems', (await harness.ask(`${String(page.items[0]?.data.items.href)}?limit=1`)).json());
   });
 
+  /** A pack in a container that was moved. */
+  async function keepContainer(): Promise<void> {
+    await harness.db.pool.query(
+      `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, operation_date, ordered_at,
+         accepted_at, document_sha256, recorded_at)
+       SELECT n, 'r' || n, doc_type, 'accepted', '00000000000464', '2026-01-15', t, t, $1, t
+       FROM (VALUES (9001, 911, '2026-01-15T08:00:00Z'::timestamptz), (9002, 431, '2026-01-15T09:00:00Z')) AS d (n,
+         doc_type, t)`,
+      [SHA],
+    );
+    await harness.db.pool.query(
+      `INSERT INTO movement_effect (known_from, effect, result, containment, container, place)
+       VALUES (9001, 0, 'applied', 'packed', $1, NULL), (9002, 0, 'applied', NULL, NULL, '00000000000777')`,
+      [BOX],
+    );
+    await harness.db.pool.query(
+      'INSERT INTO item_movement (known_from, effect, ordinal, item) VALUES (9001, 0, 0, $1), (9002, 0, 0, $2)',
+      [THIRD_PACK, BOX],
+    );
+    await harness.db.pool.query(
+      'INSERT INTO containment (known_from, ordinal, child, parent) VALUES (9001, 0, $1, $2)',
+      [THIRD_PACK, BOX],
+    );
+  }
+
+  it('the life and the content of a container', async () => {
+    await keepContainer();
+    const history = (await harness.ask(`/v1/containers/${BOX}/history`)).json();
+    conform('ContainerHistory', history);
+    expect(history).toMatchObject({ sscc: BOX, place: '00000000000777', movements: [{ doc_type: 431 }] });
+    const content = (await harness.ask(`/v1/containers/${BOX}/content`)).json();
+    conform('ContainerContent', content);
+    expect(content).toMatchObject({
+      is_known: true,
+      packs: 1,
+      containers: 0,
+      items: [{ item: THIRD_PACK, container: BOX, level: 1, known_at: '9001' }],
+      documents: [{ doc_type: 911, known_at: '9001', document_sha256: SHA }],
+      findings: [],
+    });
+    const before = await harness.ask(`/v1/containers/${BOX}/content?as_of=2026-01-15T07:00:00Z`);
+    expect(before.json()).toMatchObject({ items: [], documents: [] });
+    const state = (await harness.ask(`/v1/packs/${THIRD_PACK}`)).json();
+    conform('PackState', state);
+    expect(state).toMatchObject({ container: { value: BOX, told_by: { doc_type: 911 } } });
+  });
+
   it('the summary and a pack’s history', async () => {
     const summary = (await harness.ask('/v1/summary')).json();
     conform('OutcomeCounts', summary);
     expect(summary).toEqual({ documents: 4, accepted: 0, partial: 1, rejected: 0, failed: 1, unfinished: 2 });
     const history = (await harness.ask(`/v1/packs/${SGTIN}/history`)).json();
     conform('PackHistory', history);
+    const told = (await harness.ask(`/v1/packs/${SGTIN}`)).json<{ findings: object[] }>();
+    conform('PackState', told);
+    expect(told).toMatchObject({
+      status: { value: 'in_circulation', told_by: { doc_type: 701, document_sha256: expect.any(String) } },
+      owner: { value: expect.stringMatching(/^\d{14}$/) },
+      unknown: ['series', 'expiry', 'funding'],
+      uncertain: [],
+      findings: [{ kind: 'transfer_not_known' }],
+    });
+    expect(await harness.ask(`/v1/packs/${SGTIN}?known_at=2020-01-01T00:00:00Z`)).toMatchObject({ status: 404 });
     expect(history['movements']).toHaveLength(2);
+    const scan = `]d201${SGTIN.slice(0, 14)}21${SGTIN.slice(14)}\u001d91EE06\u001d92${'aB+/'.repeat(22)}`;
+    expect((await harness.ask(`/v1/packs/${encodeURIComponent(scan)}/history`)).json()).toEqual(history);
+    const container = await harness.ask('/v1/packs/00123456789012345678/history');
+    expect([container.status, container.json()['detail']]).toEqual([422, expect.stringContaining('is an SSCC')]);
+  });
+});
+
+describe('rows as one file', () => {
+  const checks = { purpose: 'pick', place: '00000000000777', codes: [SGTIN, 'nonsense', THIRD_PACK] };
+  const fileOf = async (path: string, accept: string): Promise<Response> =>
+    fetch(`${harness.gateway.url}${path}`, {
+      headers: { accept, 'content-type': 'application/json' },
+      ...(path.endsWith('checks') ? { method: 'POST', body: JSON.stringify(checks) } : {}),
+    });
+
+  it.each([
+    [`/v1/packs/${SGTIN}/history`, 'item', [SGTIN, SGTIN]],
+    [`/v1/containers/${BOX}/history`, 'item', [BOX]],
+    [`/v1/containers/${BOX}/content`, 'told_by_document_sha256', [SHA]],
+    ['/v1/packs', 'told_by_document_sha256', [expect.stringMatching(/^[0-9a-f]{64}$/)]],
+    ['/v1/stock', 'packs', [1]],
+    ['/v1/packs/checks', 'answer', ['yes', 'no', 'no'].map(() => expect.stringMatching(/^(yes|no|unknown)$/))],
+    ['/v1/reports/timeliness', 'doc_type', [701, 701, 701, 701]],
+  ])('%s', async (path, column, values) => {
+    const excel = await fileOf(path, FILE_TYPES.excel);
+    expect([excel.status, excel.headers.get('content-type')]).toEqual([200, FILE_TYPES.excel]);
+    const [head = [], ...rows] = await readSheet(Buffer.from(await excel.arrayBuffer()));
+    expect(rows.map((row) => row[head.indexOf(column)])).toEqual(values);
+    const csv = await (await fileOf(path, FILE_TYPES.csv)).text();
+    expect(csv.split('\r\n')[0]).toBe(head.join(','));
+    expect(csv.trim().split('\r\n')).toHaveLength(values.length + 1);
+    const lines = (await (await fileOf(path, FILE_TYPES.ndjson)).text()).trim().split('\n');
+    expect(lines.map((line) => Object.keys(JSON.parse(line) as object).length > 0)).toEqual(values.map(() => true));
+  });
+
+  it('tells what is wrong instead of a file', async () => {
+    expect((await fileOf('/v1/packs/123/history', FILE_TYPES.excel)).status).toBe(422);
   });
 });
 
@@ -249,4 +348,38 @@ describe('wrong parameters are refused in words', () => {
     '/v1/commands/%ff',
     '/v1/commands/%',
   ])('%s is no fault of ours', async (path) => expect((await harness.ask(path)).status).toBeLessThan(500));
+});
+
+describe('in EPCIS 2.0', () => {
+  const EPCIS = { headers: { accept: 'application/ld+json' } };
+  const EPC = `https://id.gs1.org/01/${SGTIN.slice(0, 14)}/21/${SGTIN.slice(14)}`;
+
+  it('a pack has its events, and what was refused is named with its reason', async () => {
+    const answer = await harness.ask(`/v1/packs/${SGTIN}/history`, EPCIS);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('application/ld+json'),
+    ]);
+    const told = answer.json<EpcisDocument>();
+    expect(told).toMatchObject({ type: 'EPCISDocument', schemaVersion: '2.0' });
+    expect(told.epcisBody.eventList).toMatchObject([
+      { bizStep: 'receiving', epcList: [EPC], eventTimeZoneOffset: '+03:00' },
+      { bizStep: 'accepting', disposition: 'sellable_accessible', 'pedigree:status': 'in_circulation' },
+    ]);
+    const other = (await harness.ask(`/v1/packs/${OTHER_PACK}/history`, EPCIS)).json<EpcisDocument>();
+    expect(other.epcisBody.eventList).toEqual([]);
+    expect(other['pedigree:leftOut']).toMatchObject([{ doc_type: 701, why: 'refused: not yours' }]);
+  });
+
+  it('a document has the events of all its items, and one that is not concluded none', async () => {
+    const of = async (commandId: string) =>
+      (await harness.ask(`/v1/documents/${await requestIdOf(commandId)}`, EPCIS)).json<EpcisDocument>();
+    const pack = (await harness.ask(`/v1/packs/${SGTIN}/history`, EPCIS)).json<EpcisDocument>();
+    const done = await of('done');
+    // One of its two packs was applied, and so the document's event is the pack's.
+    expect(done.epcisBody).toEqual(pack.epcisBody);
+    expect(done['pedigree:leftOut']).toMatchObject([{ why: 'refused: not yours' }]);
+    expect((await of('held'))['pedigree:leftOut']).toMatchObject([{ why: 'it is not concluded' }]);
+    expect((await of('refused'))['pedigree:leftOut']).toMatchObject([{ why: 'it ended failed, without a receipt' }]);
+  });
 });

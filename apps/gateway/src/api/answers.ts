@@ -1,18 +1,33 @@
 import { z } from 'zod';
 import {
+  caseDetail,
+  caseSummary,
+  containerContent,
+  containerHistory,
   documentDetail,
   documentSummary,
+  dutyRow,
   inboundDetail,
   inboundSummary,
+  itemWarnings,
   outcomeCounts,
+  packChecks,
   packHistory,
+  packPage,
+  packState,
+  packSummary,
+  seriesFile,
   shapes,
+  stockPage,
+  timeliness,
 } from '#read-models';
 import { account, accountList } from './account-answers.js';
+import { caseActionResults, casePage } from './case-answers.js';
 import { group, groupPage, holdDecision } from './group-answers.js';
 import * as operations from './operations-answers.js';
 import * as outcomes from './outcome-answers.js';
 import { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
+import { validation } from './validation.js';
 
 export * from './operations-answers.js';
 export * from './outcome-answers.js';
@@ -37,6 +52,7 @@ export const acknowledgement = z
       .string()
       .optional()
       .describe('Instead of it, where the command asked for a group, or its document was split into one.'),
+    warnings: itemWarnings.optional(),
   })
   .meta({
     examples: [
@@ -49,7 +65,7 @@ export const acknowledgement = z
     ],
   });
 
-/** A document that goes again as another one. */
+/** A document that is resent as a new one. */
 export const resent = acknowledgement.extend({ resend_of: requestId });
 
 /** A command that nobody has run yet: durable, and not in the log. */
@@ -79,8 +95,14 @@ export const ANSWERS = {
   Account: account,
   AccountList: accountList,
   Acknowledgement: acknowledgement,
+  Case: caseDetail,
+  CaseActionResults: caseActionResults,
+  CasePage: casePage,
+  CaseSummary: caseSummary,
   CommandAnswer: commandAnswer,
   ConfigurationChanges: operations.configurationChanges,
+  ContainerContent: containerContent,
+  ContainerHistory: containerHistory,
   DeadLetter: operations.deadLetter,
   DeadLetterList: operations.deadLetterList,
   Document: document,
@@ -99,11 +121,20 @@ export const ANSWERS = {
   OrphanList: operations.orphanList,
   OutcomeCounts: outcomeCounts,
   OutcomePage: outcomes.outcomePage,
+  PackChecks: packChecks,
   PackHistory: packHistory,
+  PackPage: packPage,
+  PackState: packState,
+  PackSummary: packSummary,
   ParkedInstances: operations.parkedInstances,
   Reconciliation: reconciliation,
   ReconciliationDetail: reconciliationDetail,
   ReconciliationPage: reconciliationPage,
+  SeriesFile: seriesFile,
+  Stock: stockPage,
+  Timeliness: timeliness,
+  TimelinessRow: dutyRow,
+  Validation: validation,
   Webhook: outcomes.webhook,
   WebhookList: outcomes.webhookList,
   Resent: resent,

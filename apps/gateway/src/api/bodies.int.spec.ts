@@ -21,7 +21,7 @@ const bulkyLine = `{"command_id":"x","${'x'.repeat(8_000)}":1}\n`;
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase(), { bodyLimits: LIMITS });
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas), { bodyLimits: LIMITS });
 });
 afterAll(() => harness.stop());
 
@@ -164,7 +164,7 @@ describe('bodies that do not fit into the memory for all of them', () => {
   const MOST = 1024 * 1024;
   let small: TestHarness;
   beforeAll(async () => {
-    small = await TestHarness.start(await testDatabase(), {
+    small = await TestHarness.start(await testDatabase(TestHarness.schemas), {
       bodyLimits: { ...LIMITS, jsonBodyMs: 60_000, mostHeldBytes: MOST },
     });
   });
@@ -256,7 +256,7 @@ describe('a command longer than a line of NDJSON may be', () => {
   // Its own gateway, with the usual time for a body: this one has to arrive, also on a busy machine.
   let patient: TestHarness;
   beforeAll(async () => {
-    patient = await TestHarness.start(await testDatabase());
+    patient = await TestHarness.start(await testDatabase(TestHarness.schemas));
   });
   afterAll(() => patient.stop());
 

@@ -47,7 +47,7 @@ export type ReadRequest = FastifyRequest & { bodyShare: BodyShare };
 
 /**
  * JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole.
- * Nothing else is read.
+ * XML is read where a document is only validated, and nothing else anywhere.
  */
 export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimits): void {
   const memory = new BodyMemory(mostHeldBytes);
@@ -59,7 +59,7 @@ export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimi
   });
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/x-ndjson', (_request, payload, done) => done(null, payload));
-  fastify.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
+  const whole = (request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> => {
     const told = request.headers['content-length'];
     const { bodyShare: share } = request as ReadRequest;
     return wholeBody(payload, {
@@ -68,8 +68,21 @@ export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimi
       mostToldBytes: MAX_LARGE_COMMAND_BYTES,
       mostBytes: MAX_COMMAND_BYTES,
     });
+  };
+  fastify.addContentTypeParser('application/json', whole);
+  fastify.addContentTypeParser(XML_TYPES, async (request: FastifyRequest, payload: IncomingMessage) => {
+    if (request.routeOptions.url !== XML_ROUTE)
+      throw new PedigreeError('unsupported_media_type', 'XML by itself is taken for validation alone: send JSON');
+    return whole(request, payload);
   });
 }
+
+const XML_TYPES = ['application/xml', 'text/xml'];
+/** Where a document comes by itself, without a command around it. */
+const XML_ROUTE = '/v1/validate';
+
+export const isXml = ({ headers }: FastifyRequest): boolean =>
+  XML_TYPES.some((type) => headers['content-type']?.startsWith(type) === true);
 
 /**
  * The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take

@@ -4,7 +4,7 @@ import { TestHarness } from '../../test/test-harness.js';
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
 });
 afterAll(() => harness.stop());
 

@@ -14,6 +14,10 @@ export const holdDecision = z.strictObject({
   held_for: z
     .array(reference.extend({ outcome: documentOutcome }))
     .describe('What it was held for: the decision is about these, and no later ones.'),
+  held_at_gate: z
+    .strictObject({ packs: z.array(z.string()), pack_count: z.int() })
+    .optional()
+    .describe('Set where the known state of its packs holds it: the first of them, and how many.'),
 });
 
 /** A group whose command nobody has run yet: durable, and not in the log. */

@@ -2,10 +2,10 @@ import { Controller, Get, HttpStatus, Inject, Param, Post, Query, Req, Res } fro
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { GroupDetail, GroupListQuery, GroupSummary, Page } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { Intake } from '../intake/intake.js';
+import { Intake, type Acknowledgement } from '../intake/intake.js';
 import { acknowledgementOf } from './acknowledgement.js';
 import { groupAnswer } from './group-answer.js';
 import type { group, groupPage } from './group-answers.js';
@@ -40,7 +40,7 @@ export class GroupsController {
   }
 
   /**
-   * What was left of a halted group goes again, in order, after the corrected member. The same command as the ERP's
+   * Resumes a halted group: the corrected member is sent, then the rest in order. The same command as the ERP's
    * `resume_group`.
    */
   @Post(':groupId/resumptions')
@@ -67,18 +67,28 @@ export class GroupsController {
     await reply
       .status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED)
       .header('location', `/v1/groups/${taken.requestId}`)
-      .send(acknowledgementOf(taken));
+      .send(acknowledgementOf({ ...taken, ...warningsAsGivenHere(taken) }));
   }
 }
 
 const noGroup = (groupId: string): PedigreeError =>
   new PedigreeError('not_found', `no group has the id ${groupId}`, { field: 'groupId', item: groupId });
 
-/** The command that was made of the body has its parts one step deeper: errors name what the caller wrote. */
+/** The command that was made of the body has its parts one step deeper: the caller is told what he wrote. */
+const fieldGivenHere = (field: string): string => field.replace(/^\/resume/, '');
+
+const warningsAsGivenHere = ({ warnings }: Acknowledgement): Pick<Acknowledgement, 'warnings'> =>
+  defined({
+    warnings: warnings?.map(({ places, ...warning }) => ({
+      ...warning,
+      places: places.map(({ field, item }) => ({ field: fieldGivenHere(field), item })),
+    })),
+  });
+
 function asGivenHere(error: unknown): unknown {
   if (!(error instanceof PedigreeError) || error.place.field?.startsWith('/resume') !== true) return error;
-  return new PedigreeError(error.code, error.message.replace(/^\/resume/, ''), {
+  return new PedigreeError(error.code, fieldGivenHere(error.message), {
     ...error.place,
-    field: error.place.field.slice('/resume'.length),
+    field: fieldGivenHere(error.place.field),
   });
 }

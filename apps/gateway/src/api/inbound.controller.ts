@@ -1,16 +1,15 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
-import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import type { inboundDetail, InboundDetail, InboundListQuery, InboundSummary, Page } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import type { inboundPage } from './answers.js';
-import { asNdjson } from './ndjson.js';
 import { inboundListParameters, parameters } from './parameters.js';
 import { InboundByDocumentId, ListInbound, LOG } from './queries.js';
+import { sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
 const MOST_ID_LENGTH = 200;
@@ -40,13 +39,7 @@ export class InboundController {
           new ListInbound(cursor === undefined ? wanted : { ...wanted, cursor }),
         ),
       );
-    // The first page comes before the headers: what is wrong from the start is answered as a problem.
-    const first = await pageAfter();
-    if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
-    const lines = Readable.from(asNdjson(first, pageAfter));
-    // The connection breaks off then, so that nobody takes the part for the whole.
-    lines.on('error', (err) => this.log.error({ err, url: request.url }, 'list stream aborted'));
-    await reply.header('content-type', 'application/x-ndjson').send(lines);
+    await sendList({ request, reply, log: this.log }, pageAfter);
   }
 
   @Get('inbound/:documentId')

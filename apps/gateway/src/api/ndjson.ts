@@ -112,24 +112,34 @@ class PendingLine {
 }
 
 /**
- * Pages of a list as NDJSON text, one item a line, asked for only as fast as the reader takes them. Throws rather than
- * end early: a list that stops in the middle must not look like a whole one.
+ * Pages of a list, asked for only as fast as the reader takes them. Throws rather than end early: a list that stops in
+ * the middle must not look like a whole one.
  */
-export async function* asNdjson<T>(
+export async function* pagesOf<T>(
   first: Page<T>,
   pageAfter: (cursor: string) => Promise<Page<T>>,
   maxPages = 1_000_000,
-): AsyncGenerator<string> {
+): AsyncGenerator<Page<T>> {
   let page = first;
   for (let pages = 0; pages < maxPages; pages += 1) {
-    if (page.items.length > 0) yield `${page.items.map((item) => JSON.stringify(item)).join('\n')}\n`;
+    yield page;
     if (page.next_cursor === undefined) return;
     page = await pageAfter(page.next_cursor);
   }
   throw new Error(`the list has more than ${maxPages} pages`);
 }
 
-interface Page<T> {
+/** Pages of a list as NDJSON text, one item a line. */
+export async function* asNdjson<T>(
+  first: Page<T>,
+  pageAfter: (cursor: string) => Promise<Page<T>>,
+  maxPages?: number,
+): AsyncGenerator<string> {
+  for await (const { items } of pagesOf(first, pageAfter, maxPages))
+    if (items.length > 0) yield `${items.map((item) => JSON.stringify(item)).join('\n')}\n`;
+}
+
+export interface Page<T> {
   items: T[];
   next_cursor?: string | undefined;
 }

@@ -1,8 +1,8 @@
 import { MAX_NAMES, MAX_PARTS } from '../intake/strict-json.js';
 import { resendBody } from '../resends/resend-body.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
-import { BODIES } from './openapi-examples.js';
-import { answer, answered, body, errors, inPath, location, queryParameters, text } from './openapi-parts.js';
+import { BODIES, XML_BODIES } from './openapi-examples.js';
+import { answer, answered, body, errors, inPath, location, orEpcis, queryParameters, text } from './openapi-parts.js';
 import {
   commandParameters,
   documentItemsParameters,
@@ -11,6 +11,7 @@ import {
   holdBody,
   resumptionBody,
 } from './parameters.js';
+import { validateBody } from './validation.js';
 
 const { idleMs, maxUnreadResults, readPatienceMs, jsonBodyMs } = DEFAULT_BODY_LIMITS;
 const LINES = `One command a line, each of at most ${MAX_COMMAND_BYTES} bytes; the answer has one line of result for \
@@ -106,6 +107,24 @@ export const documentPaths = {
       },
     },
   },
+  '/v1/validate': {
+    post: {
+      operationId: 'validateDocument',
+      tags: ['Documents'],
+      summary: 'All that is wrong with a document, without sending it',
+      description:
+        'Each problem has a plain sentence and its place: line and path of the XML, or the pointer of the JSON. The ' +
+        'document is checked by the schema set of its version. Nothing is kept. The limits of bodies are those of ' +
+        'commands.',
+      requestBody: body('validateDocument', validateBody, {
+        more: { 'application/xml': { schema: { type: 'string' }, examples: XML_BODIES } },
+      }),
+      responses: {
+        200: answered('Validation', 'The verdict, good or bad'),
+        ...errors(400, 401, 403, 408, 413, 415, 503),
+      },
+    },
+  },
   '/v1/commands/{commandId}': {
     get: {
       operationId: 'showCommand',
@@ -149,7 +168,7 @@ export const documentPaths = {
       summary: 'One document with its whole timeline',
       parameters: [REQUEST_ID],
       responses: {
-        200: answered('Document', 'The document; known from the moment at which its command was acknowledged'),
+        200: orEpcis(answered('Document', 'The document; known from the moment at which its command was acknowledged')),
         ...errors(400, 401, 403, 404),
       },
     },
@@ -172,9 +191,10 @@ export const documentPaths = {
       tags: ['Documents'],
       summary: 'Send a rejected or failed document again, as another one, for a reason that is kept',
       description:
-        'The same bytes, or corrected ones, under a request_id of their own; both documents name each other. Its ' +
-        'outcome comes under the command_id of the ERP and its reference, with resend_of. Once for each ' +
-        'document; the same call again changes nothing. 409 not_resendable says why a document is not sent again.',
+        'As it was but for a new session_ui (the registry refuses content that it had before), or corrected, under ' +
+        'a request_id of its own; both documents name each other. Its outcome comes under the command_id of the ERP ' +
+        'and its reference, with resend_of. Once for each document; the same call again changes nothing. 409 ' +
+        'not_resendable says why a document is not sent again.',
       parameters: [REQUEST_ID],
       requestBody: body('resendDocument', resendBody),
       responses: {

@@ -1,5 +1,12 @@
-import { answer, answered, errors, inPath, queryParameters, text } from './openapi-parts.js';
+import { answer, answered, errors, FILES, inPath, orEpcis, orFile, queryParameters, text } from './openapi-parts.js';
 import { historyParameters, inboundListParameters } from './parameters.js';
+
+const ofPack = inPath(
+  'sgtin',
+  'The SGTIN of the pack: its GTIN (14 digits) and its serial number (13 letters or digits). Or a scan of its code, ' +
+    'percent-encoded.',
+);
+const ofContainer = inPath('sscc', 'The SSCC of the container, 18 digits. Or a scan of its code.');
 
 /** What others sent, and what proves the life of a pack. */
 export const evidencePaths = {
@@ -35,21 +42,58 @@ export const evidencePaths = {
       },
     },
   },
+  '/v1/packs/{sgtin}': {
+    get: {
+      operationId: 'showPack',
+      tags: ['Evidence'],
+      summary: 'The state of one pack, now or as of a moment, and for each fact who told us',
+      description:
+        'Worked out from the documents that we know: the registry is not asked. What no document tells is named in ' +
+        '`unknown`, what is doubtful in `uncertain`, and contradictions between documents in `findings`.',
+      parameters: [ofPack, ...queryParameters(historyParameters)],
+      responses: {
+        200: answered('PackState', 'What is known of the pack'),
+        ...errors(400, 401, 403, 404, 422),
+      },
+    },
+  },
   '/v1/packs/{sgtin}/history': {
     get: {
       operationId: 'showPackHistory',
       tags: ['Evidence'],
       summary: "One pack's movements, its containers' while they held it included",
-      parameters: [
-        inPath(
-          'sgtin',
-          'The SGTIN of the pack: its GTIN (14 digits) and its serial number (13 letters or digits), without ' +
-            'blanks or brackets.',
-        ),
-        ...queryParameters(historyParameters),
-      ],
+      description: FILES,
+      parameters: [ofPack, ...queryParameters(historyParameters)],
       responses: {
-        200: answered('PackHistory', 'Where the pack is now, and its movements in their order'),
+        200: orEpcis(orFile('PackHistory', 'Where the pack is now, and its movements in their order')),
+        ...errors(400, 401, 403, 404, 422),
+      },
+    },
+  },
+  '/v1/containers/{sscc}/history': {
+    get: {
+      operationId: 'showContainerHistory',
+      tags: ['Evidence'],
+      summary: "One container's movements, those of the containers around it included",
+      description: FILES,
+      parameters: [ofContainer, ...queryParameters(historyParameters)],
+      responses: {
+        200: orFile('ContainerHistory', 'Where the container is now, and its movements in their order'),
+        ...errors(400, 401, 403, 404, 422),
+      },
+    },
+  },
+  '/v1/containers/{sscc}/content': {
+    get: {
+      operationId: 'showContainerContent',
+      tags: ['Evidence'],
+      summary: 'What one container holds or held, as a tree, with the documents that packed it',
+      description:
+        'Each container comes before what it holds, and `level` says how deep it is. Above 50,000 items the answer ' +
+        `is 422: ask for a container inside. ${FILES}`,
+      parameters: [ofContainer, ...queryParameters(historyParameters)],
+      responses: {
+        200: orFile('ContainerContent', 'The content, as far as documents tell it'),
         ...errors(400, 401, 403, 404, 422),
       },
     },

@@ -105,6 +105,13 @@ const commands = {
 /** Bodies by operation. */
 export const BODIES = {
   giveCommand: commands,
+  validateDocument: {
+    json: example('An arrival (701) as JSON', arrival(pack(1))),
+    wrong: example('One with a wrong pack and a field that is none', {
+      ...arrival('0460'),
+      colour: 'red',
+    }),
+  },
   resendDocument: {
     corrected: example('Corrected', { reason: REASON, document: arrival(pack(10)) }),
     unchanged: example('The same bytes again', { reason: 'the supplier has shipped it now' }),
@@ -146,7 +153,33 @@ export const BODIES = {
   discardDeadLetter: {
     discard: example('Nobody will mend it', { reason: 'a message of the test system, sent here by mistake' }),
   },
+  checkPacks: {
+    pick: example('Two packs that are to be picked, one of them as a scan', {
+      purpose: 'pick',
+      place: OURS,
+      codes: [pack(1), `01${pack(2).slice(0, 14)}21${pack(2).slice(14)}`],
+    }),
+  },
+  actOnCase: {
+    acknowledge: example('Take note of it', { action: 'acknowledge', reason: 'the place is counted again today' }),
+    split: example('Two packs become a case of their own', {
+      ...{ action: 'split', items: [pack(1), pack(2)], reason: 'these two were seen in another room' },
+    }),
+  },
+  releaseCase: { release: example('Send it', { reason: 'the container is empty here too' }) },
+  actOnCases: {
+    assign: example('Have somebody follow a case', {
+      ...{ action: 'assign', assignee: 'anna', cases: ['0b8c5f0e-6c0e-5b61-9f0e-0d2f7a1c9e55'] },
+      reason: 'anna is in that warehouse',
+    }),
+  },
   requestReconciliation: { now: example('Now', { reason: 'a pallet is disputed' }) },
+};
+
+/** Bodies of XML. */
+export const XML_BODIES = {
+  xml: example('An arrival (701) as XML', XML),
+  wrong: example('One with a pack that is none', XML.replace(pack(1), '0460')),
 };
 
 export type OperationWithBody = keyof typeof BODIES;
@@ -168,7 +201,11 @@ export function pathExamples(installationId: string): Record<string, Record<stri
     releaseGroup: { groupId: id('docs-held-group') },
     endGroup: { groupId: id('docs-held-group') },
     resumeGroup: { groupId: id('docs-halting') },
+    showPack: { sgtin: pack(1) },
     showPackHistory: { sgtin: pack(1) },
+    showContainerHistory: { sscc: '046070999900000018' },
+    showContainerContent: { sscc: '046070999900000018' },
+    showSeries: { gtin: pack(1).slice(0, 14), series: 'A1-2026' },
     readEvidence: { sha256: sha256Hex(Buffer.from(XML)) },
     resumeAccount: { name: 'main' },
   };

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { defined, ERROR_CODES, PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
 import { ANSWERS } from './answers.js';
+import { EPCIS } from './epcis-answer.js';
+import { MOST_EXCEL_ROWS } from './excel.js';
+import { FILE_TYPES } from './file-types.js';
 import { BODIES, type OperationWithBody } from './openapi-examples.js';
 import { problemOf } from './problem.filter.js';
 
@@ -13,6 +16,33 @@ export const answer = (name: keyof typeof ANSWERS) => json({ $ref: `#/components
 
 /** An answer of this shape. */
 export const answered = (name: keyof typeof ANSWERS, description: string) => ({ description, content: answer(name) });
+
+/** The same answer as rows of one file, for who accepts that. */
+export const orFile = (name: keyof typeof ANSWERS, description: string) => ({
+  description: `${description}; as NDJSON, CSV or Excel all rows in one file`,
+  content: {
+    ...answer(name),
+    [FILE_TYPES.ndjson]: { schema: text },
+    [FILE_TYPES.csv]: { schema: text },
+    [FILE_TYPES.excel]: { schema: { ...text, format: 'binary' } },
+  },
+});
+
+/** What holds of the files of `orFile`. */
+export const FILES =
+  'By Accept all rows come in one file: application/x-ndjson, text/csv or Excel (' +
+  `${FILE_TYPES.excel}, at most ${MOST_EXCEL_ROWS.toLocaleString('en')} rows, else 422). ` +
+  'When NDJSON or CSV cannot be completed the connection breaks off. In CSV a text that a spreadsheet would take for ' +
+  'a formula begins with an apostrophe.';
+
+/** The same answer as an EPCIS document, for who accepts that. */
+export const orEpcis = ({ description, content }: { description: string; content: object }) => ({
+  description: `${description}; with Accept: ${EPCIS} what it tells in EPCIS 2.0`,
+  content: { ...content, [EPCIS]: { schema: { type: 'object', description: EPCIS_DOCUMENT } } },
+});
+const EPCIS_DOCUMENT =
+  'An EPCISDocument (GS1 EPCIS 2.0, JSON-LD). Items are GS1 Digital Link addresses, and eventID is the event hash of ' +
+  'CBV 2.0. What is no event is in pedigree:leftOut, each with its reason.';
 
 /** A body of JSON, with the examples of its operation. */
 export const body = (
@@ -106,7 +136,7 @@ const REFUSALS: Record<number, { means: string; example: { code: ErrorCode; deta
       'identifier, an account. `line`, `element` or `item` says where.',
     example: {
       code: 'invalid_identifier',
-      detail: '0460 is no SGTIN: 14 digits and 13 letters or digits',
+      detail: '0460 is no SGTIN (14 digits, then 13 letters or digits), no SSCC (18 digits) and no scan of one',
       field: 'sgtin',
       item: '0460',
     },
@@ -194,7 +224,9 @@ export const TAGS = {
   Documents: 'Documents of ours, from the command to the receipt, and what a person decides about one.',
   Groups: 'Documents that the registry processes in order, and what a person decides about a group.',
   Inbound: 'Documents that are not ours: told by other participants, or sent in our name past this system.',
+  Packs: 'How packs stand now: lists, stock, the file of a series, and whether a scanned pack may be moved.',
   Evidence: 'The life of a pack, and the bytes that prove it.',
+  Reports: 'What was due when, and whether that was kept.',
   Reconciliation: 'Comparisons of what we hold with what the registry shows.',
   Operations: 'How the machinery stands, and what a person must look at.',
   Accounts: 'The accounts at the registry: whether anything is sent through them, and why not.',

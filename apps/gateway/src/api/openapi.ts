@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { commandBody } from '../intake/command-body.js';
 import { DEFAULT_BODY_LIMITS } from './body-limits.js';
+import { casePaths } from './openapi-cases.js';
 import { documentPaths } from './openapi-documents.js';
 import { evidencePaths } from './openapi-evidence.js';
 import { pathExamples } from './openapi-examples.js';
 import { operationPaths } from './openapi-operations.js';
+import { packPaths } from './openapi-packs.js';
 import { outcomePaths } from './openapi-outcomes.js';
+import { reportPaths } from './openapi-reports.js';
 import { answerSchemas, problemSchema, TAGS } from './openapi-parts.js';
 
 const { mostHeldBytes } = DEFAULT_BODY_LIMITS;
@@ -18,7 +21,15 @@ The examples are of the sandbox and its sample world: with \`npm start\` they wo
 /v1/commands\` first, and the ids in the other routes are those of their documents. A registry of the state gets what \
 you send here, so do not try them there.`;
 
-const paths = { ...documentPaths, ...outcomePaths, ...evidencePaths, ...operationPaths };
+const paths = {
+  ...documentPaths,
+  ...outcomePaths,
+  ...packPaths,
+  ...evidencePaths,
+  ...reportPaths,
+  ...casePaths,
+  ...operationPaths,
+};
 
 /** The paths, each parameter in them with the id that the examples have made in this installation. */
 function pathsWithExamples(installationId: string): object {

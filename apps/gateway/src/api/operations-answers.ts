@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { shapes } from '#read-models';
+import { DEADLINE_ROLES, DUE_UNKNOWN } from '#domain';
+import { calendarName, shapes } from '#read-models';
 
 /** The shapes of answers about the machinery. Names as in the API. */
 
 const { instant, position, sha256, whole } = shapes;
+const role = z.enum(DEADLINE_ROLES);
 
 export const operationsStatus = z.strictObject({
   tasks: z.strictObject({
@@ -49,6 +51,43 @@ export const operationsStatus = z.strictObject({
       reason: z.string().optional().describe('Why it is halted, and at which event.'),
     }),
   ),
+  audit: z
+    .strictObject({
+      checkpoint: z
+        .strictObject({ origin: z.string(), size: whole, signed_at: instant })
+        .optional()
+        .describe('The newest that was signed since the last break.'),
+      witnesses: z
+        .array(z.strictObject({ name: z.string(), size: whole, cosigned_at: instant }))
+        .describe('The newest checkpoint of the present log that each witness has cosigned.'),
+      breaks: z
+        .array(
+          z.strictObject({
+            number: whole,
+            told_at: instant,
+            told_by: z.string(),
+            reason: z.string(),
+            before_size: whole.describe('Events that were signed before.'),
+            differs_at_leaf: whole.optional().describe('The first that is another event since; absent: none is.'),
+            next_origin: z.string().describe('The name of the log from there on.'),
+          }),
+        )
+        .describe('Where a person said that the log does not go on from what was signed. Oldest first.'),
+    })
+    .optional()
+    .describe('What the auditor has signed; absent before the first auditor has started.'),
+  deadlines: z
+    .strictObject({
+      calendar: calendarName.extend({ sha256 }).optional().describe('Absent: none is set.'),
+      sentence: z.string(),
+      near: z
+        .array(z.strictObject({ role, doc_type: whole, near: whole, breached: whole }))
+        .describe('Documents that are not sent, or not answered: due soon, and due already.'),
+      unknown: z
+        .array(z.strictObject({ role, doc_type: whole, why: z.enum(DUE_UNKNOWN) }))
+        .describe('Types of the last seven days of which nobody can tell when they are due.'),
+    })
+    .describe('As it was counted last, at most a minute ago.'),
   restoration: z
     .strictObject({
       state: z

@@ -2,8 +2,17 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isUuid, PedigreeError } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
-import { DOCUMENT_PHASES, GROUP_PHASES, inboundDirection, inboundOutcome, inboundPhase, shapes } from '#read-models';
-import { GROUP_KINDS } from '#domain';
+import {
+  CHECK_PURPOSES,
+  DOCUMENT_PHASES,
+  GROUP_PHASES,
+  inboundDirection,
+  inboundOutcome,
+  inboundPhase,
+  shapes,
+  STOCK_PARTS,
+} from '#read-models';
+import { CASE_PHASES, CASE_SEVERITIES, DEADLINE_ROLES, GROUP_KINDS } from '#domain';
 import { configurationPart, itemResult } from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
 
@@ -123,16 +132,113 @@ export const inboundListParameters = z.strictObject({
   ...page,
 });
 
+const caseText = z.string().min(1).max(100);
+
+/** Query parameters of the list of cases; names as in the API. */
+export const caseListParameters = z.strictObject({
+  state: z.enum(CASE_PHASES).optional().describe('Only cases that stand so.'),
+  unresolved: flag.optional().describe('true: all but those that are resolved.'),
+  severity: z.enum(CASE_SEVERITIES).optional().describe('Only cases of this severity.'),
+  code: caseText.optional().describe('Only cases of this reason code, for example missing_locally.'),
+  place: caseText.optional().describe('Only cases by series at this branch or place of business.'),
+  document: caseText.optional().describe('Only cases of this document: its request_id.'),
+  container: caseText.optional().describe('Only cases of this container: its SSCC.'),
+  gtin: caseText.optional().describe('Only cases of this product that are no container’s and no document’s.'),
+  series: caseText.optional().describe('Only cases of this series.'),
+  assignee: caseText.optional().describe('Only cases that are assigned so.'),
+  part_of: z.uuid().optional().describe('Only cases that hold items of this one.'),
+  overdue: flag
+    .optional()
+    .describe('true: only those that are open or acknowledged past their due moment; false: all others.'),
+  ...page,
+});
+
+/** Query parameters of the report on deadlines; names as in the API. */
+export const timelinessParameters = z.strictObject({
+  role: z.enum(DEADLINE_ROLES).optional().describe('sender: only what is ours to send; receiver: ours to answer.'),
+  account: ofAccount,
+  doc_type: ofType,
+  operation_from: instant
+    .optional()
+    .describe('Only documents that claim this instant or a later one (RFC 3339, with an offset or Z).'),
+  operation_to: instant.optional().describe('Only documents that claim an earlier instant.'),
+  late: flag.optional().describe('true: only what is late, met or not.'),
+  ...page,
+});
+
 export const historyParameters = z.strictObject({
   as_of: instant
     .optional()
     .describe('Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z).'),
   known_at: z
-    .string()
-    .regex(/^\d{1,18}$/, 'must be a log position')
-    .transform((text) => BigInt(text))
+    .union([
+      z
+        .string()
+        .regex(/^\d{1,18}$/)
+        .transform((text) => BigInt(text)),
+      instant,
+    ])
     .optional()
-    .describe('As it was known at this position of the log: later corrections are left out.'),
+    .describe('As it was known at this position of the log, or at this instant: later corrections are left out.'),
+});
+
+const day = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day as YYYY-MM-DD')
+  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is no day of the calendar');
+const placeId = z.string().regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
+export const gtinText = z.string().regex(/^\d{14}$/, 'must be a GTIN, 14 digits');
+export const seriesText = z.string().min(1).max(20);
+const packStatus = z.string().regex(/^[a-z_]{1,60}$/, 'must be a status of a pack, such as in_circulation');
+
+/** Which packs are meant. */
+const packFilter = {
+  gtin: gtinText.optional().describe('Only packs of this product.'),
+  series: seriesText.optional().describe('Only packs of this series.'),
+  series_unknown: z.literal('true').optional().describe('true: only packs whose series no document has told.'),
+  place: placeId.optional().describe('Only packs that stand at this place, or are on their way to it.'),
+  status: packStatus.optional().describe('Only packs in this status at the registry.'),
+  expires_by: day.optional().describe('Only packs that may be used until this day (YYYY-MM-DD) at most.'),
+};
+
+/** Query parameters of the list of packs. */
+export const packListParameters = z.strictObject({
+  ...packFilter,
+  container: z
+    .string()
+    .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')
+    .optional()
+    .describe('Only what this container holds directly.'),
+  document: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'Only packs that this document (request_id, or the id of the registry) names, or a container in it holds.',
+    ),
+  ...page,
+});
+
+/** Query parameters of the stock. */
+export const stockParameters = z.strictObject({
+  ...packFilter,
+  by: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(STOCK_PARTS)).min(1))
+    .default([...STOCK_PARTS])
+    .meta({ type: 'string', default: STOCK_PARTS.join(','), description: 'What the lines are told apart by.' }),
+});
+
+/** Codes that are checked at once. */
+const MOST_CODES = 500;
+
+/** Packs that are checked, as typed or scanned. */
+export const packCheckBody = z.strictObject({
+  purpose: z.enum(CHECK_PURPOSES).describe('What is to be done with them.'),
+  place: placeId.describe('The branch that asks.'),
+  codes: z.array(z.string().min(1).max(1_000)).min(1).max(MOST_CODES).describe('SGTINs, or scans of their codes.'),
 });
 
 export const commandParameters = z.strictObject({

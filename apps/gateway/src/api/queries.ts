@@ -1,7 +1,10 @@
 import { type IQueryHandler, QueryHandler } from '@nestjs/cqrs';
 import { Inject } from '@nestjs/common';
 import { findCommand, type AcknowledgedCommand } from '../intake/command-table.js';
+import type { EpcisDocument } from '#documents';
 import type {
+  ContainerContent,
+  ContainerHistory,
   DocumentDetail,
   DocumentListQuery,
   DocumentSummary,
@@ -13,10 +16,14 @@ import type {
   InboundListQuery,
   InboundSummary,
   OutcomeCounts,
+  PackState,
   Page,
   ReadModels,
   SgtinHistory,
+  Timeliness,
+  TimelinessQuery,
 } from '#read-models';
+import { systemClock } from '#kernel';
 import type { Pool } from '#postgres';
 
 /** Injection tokens of what has no class of its own. */
@@ -26,6 +33,7 @@ export const EVIDENCE = Symbol('EvidenceStore');
 export const LOG = Symbol('Logger');
 export const INSTALLATION_ID = Symbol('InstallationId');
 export const BODY_LIMITS = Symbol('BodyLimits');
+export const SCHEMAS = Symbol('SchemaSets');
 
 export class FindCommand {
   constructor(readonly by: { commandId: string } | { requestId: string }) {}
@@ -93,6 +101,83 @@ export class HistoryOfSgtinHandler implements IQueryHandler<HistoryOfSgtin, Sgti
   }
 }
 
+export class StateOfPack {
+  constructor(
+    readonly sgtin: string,
+    readonly query: HistoryQuery,
+  ) {}
+}
+
+@QueryHandler(StateOfPack)
+export class StateOfPackHandler implements IQueryHandler<StateOfPack, PackState | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ sgtin, query }: StateOfPack): Promise<PackState | undefined> {
+    return this.readModels.packState(sgtin, query);
+  }
+}
+
+export class HistoryOfContainer {
+  constructor(
+    readonly sscc: string,
+    readonly query: HistoryQuery,
+  ) {}
+}
+
+@QueryHandler(HistoryOfContainer)
+export class HistoryOfContainerHandler implements IQueryHandler<HistoryOfContainer, ContainerHistory | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ sscc, query }: HistoryOfContainer): Promise<ContainerHistory | undefined> {
+    return this.readModels.containerHistory(sscc, query);
+  }
+}
+
+export class ContentOfContainer {
+  constructor(
+    readonly sscc: string,
+    readonly query: HistoryQuery,
+  ) {}
+}
+
+@QueryHandler(ContentOfContainer)
+export class ContentOfContainerHandler implements IQueryHandler<ContentOfContainer, ContainerContent | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ sscc, query }: ContentOfContainer): Promise<ContainerContent | undefined> {
+    return this.readModels.containerContent(sscc, query);
+  }
+}
+
+export class EpcisOfSgtin {
+  constructor(
+    readonly sgtin: string,
+    readonly query: HistoryQuery,
+  ) {}
+}
+
+@QueryHandler(EpcisOfSgtin)
+export class EpcisOfSgtinHandler implements IQueryHandler<EpcisOfSgtin, EpcisDocument | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ sgtin, query }: EpcisOfSgtin): Promise<EpcisDocument | undefined> {
+    return this.readModels.packEpcis(sgtin, query, new Date());
+  }
+}
+
+export class EpcisOfDocument {
+  constructor(readonly requestId: string) {}
+}
+
+@QueryHandler(EpcisOfDocument)
+export class EpcisOfDocumentHandler implements IQueryHandler<EpcisOfDocument, EpcisDocument | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ requestId }: EpcisOfDocument): Promise<EpcisDocument | undefined> {
+    return this.readModels.documentEpcis(requestId, new Date());
+  }
+}
+
 export class ListGroups {
   constructor(readonly query: GroupListQuery) {}
 }
@@ -145,6 +230,19 @@ export class InboundByDocumentIdHandler implements IQueryHandler<InboundByDocume
   }
 }
 
+export class ListTimeliness {
+  constructor(readonly query: TimelinessQuery) {}
+}
+
+@QueryHandler(ListTimeliness)
+export class ListTimelinessHandler implements IQueryHandler<ListTimeliness, Timeliness> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ query }: ListTimeliness): Promise<Timeliness> {
+    return this.readModels.timeliness(query, systemClock.now());
+  }
+}
+
 export const QUERY_HANDLERS = [
   ListGroupsHandler,
   GroupByIdHandler,
@@ -153,6 +251,12 @@ export const QUERY_HANDLERS = [
   ListDocumentsHandler,
   CountOutcomesHandler,
   HistoryOfSgtinHandler,
+  StateOfPackHandler,
+  HistoryOfContainerHandler,
+  ContentOfContainerHandler,
+  EpcisOfSgtinHandler,
+  EpcisOfDocumentHandler,
   ListInboundHandler,
   InboundByDocumentIdHandler,
+  ListTimelinessHandler,
 ];

@@ -1,26 +1,19 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
-import { Readable } from 'node:stream';
+import type { EpcisDocument } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import type { z } from 'zod';
-import { isSgtin, isSha256, PedigreeError, requestIdOf } from '#kernel';
-import type {
-  DocumentListQuery,
-  DocumentSummary,
-  outcomeCounts,
-  OutcomeCounts,
-  packHistory,
-  Page,
-  SgtinHistory,
-} from '#read-models';
+import { isSha256, PedigreeError, requestIdOf } from '#kernel';
+import type { DocumentListQuery, DocumentSummary, outcomeCounts, OutcomeCounts, Page } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import type { document, documentPage } from './answers.js';
 import { documentAnswer } from './document-answer.js';
-import { asNdjson } from './ndjson.js';
-import { documentListParameters, historyParameters, parameters, uuidParameter } from './parameters.js';
-import { CountOutcomes, EVIDENCE, HistoryOfSgtin, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
+import { wantsEpcis, EPCIS } from './epcis-answer.js';
+import { documentListParameters, parameters, uuidParameter } from './parameters.js';
+import { CountOutcomes, EpcisOfDocument, EVIDENCE, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
+import { sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
 /** What auditors, operators and the ERP read. Lists stream as NDJSON when the caller accepts application/x-ndjson. */
@@ -43,13 +36,7 @@ export class ReadController {
           new ListDocuments(cursor === undefined ? wanted : { ...wanted, cursor }),
         ),
       );
-    // The first page comes before the headers: what is wrong from the start is answered as a problem.
-    const first = await pageAfter();
-    if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
-    const lines = Readable.from(asNdjson(first, pageAfter));
-    // The connection breaks off then, so that nobody takes the part for the whole.
-    lines.on('error', (err) => this.log.error({ err, url: request.url }, 'list stream aborted'));
-    await reply.header('content-type', 'application/x-ndjson').send(lines);
+    await sendList({ request, reply, log: this.log }, pageAfter);
   }
 
   /** A command's document is found by its request_id, which follows from the command id: no second index is needed. */
@@ -72,13 +59,21 @@ export class ReadController {
 
   @Get('documents/:requestId')
   @Allow('erp', 'operator', 'auditor')
-  async document(@Param('requestId') requestId: string): Promise<z.infer<typeof document>> {
-    const found = await documentAnswer(this.queries, uuidParameter('requestId', requestId));
+  async document(
+    @Param('requestId') text: string,
+    @Req() request: CallerRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.infer<typeof document> | EpcisDocument> {
+    const requestId = uuidParameter('requestId', text);
+    const found = wantsEpcis(request)
+      ? await this.queries.execute<EpcisOfDocument, EpcisDocument | undefined>(new EpcisOfDocument(requestId))
+      : await documentAnswer(this.queries, requestId);
     if (found === undefined)
-      throw new PedigreeError('not_found', `no document has request_id ${requestId}`, {
+      throw new PedigreeError('not_found', `no document with the request_id ${requestId} is registered`, {
         field: 'requestId',
         item: requestId,
       });
+    if (wantsEpcis(request)) void reply.header('content-type', EPCIS);
     return found;
   }
 
@@ -86,24 +81,6 @@ export class ReadController {
   @Allow('erp', 'operator', 'auditor')
   async summary(): Promise<z.infer<typeof outcomeCounts>> {
     return snakeCase(await this.queries.execute<CountOutcomes, OutcomeCounts>(new CountOutcomes()));
-  }
-
-  @Get('packs/:sgtin/history')
-  @Allow('operator', 'auditor')
-  async history(@Param('sgtin') sgtin: string, @Query() query: unknown): Promise<z.infer<typeof packHistory>> {
-    if (!isSgtin(sgtin)) {
-      throw new PedigreeError('invalid_identifier', `${sgtin} is no SGTIN: 14 digits and 13 letters or digits`, {
-        field: 'sgtin',
-        item: sgtin,
-      });
-    }
-    const { as_of, known_at } = parameters(historyParameters, query);
-    const history = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(
-      new HistoryOfSgtin(sgtin, withoutUndefined({ asOf: as_of, knownAt: known_at })),
-    );
-    if (history === undefined)
-      throw new PedigreeError('not_found', `no document of ours has named ${sgtin}`, { field: 'sgtin', item: sgtin });
-    return snakeCase(history);
   }
 
   @Get('evidence/:sha256')

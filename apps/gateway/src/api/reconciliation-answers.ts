@@ -19,8 +19,30 @@ const counts = z.strictObject({
   stale_status: count.describe('The list is older than our outcome, so that it contradicts nothing.'),
 });
 
+const side = z.strictObject({ digest: sha256, rows: count });
+const packs = z.strictObject({
+  completed_at: instant,
+  as_of: instant.describe('All ages count from here.'),
+  places: z.array(z.string()).nullable().describe('Places that the stock speaks of; null: of all.'),
+  sides: z.strictObject({
+    stock: side.optional(),
+    record: side.optional(),
+    registry: side.optional(),
+    disposals: side.optional(),
+  }),
+  record_at: z.string().optional().describe('Log position of our record.'),
+  inputs_digest: sha256.describe('Over the digests of the sides, the settings and the rules.'),
+  findings: count,
+  counts: z.record(z.string(), count).describe('Findings by code.'),
+  explained: z.record(z.string(), count).describe('Differences that a rule explains, by that rule.'),
+  not_looked_for: z.array(z.string()).describe('Codes that need a side which is absent.'),
+  calls: count.describe('Calls at the registry.'),
+  digest: sha256.describe('Over inputs and findings: the same for two runs over the same.'),
+});
+
 const runFields = {
   id: z.string(),
+  kind: z.enum(['documents', 'packs']).describe('What was compared.'),
   state: z.enum(['requested', 'completed']),
   requested_at: instant,
   requested_by: z.string(),
@@ -44,7 +66,8 @@ const runFields = {
       digest: sha256.describe('Over inputs and findings: the same for two runs over the same.'),
     })
     .optional()
-    .describe('Absent while it was not made yet.'),
+    .describe('Of documents. Absent while it was not made yet.'),
+  packs: packs.optional().describe('Of packs. Absent while it was not made yet.'),
 };
 
 export const reconciliation = z.strictObject(runFields);

@@ -57,25 +57,19 @@ export class ReconciliationsController {
   }
 }
 
-function runAnswer({
-  runId,
-  state,
-  requestedAt,
-  actor,
-  reason,
-  started,
-  completed,
-  completedAt,
-  findingsRemovedAt,
-}: RunShown): z.infer<typeof reconciliation> {
+function runAnswer(run: RunShown): z.infer<typeof reconciliation> {
+  const { runId, kind, state, requestedAt, actor, reason, started, completed, completedAt, findingsRemovedAt } = run;
   const request = {
     id: runId,
+    kind,
     state,
     requested_at: requestedAt.toISOString(),
     requested_by: actor.name,
     reason,
     ...(findingsRemovedAt === undefined ? {} : { findings_removed_at: findingsRemovedAt.toISOString() }),
   };
+  if (run.packs !== undefined && completedAt !== undefined)
+    return { ...request, packs: packsAnswer(run.packs, completedAt) };
   if (started === undefined || completed === undefined || completedAt === undefined) return request;
   const { asOf, positions, inputsDigest } = started;
   const { findings, counts, notOurs, digest } = completed;
@@ -91,6 +85,19 @@ function runAnswer({
       not_ours: notOurs,
       digest,
     },
+  };
+}
+
+function packsAnswer(
+  { started, completed }: NonNullable<RunShown['packs']>,
+  completedAt: Date,
+): NonNullable<z.infer<typeof reconciliation>['packs']> {
+  const { moment, places, sides, recordAt, inputsDigest } = started;
+  const { findings, counts, quieted, unseen, calls, digest } = completed;
+  return {
+    ...{ completed_at: completedAt.toISOString(), as_of: moment, places, sides: defined(sides) },
+    ...defined({ record_at: recordAt }),
+    ...{ inputs_digest: inputsDigest, findings, counts, explained: quieted, not_looked_for: unseen, calls, digest },
   };
 }
 

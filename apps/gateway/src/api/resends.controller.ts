@@ -5,6 +5,7 @@ import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { resendBody } from '../resends/resend-body.js';
 import { Resends } from '../resends/resends.js';
+import { acknowledgementOf } from './acknowledgement.js';
 import type { resent } from './answers.js';
 import { jsonBody } from './json-body.js';
 import { uuidParameter } from './parameters.js';
@@ -24,13 +25,7 @@ export class ResendsController {
     const resendOf = uuidParameter('requestId', requestId);
     const taken = await this.resends.resend(resendOf, bodyOf(request), request.caller.actor);
     const location = `/v1/documents/${taken.requestId}`;
-    const answer: z.infer<typeof resent> = {
-      command_id: taken.commandId,
-      request_id: taken.requestId,
-      repeated: taken.repeated,
-      document: location,
-      resend_of: resendOf,
-    };
+    const answer: z.infer<typeof resent> = { ...acknowledgementOf(taken), resend_of: resendOf };
     await reply
       .status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED)
       .header('location', location)

@@ -15,7 +15,7 @@ let receiver: Server;
 const received: { body: string; headers: Record<string, string> }[] = [];
 
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas), { encryptionKey: Buffer.alloc(32, 1) });
   receiver = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { busSchema, PostgresBus, RabbitMqBus, type MessageBus } from '#bus';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { systemClock } from '#kernel';
-import { installationSchema, migrate, openPool } from '#postgres';
+import { installationSchema, openPool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { tcpProxy } from '../../../../test/support/tcp-proxy.js';
@@ -19,8 +19,7 @@ const LOG = { error: () => undefined, warn: () => undefined } as never;
 let db: TestDatabase;
 let store: PostgresEventStore;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema, eventStoreSchema, busSchema]);
+  db = await testDatabase([installationSchema, eventStoreSchema, busSchema]);
   store = new PostgresEventStore({ pool: db.pool });
 });
 afterAll(async () => {

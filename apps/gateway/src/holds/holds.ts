@@ -4,6 +4,8 @@ import {
   evolve,
   evolveGroup,
   groupStream,
+  holdIdOf,
+  isForPredecessor,
   NO_GROUP,
   type DocumentEvent,
   type DocumentState,
@@ -12,11 +14,11 @@ import {
   type Waiting,
   type PlannedTask,
 } from '#domain';
-import type { Actor, EventStore } from '#event-store';
+import type { Actor, EventStore, TypedEvent } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { TaskQueue } from '#tasks';
-import { streamEvents, type StreamEvent } from '../stream-events.js';
+import { streamEvents } from '../stream-events.js';
 
 export interface HoldsOptions {
   pool: Pool;
@@ -31,6 +33,8 @@ export interface Decided {
   requestId: string;
   decision: Decision;
   heldFor: { commandId: string; requestId: string; outcome: string }[];
+  /** Where the state of its packs holds it: the first of them, and how many. */
+  heldAtGate?: { packs: string[]; packCount: number };
 }
 
 interface Found {
@@ -71,13 +75,20 @@ export class Holds {
       requestId,
       ...(noun === 'group' ? { isGroup: true as const } : {}),
       decision,
-      predecessors: held.map((one) => one.for.requestId),
+      predecessors: held.map(holdIdOf),
       actor,
       reason,
     };
     const key = `decide_hold:${requestId}:${found.heldAt}:${decision}`;
     await queue.schedule(pool, [{ key, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
-    return { requestId, decision, heldFor: held.map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })) };
+    const gate = held.find((one) => one.kind === 'gate');
+    return {
+      ...{ requestId, decision },
+      heldFor: held.filter(isForPredecessor).map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })),
+      ...(gate === undefined
+        ? {}
+        : { heldAtGate: { packs: gate.packs.map((one) => one.item), packCount: gate.packCount } }),
+    };
   }
 
   private async find(noun: 'document' | 'group', requestId: string): Promise<Found> {
@@ -88,7 +99,7 @@ export class Holds {
 }
 
 function foundIn<State extends DocumentState | GroupState, Event extends { type: string }>(
-  events: StreamEvent<Event>[],
+  events: TypedEvent<Event>[],
   evolve: (state: State, event: Event) => State,
   absent: State,
 ): Found {

@@ -40,7 +40,9 @@ const document = z
   .looseObject({ action_id: z.number().int().describe('Scheme number, for example 415.') })
   .optional()
   .describe(
-    'The document as JSON: action_id, then the children of its action element by name; an array repeats an element.',
+    'The document as JSON: action_id, then the children of its action element by name; an array repeats an element. ' +
+      'Each `sgtin` and `sscc` may be a scan of the code: GS1 elements, with or without separators, FNC1 and ' +
+      'brackets, or typed under a Russian keyboard layout. What was mended is told in `warnings`.',
   );
 
 const EITHER = { error: 'give either `xml` or `document`, and not both', path: ['xml'] };
@@ -107,6 +109,14 @@ export const commandBody = z
       .describe(
         'Ids of commands whose documents or groups must have concluded accepted or partial before this one is ' +
           'sent. They may come later than this command, but not wait for it.',
+      ),
+    waive_item_wait: z
+      .boolean()
+      // Without a default: the digest of a command without the field stays what it was.
+      .optional()
+      .describe(
+        'True: it is sent without waiting for earlier documents that name the same packs, or containers around ' +
+          'them. Later ones still wait for it.',
       ),
     xml,
     document,

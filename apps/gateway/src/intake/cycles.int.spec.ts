@@ -6,7 +6,7 @@ import { entangledIn, WALK_DEPENDENTS } from './cycles.js';
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
 });
 afterAll(() => harness.stop());
 

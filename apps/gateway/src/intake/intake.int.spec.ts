@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { builtInSchemas } from '#documents';
 import { PostgresEvidenceStore } from '#evidence';
-import { installationId, migrate } from '#postgres';
+import { canonicalJson, sha256Hex } from '#kernel';
+import { installationId } from '#postgres';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
@@ -19,12 +21,16 @@ const document = (over: object = {}) => ({
 
 let harness: TestHarness;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
 });
 afterAll(() => harness.stop());
 
 /** These trials give single documents alone. */
-const NO_GROUPS = { maxItems: () => 25_000, groupState: () => Promise.resolve({ phase: 'absent' } as const) };
+const NO_GROUPS = {
+  maxItems: () => 25_000,
+  schemas: builtInSchemas(),
+  groupState: () => Promise.resolve({ phase: 'absent' } as const),
+};
 
 describe('texts that cannot be stored, and names that are read in two ways', () => {
   const good = { command_id: 'x', xml: arrival() };
@@ -98,6 +104,12 @@ describe('where an error lies', () => {
       { code: 'invalid_command', field: '/document/nonsense' },
     ],
     [
+      'an SGTIN of the wrong shape',
+      { command_id: 'x', document: document({ order_details: { sgtin: [SGTIN, '0460'] } }) },
+      422,
+      { code: 'invalid_identifier', field: '/document/order_details/sgtin/1', item: '0460' },
+    ],
+    [
       'an unknown type of a document',
       { command_id: 'x', document: document({ action_id: 799 }) },
       422,
@@ -126,13 +138,91 @@ describe('where an error lies', () => {
   it.each([
     ['a missing field', document({ counterparty_id: undefined })],
     ['a date of the year 1', document({ operation_date: '0001-01-01T00:00:00+03:00' })],
-    ['an SGTIN of the wrong shape', document({ order_details: { sgtin: ['0460'] } })],
   ])('%s of a JSON document: the element, and no line of an XML that nobody has seen', async (_, content) => {
     const problem = (await harness.post({ command_id: 'x', document: content })).json();
     expect(problem).toMatchObject({ status: 422, field: '/document', element: expect.any(String) as unknown });
     expect(problem).not.toHaveProperty('line');
     expect(problem['detail']).toMatch(/^\/document: /);
     expect(problem['detail']).not.toMatch(/line \d/);
+  });
+});
+
+describe('items that were scanned', () => {
+  const SCAN = `]d201${SGTIN.slice(0, 14)}21${SGTIN.slice(14)}\u001d91EE06\u001d92AA=`;
+  const WRONG = `04600000000016${SGTIN.slice(14)}`;
+  const scanned = { command_id: 'scanned', document: document({ order_details: { sgtin: [SCAN] } }) };
+  const warnings = [
+    {
+      code: 'elements_cut',
+      sentence: expect.stringContaining('cut off') as unknown,
+      count: 1,
+      places: [{ field: '/document/order_details/sgtin/0', item: SGTIN }],
+    },
+  ];
+  const rowOf = async (id: string) =>
+    (
+      await harness.db.pool.query<{ body: string; document: string }>(
+        `SELECT encode(body_sha256, 'hex') AS body, encode(document_sha256, 'hex') AS document
+         FROM command WHERE command_id = $1`,
+        [id],
+      )
+    ).rows[0];
+
+  it('make the same document as plain ones, and the answer says what was mended, every time', async () => {
+    const taken = await harness.post(scanned);
+    expect([taken.status, taken.json()]).toEqual([202, expect.objectContaining({ repeated: false, warnings })]);
+    const again = await harness.post(scanned);
+    expect([again.status, again.json()]).toEqual([200, expect.objectContaining({ repeated: true, warnings })]);
+    const plain = await harness.post({ command_id: 'plain', document: document() });
+    expect(plain.json()).not.toHaveProperty('warnings');
+    expect((await rowOf('scanned'))?.document).toBe((await rowOf('plain'))?.document);
+  });
+
+  it('count as they were written: the command is known by its text, and another writing is another content', async () => {
+    const body = { ...scanned, type: 'send_document', after: [] };
+    expect((await rowOf('scanned'))?.body).toBe(sha256Hex(canonicalJson(body)));
+    expect((await harness.post({ ...scanned, document: document() })).json()).toMatchObject({
+      code: 'command_conflict',
+    });
+  });
+
+  it('are warned of with the outcome too, for a message of the bus has no answer', async () => {
+    const answer = { kind: 'refused', code: '400', text: 'no', answerSha256: 'a'.repeat(64) } as const;
+    const requestId = await harness.run('scanned', [
+      { type: 'BeginSend' },
+      { type: 'RecordSendAnswer', attempt: 1, answer },
+    ]);
+    const { items } = (await harness.ask('/v1/outcomes')).json<{ items: { subject: string; data: object }[] }>();
+    expect(items.filter(({ subject }) => subject === requestId)).toEqual([
+      expect.objectContaining({ data: expect.objectContaining({ command_id: 'scanned', warnings }) as unknown }),
+    ]);
+  });
+
+  it('are warned of line by line, in XML too, and in each member of a group', async () => {
+    const xml = arrival(`<sgtin>${WRONG}</sgtin>`);
+    const wrong = (field: string) => [
+      {
+        code: 'wrong_check_digit',
+        sentence: expect.any(String) as unknown,
+        count: 1,
+        places: [{ field, item: WRONG }],
+      },
+    ];
+    expect(
+      await harness.postLines([
+        { command_id: 'line', xml },
+        { ...scanned, command_id: 'line-2' },
+      ]),
+    ).toEqual([
+      expect.objectContaining({ command_id: 'line', warnings: wrong('/xml') }),
+      expect.objectContaining({ command_id: 'line-2', warnings }),
+    ]);
+    const members = [
+      { command_id: 'scans-1', document: document() },
+      { command_id: 'scans-2', document: document({ order_details: { sgtin: [WRONG] } }) },
+    ];
+    const group = await harness.post({ command_id: 'scans', type: 'send_group', group: { members } });
+    expect(group.json()).toMatchObject({ warnings: wrong('/group/members/1/document/order_details/sgtin/0') });
   });
 });
 
@@ -292,9 +382,8 @@ describe('a group', () => {
 
 describe('the backlog', () => {
   it('counts tasks of every lane, also those that wait for their time', async () => {
-    const db = await testDatabase();
+    const db = await testDatabase([tasksSchema]);
     // They wait there before the program starts: whenever it counts, it counts them.
-    await migrate(db.pool, [tasksSchema]);
     const queue = new PostgresTaskQueue({ pool: db.pool });
     const task = (n: number) => ({
       key: `send:${n}`,

@@ -1,14 +1,16 @@
+import type { SchemaSets } from '#documents';
 import type {
   DocumentReference,
   FirstCommand,
   GroupRegistration,
   GroupState,
+  ItemWarning,
   PlannedTask,
   Registration,
 } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex } from '#kernel';
+import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { PostgresTaskQueue, TaskQueue } from '#tasks';
 import type { Entangled } from './cycles.js';
@@ -32,6 +34,8 @@ export interface Acknowledgement {
   kind: 'document' | 'group';
   /** True when this very command had been acknowledged before. */
   repeated: boolean;
+  /** What was mended in its items, and wrong check digits. */
+  warnings?: ItemWarning[];
 }
 
 export interface IntakeOptions {
@@ -45,6 +49,8 @@ export interface IntakeOptions {
   maxDocumentBytes: number;
   /** Most items in one document of a type: the least of what schema and profile say. A larger one is split. */
   maxItems(docType: number): number;
+  /** What documents are checked and built by. */
+  schemas: SchemaSets;
   /** A group as the log has it. */
   groupState(groupId: string): Promise<GroupState>;
   /** Most tasks of any kind that may wait to be done. Past it, 503. */
@@ -54,6 +60,8 @@ export interface IntakeOptions {
 /** A document that an operator sends again, and why. */
 export interface Resend {
   of: DocumentReference;
+  /** Of its bytes. */
+  documentSha256: Sha256;
   /** What the ERP gave first, and is told of the end under. */
   firstCommand: FirstCommand;
   reason: string;
@@ -90,11 +98,14 @@ export class Intake {
     if (typeof taken === 'object') throw 'failed' in taken ? taken.failed : entangledError(taken);
     if (taken === 'conflict') throw conflictOf(body.command_id, '/command_id');
     const { commandId, requestId } = checked.row;
+    const { work } = checked;
+    const { warnings } = 'registration' in work ? work.registration : work.group;
     return {
       commandId,
       requestId,
-      kind: 'registration' in checked.work ? 'document' : 'group',
+      kind: 'registration' in work ? 'document' : 'group',
       repeated: taken === 'repeated',
+      ...defined({ warnings }),
     };
   }
 
@@ -106,7 +117,7 @@ export class Intake {
       const members = body.group.members.map((given, i) => ({ given, field: `/group/members/${i}/command_id` }));
       return this.checkedGroup(body, actor, { group: await registrations.group(body, account), members });
     }
-    const work = await registrations.document(body, account);
+    const work = await registrations.document(body, account, resend?.documentSha256);
     if ('members' in work) {
       if (resend !== undefined) throw resendTooLarge();
       return this.checkedGroup(body, actor, { group: work, members: [] });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { builtInSchemas } from '#documents';
 import type { GroupRegistration } from '#domain';
 import { requestIdOf, sha256Hex } from '#kernel';
 import { arrival, SGTIN } from '../../test/test-harness.js';
@@ -6,11 +7,23 @@ import type { CommandBody } from './command-body.js';
 import { Registrations, type HaltedGroup } from './registrations.js';
 
 const INSTALLATION = '00000000-0000-4000-8000-000000000000';
+const kept = new Map<string, Buffer>();
 const registrations = new Registrations({
   installationId: INSTALLATION,
   maxDocumentBytes: 1_000_000,
   maxItems: () => 100,
-  evidence: { put: async (bytes) => sha256Hex(Buffer.from(bytes)) },
+  schemas: builtInSchemas(),
+  evidence: {
+    put: async (bytes) => {
+      const sha256 = sha256Hex(bytes);
+      kept.set(sha256, Buffer.from(bytes));
+      return sha256;
+    },
+    get: async (sha256) => {
+      const bytes = kept.get(sha256);
+      return bytes === undefined ? undefined : { bytes, mediaType: 'application/xml' };
+    },
+  },
 });
 
 const given = (command_id: string, n: number) => ({
@@ -77,5 +90,32 @@ describe('a group that was resumed, and resumed again', () => {
         { supersedes: { requestId: second.members[1]?.requestId } },
       ],
     });
+  });
+
+  it('sends no bytes twice: each member that goes as it was has a session_ui of its own, and the same ones after a repeat', async () => {
+    const members = [given('one', 1), given('two', 2), given('three', 4)];
+    const first = await registrations.group(command({ group: { members } }), 'main');
+    const halted = haltedAtFirst(first);
+    const resume = { group: 'day', corrected: { ...given('one-again', 1), xml: members[0]?.xml as string } };
+    const body = command({ command_id: 'resume-3', type: 'resume_group', resume });
+    const second = await registrations.resumption(body, 'main', halted);
+    expect(second.members.map(({ documentSha256 }) => kept.get(documentSha256)?.toString())).toEqual(
+      members.map(({ xml }, i) =>
+        xml.replace('<documents ', `<documents session_ui="${second.members[i]?.requestId}" `),
+      ),
+    );
+    expect(second.members.map(({ byteLength }) => byteLength)).toEqual(
+      second.members.map(({ documentSha256 }) => kept.get(documentSha256)?.length),
+    );
+    expect(await registrations.resumption(body, 'main', halted)).toEqual(second);
+  });
+
+  it('sends a corrected member byte for byte', async () => {
+    const first = await registrations.group(
+      command({ group: { members: [given('one', 1), given('two', 2)] } }),
+      'main',
+    );
+    const second = await resumedBy('resume-4', first, 'one-corrected');
+    expect(kept.get(second.members[0]?.documentSha256 as string)?.toString()).toBe(given('one', 3).xml);
   });
 });

@@ -3,8 +3,10 @@ import {
   checkDocument,
   documentTypeOf,
   splitDocument,
+  withSessionUi,
   type DocumentFacts,
   type DocumentJson,
+  type SchemaSets,
 } from '#documents';
 import {
   firstCommandOf,
@@ -17,16 +19,19 @@ import {
   type Registration,
 } from '#domain';
 import type { EvidenceStore } from '#evidence';
-import { defined, PedigreeError, requestIdOf } from '#kernel';
+import { defined, PedigreeError, requestIdOf, type Sha256 } from '#kernel';
 import type { CommandBody, MemberBody } from './command-body.js';
+import { ItemWarnings } from './item-warnings.js';
 
 export interface RegistrationsOptions {
-  evidence: Pick<EvidenceStore, 'put'>;
+  evidence: Pick<EvidenceStore, 'get' | 'put'>;
   installationId: string;
   /** The longest document that is taken, from the profile (rules.maxLargeDocumentBytes). */
   maxDocumentBytes: number;
   /** Most items in one document of a type: the least of what schema and profile say. A larger one is split. */
   maxItems(docType: number): number;
+  /** What documents are checked and built by. */
+  schemas: SchemaSets;
 }
 
 type Given = Pick<MemberBody, 'xml' | 'document'>;
@@ -51,13 +56,27 @@ const inside = (commandId: string, index: number): string => `${commandId}\u0000
 export class Registrations {
   constructor(private readonly options: RegistrationsOptions) {}
 
-  /** One document; a group of parts where it has more items than one may have. */
-  async document(body: CommandBody, account: string): Promise<Registration | GroupRegistration> {
-    const { given, parts } = this.read(body, '');
+  /**
+   * One document; a group of parts where it has more items than one may have. `earlierSha256`: of the document that is
+   * sent again by it.
+   */
+  async document(
+    body: CommandBody,
+    account: string,
+    earlierSha256?: Sha256,
+  ): Promise<Registration | GroupRegistration> {
+    const warnings = new ItemWarnings();
+    const { given, parts } = this.read(body, '', warnings);
+    const told = defined({ warnings: warnings.list });
     const after = this.referencesOf(body);
     const [only] = parts;
     if (parts.length === 1 && only !== undefined)
-      return { ...(await this.registrationOf(body, { account, read: only })), after };
+      return {
+        ...(await this.unlike(await this.registrationOf(body, { account, read: only }), earlierSha256)),
+        after,
+        ...told,
+        ...waiverOf(body),
+      };
     const original = await this.options.evidence.put(given, 'application/xml');
     const itemCount = parts.reduce((sum, part) => sum + part.facts.items.length, 0);
     const group = this.membership(body.command_id, { kind: 'split', of: parts.length });
@@ -73,6 +92,8 @@ export class Registrations {
       ...this.groupOf(body, { account, kind: 'split', members }),
       after,
       original: { documentSha256: original, byteLength: given.length, docType, itemCount },
+      ...told,
+      ...waiverOf(body),
     };
   }
 
@@ -83,9 +104,15 @@ export class Registrations {
     refuseTwice([body.command_id, ...given.map((one) => one.command_id)]);
     const group = this.membership(body.command_id, { kind: 'given', of: given.length });
     const members: Registration[] = [];
+    const warnings = new ItemWarnings();
     for (const [index, one] of given.entries())
-      members.push({ ...(await this.member(one, account, field(index))), group: group(index) });
-    return { ...this.groupOf(body, { account, kind: 'given', members }), after: this.referencesOf(body) };
+      members.push({ ...(await this.member(one, { account, field: field(index), warnings })), group: group(index) });
+    return {
+      ...this.groupOf(body, { account, kind: 'given', members }),
+      after: this.referencesOf(body),
+      ...defined({ warnings: warnings.list }),
+      ...waiverOf(body),
+    };
   }
 
   /** What is left of a group that halted: the corrected member in its place, and what was not processed, in order. */
@@ -104,24 +131,28 @@ export class Registrations {
       index === stopped?.index || halted.members[index]?.cause === 'not_processed' ? [{ member, index }] : [],
     );
     const group = this.membership(body.command_id, { kind: 'resumption', of: kept.length });
-    const members = await Promise.all(
-      kept.map(async ({ member, index }, place) => {
-        const supersedes = { commandId: member.commandId, requestId: member.requestId };
-        const here = { group: group(place), supersedes, account };
-        if (index === stopped?.index && corrected !== undefined)
-          return {
-            ...(await this.member(corrected, account, '/resume/corrected')),
-            ...here,
-            firstCommand: firstCommandOf(member),
-          };
-        return { ...member, ...here, requestId: this.idOf(inside(body.command_id, place)) };
-      }),
-    );
+    const warnings = new ItemWarnings();
+    const members: Registration[] = [];
+    // One after the other: each is read again, and together they may be larger than the memory.
+    for (const [place, { member, index }] of kept.entries()) {
+      const supersedes = { commandId: member.commandId, requestId: member.requestId };
+      const here = { group: group(place), supersedes, account };
+      const again =
+        index === stopped?.index && corrected !== undefined
+          ? {
+              ...(await this.member(corrected, { account, field: '/resume/corrected', warnings })),
+              firstCommand: firstCommandOf(member),
+            }
+          : { ...member, requestId: this.idOf(inside(body.command_id, place)) };
+      members.push({ ...(await this.unlike(again, member.documentSha256)), ...here });
+    }
     return {
       ...this.groupOf(body, { account, kind: 'resumption', members }),
       after: [],
       resumes: { groupId: old.groupId, commandId: old.commandId },
       firstCommand: firstCommandOf(old),
+      ...defined({ warnings: warnings.list }),
+      ...waiverOf(body),
     };
   }
 
@@ -130,8 +161,27 @@ export class Registrations {
     return requestIdOf(this.options.installationId, commandId);
   }
 
-  private async member(given: MemberBody, account: string, field: string): Promise<Registration> {
-    const { parts } = this.read(given, field);
+  /**
+   * The registry refuses content that it had before (public-facts 2). So a document that goes again without a
+   * correction has other bytes: its session_ui is its new request_id, which follows from the command, and a repeat of
+   * the command after a crash makes the same bytes. One that would be too long by it goes as it was.
+   */
+  private async unlike(registration: Registration, earlierSha256: Sha256 | undefined): Promise<Registration> {
+    const { documentSha256, requestId } = registration;
+    if (documentSha256 !== earlierSha256) return registration;
+    const { evidence, maxDocumentBytes } = this.options;
+    const earlier = await evidence.get(documentSha256);
+    if (earlier === undefined) throw new Error(`evidence ${documentSha256} is missing`);
+    const xml = withSessionUi(earlier.bytes, requestId);
+    if (xml.length > maxDocumentBytes) return registration;
+    return { ...registration, documentSha256: await evidence.put(xml, 'application/xml'), byteLength: xml.length };
+  }
+
+  private async member(
+    given: MemberBody,
+    { account, field, warnings }: { account: string; field: string; warnings: ItemWarnings },
+  ): Promise<Registration> {
+    const { parts } = this.read(given, field, warnings);
     const [read] = parts;
     if (read === undefined || parts.length > 1)
       throw new PedigreeError(
@@ -143,17 +193,23 @@ export class Registrations {
   }
 
   /** The document's bytes and facts, checked. `field`: where in the command it was given. */
-  private read(given: Given, field: string): { given: Uint8Array; parts: Read[] } {
+  private read(given: Given, field: string, warnings: ItemWarnings): { given: Uint8Array; parts: Read[] } {
+    const document =
+      given.xml === undefined ? warnings.readItems(given.document as DocumentJson, `${field}/document`) : undefined;
     try {
       const xml =
-        given.xml === undefined ? buildDocument(given.document as DocumentJson) : Buffer.from(given.xml, 'utf8');
+        document === undefined
+          ? Buffer.from(given.xml as string, 'utf8')
+          : buildDocument(document, this.options.schemas);
       const { maxDocumentBytes } = this.options;
       if (xml.length > maxDocumentBytes)
         throw new PedigreeError(
           'body_too_large',
           `the document has ${xml.length} bytes; at most ${maxDocumentBytes} are taken`,
         );
-      return { given: xml, parts: this.partsOf(xml) };
+      const parts = this.partsOf(xml);
+      if (document === undefined) for (const { facts } of parts) warnings.checkItems(facts.items, `${field}/xml`);
+      return { given: xml, parts };
     } catch (error) {
       if (!(error instanceof PedigreeError)) throw error;
       throw given.xml === undefined
@@ -163,15 +219,18 @@ export class Registrations {
   }
 
   private partsOf(xml: Uint8Array): Read[] {
-    const whole = withinItsType(xml);
+    const { schemas } = this.options;
+    const whole = withinItsType(xml, schemas);
     if (whole !== undefined) {
       refuseUnsendable(whole);
       if (whole.items.length <= this.options.maxItems(whole.docType)) return [{ xml, facts: whole }];
     }
-    const parts = splitDocument(xml, { maxItemsOf: (docType) => this.options.maxItems(docType) }).map((part) => ({
-      xml: part,
-      facts: checkDocument(part),
-    }));
+    const parts = splitDocument(xml, { maxItemsOf: (docType) => this.options.maxItems(docType), schemas }).map(
+      (part) => ({
+        xml: part,
+        facts: checkDocument(part, schemas),
+      }),
+    );
     for (const { facts } of parts.slice(0, 1)) refuseUnsendable(facts);
     if (parts.length > MAX_GROUP_MEMBERS)
       throw new PedigreeError(
@@ -237,10 +296,13 @@ export class Registrations {
   }
 }
 
+const waiverOf = ({ waive_item_wait }: CommandBody): { waivesItemWait?: true } =>
+  waive_item_wait === true ? { waivesItemWait: true } : {};
+
 /** The facts of a document that its type allows; undefined for one that only lacks room. */
-function withinItsType(xml: Uint8Array): DocumentFacts | undefined {
+function withinItsType(xml: Uint8Array, schemas: SchemaSets): DocumentFacts | undefined {
   try {
-    return checkDocument(xml);
+    return checkDocument(xml, schemas);
   } catch (error) {
     if (error instanceof PedigreeError && error.code === 'too_many_items') return undefined;
     throw error;
@@ -271,13 +333,9 @@ function inJsonDocument({ code, message, place }: PedigreeError, prefix: string)
   });
 }
 
-/** Notifications are made by the registry alone, and the answers to queries are not understood yet. */
+/** Notifications are made by the registry alone. */
 function refuseUnsendable({ docType, element }: DocumentFacts): void {
-  const direction = documentTypeOf(docType)?.direction;
-  if (direction === 'outgoing') return;
-  const why =
-    direction === 'query'
-      ? 'is a query, which this version does not send'
-      : 'is a notification, which only the registry makes';
-  throw new PedigreeError('unknown_document_type', `document type ${docType} (${element}) ${why}`, { element });
+  if (documentTypeOf(docType)?.direction !== 'notification') return;
+  const message = `document type ${docType} (${element}) is a notification, which only the registry makes`;
+  throw new PedigreeError('unknown_document_type', message, { element });
 }

@@ -19,10 +19,10 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
  * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name and
  * turns broken UTF-8 into replacement characters: what was stored would not be what was sent. NUL, which no database
  * keeps as text, is refused too, and so is what costs too much to read. Throws PedigreeError `invalid_json` with the
- * place.
+ * place. `what` names the text in the error.
  */
-export function parseStrictJson(bytes: Uint8Array): unknown {
-  return read(() => {
+export function parseStrictJson(bytes: Uint8Array, what = 'the body'): unknown {
+  return read(what, () => {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     // First, since what it refuses can be dear to parse.
     refuseUnfit(text);
@@ -30,12 +30,12 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
   });
 }
 
-function read<T>(reading: () => T): T {
+function read<T>(what: string, reading: () => T): T {
   try {
     return reading();
   } catch (error) {
     if (error instanceof PedigreeError) throw error;
-    throw new PedigreeError('invalid_json', `the body is not JSON: ${(error as Error).message}`, { field: '' });
+    throw new PedigreeError('invalid_json', `${what} is not JSON: ${(error as Error).message}`, { field: '' });
   }
 }
 

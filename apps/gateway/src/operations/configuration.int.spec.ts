@@ -18,7 +18,7 @@ let harness: TestHarness;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
 });
 afterAll(async () => {
   await harness.stop();

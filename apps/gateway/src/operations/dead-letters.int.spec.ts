@@ -15,7 +15,7 @@ let harness: TestHarness;
 let bus: PostgresBus;
 let ajv: Ajv2020;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   bus = new PostgresBus({ pool: harness.db.pool });
   ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
   ajv.addSchema({ $id: 'api', ...(await harness.ask('/v1/openapi.json')).json<object>() });

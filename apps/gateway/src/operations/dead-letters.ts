@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSummary, MessageBus } from '#bus';
-import type { Actor, EventStore } from '#event-store';
+import type { Actor, EventStore, TypedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { defined, PedigreeError, type Sha256 } from '#kernel';
-import { streamEvents, type StreamEvent } from '../stream-events.js';
+import { streamEvents } from '../stream-events.js';
 
 export interface DeadLettersOptions {
   bus: Pick<MessageBus, 'deadLetters' | 'deadLetter' | 'replay' | 'discard'>;
@@ -40,7 +40,7 @@ interface DeadLetterDiscarded {
   reason: string;
 }
 
-type Discarding = StreamEvent<{ data: DeadLetterDiscarded }>;
+type Discarding = TypedEvent<{ data: DeadLetterDiscarded }>;
 
 /** Every letter that was discarded. People discard them, so it stays short enough to be read whole. */
 const DISCARDED_STREAM = 'discarded-letters';

@@ -8,7 +8,9 @@ import type { Pool } from '#postgres';
 import type { Orphan } from '#read-models';
 import { parkedInstances, type ParkedInstance } from '#subscriptions';
 import type { FailedTask, PostgresTaskQueue, TaskQueue } from '#tasks';
+import type { DeadlineWatch } from '../deadlines/deadline-watch.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
+import { signedHistory, type SignedHistory } from './signed-history.js';
 import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
 
 /**
@@ -17,6 +19,10 @@ import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
  */
 export interface OperationsStatus extends Machinery {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
+  /** What the auditor has signed, and where its log was broken off. */
+  audit?: SignedHistory;
+  /** By which calendar, what is due soon or was due, and of which types nobody can tell. */
+  deadlines: ReturnType<DeadlineWatch['found']>;
   /** Where this database is a restored backup. */
   restoration?: {
     state: RestorationState;
@@ -36,6 +42,7 @@ export interface OperationsOptions {
     Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed'>;
   orphans: Pick<OrphanWatch, 'look'>;
   programs: Pick<ProgramWatch, 'look'>;
+  deadlines: Pick<DeadlineWatch, 'found'>;
   participant: string;
   softwareVersion: string;
   profile: string;
@@ -65,7 +72,7 @@ export class Operations {
   async status(): Promise<OperationsStatus> {
     const { queue, programs } = this.options;
     const [{ ready, leased, failed, lanes }, machinery] = await Promise.all([queue.queueFigures(), programs.look()]);
-    const restoration = await this.restoration();
+    const [restoration, audit] = await Promise.all([this.restoration(), signedHistory(this.options.pool)]);
     const oldest = lanes.flatMap((lane) => (lane.oldestDueAt === undefined ? [] : [lane.oldestDueAt.getTime()]));
     return {
       tasks: {
@@ -76,7 +83,8 @@ export class Operations {
         ...(oldest.length === 0 ? {} : { oldestDueAt: new Date(Math.min(...oldest)).toISOString() }),
       },
       ...machinery,
-      ...defined({ restoration }),
+      deadlines: this.options.deadlines.found(),
+      ...defined({ audit, restoration }),
     };
   }
 

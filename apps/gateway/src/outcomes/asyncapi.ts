@@ -38,9 +38,9 @@ const channels = {
       'From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and ' +
       'with confirms: what the broker has confirmed is carried out, or refused: that is told as ' +
       `pedigree.command.refused.v1, and the message lies in ${NAMES.dead} with the reason. The same command_id ` +
-      'again is a no-op. Give each publication a message_id: messages that are alike to the last byte count as ' +
-      'one. Set user_id to the user that you connect as: the broker checks it, and the log keeps it; resume_group ' +
-      'is not taken without.',
+      'again is a no-op. Give each message a message_id of its own, and keep it when you publish it again: one ' +
+      'message_id with one content counts as one message. Set user_id to the user that you connect as: the ' +
+      'broker checks it, and the log keeps it; resume_group is not taken without.',
     messages: { Command: component('Command') },
     bindings: {
       amqp: {

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { busSchema } from '#bus';
-import { migrate } from '#postgres';
 import { removeOldRows } from '#retention';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { deadLetterRemoval } from './dead-letter-removal.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [busSchema]);
+  db = await testDatabase([busSchema]);
 });
 afterAll(() => db.drop());
 

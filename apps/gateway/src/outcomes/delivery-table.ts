@@ -125,6 +125,14 @@ export async function deliveries(db: Queryable): Promise<DeliveryState[]> {
   return rows;
 }
 
+/** How far each way out has come. */
+export async function deliveryCursors(db: Queryable): Promise<{ name: string; position: bigint }[]> {
+  const { rows } = await db.query<{ name: string; position: bigint }>(
+    `SELECT 'outcomes to ' || name AS name, position FROM outcome_delivery ORDER BY name LIMIT 1000`,
+  );
+  return rows;
+}
+
 /**
  * Up to which position everything was delivered by every way out, those that have halted too. Undefined while there is
  * none.

@@ -15,7 +15,7 @@ interface Page {
 let harness: TestHarness;
 
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
 });
 afterAll(() => harness.stop());
 

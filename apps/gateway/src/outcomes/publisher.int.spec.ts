@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageBus, OutgoingMessage } from '#bus';
-import { installationSchema, migrate, type Queryable } from '#postgres';
+import { installationSchema, type Queryable } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { removeOldRows, type RemovalOptions } from '#retention';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -53,8 +53,7 @@ let end: AbortController;
 let running: Promise<void>[];
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema, ...readModelSchemas, outcomesSchema]);
+  db = await testDatabase([installationSchema, ...readModelSchemas, outcomesSchema]);
 });
 afterAll(() => db.drop());
 beforeEach(async () => {

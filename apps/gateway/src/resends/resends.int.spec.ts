@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DocumentCommand, Registration } from '#domain';
+import { canonicalJson, sha256Hex } from '#kernel';
 import { PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness, type Answer } from '../../test/test-harness.js';
@@ -21,8 +22,8 @@ const GRACE_MS = 3_600_000;
 let harness: TestHarness;
 let patient: TestHarness;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
-  patient = await TestHarness.start(await testDatabase(), { failedGraceMs: GRACE_MS });
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
+  patient = await TestHarness.start(await testDatabase(TestHarness.schemas), { failedGraceMs: GRACE_MS });
 });
 afterAll(async () => {
   await harness.stop();
@@ -63,12 +64,17 @@ async function taskOf(requestId: string): Promise<RunTask> {
   return JSON.parse(rows[0]?.payload ?? 'null') as RunTask;
 }
 
+const xmlOf = async ({ documentSha256 }: Registration): Promise<string> =>
+  (await harness.ask(`/v1/evidence/${documentSha256}`)).text;
+const withSession = (xml: string, session: string): string =>
+  xml.replace('<documents ', `<documents session_ui="${session}" `);
+
 describe('a document that is sent again by an operator', () => {
   it.each([
     ['rejected', answered('rejected')],
     ['failed', FAILED],
   ] as const)(
-    'after it was %s goes as another one, with the same bytes, account and reference, and says why and in whose place',
+    'after it was %s goes as another one, but for its session the same, and says why and in whose place',
     async (_outcome, commands) => {
       const requestId = await ended([...commands]);
       const answer = await resend(requestId, {});
@@ -78,15 +84,16 @@ describe('a document that is sent again by an operator', () => {
       expect(taken.request_id).not.toBe(requestId);
       const { registration, reason, actor } = await taskOf(taken.request_id);
       const original = (await taskOf(requestId)).registration;
-      const { documentSha256, account, reference, docType } = original;
+      const { account, reference, docType } = original;
       expect(registration).toMatchObject({
-        documentSha256,
         account,
         reference,
         docType,
         requestId: taken.request_id,
         resendOf: { requestId, commandId: original.commandId },
       });
+      expect(await xmlOf(registration)).toBe(withSession(await xmlOf(original), taken.request_id));
+      expect(registration.byteLength).toBe(Buffer.byteLength(await xmlOf(registration)));
       expect({ reason, actor }).toMatchObject({
         reason: REASON,
         actor: { kind: expect.any(String), name: expect.any(String) },
@@ -117,6 +124,49 @@ describe('a document that is sent again by an operator', () => {
     const { registration } = await taskOf(request_id);
     expect(registration).toMatchObject({ commandId: 'corrected', account: 'main', byteLength: Buffer.byteLength(xml) });
     expect(registration.documentSha256).not.toBe((await taskOf(requestId)).registration.documentSha256);
+  });
+
+  it('and again has a session of its own each time, also where the correction given for it changes nothing', async () => {
+    const requestId = await ended(answered('rejected'));
+    const original = await xmlOf((await taskOf(requestId)).registration);
+    const second = resent.parse((await resend(requestId, { xml: original })).json());
+    expect((await resend(requestId, {})).json()).toEqual({ ...second, repeated: true });
+    await harness.run(second.command_id, answered('rejected'), { projected: false });
+    const third = resent.parse((await resend(second.request_id, {})).json());
+    const written = [second, third].map(async ({ request_id }) => xmlOf((await taskOf(request_id)).registration));
+    expect(await Promise.all(written)).toEqual(
+      [second, third].map(({ request_id }) => withSession(original, request_id)),
+    );
+  });
+
+  it('is the same bytes when the call is repeated after it failed between evidence and command', async () => {
+    const requestId = await ended(answered('rejected'));
+    const { pool } = harness.db;
+    const kept = async (): Promise<string[]> =>
+      (
+        await pool.query<{ sha256: string }>(`SELECT encode(sha256, 'hex') AS sha256 FROM evidence ORDER BY 1`)
+      ).rows.map((row) => row.sha256);
+    const before = await kept();
+    await pool.query(`ALTER TABLE command ADD CONSTRAINT none_today CHECK (resend_of <> '${requestId}')`);
+    expect((await resend(requestId, {})).status).toBe(500);
+    await pool.query('ALTER TABLE command DROP CONSTRAINT none_today');
+    const written = (await kept()).filter((sha256) => !before.includes(sha256));
+    const { request_id } = resent.parse((await resend(requestId, {})).json());
+    expect(written).toEqual([(await taskOf(request_id)).registration.documentSha256]);
+    expect(await kept()).toEqual([...before, ...written].sort());
+  });
+
+  it('is known by what it was when it went as it was: a repeat of a resend of an older version is one', async () => {
+    const requestId = await ended(answered('rejected'));
+    const { account, reference, ...original } = (await taskOf(requestId)).registration;
+    const { command_id } = resent.parse((await resend(requestId, {})).json());
+    const xml = await xmlOf({ account, ...original });
+    const body = { command_id, type: 'send_document', account, after: [], reference, xml };
+    const { rows } = await harness.db.pool.query<{ body: string }>(
+      `SELECT encode(body_sha256, 'hex') AS body FROM command WHERE command_id = $1`,
+      [command_id],
+    );
+    expect(rows[0]?.body).toBe(sha256Hex(canonicalJson({ ...body, resend_of: requestId, reason: REASON })));
   });
 
   it('goes once: the same call again changes nothing, another one is refused', async () => {

@@ -34,9 +34,9 @@ const MAY_TURN = `SELECT EXISTS (SELECT FROM task WHERE lane = $1 AND key = $2)
   OR NOT EXISTS (SELECT FROM checkpoint WHERE name = 'saga:document' AND position >= $3) AS may_turn`;
 
 /**
- * Documents that ended rejected or failed, sent again by an operator (registry-interface 7.2): the same bytes, or
- * corrected ones, as another document with a request_id of its own, through the intake like any command. A document is
- * sent again once; what follows is done to its successor.
+ * Documents that ended rejected or failed, sent again by an operator (registry-interface 7.2): as they were but for a
+ * new session_ui, or corrected, as another document with a request_id of its own, through the intake like any command.
+ * A document is sent again once; what follows is done to its successor.
  */
 export class Resends {
   constructor(private readonly options: ResendsOptions) {}
@@ -59,6 +59,7 @@ export class Resends {
     else if (earlier.commandId !== command_id) throw alreadyResent(requestId, earlier.requestId);
     const resend = {
       of: { commandId: registration.commandId, requestId },
+      documentSha256: registration.documentSha256,
       firstCommand: firstCommandOf(registration),
       reason: asked.reason,
     };
@@ -71,7 +72,7 @@ export class Resends {
     }
   }
 
-  /** The command by which it goes again: what was asked for, and the rest as it was. */
+  /** The command that resends it: what was asked for, and the rest as it was. */
   private async bodyOf(
     { account, reference, documentSha256 }: Found['state']['registration'],
     asked: z.output<typeof resendBody>,

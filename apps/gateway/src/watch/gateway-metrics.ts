@@ -1,6 +1,9 @@
 import type { MessageBus } from '#bus';
+import { typeKnowledge } from '#documents';
+import { CASE_SEVERITIES } from '#domain';
 import type { Pool } from '#postgres';
-import { documentFigures } from '#read-models';
+import { caseFigures, documentFigures, notUnderstoodCount } from '#read-models';
+import { newestSegmentSeconds } from '#segments';
 import { parkedFigures } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { MetricName, Metrics } from '#telemetry';
@@ -9,6 +12,7 @@ import type { Accounts } from '../accounts/accounts.js';
 import { deliveries } from '../outcomes/delivery-table.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
 import { BUS_DELIVERY } from '../outcomes/publisher.js';
+import type { DeadlineWatch } from '../deadlines/deadline-watch.js';
 import type { ProgramWatch } from '../programs/program-watch.js';
 import type { SubscriptionStanding } from '../programs/subscription-standings.js';
 
@@ -23,6 +27,7 @@ export interface GatewayFigures {
   orphans: Pick<OrphanWatch, 'found'>;
   keys: Pick<KeyWatch, 'figures'>;
   programs: Pick<ProgramWatch, 'look'>;
+  deadlines: Pick<DeadlineWatch, 'found'>;
 }
 
 type Collect = (metrics: Metrics, figures: GatewayFigures) => Promise<void> | void;
@@ -45,9 +50,52 @@ const documents: Collect = async (metrics, { pool }) => {
   metrics.set('pedigree_documents_duplicate', {}, duplicates);
 };
 
+const segments: Collect = async (metrics, { pool }) => {
+  const seconds = await newestSegmentSeconds(pool);
+  metrics.replace('pedigree_segment_newest_seconds', seconds === undefined ? [] : [{ labels: {}, value: seconds }]);
+};
+
+const notUnderstood: Collect = async (metrics, { pool }) =>
+  metrics.set('pedigree_documents_not_understood', {}, await notUnderstoodCount(pool, typeKnowledge.known));
+
+const cases: Collect = async (metrics, { pool }) => {
+  const figures = await caseFigures(pool, new Date());
+  const by = (valueOf: (one: (typeof figures)[number]) => number) =>
+    CASE_SEVERITIES.map((severity) => {
+      const found = figures.find((one) => one.severity === severity);
+      return { labels: { severity }, value: found === undefined ? 0 : valueOf(found) };
+    });
+  metrics.replace(
+    'pedigree_cases_unresolved',
+    by((one) => one.unresolved),
+  );
+  metrics.replace(
+    'pedigree_cases_overdue',
+    by((one) => one.overdue),
+  );
+};
+
 const orphaned: Collect = (metrics, { orphans }) => {
   const found = orphans.found();
   if (found !== undefined) metrics.set('pedigree_documents_orphaned', {}, found);
+};
+
+const deadlines: Collect = (metrics, figures) => {
+  const { near, unknown } = figures.deadlines.found();
+  const perType = (valueOf: (one: (typeof near)[number]) => number) =>
+    near.map((one) => ({ labels: { role: one.role, doc_type: String(one.docType) }, value: valueOf(one) }));
+  metrics.replace(
+    'pedigree_deadlines_near',
+    perType((one) => one.near),
+  );
+  metrics.replace(
+    'pedigree_deadlines_breached',
+    perType((one) => one.breached),
+  );
+  metrics.replace(
+    'pedigree_deadlines_unknown',
+    unknown.map(({ role, docType, why }) => ({ labels: { role, doc_type: String(docType), why }, value: 1 })),
+  );
 };
 
 const tasks: Collect = async (metrics, { queue }) => {
@@ -126,7 +174,8 @@ const outcomeDeliveries: Collect = async (metrics, { pool }) => {
 
 /** Each fails alone: one whose source is away leaves the figures of the others fresh. */
 const COLLECTORS: Collect[] = [
-  ...[documents, orphaned, tasks, machinery, parked],
+  cases,
+  ...[documents, segments, notUnderstood, orphaned, deadlines, tasks, machinery, parked],
   ...[pausedAccounts, apiKeys, messageBus, outcomeDeliveries],
 ];
 

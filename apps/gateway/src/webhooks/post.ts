@@ -31,7 +31,9 @@ export function post(url: URL, { rules, headers, body, timeoutMs, signal }: Post
   const why = isIP(host) === 0 ? undefined : rules.whyNot(url.protocol, host);
   if (why !== undefined) return Promise.reject(new Error(`it ${why}`));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  // Node 20 collects a time-out that only `AbortSignal.any` refers to, and then it ends nothing: `late` is kept below.
+  const late = AbortSignal.timeout(timeoutMs);
+  const over = AbortSignal.any([signal, late]);
   return new Promise((resolve, reject) => {
     const options = {
       method: 'POST',
@@ -51,7 +53,7 @@ export function post(url: URL, { rules, headers, body, timeoutMs, signal }: Post
       response.once('close', () => resolve(answer));
     });
     request.once('error', (error) =>
-      reject(over.aborted && !signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error),
+      reject(late.aborted && !signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error),
     );
     request.end(body);
   });

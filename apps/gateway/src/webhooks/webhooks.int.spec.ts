@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
-import { installationSchema, migrate } from '#postgres';
+import { installationSchema } from '#postgres';
 import { readModelSchemas, removeOutcomes } from '#read-models';
 import { TokenCipher } from '#registry-client';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -70,8 +70,7 @@ let end: AbortController;
 let running: Promise<void>[];
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [installationSchema, eventStoreSchema, ...readModelSchemas, outcomesSchema, webhooksSchema]);
+  db = await testDatabase([installationSchema, eventStoreSchema, ...readModelSchemas, outcomesSchema, webhooksSchema]);
   store = new PostgresEventStore({ pool: db.pool });
   webhooks = new Webhooks({
     pool: db.pool,

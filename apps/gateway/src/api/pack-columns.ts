@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import type { containerContent, packChecks, packHistory, packPage, seriesFile, stockPage } from '#read-models';
+import { columnsOf, columnsWithin, type Columns } from './columns.js';
+
+type Pack = z.infer<typeof packPage>['items'][number];
+type Movement = z.infer<typeof packHistory>['movements'][number];
+type Content = z.infer<typeof containerContent>;
+type Checks = z.infer<typeof packChecks>;
+type Series = z.infer<typeof seriesFile>;
+type Told = Series['received'][number]['by'];
+
+/** A list of packs. */
+export const PACKS: Columns<Pack> = {
+  ...columnsOf<Pack>('sgtin', 'gtin', 'serial', 'status', 'place', 'container', 'series', 'expires_on', 'uncertain'),
+  ...columnsWithin(
+    'told_by',
+    ({ told_by }: Pack) => told_by,
+    columnsOf<Pack['told_by']>(
+      ...(['known_at', 'doc_type', 'request_id', 'document_id', 'accepted_at'] as const),
+      ...(['document_sha256', 'receipt_sha256'] as const),
+    ),
+  ),
+  ...columnsWithin(
+    'series_told_by',
+    ({ series_told_by }: Pack) => series_told_by,
+    columnsOf<Pack['told_by']>('known_at', 'request_id', 'document_sha256'),
+  ),
+};
+
+export const STOCK = columnsOf<z.infer<typeof stockPage>['items'][number]>(
+  ...(['place', 'gtin', 'series', 'expires_on', 'status', 'packs'] as const),
+);
+
+/** The life of a pack or a container: a row a movement. */
+export const MOVEMENTS = {
+  rows: ({ movements }: { movements: Movement[] }): Movement[] => movements,
+  columns: columnsOf<Movement>(
+    ...(['known_at', 'accepted_at', 'operation_date', 'item', 'through', 'doc_type', 'title', 'channel'] as const),
+    ...(['result', 'error_code', 'error_text', 'status', 'subject_id', 'counterparty_id', 'corrects'] as const),
+    ...(['request_id', 'document_id', 'document_sha256', 'receipt_sha256'] as const),
+  ),
+};
+
+const TOLD = columnsOf<Told>(
+  ...(['known_at', 'doc_type', 'title', 'request_id', 'document_id', 'accepted_at', 'subject_id'] as const),
+  ...(['counterparty_id', 'document_sha256', 'receipt_sha256'] as const),
+);
+
+type ContentRow = Content['items'][number] & { told_by: Told | undefined };
+
+/** What a container holds: a row an item, with the document that packed it. */
+export const CONTENT = {
+  rows: ({ items, documents }: Content): ContentRow[] => {
+    const byPosition = new Map(documents.map((one) => [one.known_at, one]));
+    return items.map((item) => ({ ...item, told_by: byPosition.get(item.known_at) }));
+  },
+  columns: {
+    ...columnsOf<ContentRow>('item', 'container', 'level', 'known_at'),
+    ...columnsWithin('told_by', ({ told_by }: ContentRow) => told_by, TOLD),
+  },
+};
+
+type CheckRow = Omit<Checks, 'items'> & Checks['items'][number];
+
+/** Whether packs may be moved: a row a code, with how old our record is. */
+export const CHECKS = {
+  rows: ({ items, ...asked }: Checks): CheckRow[] => items.map((one) => ({ ...asked, ...one })),
+  columns: {
+    ...columnsOf<CheckRow>('code', 'sgtin', 'answer'),
+    reasons: ({ reasons }: CheckRow) => reasons.map(({ code }) => code).join(' '),
+    sentences: ({ reasons }: CheckRow) => reasons.map(({ sentence }) => sentence).join(' '),
+    ...columnsWithin('pack', ({ pack }: CheckRow) => pack, PACKS),
+    ...columnsOf<CheckRow>('purpose', 'place', 'advice_only', 'known_at', 'newest_accepted_at'),
+  },
+};
+
+interface SeriesRow {
+  part: 'received' | 'fate' | 'customer to notify';
+  packs: number;
+  fate?: string | undefined;
+  status?: string | undefined;
+  place?: string | undefined;
+  branch?: string | undefined;
+  packs_at?: string | undefined;
+  told_by?: Told | undefined;
+}
+
+/** The file of a series as one table. `packs` of the parts `received` and `fate` each make up the whole. */
+export const SERIES = {
+  rows: ({ received, received_in_more: more, fates, suspension }: Series): SeriesRow[] => [
+    ...received.map(({ packs, by }): SeriesRow => ({ part: 'received', packs, told_by: by })),
+    ...(more === 0 ? [] : [{ part: 'received', packs: more } as const]),
+    ...fates.flatMap(({ branches, ...figure }) =>
+      (branches.length === 0 ? [{ branch: undefined, packs: figure.packs }] : branches).map(
+        ({ branch, packs }): SeriesRow => ({ ...figure, part: 'fate', branch, packs }),
+      ),
+    ),
+    ...(suspension?.customers ?? []).map((one): SeriesRow => ({ part: 'customer to notify', ...one })),
+  ],
+  columns: {
+    ...columnsOf<SeriesRow>('part', 'fate', 'status', 'place', 'branch', 'packs', 'packs_at'),
+    ...columnsWithin('told_by', ({ told_by }: SeriesRow) => told_by, TOLD),
+  },
+};

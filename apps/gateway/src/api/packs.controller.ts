@@ -1,0 +1,99 @@
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import type { EpcisDocument } from '#documents';
+import { defined, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
+import type {
+  ContainerContent,
+  containerContent,
+  ContainerHistory,
+  containerHistory,
+  HistoryQuery,
+  packHistory,
+  packState,
+  PackState,
+  SgtinHistory,
+} from '#read-models';
+import type { ServiceLog } from '#service';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
+import { EPCIS, wantsEpcis } from './epcis-answer.js';
+import { CONTENT, MOVEMENTS } from './pack-columns.js';
+import { historyParameters, parameters } from './parameters.js';
+import { ContentOfContainer, EpcisOfSgtin, HistoryOfContainer, HistoryOfSgtin, LOG, StateOfPack } from './queries.js';
+import { sendRows } from './send-list.js';
+import { snakeCase } from './snake-case.js';
+
+/** The life and the state of a pack, and the life and content of a container. */
+@Controller('v1')
+export class PacksController {
+  constructor(
+    @Inject(QueryBus) private readonly queries: QueryBus,
+    @Inject(LOG) private readonly log: ServiceLog,
+  ) {}
+
+  @Get('packs/:sgtin')
+  @Allow('operator', 'auditor')
+  async pack(@Param('sgtin') text: string, @Query() query: unknown): Promise<z.infer<typeof packState>> {
+    const sgtin = itemNamed(text, 'sgtin');
+    const asked = new StateOfPack(sgtin, historyQuery(query));
+    return snakeCase(found(await this.queries.execute<StateOfPack, PackState | undefined>(asked), 'sgtin', sgtin));
+  }
+
+  @Get('packs/:sgtin/history')
+  @Allow('operator', 'auditor')
+  async history(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const sgtin = itemNamed((request.params as { sgtin: string }).sgtin, 'sgtin');
+    const query = historyQuery(request.query);
+    if (wantsEpcis(request)) {
+      const told = new EpcisOfSgtin(sgtin, query);
+      const document = found(await this.queries.execute<EpcisOfSgtin, EpcisDocument | undefined>(told), 'sgtin', sgtin);
+      return void (await reply.header('content-type', EPCIS).send(document));
+    }
+    const asked = new HistoryOfSgtin(sgtin, query);
+    const life = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(asked);
+    const answer: z.infer<typeof packHistory> = snakeCase(found(life, 'sgtin', sgtin));
+    await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);
+  }
+
+  @Get('containers/:sscc/history')
+  @Allow('operator', 'auditor')
+  async containerHistory(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
+    const asked = new HistoryOfContainer(sscc, historyQuery(request.query));
+    const life = await this.queries.execute<HistoryOfContainer, ContainerHistory | undefined>(asked);
+    const answer: z.infer<typeof containerHistory> = snakeCase(found(life, 'sscc', sscc));
+    await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);
+  }
+
+  @Get('containers/:sscc/content')
+  @Allow('operator', 'auditor')
+  async content(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
+    const asked = new ContentOfContainer(sscc, historyQuery(request.query));
+    const content = await this.queries.execute<ContentOfContainer, ContainerContent | undefined>(asked);
+    const answer: z.infer<typeof containerContent> = snakeCase(found(content, 'sscc', sscc));
+    await sendRows({ request, reply, log: this.log }, answer, CONTENT);
+  }
+}
+
+function historyQuery(query: unknown): HistoryQuery {
+  const { as_of, known_at } = parameters(historyParameters, query);
+  return defined({ asOf: as_of, knownAt: known_at });
+}
+
+function found<T>(answer: T | undefined, field: 'sgtin' | 'sscc', item: string): T {
+  if (answer === undefined)
+    throw new PedigreeError('not_found', `no document that we know has named ${item}`, { field, item });
+  return answer;
+}
+
+const NAMES = { sgtin: 'a pack, by its SGTIN', sscc: 'a container, by its SSCC' } as const;
+
+/** The pack or container that a person typed or scanned; the answer says which one was read. */
+function itemNamed(text: string, kind: 'sgtin' | 'sscc'): Sgtin | Sscc {
+  const read = readItemCode(text);
+  if (read.kind === kind) return read.id;
+  const why = read.kind === 'none' ? read.why : `is an ${read.kind.toUpperCase()}; this is about ${NAMES[kind]}`;
+  throw new PedigreeError('invalid_identifier', `${text} ${why}`, { field: kind, item: text });
+}

@@ -1,0 +1,57 @@
+import type { FastifyReply } from 'fastify';
+import { Readable } from 'node:stream';
+import type { ServiceLog } from '#service';
+import type { CallerRequest } from '../access/access.guard.js';
+import type { Columns } from './columns.js';
+import { asCsv } from './csv.js';
+import { asExcel } from './excel.js';
+import { asNdjson, type Page } from './ndjson.js';
+import { FILE_TYPES, type FileFormat } from './file-types.js';
+
+/** One call for a list, and its answer. */
+export interface ListCall {
+  request: CallerRequest;
+  reply: FastifyReply;
+  log: Pick<ServiceLog, 'error'>;
+}
+
+/**
+ * Answers with a page, or, as the caller accepts, with the whole list as NDJSON, or as CSV or Excel where it has
+ * columns. The first page comes before the headers, and an Excel file is whole before them: what is wrong by then is
+ * answered as a problem.
+ */
+export async function sendList<T>(
+  { request, reply, log }: ListCall,
+  pageAfter: (cursor?: string) => Promise<Page<T>>,
+  columns?: Columns<T>,
+): Promise<void> {
+  const first = await pageAfter();
+  const format = formatOf(request);
+  const send = (answer: unknown, type: FileFormat) =>
+    reply.header('content-type', type === 'csv' ? `${FILE_TYPES.csv}; charset=utf-8` : FILE_TYPES[type]).send(answer);
+  const stream = async (texts: AsyncGenerator<string>, type: FileFormat) => {
+    const lines = Readable.from(texts);
+    // The connection breaks off then, so that nobody takes the part for the whole.
+    lines.on('error', (err) => log.error({ err, url: request.url }, 'list stream aborted'));
+    await send(lines, type);
+  };
+  if (format === 'ndjson') return stream(asNdjson(first, pageAfter), format);
+  if (columns === undefined || format === undefined) return void (await reply.send(first));
+  if (format === 'csv') return stream(asCsv(first, pageAfter, columns), format);
+  await send(await asExcel(first, pageAfter, columns), format);
+}
+
+/** Answers with the whole, or, as the caller accepts, with its rows as NDJSON, CSV or Excel. */
+export async function sendRows<Answer, T>(
+  call: ListCall,
+  answer: Answer,
+  { rows, columns }: { rows: (answer: Answer) => T[]; columns: Columns<T> },
+): Promise<void> {
+  if (formatOf(call.request) === undefined) await call.reply.send(answer);
+  else await sendList(call, () => Promise.resolve({ items: rows(answer) }), columns);
+}
+
+function formatOf({ headers }: CallerRequest): FileFormat | undefined {
+  const formats = Object.keys(FILE_TYPES) as FileFormat[];
+  return formats.find((format) => headers.accept?.includes(FILE_TYPES[format]));
+}

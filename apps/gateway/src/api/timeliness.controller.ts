@@ -1,0 +1,71 @@
+import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { defined } from '#kernel';
+import type { Timeliness, timeliness, TimelinessQuery } from '#read-models';
+import type { ServiceLog } from '#service';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
+import { columnsOf, type Columns } from './columns.js';
+import { parameters, timelinessParameters } from './parameters.js';
+import { ListTimeliness, LOG } from './queries.js';
+import { sendList } from './send-list.js';
+import { snakeCase } from './snake-case.js';
+
+type Report = z.infer<typeof timeliness>;
+
+/** When documents were due, and whether that was kept. */
+@Controller('v1/reports')
+export class TimelinessController {
+  constructor(
+    @Inject(QueryBus) private readonly queries: QueryBus,
+    @Inject(LOG) private readonly log: ServiceLog,
+  ) {}
+
+  @Get('timeliness')
+  @Allow('operator', 'auditor')
+  async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { doc_type: docType, operation_from, operation_to, ...rest } = parameters(timelinessParameters, query);
+    const given = { ...rest, docType, operationFrom: operation_from, operationTo: operation_to };
+    const pageAfter = async (cursor = rest.cursor): Promise<Report> => {
+      const wanted: TimelinessQuery = defined({ ...given, cursor });
+      return snakeCase(await this.queries.execute<ListTimeliness, Timeliness>(new ListTimeliness(wanted)));
+    };
+    await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
+  }
+}
+
+type Row = Report['items'][number];
+
+/** Every line names the calendar that it rests on, and what that says of itself. */
+const COLUMNS: Columns<Row> = {
+  ...columnsOf<Row>(
+    'role',
+    'channel',
+    'request_id',
+    'document_id',
+    'command_id',
+    'reference',
+    'account',
+    'doc_type',
+    'doc_num',
+  ),
+  ...columnsOf<Row>(
+    'operation_date',
+    'known_at',
+    'sent_at',
+    'accepted_at',
+    'outcome',
+    'state',
+    'why',
+    'started_at',
+    'due_at',
+  ),
+  clause: ({ due_by }) => due_by?.clause,
+  clause_edition: ({ due_by }) => due_by?.edition,
+  calendar: ({ due_by }) => due_by?.calendar.name,
+  calendar_edition: ({ due_by }) => due_by?.calendar.edition,
+  fictitious: ({ due_by }) => due_by?.calendar.fictitious,
+  ...columnsOf<Row>('met_when', 'done_at', 'days_late', 'cause', 'cause_since', 'sentence', 'items', 'items_answered'),
+  ...columnsOf<Row>('answered_by', 'replaced_by'),
+};

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import {
+  caseIdOf,
+  isSplittable,
+  partOf,
+  type CaseCommand,
+  type CaseEnd,
+  type CaseState,
+  type KnownCase,
+} from '#domain';
+import type { Actor, EventStore } from '#event-store';
+import { neverReached, PedigreeError, type Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import { CaseLog, dueAt, type CaseAct, type DueDays } from '#reconciliation';
+import type { Intake } from '../intake/intake.js';
+import type { Resends } from '../resends/resends.js';
+import type { CaseAction, CaseActions, CaseRelease } from './case-body.js';
+import { releaseRemedy } from './releases.js';
+
+export interface CasesOptions {
+  pool: Pool;
+  store: Pick<EventStore, 'append' | 'readStream'>;
+  installationId: string;
+  says: { participant: string; profile: string; softwareVersion: string };
+  dueDays: DueDays;
+  resends: Pick<Resends, 'resend'>;
+  intake: Pick<Intake, 'take'>;
+  clock: Clock;
+}
+
+/** What became of an action on one of many cases. */
+export interface CaseActed {
+  caseId: string;
+  done: boolean;
+  /** Where nothing was done: why. */
+  why?: string;
+}
+
+/** What persons do about cases. Each action is in the stream of its case, with who and why. */
+export class Cases {
+  private readonly log: CaseLog;
+
+  constructor(private readonly options: CasesOptions) {
+    const { pool: db, store, installationId: id, says } = options;
+    this.log = new CaseLog({ db, store, installation: { id, ...says } });
+  }
+
+  /** The same again changes nothing. @throws PedigreeError not_found, case_conflict. */
+  async act(caseId: string, action: CaseAction, actor: Actor): Promise<void> {
+    const act = this.actOf(action.reason, actor);
+    if (action.action === 'split') return this.split(caseId, action.items, act);
+    const { state, events } = await this.log.tell(await this.commandOf(caseId, action, act), act);
+    const why = whyNothing(state, events.length, action);
+    if (why !== undefined) throw refusal(caseId, state, why);
+  }
+
+  /** Has its suggested document sent; its accepted receipt resolves the case. The same again changes nothing. */
+  async release(caseId: string, { account, reason }: CaseRelease, actor: Actor): Promise<void> {
+    const { resends, intake, installationId } = this.options;
+    const act = this.actOf(reason, actor);
+    await releaseRemedy({ log: this.log, resends, intake, installationId }, caseId, { account, act, actor, reason });
+  }
+
+  /** Each by itself: one that does not fit does not stop the others. */
+  async actOnMany({ cases, ...action }: CaseActions, actor: Actor): Promise<CaseActed[]> {
+    const act = this.actOf(action.reason, actor);
+    const ids = [...new Set(cases)];
+    const told = await Promise.all(ids.map(async (id) => this.log.tell(await this.commandOf(id, action, act), act)));
+    return told.map(({ caseId, state, events }) => {
+      const why = state.phase === 'absent' ? 'there is no such case' : whyNothing(state, events.length, action);
+      return { caseId, done: why === undefined, ...(why === undefined ? {} : { why }) };
+    });
+  }
+
+  /** First the case gives the items away, then their own case is opened: the same again goes on after a crash. */
+  private async split(caseId: string, items: string[], act: CaseAct): Promise<void> {
+    const known = await this.log.find(caseId);
+    if (known === undefined) throw refusal(caseId, { phase: 'absent' }, '');
+    const { code, severity, dueAt: due, lastSeen } = known;
+    const cause = partOf(caseId, items);
+    const part = caseIdOf(code, cause);
+    if (!known.parts.includes(part)) {
+      const count = cause.items.length;
+      const told = await this.log.tell({ type: 'Split', caseId, part, items: cause.items, count }, act);
+      if (told.events.length === 0) throw refusal(caseId, known, whyNotSplit(known, count));
+    }
+    const { rows: _, ...seen } = lastSeen;
+    const sighting = { ...seen, count: cause.items.length };
+    await this.log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt: due, seen: sighting }, act);
+  }
+
+  private actOf(reason: string, actor: Actor): CaseAct {
+    return { actor, reason, id: `case_action:${randomUUID()}`, at: this.options.clock.now().toISOString() };
+  }
+
+  private async commandOf(caseId: string, action: ByMany, { at }: CaseAct): Promise<CaseCommand> {
+    switch (action.action) {
+      case 'acknowledge':
+        return { type: 'Acknowledge', caseId };
+      case 'assign':
+        return { type: 'Assign', caseId, assignee: action.assignee };
+      case 'comment':
+        return { type: 'Comment', caseId, text: action.reason };
+      case 'explain':
+        return { type: 'Explain', caseId, text: action.reason };
+      case 'resolve':
+        return { type: 'Resolve', caseId, at, by: endOf(action) };
+      case 'reopen': {
+        const severity = (await this.log.find(caseId))?.severity ?? 'warning';
+        return { type: 'Reopen', caseId, dueAt: dueAt(severity, at, this.options.dueDays) };
+      }
+      default:
+        return neverReached(action, 'action on a case');
+    }
+  }
+}
+
+const endOf = ({ resolution, reason: note }: CaseAction & { action: 'resolve' }): CaseEnd & { kind: 'person' } => ({
+  ...{ kind: 'person', resolution, note },
+});
+
+type ByMany = Exclude<CaseAction, { action: 'split' }>;
+
+/** Why an action without events did not do what was asked; undefined where all is as was asked. */
+function whyNothing(state: CaseState, events: number, action: ByMany): string | undefined {
+  if (state.phase === 'absent') return '';
+  if (events > 0 || action.action === 'reopen') return undefined;
+  if (state.phase !== 'resolved') return undefined;
+  const { end } = state;
+  const isSame =
+    action.action === 'resolve' &&
+    end?.kind === 'person' &&
+    end.resolution === action.resolution &&
+    end.note === action.reason;
+  return isSame ? undefined : `it is resolved since ${state.resolvedAt}: reopen it first`;
+}
+
+function whyNotSplit({ phase, cause, count }: KnownCase, items: number): string {
+  if (phase === 'resolved') return 'it is resolved: reopen it first';
+  if (!isSplittable(cause)) return 'it is a part of another case already: split that one';
+  if (items >= count) return `it has ${count} items: at least one must stay`;
+  return 'it was split as often as a case may be';
+}
+
+const refusal = (caseId: string, { phase }: { phase: string }, why: string): PedigreeError =>
+  phase === 'absent'
+    ? new PedigreeError('not_found', `there is no case ${caseId}`, { field: 'caseId', item: caseId })
+    : new PedigreeError('case_conflict', `case ${caseId}: ${why}`, { field: 'caseId', item: caseId });

@@ -3,20 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { firing } from '../../../test/support/alert-rules.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { until } from '../../../test/support/until.js';
 import { PostgresEventStore, type EventMetadata, type NewEvent } from '#event-store';
 import { newSigningKey, noteSigner, openNote, parseCheckpoint, parseVerifierKey, verifierKeyOf } from '#merkle';
 import { migrate } from '#postgres';
-import { Health, HttpPort } from '#service';
+import { Health, HttpPort, programProcesses, runProgram, thisProcess, type Readiness } from '#service';
 import { catchUp, dropCheckpoint } from '#subscriptions';
 import { auditorLog, auditorSchemas, startAuditor } from './auditor.js';
 import { auditorConfig } from './config.js';
+import { provenLines, verifyLines } from '../test/proofs.js';
 import { newestCheckpoint, signCheckpoint } from './log/checkpoints.js';
 import { seal, sealedSize } from './log/seal.js';
-import { parseBundle } from './proof/bundle.js';
-import { proveStream } from './proof/prove.js';
-import { verifyBundle } from './proof/verify.js';
 import { auditorProgram } from './program.js';
 
 const ORIGIN = 'pedigree.example/log';
@@ -26,8 +25,7 @@ const VERIFIER_KEY = verifierKeyOf(signer);
 let db: TestDatabase;
 let store: PostgresEventStore;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, auditorSchemas);
+  db = await testDatabase(auditorSchemas);
   store = new PostgresEventStore({ pool: db.pool });
 });
 afterAll(async () => {
@@ -65,56 +63,43 @@ async function written(count: number): Promise<string> {
 const sealAll = (batchSize = 7): Promise<bigint> =>
   catchUp({ store, pool: db.pool, name: 'auditor', handle: seal, batchSize });
 
+const environmentOf = ({ url }: TestDatabase, { keyFile, memory }: { keyFile: string; memory: string }) => ({
+  DATABASE_URL: url,
+  AUDIT_KEY_FILE: keyFile,
+  AUDIT_FOLDER: memory,
+  AUDIT_ORIGIN: ORIGIN,
+  AUDIT_CHECKPOINT_SECONDS: '1',
+  LOG_LEVEL: 'silent',
+});
+
+/** An event is changed, and all that the database knows of the tree is forgotten. */
+const FORGERY = `UPDATE event SET data = convert_to('{"n":7}', 'UTF8') WHERE stream = 'thing-1' AND version = 1;
+  TRUNCATE audit_tree, audit_tile, audit_page, audit_checkpoint;
+  DELETE FROM checkpoint WHERE name = 'auditor'`;
+
+/** Runs the program behind its port, as it runs in a process of its own. */
+async function whileItRuns(env: NodeJS.ProcessEnv, look: (healthUrl: string) => Promise<void>): Promise<void> {
+  const lines: string[] = [];
+  let interrupt: (signal: NodeJS.Signals) => void = () => undefined;
+  const running = runProgram(() => auditorProgram(auditorConfig(env)), {
+    ...thisProcess,
+    onSignal: (on) => {
+      interrupt = on;
+      return () => undefined;
+    },
+    out: (line) => lines.push(line),
+    exit: () => undefined,
+  });
+  try {
+    await until('its port is open', () => lines.length > 0);
+    await look((JSON.parse(lines[0] ?? '') as { healthUrl: string }).healthUrl);
+  } finally {
+    interrupt('SIGTERM');
+    expect(await running).toBe(0);
+  }
+}
+
 describe('the Merkle log of events', () => {
-  it('proves each event of a stream to a stranger who has the file and the key', async () => {
-    await written(20);
-    const stream = await written(3);
-    await written(5);
-    await sealAll();
-    await signCheckpoint(db.pool, signer);
-    const file = JSON.stringify(await proveStream(db.pool, store, stream));
-    const verified = verifyBundle(parseBundle(file), VERIFIER_KEY);
-    expect(verified.events.map(({ stream: of, type }) => [of, type])).toEqual(
-      Array.from({ length: 3 }, () => [stream, 'ThingHappened']),
-    );
-    expect(verified.checkpoint).toMatchObject({ origin: ORIGIN, size: await sealedSize(db.pool) });
-    expect(JSON.parse(parseBundle(file).events[1]?.event ?? '')).toMatchObject({
-      version: 1,
-      data: { n: 1, text: 'ü € "quoted"' },
-    });
-  });
-
-  it('is not believed when an event, its place, its path, the checkpoint or the key is another', async () => {
-    const stream = await written(2);
-    await sealAll();
-    await signCheckpoint(db.pool, signer);
-    const bundle = await proveStream(db.pool, store, stream);
-    const changed = (change: (copy: typeof bundle) => void): typeof bundle => {
-      const copy = structuredClone(bundle);
-      change(copy);
-      return copy;
-    };
-    const first = (of: typeof bundle): (typeof bundle.events)[number] => of.events[0] as (typeof bundle.events)[number];
-    const wrong: [typeof bundle, RegExp][] = [
-      [
-        changed((copy) => (first(copy).event = first(copy).event.replace('"n":0', '"n":1'))),
-        /\/events\/0: is not the leaf/,
-      ],
-      [changed((copy) => (first(copy).leaf += 1)), /\/events\/0: is not the leaf/],
-      [changed((copy) => first(copy).path.reverse()), /\/events\/0: is not the leaf/],
-      [
-        changed((copy) => (copy.checkpoint = copy.checkpoint.replace(/\n\d+\n/, '\n7\n'))),
-        /\/checkpoint: the signature/,
-      ],
-    ];
-    for (const [one, why] of wrong) expect(() => verifyBundle(one, VERIFIER_KEY)).toThrow(why);
-    expect(() => verifyBundle(bundle, verifierKeyOf(noteSigner(ORIGIN, newSigningKey())))).toThrow(
-      /\/checkpoint: the note carries no signature/,
-    );
-    expect(() => parseBundle('{"format":"other"}')).toThrow(/^\/format/);
-    expect(() => parseBundle('no')).toThrow(/not JSON/);
-  });
-
   it('has the same tree however the pages fell, and goes on after a crash between pages', async () => {
     await written(40);
     await sealAll(3);
@@ -171,7 +156,7 @@ describe('a new signing key', () => {
       await sealed();
       const next = noteSigner(ORIGIN, newSigningKey());
       await expect(signCheckpoint(own.pool, next)).rejects.toThrow(/no signature of/);
-      expect((await signCheckpoint(own.pool, next, [VERIFIER_KEY]))?.size).toBe(2);
+      expect((await signCheckpoint(own.pool, next, { trusted: [VERIFIER_KEY] }))?.size).toBe(2);
     } finally {
       await log.close();
       await own.drop();
@@ -214,6 +199,38 @@ describe('the auditor as a program', () => {
       await folder.remove();
     }
   });
+
+  it('counts the events of each stream by itself, and says when it cannot', async () => {
+    const own = await testDatabase();
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    const key = verifierKeyOf(noteSigner(ORIGIN, readFileSync(keyFile, 'utf8')));
+    const auditor = await startAuditor(auditorConfig(environmentOf(own, { keyFile, memory: join(folder.path, 'm') })));
+    const log = new PostgresEventStore({ pool: own.pool });
+    const whole = async (): Promise<number | undefined> => {
+      const { streams } = await verifyLines(await provenLines(own.pool, log, 'thing-1'), key);
+      return streams[0]?.whole?.events;
+    };
+    try {
+      await log.append('thing-1', 'none', [event(0), event(1)]);
+      await until('they are signed', async () => (await newestCheckpoint(own.pool))?.size === Number(await log.head()));
+      await until('they are counted', async () => (await whole()) === 2);
+      await own.pool.query(`UPDATE audit_count_bucket SET hash = sha256('other')`);
+      await log.append('thing-1', 1, [event(2)]);
+      await until('it says so', () => auditor.troubles().some(({ name }) => name === 'stream counts'));
+      expect(auditor.troubles()[0]?.reason).toMatch(
+        /^the events of each stream are not counted: the table audit_count_bucket was changed/,
+      );
+      await own.pool.query('TRUNCATE audit_count, audit_count_bucket');
+      await until('it counts anew', async () => auditor.troubles().length === 0 && (await whole()) === 3);
+    } finally {
+      await auditor.stop();
+      await log.close();
+      await own.drop();
+      await folder.remove();
+    }
+  }, 60_000);
 
   it('shows in its health that it halted, and on what', async () => {
     const own = await testDatabase();
@@ -280,6 +297,61 @@ describe('the auditor as a program', () => {
       await own.drop();
       await folder.remove();
     }
+  });
+
+  it('is red, says which leaf and event, and tells it to whoever asks which programs work', async () => {
+    const own = await testDatabase();
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    const env = environmentOf(own, { keyFile, memory: join(folder.path, 'memory') });
+    const log = new PostgresEventStore({ pool: own.pool });
+    try {
+      const first = await startAuditor(auditorConfig(env));
+      await log.append('thing-1', 'none', [event(0), event(1), event(2)]);
+      await until('all is signed', async () => (await newestCheckpoint(own.pool))?.size === Number(await log.head()));
+      await first.stop();
+      const size = Number(await log.head());
+      const [, changed] = await log.readStream('thing-1');
+      const position = Number(changed?.position);
+      await own.pool.query(FORGERY);
+      await whileItRuns(env, async (healthUrl) => {
+        const readiness = async () => (await fetch(`${healthUrl}/health/ready`)).json() as Promise<Readiness>;
+        const red = new RegExp(
+          `^the first leaf that differs is ${position - 1}: ThingHappened, version 1 of thing-1, ` +
+            `at position ${position}; the Merkle log has 0 leaves, and the auditor has signed ${size}`,
+        );
+        const historyOf = async () => (await readiness()).parts.find(({ name }) => name === 'signed history');
+        await until('the event is named', async () => red.test((await historyOf())?.error ?? ''));
+        expect((await fetch(`${healthUrl}/health/ready`)).status).toBe(503);
+        expect(await readiness()).toMatchObject({ degraded: [{ name: 'signed history' }] });
+        const metrics = await (await fetch(`${healthUrl}/metrics`)).text();
+        expect(firing([metrics])).toContain('AuditHistoryContradicted');
+        expect(metrics).toMatch(new RegExp(`^pedigree_audit_first_differing_leaf.* ${position - 1}$`, 'm'));
+        await until('the others are told', async () =>
+          (await programProcesses(own.pool)).some(({ subscriptions: [one] }) => one?.state === 'halted'),
+        );
+        expect([await sealedSize(own.pool), await newestCheckpoint(own.pool)]).toEqual([0, undefined]);
+      });
+    } finally {
+      await log.close();
+      await own.drop();
+      await folder.remove();
+    }
+  });
+
+  it('does not start on a folder that is damaged or cannot be made, and says which', async () => {
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    writeFileSync(join(folder.path, 'memory.json'), '{');
+    const started = (place: string) =>
+      startAuditor(
+        auditorConfig({ DATABASE_URL: db.url, AUDIT_KEY_FILE: keyFile, AUDIT_FOLDER: place, LOG_LEVEL: 'silent' }),
+      );
+    await expect(started(folder.path)).rejects.toThrow(/^AUDIT_FOLDER: .*memory\.json is damaged \(/);
+    await expect(started(join(keyFile, 'below'))).rejects.toThrow(/^AUDIT_FOLDER: the folder of the auditor cannot be/);
+    await folder.remove();
   });
 
   it('says which key file is missing, as wrong configuration', async () => {

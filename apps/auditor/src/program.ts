@@ -1,26 +1,107 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalDependency, postgresDependency, type Program, type ProgramLine } from '#service';
-import { openWatching, serveMetrics } from '#telemetry';
-import { auditorLog, startAuditor } from './auditor.js';
+import { optionalDependency, postgresDependency, type Dependency, type Program, type ProgramLine } from '#service';
+import { openWatching, serveMetrics, type Metrics } from '#telemetry';
+import { auditorLog, startAuditor, type RunningAuditor } from './auditor.js';
 import { auditorConfig, auditorVariables, type AuditorConfig } from './config.js';
+import { openLogPort } from './publication/log-port.js';
+import type { SweepFigures } from './sweep/regular-sweep.js';
+import { HistoryAlarm } from './memory/history-alarm.js';
 
 /** The auditor as a program of its own: `pedigree auditor`. One seals, further ones stand by. */
-export const auditorProgram = (config: AuditorConfig): Program => ({
-  name: 'auditor',
-  log: auditorLog(config),
-  health: { port: config.healthPort, host: config.healthHost },
-  dependencies: [postgresDependency(config.databaseUrl), ...optionalDependency('eventstore', config.eventStoreUrl)],
-  start: async ({ log, health, healthPort }) => {
-    const auditor = await startAuditor(config, log);
-    health.degradedBy(() => auditor.troubles());
-    serveMetrics(
-      openWatching({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics,
-      healthPort,
-      health,
-    );
-    return auditor;
+export function auditorProgram(config: AuditorConfig): Program {
+  const alarm = new HistoryAlarm();
+  const running: { auditor?: RunningAuditor } = {};
+  return {
+    name: 'auditor',
+    log: auditorLog(config),
+    health: { port: config.healthPort, host: config.healthHost },
+    dependencies: [
+      postgresDependency(config.databaseUrl),
+      ...optionalDependency('eventstore', config.eventStoreUrl),
+      signedHistory(alarm, config.folder),
+      ...witnessedHistory(config, () => running.auditor?.witnesses),
+    ],
+    ...openingLogPort(config),
+    start: async ({ log, health, healthPort }) => {
+      const auditor = await startAuditor(config, log, alarm);
+      running.auditor = auditor;
+      health.degradedBy(() => auditor.troubles());
+      const { metrics } = openWatching({
+        program: 'auditor',
+        version: SOFTWARE_VERSION,
+        profile: '',
+        otlpEndpoint: undefined,
+      });
+      metrics.collect(() => showAlarm(metrics, alarm));
+      metrics.collect(() => showWitnesses(metrics, auditor.witnesses));
+      metrics.collect(() => showSweep(metrics, auditor.sweep()));
+      serveMetrics(metrics, healthPort, health);
+      return auditor;
+    },
+  };
+}
+
+/** The log as static files, where a port is configured for it. */
+function openingLogPort({ logPort, databaseUrl, eventStoreUrl }: AuditorConfig): Pick<Program, 'open'> {
+  if (logPort === undefined) return {};
+  return { open: ({ health, log }) => openLogPort({ ...logPort, databaseUrl, eventStoreUrl, health, log }) };
+}
+
+/** Readiness is red while the log contradicts what was signed: nothing of it is sealed then. */
+const signedHistory = (alarm: HistoryAlarm, folder: string): Dependency => ({
+  name: 'signed history',
+  where: folder,
+  isRequired: false,
+  check: async () => {
+    const raised = alarm.current();
+    if (raised !== undefined) throw new Error(raised.reason);
   },
 });
+
+/** Readiness is red while a witness has cosigned another log than this one: somebody rewrote it. */
+function witnessedHistory(
+  { witnessPolicy }: AuditorConfig,
+  witnesses: () => RunningAuditor['witnesses'] | undefined,
+): Dependency[] {
+  if (witnessPolicy.witnesses.length === 0) return [];
+  const check = async (): Promise<void> => {
+    const refusing = (witnesses()?.standings() ?? []).find(({ refused }) => refused !== undefined);
+    if (refusing?.refused !== undefined) throw new Error(`witness ${refusing.name}: ${refusing.refused.reason}`);
+  };
+  const where = witnessPolicy.witnesses.map(({ name }) => name).join(',');
+  return [{ name: 'witnessed history', where, isRequired: false, check }];
+}
+
+function showWitnesses(metrics: Metrics, witnesses: RunningAuditor['witnesses']): void {
+  const standings = witnesses.standings();
+  metrics.replace(
+    'pedigree_audit_witness_size',
+    standings.map(({ name: witness, size }) => ({ labels: { witness }, value: size })),
+  );
+  metrics.replace(
+    'pedigree_audit_witness_refused',
+    standings.map(({ name: witness, refused }) => ({ labels: { witness }, value: refused === undefined ? 0 : 1 })),
+  );
+  const since = witnesses.unwitnessedSince();
+  const seconds = since === undefined ? 0 : Math.max(0, (Date.now() - since.getTime()) / 1_000);
+  metrics.set('pedigree_audit_unwitnessed_seconds', {}, seconds);
+}
+
+function showAlarm(metrics: Metrics, alarm: HistoryAlarm): void {
+  const raised = alarm.current();
+  metrics.set('pedigree_audit_contradicted', {}, raised === undefined ? 0 : 1);
+  metrics.replace(
+    'pedigree_audit_first_differing_leaf',
+    raised?.leaf === undefined ? [] : [{ labels: {}, value: raised.leaf }],
+  );
+}
+
+function showSweep(metrics: Metrics, { findings, share, passes, ageSeconds }: SweepFigures): void {
+  for (const [what, count] of Object.entries(findings)) metrics.set('pedigree_audit_findings', { what }, count);
+  metrics.set('pedigree_audit_sweep_passes', {}, passes);
+  metrics.set('pedigree_audit_sweep_age_seconds', {}, ageSeconds);
+  metrics.replace('pedigree_audit_sweep_done_ratio', share === undefined ? [] : [{ labels: {}, value: share }]);
+}
 
 export const auditorLine: ProgramLine = {
   name: 'auditor',

@@ -1,22 +1,23 @@
-import {
-  checkpointText,
-  hashesInTiles,
-  openNote,
-  parseCheckpoint,
-  parseVerifierKey,
-  rootOf,
-  signNote,
-  verifierKeyOf,
-  type NoteSigner,
-} from '#merkle';
+import { checkpointText, hashesInTiles, rootOf, signNote, type Hash, type NoteSigner } from '#merkle';
 import type { Pool, Queryable } from '#postgres';
+import { breakCount } from '../chain/break-table.js';
+import { LogKeys } from '../chain/log-keys.js';
+import { Contradiction } from '../memory/contradiction.js';
 import { sealedSize } from './seal.js';
 import { tilesIn } from './tile-table.js';
 
 export interface StoredCheckpoint {
   size: number;
+  root: Hash;
   note: string;
   signedAt: Date;
+}
+
+export interface SigningOptions {
+  /** Verifier keys of earlier signing keys. */
+  trusted?: string[];
+  /** Keeps the note outside the database, on the disk when it resolves. Called before anybody else can read it. */
+  remember?: (note: string, size: number) => Promise<void>;
 }
 
 /**
@@ -27,49 +28,68 @@ export interface StoredCheckpoint {
 export async function signCheckpoint(
   pool: Pool,
   signer: NoteSigner,
-  trusted: string[] = [],
+  { trusted = [], remember = async () => undefined }: SigningOptions = {},
 ): Promise<StoredCheckpoint | undefined> {
+  const breaks = await breakCount(pool);
   const size = await sealedSize(pool);
   const newest = await newestCheckpoint(pool);
+  const keys = new LogKeys(signer, trusted);
   const read = hashesInTiles(tilesIn(pool));
   if (newest !== undefined) {
-    const signed = parseCheckpoint(openedByOneOf(newest.note, [verifierKeyOf(signer), ...trusted]));
-    if (size < signed.size || !(await rootOf(signed.size, read)).equals(signed.root)) {
-      throw new Error(
+    const signed = keys.openCheckpoint(newest.note, breaks);
+    if (size < signed.size || !(await rootOf(signed.size, read)).equals(signed.root))
+      throw new Contradiction(
         `the Merkle log does not begin with its checkpoint of ${signed.size} events: it was changed after it was ` +
           'signed',
       );
-    }
     if (size === signed.size) return undefined;
   }
   if (size === 0) return undefined;
   const root = await rootOf(size, read);
-  const note = signNote(checkpointText({ origin: signer.name, size, root }), signer);
-  // Another auditor may have signed the same size: the same tree, and the first note stays.
-  await pool.query(
-    'INSERT INTO audit_checkpoint (size, root, note) VALUES ($1, $2, $3) ON CONFLICT (size) DO NOTHING',
-    [size, root, note],
-  );
+  const signerNow = keys.signerAfter(breaks);
+  const note = signNote(checkpointText({ origin: signerNow.name, size, root }), signerNow);
+  await remember(note, size);
+  await publish(pool, { breaks, size, root, note });
   return newestCheckpoint(pool);
 }
 
-/** The text of a note that one of the keys has signed. Throws what the first of them says when none has. */
-function openedByOneOf(note: string, keys: string[]): string {
-  const refusals: unknown[] = [];
-  for (const key of keys) {
-    try {
-      return openNote(note, parseVerifierKey(key));
-    } catch (error) {
-      refusals.push(error);
-    }
-  }
-  throw refusals[0];
+/** Another auditor may have signed the same size: the same tree, and the first note stays. */
+export async function publish(
+  db: Queryable,
+  { breaks, size, root, note }: { breaks: number; size: number; root: Hash; note: string },
+): Promise<void> {
+  await db.query(
+    'INSERT INTO audit_checkpoint (breaks, size, root, note) VALUES ($1, $2, $3, $4) ON CONFLICT (breaks, size) DO ' +
+      'NOTHING',
+    [breaks, size, root, note],
+  );
 }
 
+const COLUMNS =
+  'SELECT size, root, note, signed_at FROM audit_checkpoint WHERE breaks = (SELECT count(*) FROM audit_break)';
+
+/** The newest of the tree that is being sealed: since the last break of the log. */
 export async function newestCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
-  const { rows } = await db.query<{ size: bigint; note: string; signed_at: Date }>(
-    'SELECT size, note, signed_at FROM audit_checkpoint ORDER BY size DESC LIMIT 1',
-  );
-  const [row] = rows;
-  return row === undefined ? undefined : { size: Number(row.size), note: row.note, signedAt: row.signed_at };
+  const { rows } = await db.query<CheckpointRow>(`${COLUMNS} ORDER BY size DESC LIMIT 1`);
+  return rows.map(stored)[0];
 }
+
+/** The one of this size, of the same tree. */
+export async function checkpointOf(db: Queryable, size: number): Promise<StoredCheckpoint | undefined> {
+  const { rows } = await db.query<CheckpointRow>(`${COLUMNS} AND size = $1`, [size]);
+  return rows.map(stored)[0];
+}
+
+interface CheckpointRow {
+  size: bigint;
+  root: Buffer;
+  note: string;
+  signed_at: Date;
+}
+
+const stored = ({ size, root, note, signed_at: signedAt }: CheckpointRow): StoredCheckpoint => ({
+  size: Number(size),
+  root,
+  note,
+  signedAt,
+});

@@ -1,22 +1,63 @@
 import type { RecordedEvent } from '#event-store';
-import { canonicalBytes } from '#kernel';
+import { canonicalBytes, canonicalJson, sha256Hex } from '#kernel';
 import { leafHash, type Hash } from '#merkle';
 
 /**
- * The bytes that a leaf stands for: the event as RFC 8785 JSON, with everything that says what happened, to whom, by
- * whom and when it was recorded. The position is left out: it belongs to the engine that keeps the log, and the leaf's
- * own index is the order.
+ * How an event is written into its leaf. 1: the whole event, as RFC 8785 JSON. 2: the same without data and metadata,
+ * which it names by their SHA-256 (decision 44). A tree may begin with leaves of form 1; from its first leaf of form 2
+ * on all are.
  */
-export const leafBytes = ({
-  id,
-  stream,
-  version,
-  type,
-  schemaVersion,
-  data,
-  metadata,
-  recordedAt,
-}: RecordedEvent): Buffer =>
-  canonicalBytes({ id, stream, version, type, schemaVersion, data, metadata, recordedAt: recordedAt.toISOString() });
+export type LeafForm = 1 | 2;
 
-export const leafOf = (event: RecordedEvent): Hash => leafHash(leafBytes(event));
+/** In which leaves are sealed from now on. */
+export const NEWEST_FORM: LeafForm = 2;
+
+/** In each leaf of form 2, and in none of form 1. */
+export const LEAF_FORMAT = 'pedigree-leaf/2';
+
+/** What a leaf says of its event: all but its data and metadata. */
+export type EventEnvelope = Pick<RecordedEvent, 'id' | 'stream' | 'version' | 'type' | 'schemaVersion' | 'recordedAt'>;
+
+/** The bytes of data and metadata as they are stored: RFC 8785 JSON in UTF-8. */
+export interface EventContent {
+  data: Uint8Array;
+  metadata: Uint8Array;
+}
+
+/**
+ * The bytes that a leaf stands for: what happened, to whom, by whom and when it was recorded. The position is left out:
+ * it belongs to the engine that keeps the log, and the leaf's own index is the order.
+ */
+export function leafBytes(event: RecordedEvent, form: LeafForm = NEWEST_FORM): Buffer {
+  const { id, stream, version, type, schemaVersion, data, metadata, recordedAt } = event;
+  if (form === 2) return digestLeaf(event, contentOf(event));
+  return canonicalBytes({
+    ...{ id, stream, version, type, schemaVersion, data, metadata },
+    recordedAt: recordedAt.toISOString(),
+  });
+}
+
+export const leafOf = (event: RecordedEvent, form: LeafForm = NEWEST_FORM): Hash => leafHash(leafBytes(event, form));
+
+/** Data and metadata of an event as they are stored. */
+export const contentOf = ({ data, metadata }: Pick<RecordedEvent, 'data' | 'metadata'>): EventContent => ({
+  data: canonicalBytes(data),
+  metadata: canonicalBytes(metadata),
+});
+
+/** A leaf of form 2. It is below 65,535 bytes, whatever the event holds: names have up to 512 bytes. */
+export const digestLeaf = (envelope: EventEnvelope, { data, metadata }: EventContent): Buffer =>
+  Buffer.from(
+    canonicalJson({
+      dataSha256: sha256Hex(data),
+      format: LEAF_FORMAT,
+      id: envelope.id,
+      metadataSha256: sha256Hex(metadata),
+      recordedAt: envelope.recordedAt.toISOString(),
+      schemaVersion: envelope.schemaVersion,
+      stream: envelope.stream,
+      type: envelope.type,
+      version: envelope.version,
+    }),
+    'utf8',
+  );

@@ -1,44 +1,94 @@
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
 
-export const BUNDLE_FORMAT = 'pedigree-proof/1';
-const MOST_PATH = 64;
+/** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
+export const BUNDLE_FORMAT = 'pedigree-proof/2';
 
-/** A proof that travels as one file, and is checked without us. */
-const bundle = z.strictObject({
+/** A line may hold an event of a megabyte, escaped. */
+const MOST_LINE_CHARACTERS = 32 * 1024 * 1024;
+
+const hash64 = z.string().length(44);
+
+/** The first line: what was signed. */
+const head = z.strictObject({
   format: z.literal(BUNDLE_FORMAT),
-  /** The signed note of the tree (C2SP tlog-checkpoint). */
-  checkpoint: z.string().max(10_000),
-  events: z
-    .array(
-      z.strictObject({
-        /** Index of the leaf, from 0. */
-        leaf: z.number().int().min(0),
-        /** The leaf's bytes: the event as RFC 8785 JSON. */
-        event: z.string(),
-        /** PATH(leaf, D[size]) of RFC 6962, 2.1.1, from the leaf up, hexadecimal. */
-        path: z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(MOST_PATH),
-      }),
-    )
-    .min(1)
-    .max(10_000),
-  /** Events of the stream that are newer than the checkpoint and not in this proof. */
+  /** The signed note of the tree with what witnesses said of it (C2SP tlog-checkpoint). */
+  checkpoint: z.string().max(200_000),
+  /** The signed notes of every break of the log before this checkpoint; absent where there was none. */
+  breaks: z.array(z.string().max(10_000)).min(1).max(10_000).optional(),
+});
+
+/** An event, its leaf, and the way from there to the root. */
+const event = z.strictObject({
+  /** The bytes of the leaf. */
+  entry: z.string(),
+  /** What the entry names by digest, as it is stored; absent where the entry has it itself. */
+  data: z.string().optional(),
+  metadata: z.string().optional(),
+  /** The tlog-proof of the leaf up to its checkpoint (C2SP tlog-proof). */
+  proof: z.string().max(10_000),
+});
+
+/** Before the events of a stream. */
+const stream = z.strictObject({
+  stream: z.string().min(1).max(512),
+  /** Events of it in this proof. */
+  events: z.number().int().min(1),
+  /** Events of it that are newer than the checkpoint. */
   notYetSealed: z.number().int().min(0),
 });
 
-export type ProofBundle = z.infer<typeof bundle>;
+/** Behind an event: a piece of evidence that it names, and that no event before has named. */
+const evidence = z.strictObject({
+  /** SHA-256 of the bytes, hexadecimal. */
+  evidence: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Length in bytes. */
+  length: z.number().int().min(0),
+  /** The bytes, base64; absent where there are too many for a line. */
+  bytes: z.string().optional(),
+});
 
-/** Reads a proof from text. Throws PedigreeError that names the place. */
-export function parseBundle(text: string): ProofBundle {
+/** Before the events of a stream: how many it has, by the newest counts under the checkpoint. */
+const count = z.strictObject({
+  count: z.strictObject({
+    /** The event that has the note of the counts. */
+    statement: event,
+    /** The bucket of the stream, base64, and its path to the root of the counts. */
+    bucket: z.string().max(10_000_000),
+    path: z.array(hash64).max(64),
+  }),
+});
+
+/** The last line: without it the file is cut off. */
+const end = z.strictObject({ end: z.strictObject({ streams: z.number().int(), events: z.number().int() }) });
+
+export type ProofHead = z.infer<typeof head>;
+export type ProvenEvent = z.infer<typeof event>;
+export type ProvenEvidence = z.infer<typeof evidence>;
+export type ProvenStream = z.infer<typeof stream>;
+export type ProvenCount = z.infer<typeof count>['count'];
+export type ProofEnd = z.infer<typeof end>['end'];
+export type ProofLine =
+  ProofHead | ProvenStream | ProvenEvent | ProvenEvidence | { count: ProvenCount } | { end: ProofEnd };
+
+const kinds = { format: head, stream, entry: event, evidence, count, end } as const;
+type Kind = keyof typeof kinds;
+
+/** Reads a line of a proof; its first name says which it is. Throws PedigreeError that names the place. */
+export function parseLine(text: string, place: string): ProofLine {
+  const refused = (why: string, field = ''): PedigreeError =>
+    new PedigreeError('invalid_parameter', `${place}${field}: ${why}`, { field: `${place}${field}` });
+  if (text.length > MOST_LINE_CHARACTERS) throw refused('is longer than a proof has');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new PedigreeError('invalid_json', `the proof is not JSON: ${(error as Error).message}`, { field: '' });
+    throw refused(`is not JSON: ${(error as Error).message}`);
   }
-  const parsed = bundle.safeParse(value);
+  const kind = Object.keys(kinds).find((name) => typeof value === 'object' && value !== null && name in value);
+  if (kind === undefined) throw refused('is no line of a proof');
+  const parsed = kinds[kind as Kind].safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const field = `/${(issue?.path ?? []).map(String).join('/')}`;
-  throw new PedigreeError('invalid_parameter', `${field}: ${issue?.message ?? 'is invalid'}`, { field });
+  throw refused(issue?.message ?? 'is invalid', `/${(issue?.path ?? []).map(String).join('/')}`);
 }

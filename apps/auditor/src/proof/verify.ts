@@ -1,42 +1,275 @@
-import { canonicalJson, PedigreeError } from '#kernel';
-import { checkInclusion, leafHash, openNote, parseCheckpoint, parseVerifierKey, type Checkpoint } from '#merkle';
-import type { ProofBundle } from './bundle.js';
+import { PedigreeError } from '#kernel';
+import { parseVerifierKey, strictBase64, tlogProofText, type Checkpoint, type NoteVerifier } from '#merkle';
+import { openBreaks, type LogBreak } from '../chain/break-note.js';
+import { openBreakNote, openCheckpointAfter, openNoteAfter } from '../chain/log-keys.js';
+import { countIn, isBucketOf, streamKey } from '../counts/buckets.js';
+import { COUNTS_SEALED, parseCounts, type StreamCounts } from '../counts/count-note.js';
+import { NO_WITNESSES, witnessedBy, type TrustedWitnesses, type Witnessed } from '../witnesses/witnessed.js';
+import {
+  BUNDLE_FORMAT,
+  parseLine,
+  type ProofEnd,
+  type ProofLine,
+  type ProvenCount,
+  type ProvenEvent,
+} from './bundle.js';
+import { parseBundleV1 } from './bundle-v1.js';
+import { checkedEvent, type CheckedEvent } from './entry.js';
+import { EvidenceNamed, type VerifiedEvidence } from './evidence-named.js';
+import { FormOrder } from './form-order.js';
+
+/** A stream whose events are in the log: versions from 0 on, in order, none left out between them. */
+export interface VerifiedStream {
+  stream: string;
+  events: number;
+  /** Events that are newer than the checkpoint, as the file says. */
+  notYetSealed: number;
+  /** What the log says of how many the stream has; undefined where the file has no counts. */
+  whole: CountedStream | undefined;
+}
+
+/** Among the first `leaves` leaves of the log the stream has so many events, and no other. */
+export interface CountedStream {
+  leaves: number;
+  events: number;
+  /** When that was counted: ISO 8601. */
+  at: string;
+}
 
 export interface Verified {
   checkpoint: Checkpoint;
-  events: { leaf: number; stream: string; type: string; recordedAt: string }[];
+  /** Where the log was broken off before: told by a person, signed. */
+  breaks: LogBreak[];
+  witnessed: Witnessed;
+  streams: VerifiedStream[];
+  events: number;
+  evidence: VerifiedEvidence;
+}
+
+export interface VerifyOptions {
+  trusted?: TrustedWitnesses;
+  /** Called for each event that holds, in order. What is told so counts only when the whole proof holds. */
+  onEvent?: (event: CheckedEvent) => void;
 }
 
 /**
- * Checks a proof with nothing but the file and the key that the auditor was given beforehand: the signature of the
- * checkpoint, and for each event that it is the leaf that it claims to be. Throws PedigreeError `invalid_parameter`
- * that names what does not hold.
+ * Checks a proof with nothing but the file and the key that the auditor was given beforehand, line by line. Throws
+ * PedigreeError `invalid_parameter` that names the line and what does not hold.
  */
-export function verifyBundle(bundle: ProofBundle, verifierKey: string): Verified {
-  const checkpoint = refusing('/checkpoint', () =>
-    parseCheckpoint(openNote(bundle.checkpoint, parseVerifierKey(verifierKey))),
-  );
-  const events = bundle.events.map(({ leaf, event, path }, i) => {
-    const bytes = Buffer.from(event, 'utf8');
-    const claim = {
-      leaf: leafHash(bytes),
-      index: leaf,
-      size: checkpoint.size,
-      root: checkpoint.root,
-      path: path.map((hash) => Buffer.from(hash, 'hex')),
-    };
-    if (!checkInclusion(claim))
-      throw doesNotHold(`/events/${i}`, 'is not the leaf of the signed log that it claims to be');
-    const { stream, type, recordedAt } = refusing(`/events/${i}/event`, () => canonicalEvent(event));
-    return { leaf, stream, type, recordedAt };
-  });
-  return { checkpoint, events };
+export async function verifyProofLines(
+  lines: AsyncIterable<string>,
+  verifierKey: string,
+  options: VerifyOptions = {},
+): Promise<Verified> {
+  const walk = new ProofWalk(verifierKey, options);
+  for await (const { text, place } of currentForm(lines)) walk.take(text, place);
+  return walk.done();
 }
 
-function canonicalEvent(text: string): { stream: string; type: string; recordedAt: string } {
-  const event = JSON.parse(text) as { stream: string; type: string; recordedAt: string };
-  if (canonicalJson(event) !== text) throw new Error('is not canonical JSON (RFC 8785)');
-  return event;
+/** Proofs of versions before had up to 10,000 events. */
+const MOST_V1_CHARACTERS = 256 * 1024 * 1024;
+
+interface PlacedLine {
+  text: string;
+  /** What an error calls it. */
+  place: string;
+}
+
+/** The lines of a proof, also of one that a version before wrote. */
+async function* currentForm(lines: AsyncIterable<string>): AsyncGenerator<PlacedLine> {
+  let isCurrent: boolean | undefined;
+  let [number, characters] = [0, 0];
+  const older: string[] = [];
+  for await (const text of lines) {
+    number += 1;
+    isCurrent ??= text.startsWith(`{"format":${JSON.stringify(BUNDLE_FORMAT)}`);
+    if (isCurrent) yield { text, place: `line ${number}` };
+    else older.push(text);
+    characters += isCurrent ? 0 : text.length;
+    if (characters > MOST_V1_CHARACTERS) throw doesNotHold('line 1', 'this is no proof');
+  }
+  if (isCurrent !== true) yield* ofV1(older.join('\n'));
+}
+
+function* ofV1(text: string): Generator<PlacedLine> {
+  const { checkpoint, breaks, events, notYetSealed } = parseBundleV1(text);
+  const line = (value: ProofLine, place = ''): PlacedLine => ({ text: JSON.stringify(value), place });
+  const { stream = '' } = readAs<{ stream?: string }>(events[0]?.event ?? '{}');
+  yield line({ format: BUNDLE_FORMAT, checkpoint, ...(breaks === undefined ? {} : { breaks }) });
+  yield line({ stream, events: events.length, notYetSealed });
+  for (const [n, { leaf: index, event: entry, path }] of events.entries()) {
+    const proof = tlogProofText({ index, path: path.map((hash) => Buffer.from(hash, 'hex')) });
+    yield line({ entry, proof }, `/events/${n}`);
+  }
+  yield line({ end: { streams: 1, events: events.length } });
+}
+
+function readAs<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return {} as T;
+  }
+}
+
+/** The state between two lines. */
+class ProofWalk {
+  private readonly key: NoteVerifier;
+  private place = 'line 1';
+  private head: Pick<Verified, 'checkpoint' | 'breaks' | 'witnessed'> | undefined;
+  private readonly streams: VerifiedStream[] = [];
+  private stream: OpenStream | undefined;
+  private events = 0;
+  private end: ProofEnd | undefined;
+  private readonly forms = new FormOrder();
+  private readonly evidence = new EvidenceNamed();
+
+  constructor(
+    verifierKey: string,
+    private readonly options: VerifyOptions,
+  ) {
+    this.key = refusing('/checkpoint', () => parseVerifierKey(verifierKey));
+  }
+
+  take(text: string, place: string): void {
+    this.place = place;
+    if (this.end !== undefined) throw this.refused('', 'comes behind the end of the proof');
+    const line = parseLine(text, place);
+    if ('format' in line) this.takeHead(line);
+    else if (this.head === undefined) throw this.refused('', `the proof does not begin with its format`);
+    else if ('stream' in line) this.begin(line);
+    else if ('entry' in line) this.takeEvent(line, this.head.checkpoint);
+    else if ('evidence' in line) this.holding(() => this.evidence.take(line), '/evidence');
+    else if ('count' in line) this.takeCount(line.count, this.head);
+    else this.takeEnd(line.end);
+  }
+
+  done(): Verified {
+    if (this.head === undefined || this.end === undefined)
+      throw doesNotHold(`behind ${this.place}`, 'the proof is cut off: its last line is not there');
+    return { ...this.head, streams: this.streams, events: this.events, evidence: this.evidence.counts };
+  }
+
+  private takeHead({
+    checkpoint: note,
+    breaks: notes = [],
+  }: {
+    checkpoint: string;
+    breaks?: string[] | undefined;
+  }): void {
+    if (this.head !== undefined) throw this.refused('', 'a second head');
+    const { key } = this;
+    const breaks = refusing('/breaks', () => openBreaks(notes, (one) => openBreakNote(one, key)));
+    // The name under which a checkpoint is signed says how many breaks came before it: none can be left out.
+    const checkpoint = refusing('/checkpoint', () => openCheckpointAfter(note, key, breaks.length));
+    const witnessed = refusing('/checkpoint', () => witnessedBy(note, this.options.trusted ?? NO_WITNESSES));
+    this.head = { checkpoint, breaks, witnessed };
+  }
+
+  private begin({ stream, events, notYetSealed }: { stream: string; events: number; notYetSealed: number }): void {
+    this.endStream();
+    if (this.streams.some((one) => one.stream === stream)) throw this.refused('', `the stream ${stream} a second time`);
+    this.stream = { stream, declared: events, notYetSealed, counted: undefined, before: 0, seen: 0, last: -1 };
+  }
+
+  private takeEvent(proven: ProvenEvent, checkpoint: Checkpoint): void {
+    const { stream } = this;
+    if (stream === undefined) throw this.refused('', 'an event outside a stream');
+    const event = this.holding(() => checkedEvent(proven, checkpoint));
+    if (event.stream !== stream.stream)
+      throw this.refused('', `the event is one of the stream ${event.stream}, and not of ${stream.stream}`);
+    if (event.version !== stream.seen)
+      throw this.refused('', `version ${event.version} of ${stream.stream} comes where version ${stream.seen} belongs`);
+    if (event.leaf <= stream.last) throw this.refused('', 'the leaf comes before that of the version before it');
+    this.holding(() => this.forms.take(event));
+    stream.seen += 1;
+    stream.last = event.leaf;
+    if (event.leaf < (stream.counted?.leaves ?? 0)) stream.before += 1;
+    this.events += 1;
+    this.evidence.name(event.data);
+    this.options.onEvent?.(event);
+  }
+
+  private takeCount(
+    { statement, bucket, path }: ProvenCount,
+    { checkpoint, breaks }: Pick<Verified, 'checkpoint' | 'breaks'>,
+  ): void {
+    const { stream } = this;
+    if (stream === undefined || stream.counted !== undefined || stream.seen > 0)
+      throw this.refused('/count', 'a count that does not stand before the events of a stream');
+    const said = this.holding(() => checkedEvent(statement, checkpoint), '/count/statement');
+    const counts = this.holding(() => {
+      if (said.type !== COUNTS_SEALED) throw new Error(`is an event ${said.type}, and no count`);
+      const { note } = JSON.parse(said.data) as { note: string };
+      return parseCounts(openNoteAfter(note, this.key, breaks.length), checkpoint.origin);
+    }, '/count/statement');
+    if (counts.leaves > said.leaf) throw this.refused('/count/statement', 'counts leaves that come behind it');
+    this.holding(() => this.forms.begin(counts.digestsFrom), '/count/statement');
+    const events = this.holding(() => countOf(stream.stream, { bucket, path }, counts), '/count');
+    stream.counted = { leaves: counts.leaves, at: said.recordedAt, events };
+  }
+
+  private takeEnd(end: ProofEnd): void {
+    this.endStream();
+    if (end.streams !== this.streams.length || end.events !== this.events)
+      throw this.refused(
+        '/end',
+        `the proof says that it has ${end.events} events of ${end.streams} streams, and has ${this.events} of ` +
+          `${this.streams.length}`,
+      );
+    this.end = end;
+  }
+
+  private endStream(): void {
+    if (this.stream === undefined) return;
+    const { stream, declared, seen, notYetSealed, counted, before } = this.stream;
+    if (declared !== seen)
+      throw this.refused('', `the proof says that it has ${declared} events of ${stream}, and has ${seen}`);
+    if (counted !== undefined && counted.events !== before)
+      throw this.refused(
+        '',
+        `the log has ${counted.events} events of ${stream} before leaf ${counted.leaves}, and the proof has ${before}`,
+      );
+    this.streams.push({ stream, events: seen, notYetSealed, whole: counted });
+    this.stream = undefined;
+  }
+
+  private holding<T>(check: () => T, field = ''): T {
+    try {
+      return check();
+    } catch (error) {
+      throw this.refused(field, (error as Error).message);
+    }
+  }
+
+  private refused(field: string, why: string): PedigreeError {
+    return doesNotHold(`${this.place}${field}`, why);
+  }
+}
+
+interface OpenStream {
+  stream: string;
+  declared: number;
+  notYetSealed: number;
+  counted: VerifiedStream['whole'];
+  /** Events before the first leaf that was not counted. */
+  before: number;
+  seen: number;
+  last: number;
+}
+
+/** How many events the counts have of a stream. Throws where the bucket is not that of the stream under their root. */
+function countOf(
+  stream: string,
+  { bucket, path }: Pick<ProvenCount, 'bucket' | 'path'>,
+  { root }: StreamCounts,
+): number {
+  const bytes = strictBase64(bucket);
+  const hashes = path.map((hash) => strictBase64(hash) ?? Buffer.alloc(0));
+  const key = streamKey(stream);
+  if (bytes === undefined || !isBucketOf(key, bytes, { root, path: hashes }))
+    throw new Error(`the bucket is not that of ${stream} in the counts that were signed`);
+  return countIn(bytes, key);
 }
 
 function refusing<T>(field: string, read: () => T): T {

@@ -1,0 +1,82 @@
+import {
+  openCheckpoint,
+  openNote,
+  parseVerifierKey,
+  verifierKeyOf,
+  verifierOf,
+  type Checkpoint,
+  type NoteSigner,
+  type NoteVerifier,
+} from '#merkle';
+
+/**
+ * What the log is called after so many breaks. A log must never sign what contradicts its own checkpoints (C2SP
+ * tlog-checkpoint, Signatures), so a break begins a log of another name under the same key.
+ */
+export const originAfter = (origin: string, breaks: number): string =>
+  breaks === 0 ? origin : `${origin}/${breaks + 1}`;
+
+const after = ({ name, publicKey }: NoteVerifier, breaks: number): NoteVerifier =>
+  verifierOf(originAfter(name, breaks), publicKey);
+
+/** The checkpoint that the key signed after so many breaks. Throws when it did not. */
+export const openCheckpointAfter = (note: string, key: NoteVerifier, breaks: number): Checkpoint =>
+  openCheckpoint(note, after(key, breaks));
+
+/** The text of a note that the key signed after so many breaks. Throws when it did not. */
+export const openNoteAfter = (note: string, key: NoteVerifier, breaks: number): string =>
+  openNote(note, after(key, breaks));
+
+/** The text of a break that the key signed, of the log that has the key's name. Throws when it is not. */
+export function openBreakNote(note: string, key: NoteVerifier): string {
+  const text = openNote(note, key);
+  if (!text.startsWith(`${key.name}\n`)) throw new Error(`the break is not one of the log ${key.name}`);
+  return text;
+}
+
+/** The keys of one auditor: the one that signs, and those that it believes, its own and earlier ones. */
+export class LogKeys {
+  private readonly known: NoteVerifier[];
+
+  constructor(
+    private readonly signer: NoteSigner,
+    trusted: string[] = [],
+  ) {
+    this.known = [verifierKeyOf(signer), ...trusted].map(parseVerifierKey);
+  }
+
+  /** What breaks are signed with: they stand between the trees, under the first name of the log. */
+  get breakSigner(): NoteSigner {
+    return this.signer;
+  }
+
+  signerAfter(breaks: number): NoteSigner {
+    return { name: originAfter(this.signer.name, breaks), privateKey: this.signer.privateKey };
+  }
+
+  openCheckpoint(note: string, breaks: number): Checkpoint {
+    return this.byOneOf((key) => openCheckpointAfter(note, key, breaks));
+  }
+
+  /** The text of a note that is neither a checkpoint nor a break. */
+  openNote(note: string, breaks: number): string {
+    return this.byOneOf((key) => openNoteAfter(note, key, breaks));
+  }
+
+  openBreak(note: string): string {
+    return this.byOneOf((key) => openBreakNote(note, key));
+  }
+
+  /** Throws what the first key says when none fits. */
+  private byOneOf<T>(open: (key: NoteVerifier) => T): T {
+    const refusals: unknown[] = [];
+    for (const key of this.known) {
+      try {
+        return open(key);
+      } catch (error) {
+        refusals.push(error);
+      }
+    }
+    throw refusals[0];
+  }
+}

@@ -1,0 +1,150 @@
+import { SOFTWARE_VERSION, type Actor, type EventStore } from '#event-store';
+import { uuid5 } from '#kernel';
+import { inTransaction, installationId, type Pool } from '#postgres';
+import { dropCheckpoint } from '#subscriptions';
+import { Contradiction } from '../memory/contradiction.js';
+import { differenceWords, firstDifference } from '../memory/first-difference.js';
+import type { AuditorFolder, Memory } from '../memory/folder.js';
+import { AUDITOR_SUBSCRIPTION, hold, rememberedCheckpoint } from '../memory/hold.js';
+import { NOTHING_SIGNED, openBreaks, signBreak, type LogBreak } from './break-note.js';
+import { breakNotes, keepBreaks } from './break-table.js';
+import { originAfter, type LogKeys } from './log-keys.js';
+
+export interface TellBreakOptions {
+  pool: Pool;
+  store: EventStore;
+  folder: AuditorFolder;
+  keys: LogKeys;
+  /** Who tells it, and why: both are signed. */
+  actor: Actor;
+  reason: string;
+  now: Date;
+  participant: string;
+  profile: string;
+  progress?: (leaves: number, of: number) => void;
+}
+
+/** What was told, and what it was that did not agree. */
+export interface ToldBreak {
+  broken: LogBreak;
+  contradiction: string;
+  difference: string | undefined;
+}
+
+/**
+ * A person tells the auditor that the log does not go on from what was signed: after a restore, a move, or what could
+ * not be undone. Signs a note of that, and has the log sealed anew from its first event, under a name that tells the
+ * number of breaks. The order: the event that tells who and why; then, in one transaction, the note and the empty tree.
+ * Auditors take the note up by its signature. Undefined, and nothing done, where the log goes on from what was signed.
+ */
+export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | undefined> {
+  const { pool, store, folder, keys, progress } = options;
+  const memory = await toldMemory(options, folder.read());
+  const contradiction = await contradictionIn(options, memory);
+  if (contradiction === undefined) return undefined;
+  const difference = await firstDifference(store, folder.leaves, progress === undefined ? {} : { progress });
+  const broken = await breakOf(options, memory, difference?.leaf);
+  const note = signBreak(broken, memory.breaks.at(-1), keys.breakSigner);
+  await recordBreak(options, { broken, contradiction, note });
+  const notes = [...memory.breaks, note];
+  await inTransaction(pool, async (tx) => {
+    // First, as whoever seals does it: the other way round each would wait for the other.
+    await dropCheckpoint(tx, AUDITOR_SUBSCRIPTION);
+    // A restored database has forgotten those that were told since; one that was tampered with may have others.
+    await keepBreaks(
+      tx,
+      notes,
+      openBreaks(notes, (one) => keys.openBreak(one)),
+    );
+    await tx.query('TRUNCATE audit_tree, audit_tile, audit_page, audit_count, audit_count_bucket');
+  });
+  return { broken, contradiction, difference: difference === undefined ? undefined : differenceWords(difference) };
+}
+
+/** What is remembered, with the breaks that were told beside another auditor since. */
+async function toldMemory({ pool, keys }: TellBreakOptions, memory: Memory): Promise<Memory> {
+  const notes = await breakNotes(pool);
+  if (notes.length <= memory.breaks.length || memory.breaks.some((note, i) => note !== notes[i])) return memory;
+  try {
+    openBreaks(notes, (note) => keys.openBreak(note));
+    return { breaks: notes };
+  } catch {
+    // Made up: the contradiction says so.
+    return memory;
+  }
+}
+
+/** What keeps the log from going on, if anything does. */
+async function contradictionIn({ pool, store, keys }: TellBreakOptions, memory: Memory): Promise<string | undefined> {
+  try {
+    await hold({ pool, store, keys }, memory);
+  } catch (error) {
+    if (error instanceof Contradiction) return error.message;
+    throw error;
+  }
+  return undefined;
+}
+
+async function breakOf(
+  { store, keys, actor, reason, now }: TellBreakOptions,
+  memory: Memory,
+  differsAtLeaf: number | undefined,
+): Promise<LogBreak> {
+  const number = memory.breaks.length + 1;
+  return {
+    number,
+    before: rememberedOrNothing(keys, memory),
+    differsAtLeaf,
+    logHead: await store.head(),
+    nextOrigin: originAfter(keys.breakSigner.name, number),
+    toldAt: now,
+    toldBy: actor.name,
+    reason,
+  };
+}
+
+/** Where the key of then is lost too, nothing is known to be signed. */
+function rememberedOrNothing(keys: LogKeys, memory: Memory): LogBreak['before'] {
+  try {
+    const { size, root } = rememberedCheckpoint(keys, memory) ?? NOTHING_SIGNED;
+    return { size, root };
+  } catch (error) {
+    if (error instanceof Contradiction) return NOTHING_SIGNED;
+    throw error;
+  }
+}
+
+async function recordBreak(
+  { pool, store, actor, reason, now, participant, profile }: TellBreakOptions,
+  { broken, contradiction, note }: { broken: LogBreak; contradiction: string; note: string },
+): Promise<void> {
+  const { number, before, differsAtLeaf, logHead, nextOrigin } = broken;
+  const id = uuid5(note, await installationId(pool));
+  await store.append('operations', 'any', [
+    {
+      id,
+      type: 'AuditLogBroken',
+      schemaVersion: 1,
+      data: {
+        number,
+        beforeSize: before.size,
+        beforeRoot: before.root.toString('hex'),
+        ...(differsAtLeaf === undefined ? {} : { differsAtLeaf }),
+        logHead: logHead.toString(),
+        nextOrigin,
+        contradiction,
+        note,
+      },
+      metadata: {
+        participant,
+        actor,
+        reason,
+        softwareVersion: SOFTWARE_VERSION,
+        profile,
+        effectiveAt: now.toISOString(),
+        correlationId: id,
+        causationId: `audit-break:${number}`,
+      },
+    },
+  ]);
+}

@@ -1,0 +1,158 @@
+import type { EventStore, RecordedEvent } from '#event-store';
+import { defined } from '#kernel';
+import { leavesInTiles, type NoteSigner } from '#merkle';
+import type { Pool, Transaction } from '#postgres';
+import type { ServiceLog } from '#service';
+import { openBreaks } from '../chain/break-note.js';
+import { breakCount } from '../chain/break-table.js';
+import { LogKeys } from '../chain/log-keys.js';
+import { publish, signCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
+import { lockedSize, newestPage, seal } from '../log/seal.js';
+import { tilesIn } from '../log/tile-table.js';
+import { Contradiction } from './contradiction.js';
+import { differenceWords, firstDifference } from './first-difference.js';
+import type { AuditorFolder, Memory } from './folder.js';
+import type { AlarmSource, HistoryAlarm } from './history-alarm.js';
+import { hold, holdTree, refuseGap, rememberedCheckpoint, toldHead, type Held } from './hold.js';
+
+export interface HistoryWatchOptions {
+  pool: Pool;
+  store: EventStore;
+  folder: AuditorFolder;
+  signer: NoteSigner;
+  /** Verifier keys of earlier signing keys. */
+  trusted: string[];
+  alarm: HistoryAlarm;
+  log: ServiceLog;
+  signal: AbortSignal;
+}
+
+/**
+ * Seals and signs nothing that contradicts what the auditor remembers outside the database. The order of every step:
+ * hold the log against the folder, write the folder, then the database.
+ */
+export class HistoryWatch {
+  private readonly keys: LogKeys;
+  private explaining: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: HistoryWatchOptions) {
+    this.keys = new LogKeys(options.signer, options.trusted);
+  }
+
+  /**
+   * Holds the log against the folder; takes up what other auditors have signed and what a person has told, and
+   * publishes what a crash has kept back. Throws Contradiction.
+   */
+  look(): Promise<Held> {
+    return this.alarmed('look', async () => {
+      const { pool, folder, log } = this.options;
+      const memory = folder.read();
+      const held = await hold({ ...this.options, keys: this.keys }, memory);
+      if (held.breaks.length > memory.breaks.length) await folder.leaves.clear();
+      if (held.memory !== memory) {
+        await this.remember(held, this.leavesKnown(memory, held));
+        log.warn({ size: held.remembered?.size ?? 0, breaks: held.breaks.length }, 'took up what was signed elsewhere');
+      }
+      const { remembered } = held;
+      if (held.isUnpublished && remembered !== undefined)
+        await publish(pool, { ...remembered, breaks: held.breaks.length, note: held.memory.checkpoint as string });
+      return held;
+    });
+  }
+
+  /** Signs the tree where it has grown. What is signed is in the folder before anybody else can read it. */
+  async sign(): Promise<StoredCheckpoint | undefined> {
+    const { pool, signer, trusted } = this.options;
+    const { memory, remembered, breaks } = await this.look();
+    return signCheckpoint(pool, signer, {
+      trusted,
+      remember: async (note) => {
+        const previous = defined({ previous: memory.checkpoint });
+        const next = { checkpoint: note, ...previous, breaks: memory.breaks };
+        await this.remember(
+          { memory: next, remembered: this.keys.openCheckpoint(note, breaks.length) },
+          remembered?.size,
+        );
+      },
+    });
+  }
+
+  /** Makes a page of events leaves, in the transaction that moves the cursor. Throws Contradiction. */
+  readonly seal = (events: RecordedEvent[], tx: Transaction): Promise<void> =>
+    this.alarmed('seal', async () => {
+      const memory = this.options.folder.read();
+      if ((await breakCount(tx)) !== memory.breaks.length)
+        throw new Error(
+          'breaks of the log in the database and in the folder are not the same; they are looked at first',
+        );
+      const size = await lockedSize(tx);
+      await holdTree(tx, rememberedCheckpoint(this.keys, memory), size);
+      const told = toldHead(openBreaks(memory.breaks, (note) => this.keys.openBreak(note)));
+      await this.holdOrder(events, tx, { size, told });
+      await seal(events, tx);
+    });
+
+  /** When nothing of it runs any more. */
+  async settled(): Promise<void> {
+    await this.explaining;
+  }
+
+  /** Every event comes behind the newest leaf, once, and none is missing between. */
+  private async holdOrder(
+    events: RecordedEvent[],
+    tx: Transaction,
+    { size, told }: { size: number; told: bigint },
+  ): Promise<void> {
+    let end = (await newestPage(tx))?.lastPosition ?? 0n;
+    for (const [index, { position }] of events.entries()) {
+      if (position <= end)
+        throw new Contradiction(`the event at position ${position} is sealed already: the cursor was set back`, size);
+      if (this.options.store.positionUnit === 'event') refuseGap({ end, next: position, leaf: size + index, told });
+      end = position;
+    }
+  }
+
+  /** Leaves of the same tree that the folder has already. */
+  private leavesKnown(memory: Memory, { breaks }: Held): number {
+    return breaks.length > memory.breaks.length ? 0 : (rememberedCheckpoint(this.keys, memory)?.size ?? 0);
+  }
+
+  private async remember({ memory, remembered }: Pick<Held, 'memory' | 'remembered'>, known = 0): Promise<void> {
+    const { pool, folder } = this.options;
+    await folder.leaves.grow(remembered?.size ?? 0, known, (from, to) => leavesInTiles(tilesIn(pool), from, to));
+    folder.write(memory);
+  }
+
+  private async alarmed<T>(source: AlarmSource, work: () => Promise<T>): Promise<T> {
+    const { alarm, log } = this.options;
+    try {
+      const done = await work();
+      if (alarm.clear(source)) log.warn({}, 'the log agrees again with what was signed');
+      return done;
+    } catch (error) {
+      if (error instanceof Contradiction && alarm.raise(source, error)) {
+        log.error(
+          { leaf: error.leaf, reason: error.message },
+          'the log contradicts what was signed; nothing is sealed',
+        );
+        this.explaining = this.explain();
+      }
+      throw error;
+    }
+  }
+
+  /** Finds the first event that differs, which takes as long as reading the log does. Never rejects. */
+  private async explain(): Promise<void> {
+    const { store, folder, alarm, log, signal } = this.options;
+    try {
+      if ((await folder.leaves.count()) === 0) return;
+      const difference = await firstDifference(store, folder.leaves, { signal });
+      if (signal.aborted) return;
+      const words = difference === undefined ? 'every event that was signed is as it was' : differenceWords(difference);
+      alarm.explain(words, difference?.leaf);
+      log.error({ leaf: difference?.leaf, event: difference?.event?.id }, words);
+    } catch (err) {
+      log.warn({ err }, 'which event differs could not be read');
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { open, rm, stat } from 'node:fs/promises';
+import { HASH_BYTES, type Hash } from '#merkle';
+
+/** Hashes that are read or written at a time: two megabytes. */
+const CHUNK_LEAVES = 65_536;
+
+/**
+ * The hashes of the leaves of a tree in a file, 32 bytes each, one behind the other. It tells which leaf is another one
+ * where the root tells only that one is. No verdict rests on it.
+ */
+export class LeafFile {
+  constructor(private readonly file: string) {}
+
+  /** Hashes that are there; a part of one that a crash left does not count. */
+  async count(): Promise<number> {
+    const found = await stat(this.file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return { size: 0 };
+      throw error;
+    });
+    return Math.floor(found.size / HASH_BYTES);
+  }
+
+  /**
+   * Brings it to `size` leaves, all on the disk when it resolves. `known` are right already, as far as they are there;
+   * `read` gives the others.
+   */
+  async grow(size: number, known: number, read: (from: number, to: number) => Promise<Buffer>): Promise<void> {
+    let at = Math.min(known, await this.count());
+    const file = await open(this.file, at === 0 ? 'w' : 'r+', 0o600);
+    try {
+      while (at < size) {
+        const to = Math.min(at + CHUNK_LEAVES, size);
+        await file.write(await read(at, to), 0, (to - at) * HASH_BYTES, at * HASH_BYTES);
+        at = to;
+      }
+      await file.truncate(size * HASH_BYTES);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** The hashes from `from` on, at most so many. */
+  async read(from: number, limit: number): Promise<Hash[]> {
+    const count = Math.max(0, Math.min(limit, (await this.count()) - from));
+    if (count === 0) return [];
+    const file = await open(this.file, 'r');
+    try {
+      const bytes = Buffer.alloc(count * HASH_BYTES);
+      await file.read(bytes, 0, bytes.length, from * HASH_BYTES);
+      return Array.from({ length: count }, (_, i) => bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Forgets them: another tree begins. */
+  async clear(): Promise<void> {
+    await rm(this.file, { force: true });
+  }
+}

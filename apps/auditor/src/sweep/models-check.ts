@@ -1,0 +1,136 @@
+import { documentReading } from '#documents';
+import { SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { EvidenceDamaged, PostgresEvidenceStore } from '#evidence';
+import { defined, PedigreeError, systemClock, type Clock } from '#kernel';
+import { databaseIsAway, openPool, type Pool } from '#postgres';
+import { projections, readModelSchemas, schemaOfModel } from '#read-models';
+import {
+  compareBeside,
+  copySchemaOf,
+  type Compared,
+  type ComparePlace,
+  type Projection,
+  type RowDifference,
+} from '#subscriptions';
+import type { Report } from './finding.js';
+
+export interface ModelsCheckParts {
+  pool: Pool;
+  connectionString: string;
+  store: EventStore;
+  /** Before the name of the schema of each copy. */
+  prefix: string;
+  signal: AbortSignal;
+  report: Report;
+  /** Events or evidence were found damaged: what fails then, fails for that. */
+  isDamaged: () => boolean;
+  onWork: (model: string, work: { bytes: number; rows: number; place?: ComparePlace }) => Promise<void>;
+  clock?: Clock;
+}
+
+/** Where an earlier run was. */
+export interface ModelsPlace {
+  model?: string | undefined;
+  place?: ComparePlace | undefined;
+}
+
+/** Before the name of the schema of each copy: of the regular sweep, and of `pedigree audit check`. */
+export const COPY_PREFIX = { sweep: 'sweep_', check: 'check_' } as const;
+
+/** Where copies are built: an auditor that may not make schemas needs these. Sets are named after their models. */
+export const copySchemas = (): string[] =>
+  Object.values(COPY_PREFIX).flatMap((prefix) =>
+    readModelSchemas.map(({ name }) => copySchemaOf(name.replace('read-models/', ''), prefix)),
+  );
+
+const BUSY_WAIT_MS = 10_000;
+
+/**
+ * Builds each read model again beside its live tables and compares. Returns why some were not compared; undefined where
+ * the signal ended it.
+ */
+export async function checkModels(parts: ModelsCheckParts, from: ModelsPlace): Promise<string[] | undefined> {
+  const evidence = new PostgresEvidenceStore({ pool: parts.pool, maxCacheBytes: 0 });
+  const models = projections({ evidence, documents: documentReading(), store: parts.store });
+  const first = Math.max(
+    0,
+    models.findIndex(({ name }) => name === from.model),
+  );
+  const skipped: string[] = [];
+  for (const projection of models.slice(first)) {
+    const isFirst = projection.name === from.model;
+    await parts.onWork(projection.name, { bytes: 0, rows: 0 });
+    const compared = await checkModel(parts, projection, isFirst ? { isBegun: true, place: from.place } : {});
+    if (parts.signal.aborted) return undefined;
+    if (compared?.skipped !== undefined) skipped.push(`${projection.name}: ${compared.skipped}`);
+  }
+  return skipped;
+}
+
+async function checkModel(
+  parts: ModelsCheckParts,
+  projection: Projection,
+  { isBegun = false, place }: { isBegun?: boolean; place?: ComparePlace | undefined },
+): Promise<Compared | undefined> {
+  const { pool, connectionString, store, prefix, signal, report, onWork, clock = systemClock } = parts;
+  const model = projection.name;
+  while (!signal.aborted) {
+    try {
+      return await compareBeside({
+        projection,
+        schema: schemaOfModel(model),
+        store,
+        pool,
+        poolIn: (settings) =>
+          openPool({ connectionString, ...settings, maxConnections: 2, applicationName: 'pedigree-sweep' }),
+        softwareVersion: SOFTWARE_VERSION,
+        prefix,
+        signal,
+        goesOn: isBegun,
+        ...defined({ from: place }),
+        onDifference: (difference) => report(differenceFinding(model, difference)),
+        onWork: (work) => onWork(model, work),
+      });
+    } catch (error) {
+      if (isUnbuildable(error) || (parts.isDamaged() && isOfData(error)))
+        return await sayUnbuildable(model, error as Error, report);
+      // Another auditor compares it now.
+      if (!(error instanceof PedigreeError) || error.code !== 'unavailable') throw error;
+      await clock.wait(BUSY_WAIT_MS, signal);
+    }
+  }
+  return undefined;
+}
+
+/** Evidence that is damaged or missing: what hangs on it cannot be compared, and that is a finding by itself. */
+const isUnbuildable = (error: unknown): boolean =>
+  error instanceof EvidenceDamaged ||
+  (error instanceof Error && /^evidence [0-9a-f]{64}, .* is missing$/.test(error.message));
+
+/** Not of the database that is away, and not of another who compares. */
+const isOfData = (error: unknown): boolean => !databaseIsAway(error) && !(error instanceof PedigreeError);
+
+async function sayUnbuildable(model: string, { message }: Error, report: Report): Promise<undefined> {
+  await report({
+    what: 'read_model',
+    where: `read model ${model}`,
+    expected: 'that it can be built again from log and evidence',
+    found: message,
+  });
+}
+
+function differenceFinding(model: string, { table, key, expected, found }: RowDifference): Parameters<Report>[0] {
+  return {
+    what: 'read_model',
+    where: `read model ${model}, table ${table}, row ${key.join(', ')}`,
+    expected: cellWords(expected),
+    found: cellWords(found),
+  };
+}
+
+const cellWords = (row: Record<string, string | null> | undefined): string =>
+  row === undefined
+    ? 'no row'
+    : Object.entries(row)
+        .map(([name, text]) => `${name} ${text === null ? 'NULL' : JSON.stringify(text)}`)
+        .join(', ');

@@ -1,0 +1,65 @@
+import { readStored, type EventStore, type RecordedEvent, type StoredEvent } from '#event-store';
+import type { Sha256 } from '#kernel';
+import type { Hash } from '#merkle';
+import type { Pool } from '#postgres';
+import { evidenceIn } from '../log/evidence-names.js';
+import { leafOf, type LeafForm } from '../log/leaf.js';
+import { leafOfStored } from './stored-leaf.js';
+
+/** An event of the log as a sweep needs it. */
+export interface ReadLeaf {
+  position: bigint;
+  form: LeafForm;
+  hash: Hash;
+  /** Its leaf in another form, where it is not known yet in which it was sealed. */
+  other?: { form: LeafForm; hash: Hash } | undefined;
+  /** Which event it is. */
+  words: string;
+  /** Evidence that it names. */
+  evidence: Sha256[];
+  bytes: number;
+}
+
+/** In which form leaves are here; the likelier first where both may be. */
+export type Forms = [LeafForm] | [LeafForm, LeafForm];
+
+function inForms([form, other]: Forms, hash: (form: LeafForm) => Hash): Pick<ReadLeaf, 'form' | 'hash' | 'other'> {
+  return { form, hash: hash(form), other: other === undefined ? undefined : { form: other, hash: hash(other) } };
+}
+
+/** The same leaf in its other form. */
+export const turned = (leaf: ReadLeaf): ReadLeaf =>
+  leaf.other === undefined ? leaf : { ...leaf, ...leaf.other, other: { form: leaf.form, hash: leaf.hash } };
+
+const wordsOf = ({ type, version, stream, position }: Pick<StoredEvent, 'type' | 'version' | 'stream' | 'position'>) =>
+  `${type}, version ${version} of ${stream}, at position ${position}`;
+
+const ofStored = (event: StoredEvent, forms: Forms): ReadLeaf => ({
+  position: event.position,
+  ...inForms(forms, (form) => leafOfStored(event, form)),
+  words: wordsOf(event),
+  evidence: evidenceIn(event.data.toString('latin1')),
+  bytes: event.data.length + event.metadata.length,
+});
+
+function ofRecorded(event: RecordedEvent, forms: Forms): ReadLeaf {
+  const data = JSON.stringify(event.data);
+  const { position } = event;
+  const hashed = inForms(forms, (form) => leafOf(event, form));
+  return { position, ...hashed, words: wordsOf(event), evidence: evidenceIn(data), bytes: data.length };
+}
+
+/** Events after a position; of the log in PostgreSQL from the bytes of their rows. None: the log ends there. */
+export async function readLeaves(
+  { pool, store }: { pool: Pool; store: Pick<EventStore, 'readAll' | 'positionUnit'> },
+  { after, limit, forms }: { after: bigint; limit: number; forms: Forms },
+): Promise<ReadLeaf[]> {
+  if (store.positionUnit === 'event')
+    return (await readStored(pool, after, limit)).map((event) => ofStored(event, forms));
+  let from = after;
+  for (;;) {
+    const { events, readUpTo } = await store.readAll(from, { limit });
+    if (events.length > 0 || readUpTo <= from) return events.map((event) => ofRecorded(event, forms));
+    from = readUpTo;
+  }
+}

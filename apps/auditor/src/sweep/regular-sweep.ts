@@ -1,0 +1,122 @@
+import { newestRestoration } from '#backup';
+import { systemClock, type Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import { sentenceOf, type ServiceLog, type Trouble } from '#service';
+import type { AuditorFolder } from '../memory/folder.js';
+import { findingWords, type FindingKind } from './finding.js';
+import { FindingBook } from './finding-book.js';
+import type { SweepState, StateKeeper } from './state-file.js';
+import { COPY_PREFIX } from './models-check.js';
+import { Sweep, type SweepParts, type SweepProgress } from './sweep.js';
+
+export interface RegularSweepOptions extends Omit<SweepParts, 'onProgress' | 'prefix'> {
+  pool: Pool;
+  folder: AuditorFolder;
+  keeper: StateKeeper;
+  /** From the end of a pass to the beginning of the next; 0 for none at all. */
+  everyMs: number;
+  log: ServiceLog;
+}
+
+/** What metrics show of the sweep. */
+export interface SweepFigures {
+  findings: Record<FindingKind, number>;
+  /** Of the pass that is under way; undefined between two. */
+  share: number | undefined;
+  /** Passes that came to their end. */
+  passes: number;
+  /** Since the last one ended, or else since this process began. */
+  ageSeconds: number;
+}
+
+/** A start is not slowed by it, and what was only just written is left to settle. */
+const FIRST_AFTER_MS = 60_000;
+const LOOK_EVERY_MS = 60_000;
+const NOTHING: Pick<ConstructorParameters<typeof FindingBook>[1], 'found' | 'gone'> = {
+  found: () => Promise.resolve(),
+  gone: () => Promise.resolve(),
+};
+
+/** Sweeps again and again, slowly. After a restore, or a break that a person told, at once. */
+export class RegularSweep {
+  private readonly clock: Clock;
+  private readonly startedAt: Date;
+  private failing: { since: Date; reason: string } | undefined;
+  private progress: SweepProgress | undefined;
+
+  constructor(private readonly options: RegularSweepOptions) {
+    this.clock = options.clock ?? systemClock;
+    this.startedAt = this.clock.now();
+  }
+
+  /** Until the signal. Errors are said, never thrown. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.options.everyMs === 0) return;
+    await this.clock.wait(FIRST_AFTER_MS, signal);
+    while (!signal.aborted) {
+      try {
+        if (await this.isDue()) await this.pass();
+        this.failing = undefined;
+      } catch (error) {
+        this.failing = { since: this.failing?.since ?? this.clock.now(), reason: sentenceOf(error) };
+        this.options.log.error({ err: error }, 'the sweep cannot go on; it is tried again');
+      }
+      this.progress = undefined;
+      await this.clock.wait(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  /** What health tells: what was found, and what keeps it from looking. */
+  troubles(): Trouble[] {
+    const { failing } = this;
+    const open = this.state.findings.filter(({ isOpen }) => isOpen);
+    const [first] = open;
+    const found =
+      first === undefined
+        ? []
+        : [
+            {
+              name: 'audit findings',
+              since: first.since,
+              reason: `${open.length} open, first: ${findingWords(first)}`,
+            },
+          ];
+    if (failing === undefined) return found;
+    return [...found, { name: 'audit sweep', since: failing.since.toISOString(), reason: failing.reason }];
+  }
+
+  figures(): SweepFigures {
+    const { state } = this;
+    const since = state.ended === undefined ? this.startedAt : new Date(state.ended.at);
+    return {
+      findings: new FindingBook(state, NOTHING, () => this.clock.now()).counts(),
+      share: this.progress?.share,
+      passes: state.ended?.pass ?? 0,
+      ageSeconds: Math.max(0, (this.clock.now().getTime() - since.getTime()) / 1_000),
+    };
+  }
+
+  private get state(): SweepState {
+    return this.options.keeper.read();
+  }
+
+  private async isDue(): Promise<boolean> {
+    const { begun, ended } = this.state;
+    if (begun !== undefined || ended === undefined) return true;
+    const { pool, folder, everyMs } = this.options;
+    if (ended.breaks !== folder.read().breaks.length) return true;
+    if (ended.restoration !== ((await newestRestoration(pool))?.id ?? null)) return true;
+    return this.clock.now().getTime() - Date.parse(ended.at) >= everyMs;
+  }
+
+  private async pass(): Promise<void> {
+    const { log } = this.options;
+    const onProgress = (progress: SweepProgress): void => void (this.progress = progress);
+    const outcome = await new Sweep({ ...this.options, prefix: COPY_PREFIX.sweep, onProgress }).runPass();
+    if (typeof outcome === 'string') return;
+    const { pass, counts, findings, skipped } = outcome;
+    const about = { pass, ...counts, findings: findings.length, skipped };
+    if (findings.length > 0) log.error(about, `a sweep has findings, first: ${findingWords(findings[0] as never)}`);
+    else log.info(about, 'a sweep found everything as it was signed');
+  }
+}

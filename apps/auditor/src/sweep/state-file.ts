@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writeDurably } from '../memory/durable-file.js';
+
+const text = z.string().max(1_000_000);
+const finding = z.strictObject({
+  what: z.enum(['event', 'tile', 'page', 'checkpoint', 'memory', 'evidence', 'read_model']),
+  where: text,
+  expected: text,
+  found: text,
+});
+const kept = z.strictObject({
+  ...finding.shape,
+  /** The pass that found it first, and the last one that did. */
+  firstPass: z.number().int(),
+  lastPass: z.number().int(),
+  since: text,
+  /** How often it had gone and come again. */
+  times: z.number().int(),
+  isOpen: z.boolean(),
+});
+const hash = z.strictObject({ level: z.number().int(), hash: text });
+const counts = z.strictObject({
+  events: z.number(),
+  evidence: z.number(),
+  rows: z.number(),
+  bytes: z.number(),
+});
+const logPlace = z.strictObject({
+  position: text,
+  page: z.strictObject({ leaf: z.number().int(), after: text }),
+  walk: z.strictObject({ size: z.number().int(), edge: z.array(hash).max(64), tiles: z.array(text).max(8) }),
+  /** Absent where no leaf was met that names digests. */
+  digestsFrom: z.number().int().min(0).optional(),
+  wholeUpTo: z.number().int().min(0).optional(),
+});
+const pass = z.strictObject({
+  begunAt: text,
+  /** What was signed when it began, and all is held against: a note. */
+  checkpoint: text,
+  breaks: z.number().int(),
+  restoration: text.nullable(),
+  part: z.enum(['log', 'evidence', 'read models']),
+  log: logPlace.optional(),
+  /** The last digest that was looked at. */
+  evidence: text.optional(),
+  model: text.optional(),
+  place: z.strictObject({ table: text, after: z.array(text).max(100) }).optional(),
+  counts,
+  /** Of each kind, what was found beyond those that are told. */
+  untold: z.record(z.string(), z.number()),
+});
+const state = z.strictObject({
+  format: z.literal('pedigree-sweep/1'),
+  /** Number of the pass that is under way, or ended last. */
+  pass: z.number().int(),
+  begun: pass.optional(),
+  ended: z
+    .strictObject({ pass: z.number().int(), at: text, restoration: text.nullable(), breaks: z.number().int() })
+    .optional(),
+  findings: z.array(kept).max(5_000),
+});
+
+export type KeptFinding = z.infer<typeof kept>;
+export type SweepCounts = z.infer<typeof counts>;
+export type PassState = z.infer<typeof pass>;
+export type SweepState = z.infer<typeof state>;
+
+export const NOTHING_SWEPT: SweepState = { format: 'pedigree-sweep/1', pass: 0, findings: [] };
+
+/** Where a sweep keeps how far it is and what it has found. */
+export interface StateKeeper {
+  read(): SweepState;
+  write(state: SweepState): void;
+}
+
+/** In the auditor's folder: whoever changes the database cannot make it forget. */
+export class StateFile implements StateKeeper {
+  private readonly file: string;
+
+  constructor(private readonly folder: string) {
+    this.file = join(folder, 'sweep.json');
+  }
+
+  /** One that is damaged is begun anew: what there was to find is found again. */
+  read(): SweepState {
+    if (!existsSync(this.file)) return NOTHING_SWEPT;
+    try {
+      return state.parse(JSON.parse(readFileSync(this.file, 'utf8')));
+    } catch {
+      return NOTHING_SWEPT;
+    }
+  }
+
+  write(next: SweepState): void {
+    writeDurably(this.folder, 'sweep.json', `${JSON.stringify(next)}\n`);
+  }
+}
+
+/** Of one run that is not gone on with. */
+export class StateInMemory implements StateKeeper {
+  private state = NOTHING_SWEPT;
+
+  read(): SweepState {
+    return this.state;
+  }
+
+  write(next: SweepState): void {
+    this.state = next;
+  }
+}

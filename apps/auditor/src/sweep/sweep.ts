@@ -1,0 +1,231 @@
+import { newestRestoration } from '#backup';
+import type { EventStore } from '#event-store';
+import { checkStored } from '#evidence';
+import { systemClock, type Clock } from '#kernel';
+import type { Checkpoint } from '#merkle';
+import type { Pool } from '#postgres';
+import { openBreaks } from '../chain/break-note.js';
+import type { LogKeys } from '../chain/log-keys.js';
+import type { AuditorFolder } from '../memory/folder.js';
+import { rememberedCheckpoint, toldHead } from '../memory/hold.js';
+import { FindingBook } from './finding-book.js';
+import { LogCheck } from './log-check.js';
+import { checkModels } from './models-check.js';
+import { Pace } from './pace.js';
+import type { KeptFinding, PassState, StateKeeper, SweepCounts, SweepState } from './state-file.js';
+import type { SweepEvents } from './sweep-events.js';
+
+export interface SweepParts {
+  pool: Pool;
+  connectionString: string;
+  store: EventStore;
+  folder: AuditorFolder;
+  keys: LogKeys;
+  keeper: StateKeeper;
+  events: SweepEvents;
+  /** Before the names of the schemas of copies: two who sweep at a time have two. */
+  prefix: string;
+  /** Undefined: as fast as it goes. */
+  bytesPerSecond?: number | undefined;
+  signal: AbortSignal;
+  onProgress?: (progress: SweepProgress) => void;
+  clock?: Clock;
+}
+
+export interface SweepProgress {
+  pass: number;
+  part: PassState['part'];
+  /** Of the pass, from 0 to 1. */
+  share: number;
+  counts: SweepCounts;
+  findings: number;
+}
+
+/** A pass that came to its end. */
+export interface SweepEnded {
+  pass: number;
+  counts: SweepCounts;
+  findings: KeptFinding[];
+  untold: Record<string, number>;
+  /** What was not compared, with why. */
+  skipped: string[];
+}
+
+export type PassOutcome = SweepEnded | 'nothing_signed' | 'ended_early';
+
+const EVIDENCE_BYTES = 4 * 1024 * 1024;
+const SAVE_EVERY_MS = 2_000;
+const PART_SHARES: Record<PassState['part'], number> = { log: 0, evidence: 1, 'read models': 2 };
+
+/** Another tree counts from here on: a person told a break, or another backup was restored. The pass means nothing. */
+class Outdated extends Error {}
+
+/**
+ * One pass over everything: the log and what was sealed of it, evidence, read models. It judges by the checkpoint in
+ * the auditor's folder, and goes on where it was ended.
+ */
+export class Sweep {
+  private readonly clock: Clock;
+  private readonly pace: Pace;
+  private readonly book: FindingBook;
+  private readonly state: SweepState;
+  private savedAtMs = -Infinity;
+  private inPart = 0;
+
+  constructor(private readonly parts: SweepParts) {
+    this.clock = parts.clock ?? systemClock;
+    this.pace = new Pace(parts.bytesPerSecond, parts.signal, this.clock);
+    this.state = structuredClone(parts.keeper.read());
+    this.book = new FindingBook(this.state, parts.events, () => this.clock.now());
+  }
+
+  /** Throws what keeps it from going on: then it goes on from there the next time. */
+  async runPass(): Promise<PassOutcome> {
+    const begun = await this.begin();
+    if (begun === undefined) return 'nothing_signed';
+    try {
+      const skipped = await this.work(begun);
+      if (skipped === undefined) return 'ended_early';
+      return await this.end(begun, skipped);
+    } catch (error) {
+      if (!(error instanceof Outdated)) throw error;
+      delete this.state.begun;
+      return 'ended_early';
+    } finally {
+      this.save();
+    }
+  }
+
+  /** The pass that is under way, or the next one. */
+  private async begin(): Promise<PassState | undefined> {
+    const { folder, pool } = this.parts;
+    const { checkpoint, breaks } = folder.read();
+    const restoration = (await newestRestoration(pool))?.id ?? null;
+    const { begun } = this.state;
+    if (begun?.breaks === breaks.length && begun.restoration === restoration) return begun;
+    if (checkpoint === undefined) return undefined;
+    this.state.pass += 1;
+    this.state.begun = {
+      begunAt: this.clock.now().toISOString(),
+      checkpoint,
+      breaks: breaks.length,
+      restoration,
+      part: 'log',
+      counts: { events: 0, evidence: 0, rows: 0, bytes: 0 },
+      untold: {},
+    };
+    this.save();
+    return this.state.begun;
+  }
+
+  /** Undefined where the signal ended it. */
+  private async work(begun: PassState): Promise<string[] | undefined> {
+    if (begun.part === 'log') await this.holdLog(begun);
+    if (begun.part === 'evidence') await this.holdEvidence(begun);
+    return this.parts.signal.aborted ? undefined : this.holdModels(begun);
+  }
+
+  private readonly report = async (finding: Parameters<FindingBook['report']>[0]): Promise<void> => {
+    await this.book.report(finding);
+    this.save();
+  };
+
+  private async holdLog(begun: PassState): Promise<void> {
+    const { pool, store, folder, keys, signal } = this.parts;
+    const memory = { checkpoint: begun.checkpoint, breaks: folder.read().breaks };
+    const told = toldHead(openBreaks(memory.breaks, (note) => keys.openBreak(note)));
+    const signed = rememberedCheckpoint(keys, memory) as Checkpoint;
+    const { report } = this;
+    const check = new LogCheck(
+      { pool, store, leaves: folder.leaves, keys, signed, breaks: begun.breaks, told, report },
+      begun.log,
+    );
+    while (!signal.aborted) {
+      const bytes = await check.next();
+      if (folder.read().breaks.length !== begun.breaks) throw new Outdated();
+      if (bytes === undefined) {
+        await check.finish();
+        this.nextPart(begun, 'evidence');
+        delete begun.log;
+        return;
+      }
+      begun.log = check.place;
+      begun.counts.events = check.leaf;
+      await this.worked(begun, { bytes, share: check.leaf / Math.max(1, signed.size) });
+    }
+  }
+
+  private async holdEvidence(begun: PassState): Promise<void> {
+    const { pool, signal } = this.parts;
+    while (!signal.aborted) {
+      const { pieces, bytes, upTo, damaged } = await checkStored(pool, begun.evidence, EVIDENCE_BYTES);
+      for (const { sha256, what } of damaged)
+        await this.report({
+          what: 'evidence',
+          where: `evidence ${sha256}`,
+          expected: 'bytes with this digest',
+          found: what,
+        });
+      if (upTo === undefined) {
+        this.nextPart(begun, 'read models');
+        return;
+      }
+      begun.evidence = upTo;
+      begun.counts.evidence += pieces;
+      await this.worked(begun, { bytes, share: Number.parseInt(upTo.slice(0, 8), 16) / 2 ** 32 });
+    }
+  }
+
+  private async holdModels(begun: PassState): Promise<string[] | undefined> {
+    const { pool, connectionString, store, prefix, signal } = this.parts;
+    const { report, clock } = this;
+    return checkModels(
+      {
+        ...{ pool, connectionString, store, prefix, signal, report, clock },
+        isDamaged: () => this.book.open().some(({ what }) => what === 'event' || what === 'evidence'),
+        onWork: async (model, { bytes, rows, place }) => {
+          if (begun.model !== model) delete begun.place;
+          begun.model = model;
+          if (place !== undefined) begun.place = place;
+          begun.counts.rows += rows;
+          await this.worked(begun, { bytes, share: 0.5 });
+        },
+      },
+      { model: begun.model, place: begun.place },
+    );
+  }
+
+  private async end(begun: PassState, skipped: string[]): Promise<SweepEnded> {
+    const { pass } = this.state;
+    await this.book.endPass();
+    const findings = this.book.open();
+    await this.parts.events.ended(pass, begun, { open: findings.length, skipped });
+    const { breaks, restoration, counts, untold } = begun;
+    this.state.ended = { pass, at: this.clock.now().toISOString(), breaks, restoration };
+    delete this.state.begun;
+    return { pass, counts, findings, untold, skipped };
+  }
+
+  private nextPart(begun: PassState, part: PassState['part']): void {
+    begun.part = part;
+    this.inPart = 0;
+    this.save();
+  }
+
+  private async worked(begun: PassState, { bytes, share }: { bytes: number; share: number }): Promise<void> {
+    begun.counts.bytes += bytes;
+    this.inPart = share;
+    if (this.clock.monotonicMs() - this.savedAtMs >= SAVE_EVERY_MS) this.save();
+    await this.pace.spend(bytes);
+  }
+
+  private save(): void {
+    const { keeper, onProgress } = this.parts;
+    keeper.write(this.state);
+    this.savedAtMs = this.clock.monotonicMs();
+    const { begun, pass } = this.state;
+    if (begun === undefined) return;
+    const share = (PART_SHARES[begun.part] + Math.min(1, this.inPart)) / 3;
+    onProgress?.({ pass, part: begun.part, share, counts: begun.counts, findings: this.book.open().length });
+  }
+}

@@ -1,0 +1,75 @@
+import { cosignaturesIn, type Cosignature, type NoteVerifier } from '#merkle';
+import type { Queryable } from '#postgres';
+import type { StoredCheckpoint } from '../log/checkpoints.js';
+
+const THIS_TREE = 'breaks = (SELECT count(*) FROM audit_break)';
+/** So many of the newest checkpoints are looked at for the one that most witnesses have seen. */
+const CHECKPOINTS_LOOKED_AT = 1_000;
+
+/** Keeps what a witness said of a checkpoint. The caller has checked it; a row that was there says it anew. */
+export async function keepCosignature(
+  db: Queryable,
+  { breaks, size }: { breaks: number; size: number },
+  { witness, line, at }: Cosignature,
+): Promise<void> {
+  await db.query(
+    'INSERT INTO audit_cosignature (breaks, size, witness, line, cosigned_at) VALUES ($1, $2, $3, $4, $5) ' +
+      'ON CONFLICT (breaks, size, witness) DO UPDATE SET line = excluded.line, cosigned_at = excluded.cosigned_at',
+    [breaks, size, witness, line, at],
+  );
+}
+
+/**
+ * The newest size of the present tree that a witness has cosigned; 0 where none. A row is believed by its signature
+ * alone: whoever can write the table could silence the asking otherwise.
+ */
+export async function cosignedSize(db: Queryable, witness: NoteVerifier): Promise<number> {
+  const { rows } = await db.query<{ size: bigint; note: string; line: string }>(
+    `SELECT size, note, line FROM audit_cosignature JOIN audit_checkpoint USING (breaks, size)
+     WHERE ${THIS_TREE} AND witness = $1 ORDER BY size DESC LIMIT 1`,
+    [witness.name],
+  );
+  const [newest] = rows;
+  return newest !== undefined && hasCosigned(newest, witness) ? Number(newest.size) : 0;
+}
+
+function hasCosigned({ note, line }: { note: string; line: string }, witness: NoteVerifier): boolean {
+  try {
+    return cosignaturesIn(`${note}${line}`, [witness]).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** When the first checkpoint above this size was signed, in the present tree. */
+export async function signedSince(db: Queryable, size: number): Promise<Date | undefined> {
+  const { rows } = await db.query<{ at: Date | null }>(
+    `SELECT signed_at AS at FROM audit_checkpoint WHERE ${THIS_TREE} AND size > $1 ORDER BY size LIMIT 1`,
+    [size],
+  );
+  return rows[0]?.at ?? undefined;
+}
+
+/** The checkpoint with what witnesses said of it, as it is published (C2SP tlog-checkpoint, Signatures). */
+export async function cosignedNote(db: Queryable, { size, note }: StoredCheckpoint): Promise<string> {
+  const { rows } = await db.query<{ line: string }>(
+    `SELECT line FROM audit_cosignature WHERE ${THIS_TREE} AND size = $1 ORDER BY cosigned_at, witness LIMIT 15`,
+    [size],
+  );
+  return [note, ...rows.map(({ line }) => line)].join('');
+}
+
+/**
+ * Size of the checkpoint, among the newest that cover so many leaves, that most witnesses have seen; of those the
+ * newest. Undefined where no witness has seen any.
+ */
+export async function mostWitnessedSize(db: Queryable, leaves: number): Promise<number | undefined> {
+  const { rows } = await db.query<{ size: bigint }>(
+    `SELECT size FROM audit_cosignature WHERE ${THIS_TREE} AND size >= greatest($1, (
+       SELECT min(size) FROM (SELECT size FROM audit_checkpoint WHERE ${THIS_TREE} ORDER BY size DESC
+         LIMIT ${CHECKPOINTS_LOOKED_AT}) AS newest))
+     GROUP BY size ORDER BY count(*) DESC, size DESC LIMIT 1`,
+    [leaves],
+  );
+  return rows[0] === undefined ? undefined : Number(rows[0].size);
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PostgresEventStore, type NewEvent } from '#event-store';
+import { grownTiles, newSigningKey, noteSigner, type NoteSigner } from '#merkle';
+import type { ServiceLog } from '#service';
+import { catchUp } from '#subscriptions';
+import { copyOf, testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { auditorSchemas } from '../src/auditor.js';
+import { LogKeys } from '../src/chain/log-keys.js';
+import { tellBreak, type TellBreakOptions, type ToldBreak } from '../src/chain/tell-break.js';
+import { StreamCounting } from '../src/counts/counting.js';
+import { leafOf } from '../src/log/leaf.js';
+import { lockedSize, seal } from '../src/log/seal.js';
+import { tilesIn, writeTiles } from '../src/log/tile-table.js';
+import { AuditorFolder } from '../src/memory/folder.js';
+import { HistoryAlarm } from '../src/memory/history-alarm.js';
+import { HistoryWatch } from '../src/memory/history-watch.js';
+
+export const ORIGIN = 'pedigree.example/log';
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as ServiceLog;
+
+/** An auditor as one process has it: a folder of its own, on a database that others have too. */
+export interface TestAuditor {
+  folder: AuditorFolder;
+  watch: HistoryWatch;
+  alarm: HistoryAlarm;
+  /** Seals everything that is in the log. */
+  seal(): Promise<bigint>;
+}
+
+/** A log on a real PostgreSQL, with an auditor that keeps what it has signed in a folder beside it. */
+export class AuditedLog {
+  private readonly stopping = new AbortController();
+  private readonly auditors: HistoryWatch[] = [];
+
+  private constructor(
+    readonly db: TestDatabase,
+    readonly store: PostgresEventStore,
+    readonly place: TemporaryFolder,
+    readonly signer: NoteSigner,
+  ) {}
+
+  static async open(): Promise<AuditedLog> {
+    const [db, place] = await Promise.all([testDatabase(auditorSchemas), temporaryFolder()]);
+    return AuditedLog.on(db, place, noteSigner(ORIGIN, newSigningKey()));
+  }
+
+  /** Ends the work on it. It gives copies of all that is in its database and in the folders of its auditors. */
+  async setAside(): Promise<{ copy(): Promise<AuditedLog>; remove(): Promise<void> }> {
+    await this.store.close();
+    await this.db.pool.end();
+    return {
+      copy: async () => {
+        const [db, place] = await Promise.all([copyOf(this.db.url), temporaryFolder()]);
+        await cp(this.place.path, place.path, { recursive: true });
+        return AuditedLog.on(db, place, this.signer);
+      },
+      remove: async () => void (await Promise.all([this.db.drop(), this.place.remove()])),
+    };
+  }
+
+  private static on(db: TestDatabase, place: TemporaryFolder, signer: NoteSigner): AuditedLog {
+    return new AuditedLog(db, new PostgresEventStore({ pool: db.pool }), place, signer);
+  }
+
+  /** Another process; with the name of a folder that is there, the same one started again. */
+  auditor(name: string, { signer = this.signer, trusted = [] as string[] } = {}): TestAuditor {
+    const folder = new AuditorFolder(join(this.place.path, name));
+    const alarm = new HistoryAlarm();
+    const { db, store, stopping } = this;
+    const { signal } = stopping;
+    const watch = new HistoryWatch({ pool: db.pool, store, folder, signer, trusted, alarm, log: silent, signal });
+    this.auditors.push(watch);
+    return { folder, alarm, watch, seal: () => this.sealWith(watch.seal) };
+  }
+
+  /** A person tells the auditor of this name that the log does not go on from what was signed. */
+  async tell(name: string, reason: string): Promise<ToldBreak> {
+    const told = await tellBreak(this.telling(name, reason));
+    if (told === undefined) throw new Error('there was no break to tell');
+    return told;
+  }
+
+  telling(name: string, reason: string): TellBreakOptions {
+    return {
+      pool: this.db.pool,
+      store: this.store,
+      folder: new AuditorFolder(join(this.place.path, name)),
+      keys: new LogKeys(this.signer),
+      actor: { kind: 'person', name: 'anna', authenticatedBy: 'database' },
+      reason,
+      now: new Date('2026-03-01T10:00:00.000Z'),
+      participant: 'own',
+      profile: 'interface-v1',
+    };
+  }
+
+  /** Makes leaves without asking anybody, as an insider would who has our program. */
+  sealAnew(): Promise<bigint> {
+    return this.sealWith(seal);
+  }
+
+  /** Appends so many events, each in a stream of ten. */
+  async write(count: number): Promise<void> {
+    for (let n = 0; n < count; n += 10)
+      await this.store.append(
+        `thing-${randomUUID()}`,
+        'none',
+        Array.from({ length: Math.min(10, count - n) }, (_, i) => event(n + i)),
+      );
+  }
+
+  /** Appends events with these data to one stream. */
+  async append(stream: string, data: object[]): Promise<void> {
+    await this.store.append(
+      stream,
+      'any',
+      data.map((one) => ({ ...event(0), data: one })),
+    );
+  }
+
+  /** What counts the events of each stream. */
+  counting({ batchLeaves = 1_000 } = {}): StreamCounting {
+    const { db, store, signer, stopping } = this;
+    const keys = new LogKeys(signer);
+    const now = () => new Date('2026-03-01T10:00:00.000Z');
+    const parts = { pool: db.pool, store, keys, now, participant: 'own', signal: stopping.signal };
+    return new StreamCounting({ ...parts, batchLeaves, abandonedAfterMs: 0 });
+  }
+
+  /** Seals what is in the log as a version did that knew no other form than the whole event. */
+  sealOldForm(): Promise<bigint> {
+    return this.sealWith(async (events, tx) => {
+      const size = await lockedSize(tx);
+      const last = events.at(-1);
+      if (last === undefined) return;
+      await writeTiles(
+        tx,
+        await grownTiles(
+          size,
+          events.map((one) => leafOf(one, 1)),
+          tilesIn(tx),
+        ),
+      );
+      await tx.query(
+        `INSERT INTO audit_page (first_leaf, after_position, last_position, leaves, form)
+         SELECT $1, coalesce(max(last_position), 0), $2, $3, 1 FROM audit_page`,
+        [size, last.position, events.length],
+      );
+      await tx.query('UPDATE audit_tree SET size = $1', [size + events.length]);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.stopping.abort();
+    await Promise.all(this.auditors.map((one) => one.settled()));
+    await this.store.close();
+    await this.db.drop();
+    await this.place.remove();
+  }
+
+  private sealWith(handle: HistoryWatch['seal']): Promise<bigint> {
+    return catchUp({ store: this.store, pool: this.db.pool, name: 'auditor', handle, batchSize: 7 });
+  }
+}
+
+const event = (n: number): NewEvent => ({
+  id: randomUUID(),
+  type: 'ThingHappened',
+  schemaVersion: 1,
+  data: { n },
+  metadata: {
+    participant: 'own',
+    actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
+    softwareVersion: '1',
+    profile: 'interface-v1',
+    effectiveAt: '2026-01-15T09:00:00.000Z',
+    correlationId: 'c',
+    causationId: 'd',
+  },
+});

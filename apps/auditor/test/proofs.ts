@@ -1,0 +1,36 @@
+import type { EventStore } from '#event-store';
+import type { Pool } from '#postgres';
+import type { ProofHead, ProofLine, ProvenCount, ProvenEvent } from '../src/proof/bundle.js';
+import type { CheckedEvent } from '../src/proof/entry.js';
+import { proofLines } from '../src/proof/prove.js';
+import { verifyProofLines, type Verified, type VerifyOptions } from '../src/proof/verify.js';
+
+/** The lines of a proof, to be looked at and changed. */
+export async function provenLines(pool: Pool, store: EventStore, stream: string): Promise<ProofLine[]> {
+  const lines: ProofLine[] = [];
+  for await (const line of proofLines({ pool, store }, stream)) lines.push(line);
+  return structuredClone(lines);
+}
+
+export const headOf = (lines: ProofLine[]): ProofHead => lines[0] as ProofHead;
+export const eventsIn = (lines: ProofLine[]): ProvenEvent[] => lines.filter((line) => 'entry' in line);
+export const countOf = (lines: ProofLine[]): ProvenCount =>
+  (lines.find((line) => 'count' in line) as { count: ProvenCount }).count;
+
+/** As it is read from a file. */
+export const verifyLines = (lines: ProofLine[], key: string, options?: VerifyOptions): Promise<Verified> =>
+  verifyText(lines.map((line) => JSON.stringify(line)).join('\n'), key, options);
+
+export const verifyText = (text: string, key: string, options?: VerifyOptions): Promise<Verified> =>
+  verifyProofLines(linesOf(text), key, options);
+
+/** What a verifier is told of each event. */
+export async function checkedEvents(lines: ProofLine[], key: string): Promise<CheckedEvent[]> {
+  const events: CheckedEvent[] = [];
+  await verifyLines(lines, key, { onEvent: (event) => events.push(event) });
+  return events;
+}
+
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield* text.split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,155 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { noteText, parseCheckpoint, type Checkpoint } from '#merkle';
+
+/** What was cosigned last of a log, and the how manieth that is. */
+export interface Newest {
+  generation: number;
+  checkpoint: Checkpoint;
+}
+
+/** The steps of a write, so that a test can let each of them fail. */
+export interface DiskSteps {
+  /** Writes under a name that nobody reads, and forces it to the disk. */
+  write(file: string, text: string): void;
+  /** Gives it its name, unless somebody has that name: one step, which only one of two can do. */
+  name(unnamed: string, file: string): boolean;
+  /** Forces the name to the disk. */
+  settle(folder: string): void;
+}
+
+const GENERATION_DIGITS = 12;
+
+/**
+ * The newest checkpoint of each log, as the log signed it, in a file of its own. Nothing is kept in memory: what counts
+ * is what is on the disk. Each generation is given away once, also where two processes work on one folder by mistake,
+ * so that two checkpoints never both follow from the same one.
+ */
+export class StateFolder {
+  /** Makes the folder where there is none. */
+  constructor(
+    readonly path: string,
+    private readonly disk: DiskSteps = realDisk,
+  ) {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
+
+  /** Throws where the file is damaged: without it nobody knows what was cosigned. */
+  newest(origin: string): Newest | undefined {
+    const generation = this.generationsOf(origin).at(-1);
+    if (generation === undefined) return undefined;
+    const file = this.fileOf(origin, generation);
+    try {
+      const checkpoint = parseCheckpoint(noteText(readFileSync(file, 'utf8')));
+      if (checkpoint.origin === origin) return { generation, checkpoint };
+      throw new Error(`it is of the log ${checkpoint.origin}`);
+    } catch (error) {
+      throw new Error(`${file} is damaged: ${(error as Error).message}. Nothing of ${origin} is cosigned`);
+    }
+  }
+
+  /**
+   * Makes a checkpoint the newest of its log, on the disk when it returns. False where somebody else was faster: then
+   * it is judged again. A crash at any moment leaves the one before or this one: 1. written under another name and
+   * forced to the disk; 2. named, which fails where the generation is taken; 3. the folder forced to the disk. Only
+   * then the cosignature may be made.
+   */
+  advance(origin: string, after: Newest | undefined, note: string): boolean {
+    const generation = (after?.generation ?? 0) + 1;
+    const file = this.fileOf(origin, generation);
+    const unnamed = `${file}.${randomBytes(6).toString('hex')}`;
+    try {
+      this.disk.write(unnamed, note);
+      if (!this.disk.name(unnamed, file)) return false;
+    } finally {
+      rmSync(unnamed, { force: true });
+    }
+    this.disk.settle(this.path);
+    const generations = this.generationsOf(origin);
+    // Who slept for long may take a name that was used and tidied up since: then a later one is there.
+    if (generations.at(-1) !== generation) return false;
+    for (const earlier of generations.slice(0, -1)) rmSync(this.fileOf(origin, earlier), { force: true });
+    return true;
+  }
+
+  /** Forces to the disk what is named: before it is cosigned once more, whoever named it. */
+  settle(): void {
+    this.disk.settle(this.path);
+  }
+
+  /** Keeps the first request of a log that contradicts: whoever signed it cannot deny it. */
+  keepRefused(origin: string, body: string): void {
+    const file = this.refusedFile(origin);
+    if (!existsSync(file)) writeFileSync(file, body, { mode: 0o600 });
+  }
+
+  /** Where such a request is, and since when, if there was one. */
+  refused(origin: string): { file: string; since: Date } | undefined {
+    const file = this.refusedFile(origin);
+    const found = statSync(file, { throwIfNoEntry: false });
+    return found === undefined ? undefined : { file, since: found.mtime };
+  }
+
+  private refusedFile(origin: string): string {
+    return join(this.path, `${keyOf(origin)}.refused`);
+  }
+
+  private fileOf(origin: string, generation: number): string {
+    return join(this.path, `${keyOf(origin)}.${String(generation).padStart(GENERATION_DIGITS, '0')}`);
+  }
+
+  /** In order. */
+  private generationsOf(origin: string): number[] {
+    const name = new RegExp(`^${keyOf(origin)}\\.(\\d{${GENERATION_DIGITS}})$`);
+    return readdirSync(this.path)
+      .flatMap((entry) => name.exec(entry)?.[1] ?? [])
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+}
+
+const keyOf = (origin: string): string => createHash('sha256').update(origin).digest('hex').slice(0, 32);
+
+export const realDisk: DiskSteps = {
+  write: (file, text) => {
+    const descriptor = openSync(file, 'wx', 0o600);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  },
+  name: (unnamed, file) => {
+    try {
+      linkSync(unnamed, file);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  },
+  settle: (folder) => {
+    // Windows opens no folder, and needs none of this.
+    if (process.platform === 'win32') return;
+    const descriptor = openSync(folder, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  },
+};

@@ -1,0 +1,64 @@
+import {
+  addCheckpointText,
+  appended,
+  checkpointText,
+  leafHash,
+  newSigningKey,
+  noteSigner,
+  parseVerifierKey,
+  proveConsistency,
+  rootOf,
+  signNote,
+  verifierKeyOf,
+  type Hash,
+  type NoteSigner,
+  type ReadHashes,
+} from '#merkle';
+
+/** A log in memory that can show any of its sizes, and can be forked: what somebody who has its key could do. */
+export class WitnessedLog {
+  private readonly hashes = new Map<string, Hash>();
+
+  private constructor(readonly signer: NoteSigner) {}
+
+  /** `story` is told by every leaf from `forkAt` on: logs of other stories differ from there. */
+  static async of(
+    leaves: number,
+    { signer = noteSigner('pedigree.example/log', newSigningKey()), forkAt = 0, story = '' } = {},
+  ): Promise<WitnessedLog> {
+    const log = new WitnessedLog(signer);
+    const data = Array.from({ length: leaves }, (_, n) => leafHash(Buffer.from(`${n}${n < forkAt ? '' : story}`)));
+    for (const { node, hash } of await appended(0, data, () => Promise.resolve([])))
+      log.hashes.set(`${node.level}/${node.index}`, hash);
+    return log;
+  }
+
+  /** The same log up to a leaf, and other leaves from there on, under the same key. */
+  static fork(from: WitnessedLog, forkAt: number, leaves: number): Promise<WitnessedLog> {
+    return WitnessedLog.of(leaves, { signer: from.signer, forkAt, story: ' forged' });
+  }
+
+  get key() {
+    return parseVerifierKey(verifierKeyOf(this.signer));
+  }
+
+  async text(size: number): Promise<string> {
+    return checkpointText({ origin: this.signer.name, size, root: await rootOf(size, this.read) });
+  }
+
+  async note(size: number): Promise<string> {
+    return signNote(await this.text(size), this.signer);
+  }
+
+  path(old: number, size: number): Promise<Hash[]> {
+    return old === 0 ? Promise.resolve([]) : proveConsistency(old, size, this.read);
+  }
+
+  /** What a witness is asked with. */
+  async request(old: number, size: number): Promise<string> {
+    return addCheckpointText({ old, path: await this.path(old, size), note: await this.note(size) });
+  }
+
+  private readonly read: ReadHashes = (nodes) =>
+    Promise.resolve(nodes.map(({ level, index }) => this.hashes.get(`${level}/${index}`) as Hash));
+}

@@ -35,6 +35,8 @@ const PAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-bundle
 const PAGE_PACKAGE = 'node_modules/swagger-ui-dist';
 const PAGE_FOLDER = 'apps/gateway/swagger-ui';
 const STAMP = '.stamp';
+/** The compiler's own record of what it saw and emitted. */
+const RECORD = '.tsbuildinfo';
 
 /**
  * Whether dist/ was built from the sources as they are. An installation without sources (an image) has nothing to
@@ -51,7 +53,7 @@ export function isBuilt(root) {
  * the old dist/ whole. Callers hold the lock of setup.mjs. The compiler remembers what it saw and emits only what
  * changed.
  * @param {string} root the folder of package.json
- * @param {{ despiteTypeErrors?: boolean }} options
+ * @param {{ despiteTypeErrors?: boolean, rebuild?: boolean }} options `rebuild` emits everything anew
  * @throws Error when the compiler finds fault; it has said what on stderr.
  */
 export async function build(root, options = {}) {
@@ -61,9 +63,14 @@ export async function build(root, options = {}) {
   const stamp = sourceStamp(root, sources);
   rmSync(next, { recursive: true, force: true });
   if (existsSync(dist)) cpSync(dist, next, { recursive: true, preserveTimestamps: true });
-  rmSync(join(next, STAMP), { force: true });
+  for (const name of options.rebuild === true ? [STAMP, RECORD] : [STAMP]) rmSync(join(next, name), { force: true });
   try {
     await compile(root, options.despiteTypeErrors === true);
+    // A compiler that outlived its killed parent may have written the record of what is emitted beside ours.
+    if (!sources.every((path) => !isTypeScript(path) || existsSync(join(next, compiled(path))))) {
+      rmSync(join(next, RECORD));
+      await compile(root, options.despiteTypeErrors === true);
+    }
   } catch (error) {
     rmSync(next, { recursive: true, force: true });
     throw error;
@@ -100,6 +107,8 @@ function isTypeScript(path) {
   return path.endsWith('.ts');
 }
 
+const compiled = (path) => path.replace(/\.ts$/, '.js');
+
 /** One digest over names and contents: neither a fresh clone's times nor a touched file deceive it. */
 function sourceStamp(root, sources) {
   const hash = createHash('sha256');
@@ -123,7 +132,7 @@ function compile(root, despiteTypeErrors) {
     'dist-next',
     '--incremental',
     '--tsBuildInfoFile',
-    'dist-next/.tsbuildinfo',
+    `dist-next/${RECORD}`,
   ];
   return new Promise((resolve, reject) => {
     // Standard output belongs to the program that is being started; the compiler talks on standard error.
@@ -139,15 +148,13 @@ function compile(root, despiteTypeErrors) {
 /** What an earlier build made of sources that are gone. */
 function removeLeftovers(next, sources) {
   const wanted = new Set(
-    sources.flatMap((path) =>
-      isTypeScript(path) ? [path.replace(/\.ts$/, '.js'), path.replace(/\.ts$/, '.js.map')] : [path],
-    ),
+    sources.flatMap((path) => (isTypeScript(path) ? [compiled(path), `${compiled(path)}.map`] : [path])),
   );
   const walk = (folder) => {
     for (const entry of readdirSync(join(next, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) walk(path);
-      else if (!wanted.has(path) && path !== '.tsbuildinfo') rmSync(join(next, path));
+      else if (!wanted.has(path) && path !== RECORD) rmSync(join(next, path));
     }
   };
   walk('');

@@ -118,6 +118,19 @@ describe('pedigree in a clone', () => {
     expect(await readdir(at('dist/libs/stock/src/migrations'))).toEqual(['0002-series.sql']);
   });
 
+  it('builds what is missing, although the compiler remembers that it was emitted', async () => {
+    await linkPackages();
+    pedigree();
+    await rm(at('dist/libs/stock/src/pack.js'));
+    await write('libs/stock/src/series.ts', 'export const series = 2;\n');
+    expect(pedigree().stderr).toBe('Building ...\n');
+    expect((await readdir(at('dist/libs/stock/src'))).sort()).toEqual(['migrations', 'pack.js', 'series.js']);
+
+    await write('dist/libs/stock/src/pack.js', 'broken');
+    spawnSync(process.execPath, [at('apps/cli/bin/build.mjs'), '--force']);
+    expect(await readFile(at('dist/libs/stock/src/pack.js'), 'utf8')).toMatch(/pack = 1/);
+  });
+
   it('keeps the old build whole when the compiler finds fault', async () => {
     await linkPackages();
     pedigree();

@@ -6,8 +6,10 @@ import { ownConfig, ownEnvironment } from './config.js';
 import { JSON_OPTION, REASON_OPTION, type Action } from './commands/action.js';
 import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
+import { addCaseCommands } from './commands/cases-commands.js';
 import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
 import { addConsumerCommands } from './commands/consumers.js';
+import { addRightsCommands } from './commands/database-commands.js';
 import {
   discardDeadLetter,
   listDeadLetters,
@@ -16,7 +18,7 @@ import {
   type ListOptions,
 } from './commands/dead-letters.js';
 import { addAuditCommands } from './commands/audit-commands.js';
-import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
+import { addRebuildCommand } from './commands/rebuild-command.js';
 import { decideHold } from './commands/holds.js';
 import { addDocumentsCommand } from './commands/documents.js';
 import { addKeyCommands } from './commands/keys-commands.js';
@@ -26,7 +28,13 @@ import { send, type SendOptions } from './commands/send.js';
 import { addSandboxCommand } from './commands/sandbox.js';
 import { addSoakCommand } from './commands/soak.js';
 import { showConfig, showConfigHistory, type HistoryOptions } from './commands/show-config.js';
-import { showDocument, showHistory, showInbound } from './commands/show.js';
+import { addSchemaCommands, addTypes, addValidate } from './commands/schema-commands.js';
+import { addPackListCommands } from './commands/pack-lists.js';
+import { addPackCommands } from './commands/packs.js';
+import { EPCIS_OPTION, showDocument, showInbound, type ShownAs } from './commands/show.js';
+import { addTimelinessCommand } from './commands/timeliness.js';
+import type { StatesOptions } from './commands/states.js';
+import { addReconcileCommand, addRegistryCommands, addStockCommands } from './commands/stock-commands.js';
 import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
 import type { UpOptions } from './commands/up.js';
 import { addWebhookCommands } from './commands/webhooks.js';
@@ -59,6 +67,8 @@ export function commandLine(finish: (status: number) => void): Command {
   const pedigree = new Command('pedigree')
     .description('Between your ERP and the registry of marked medicines')
     .exitOverride()
+    // An option behind the name of a command is that command's, also where the one above has the same.
+    .enablePositionalOptions()
     .showHelpAfterError('(add --help to see how)');
   const action =
     <Args extends unknown[]>(run: (...args: Args) => Promise<number>) =>
@@ -69,13 +79,22 @@ export function commandLine(finish: (status: number) => void): Command {
   addPrograms(pedigree);
   addSandboxCommand(pedigree, lasting, ownEnvironment);
   addSend(pedigree, action);
+  addValidate(pedigree, action, ownConfig);
+  addSchemaCommands(pedigree, action, ownConfig);
+  addTypes(pedigree, action);
   addDocumentsCommand(pedigree, action, gateway);
+  addTimelinessCommand(pedigree, action, gateway);
   addQuestions(pedigree, action);
+  addPackListCommands(pedigree, action, gateway);
   addOperationCommands(pedigree, action);
   addAccountCommands(pedigree, action, gateway);
   addWebhookCommands(pedigree, action, gateway);
   addDeadLetterCommands(pedigree, action);
-  addReconcileCommand(pedigree, action);
+  addReconcileCommand(pedigree, action, { config: ownConfig, gateway });
+  addCaseCommands(pedigree, { action, gateway, config: ownConfig });
+  addStatesCommand(pedigree, action);
+  addStockCommands(pedigree, action, ownConfig);
+  addRegistryCommands(pedigree, action, ownConfig);
   addConfigCommand(pedigree, action);
   addDatabaseCommands(pedigree, action);
   addBench(pedigree, action);
@@ -164,12 +183,16 @@ function addConfigCommand(pedigree: Command, action: Action): void {
 function addBench(pedigree: Command, action: Action): void {
   pedigree
     .command('bench')
-    .description('measure: growth, intake, lists, log, pipeline, rebuild, sandbox or workers')
+    .description(
+      'measure: growth, history, intake, lists, log, movements, pipeline, rebuild, sandbox, state, validate or workers',
+    )
     .argument('<name>')
     .option(...JSON_OPTION)
     .option('--quick', 'end in under 50 seconds')
+    .option('--packs <n>', 'for state: packs, with six movements each (default 10,000,000)')
+    .option('--rows <n>', 'movements, for history and movements')
     .action(
-      action((name: string, options: { json?: boolean; quick?: boolean }) =>
+      action((name: string, options: { json?: boolean; quick?: boolean; packs?: string; rows?: string }) =>
         import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options)),
       ),
     );
@@ -181,19 +204,9 @@ function addQuestions(pedigree: Command, action: Action): void {
     .description('show one document with its timeline')
     .argument('<document>', NAMED)
     .option(...JSON_OPTION)
-    .action(
-      action((requestId: string, options: { json?: boolean }) =>
-        showDocument(gateway(), requestId, options.json === true),
-      ),
-    );
-  pedigree
-    .command('history')
-    .description('show the life of one pack')
-    .argument('<sgtin>')
-    .option(...JSON_OPTION)
-    .action(
-      action((sgtin: string, options: { json?: boolean }) => showHistory(gateway(), sgtin, options.json === true)),
-    );
+    .option(...EPCIS_OPTION)
+    .action(action((requestId: string, options: ShownAs) => showDocument(gateway(), requestId, options)));
+  addPackCommands(pedigree, action, gateway);
   pedigree
     .command('inbound')
     .description('list the documents that are not ours, or show one of them')
@@ -275,14 +288,18 @@ function tasks(
   return showTasks(gateway, json === true);
 }
 
-function addReconcileCommand(pedigree: Command, action: Action): void {
+function addStatesCommand(pedigree: Command, action: Action): void {
   pedigree
-    .command('reconcile')
-    .description('compare our documents with what the lists of the registry show, now; status 1 with findings')
-    .option('--reason <text>', 'why: it is kept', 'asked for on the command line')
-    .option('--wait <seconds>', 'how long to wait for the result', '120')
+    .command('states')
+    .description('write the state of every pack at a log position as Parquet, from segments and tables')
+    .option('--at <position>', 'log position; default: as far as the history of packs has come')
+    .requiredOption('--out <folder>', 'an empty folder, or one that is made')
     .option(...JSON_OPTION)
-    .action(action((options: ReconcileOptions) => reconcile(gateway(), options)));
+    .action(
+      action(async (options: StatesOptions) =>
+        (await import('./commands/states.js')).writeStates(ownConfig(), options),
+      ),
+    );
 }
 
 function addDeadLetterCommands(pedigree: Command, action: Action): void {
@@ -323,4 +340,6 @@ function addDatabaseCommands(pedigree: Command, action: Action): void {
   addAuditCommands(pedigree, action, ownConfig);
   addConsumerCommands(pedigree, action, ownConfig);
   addBackupCommands(pedigree, action, ownConfig);
+  addRebuildCommand(pedigree, action, ownConfig);
+  addRightsCommands(pedigree, action, ownConfig);
 }

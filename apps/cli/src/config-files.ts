@@ -1,5 +1,6 @@
 import { describeAccounts, readProfile } from '#registry-client';
 import { readVariable } from '#service';
+import { readCalendarFile } from '../../gateway/src/deadlines/calendar-file.js';
 import type { CliConfig } from './config.js';
 
 /**
@@ -8,5 +9,7 @@ import type { CliConfig } from './config.js';
  */
 export function checkConfigFiles(config: CliConfig): ReturnType<typeof describeAccounts> {
   readProfile(config.registryProfile, config.registryProfileOverrides);
+  const { deadlineCalendar } = config;
+  if (deadlineCalendar !== undefined) readVariable('DEADLINE_CALENDAR', () => readCalendarFile(deadlineCalendar));
   return readVariable('PEDIGREE_ACCOUNTS', () => describeAccounts(config.accountsFile));
 }

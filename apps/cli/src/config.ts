@@ -27,7 +27,13 @@ const environment = z.object({
     .string()
     .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
     .optional(),
+  /** What begins the name of each program's role in PostgreSQL, for `database grants` and `database migrate`. */
+  DATABASE_ROLE_PREFIX: z.string().min(1).default('pedigree_'),
   DATA_DIR: z.string().min(1).default('.pedigree'),
+  /** Folder of the schema sets that were added. Absent: `schemas` in DATA_DIR. */
+  SCHEMA_DIR: z.string().min(1).optional(),
+  /** Calendar of deadlines. Absent: the made-up one of the sandbox, where `up` starts that; else none. */
+  DEADLINE_CALENDAR: z.string().min(1).optional(),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('warn'),
@@ -56,7 +62,10 @@ export interface CliConfig {
   registryControlUrl: string | undefined;
   databaseUrl: string | undefined;
   eventStoreUrl: string | undefined;
+  rolePrefix: string;
   dataDir: string;
+  schemaDir: string;
+  deadlineCalendar: string | undefined;
   port: number;
   /** True when PORT was given: then another port is not tried. */
   portIsGiven: boolean;
@@ -88,7 +97,10 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
     registryControlUrl: data.REGISTRY_CONTROL_URL,
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
+    rolePrefix: data.DATABASE_ROLE_PREFIX,
     dataDir,
+    schemaDir: resolve(data.SCHEMA_DIR ?? `${dataDir}/schemas`),
+    deadlineCalendar: calendarOf(data.DEADLINE_CALENDAR, data.REGISTRY_URL),
     port: data.PORT,
     portIsGiven: env['PORT'] !== undefined && env['PORT'] !== '',
     host: data.HOST,
@@ -102,6 +114,12 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
     sampleSeed: data.PEDIGREE_SAMPLE_SEED,
     sampleConsignments: data.PEDIGREE_SAMPLE_CONSIGNMENTS,
   };
+}
+
+/** A registry that is not our own sandbox gets no made-up deadlines. */
+function calendarOf(given: string | undefined, registryUrl: string | undefined): string | undefined {
+  if (given !== undefined) return resolve(given);
+  return registryUrl === undefined ? fileURLToPath(sandboxFile('data/deadlines.json')) : undefined;
 }
 
 /** The environment of this process, for programs that read it themselves. */

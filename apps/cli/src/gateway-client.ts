@@ -6,7 +6,7 @@ import { sentenceOf } from '#service';
 
 /** One line of the answer to NDJSON commands. */
 export type CommandResult =
-  | { line: number; command_id: string; request_id: string; repeated: boolean }
+  | ({ line: number } & Acknowledgement)
   | {
       line?: number;
       error: { code: ErrorCode; detail: string; status: number; field?: string; line?: number; item?: string };
@@ -16,9 +16,10 @@ export interface Acknowledgement {
   command_id: string;
   request_id: string;
   repeated: boolean;
+  warnings?: { code: string; count: number }[];
 }
 
-/** What is said with a document that goes again; with neither `xml` nor `document` the same bytes go. */
+/** What is said when a document is resent; with neither `xml` nor `document` the same document. */
 export interface Resend {
   reason: string;
   account?: string;
@@ -79,12 +80,27 @@ export class GatewayClient {
     return camelCase<T>((await this.raw(path)) as Snake<T>);
   }
 
-  /** GET, as the API writes it: for programs that read our output. */
-  async raw(path: string): Promise<unknown> {
-    const { statusCode, body } = await this.call(path, LIMITS);
+  /**
+   * GET, as the API writes it: for programs that read our output.
+   * @param accept the media type that is wanted, where the API has several.
+   */
+  async raw(path: string, accept?: string): Promise<unknown> {
+    const { statusCode, body } = await this.call(path, { ...LIMITS, ...(accept && { headers: { accept } }) });
     const text = await body.text();
     if (statusCode !== 200) throw problem(text, statusCode);
     return JSON.parse(text) as unknown;
+  }
+
+  /** A whole answer as a file of this media type, by GET, or by POST of a body; it breaks off when it fails. */
+  async stream(path: string, accept: string, posted?: object): Promise<Readable> {
+    const { statusCode, body } = await this.call(
+      path,
+      posted === undefined
+        ? { headers: { accept } }
+        : { method: 'POST', headers: { ...JSON_BODY, accept }, body: JSON.stringify(posted) },
+    );
+    if (statusCode !== 200) throw problem(await body.text(), statusCode);
+    return body;
   }
 
   /** Changes something by a body of JSON, and gives the answer as the API writes it; undefined where there is none. */

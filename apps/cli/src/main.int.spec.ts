@@ -17,7 +17,7 @@ let harness: TestHarness;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   await buildPrograms();
-  harness = await TestHarness.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas), { encryptionKey: Buffer.alloc(32, 1) });
   folder = await temporaryFolder();
 }, 600_000);
 afterAll(async () => {
@@ -148,6 +148,26 @@ describe('the exit status of pedigree', () => {
       expect(stderr.trimEnd()).toMatch(words);
     },
   );
+
+  it.each([
+    [[], 'interface-v1', 0, /no call is spoilt on purpose\n$/],
+    [['--profile', 'mdlp', '--knob', 'delay_ms=0.02'], 'mdlp', 0.02, /up to 2 % of the calls are spoilt on purpose/],
+  ] as const)('is told by the sandbox what runs: %j', async (flags, profile, misbehave, words) => {
+    const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'sandbox', ...flags], {
+      env: { PATH: process.env['PATH'] },
+    });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    await until('the sandbox is up', () => stdout.includes('\n') && stderr.includes('\n'));
+    child.kill('SIGTERM');
+    await once(child, 'close');
+    const line = JSON.parse(stdout) as { url: string; controlUrl: string };
+    expect(line).toMatchObject({ profile, accounts: ['main', 'north', 'south', 'retail'], misbehave });
+    expect(stderr).toContain(`by profile ${profile} is at ${line.url}, its control port at ${line.controlUrl}; `);
+    expect(stderr).toContain('accounts main, north, south, retail');
+    expect(stderr).toMatch(words);
+  });
 
   it('is 1 for a wrong key, and 1 for a port of the sandbox that is taken, with a sentence', async () => {
     const { port } = new URL(harness.gateway.url);

@@ -119,3 +119,9 @@ function block(pairs: [string, string][]): string {
 export const out = (text: string): void => void process.stdout.write(`${escaped(text)}\n`);
 /** Progress and remarks: never on standard output, which belongs to results. */
 export const say = (text: string): void => void process.stderr.write(`${escaped(text)}\n`);
+/** A part of a file, as it is but on a terminal; resolves when the reader has room for more. */
+export const write = (text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const shown = process.stdout.isTTY ? escaped(text) : text;
+    process.stdout.write(shown, (error) => (error ? reject(error) : resolve()));
+  });

@@ -45,4 +45,12 @@ export const PROGRAMS: Record<string, ProgramEntry> = {
       return describeAuditorConfig(auditorConfig(env));
     },
   },
+  witness: {
+    does: "cosign the checkpoints of others' logs as long as they only grow, until a signal; needs no database",
+    line: async () => (await import('../../witness/src/program.js')).witnessLine,
+    describe: async (env) => {
+      const { describeWitnessConfig, witnessConfig } = await import('../../witness/src/config.js');
+      return describeWitnessConfig(witnessConfig(env));
+    },
+  },
 };

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { JsonObject } from '#kernel';
-import type { RunRules } from '#reconciliation';
+import { DEFAULT_DUE_DAYS, dueDaysOf, type DueDays, type RunRules } from '#reconciliation';
 import {
   describeProgramSettings,
   parseEnvironment,
@@ -9,6 +10,7 @@ import {
   variablesOf,
   type ProgramSettings,
 } from '#service';
+import type { SegmentSettings } from './keep-segments.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -31,6 +33,17 @@ const environment = z.object({
     .string()
     .regex(/^(\d{1,6}=\d{1,4}(\.\d{1,3})?(,\d{1,6}=\d{1,4}(\.\d{1,3})?)*)?$/, 'must be like 415=48,701=2')
     .default(''),
+  /** Days from the moment of a run until the cases that it opened are due, by severity. */
+  CASES_DUE_DAYS: z.string().max(100).default(DEFAULT_DUE_DAYS),
+  /** Folder for segments of movements; absent: none are written. */
+  SEGMENTS_DIR: z.string().min(1).optional(),
+  /**
+   * Most memory that the writing of a segment, or a state of all packs, takes of the machine beside the
+   * program's own.
+   */
+  SEGMENTS_MEMORY_MB: z.coerce.number().int().min(200).max(1_000_000).default(700),
+  /** Processors for the same. */
+  SEGMENTS_THREADS: z.coerce.number().int().min(1).max(256).default(2),
 });
 
 export const reconcilerVariables = variablesOf(environment);
@@ -39,6 +52,9 @@ export interface ReconcilerConfig extends ProgramSettings {
   dailyHour: number;
   findingsKeptDays: number;
   rules: RunRules;
+  dueDays: DueDays;
+  /** Absent: no segments are written. */
+  segments: SegmentSettings | undefined;
 }
 
 /** Reads and checks the reconciler's configuration. Throws PedigreeError that names the variable. */
@@ -48,12 +64,17 @@ export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
     ...programSettings(data),
     dailyHour: data.RECONCILE_DAILY_HOUR,
     findingsKeptDays: data.RECONCILE_FINDINGS_KEPT_DAYS,
+    dueDays: dueDaysOf(data.CASES_DUE_DAYS, 'CASES_DUE_DAYS'),
     rules: {
       windowMs: data.RECONCILE_WINDOW_DAYS * DAY_MS,
       missingAfterMs: data.RECONCILE_MISSING_MINUTES * MINUTE_MS,
       overdueAfterMs: Math.round(data.RECONCILE_OVERDUE_HOURS * HOUR_MS),
       overdueAfterMsByType: limitsByType(data.RECONCILE_OVERDUE_HOURS_BY_TYPE),
     },
+    segments:
+      data.SEGMENTS_DIR === undefined
+        ? undefined
+        : { folder: resolve(data.SEGMENTS_DIR), memoryMb: data.SEGMENTS_MEMORY_MB, threads: data.SEGMENTS_THREADS },
   };
 }
 
@@ -68,6 +89,13 @@ function limitsByType(text: string): Record<string, number> {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeReconcilerConfig(config: ReconcilerConfig): JsonObject {
-  const { dailyHour, findingsKeptDays, rules } = config;
-  return { ...describeProgramSettings(config), dailyHour, findingsKeptDays, rules: { ...rules } };
+  const { dailyHour, findingsKeptDays, rules, dueDays, segments } = config;
+  return {
+    ...describeProgramSettings(config),
+    dailyHour,
+    findingsKeptDays,
+    rules: { ...rules },
+    dueDays: { ...dueDays },
+    segments: segments === undefined ? null : { ...segments },
+  };
 }

@@ -9,25 +9,30 @@ import {
   installationId,
   installationSchema,
   inTransaction,
-  migrate,
+  migrateOrCheck,
   openPool,
   type MigrationSet,
   type Pool,
 } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import {
+  CaseLog,
+  closeRemedies,
   dailyRunId,
   keepRequest,
   makeRun,
+  openDocumentCases,
   RECONCILE_LANE,
   reconciliationSchema,
+  registryFetchSchema,
   registryListsSchema,
   removeFindings,
   runTask,
 } from '#reconciliation';
 import { runRemovals, type Removal } from '#retention';
 import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
-import { subscriptionsSchema } from '#subscriptions';
+import { segmentsSchema } from '#segments';
+import { refuseCursorsAhead, subscriptionsSchema } from '#subscriptions';
 import {
   checkingPayloads,
   PostgresTaskQueue,
@@ -38,6 +43,7 @@ import {
   type TaskResult,
 } from '#tasks';
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
+import { keepSegments } from './keep-segments.js';
 
 const reconcilerSchemas: MigrationSet[] = [
   installationSchema,
@@ -47,7 +53,9 @@ const reconcilerSchemas: MigrationSet[] = [
   tasksSchema,
   subscriptionsSchema,
   ...readModelSchemas,
+  segmentsSchema,
   registryListsSchema,
+  registryFetchSchema,
   reconciliationSchema,
 ];
 
@@ -58,6 +66,8 @@ export interface RunningReconciler {
 
 /** How often it is looked whether the day's run is due. */
 const LOOK_EVERY_MS = 60_000;
+/** How often it is looked whether the document of a case has ended. */
+const CLOSE_EVERY_MS = 5_000;
 /** A run that threw so often is given up and shown as failed. */
 const MAX_ATTEMPTS = 8;
 /** It reads for at most 25 s, and its lease is renewed meanwhile. */
@@ -68,7 +78,8 @@ export const reconcilerLog = (config: ReconcilerConfig): Logger =>
   pino({ name: 'reconciler', level: config.logLevel }, pino.destination(2));
 
 /**
- * Makes the runs that are asked for, by people and once by each day. It reads what others have stored, and calls
+ * Makes the runs that are asked for, by people and once by each day, and writes the segments of movements. It
+ * reads what others have stored, and calls
  * nobody. Leaves nothing behind when it throws.
  */
 export async function startReconciler(
@@ -89,14 +100,10 @@ export async function startReconciler(
     await pool.end();
   };
   try {
-    await migrate(pool, reconcilerSchemas);
+    await migrateOrCheck(pool, reconcilerSchemas);
     await settleLog({ ...config, db: pool, store, program: 'reconciler' });
-    const installation = {
-      id: await installationId(pool),
-      participant: config.participant,
-      softwareVersion: SOFTWARE_VERSION,
-      profile: 'none',
-    };
+    await refuseCursorsAhead({ db: pool, store });
+    const installation = await installationOf(config, pool);
     await recordSettings(config, { pool, store, installation });
     const stopping = new AbortController();
     const running = runAll({ config, pool, store, queue, installation, log, clock, signal: stopping.signal });
@@ -111,6 +118,14 @@ export async function startReconciler(
     throw error;
   }
 }
+
+/** It calls no registry: so it has no profile. */
+const installationOf = async ({ participant }: ReconcilerConfig, pool: Pool): Promise<Parts['installation']> => ({
+  id: await installationId(pool),
+  participant,
+  softwareVersion: SOFTWARE_VERSION,
+  profile: 'none',
+});
 
 interface Parts {
   config: ReconcilerConfig;
@@ -128,6 +143,9 @@ function runAll(parts: Parts): Promise<void>[] {
   const { config, pool, store, queue, installation, log, clock, signal } = parts;
   const handle = async ({ payload: { runId } }: Task<PayloadOf<'reconcile_documents'>>): Promise<TaskResult> => {
     await makeRun({ pool, store, installation, rules: config.rules, clock }, runId);
+    const cases = new CaseLog({ db: pool, store, installation });
+    const opening = await openDocumentCases({ db: pool, store, log: cases, dueDays: config.dueDays }, runId);
+    log.info({ runId, ...opening }, 'the cases of a reconciliation are recorded');
     return { kind: 'done' };
   };
   const report = (one: RunnerReport): void =>
@@ -147,6 +165,8 @@ function runAll(parts: Parts): Promise<void>[] {
       report,
     }),
     askDaily(parts),
+    closeCases(parts),
+    ...(config.segments === undefined ? [] : [keepSegments({ pool, settings: config.segments, signal, log, clock })]),
     announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
       pool,
@@ -156,6 +176,18 @@ function runAll(parts: Parts): Promise<void>[] {
       removals: reconcilerRemovals(config),
     }),
   ];
+}
+
+/** Resolves cases whose released document was accepted. Errors are said, never thrown. */
+async function closeCases({ pool, store, installation, log, clock, signal }: Parts): Promise<void> {
+  const cases = new CaseLog({ db: pool, store, installation });
+  for (; !signal.aborted; await clock.wait(CLOSE_EVERY_MS, signal)) {
+    try {
+      await closeRemedies(pool, cases);
+    } catch (error) {
+      log.error({ err: error }, 'cases could not be told how their documents ended');
+    }
+  }
 }
 
 /** What the reconciler removes from its tables. */

@@ -62,6 +62,11 @@ describe('the worker’s configuration', () => {
     ).toMatchObject({ name: 'mdlp', rules: { unknownGraceMs: 1_500 } });
   });
 
+  it('limits how many contents of containers are asked for, or asks for none', () => {
+    const limits = [{}, { PEDIGREE_CONTENT_FETCH: 'off' }, { PEDIGREE_CONTENT_FETCH: '5' }];
+    expect(limits.map((one) => workerConfig({ ...good, ...one }).contentFetch)).toEqual([1_000, 0, 5]);
+  });
+
   it('is shown, and kept in the log, without the passwords of any address', () => {
     const addresses = {
       EVENTSTORE_URL: 'esdb://me:word@log:2113',
@@ -95,6 +100,9 @@ describe('the worker’s configuration', () => {
       /accounts\[0\]\.user_id/,
     ],
     ['PEDIGREE_ACCOUNTS', 'empty', () => file('accounts-none.json', '[]'), /PEDIGREE_ACCOUNTS/],
+    ['PEDIGREE_CONTENT_FETCH', 'no number', () => 'all', /off or a whole number from 1 to 25000/],
+    ['PEDIGREE_CONTENT_FETCH', 'too large', () => '25001', /off or a whole number/],
+    ['PEDIGREE_CONTENT_FETCH', 'too small', () => '0', /off or a whole number/],
     ['PEDIGREE_KEY_FILE', 'missing', () => undefined, /PEDIGREE_KEY_FILE/],
     ['PEDIGREE_KEY_FILE', 'not there', () => join(folder.path, 'none'), /ENOENT/],
     ['PEDIGREE_KEY_FILE', 'too short', () => file('short', 'abcdef'), /64 hexadecimal digits/],

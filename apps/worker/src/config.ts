@@ -10,6 +10,11 @@ import {
   variablesOf,
   type ProgramSettings,
 } from '#service';
+import { readGatePolicies, type GatePolicies } from './gate/gate-policies.js';
+
+/** No document names more items. */
+const MOST_CONTENTS = 25_000;
+const CONTENT_FETCH_FORM = `must be off or a whole number from 1 to ${MOST_CONTENTS}`;
 
 const environment = z.object({
   ...PROGRAM_VARIABLES,
@@ -37,6 +42,26 @@ const environment = z.object({
     .string()
     .regex(/^\s*(\d{2,5}\s*(,\s*\d{2,5}\s*)*)?$/, 'must be numbers of document types with commas between them')
     .default(''),
+  /**
+   * A report of an accomplished fact (511, 521, 531, 552) that an earlier document of the same packs holds is released
+   * so many hours after its registration, with a warning.
+   */
+  PEDIGREE_FACT_RELEASE_HOURS: z.coerce.number().min(0).max(8_760).default(24),
+  /**
+   * What is done about a document whose packs' known state forbids it, by type: `refuse` holds it, `warn` sends it with
+   * a warning, `off` does not look. For example `415=warn,511=refuse`; `all` stands for every type that has a rule.
+   */
+  PEDIGREE_SEQUENCE_GATE: z.string().default(''),
+  /**
+   * Most containers of one incoming document of which the registry is asked what lies in them, where our record does
+   * not tell; `off`: of none.
+   */
+  PEDIGREE_CONTENT_FETCH: z
+    .string()
+    .regex(/^(off|[1-9]\d{0,4})$/, CONTENT_FETCH_FORM)
+    .transform((text) => (text === 'off' ? 0 : Number(text)))
+    .refine((most) => most <= MOST_CONTENTS, CONTENT_FETCH_FORM)
+    .default(1_000),
   /** For so long a document may be held before the metric for the alert counts it. */
   PEDIGREE_HELD_ALERT_HOURS: z.coerce.number().positive().max(8_760).default(24),
 });
@@ -53,6 +78,10 @@ export interface WorkerConfig extends ProgramSettings {
   uploadLinksKeptDays: number;
   endAtOnceDocTypes: number[];
   heldAlertHours: number;
+  factReleaseHours: number;
+  gatePolicies: GatePolicies;
+  /** Most containers of one incoming document; 0: none. */
+  contentFetch: number;
 }
 
 /** Reads and checks the worker's configuration. Throws PedigreeError that names the variable. */
@@ -71,12 +100,16 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
       .filter((one) => one.trim() !== '')
       .map(Number),
     heldAlertHours: data.PEDIGREE_HELD_ALERT_HOURS,
+    factReleaseHours: data.PEDIGREE_FACT_RELEASE_HOURS,
+    contentFetch: data.PEDIGREE_CONTENT_FETCH,
+    gatePolicies: readVariable('PEDIGREE_SEQUENCE_GATE', () => readGatePolicies(data.PEDIGREE_SEQUENCE_GATE)),
   };
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig) {
-  const { taskKeysKeptDays, uploadLinksKeptDays, otlpEndpoint, endAtOnceDocTypes, heldAlertHours } = config;
+  const { taskKeysKeptDays, uploadLinksKeptDays, otlpEndpoint, endAtOnceDocTypes } = config;
+  const { heldAlertHours, factReleaseHours, contentFetch } = config;
   return {
     ...describeProgramSettings(config),
     registryUrl: addressWithoutSecrets(config.registryUrl),
@@ -87,5 +120,8 @@ export function describeWorkerConfig(config: WorkerConfig) {
     uploadLinksKeptDays,
     endAtOnceDocTypes,
     heldAlertHours,
+    factReleaseHours,
+    contentFetch,
+    gatePolicies: Object.fromEntries(config.gatePolicies),
   };
 }

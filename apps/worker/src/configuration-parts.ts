@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { migrationsApplied, type DescribedPart } from '#configuration';
-import { SCHEMA_VERSION, schemaSetDigest } from '#documents';
 import { SOFTWARE_VERSION } from '#event-store';
 import { sha256Hex, type JsonObject } from '#kernel';
 import type { MigrationSet, Pool } from '#postgres';
@@ -24,13 +23,7 @@ export async function workerParts(config: WorkerConfig, pool: Pool, sets: Migrat
       part: 'accounts',
       state: Object.fromEntries(config.accounts.map((account) => [account.name, describedAccount(account)])),
     },
-    {
-      part: 'schemas',
-      state: {
-        documents: { version: SCHEMA_VERSION, sha256: schemaSetDigest() },
-        migrations: await migrationsApplied(pool, sets),
-      },
-    },
+    { part: 'schemas', state: { migrations: await migrationsApplied(pool, sets) } },
     { part: 'software', state: { version: SOFTWARE_VERSION } },
   ];
 }

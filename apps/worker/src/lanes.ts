@@ -1,14 +1,18 @@
 import type { HandlerContext } from '#tasks';
 import type { InboundContext } from './inbound/context.js';
+import { fetchContent } from './container/fetch-content.js';
+import { seekContents } from './container/seek-contents.js';
 import { inboundLanes } from './inbound/lanes.js';
 import { checkedLane, type Lane, type TaskOf, type TypedLane } from './lane.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { downloadCopy } from './registry-tasks/download.js';
 import { noteGroupPredecessor, notePredecessor, releaseDependents } from './registry-tasks/dependents.js';
 import { concludeMembers, noteMember, settleGroup } from './registry-tasks/group-members.js';
+import { rejudgeAtGate } from './registry-tasks/gate.js';
 import { checkGroup, lookAtGroup, startGroup } from './registry-tasks/group-start.js';
 import { decideHold } from './registry-tasks/hold-decision.js';
 import { runCommand } from './registry-tasks/internal.js';
+import { lapseHolds, liftItemWait, refuseRing, waitForItems } from './registry-tasks/item-waits.js';
 import { lookUp } from './registry-tasks/look-up.js';
 import { fetchReceipt } from './registry-tasks/receipt.js';
 import { send } from './registry-tasks/send.js';
@@ -38,6 +42,11 @@ const internalLanes = (context: TaskContext): TypedLane[] => [
       note_group_predecessor: { handle: (task) => noteGroupPredecessor(context, task) },
       release_dependents: { handle: (task) => releaseDependents(context, task) },
       decide_hold: { handle: (task) => decideHold(context, task) },
+      wait_for_items: { handle: (task) => waitForItems(context, task) },
+      lift_item_wait: { handle: (task) => liftItemWait(context, task) },
+      refuse_ring: { handle: (task) => refuseRing(context, task) },
+      rejudge_at_gate: { handle: (task) => rejudgeAtGate(context, task) },
+      lapse_holds: { handle: (task) => lapseHolds(context, task) },
       note_member: { handle: (task) => noteMember(context, task) },
       conclude_members: { handle: (task) => concludeMembers(context, task) },
     },
@@ -123,7 +132,21 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
     ...accounts.flatMap((one) => [...changingLanes(context, one), ...readingLanes(context, one, pageSize)]),
   ];
   const ofOthers = inbound === undefined ? [] : inboundLanes(inbound, { accounts, pageSize });
-  return together([...own, ...ofOthers]).map(checkedLane);
+  return together([...own, ...ofOthers, ...lanesOfContents(inbound, accounts)]).map(checkedLane);
+}
+
+/** What is served for contents of containers: what looks for them, and of each account its calls. */
+function lanesOfContents(inbound: InboundContext | undefined, accounts: string[]): TypedLane[] {
+  if (inbound?.containers === undefined) return [];
+  const context = { ...inbound, containers: inbound.containers };
+  return [
+    { name: 'internal', kinds: { seek_contents: { handle: (task) => seekContents(context, task) } }, concurrency: 1 },
+    ...accounts.map((account): TypedLane => ({
+      name: `${account}/sscc_full_hierarchy`,
+      kinds: { container_content: { handle: (task) => fetchContent(context, task) } },
+      concurrency: 1,
+    })),
+  ];
 }
 
 /** Lanes of one name are one lane that serves the kinds of all. */

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { documentStream } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
-import { migrate } from '#postgres';
 import { loadProfile } from '#registry-client';
 import { parkedInstances, subscriptionsSchema, type ParkingNews } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
@@ -26,8 +25,7 @@ describe('an event that a saga does not know', () => {
   let store: PostgresEventStore;
   let queue: PostgresTaskQueue;
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [eventStoreSchema, tasksSchema, subscriptionsSchema]);
+    db = await testDatabase([eventStoreSchema, tasksSchema, subscriptionsSchema]);
     store = new PostgresEventStore({ pool: db.pool });
     queue = new PostgresTaskQueue({ pool: db.pool });
   });

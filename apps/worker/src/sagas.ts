@@ -1,7 +1,9 @@
 import {
+  CONTAINER_SAGA,
   DOCUMENT_SAGA,
   INBOUND_SAGA,
   keysOfDocumentEvent,
+  reactToContainerEvent,
   reactToDocumentEvent,
   reactToInboundEvent,
   type DocumentRules,
@@ -22,10 +24,14 @@ interface RunnableSaga {
   retry(parts: Omit<RetryParts<never>, 'saga'>, key: string): ReturnType<typeof retryParked>;
 }
 
-/** The sagas of the worker, by the registry's times. */
-export function sagasBy(rules: DocumentRules): RunnableSaga[] {
+/**
+ * The sagas of the worker, by the registry's times. `seeksContents`: whether contents of the containers that an
+ * incoming document of a type names are asked for.
+ */
+export function sagasBy(rules: DocumentRules & { seeksContents?: (docType: number) => boolean }): RunnableSaga[] {
   const documents = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
   const inbound = { ...INBOUND_SAGA, react: reactToInboundEvent(rules) };
+  const containers = { ...CONTAINER_SAGA, react: reactToContainerEvent };
   return [
     {
       name: documents.name,
@@ -36,6 +42,11 @@ export function sagasBy(rules: DocumentRules): RunnableSaga[] {
       name: inbound.name,
       run: (options) => runSaga({ ...options, saga: inbound }),
       retry: (parts, key) => retryParked({ ...parts, saga: inbound }, key),
+    },
+    {
+      name: containers.name,
+      run: (options) => runSaga({ ...options, saga: containers }),
+      retry: (parts, key) => retryParked({ ...parts, saga: containers }, key),
     },
   ];
 }

@@ -1,8 +1,9 @@
+import type { documentReading } from '#documents';
 import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
 import { installationId, type Pool } from '#postgres';
-import { heldFigures } from '#read-models';
+import { heldFigures, unknownContentFigures } from '#read-models';
 import { PostgresSessionStore, PostgresUploadLinks, UndiciRegistryClient } from '#registry-client';
 import type { ServiceLog } from '#service';
 import type { CallBudgets, TaskQueue } from '#tasks';
@@ -10,6 +11,11 @@ import type { Watching } from '#telemetry';
 import { AccountGates } from './account/account-gates.js';
 import { AccountRepository } from './account/account-repository.js';
 import type { WorkerConfig } from './config.js';
+import { ContainerRepository } from './container/container-repository.js';
+import { ContentCounts } from './container/content-counts.js';
+import type { ContainerParts } from './container/context.js';
+import { SequenceGate } from './gate/sequence-gate.js';
+import type { FetchContext } from './fetches/read-pages.js';
 import { GroupRepository } from './group/group-repository.js';
 import type { InboundContext } from './inbound/context.js';
 import { InboundRepository } from './inbound/inbound-repository.js';
@@ -30,6 +36,8 @@ export interface Foundation {
   store: EventStore;
   queue: TaskQueue;
   budgets: CallBudgets;
+  /** What was read of a document is remembered between all who read it. */
+  documents: ReturnType<typeof documentReading>;
 }
 
 interface Watchers {
@@ -50,35 +58,33 @@ export async function openContext(
   config: WorkerConfig,
   on: Foundation,
   { log, watching }: Watchers,
-): Promise<{ context: InboundContext; close(): Promise<void> }> {
+): Promise<{ context: InboundContext & FetchContext; close(): Promise<void> }> {
   const { pool, queue, clock } = on;
-  const nouns = nounsOn(on, { log, watching });
+  const repositories = repositoriesOn(on, { log, watching });
   const evidence = new PostgresEvidenceStore({ pool });
-  const { registry, gates } = registryOn(on, config, { log, evidence, accounts: nouns.accounts });
+  const { registry, gates } = registryOn(on, config, { log, evidence, accounts: repositories.accounts });
+  const containers = containersOn(on, config, registry);
+  const { documents } = repositories;
   collectWorkerMetrics(watching.metrics, {
-    registry,
-    clock,
-    budgets: on.budgets,
-    documents: nouns.documents,
+    ...{ registry, clock, budgets: on.budgets, documents, contents: containers.counts },
+    unknownContents: () => unknownContentFigures(pool),
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });
   const restored = restoredOn(on, config, log);
-  const context: InboundContext = {
-    ...nouns,
-    evidence,
-    registry,
-    gates,
-    restored,
+  const context: InboundContext & FetchContext = {
+    ...repositories,
+    ...{ evidence, registry, gates, restored, clock, pool, queue },
     profile: config.profile,
-    clock,
-    pool,
-    queue,
     bulk: registry.operations.groups,
     largeDocuments: registry.operations.largeDocuments,
     lists: registry,
+    packs: registry.operations,
     uploadLinks: new PostgresUploadLinks(pool, { key: config.encryptionKey }),
     held: new RegistryDocuments(pool),
+    containers,
     dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes },
+    sequence: new SequenceGate({ ...on, evidence, policies: config.gatePolicies }),
+    itemWaits: { factReleaseMs: config.factReleaseHours * SECONDS_PER_HOUR * 1_000, store: on.store },
     warn: (about, message) => log.warn(about, message),
   };
   await restored.open();
@@ -87,7 +93,7 @@ export async function openContext(
 }
 
 /** The aggregates of the domain, one stream for each of their kind. */
-function nounsOn({ store, clock, installation }: Foundation, { log, watching: { tracing } }: Watchers) {
+function repositoriesOn({ store, clock, installation }: Foundation, { log, watching: { tracing } }: Watchers) {
   const on = { store, clock, installation };
   const onError = (error: unknown): void => log.warn({ err: error }, 'trace export failed');
   return {
@@ -97,6 +103,17 @@ function nounsOn({ store, clock, installation }: Foundation, { log, watching: { 
     accounts: new AccountRepository(on),
   };
 }
+
+const containersOn = (
+  { store, clock, installation }: Foundation,
+  { contentFetch }: WorkerConfig,
+  registry: UndiciRegistryClient,
+): ContainerParts => ({
+  repository: new ContainerRepository({ store, clock, installation }),
+  registry: registry.operations.ssccs,
+  mostOfDocument: contentFetch,
+  counts: new ContentCounts(),
+});
 
 const restoredOn = ({ pool, store, installation }: Foundation, { accounts }: WorkerConfig, log: ServiceLog): Restored =>
   new Restored({

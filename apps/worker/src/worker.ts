@@ -1,16 +1,23 @@
 import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { recordConfiguration, starterOf } from '#configuration';
-import { documentReading } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
-import { installationSchema, migrate, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
+import { itemClaimsSchema, runItemClaims } from '#item-claims';
+import { installationSchema, migrateOrCheck, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
 import { projections, readModelSchemas } from '#read-models';
-import { RECONCILE_LANE } from '#reconciliation';
+import { RECONCILE_LANE, registryFetchSchema } from '#reconciliation';
 import { registryClientSchema, watchCertificates, type Profile } from '#registry-client';
 import { runRemovals } from '#retention';
 import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
-import { runProjection, subscriptionsSchema, SubscriptionWatch, type ParkingNews } from '#subscriptions';
+import {
+  refuseCursorsAhead,
+  runProjection,
+  subscriptionsSchema,
+  SubscriptionWatch,
+  type ParkingNews,
+} from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
 import {
   PostgresCallBudgets,
@@ -25,6 +32,7 @@ import type { WorkerConfig } from './config.js';
 import { workerParts } from './configuration-parts.js';
 import type { PausedAccount } from './account/account-gates.js';
 import type { InboundContext } from './inbound/context.js';
+import { fetchLanes } from './fetches/lanes.js';
 import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
@@ -47,7 +55,9 @@ export const workerSchemas: MigrationSet[] = [
   subscriptionsSchema,
   registryClientSchema,
   inboundSchema,
+  registryFetchSchema,
   ...readModelSchemas,
+  itemClaimsSchema,
 ];
 
 export interface RunningWorker {
@@ -117,14 +127,14 @@ async function startParts(
 ): Promise<RunningWorker> {
   const { log, watching } = watchers;
   const opened = await open(config, log, closing);
-  const { pool, store, queue, budgets } = opened;
+  const { pool, store, queue, budgets, documents } = opened;
   const { context, close } = await openContext(config, opened, watchers);
   closing.push(close);
   await takeOver(queue, log);
   const accounts = config.accounts.map((account) => account.name);
-  const sagas = sagasBy({ ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS });
+  const sagas = sagasBy(sagaRules(config));
   const lanes = observedLanes(
-    [...lanesOf(context, accounts, context), sagaLane(sagas, { pool, store, queue })],
+    [...lanesOf(context, accounts, context), ...fetchLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
     watching,
   );
   await beginReadingLists(context, accounts);
@@ -132,7 +142,7 @@ async function startParts(
 
   const stopping = new AbortController();
   const subscriptions = new SubscriptionWatch({ log });
-  const parts = { config, sagas, context, pool, store, queue, lanes, log, subscriptions };
+  const parts = { config, sagas, context, pool, store, queue, lanes, log, documents, subscriptions };
   const running = runAll({ ...parts, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
@@ -147,6 +157,14 @@ async function startParts(
   };
 }
 
+const sagaRules = ({ profile, contentFetch }: WorkerConfig): Parameters<typeof sagasBy>[0] => ({
+  ...profile.rules,
+  statusGridMs: STATUS_GRID_MS,
+  lookUpEveryMs: LOOK_UP_EVERY_MS,
+  itemsDecide: true,
+  seeksContents: (docType) => contentFetch > 0 && typeKnowledge.bringsGoods(docType),
+});
+
 /** Opens the database and the log, up to date and with this worker's settings recorded. */
 async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
   const pool = openPool({
@@ -156,7 +174,7 @@ async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
   });
   closing.push(() => pool.end());
   await refuseUnfinishedRestore(pool);
-  await migrate(pool, workerSchemas);
+  await migrateOrCheck(pool, workerSchemas);
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
   closing.push(
@@ -164,6 +182,7 @@ async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
     () => queue.close(),
   );
   await settleLog({ ...config, db: pool, store, program: 'worker' });
+  await refuseCursorsAhead({ db: pool, store });
   const installation = await installationOf(config, pool);
   // What this worker is set to stands in the log before it does anything.
   await recordConfiguration({
@@ -184,7 +203,8 @@ async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
     signal: ending.signal,
     onError: (error) => log.warn({ err: error }, "the database's time could not be read"),
   });
-  return { installation, pool, store, queue, budgets, clock };
+  // One for all of them: a document that was read when it registered is remembered until it concludes.
+  return { installation, pool, store, queue, budgets, clock, documents: documentReading() };
 }
 
 interface RunningParts {
@@ -196,13 +216,14 @@ interface RunningParts {
   queue: PostgresTaskQueue;
   lanes: Lane[];
   log: ServiceLog;
+  documents: ReturnType<typeof documentReading>;
   subscriptions: SubscriptionWatch;
   signal: AbortSignal;
 }
 
 /** Everything that runs until the signal. None of it rejects. */
 function runAll(parts: RunningParts): Promise<void>[] {
-  const { config, sagas, context, pool, store, queue, log, subscriptions, signal } = parts;
+  const { config, sagas, context, pool, store, queue, log, documents, subscriptions, signal } = parts;
   const { clock } = context;
   const onParked = ({ saga, key, event, error }: ParkingNews): void =>
     log.error(
@@ -226,7 +247,8 @@ function runAll(parts: RunningParts): Promise<void>[] {
     announcePresence({ pool, program: 'worker', signal, log, subscriptions: () => subscriptions.standings() }),
     watchNeighbours(queue, { clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, ...subscriptions.callbacks, onParked })),
-    ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
+    runItemClaims({ store, pool, queue, evidence: context.evidence, documents, signal, ...subscriptions.callbacks }),
+    ...projections({ evidence: context.evidence, documents, store }).map((projection) =>
       runProjection({ projection, store, pool, signal, ...subscriptions.callbacks }),
     ),
     ...runLanes(parts),

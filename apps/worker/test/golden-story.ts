@@ -19,13 +19,13 @@ export async function liveThrough(world: GoldenWorld): Promise<GoldenPast> {
 }
 
 async function accounts(past: GoldenPast): Promise<void> {
-  const { context, registry, accounts: nouns } = past.world;
+  const { context, registry, accounts } = past.world;
   const cause = () => ({ taskKey: randomUUID(), lease: '1:1', actor: PERSON });
-  const resume = () => nouns.execute('second', { type: 'Resume', account: 'second' }, cause());
+  const resume = () => accounts.execute('second', { type: 'Resume', account: 'second' }, cause());
   const certificateSha256 = sha256Hex(Buffer.from('certificate'));
   const valid = { validFrom: '2026-01-01T00:00:00.000Z', validTo: '2027-01-01T00:00:00.000Z' };
   const certificate = { ...valid, thumbprint: 'ab'.repeat(20), certificateSha256, subject: 'CN=second' };
-  await nouns.execute('second', { type: 'NoteCertificate', account: 'second', certificate }, cause());
+  await accounts.execute('second', { type: 'NoteCertificate', account: 'second', certificate }, cause());
   const { sendDocument } = registry;
   registry.sendDocument = () => Promise.resolve({ ...badOutcome('refused'), text: 'the user is blocked' } as never);
   await past.sent('refusedAccount', { account: 'second' });

@@ -20,7 +20,7 @@ import {
 import { eventStoreSchema, openEventStore, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { VirtualClock } from '#kernel';
-import { migrate, type Pool } from '#postgres';
+import { migrate, type MigrationSet, type Pool } from '#postgres';
 import {
   loadProfile,
   PostgresUploadLinks,
@@ -58,8 +58,10 @@ export interface Stores {
   close(): Promise<void>;
 }
 
+const STORES = [eventStoreSchema, evidenceSchema, registryClientSchema];
+
 export async function openStores(pool: Pool, eventStoreUrl?: string): Promise<Stores> {
-  await migrate(pool, [eventStoreSchema, evidenceSchema, registryClientSchema]);
+  await migrate(pool, STORES);
   const store = openEventStore({ pool, eventStoreUrl });
   return {
     store,
@@ -78,7 +80,7 @@ const INSTALLATION = {
 
 /** What a spec has at hand, and this module has not: it is no spec itself. */
 interface SpecHooks {
-  testDatabase(): Promise<{ pool: Pool; drop(): Promise<void> }>;
+  testDatabase(schemas: MigrationSet[]): Promise<{ pool: Pool; drop(): Promise<void> }>;
   /** A server for the log, if it is not to lie in the database. */
   logServer?: (() => Promise<{ url: string; stop(): Promise<void> }>) | undefined;
   beforeAll(work: () => Promise<void>): void;
@@ -91,7 +93,7 @@ export function storesForSpec({ testDatabase, logServer, beforeAll, afterAll }: 
   let db: Awaited<ReturnType<SpecHooks['testDatabase']>> | undefined;
   let server: Awaited<ReturnType<NonNullable<SpecHooks['logServer']>>> | undefined;
   beforeAll(async () => {
-    [db, server] = await Promise.all([testDatabase(), logServer?.()]);
+    [db, server] = await Promise.all([testDatabase(STORES), logServer?.()]);
     Object.assign(stores, await openStores(db.pool, server?.url), { pool: db.pool });
   });
   afterAll(async () => {
@@ -129,7 +131,7 @@ const noGroups: TaskContext['bulk'] = { check: nobody, start: nobody };
 /** One worker process, as far as its tasks can tell: it remembers documents, and forgets them when it ends. */
 export function processOn(parts: ProcessParts): TaskContext & { accounts: AccountRepository } {
   const on = { store: parts.store, clock: parts.clock, installation: INSTALLATION };
-  const nouns = {
+  const repositories = {
     documents: new DocumentRepository(on),
     groups: new GroupRepository(on),
     inbound: new InboundRepository(on),
@@ -137,7 +139,7 @@ export function processOn(parts: ProcessParts): TaskContext & { accounts: Accoun
   };
   const { evidence, clock, certificate: certificateOf = () => undefined, userId = 'user' } = parts;
   const gates = new AccountGates({
-    accounts: nouns.accounts,
+    accounts: repositories.accounts,
     evidence,
     certificateOf,
     users: new Map([[ACCOUNT, userId]]),
@@ -145,7 +147,7 @@ export function processOn(parts: ProcessParts): TaskContext & { accounts: Accoun
     clock,
     log: { warn: () => undefined },
   });
-  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, ...nouns, gates };
+  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, ...repositories, gates };
 }
 
 const ERP = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;

@@ -1,11 +1,18 @@
 import type { Command } from 'commander';
+import { PedigreeError } from '#kernel';
 import { DEFAULT_ORIGIN } from '../../../auditor/src/config.js';
 import type { CliConfig } from '../config.js';
-import { JSON_OPTION, type Action, type JsonFlag } from './action.js';
+import type { ProveNamed, VerifyOptions } from './audit-proof.js';
+import type { CheckFlags } from './audit-check.js';
+import { JSON_OPTION, REASON_OPTION, type Action, type ReasonFlag } from './action.js';
 
+const TRUSTED_OPTION = ['--witness <key...>', 'verifier keys of witnesses that must have seen the checkpoint'] as const;
+const NEEDED_OPTION = ['--needed <n>', 'so many of the witnesses are enough (default: all that are named)'] as const;
 const ORIGIN_OPTION = ['--origin <name>', 'name of the log', DEFAULT_ORIGIN] as const;
-interface OriginFlag {
+const WITNESS_OPTION = ['--witness <name>', 'as the key of a witness of this name'] as const;
+interface KeyFlags {
   origin: string;
+  witness?: string;
 }
 
 /** For auditors: what proves the log without our server. What does the work is loaded when it is asked for. */
@@ -16,31 +23,104 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
     .description('make the key that signs checkpoints, and print the verifier key that auditors are given')
     .argument('<file>')
     .option(...ORIGIN_OPTION)
-    .action(
-      action(async (file: string, { origin }: OriginFlag) => (await import('./audit.js')).newAuditKey(file, origin)),
-    );
+    .option(...WITNESS_OPTION)
+    .action(action(async (file: string, flags: KeyFlags) => (await import('./audit.js')).newAuditKey(file, flags)));
   audit
     .command('show-key')
     .description('print the verifier key of a key that is there')
     .argument('<file>')
     .option(...ORIGIN_OPTION)
-    .action(
-      action(async (file: string, { origin }: OriginFlag) => (await import('./audit.js')).showAuditKey(file, origin)),
-    );
+    .option(...WITNESS_OPTION)
+    .action(action(async (file: string, flags: KeyFlags) => (await import('./audit.js')).showAuditKey(file, flags)));
   audit
     .command('prove')
-    .description('prove every event of a document: prints a file that verifies offline')
-    .argument('<document>', "its request_id, the ERP's command id or the ERP's reference")
-    .action(action(async (named: string) => (await import('./audit.js')).proveDocument(config(), named)));
-  audit
-    .command('verify')
-    .description('check a proof with nothing but the file and the verifier key; - is standard input')
-    .argument('<file>')
-    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
-    .option(...JSON_OPTION)
+    .description('prove every event of a document or a stream: prints a file that verifies offline')
+    .argument('[document]', "its request_id, the ERP's command id or the ERP's reference")
+    .option('--stream <name>', 'any stream of the log instead, such as group-ID, inbound-ID, run-ID or configuration')
+    .option('--no-evidence', 'leave the bytes out that events name by digest')
     .action(
-      action(async (file: string, { key, json }: JsonFlag & { key: string }) =>
-        (await import('./audit.js')).verifyProof(file, key, json === true),
+      action(async (document: string | undefined, { stream, evidence }: ProveNamed) =>
+        (await import('./audit-proof.js')).proveNamed(config(), { document, stream, evidence }),
       ),
     );
+  addBreak(audit, action, config);
+  addVerify(audit, action);
+  addCheck(audit, action, config);
+  addWholeLog(audit, action, config);
+}
+
+function addVerify(audit: Command, action: Action): void {
+  audit
+    .command('verify')
+    .description('check a proof with nothing but the file and the verifier keys; - is standard input')
+    .argument('<file>')
+    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .option(...TRUSTED_OPTION)
+    .option(...NEEDED_OPTION)
+    .option(...JSON_OPTION)
+    .action(
+      action(async (file: string, options: VerifyOptions) =>
+        (await import('./audit-proof.js')).verifyProof(file, options),
+      ),
+    );
+}
+
+function addWholeLog(audit: Command, action: Action, config: () => CliConfig): void {
+  audit
+    .command('visit')
+    .description('print the file that an auditor takes home; at the next visit it shows that the log only grew')
+    .option('--since <file>', 'of the visit before: the new file has the proof that the log goes on from it')
+    .action(action(async ({ since }: { since?: string }) => (await import('./audit-log.js')).visit(config(), since)));
+  audit
+    .command('verify-visit')
+    .description('check with nothing but two files of visits and the verifier key that the log only grew')
+    .argument('<since>', 'of the earlier visit')
+    .argument('<file>', 'made with --since and the earlier one')
+    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .option(...TRUSTED_OPTION)
+    .option(...NEEDED_OPTION)
+    .option(...JSON_OPTION)
+    .action(
+      action(async (since: string, file: string, options: VerifyOptions) =>
+        (await import('./audit-log.js')).verifyVisit([since, file], options),
+      ),
+    );
+  audit
+    .command('export')
+    .description('write the whole log as static files for the tools of others (C2SP tlog-tiles); run again, it goes on')
+    .argument('<folder>')
+    .action(action(async (folder: string) => (await import('./audit-log.js')).exportWholeLog(config(), folder)));
+}
+
+function addBreak(audit: Command, action: Action, config: () => CliConfig): void {
+  audit
+    .command('break')
+    .description(
+      'tell the auditor that the log does not go on from what was signed (a restore, a move): signs that, and has ' +
+        'the log sealed anew from its first event; on the host of the auditor',
+    )
+    .requiredOption(...REASON_OPTION)
+    .action(
+      action(async ({ reason }: ReasonFlag) => (await import('./audit-break.js')).breakAuditLog(config(), reason)),
+    );
+}
+
+function addCheck(audit: Command, action: Action, config: () => CliConfig): void {
+  audit
+    .command('check')
+    .description(
+      'hold the whole log, evidence and read models against what the auditor has signed, once; on the host of the ' +
+        'auditor; ends with 1 where something was found',
+    )
+    .option('--mb-per-second <number>', 'read so much in a second at most', megabytes)
+    .option(...JSON_OPTION)
+    .action(action(async (flags: CheckFlags) => (await import('./audit-check.js')).checkAudit(config(), flags)));
+}
+
+function megabytes(text: string): number {
+  const number = Number(text);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new PedigreeError('invalid_parameter', '--mb-per-second: must be a number above 0', {
+    field: '--mb-per-second',
+  });
 }

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testDatabase } from '../../../../test/support/database.js';
-import { parseBundle } from '../../../auditor/src/proof/bundle.js';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { seal } from '../../../auditor/src/log/seal.js';
@@ -10,12 +9,12 @@ import { newSigningKey, noteSigner } from '#merkle';
 import { migrate } from '#postgres';
 import { catchUp } from '#subscriptions';
 import { cliConfig } from '../config.js';
-import { proveDocument } from './audit.js';
+import { proveNamed } from './audit-proof.js';
 
 let harness: TestHarness;
 let requestId: string;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   await migrate(harness.db.pool, auditorSchemas);
   for (const [commandId, reference] of [
     ['one', 'Invoice 1'],
@@ -36,7 +35,8 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const prove = (named: string): Promise<number> => proveDocument(cliConfig({ DATABASE_URL: harness.db.url }), named);
+const prove = (document: string | undefined, stream?: string): Promise<number> =>
+  proveNamed(cliConfig({ DATABASE_URL: harness.db.url }), { document, stream });
 
 describe('pedigree audit prove', () => {
   it('proves the same document by its request_id, command id and reference, from the database alone', async () => {
@@ -44,11 +44,22 @@ describe('pedigree audit prove', () => {
     for (const named of [requestId, requestId.toUpperCase(), 'one', 'Invoice 1']) {
       const print = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
       expect(await prove(named)).toBe(0);
-      proven.push(String(print.mock.calls.at(-1)?.[0]));
+      proven.push(print.mock.calls.map(([text]) => String(text)).join(''));
       jest.restoreAllMocks();
     }
     expect(new Set(proven).size).toBe(1);
-    expect(parseBundle(proven[0] ?? '').events[0]?.event).toContain(`"document-${requestId}"`);
+    const [, stream = ''] = (proven[0] ?? '').split('\n');
+    expect(JSON.parse(stream)).toMatchObject({ stream: `document-${requestId}` });
+  });
+
+  it('proves any stream by its name, and wants one thing to be named', async () => {
+    const print = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    expect(await prove(undefined, 'configuration')).toBe(0);
+    expect(JSON.parse(String(print.mock.calls[1]?.[0]))).toMatchObject({ stream: 'configuration' });
+    jest.restoreAllMocks();
+    await expect(prove(undefined)).rejects.toThrow('name a document, or a stream of the log by --stream');
+    await expect(prove('one', 'configuration')).rejects.toThrow('name a document, or a stream');
+    await expect(prove(undefined, 'nobody')).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('asks which is meant where several have the reference, and says that nobody knows a name', async () => {

@@ -13,7 +13,7 @@ let harness: TestHarness;
 let folder: TemporaryFolder;
 let goods = 0;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   folder = await temporaryFolder();
 });
 afterAll(async () => {

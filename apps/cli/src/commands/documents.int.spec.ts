@@ -18,7 +18,7 @@ const REASON = 'the certificate was renewed';
 let harness: TestHarness;
 let client: GatewayClient;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   client = new GatewayClient(harness.gateway.url);
   for (let n = 1; n <= 4; n += 1)
     await given(`failed-${n}`, { reference: `Invoice ${n}`, account: n === 4 ? 'north' : 'main', commands: REFUSED });

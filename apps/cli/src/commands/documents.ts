@@ -108,7 +108,8 @@ export function filterParameters({ type, since, until, ...plain }: DocumentFilte
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function momentOf(option: string, text: string | undefined, now: Date): string | undefined {
+/** A moment as an option names it, in ISO 8601. Throws PedigreeError that names the option. */
+export function momentOf(option: string, text: string | undefined, now: Date): string | undefined {
   if (text === undefined) return undefined;
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNIT_MS[unit] ?? 0)).toISOString();

@@ -5,6 +5,7 @@ import { PedigreeError, sha256Hex } from '#kernel';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
 import { instant, out, table } from '../print.js';
+import { holdsTable } from './holds-table.js';
 
 type GroupAnswer = z.infer<typeof groupShape>;
 
@@ -26,25 +27,12 @@ function groupText(group: GroupAnswer): string {
     `${group.outcome ?? group.phase}: ${group.sentence}`,
   ];
   if (group.remedy !== undefined) parts.push(group.remedy);
-  if (group.holds.length > 0) parts.push(`\n${holdsTable(group)}`);
+  if (group.holds.length > 0) parts.push(`\n${holdsTable(group.holds)}`);
   parts.push(`\n${membersTable(group)}`, `\n${timelineTable(group)}`);
   return parts.join('\n');
 }
 
 type KnownGroup = Exclude<GroupAnswer, { phase: 'acknowledged' }>;
-
-const holdsTable = ({ holds }: KnownGroup): string =>
-  table(
-    ['held by', 'since', 'for', 'who may release it'],
-    holds.map((hold) => [
-      hold.kind,
-      instant(hold.since),
-      hold.for
-        .map(({ command_id, outcome }) => (outcome === undefined ? command_id : `${command_id} (${outcome})`))
-        .join(', '),
-      hold.waivable_by,
-    ]),
-  );
 
 const membersTable = ({ members }: KnownGroup): string =>
   table(

@@ -6,6 +6,7 @@ import { out } from '../print.js';
 interface Decided {
   request_id: string;
   held_for: { command_id: string; outcome: string }[];
+  held_at_gate?: { packs: string[]; pack_count: number };
 }
 
 /** Releases or ends a document that is held, or a group: whichever has the id. */
@@ -21,7 +22,9 @@ export async function decideHold(
     if (error instanceof PedigreeError && error.code === 'not_found') return post('groups');
     throw error;
   });
-  const why = decided.held_for.map((one) => `${one.command_id} ended ${one.outcome}`).join(', ');
+  const { held_for: predecessors, held_at_gate: gate } = decided;
+  const forbidding = gate === undefined ? [] : [`by the state of ${gate.pack_count} packs, ${gate.packs[0]} first`];
+  const why = [...predecessors.map((one) => `${one.command_id} ended ${one.outcome}`), ...forbidding].join(', ');
   out(`${decided.request_id} ${decision === 'release' ? 'is released' : 'is ended'}, though held: ${why}`);
   return 0;
 }

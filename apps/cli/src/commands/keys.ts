@@ -4,7 +4,7 @@ import { gatewaySchemas } from '../../../gateway/src/gateway.js';
 import { refuseUnfinishedRestore } from '#backup';
 import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError } from '#kernel';
-import { migrate, type Pool } from '#postgres';
+import { migrateOrCheck, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
@@ -103,7 +103,7 @@ export async function confirmKey(config: CliConfig, name: string, reason: string
 
 async function prepare(pool: Pool): Promise<void> {
   await refuseUnfinishedRestore(pool);
-  await migrate(pool, gatewaySchemas);
+  await migrateOrCheck(pool, gatewaySchemas);
 }
 
 function withRegister<T>(

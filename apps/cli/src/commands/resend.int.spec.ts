@@ -11,7 +11,7 @@ const SHA = 'a'.repeat(64);
 let harness: TestHarness;
 let folder: TemporaryFolder;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   folder = await temporaryFolder();
 });
 afterAll(async () => {

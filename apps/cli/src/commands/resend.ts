@@ -18,7 +18,10 @@ export function addResendCommand(pedigree: Command, action: Action, gateway: () 
       "its request_id, the ERP's command id or the ERP's reference; absent: those that the options name",
     )
     .requiredOption(...REASON_OPTION)
-    .option('--corrected <file>', 'the corrected document (XML or JSON); without it the same bytes go')
+    .option(
+      '--corrected <file>',
+      'the corrected document (XML or JSON); without it the same document goes, with a new session_ui',
+    )
     .option(
       '--account <name>',
       'of one document: account to send with, by default its own; of many: only those of this account',

@@ -12,7 +12,7 @@ let harness: TestHarness;
 let folder: TemporaryFolder;
 let client: GatewayClient;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   folder = await temporaryFolder();
   client = new GatewayClient(harness.gateway.url);
 });
@@ -62,6 +62,13 @@ const accountsOf = async (...commandIds: string[]) =>
   ).rows.map((row) => String(row.account));
 
 describe('pedigree send', () => {
+  it('shows what was odd about the items of what was taken', async () => {
+    const print = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    const path = file('check-digit.xml', arrival('<sgtin>04600000000016ABCDE00100001</sgtin>'));
+    expect(await send(client, [path], {})).toBe(0);
+    expect(String(print.mock.calls.at(-1)?.[0])).toContain('acknowledged; wrong_check_digit: 1');
+  });
+
   it('refuses a file in another encoding with the byte and the line, and sends the others', async () => {
     // "Отчёт" in windows-1251.
     const cyrillic = Buffer.from([0xce, 0xf2, 0xf7, 0xb8, 0xf2]);

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { PedigreeError, sha256Hex } from '#kernel';
 import { MAX_LARGE_COMMAND_BYTES } from '../../../gateway/src/api/body-limits.js';
-import type { GatewayClient } from '../gateway-client.js';
+import type { Acknowledgement, GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
 
 /** The gateway takes no larger command; a larger file is refused here, before it is read. */
@@ -13,11 +13,8 @@ export interface SendOptions {
   json?: boolean;
 }
 
-interface Sent {
+interface Sent extends Partial<Acknowledgement> {
   source: string;
-  command_id?: string;
-  request_id?: string;
-  repeated?: boolean;
   error?: string;
 }
 
@@ -40,13 +37,15 @@ export async function send(gateway: GatewayClient, files: string[], options: Sen
           one.source,
           one.command_id,
           one.request_id,
-          one.error ?? (one.repeated === true ? 'known already' : 'acknowledged'),
+          one.error ?? `${one.repeated === true ? 'known already' : 'acknowledged'}${warned(one)}`,
         ]),
       ),
     );
   }
   return results.length > 0 && results.every((one) => one.error === undefined) ? 0 : 1;
 }
+
+const warned = ({ warnings = [] }: Sent): string => warnings.map(({ code, count }) => `; ${code}: ${count}`).join('');
 
 async function* sendFile(gateway: GatewayClient, file: string, account: string | undefined): AsyncGenerator<Sent> {
   try {

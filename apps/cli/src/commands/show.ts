@@ -1,26 +1,32 @@
 import type { z } from 'zod';
-import type { inboundDetail, packHistory } from '#read-models';
+import type { inboundDetail } from '#read-models';
 import type { document as documentShape, inboundPage } from '../../../gateway/src/api/answers.js';
+import { EPCIS } from '../../../gateway/src/api/epcis-answer.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
-import { fitting, instant, out, table } from '../print.js';
+import { instant, out, table } from '../print.js';
+import { holdsTable } from './holds-table.js';
 
 type DocumentAnswer = z.infer<typeof documentShape>;
 
-/** Prints one document with its timeline. Returns 0 when it concluded well or is under way, 2 when it ended badly. */
-export async function showDocument(gateway: GatewayClient, named: string, json: boolean): Promise<number> {
-  const requestId = await requestIdOfNamed(gateway, named);
-  const document = (await gateway.raw(`/v1/documents/${encodeURIComponent(requestId)}`)) as DocumentAnswer;
-  out(json ? JSON.stringify(document) : documentText(document));
-  return 'outcome' in document && (document.outcome === 'rejected' || document.outcome === 'failed') ? 2 : 0;
+/** How an answer is printed: for people unless JSON is asked for, or EPCIS 2.0 (JSON-LD). */
+export interface ShownAs {
+  json?: boolean;
+  epcis?: boolean;
 }
 
-/** For what it is held: documents that it comes after, or the cause why its account is paused. */
-function holdText(hold: Extract<DocumentAnswer, { holds: unknown }>['holds'][number]): string {
-  if (hold.kind === 'account') return hold.for;
-  return hold.for
-    .map(({ command_id, outcome }) => (outcome === undefined ? command_id : `${command_id} (${outcome})`))
-    .join(', ');
+export const EPCIS_OPTION = ['--epcis', 'print the events that it tells in EPCIS 2.0 (JSON-LD)'] as const;
+
+/** Prints one document with its timeline. Returns 0 when it concluded well or is under way, 2 when it ended badly. */
+export async function showDocument(gateway: GatewayClient, named: string, { json, epcis }: ShownAs): Promise<number> {
+  const path = `/v1/documents/${encodeURIComponent(await requestIdOfNamed(gateway, named))}`;
+  if (epcis === true) {
+    out(JSON.stringify(await gateway.raw(path, EPCIS)));
+    return 0;
+  }
+  const document = (await gateway.raw(path)) as DocumentAnswer;
+  out(json === true ? JSON.stringify(document) : documentText(document));
+  return 'outcome' in document && (document.outcome === 'rejected' || document.outcome === 'failed') ? 2 : 0;
 }
 
 function documentText(document: DocumentAnswer): string {
@@ -32,13 +38,7 @@ function documentText(document: DocumentAnswer): string {
     `${outcome ?? phase}: ${sentence}`,
   ];
   if (remedy !== undefined) parts.push(remedy);
-  if (document.holds.length > 0)
-    parts.push(
-      `\n${table(
-        ['held by', 'since', 'for', 'who may release it'],
-        document.holds.map((one) => [one.kind, instant(one.since), holdText(one), one.waivable_by]),
-      )}`,
-    );
+  if (document.holds.length > 0) parts.push(`\n${holdsTable(document.holds)}`);
   parts.push(
     `\n${table(
       ['at', 'event', 'what'],
@@ -116,29 +116,4 @@ function inboundText({
       )}`,
     );
   return parts.join('\n');
-}
-
-/** Prints the life of one pack. */
-export async function showHistory(gateway: GatewayClient, sgtin: string, json: boolean): Promise<number> {
-  const history = (await gateway.raw(`/v1/packs/${encodeURIComponent(sgtin)}/history`)) as z.infer<typeof packHistory>;
-  if (json) out(JSON.stringify(history));
-  else {
-    out(
-      `${history.sgtin}  GTIN ${history.gtin}  serial ${history.serial}\nstatus ${history.status ?? 'unknown'}  ` +
-        `place ${history.place ?? 'unknown'}  container ${history.container ?? 'none'}`,
-    );
-    const head = ['accepted', 'document', 'channel', 'result', 'status', 'through'];
-    const rows = history.movements.map((one) => [
-      instant(one.accepted_at),
-      `${one.doc_type} ${one.title}`,
-      one.channel ?? 'ours',
-      one.error_code ?? one.result,
-      one.status,
-      one.through === undefined ? '' : one.item,
-    ]);
-    // A digest takes a line of its own on a narrow terminal; --json has it in any case.
-    const withReceipts = rows.map((row, index) => [...row, history.movements[index]?.receipt_sha256]);
-    out(`\n${fitting(table([...head, 'receipt'], withReceipts, Infinity), table(head, rows))}`);
-  }
-  return 0;
 }

@@ -3,6 +3,7 @@ import type { GatewayClient } from '../gateway-client.js';
 import { instant, out, table } from '../print.js';
 
 interface Status {
+  deadlines: { sentence: string };
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
   programs: {
     name: string;
@@ -53,6 +54,7 @@ export async function showTasks(gateway: GatewayClient, json: boolean): Promise<
     out(countsSentence(status.tasks));
     out(`\n${table(['program', 'state', 'process', 'since', 'seen'], status.programs.flatMap(programRows))}`);
     out(`\n${subscriptionsTable(status)}`);
+    out(`\n${status.deadlines.sentence}`);
     if (parked.length > 0) out(`\n${parkedTable(parked)}`);
     if (failed.length > 0) out(`\n${failedTable(failed)}`);
   }

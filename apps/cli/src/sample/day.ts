@@ -261,4 +261,9 @@ const withdrawUnknown: Step = (chain) => {
  * The very bytes of the arrival once more: the registry never processes the same document twice, and fails it without a
  * receipt.
  */
-const sendAgain: Step = (chain) => ({ ...accept(chain, []), expected: 'failed' });
+const sendAgain: Step = (chain, previous) => ({
+  ...accept(chain, []),
+  expected: 'failed',
+  // After the shipment of its packs, which a failure before it would hold; and, named by itself, after the arrival.
+  after: previous.slice(0, 2),
+});

@@ -22,9 +22,20 @@ export class DataDir {
     if (!existsSync(file)) writeWholeOnce(file, `${randomBytes(32).toString('hex')}\n`, 0o600);
   }
 
-  /** The key that signs the checkpoints of the Merkle log; made at the first start. */
-  ensureAuditKey(): string {
-    const file = this.file('audit-key.pem');
+  /** The auditor's own folder: what it has signed, and its key. */
+  get auditorFolder(): string {
+    return this.file('auditor');
+  }
+
+  /**
+   * The key that signs the checkpoints of the Merkle log; made at the first start. One that a version before this made
+   * stays where it is.
+   */
+  ensureAuditKey(folder = this.auditorFolder): string {
+    const earlier = this.file('audit-key.pem');
+    if (existsSync(earlier)) return earlier;
+    const file = join(folder, 'key.pem');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (!existsSync(file)) writeWholeOnce(file, newSigningKey(), 0o600);
     return file;
   }

@@ -117,7 +117,7 @@ describe('a sandbox in its own process', () => {
 
   it('that cannot start says why', async () => {
     await expect(sandboxProcess({ dataDir: dataDir(), profile: 'no-such-profile' })).rejects.toThrow(
-      /did not start \(exit 1\).*no-such-profile/s,
+      /did not start \(exit 2\).*no-such-profile/s,
     );
   });
 });

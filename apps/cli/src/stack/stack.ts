@@ -13,6 +13,8 @@ import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
+import { auditorEnvironment } from './auditor-environment.js';
+import { oneAddress, ownRoles, type ProgramAddresses } from './own-roles.js';
 import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
 
 /** Everything that `up` runs, on embedded parts where none are named. */
@@ -79,15 +81,15 @@ async function startParts(config: CliConfig, options: StackOptions, started: Sta
   const dataDir = new DataDir(config.dataDir);
   dataDir.ensureKey(config.keyFile);
   if (config.databaseUrl === undefined) options.say('starting PostgreSQL');
-  const { databaseUrl, pool } = await ownDatabase(config, dataDir, started);
+  const { addresses, pool } = await ownDatabase(config, dataDir, started);
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   started.add({ stop: () => store.close() });
   const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
   if (sandbox !== undefined) started.add(sandbox);
   const registryUrl = config.registryUrl ?? (sandbox as SandboxProcess).url;
   options.say('starting the gateway, the worker, the auditor and the reconciler');
-  const env = environmentOf(config, databaseUrl, registryUrl);
-  const { gateway, worker, auditor } = await startPrograms(config, { env, dataDir, started });
+  const env = environmentOf(config, registryUrl);
+  const { gateway, worker, auditor } = await startPrograms(config, { env, addresses, dataDir, started });
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
   started.add({ stop: async () => dataDir.forgetAddress() });
   const sandboxLog = sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`;
@@ -113,7 +115,7 @@ async function ownDatabase(
   config: CliConfig,
   dataDir: DataDir,
   started: Started,
-): Promise<{ databaseUrl: string; pool: Pool }> {
+): Promise<{ addresses: ProgramAddresses; pool: Pool }> {
   const postgres =
     config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') }) : undefined;
   const databaseUrl = config.databaseUrl ?? (postgres as EmbeddedPostgres).url;
@@ -127,18 +129,28 @@ async function ownDatabase(
     throw error;
   });
   for (const one of [stopPostgres, endPool, { stop: unlock }]) started.add(one);
-  return { databaseUrl, pool };
+  const addresses =
+    postgres === undefined ? oneAddress(databaseUrl) : await ownRoles(pool, databaseUrl, config.rolePrefix);
+  return { addresses, pool };
+}
+
+interface ProgramParts {
+  env: NodeJS.ProcessEnv;
+  addresses: ProgramAddresses;
+  dataDir: DataDir;
+  started: Started;
 }
 
 async function startPrograms(
   config: CliConfig,
-  { env, dataDir, started }: { env: NodeJS.ProcessEnv; dataDir: DataDir; started: Started },
+  { env, addresses, dataDir, started }: ProgramParts,
 ): Promise<{ gateway: RunningGateway; worker: RunningWorker; auditor: RunningAuditor }> {
-  const auditKeyFile = env['AUDIT_KEY_FILE'] ?? dataDir.ensureAuditKey();
-  const gateway = started.add(await gatewayOnFreePort(config, env));
-  const worker = started.add(await startWorker(workerConfig(env)));
-  const auditor = started.add(await startAuditor(auditorConfig({ ...env, AUDIT_KEY_FILE: auditKeyFile })));
-  started.add(await startReconciler(reconcilerConfig(env)));
+  const of = (program: keyof ProgramAddresses): NodeJS.ProcessEnv => ({ ...env, DATABASE_URL: addresses[program] });
+  const gateway = started.add(await gatewayOnFreePort(config, of('gateway')));
+  const worker = started.add(await startWorker(workerConfig(of('worker'))));
+  const auditor = started.add(await startAuditor(auditorConfig(auditorEnvironment(of('auditor'), dataDir))));
+  const SEGMENTS_DIR = env['SEGMENTS_DIR'] ?? dataDir.file('segments');
+  started.add(await startReconciler(reconcilerConfig({ ...of('reconciler'), SEGMENTS_DIR })));
   return { gateway, worker, auditor };
 }
 
@@ -166,14 +178,15 @@ async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>
 }
 
 /** The apps read their own configuration from an environment: here it is, with what this program found out. */
-function environmentOf(config: CliConfig, databaseUrl: string, registryUrl: string): NodeJS.ProcessEnv {
+function environmentOf(config: CliConfig, registryUrl: string): NodeJS.ProcessEnv {
   return {
     ...config.environment,
-    DATABASE_URL: databaseUrl,
     REGISTRY_URL: registryUrl,
     REGISTRY_PROFILE: config.registryProfile,
     ...defined({ REGISTRY_PROFILE_OVERRIDES: config.registryProfileOverrides }),
     PEDIGREE_ACCOUNTS: config.accountsFile,
+    SCHEMA_DIR: config.schemaDir,
+    ...defined({ DEADLINE_CALENDAR: config.deadlineCalendar }),
     PEDIGREE_KEY_FILE: config.keyFile,
     PEDIGREE_PARTICIPANT: config.participant,
     LOG_LEVEL: config.logLevel,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { PostgresEventStore, type NewEvent } from '#event-store';
 import { requestIdOf } from '#kernel';
-import { installationId, migrate } from '#postgres';
+import { installationId } from '#postgres';
 import { PostgresTaskQueue, type TaskResult } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { allSchemas } from '../schemas.js';
@@ -23,8 +23,7 @@ let queue: PostgresTaskQueue;
 let requestId: string;
 
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, allSchemas());
+  db = await testDatabase(allSchemas());
   store = new PostgresEventStore({ pool: db.pool });
   queue = new PostgresTaskQueue({ pool: db.pool });
   requestId = requestIdOf(await installationId(db.pool), COMMAND);

@@ -7,19 +7,16 @@ import { DataDir } from './data-dir.js';
 /** Opens the configured database, or the embedded one, which is started for it and left as it was found. */
 export async function withDatabase<T>(
   { databaseUrl, dataDir }: CliConfig,
-  work: (pool: Pool) => Promise<T>,
+  work: (pool: Pool, connectionString: string) => Promise<T>,
 ): Promise<T> {
   const embedded =
     databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir: new DataDir(dataDir).file('postgres') })
       : undefined;
-  const pool = openPool({
-    connectionString: databaseUrl ?? (embedded?.url as string),
-    maxConnections: 4,
-    applicationName: 'pedigree-cli',
-  });
+  const connectionString = databaseUrl ?? (embedded?.url as string);
+  const pool = openPool({ connectionString, maxConnections: 4, applicationName: 'pedigree-cli' });
   try {
-    return await work(pool);
+    return await work(pool, connectionString);
   } catch (error) {
     if (databaseIsAway(error))
       throw new PedigreeError('unavailable', `the database does not answer: ${sentenceOf(error)}`);

@@ -1,4 +1,4 @@
-import type { Actor, EventStore, NewEvent } from '#event-store';
+import { type Actor, type EventStore, type NewEvent, typedEvents } from '#event-store';
 import { canonicalJson, defined, sha256Hex, uuid5, type Clock } from '#kernel';
 import type { Candidate } from './candidate.js';
 
@@ -150,7 +150,7 @@ export class AggregateRepository<State, Command, Event extends { type: string; d
         limit: READ_EVENTS,
       });
       known = {
-        state: (events as unknown as Event[]).reduce(aggregate.evolve, known.state),
+        state: typedEvents<Event>(events).reduce(aggregate.evolve, known.state),
         version: events.at(-1)?.version ?? known.version,
       };
       if (events.length < READ_EVENTS) break;

@@ -4,6 +4,7 @@ import type { DocumentLists } from '#registry-client';
 import type { Task } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
+import type { ContainerParts } from '../container/context.js';
 import { causeOf, registryCause, type Said, type TaskContext } from '../registry-tasks/context.js';
 import type { RegistryDocuments } from './registry-documents.js';
 
@@ -14,6 +15,8 @@ export interface InboundContext extends TaskContext {
   held: RegistryDocuments;
   pool: Pool;
   queue: Planning;
+  /** How contents of containers are asked for; absent where nobody asks. */
+  containers?: ContainerParts;
   warn(about: object, message: string): void;
 }
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inTransaction, migrate } from '#postgres';
+import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { inboundSchema, moveCursor, writeListed, type ListedDocument } from './registry-documents.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [inboundSchema]);
+  db = await testDatabase([inboundSchema]);
 });
 afterAll(() => db.drop());
 

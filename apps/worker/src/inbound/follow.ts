@@ -152,8 +152,6 @@ export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'in
   const { sha256: receiptSha256 } = bytes;
   const read = orProblem(() => readReceipt(xml, { zone: context.profile.zone }));
   if ('problem' in read) {
-    // A query is answered by another document than a receipt (public-facts 2.4): its bytes are kept, and nothing moved
-    // by it.
     await toInbound(context, task, {
       type: 'GiveUpReceipt',
       reason: read.problem,
@@ -163,7 +161,7 @@ export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'in
     });
     return { kind: 'done' };
   }
-  const { result, acceptedAt, comment, errors } = read;
+  const { result, acceptedAt = context.clock.now().toISOString(), comment, errors } = read;
   if (
     result === 'rejected' &&
     context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))

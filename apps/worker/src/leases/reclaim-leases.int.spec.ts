@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { migrate } from '#postgres';
 import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { reclaimLeases } from './reclaim-leases.js';
@@ -17,8 +16,7 @@ let db: TestDatabase;
 let queue: PostgresTaskQueue;
 const children: ChildProcess[] = [];
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, [tasksSchema]);
+  db = await testDatabase([tasksSchema]);
   queue = new PostgresTaskQueue({ pool: db.pool });
 });
 afterAll(async () => {

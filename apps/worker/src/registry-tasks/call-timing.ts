@@ -6,5 +6,5 @@ import { backoffMs } from '#kernel';
  */
 export const WRITE_WITHIN_MS = 20_000;
 
-/** How long a document that was surely not taken rests before it goes again: doubled with each attempt, to a minute. */
+/** The pause before a document that was surely not taken is sent again: doubled with each attempt, to a minute. */
 export const retryAfterMs = (attempt: number): number => backoffMs(attempt, { firstMs: 500, mostMs: 60_000 });

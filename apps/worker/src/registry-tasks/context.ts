@@ -1,5 +1,5 @@
 import type { DocumentCommand, GroupCommand } from '#domain';
-import type { Actor } from '#event-store';
+import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
@@ -10,6 +10,7 @@ import type { DocumentRepository } from '../document/document-repository.js';
 import type { GroupRepository } from '../group/group-repository.js';
 import type { InboundRepository } from '../inbound/inbound-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
+import type { SequenceGate } from '../gate/sequence-gate.js';
 import type { Claim, Planning } from '../lane.js';
 import { Candidate } from '../aggregate/candidate.js';
 import { registryActor, SYSTEM, type Cause } from '../aggregate/aggregate-repository.js';
@@ -41,6 +42,10 @@ export interface TaskContext {
   gates: Pick<AccountGates, 'isPaused' | 'isHeld' | 'pause' | 'pauseBySystem' | 'pausedAccounts' | 'rest'>;
   /** Who waits for whom; absent where nobody is told. */
   dependents?: Dependents;
+  /** When a held report of an accomplished fact is released, counted from its registration; absent where none is. */
+  itemWaits?: { factReleaseMs: number; store: Pick<EventStore, 'readStream'> };
+  /** What is asked about packs before they are sent; absent where nothing is. */
+  sequence?: Pick<SequenceGate, 'policyOf' | 'neededAt' | 'behind' | 'judge'>;
   /** What the document lists have shown; absent where none are read. */
   held?: RegistryDocuments;
   /** Whether this database is a restored backup; absent where none can be. */

@@ -51,8 +51,8 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
 }
 
 /**
- * Ends what stands behind the member that stopped its group, once its status shows that the registry does not process
- * it (registry-interface 3.2). A member that was processed all the same is followed to its receipt, and a stopping
+ * Ends the members after the one that stopped its group, once their status shows that the registry does not process
+ * them (registry-interface 3.2). A member that was processed all the same is followed to its receipt, and a stopping
  * member that turns out otherwise is waited for.
  */
 export async function settleGroup(context: TaskContext, task: TaskOf<'settle_group'>): Promise<TaskResult> {

@@ -17,19 +17,15 @@ export async function fetchReceipt(context: TaskContext, task: TaskOf<'receipt'>
   const receipt = readOrExplain(outcome.value.xml, context.profile);
   if (receipt instanceof PedigreeError)
     return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId}: ${receipt.message}`);
-  if (receipt.operationId !== requestId) {
-    return leftToPeople(
-      bytes,
-      `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}`,
-    );
-  }
+  const why = await whyNotOf(context, requestId, receipt);
+  if (why !== undefined) return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId} ${why}`);
   if (isTransient(context, receipt))
     return refusedRead(
       context,
       task,
       `receipt of ${documentId} says that it is still being prepared: ${receipt.comment ?? ''}`,
     );
-  const { result, acceptedAt, comment, errors } = receipt;
+  const { result, acceptedAt = context.clock.now().toISOString(), comment, errors } = receipt;
   const said = {
     receiptSha256,
     result,
@@ -44,6 +40,19 @@ export async function fetchReceipt(context: TaskContext, task: TaskOf<'receipt'>
     candidates: [bytes],
   });
   return { kind: 'done' };
+}
+
+/** Why it is no receipt of this document: it names another, or answers a query that this one is not. */
+async function whyNotOf(
+  context: TaskContext,
+  requestId: string,
+  { operationId, answers }: ReceiptFacts,
+): Promise<string | undefined> {
+  if (answers === undefined)
+    return operationId === requestId ? undefined : `is for operation ${operationId}, not for ${requestId}`;
+  const state = await context.documents.state(requestId);
+  const docType = state.phase === 'absent' ? undefined : state.registration.docType;
+  return docType === answers ? undefined : `answers a query of type ${answers}; the document is of type ${docType}`;
 }
 
 /**

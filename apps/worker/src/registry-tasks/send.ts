@@ -1,4 +1,4 @@
-import { isToSend, type DocumentState, type Registration, type SendAnswer } from '#domain';
+import { isToSend, type DocumentState, type SendAnswer, type ToSend } from '#domain';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -6,6 +6,7 @@ import type { TaskOf } from '../lane.js';
 import { heldAlready } from '../inbound/held-already.js';
 import { callOnce, hear, type Checked, type Heard } from './attempt.js';
 import { bySystem, byRegistry, type TaskContext } from './context.js';
+import { passGate } from './gate.js';
 
 /** How long a document rests that could not be signed. */
 const SIGN_AGAIN_AFTER_MS = 10_000;
@@ -32,7 +33,7 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
     attempt,
     did: 'sent it',
     attemptIn: (now) => (isToSend(now) ? now.send : undefined),
-    check: () => checkDocument(context, task, state.registration),
+    check: () => checkDocument(context, task, state),
     sign: (sending) => sign(context, task, sending),
     begin: (sending) => bySystem(context, task, { type: 'BeginSend', ...sending?.intent }),
     call: ({ document, intent }, notAfterMonotonicMs) =>
@@ -46,14 +47,13 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
   });
 }
 
-/** Whether the registry has it already; then its bytes, which the registry must take. */
-async function checkDocument(
-  context: TaskContext,
-  task: TaskOf<'send'>,
-  { requestId, documentSha256, byteLength, group }: Registration,
-): Promise<Checked<Sending>> {
+/** Whether the registry has it already; whether its packs let it go; then its bytes, which the registry must take. */
+async function checkDocument(context: TaskContext, task: TaskOf<'send'>, state: ToSend): Promise<Checked<Sending>> {
+  const { requestId, documentSha256, byteLength, group } = state.registration;
   const alreadyHeld = await heldAlready(context, task, { byteLength });
   if (alreadyHeld !== undefined) return alreadyHeld;
+  const stopped = await passGate(context, task, state);
+  if (stopped !== undefined) return { wait: stopped };
   const blob = await context.evidence.get(documentSha256);
   const { maxDocumentBytes, maxLargeDocumentBytes } = context.profile.rules;
   if (blob === undefined) return failed(`evidence ${documentSha256} of document ${requestId} is missing`);

@@ -6,7 +6,7 @@ import { begunBefore } from '../restoration/begun-before.js';
 import { answerOf, callOnce, hear, type Checked, type Heard } from './attempt.js';
 import { bySystem, byRegistry, type TaskContext } from './context.js';
 
-/** How long a part rests that did not get through: it may go again, since it says its place. */
+/** The pause before a part that did not get through is resent. Parts may repeat: each names its place. */
 const PART_AGAIN_MS = 2_000;
 
 interface Parts {

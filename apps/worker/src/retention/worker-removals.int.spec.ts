@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { migrate } from '#postgres';
 import { removeOldRows } from '#retention';
 import { PostgresEventStore, type NewEvent } from '#event-store';
 import { randomUUID } from 'node:crypto';
@@ -12,8 +11,7 @@ const SAGAS = [{ name: 'document' }, { name: 'inbound' }];
 let db: TestDatabase;
 let store: PostgresEventStore;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, workerSchemas);
+  db = await testDatabase(workerSchemas);
   store = new PostgresEventStore({ pool: db.pool });
 });
 afterAll(async () => {
@@ -106,5 +104,22 @@ describe('upload links', () => {
         (row) => row.request_id,
       ),
     ).toEqual([open, fresh]);
+  });
+
+  it('removes what a fetch has brought that nobody took for thirty days, and no younger one', async () => {
+    await db.pool.query(
+      `INSERT INTO registry_fetch (fetch_id, account, way, phase, reason, actor, items, requested_at) SELECT
+         'f' || days, 'main', 'list', 'complete', 'spec', '{}', 1, now() - days * interval '1 day'
+       FROM (VALUES (29), (31)) v(days)`,
+    );
+    await db.pool.query(`INSERT INTO registry_fetch_asked SELECT fetch_id, 'list', 0, 'x' FROM registry_fetch`);
+    expect((await round()).get('registry_fetch_asked')).toBe(1);
+    const { rows } = await db.pool.query(
+      'SELECT a.fetch_id, f.phase FROM registry_fetch f LEFT JOIN registry_fetch_asked a USING (fetch_id) ORDER BY 1',
+    );
+    expect(rows).toEqual([
+      { fetch_id: 'f29', phase: 'complete' },
+      { fetch_id: null, phase: 'failed' },
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 import type { EventStore } from '#event-store';
 import type { Transaction } from '#postgres';
+import { removeFetched } from '#reconciliation';
 import type { Removal } from '#retention';
 import { sagaCheckpoint } from '#subscriptions';
 import { removeTaskKeys } from '#tasks';
@@ -14,7 +15,21 @@ export interface WorkerRemovalOptions {
 const DAY_MS = 86_400_000;
 
 /** What the worker removes from its tables. */
-export const workerRemovals = (options: WorkerRemovalOptions): Removal[] => [taskKeys(options), uploadLinks(options)];
+export const workerRemovals = (options: WorkerRemovalOptions): Removal[] => [
+  taskKeys(options),
+  uploadLinks(options),
+  ...fetchedPages(),
+];
+
+/** Days after which nobody fetches any more what a fetch has brought. */
+const FETCHES_KEPT_DAYS = 30;
+
+/** What no snapshot was made of. Whoever goes on with such a fetch is told that its pages are gone. */
+const fetchedPages = (): Removal[] =>
+  (['registry_fetch_page', 'registry_fetch_asked'] as const).map((table) => ({
+    table,
+    removeSome: (tx, limit) => removeFetched(tx, { table, limit, keptDays: FETCHES_KEPT_DAYS }),
+  }));
 
 /**
  * A saga schedules a key in the transaction that moves its checkpoint past the event, so no saga schedules it twice

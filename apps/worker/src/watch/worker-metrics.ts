@@ -1,8 +1,9 @@
 import type { Clock } from '#kernel';
 import { callsPerDocument, type UndiciRegistryClient } from '#registry-client';
-import type { HeldFigures } from '#read-models';
+import type { HeldFigures, UnknownContentFigures } from '#read-models';
 import type { CallBudgets } from '#tasks';
 import type { Metrics } from '#telemetry';
+import { CONTENT_RESULTS, type ContentCounts } from '../container/content-counts.js';
 
 export interface WorkerFigures {
   registry: Pick<UndiciRegistryClient, 'callCounts' | 'sessions'>;
@@ -10,12 +11,15 @@ export interface WorkerFigures {
   documents: { concluded: number };
   /** How many documents are held, as the database has it. */
   held(): Promise<HeldFigures>;
+  /** What came of asking for contents of containers: by this process, and as the database has it. */
+  contents: Pick<ContentCounts, 'of'>;
+  unknownContents(): Promise<UnknownContentFigures>;
   clock: Clock;
 }
 
 /** What this worker did at the registry, read when somebody asks. */
 export function collectWorkerMetrics(metrics: Metrics, figures: WorkerFigures): void {
-  for (const setFigures of [setCalls, setHeld, setBudgets, setSessions])
+  for (const setFigures of [setCalls, setHeld, setBudgets, setSessions, setContents])
     metrics.collect(() => setFigures(metrics, figures));
 }
 
@@ -34,6 +38,16 @@ async function setHeld(metrics: Metrics, { held }: WorkerFigures): Promise<void>
   metrics.set('pedigree_documents_held', {}, count);
   metrics.set('pedigree_documents_held_oldest_seconds', {}, oldestSeconds);
   metrics.set('pedigree_documents_held_overdue', {}, overdue);
+}
+
+async function setContents(metrics: Metrics, { contents, unknownContents }: WorkerFigures): Promise<void> {
+  metrics.replace(
+    'pedigree_container_contents_total',
+    CONTENT_RESULTS.map((result) => ({ labels: { result }, value: contents.of(result) })),
+  );
+  const { asked, unavailable } = await unknownContents();
+  metrics.set('pedigree_container_contents_unknown', { standing: 'asked' }, asked);
+  metrics.set('pedigree_container_contents_unknown', { standing: 'unavailable' }, unavailable);
 }
 
 function setBudgets(metrics: Metrics, { budgets }: WorkerFigures): void {

@@ -1,0 +1,98 @@
+import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
+import { LogKeys } from '../../../auditor/src/chain/log-keys.js';
+import { auditorConfig } from '../../../auditor/src/config.js';
+import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
+import { COPY_PREFIX } from '../../../auditor/src/sweep/models-check.js';
+import { StateInMemory } from '../../../auditor/src/sweep/state-file.js';
+import { Sweep, type SweepEnded, type SweepProgress } from '../../../auditor/src/sweep/sweep.js';
+import { SweepEvents } from '../../../auditor/src/sweep/sweep-events.js';
+import { refuseUnfinishedRestore } from '#backup';
+import { openEventStore } from '#event-store';
+import { PedigreeError } from '#kernel';
+import { installationId, migrateOrCheck } from '#postgres';
+import type { CliConfig } from '../config.js';
+import { out, say, table } from '../print.js';
+import { auditorEnvironment } from '../stack/auditor-environment.js';
+import { DataDir } from '../stack/data-dir.js';
+import { personOnHost } from '../stack/host-act.js';
+import { withDatabase } from '../stack/with-database.js';
+
+const SAY_EVERY_MS = 5_000;
+/** The auditor's settings are read without its database, which may be the embedded one. */
+const ANY_DATABASE = 'postgres://unused/unused';
+
+export interface CheckFlags {
+  json?: boolean;
+  mbPerSecond?: number;
+}
+
+/**
+ * One whole sweep over log, evidence and read models, from the beginning to the end, on the host of the auditor. 0
+ * where everything is as it was signed, 1 where something was found or could not be looked at.
+ */
+export async function checkAudit(config: CliConfig, { json = false, mbPerSecond }: CheckFlags): Promise<number> {
+  const settings = auditorConfig({
+    ...auditorEnvironment(config.environment, new DataDir(config.dataDir)),
+    DATABASE_URL: ANY_DATABASE,
+  });
+  const keys = new LogKeys(signerOf(settings), settings.previousKeys);
+  return withDatabase(config, async (pool, connectionString) => {
+    await refuseUnfinishedRestore(pool);
+    await migrateOrCheck(pool, auditorSchemas);
+    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    try {
+      const events = new SweepEvents({
+        store,
+        installation: () => installationId(pool),
+        participant: config.participant,
+        profile: config.registryProfile,
+        actor: personOnHost(),
+        now: () => new Date(),
+      });
+      const outcome = await new Sweep({
+        ...{ pool, connectionString, store, keys, events },
+        folder: new AuditorFolder(settings.folder),
+        keeper: new StateInMemory(),
+        prefix: COPY_PREFIX.check,
+        bytesPerSecond: mbPerSecond === undefined ? undefined : mbPerSecond * 1_000_000,
+        signal: new AbortController().signal,
+        onProgress: sayProgress(),
+      }).runPass();
+      if (outcome === 'nothing_signed')
+        throw new PedigreeError('unavailable', 'nothing is signed in AUDIT_FOLDER yet; is an auditor running?');
+      if (outcome === 'ended_early')
+        throw new PedigreeError('unavailable', 'a break of the log was told meanwhile; check again');
+      print(outcome, json);
+      return outcome.findings.length + outcome.skipped.length === 0 ? 0 : 1;
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+function sayProgress(): (progress: SweepProgress) => void {
+  let saidAtMs = performance.now();
+  return ({ part, share, counts, findings }) => {
+    if (performance.now() - saidAtMs < SAY_EVERY_MS) return;
+    saidAtMs = performance.now();
+    const done = `${(share * 100).toFixed(0)} %, ${part}`;
+    say(`${done}: ${counts.events} events, ${counts.evidence} evidence, ${counts.rows} rows, ${findings} findings`);
+  };
+}
+
+function print({ counts, findings, untold, skipped }: SweepEnded, json: boolean): void {
+  const found = findings.map(({ what, where, expected, found: there }) => ({ what, where, expected, found: there }));
+  if (json) return out(JSON.stringify({ ...counts, findings: found, untold, skipped }));
+  if (found.length > 0)
+    out(
+      table(
+        ['what', 'where', 'expected', 'found'],
+        found.map((one) => [one.what, one.where, one.expected, one.found]),
+      ),
+    );
+  for (const [what, count] of Object.entries(untold)) out(`and ${count} more of the kind ${what}`);
+  for (const one of skipped) out(`not compared: read model ${one}`);
+  const { events, evidence, rows } = counts;
+  const looked = `${events} events, ${evidence} pieces of evidence and ${rows} rows of read models`;
+  out(found.length === 0 ? `${looked} are as they were signed` : `${looked} were looked at: ${found.length} findings`);
+}

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
+import { breakWords, type LogBreak } from '../../../auditor/src/chain/break-note.js';
+import type { CheckedEvent } from '../../../auditor/src/proof/entry.js';
+import { proofLines } from '../../../auditor/src/proof/prove.js';
+import { verifyProofLines, type Verified, type VerifiedStream } from '../../../auditor/src/proof/verify.js';
+import { trustedWitnesses } from '../../../auditor/src/witnesses/witnessed.js';
+import { documentStream } from '#domain';
+import { openEventStore, type EventStore } from '#event-store';
+import { PedigreeError, requestIdOf } from '#kernel';
+import { installationId, migrateOrCheck, type Pool } from '#postgres';
+import { readModelSchemas } from '#read-models';
+import type { CliConfig } from '../config.js';
+import { instant, out } from '../print.js';
+import { ambiguous, unknownDocument } from '../named-document.js';
+import { withDatabase } from '../stack/with-database.js';
+import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
+
+/** What is to be proven: a document by any of its names, or a stream of the log. */
+export interface ProveNamed {
+  document?: string | undefined;
+  stream?: string | undefined;
+  /** Whether the evidence that events name is in the proof. */
+  evidence?: boolean | undefined;
+}
+
+/** Prints the proof of every event of a stream, from the configured database or the embedded one, as it is read. */
+export async function proveNamed(config: CliConfig, { document, stream, evidence }: ProveNamed): Promise<number> {
+  if ((document === undefined) === (stream === undefined))
+    throw new PedigreeError('invalid_parameter', 'name a document, or a stream of the log by --stream');
+  return withDatabase(config, async (pool) => {
+    await migrateOrCheck(pool, [...auditorSchemas, ...readModelSchemas]);
+    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    try {
+      const named = stream ?? documentStream(await requestIdInLog(pool, store, document as string));
+      for await (const line of proofLines({ pool, store }, named, { hasEvidence: evidence !== false }))
+        if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
+    } finally {
+      await store.close();
+    }
+    return 0;
+  });
+}
+
+/**
+ * As `requestIdOfNamed`, without a gateway: an auditor may have the database alone. Throws PedigreeError `not_found`,
+ * `invalid_parameter`.
+ */
+async function requestIdInLog(pool: Pool, store: EventStore, named: string): Promise<string> {
+  const isThere = async (requestId: string): Promise<boolean> =>
+    (await store.readStream(documentStream(requestId), { limit: 1 })).length > 0;
+  if (await isThere(named.toLowerCase())) return named.toLowerCase();
+  const ofCommand = requestIdOf(await installationId(pool), named);
+  if (await isThere(ofCommand)) return ofCommand;
+  const { rows } = await pool.query<{ request_id: string }>(
+    'SELECT request_id FROM document_outcome WHERE reference = $1 ORDER BY registered_at DESC LIMIT 1000',
+    [named],
+  );
+  if (rows.length > 1)
+    throw ambiguous(
+      named,
+      rows.map((row) => row.request_id),
+    );
+  if (rows[0] === undefined) throw unknownDocument(named);
+  return rows[0].request_id;
+}
+
+const breakAnswer = ({ number, before, differsAtLeaf, toldAt, toldBy, reason, nextOrigin }: LogBreak): object => ({
+  number,
+  told_at: toldAt.toISOString(),
+  told_by: toldBy,
+  reason,
+  before_size: before.size,
+  differs_at_leaf: differsAtLeaf ?? null,
+  next_origin: nextOrigin,
+});
+
+export interface VerifyOptions {
+  key: string;
+  /** Verifier keys of witnesses. */
+  witness?: string[];
+  needed?: string;
+  json?: boolean;
+}
+
+/** Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint. */
+export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
+  const trusted = trustedWitnesses(witness, needed === undefined ? undefined : Number(needed));
+  const input = file === '-' ? process.stdin : (await open(file)).createReadStream({ encoding: 'utf8' });
+  const failed = new Promise<never>((_, reject) => input.once('error', reject));
+  failed.catch(() => undefined);
+  const lines = createInterface({ input, crlfDelay: Infinity });
+  // Without a listener of its own a file that cannot be read would end the process.
+  lines.on('error', () => undefined);
+  const print = json === true ? jsonEvents() : eventLines();
+  const checked = verifyProofLines(lines, key, { trusted, onEvent: print.event });
+  const verified = await Promise.race([checked, failed]);
+  out(json === true ? print.end(verifiedAnswer(verified)) : verifiedWords(verified));
+  return verified.witnessed.isMet ? 0 : 1;
+}
+
+/** What is printed while a proof is read: nothing of it is kept, however long it is. */
+interface EventPrinter {
+  event: (event: CheckedEvent) => void;
+  end: (answer: object) => string;
+}
+
+const eventLines = (): EventPrinter => ({
+  event: ({ leaf, version, recordedAt, type, stream }) =>
+    out(`leaf ${leaf}  ${instant(recordedAt)}  ${stream}  version ${version}  ${type}`),
+  end: () => '',
+});
+
+/** One JSON document, whose events are written as they come. */
+function jsonEvents(): EventPrinter {
+  let before = '{"events":[';
+  return {
+    event: ({ leaf, stream, version, type, recordedAt }) => {
+      out(`${before}${JSON.stringify({ leaf, stream, version, type, recordedAt })}`);
+      before = ',';
+    },
+    end: (answer) => `${before === ',' ? '' : before}],${JSON.stringify(answer).slice(1)}`,
+  };
+}
+
+const verifiedAnswer = ({ checkpoint, streams, events, evidence, breaks, witnessed }: Verified): object => ({
+  origin: checkpoint.origin,
+  size: checkpoint.size,
+  root: checkpoint.root.toString('hex'),
+  event_count: events,
+  evidence: { here: evidence.here, not_here: evidence.notHere },
+  streams: streams.map(({ stream, events: count, notYetSealed, whole }) => ({
+    stream,
+    events: count,
+    not_yet_sealed: notYetSealed,
+    whole_up_to_leaf: whole?.leaves ?? null,
+    counted_at: whole?.at ?? null,
+  })),
+  breaks: breaks.map(breakAnswer),
+  ...witnessedAnswer(witnessed),
+});
+
+const verifiedWords = ({ checkpoint, events, streams, evidence, breaks, witnessed }: Verified): string =>
+  [
+    `${events} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has signed`,
+    ...streams.flatMap(streamWords),
+    `${evidence.here} pieces of evidence that they name are in the file, byte for byte; ${evidence.notHere} are not`,
+    ...breaks.map(breakWords),
+    'Not proven: that what the events say is true, and what the log got after this checkpoint.',
+    ...witnessedWords(witnessed),
+  ].join('\n');
+
+function streamWords({ stream, events, notYetSealed, whole }: VerifiedStream): string[] {
+  const versions = `${stream}: versions 0 to ${events - 1}, none left out between them`;
+  const newer =
+    notYetSealed === 0 ? [] : [`${notYetSealed} newer events of ${stream} are not signed yet, says the file`];
+  if (whole === undefined)
+    return [`${versions}. NOT PROVEN: that it has no later event. The proof has no signed count`, ...newer];
+  const counted = `up to leaf ${whole.leaves}, counted at ${instant(whole.at)}`;
+  const behind = events - whole.events;
+  const later = `${behind} of them came later. NOT PROVEN: that no other event came later`;
+  return [
+    `${versions}. These ${whole.events} are all that the log has of it ${counted}`,
+    ...(behind > 0 ? [later] : []),
+    ...newer,
+  ];
+}

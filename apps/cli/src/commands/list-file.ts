@@ -1,0 +1,45 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { PedigreeError } from '#kernel';
+import { FILE_TYPES, type FileFormat } from '../../../gateway/src/api/file-types.js';
+import type { GatewayClient } from '../gateway-client.js';
+import { say, write } from '../print.js';
+
+/** In which formats an answer is wanted as a file: the path of each, `-` for standard output. */
+export type FileOptions = Partial<Record<FileFormat, string>>;
+
+const NAMES: Record<FileFormat, string> = { csv: 'CSV', ndjson: 'NDJSON', excel: 'an Excel file' };
+
+/** Adds `--csv`, `--ndjson` and `--excel` to a command whose answer has rows. */
+export function withFiles(command: Command): Command {
+  for (const [format, name] of Object.entries(NAMES))
+    command.option(`--${format} <file>`, `write all rows to a file as ${name}; - is standard output`);
+  return command;
+}
+
+/** Writes the whole answer to a file, where that is asked for. The question is a GET, or a POST of this body. */
+export async function writtenToFile(
+  gateway: GatewayClient,
+  { path, body }: { path: string; body?: object },
+  options: FileOptions,
+): Promise<boolean> {
+  const [format, second] = (Object.keys(FILE_TYPES) as FileFormat[]).filter((one) => options[one] !== undefined);
+  if (format === undefined) return false;
+  if (second !== undefined)
+    throw new PedigreeError('invalid_configuration', `--${format} and --${second}: choose one`, {
+      field: `--${second}`,
+    });
+  const file = options[format] as string;
+  if (file === '-' && format === 'excel' && process.stdout.isTTY)
+    throw new PedigreeError('invalid_configuration', '--excel: a terminal cannot show it, name a file', {
+      field: '--excel',
+    });
+  const rows = await gateway.stream(path, FILE_TYPES[format], body);
+  if (file !== '-') {
+    await pipeline(rows, createWriteStream(file));
+    say(`written to ${file}`);
+  } else if (format === 'excel') await pipeline(rows, process.stdout, { end: false });
+  else for await (const text of rows.setEncoding('utf8')) await write(String(text));
+  return true;
+}

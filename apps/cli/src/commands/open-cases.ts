@@ -1,0 +1,64 @@
+import { hostname, userInfo } from 'node:os';
+import { resolve } from 'node:path';
+import { SOFTWARE_VERSION, openEventStore } from '#event-store';
+import { defined, PedigreeError, systemClock } from '#kernel';
+import { installationId, type Pool } from '#postgres';
+import { CaseLog, openPackCases, type Opening } from '#reconciliation';
+import { projectionCheckpoint } from '#subscriptions';
+import { reconcilerConfig } from '../../../reconciler/src/config.js';
+import { ownEnvironment, type CliConfig } from '../config.js';
+import { out as print, say } from '../print.js';
+import { withDatabase } from '../stack/with-database.js';
+import { segmentSettings } from './segment-settings.js';
+
+export interface OpenCasesFlags {
+  earlier?: string[];
+  reason?: string;
+  json?: boolean;
+}
+
+const LOOK_EVERY_MS = 250;
+const PATIENCE_MS = 30_000;
+
+/** Opens cases for what a comparison of packs has found, and resolves those that it looked for and did not find. */
+export async function openCases(config: CliConfig, folder: string, flags: OpenCasesFlags): Promise<number> {
+  const opening = await withDatabase(config, async (pool, connectionString) => {
+    const given = reconcilerConfig({ ...ownEnvironment(), DATABASE_URL: connectionString });
+    const store = openEventStore({ pool, eventStoreUrl: given.eventStoreUrl });
+    try {
+      await casesAreRead(pool, await store.head());
+      const { participant, dueDays } = given;
+      const says = { participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' };
+      const log = new CaseLog({ db: pool, store, installation: { id: await installationId(pool), ...says } });
+      const { memoryMb, threads } = segmentSettings(config);
+      return await openPackCases(resolve(folder), {
+        ...{ db: pool, log, dueDays, duck: { memoryMb, threads } },
+        ...defined({ reason: flags.reason, earlier: flags.earlier?.map((one) => resolve(one)) }),
+        actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },
+        onProgress: (done, all) => say(`${done} of ${all} causes`),
+      });
+    } finally {
+      await store.close();
+    }
+  });
+  print(flags.json === true ? JSON.stringify(opening) : sentenceOf(opening, folder));
+  return 0;
+}
+
+/** The read model has all cases up to here: which of them are gone is told by it. */
+async function casesAreRead(pool: Pool, head: bigint): Promise<void> {
+  const begunMs = systemClock.monotonicMs();
+  for (;;) {
+    const { rows } = await pool.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', [
+      projectionCheckpoint({ name: 'cases' }),
+    ]);
+    if (head === 0n || (rows[0]?.position ?? 0n) >= head) return;
+    if (systemClock.monotonicMs() - begunMs > PATIENCE_MS)
+      throw new PedigreeError('unavailable', 'the list of cases is behind the log: is a worker running?');
+    await systemClock.wait(LOOK_EVERY_MS);
+  }
+}
+
+const sentenceOf = ({ opened, seen, reopened, resolved, unchanged, notCovered }: Opening, folder: string): string =>
+  `${folder}: ${opened} cases opened, ${seen} seen again, ${reopened} reopened, ${resolved} resolved, ` +
+  `${unchanged} unchanged; ${notCovered} unresolved that this run could not judge`;

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { worldOf, writeWorld, type Folders } from '../../../../libs/reconciliation/test/world.js';
+import {
+  comparisonSettings,
+  openComparison,
+  resultOf,
+  runComparison,
+  type ComparisonResult,
+  type SnapshotManifest,
+} from '#reconciliation';
+import { buildPrograms, repositoryFile } from '../../../../test/scenarios/built-programs.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+
+const CHILD = repositoryFile('dist/libs/reconciliation/src/comparison/child.js');
+const STOCK = ['KM;Branch;State', '04601234567893TESTSERIAL001;P1;Free', '04601234567893TESTSERIAL002;P1;', 'x;P1;'];
+
+let folder: TemporaryFolder;
+let legs: Folders;
+beforeAll(async () => {
+  await buildPrograms();
+  folder = await temporaryFolder();
+  legs = await writeWorld(folder.path, worldOf(7, 300));
+}, 600_000);
+afterAll(() => folder.remove());
+
+async function pedigree(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: join(folder.path, 'data'), SEGMENTS_MEMORY_MB: '200' },
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (text) => (stdout += String(text)));
+  child.stderr.on('data', (text) => (stderr += String(text)));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, stdout, stderr };
+}
+
+const inFolder = (name: string): string => join(folder.path, name);
+const sides = (): string[] => [
+  ...[legs.stock, '--record', legs.record, '--registry', legs.registry, '--disposals', legs.disposals],
+];
+
+describe('pedigree stock', () => {
+  it('proposes a mapping, imports the file by it, and lists what it refused', async () => {
+    writeFileSync(inFolder('stock.csv'), `${STOCK.join('\n')}\n`);
+    const proposed = await pedigree('stock', 'inspect', inFolder('stock.csv'));
+    expect([proposed.status, JSON.parse(proposed.stdout)]).toMatchObject([0, { columns: { item: 'KM' } }]);
+    writeFileSync(
+      inFolder('mapping.json'),
+      JSON.stringify({
+        ...{ format: 'csv', delimiter: ';', columns: { item: 'KM', place: 'Branch', state: 'State' } },
+        words: { state: { Free: 'sellable' } },
+      }),
+    );
+    const { status, stdout } = await pedigree(
+      ...['stock', 'import', inFolder('stock.csv'), '--mapping', inFolder('mapping.json')],
+      ...['--moment', '2026-11-23T08:00:00+03:00', '--out', inFolder('set/tiny'), '--json'],
+    );
+    const made = JSON.parse(stdout) as SnapshotManifest;
+    expect([status, made.rows, made.refused, made.places]).toEqual([1, 2, 1, ['P1']]);
+    expect(readFileSync(inFolder('set/tiny/refused.ndjson'), 'utf8')).toContain('"line":4');
+  });
+});
+
+describe('pedigree reconcile stock', () => {
+  it('gives one digest by one process and by several, and again in a replay', async () => {
+    const outcomes: ComparisonResult[] = [];
+    for (const processes of ['1', '3']) {
+      const out = inFolder(`run-${processes}`);
+      const ran = await pedigree('reconcile', 'stock', ...sides(), '--out', out, '--processes', processes, '--json');
+      expect(ran.status).toBe(1);
+      outcomes.push(JSON.parse(ran.stdout) as ComparisonResult);
+    }
+    expect(outcomes[0]?.findings).toBeGreaterThan(100);
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    const replayed = await pedigree('reconcile', 'stock', '--replay', inFolder('run-3'), '--processes', '2');
+    expect([replayed.status, replayed.stdout]).toEqual([0, `the same digest: ${outcomes[0]?.digest}\n`]);
+  });
+
+  it('says where an input is missing', async () => {
+    const { status, stderr } = await pedigree('reconcile', 'stock', inFolder('nothing'), '--out', inFolder('none'));
+    expect(status).toBeGreaterThan(0);
+    expect(stderr).toContain('holds no snapshot');
+  });
+
+  it('goes on after kill -9 of the comparing process, with the same digest', async () => {
+    const out = inFolder('killed');
+    await openComparison(out, { ...legs, settings: comparisonSettings({}) });
+    const [begun, buckets]: [number[], number[]] = [[], []];
+    await runComparison(out, {
+      ...{ memoryMb: 200, threads: 1, processes: 1, program: CHILD },
+      onProcess: (pid) => begun.push(pid),
+      onBucket: (bucket) => {
+        buckets.push(bucket);
+        if (buckets.length === 5) process.kill(Number(begun[0]), 'SIGKILL');
+      },
+    });
+    expect(begun).toHaveLength(2);
+    // What was done stays done: only what the dead process had in hand is begun twice.
+    expect(buckets.length).toBeLessThanOrEqual(17 + 1);
+    const whole = JSON.parse(readFileSync(join(inFolder('run-1'), 'result.json'), 'utf8')) as ComparisonResult;
+    expect((await resultOf(out)).digest).toBe(whole.digest);
+  });
+});

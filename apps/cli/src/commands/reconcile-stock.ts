@@ -1,0 +1,118 @@
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { defined, PedigreeError } from '#kernel';
+import {
+  comparisonSettings,
+  openComparison,
+  readRun,
+  resultOf,
+  runComparison,
+  type ComparisonRequest,
+  type ComparisonResult,
+} from '#reconciliation';
+import type { CliConfig } from '../config.js';
+import { out as print, say, table } from '../print.js';
+import { readJsonOption } from './json-option.js';
+import { segmentSettings } from './segment-settings.js';
+
+export interface StockRunFlags {
+  record?: string;
+  registry?: string;
+  disposals?: string;
+  settings?: string;
+  moment?: string;
+  out?: string;
+  processes: string;
+  replay?: string;
+  json?: boolean;
+}
+
+/** Compares snapshots, or does an earlier run again. Returns 1 with findings, or when a replay has another digest. */
+export async function reconcileStock(
+  config: CliConfig,
+  stock: string | undefined,
+  flags: StockRunFlags,
+): Promise<number> {
+  const processes = processesOf(flags.processes);
+  if (flags.replay !== undefined) return replay(config, { ...flags, replay: flags.replay, processes }, stock);
+  if (flags.out === undefined)
+    throw new PedigreeError('invalid_parameter', '--out: no folder is given', { field: '--out' });
+  const given = defined({
+    stock,
+    record: flags.record,
+    registry: flags.registry,
+    disposals: flags.disposals,
+    moment: flags.moment,
+  });
+  const settings = comparisonSettings(flags.settings === undefined ? {} : readJsonOption('--settings', flags.settings));
+  const result = await compare(config, { ...given, settings }, { folder: resolve(flags.out), processes });
+  if (flags.json === true) print(JSON.stringify(result));
+  else tell(result, resolve(flags.out));
+  return result.findings === 0 ? 0 : 1;
+}
+
+/** @throws PedigreeError `invalid_parameter` */
+export function processesOf(text: string): number {
+  if (/^[1-9]\d?$/.test(text)) return Number(text);
+  throw new PedigreeError('invalid_parameter', `--processes: ${text} is not a number from 1 to 99`, {
+    field: '--processes',
+  });
+}
+
+/** Compares snapshots in a folder, or goes on with what was begun there. */
+export async function compare(
+  config: CliConfig,
+  request: ComparisonRequest,
+  { folder, processes }: { folder: string; processes: number },
+): Promise<ComparisonResult> {
+  const { memoryMb, threads } = segmentSettings(config);
+  await openComparison(folder, request);
+  await runComparison(folder, {
+    ...{ memoryMb, threads, processes },
+    onBucket: (bucket) => say(`bucket ${bucket.toString(16)}`),
+  });
+  return resultOf(folder);
+}
+
+interface Replay extends Pick<StockRunFlags, 'record' | 'registry'> {
+  replay: string;
+  processes: number;
+  /** What the log has; default: what the folder has. */
+  recorded?: string | undefined;
+}
+
+/** The same inputs again, by default from where they lay, in a folder that is removed afterwards. */
+export async function replay(
+  config: CliConfig,
+  { replay: earlier, record, registry, processes, recorded }: Replay,
+  stock?: string,
+): Promise<number> {
+  const folder = resolve(earlier);
+  const { legs, settings, moment, inputs } = await readRun(folder);
+  const before = await resultOf(folder);
+  const again = join(folder, 'replay');
+  const request = defined({
+    stock: stock ?? legs.stock?.folder,
+    record: record ?? legs.record?.folder,
+    registry: registry ?? legs.registry?.folder,
+    disposals: legs.disposals?.folder,
+  });
+  try {
+    await rm(again, { recursive: true, force: true });
+    const result = await compare(config, { ...request, settings, moment }, { folder: again, processes });
+    if (result.inputs !== inputs) say('the inputs are others than those of the run');
+    const wanted = recorded ?? before.digest;
+    const isSame = result.digest === wanted;
+    print(isSame ? `the same digest: ${result.digest}` : `another digest: ${result.digest} instead of ${wanted}`);
+    return isSame ? 0 : 1;
+  } finally {
+    await rm(again, { recursive: true, force: true });
+  }
+}
+
+function tell({ findings, moment, counts, quieted, unseen, digest }: ComparisonResult, folder: string): void {
+  print(`${findings} findings as of ${moment}, in ${folder}, digest ${digest}`);
+  if (findings > 0) print(table(['finding', 'items'], Object.entries(counts)));
+  if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
+  if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
+}

@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { CliConfig } from '../config.js';
+import { JSON_OPTION, type Action } from './action.js';
+import type { GatewayClient } from '../gateway-client.js';
+import type { FindingsFlags } from './pack-findings.js';
+import { reconcile, type ReconcileOptions } from './reconcile.js';
+import type { FileRunFlags } from './reconcile-file.js';
+import type { StockRunFlags } from './reconcile-stock.js';
+import type { FetchFlags } from './registry-fetch.js';
+import type { ImportFlags, InspectFlags } from './stock.js';
+
+const KIND = ['--kind <kind>', 'what the file says: stock, registry or disposals', 'stock'] as const;
+
+/** `pedigree stock inspect` and `stock import`: files of others that become snapshots. They stand beside the count. */
+export function addStockCommands(pedigree: Command, action: Action, config: () => CliConfig): void {
+  const stock = pedigree.commands.find((one) => one.name() === 'stock');
+  if (stock === undefined) throw new Error('the command stock is to be added first');
+  stock.description(`${stock.description()}; inspect FILE and import FILE read stock files`).enablePositionalOptions();
+  stock
+    .command('inspect')
+    .description('look at the beginning of a file and print a mapping for it; remarks go to standard error')
+    .argument('<file>', 'CSV, NDJSON, Parquet or Excel')
+    .option(...KIND)
+    .action(
+      action(async (file: string, flags: InspectFlags) =>
+        (await import('./stock.js')).inspectStock(config(), file, flags),
+      ),
+    );
+  stock
+    .command('import')
+    .description('check a file and make a snapshot of it; status 1 when rows were refused')
+    .argument('<file>', 'CSV, NDJSON, Parquet or Excel')
+    .requiredOption('--mapping <file>', 'how the file is read, JSON')
+    .requiredOption('--moment <instant>', 'when it was true, for rows that name no moment: 2026-01-31T08:00:00+03:00')
+    .option('--branch <place>', 'the place that the file is of: rows of another are refused')
+    .option(...KIND)
+    .option('--out <folder>', 'a folder that is not there yet; default: one in SEGMENTS_DIR/snapshots')
+    .option('--confirm', 'take a file that is empty, or much smaller than the one before')
+    .option(...JSON_OPTION)
+    .action(
+      action(async (file: string, flags: ImportFlags) =>
+        (await import('./stock.js')).importStock(config(), file, flags),
+      ),
+    );
+}
+
+/** `pedigree reconcile stock`: packs of snapshots, beside the comparison of documents. */
+function addReconcileStock(reconcile: Command, action: Action, config: () => CliConfig): void {
+  reconcile
+    .enablePositionalOptions()
+    .command('stock')
+    .description('compare packs: a stock snapshot, our record and the registry; status 1 with findings')
+    .argument('[snapshot]', 'folder of a stock snapshot')
+    .option('--record <folder>', 'states of packs, as pedigree states writes them')
+    .option('--registry <folder>', 'a registry snapshot')
+    .option('--disposals <folder>', "a snapshot of the ERP's disposals")
+    .option('--settings <file>', 'tolerances, JSON')
+    .option('--moment <instant>', 'ages count from here; default: the moment of the stock')
+    .option('--out <folder>', 'for the run; a run that was broken off goes on there')
+    .option('--processes <n>', 'processes that take buckets', '1')
+    .option('--replay <folder>', 'do a run again and compare its digest')
+    .option(...JSON_OPTION)
+    .action(
+      action(async (snapshot: string | undefined, flags: StockRunFlags) =>
+        (await import('./reconcile-stock.js')).reconcileStock(config(), snapshot, flags),
+      ),
+    );
+}
+
+interface AnyRunFlags extends FileRunFlags, ReconcileOptions {
+  resume?: string;
+  replay?: string;
+}
+
+/**
+ * `pedigree reconcile`: without a file it has our documents compared with the registry's lists; with one it compares
+ * packs, from the file to the findings.
+ */
+export function addReconcileCommand(
+  pedigree: Command,
+  action: Action,
+  { config, gateway }: { config: () => CliConfig; gateway: () => GatewayClient },
+): void {
+  const command = pedigree
+    .command('reconcile')
+    .description('compare packs of a stock file with our record and the registry; without a file, documents')
+    .argument('[stock-file]', 'CSV, NDJSON, Parquet, Excel, or the folder of a stock snapshot')
+    .option('--mapping <file>', 'how the file is read, JSON; default: what pedigree stock inspect proposes')
+    .option('--moment <instant>', 'when it was true; default: when the file was last written')
+    .option('--branch <place>', 'the place that the file is of')
+    .option('--as-of <position>', 'our record as known at this log position; default: now')
+    .option('--account <name>', 'read the registry with this account; default: the registry is left out')
+    .option('--way <way>', 'how: filter, list or auto', 'auto')
+    .option('--registry <folder>', 'a registry snapshot, instead of reading')
+    .option('--disposals <folder>', "a snapshot of the ERP's disposals")
+    .option('--settings <file>', 'tolerances, JSON')
+    .option('--dry-run', 'record nothing')
+    .option('--processes <n>', 'processes that compare', '1')
+    .option('--resume <run>', 'go on with a run that was broken off')
+    .option('--replay <run>', 'do a run again from the same snapshots, and compare its digest')
+    .option('--reason <text>', 'why: it is kept', 'asked for on the command line')
+    .option('--wait <seconds>', 'of documents: how long to wait for the result', '120')
+    .option(...JSON_OPTION)
+    .action(
+      action((file: string | undefined, flags: AnyRunFlags) =>
+        file === undefined && flags.resume === undefined && flags.replay === undefined
+          ? reconcile(gateway(), flags)
+          : runOfFile(config(), file, flags),
+      ),
+    );
+  addReconcileStock(command, action, config);
+  addFindings(command, action, config);
+}
+
+/** `pedigree reconcile findings`: the items of a run. */
+function addFindings(reconcile: Command, action: Action, config: () => CliConfig): void {
+  reconcile
+    .command('findings')
+    .description('findings of a run about packs')
+    .argument('<run>')
+    .option('--code <code>', 'of one code')
+    .option('--limit <n>', 'at most so many', '100')
+    .option(...JSON_OPTION)
+    .action(
+      action(async (run: string, flags: FindingsFlags) =>
+        (await import('./pack-findings.js')).showPackFindings(config(), run, flags),
+      ),
+    );
+}
+
+async function runOfFile(config: CliConfig, file: string | undefined, flags: AnyRunFlags): Promise<number> {
+  const { reconcileFile, resumeFileRun, runFolder, recordedDigest } = await import('./reconcile-file.js');
+  if (flags.resume !== undefined) return resumeFileRun(config, flags.resume, flags.json === true);
+  if (flags.replay === undefined) return reconcileFile(config, String(file), flags);
+  const { processesOf, replay } = await import('./reconcile-stock.js');
+  return replay(config, {
+    replay: join(runFolder(config, flags.replay), 'comparison'),
+    processes: processesOf(flags.processes),
+    recorded: await recordedDigest(config, flags.replay),
+  });
+}
+
+/** `pedigree registry fetch`: the registry's packs, as a snapshot. */
+export function addRegistryCommands(pedigree: Command, action: Action, config: () => CliConfig): void {
+  const registry = pedigree.command('registry').description("the registry's packs: fetch them, list the fetches");
+  registry
+    .command('fetch')
+    .description('have the worker read the packs of an account, wait, and make a registry snapshot')
+    .option('--account <name>', 'registry account to read with')
+    .option('--way <way>', 'filter: all of ours; list: those of --stock and --record; auto: the cheaper one', 'auto')
+    .option('--stock <folder>', 'a stock snapshot, whose packs are asked for')
+    .option('--record <folder>', 'states of packs, which are asked for too')
+    .option('--reason <text>', 'why')
+    .option('--out <folder>', 'a folder that is not there yet; default: one in SEGMENTS_DIR/snapshots')
+    .option('--resume <id>', 'go on with a fetch that was broken off or has failed, with the same other options')
+    .option(...JSON_OPTION)
+    .action(action(async (flags: FetchFlags) => (await import('./registry-fetch.js')).fetchRegistry(config(), flags)));
+  registry
+    .command('fetches')
+    .description('the newest fetches, and how far they are')
+    .option(...JSON_OPTION)
+    .action(
+      action(async (flags: { json?: boolean }) => (await import('./registry-fetch.js')).showFetches(config(), flags)),
+    );
+}

@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import type { Timeliness } from '#read-models';
+import type { Snake } from '../../../gateway/src/api/snake-case.js';
+import type { GatewayClient } from '../gateway-client.js';
+import { fitting, instant, out, say, table } from '../print.js';
+import { JSON_OPTION, type Action } from './action.js';
+import { momentOf } from './documents.js';
+import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
+
+interface TimelinessOptions extends FileOptions {
+  role?: string;
+  account?: string;
+  type?: string;
+  since?: string;
+  until?: string;
+  late?: boolean;
+  limit: string;
+  cursor?: string;
+  json?: boolean;
+}
+
+/** `pedigree timeliness`. */
+export function addTimelinessCommand(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
+  withFiles(pedigree.command('timeliness'))
+    .description('when documents were due, when that was met, how late, and why; the newest day first')
+    .option('--late', 'only what is late, met or not')
+    .option('--role <role>', 'sender (ours to send) or receiver (told to us, and ours to answer)')
+    .option('--type <type>', 'type of document, such as 415')
+    .option('--account <name>', 'registry account')
+    .option('--since <when>', 'claimed then or later: a date, an instant, or how long ago (90m, 24h, 7d)')
+    .option('--until <when>', 'claimed before that')
+    .option('--limit <n>', 'documents of a page, up to 1000', '50')
+    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...JSON_OPTION)
+    .action(action((options: TimelinessOptions) => showTimeliness(gateway(), options)));
+}
+
+async function showTimeliness(gateway: GatewayClient, options: TimelinessOptions): Promise<number> {
+  const path = `/v1/reports/timeliness?${queryOf(options).toString()}`;
+  if (await writtenToFile(gateway, { path }, options)) return 0;
+  const page = await gateway.raw(path);
+  if (options.json === true) out(JSON.stringify(page));
+  else print(page as Snake<Timeliness>);
+  return 0;
+}
+
+function queryOf({ type, since, until, late, role, account, limit, cursor }: TimelinessOptions): URLSearchParams {
+  const now = new Date();
+  const given = {
+    role,
+    account,
+    doc_type: type,
+    late: late === true ? 'true' : undefined,
+    operation_from: momentOf('--since', since, now),
+    operation_to: momentOf('--until', until, now),
+    limit,
+    cursor,
+  };
+  return new URLSearchParams(
+    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function print({ calendar, as_of: asOf, items, next_cursor: next }: Snake<Timeliness>): void {
+  if (calendar === undefined) out('no calendar of deadlines is set (DEADLINE_CALENDAR): nobody can tell what is late');
+  else out(`by the calendar "${calendar.name}", edition ${calendar.edition}, as of ${instant(asOf) ?? ''}`);
+  if (calendar?.fictitious !== undefined) out(calendar.fictitious);
+  const rows = items.map((one) => [
+    one.request_id ?? one.document_id,
+    one.doc_type,
+    one.why ?? one.state,
+    one.operation_date,
+    instant(one.due_at),
+    instant(one.done_at),
+    one.days_late,
+  ]);
+  const more = items.map((one) => [one.due_by?.clause, one.sentence]);
+  const head = ['document', 'type', 'state', 'operation_date', 'due', 'done', 'days late'];
+  out(
+    fitting(
+      table(
+        [...head, 'clause', 'cause'],
+        rows.map((row, index) => [...row, ...(more[index] ?? [])]),
+        Infinity,
+      ),
+      table(head, rows),
+    ),
+  );
+  if (next !== undefined) say(`there are more: --cursor ${next}`);
+}

@@ -1,0 +1,68 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock, type Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import { FolderStore } from '#duckdb';
+import { sweepSegments, writeNextSegment, type SegmentParts } from '#segments';
+import type { ServiceLog } from '#service';
+
+/** Where segments lie, and what their writing may take of the machine. */
+export interface SegmentSettings {
+  folder: string;
+  memoryMb: number;
+  threads: number;
+}
+
+const LOOK_EVERY_MS = 60_000;
+/** After an upgrade there may be many to write: between so many, it is looked whether the program is to stop. */
+const MOST_AT_ONCE = 10_000;
+const SWEEP_EVERY_MS = 3_600_000;
+/** Every so many sweeps read each byte. */
+const DEEP_SWEEP = 24;
+
+export const segmentParts = (pool: Pool, { folder, memoryMb, threads }: SegmentSettings): SegmentParts => ({
+  pool,
+  files: new FolderStore(join(folder, 'files')),
+  duck: { memoryMb, threads, temporary: join(folder, 'temporary') },
+});
+
+/** Writes each segment once its range is complete, and compares files with rows. Errors are said, never thrown. */
+export async function keepSegments({
+  pool,
+  settings,
+  signal,
+  log,
+  clock = systemClock,
+}: {
+  pool: Pool;
+  settings: SegmentSettings;
+  signal: AbortSignal;
+  log: ServiceLog;
+  clock?: Clock;
+}): Promise<void> {
+  const parts = segmentParts(pool, settings);
+  await rm(parts.duck.temporary, { recursive: true, force: true }).catch((err: unknown) =>
+    log.warn({ err }, 'left over'),
+  );
+  let [sweeps, sweptMs] = [0, -Infinity];
+  for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
+    try {
+      await writeAll(parts, signal);
+      if (clock.monotonicMs() - sweptMs < SWEEP_EVERY_MS) continue;
+      const found = await sweepSegments(parts, { deep: sweeps % DEEP_SWEEP === 0, mend: true });
+      if (found === 'busy') continue;
+      [sweeps, sweptMs] = [sweeps + 1, clock.monotonicMs()];
+      for (const one of found)
+        log[one.mended ? 'warn' : 'error'](one, one.mended ? 'a segment was mended' : 'a segment is wrong');
+    } catch (error) {
+      log.error({ err: error }, 'segments could not be kept');
+    }
+  }
+}
+
+async function writeAll(parts: SegmentParts, signal: AbortSignal): Promise<void> {
+  for (let written = 0; written < MOST_AT_ONCE && !signal.aborted; written += 1) {
+    const segment = await writeNextSegment(parts);
+    if (segment === 'none' || segment === 'busy') return;
+  }
+}

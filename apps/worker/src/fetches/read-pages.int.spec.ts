@@ -1,0 +1,338 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { Duck, parquet } from '#duckdb';
+import { checkDigitOf, sha256Hex, VirtualClock } from '#kernel';
+import { inTransaction, migrate } from '#postgres';
+import {
+  ANSWERS_FILE,
+  ANSWERS_INDEX,
+  bucketFile,
+  fetchProgress,
+  findFetch,
+  gatherFetches,
+  keepFetch,
+  planFetchTask,
+  registryFetchSchema,
+  resumeFetch,
+  type FetchWay,
+  type RegistryFetch,
+} from '#reconciliation';
+import { loadProfile } from '#registry-client';
+import { PostgresTaskQueue, tasksSchema } from '#tasks';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { ListedPacks, type Pack } from '../../test/listed-packs.js';
+import { fetchLanes } from './lanes.js';
+import type { FetchContext } from './read-pages.js';
+
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const sgtin = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
+const packs = (count: number, at: Pack['at'] = 'ours', from = 0): Pack[] =>
+  Array.from({ length: count }, (_, n) => ({ sgtin: sgtin(from + n), at }));
+const PROFILE = loadProfile('interface-v1', {
+  operations: { sgtins: { pageSize: 5 }, sgtins_by_list: { pageSize: 4 }, archived_sgtins_by_list: { pageSize: 3 } },
+});
+const DUCK = { memoryMb: 200, threads: 1 };
+const MOST_STEPS = 300;
+
+let db: TestDatabase;
+let queue: PostgresTaskQueue;
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [tasksSchema, registryFetchSchema]);
+  queue = new PostgresTaskQueue({ pool: db.pool });
+});
+afterAll(async () => {
+  await queue.close();
+  await db.drop();
+});
+beforeEach(async () => (folder = await temporaryFolder()));
+afterEach(() => folder.remove());
+
+async function* itemsIn(items: string[]): AsyncGenerator<string[]> {
+  for (let at = 0; at < items.length; at += 700) yield items.slice(at, at + 700);
+}
+
+async function asked(way: FetchWay, items: string[] = [], expected: number | null = null): Promise<string> {
+  const fetchId = randomUUID();
+  const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+  await keepFetch(
+    db.pool,
+    { fetchId, account: 'main', way, reason: 'spec', actor, expected },
+    { items: itemsIn(items), schedule: (tx) => queue.schedule(tx, [planFetchTask(fetchId)]) },
+  );
+  return fetchId;
+}
+
+const contextOf = (registry: ListedPacks, pool = db.pool): FetchContext => ({
+  ...{ pool, queue, profile: PROFILE, clock: new VirtualClock(new Date()), packs: registry.calls },
+  warn: () => undefined,
+});
+
+/** One process: does what is due until nothing is left, or it dies. What it had in hand comes back. */
+async function work(registry: ListedPacks): Promise<'done' | 'died'> {
+  const lanes = fetchLanes(contextOf(registry), ['main']);
+  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+    await db.pool.query(`UPDATE task SET due_at = '2026-01-01'`);
+    let busy = false;
+    for (const { name, kinds } of lanes) {
+      const [task] = await queue.claim(name, { limit: 1, leaseMs: 60_000, holder: 'spec' });
+      if (task === undefined) continue;
+      busy = true;
+      const handler = kinds[task.kind] as { handle(one: object, by: object): Promise<never> };
+      try {
+        await queue.settle(task, await handler.handle(task, { signal: new AbortController().signal }));
+      } catch (error) {
+        if ((error as Error).message !== 'died') throw error;
+        await queue.settle(task, { kind: 'give_back' });
+        return 'died';
+      }
+    }
+    if (!busy) return 'done';
+  }
+  throw new Error('the fetch does not come to an end');
+}
+
+const stateOf = async (fetchId: string): Promise<RegistryFetch> => {
+  const found = await findFetch(db.pool, fetchId);
+  if (found === undefined) throw new Error(`no fetch ${fetchId}`);
+  return found;
+};
+
+let gathered = 0;
+async function snapshot(...fetchIds: string[]) {
+  const out = join(folder.path, `set-${(gathered += 1)}`, 'answers');
+  const manifest = await gatherFetches({ pool: db.pool, fetchIds, out, duck: DUCK });
+  return { manifest, rows: await rowsOf(out), out };
+}
+
+async function rowsOf(out: string): Promise<{ item: string; answer: string; status: string | null }[]> {
+  const duck = await Duck.open({ ...DUCK, temporary: folder.path });
+  const files = [...Array(16).keys()].map((n) => join(out, bucketFile(n)));
+  try {
+    return await duck.rows(`SELECT item, answer, status FROM ${parquet(files)} ORDER BY item`);
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Digests hang on the moment of completion: the same for fetches that are to be compared. */
+const atOneMoment = (...fetchIds: string[]) =>
+  db.pool.query(`UPDATE registry_fetch SET completed_at = '2026-11-23T07:00:00Z' WHERE fetch_id = ANY ($1)`, [
+    fetchIds,
+  ]);
+
+describe('a fetch by filter', () => {
+  it('brings every pack of ours, and nothing of others', async () => {
+    const registry = new ListedPacks([...packs(23), ...packs(4, 'archive', 50), ...packs(4, 'theirs', 60)]);
+    const id = await asked('filter');
+    expect(await work(registry)).toBe('done');
+    expect(await stateOf(id)).toMatchObject({ phase: 'complete', calls: 6, problem: null });
+    const { rows, manifest } = await snapshot(id);
+    expect(rows.map(({ item }) => item)).toEqual(packs(23).map((one) => one.sgtin));
+    expect([manifest.refused, manifest.duplicates]).toEqual([0, 0]);
+  });
+
+  it('misses nothing that stays while others leave the list and come into it', async () => {
+    const registry = new ListedPacks(packs(40, 'ours', 100));
+    const staying = packs(40, 'ours', 100).map((one) => one.sgtin);
+    registry.before = (call) => {
+      // Sold from the beginning of the list, three at a time; later some come in there.
+      if (call > 2 && call < 6) staying.splice(0, 3);
+      registry.packs = staying.map((one) => ({ sgtin: one, at: 'ours' }));
+      if (call >= 7) registry.packs.unshift(...packs(8));
+      return undefined;
+    };
+    const id = await asked('filter');
+    expect(await work(registry)).toBe('done');
+    const { rows } = await snapshot(id);
+    expect(rows.map(({ item }) => item)).toEqual(expect.arrayContaining(staying));
+    expect((await stateOf(id)).phase).toBe('complete');
+  });
+
+  it('takes a status that nobody knows as it is', async () => {
+    const id = await asked('filter');
+    await work(new ListedPacks([{ sgtin: sgtin(1), at: 'ours', status: 'teleported' }]));
+    expect((await snapshot(id)).rows).toEqual([{ item: sgtin(1), answer: 'found', status: 'teleported' }]);
+  });
+
+  it('does not believe a total that is too low', async () => {
+    const registry = new ListedPacks(packs(12));
+    const { page } = registry.calls.lists;
+    registry.calls.lists.page = (async (...given: Parameters<typeof page>) => {
+      const outcome = await page(...given);
+      return outcome.kind === 'ok' ? { ...outcome, value: { ...outcome.value, total: 5 } } : outcome;
+    }) as typeof page;
+    const id = await asked('filter');
+    await work(registry);
+    expect((await snapshot(id)).rows).toHaveLength(12);
+  });
+});
+
+describe('a fetch by list', () => {
+  it('asks the archive for what is not found, and tells denied from absent', async () => {
+    const registry = new ListedPacks([...packs(6), ...packs(4, 'archive', 50), ...packs(2, 'theirs', 60)]);
+    const items = [0, 1, 2, 50, 51, 52, 53, 60, 61, 70, 71].map(sgtin);
+    const id = await asked('list', [...items, '046012345678900017']);
+    expect(await work(registry)).toBe('done');
+    expect((await snapshot(id)).rows.map(({ item, answer }) => [Number(item.slice(14)), answer])).toEqual([
+      ...[0, 1, 2].map((n) => [n, 'found']),
+      ...[50, 51, 52, 53].map((n) => [n, 'archived']),
+      ...[60, 61].map((n) => [n, 'denied']),
+      ...[70, 71].map((n) => [n, 'not_found']),
+    ]);
+    expect(registry.asked.map((one) => one.split(' ')[0])).toEqual(['list', 'list', 'list', 'archive', 'archive']);
+  });
+
+  it('keeps the order of its pages over more items than a row holds', async () => {
+    const registry = new ListedPacks(packs(503));
+    const id = await asked(
+      'list',
+      packs(503).map((one) => one.sgtin),
+    );
+    await work(registry);
+    expect(registry.asked).toHaveLength(126);
+    expect((await snapshot(id)).rows).toHaveLength(503);
+  });
+});
+
+describe('several fetches', () => {
+  it('tell of each pack what the newest page has', async () => {
+    const registry = new ListedPacks(packs(3));
+    const filter = await asked('filter');
+    await work(registry);
+    registry.packs = [{ sgtin: sgtin(1), at: 'ours', status: 'in_sale' }, ...packs(1, 'archive', 2)];
+    const list = await asked('list', [1, 2].map(sgtin));
+    await work(registry);
+    const { rows, out } = await snapshot(filter, list);
+    expect(rows).toEqual([
+      { item: sgtin(0), answer: 'found', status: 'in_circulation' },
+      { item: sgtin(1), answer: 'found', status: 'in_sale' },
+      { item: sgtin(2), answer: 'archived', status: 'in_circulation' },
+    ]);
+    // The same over a snapshot: what it says of others stays.
+    registry.packs = packs(1, 'ours', 1);
+    const again = await asked('list', [sgtin(1)]);
+    await work(registry);
+    const upon = join(folder.path, 'upon', 'answers');
+    const { rows: count } = await gatherFetches({
+      pool: db.pool,
+      fetchIds: [again],
+      base: [out],
+      out: upon,
+      duck: DUCK,
+    });
+    expect(count).toBe(3);
+    expect(await rowsOf(upon)).toEqual(rows.map((row, n) => (n === 1 ? { ...row, status: 'in_circulation' } : row)));
+  });
+});
+
+describe('a process that dies', () => {
+  it.each(['filter', 'list'] as const)('by %s: each page but the one in hand is asked once', async (way) => {
+    const all = [...packs(17), ...packs(5, 'archive', 50), ...packs(3, 'theirs', 60)];
+    const items = [...all.map((one) => one.sgtin), sgtin(99)];
+    const whole = new ListedPacks(all);
+    const wholeId = await asked(way, items);
+    await work(whole);
+    for (let dies = 1; dies <= whole.asked.length; dies += 1) {
+      const registry = new ListedPacks(all);
+      registry.before = (call) => {
+        if (call === dies) throw new Error('died');
+        return undefined;
+      };
+      const id = await asked(way, items);
+      expect(await work(registry)).toBe('died');
+      expect(await work(registry)).toBe('done');
+      expect(registry.asked).toEqual(whole.asked.flatMap((one, n) => (n + 1 === dies ? [one, one] : [one])));
+      await atOneMoment(wholeId, id);
+      if (dies % 3 === 1) expect((await snapshot(id)).manifest.digest).toBe((await snapshot(wholeId)).manifest.digest);
+    }
+  });
+});
+
+describe('two processes with one fetch in hand', () => {
+  it('keep each page once, and complete it', async () => {
+    const id = await asked('filter');
+    const registry = new ListedPacks(packs(30));
+    const lanes = fetchLanes(contextOf(registry), ['main']);
+    const handler = (kind: string) =>
+      lanes.map(({ kinds }) => kinds[kind]).find((one) => one !== undefined) as {
+        handle(task: object, by: object): Promise<unknown>;
+      };
+    const task = { payload: { fetchId: id, account: 'main' } };
+    const by = { signal: new AbortController().signal };
+    await handler('plan_fetch').handle(task, by);
+    await Promise.all([1, 2, 3].map(() => handler('fetch_sgtins').handle(task, by)));
+    expect((await stateOf(id)).phase).toBe('complete');
+    expect((await snapshot(id)).rows).toHaveLength(30);
+  });
+});
+
+describe('a page that fails', () => {
+  it('for ever ends the fetch in words, and goes on there when somebody says so', async () => {
+    const registry = new ListedPacks(packs(12));
+    registry.before = (call) => (call > 1 ? { kind: 'unknown', reason: 'HTTP 502: bad gateway' } : undefined);
+    const id = await asked('filter');
+    expect(await work(registry)).toBe('done');
+    const failed = await stateOf(id);
+    expect(failed).toMatchObject({ phase: 'failed', failedPhase: 'filter', nextPage: 1, failures: 50 });
+    expect(failed.problem).toContain('page 2 was not read, 50 times: unknown: HTTP 502: bad gateway');
+    await expect(snapshot(id)).rejects.toThrow('only a complete one is gathered');
+    registry.before = () => undefined;
+    await inTransaction(db.pool, async (tx) => queue.schedule(tx, [await resumeFetch(tx, id)]));
+    expect(await work(registry)).toBe('done');
+    expect((await stateOf(id)).phase).toBe('complete');
+    expect(registry.asked.filter((one) => one === 'filter 0')).toHaveLength(1);
+    expect((await snapshot(id)).rows).toHaveLength(12);
+  });
+
+  it('by a refusal ends it at once, with the words of the registry', async () => {
+    const registry = new ListedPacks(packs(3));
+    registry.before = () => ({ kind: 'refused', text: 'no right REESTR_SGTIN' });
+    const id = await asked('filter');
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject({ phase: 'failed', calls: 1 });
+    expect((await stateOf(id)).problem).toContain('no right REESTR_SGTIN');
+  });
+});
+
+describe('the answers', () => {
+  it('lie beside the snapshot, byte for byte, and the index tells each', async () => {
+    const id = await asked(
+      'list',
+      packs(6).map((one) => one.sgtin),
+    );
+    await work(new ListedPacks(packs(5)));
+    const { out } = await snapshot(id);
+    const bytes = await readFile(join(out, ANSWERS_FILE));
+    const index = (await readFile(join(out, ANSWERS_INDEX), 'utf8')).trim().split('\n');
+    expect(index).toHaveLength(3);
+    for (const line of index) {
+      const told = JSON.parse(line) as { offset: number; bytes: number; sha256: string };
+      const answer = gunzipSync(bytes.subarray(told.offset, told.offset + told.bytes));
+      expect(sha256Hex(answer)).toBe(told.sha256);
+    }
+  });
+});
+
+describe('progress', () => {
+  it('tells the calls that are left, and the least time that they take', async () => {
+    const registry = new ListedPacks(packs(12));
+    registry.before = (call) => {
+      if (call === 2) throw new Error('died');
+      return undefined;
+    };
+    const id = await asked(
+      'auto',
+      packs(12).map((one) => one.sgtin),
+      12,
+    );
+    await work(registry);
+    const fetch = await stateOf(id);
+    expect([fetch.way, fetchProgress(fetch)]).toEqual(['list', { callsLeft: 2, leftMs: 200 }]);
+  });
+});

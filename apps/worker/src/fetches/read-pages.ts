@@ -1,0 +1,190 @@
+import { backoffMs, type Clock } from '#kernel';
+import { inTransaction, type Pool, type Transaction } from '#postgres';
+import {
+  askArchive,
+  askedOf,
+  beginPhase,
+  BEGINNING,
+  completeFetch,
+  failFetch,
+  fetchTask,
+  findFetch,
+  keepPage,
+  methodOf,
+  nextPlace,
+  noteFailure,
+  pagesAt,
+  pagesOfList,
+  wayCosts,
+  type CallingPhase,
+  type FetchedPage,
+  type Moved,
+  type Place,
+  type RegistryFetch,
+} from '#reconciliation';
+import type { Profile, UndiciRegistryClient } from '#registry-client';
+import type { TaskResult } from '#tasks';
+import type { Planning, TaskOf } from '../lane.js';
+import { pageOfFilter, pageOfList } from './rows.js';
+
+/** What reading the registry's packs takes. */
+export interface FetchContext {
+  pool: Pool;
+  queue: Planning;
+  profile: Profile;
+  clock: Pick<Clock, 'monotonicMs'>;
+  /** The calls. */
+  packs: {
+    lists: Pick<UndiciRegistryClient['operations']['lists'], 'page'>;
+    sgtins: Pick<UndiciRegistryClient['operations']['sgtins'], 'byList'>;
+  };
+  warn(about: object, message: string): void;
+}
+
+/** After so long a fetch goes back to its lane: what is more urgent there has its turn. */
+const TURN_MS = 5_000;
+/** Calls in a row that may fail before the fetch is given up: with its delays, three quarters of an hour. */
+const MOST_FAILURES = 50;
+const BACKOFF = { firstMs: 1_000, mostMs: 60_000 };
+/** Calls that a walk may take beyond the pages of its list: it steps back where the list moves under it. */
+const SPARE_CALLS = 1_000;
+const SPARE_ROUNDS = 4;
+const DEFAULT_PAGE = 100;
+
+const sizeOf = ({ profile }: Pick<FetchContext, 'profile'>, phase: CallingPhase) => {
+  const { pageSize = DEFAULT_PAGE, intervalMs } = profile.operations[methodOf(phase)];
+  return { pageSize, intervalMs };
+};
+
+/** Chooses the way, once, and begins it. */
+export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'>): Promise<TaskResult> {
+  const fetch = await findFetch(context.pool, task.payload.fetchId);
+  if (fetch?.phase !== 'plan') return { kind: 'done' };
+  const { items, expected, way } = fetch;
+  const [filter, list] = [sizeOf(context, 'filter'), sizeOf(context, 'list')];
+  const phase = way === 'auto' ? (wayCosts({ items, expected, filter, list })[0]?.way ?? 'filter') : way;
+  await inTransaction(
+    context.pool,
+    (tx) => begin(context, tx, { fetch, phase, pages: phase === 'list' ? pagesOfList(items, list.pageSize) : null }),
+    { name: 'the beginning of a registry fetch' },
+  );
+  return { kind: 'done' };
+}
+
+async function begin(
+  context: FetchContext,
+  tx: Transaction,
+  { fetch, phase, pages }: { fetch: RegistryFetch; phase: CallingPhase; pages: number | null },
+): Promise<void> {
+  await beginPhase(tx, fetch.fetchId, { phase, pages, ...sizeOf(context, phase) });
+  await context.queue.schedule(tx, [fetchTask(fetch, phase)]);
+}
+
+/**
+ * Reads on where the fetch stands, page by page. Each page is kept before the next is asked for, so a process that ends
+ * costs the one call that it has in hand.
+ */
+export async function readPages(
+  context: FetchContext,
+  task: TaskOf<'fetch_sgtins' | 'fetch_sgtins_by_list' | 'fetch_archived_sgtins'>,
+  { phase, signal }: { phase: CallingPhase; signal: AbortSignal },
+): Promise<TaskResult> {
+  const endMs = context.clock.monotonicMs() + TURN_MS;
+  do {
+    const fetch = await findFetch(context.pool, task.payload.fetchId);
+    if (fetch?.phase !== phase) return { kind: 'done' };
+    const result = await readPage(context, fetch, phase);
+    if (result !== 'more') return result;
+  } while (!signal.aborted && context.clock.monotonicMs() < endMs);
+  return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
+}
+
+/** A page as it was read, and where the fetch goes from it; a failure in words. */
+type Read = { page: FetchedPage; moved: Moved | 'end' } | { problem: string; passes: boolean };
+
+async function readPage(
+  context: FetchContext,
+  fetch: RegistryFetch,
+  phase: CallingPhase,
+): Promise<TaskResult | 'more'> {
+  if (phase === 'filter' && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
+    return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
+  const read = await (phase === 'filter' ? readFilter(context, fetch) : readList(context, fetch, phase));
+  if ('problem' in read) return failed(context, fetch, read);
+  const { page, moved } = read;
+  await inTransaction(
+    context.pool,
+    async (tx) => {
+      const stays = { nextPage: fetch.nextPage + 1, pages: fetch.nextPage + 1, place: null };
+      if (!(await keepPage(tx, fetch, phase, { page, moved: moved === 'end' ? stays : moved }))) return;
+      if (moved === 'end') await endPhase(context, tx, { fetch, phase });
+    },
+    { name: 'a page of a registry fetch' },
+  );
+  return moved === 'end' ? { kind: 'done' } : 'more';
+}
+
+async function readFilter({ packs }: FetchContext, fetch: RegistryFetch): Promise<Read> {
+  const place = fetch.place === null ? BEGINNING : (JSON.parse(fetch.place) as Place);
+  const pageSize = fetch.pageSize ?? DEFAULT_PAGE;
+  const outcome = await packs.lists.page(fetch.account, 'sgtins', { offset: place.offset, limit: pageSize });
+  if (outcome.kind !== 'ok') return problemOf(outcome);
+  const { items, total } = outcome.value;
+  const next = nextPlace(place, { keys: items.map(({ sgtin }) => sgtin), total, pageSize });
+  const page = pageOfFilter(outcome.value.items, outcome.raw);
+  if (next === 'end') return { page, moved: 'end' };
+  const nextPage = fetch.nextPage + 1;
+  const pages = pagesAt(nextPage, { offset: next.offset, total }, pageSize);
+  return { page, moved: { nextPage, pages, place: JSON.stringify(next) } };
+}
+
+async function readList({ pool, packs }: FetchContext, fetch: RegistryFetch, phase: 'list' | 'archive'): Promise<Read> {
+  const asked = await askedOf(pool, fetch, phase);
+  if (asked.length === 0) return { problem: `the items of page ${fetch.nextPage + 1} are gone`, passes: false };
+  const outcome = await packs.sgtins.byList(fetch.account, asked, methodOf(phase) as 'sgtins_by_list');
+  if (outcome.kind !== 'ok') return problemOf(outcome);
+  const nextPage = fetch.nextPage + 1;
+  const pages = fetch.pages ?? nextPage;
+  const page = pageOfList(outcome.value, outcome.raw, phase);
+  return { page, moved: nextPage >= pages ? 'end' : { nextPage, pages, place: null } };
+}
+
+const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
+
+const problemOf = (outcome: { kind: string; reason: string } | { kind: string; text: string }): Read => ({
+  problem: `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`,
+  passes: PASSING.includes(outcome.kind),
+});
+
+async function failed(
+  context: FetchContext,
+  fetch: RegistryFetch,
+  { problem, passes }: { problem: string; passes: boolean },
+): Promise<TaskResult> {
+  const failures = await noteFailure(context.pool, fetch.fetchId, problem);
+  if (!passes || failures >= MOST_FAILURES)
+    return giveUp(context, fetch, `page ${fetch.nextPage + 1} was not read, ${failures} times: ${problem}`);
+  return { kind: 'retry', delayMs: backoffMs(failures, BACKOFF), error: problem, countsAsAttempt: false };
+}
+
+async function giveUp(
+  context: FetchContext,
+  { fetchId, account }: RegistryFetch,
+  problem: string,
+): Promise<TaskResult> {
+  await failFetch(context.pool, fetchId, problem);
+  context.warn({ fetch: fetchId, account, problem }, 'the packs of the registry were not read to the end');
+  return { kind: 'done' };
+}
+
+/** What the list does not have is asked in the archive; then all is read. */
+async function endPhase(
+  context: FetchContext,
+  tx: Transaction,
+  { fetch, phase }: { fetch: RegistryFetch; phase: CallingPhase },
+): Promise<void> {
+  const missing = phase === 'list' ? await askArchive(tx, fetch.fetchId) : 0;
+  if (missing === 0) return completeFetch(tx, fetch.fetchId);
+  const { pageSize } = sizeOf(context, 'archive');
+  await begin(context, tx, { fetch, phase: 'archive', pages: pagesOfList(missing, pageSize) });
+}

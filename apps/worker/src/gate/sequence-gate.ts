@@ -1,0 +1,64 @@
+import { documentStream, type GateFinding, type GatePolicy, type Registration } from '#domain';
+import type { DocumentFacts } from '#documents';
+import type { EventStore } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import type { Sha256 } from '#kernel';
+import type { Pool } from '#postgres';
+import { packsAgainst, recordStanding, type RecordStanding } from '#read-models';
+import { gatePolicyOf, type GatePolicies } from './gate-policies.js';
+
+export interface SequenceGateOptions {
+  pool: Pool;
+  store: Pick<EventStore, 'readStream'>;
+  evidence: Pick<EvidenceStore, 'get'>;
+  documents: { readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts };
+  policies: GatePolicies;
+}
+
+/** Most events that a document has before its first send; what comes later is not asked for. */
+const MOST_EVENTS = 1_000;
+
+/** What the worker knows of packs when a document is about to be sent, and what the installation wants done. */
+export class SequenceGate {
+  /** The record of packs is known to have come so far: most documents need no question. */
+  private reached = 0n;
+
+  constructor(private readonly options: SequenceGateOptions) {}
+
+  policyOf(docType: number): GatePolicy {
+    return gatePolicyOf(docType, this.options.policies);
+  }
+
+  /** The log position that the record of packs must have reached: that of what let the document go. */
+  async neededAt(requestId: string, planned: string | undefined): Promise<bigint> {
+    if (planned !== undefined) return BigInt(planned);
+    const events = await this.options.store.readStream(documentStream(requestId), { limit: MOST_EVENTS });
+    return events.at(-1)?.position ?? 0n;
+  }
+
+  /** How far the record of packs is; undefined when it has reached `neededAt`. */
+  async behind(neededAt: bigint): Promise<RecordStanding | undefined> {
+    if (neededAt <= this.reached) return undefined;
+    const standing = await recordStanding(this.options.pool);
+    this.reached = standing.position;
+    return standing.position < neededAt ? standing : undefined;
+  }
+
+  /** The packs of a document that speak against it; undefined where its bytes cannot be read: its send says that. */
+  async judge({ docType, subjectId, documentSha256 }: Registration): Promise<GateFinding | undefined> {
+    const { pool, evidence, documents } = this.options;
+    const blob = await evidence.get(documentSha256);
+    const facts = blob === undefined ? undefined : read(() => documents.readDocument(blob.bytes, documentSha256));
+    if (facts === undefined) return undefined;
+    const { fields } = facts;
+    return packsAgainst(pool, { docType, subjectId, fields, items: facts.items.map(({ id }) => id) });
+  }
+}
+
+function read(facts: () => DocumentFacts): DocumentFacts | undefined {
+  try {
+    return facts();
+  } catch {
+    return undefined;
+  }
+}

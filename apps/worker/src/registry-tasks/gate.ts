@@ -1,0 +1,100 @@
+import { gateHoldOf, type GateFinding, type Registration, type ToSend } from '#domain';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
+import { ageMs, bySystem, causeOf, type TaskContext } from './context.js';
+
+const DONE: TaskResult = { kind: 'done' };
+/** How soon a document is looked at again that waits for the record of packs. */
+const BEHIND_MS = 250;
+/** A record of packs that stands still for so long is waited for no longer. */
+const STILL_MS = 600_000;
+/** How soon a held document is looked at again: at first, and at last. */
+const REJUDGE_FIRST_MS = 5_000;
+const REJUDGE_LAST_MS = 600_000;
+/** It is looked at again when it has been held for a tenth longer. */
+const REJUDGE_SHARE = 0.1;
+
+/**
+ * The sequence gate (docs/packs.md), in the task that sends, before its intent: so nothing lies between the judgement
+ * and the send but a signature. Undefined: it may be sent. A crash in between repeats the judgement, or finds the
+ * document held, or warned of; another worker's intent ends this one.
+ */
+export async function passGate(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  state: ToSend,
+): Promise<TaskResult | undefined> {
+  const { sequence } = context;
+  if (sequence === undefined || !isJudged(state)) return undefined;
+  const policy = sequence.policyOf(state.registration.docType);
+  if (policy === 'off') return undefined;
+  const neededAt = await sequence.neededAt(state.registration.requestId, task.payload.knownFrom);
+  const behind = await sequence.behind(neededAt);
+  if (behind !== undefined)
+    return behind.stillMs < STILL_MS
+      ? wait(neededAt, behind.position)
+      : decided(context, task, unjudged(neededAt, behind.position));
+  const finding = await sequence.judge(state.registration);
+  if (finding === undefined || finding.packCount === 0) return undefined;
+  return decided(context, task, { type: policy === 'refuse' ? 'HoldAtGate' : 'WarnAtGate', finding });
+}
+
+/**
+ * Once, before the first attempt. A member of a group goes with it: an earlier member may change what this one finds.
+ * Who waives the wait for earlier documents of the same packs says that their state will be another.
+ */
+function isJudged({ gate, send, registration: { itemCount, group, waivesItemWait } }: ToSend): boolean {
+  const isFirst = send.attempt === 1 && gate?.isPassed !== true;
+  return isFirst && itemCount > 0 && group === undefined && waivesItemWait !== true;
+}
+
+const wait = (neededAt: bigint, position: bigint): TaskResult => ({
+  kind: 'retry',
+  delayMs: BEHIND_MS,
+  error: `the record of packs has come to position ${position}, and ${neededAt} is needed`,
+  countsAsAttempt: false,
+});
+
+const unjudged = (neededAt: bigint, position: bigint) => ({
+  type: 'WarnAtGate' as const,
+  finding: { packs: [], packCount: 0, knownAt: String(position), neededAt: String(neededAt) },
+});
+
+/** It goes on only where it is still ready: it was warned of, or a person has waived that before. */
+async function decided(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  command: { type: 'HoldAtGate' | 'WarnAtGate'; finding: GateFinding },
+): Promise<TaskResult | undefined> {
+  const { state } = await bySystem(context, task, command);
+  return state.phase === 'ready' ? undefined : DONE;
+}
+
+/** Looks again at the packs of what the gate holds: at longer and longer intervals, for as long as it is held. */
+export async function rejudgeAtGate(context: TaskContext, task: TaskOf<'rejudge_at_gate'>): Promise<TaskResult> {
+  const { sequence, documents } = context;
+  const { requestId, holdKnownAt, heldAt } = task.payload;
+  const state = await documents.stateInLog(requestId);
+  if (sequence === undefined || state.phase !== 'waiting' || gateHoldOf(state)?.knownAt !== holdKnownAt) return DONE;
+  const finding = await findingNow(sequence, state.registration, holdKnownAt);
+  if (finding !== undefined) {
+    const command = { type: 'RejudgeAtGate', holdKnownAt, finding } as const;
+    const { events } = await documents.execute(requestId, command, causeOf(task, SYSTEM));
+    if (events.length > 0) return DONE;
+  }
+  const delayMs = Math.min(REJUDGE_LAST_MS, Math.max(REJUDGE_FIRST_MS, ageMs(task, heldAt) * REJUDGE_SHARE));
+  return { kind: 'retry', delayMs, error: 'the state of its packs forbids it', countsAsAttempt: false };
+}
+
+/** Undefined where nothing is known that was not known when it was held. */
+async function findingNow(
+  sequence: NonNullable<TaskContext['sequence']>,
+  registration: Registration,
+  holdKnownAt: string,
+): Promise<GateFinding | undefined> {
+  const isOn = sequence.policyOf(registration.docType) === 'refuse';
+  if (!isOn) return { packs: [], packCount: 0, knownAt: holdKnownAt };
+  const finding = await sequence.judge(registration);
+  return finding !== undefined && BigInt(finding.knownAt) > BigInt(holdKnownAt) ? finding : undefined;
+}

@@ -1,0 +1,60 @@
+import type { SgtinRecord } from '#registry-client';
+import type { FetchContext } from '../src/fetches/read-pages.js';
+
+type Outcome = Awaited<ReturnType<FetchContext['packs']['lists']['page']>>;
+type ByList = Awaited<ReturnType<FetchContext['packs']['sgtins']['byList']>>;
+
+export interface Pack {
+  sgtin: string;
+  status?: string;
+  at: 'ours' | 'archive' | 'theirs';
+}
+
+/** A registry's lists of packs in memory. Every call is written down before it is answered. */
+export class ListedPacks {
+  /** `filter 0`, `list A B`, `archive A`. */
+  readonly asked: string[] = [];
+  /** Before a call is answered: may throw, or give another outcome. */
+  before: (call: number) => { kind: 'refused'; text: string } | { kind: 'unknown'; reason: string } | undefined = () =>
+    undefined;
+
+  constructor(public packs: Pack[]) {}
+
+  readonly calls = {
+    lists: {
+      page: (_account: string, _list: string, query: { offset?: number; limit?: number } = {}) => {
+        const { offset = 0, limit = 0 } = query;
+        const ours = this.packs.filter(({ at }) => at === 'ours');
+        const items = ours.slice(offset, offset + limit).map(recordOf);
+        return this.answer(`filter ${offset}`, { items, total: ours.length }) as Promise<Outcome>;
+      },
+    },
+    sgtins: {
+      byList: (_account: string, sgtins: string[], list?: string) => {
+        const isArchive = list === 'archived_sgtins_by_list';
+        const found = (sgtin: string): Pack | undefined =>
+          this.packs.find((one) => one.sgtin === sgtin && (one.at === 'archive') === isArchive);
+        const known = sgtins.map(found).filter((one) => one !== undefined);
+        const failed = sgtins.flatMap((sgtin) => {
+          const pack = found(sgtin);
+          if (pack === undefined) return [isArchive ? { sgtin, reason: 'not_told' } : { sgtin, reason: 'not_found' }];
+          return pack.at === 'theirs' ? [{ sgtin, reason: 'access_denied' }] : [];
+        });
+        const value = { found: known.filter(({ at }) => at !== 'theirs').map(recordOf), failed, unanswered: [] };
+        return this.answer(`${isArchive ? 'archive' : 'list'} ${sgtins.join(' ')}`, value) as Promise<ByList>;
+      },
+    },
+  } as unknown as FetchContext['packs'];
+
+  private answer(what: string, value: object): Promise<unknown> {
+    this.asked.push(what);
+    const other = this.before(this.asked.length);
+    if (other !== undefined) return Promise.resolve(other);
+    const body = Buffer.from(JSON.stringify(value));
+    return Promise.resolve({ kind: 'ok', value, raw: { body, receivedAt: new Date('2026-11-23T06:00:00Z') } });
+  }
+}
+
+const recordOf = ({ sgtin, status = 'in_circulation' }: Pack): SgtinRecord => ({
+  ...{ sgtin, status, place: '00000000100101', series: 'S1', expiresOn: '2028-12-31T00:00:00Z', fields: {} },
+});

@@ -1,19 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Connection } from 'rabbitmq-client';
 import { Pool as HttpPool } from 'undici';
-import { builtFile, sandboxFile } from '../../apps/cli/src/config.js';
+import { sandboxFile } from '../../apps/cli/src/config.js';
 import { participant, readWorld, type World } from '../../apps/cli/src/sample/world.js';
 import { RabbitMqBus } from '#bus';
 import { openEventStore } from '#event-store';
 import { openPool, startEmbeddedPostgres, type Pool } from '#postgres';
 import { ratePerSecond, rawAppendsPerSecond } from './ceilings.js';
+import { gatewayProcess } from './gateway-process.js';
 import { namedLog } from './named-log.js';
 import { thisMachine, type BenchReport } from './report.js';
 
@@ -26,7 +23,6 @@ const LOCAL_BROKER = 'amqp://guest:guest@127.0.0.1:5672';
 const PUBLISHED_TOGETHER = 500;
 /** A queue of so many commands is drained by the gateway, per second of a phase. */
 const QUEUED_PER_SECOND = 4_000;
-const READY_MOST_MS = 60_000;
 const DRAIN_MOST_MS = 5 * 60_000;
 
 /**
@@ -101,52 +97,6 @@ function reportOf({ http, ndjson, appends, amqp, publishes }: Rates): BenchRepor
     },
     machine: thisMachine(),
   };
-}
-
-/** The gateway as a process of its own, so that the load it answers does not run in its event loop. */
-async function gatewayProcess(
-  folder: string,
-  services: Record<string, string>,
-): Promise<{ url: string; stop(): Promise<void> }> {
-  const { PATH, TMPDIR } = process.env;
-  writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
-  const env = {
-    PATH,
-    TMPDIR,
-    ...services,
-    PORT: '0',
-    LOG_LEVEL: 'error',
-    PEDIGREE_MAX_BACKLOG: '10000000',
-    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-    PEDIGREE_KEY_FILE: join(folder, 'key'),
-  };
-  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  const [line] = (await Promise.race([
-    once(lines, 'line'),
-    once(child, 'exit').then(() => Promise.reject(new Error('the gateway ended at its start'))),
-  ])) as [string];
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGTERM');
-    await ended;
-  };
-  const { url } = JSON.parse(line) as { url: string };
-  await untilReady(url);
-  return { url, stop };
-}
-
-/** The API answers from the first moment, and takes commands when its database is up to date. */
-async function untilReady(url: string): Promise<void> {
-  const limitMs = performance.now() + READY_MOST_MS;
-  while (!(await fetch(`${url}/health/ready`)).ok) {
-    if (performance.now() > limitMs) throw new Error('the gateway did not become ready');
-    await new Promise((done) => setTimeout(done, 50));
-  }
 }
 
 /** Commands of one arrival of two packs each. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { documentTypeOf, readReceipt } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import { documentStream, type DocumentRegistered } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
@@ -53,13 +53,12 @@ async function listTimes(
 ): Promise<Record<string, number>> {
   await migrate(pool, [eventStoreSchema, evidenceSchema]);
   const store = new PostgresEventStore({ pool });
-  const titleOf = (docType: number): string => documentTypeOf(docType)?.title ?? String(docType);
   const readModels = new PostgresReadModels({
     pool,
     store,
     evidence: new PostgresEvidenceStore({ pool }),
-    documents: { readReceipt },
-    titleOf,
+    documents: documentReading(),
+    types: typeKnowledge,
   });
   try {
     await fillLog(pool, store, rows);

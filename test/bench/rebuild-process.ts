@@ -1,14 +1,14 @@
 import { documentReading } from '#documents';
-import { openEventStore } from '#event-store';
+import { openEventStore, SOFTWARE_VERSION } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { openPool } from '#postgres';
-import { projections } from '#read-models';
-import { rebuildProjection } from '#subscriptions';
+import { projections, schemaOfModel } from '#read-models';
+import { rebuildBeside } from '#subscriptions';
 import type { Rebuilt } from './rebuild.js';
 
 /**
- * The process that the bench `rebuild` measures: it rebuilds all read models of the database that it is given, whose
- * log lies there or on the server that is given too, and says what that took.
+ * The process that the bench `rebuild` measures: it rebuilds all read models of the database that it is given, beside
+ * their live tables, whose log lies there or on the server that is given too, and says what that took.
  */
 const [, , connectionString = '', eventStoreUrl] = process.argv;
 const pool = openPool({ connectionString, applicationName: 'pedigree-bench-rebuild' });
@@ -24,7 +24,15 @@ const onBatch = (): void => {
   transactions += 1;
 };
 for (const projection of projections({ evidence, documents: documentReading(), store }))
-  await rebuildProjection({ projection, store, pool, onBatch });
+  await rebuildBeside({
+    projection,
+    schema: schemaOfModel(projection.name),
+    store,
+    pool,
+    poolIn: (settings) => openPool({ connectionString, ...settings, applicationName: 'pedigree-bench-rebuild' }),
+    softwareVersion: SOFTWARE_VERSION,
+    onBatch,
+  });
 await store.close();
 await pool.end();
 const told: Rebuilt = {

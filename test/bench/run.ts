@@ -1,29 +1,49 @@
 import { PedigreeError } from '#kernel';
 import { growth } from './growth.js';
+import { history } from './history.js';
 import { intake } from './intake.js';
 import { lists } from './lists.js';
 import { log } from './log.js';
+import { movements } from './movements.js';
 import { pipeline } from './pipeline.js';
 import { rebuild } from './rebuild.js';
+import { reconcile } from './reconcile.js';
 import type { BenchReport } from './report.js';
 import { sandbox } from './sandbox.js';
+import { state } from './state.js';
+import { validate } from './validate.js';
 import { workers } from './workers.js';
 
 export interface BenchOptions {
   json?: boolean;
   quick?: boolean;
+  /** For the benches of states and of the comparison. */
+  packs?: string;
+  /** Of the benches `history` and `movements`: movements. */
+  rows?: string;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = {
+const BENCHES: Record<string, (options: { quick: boolean; packs?: number; rows?: number }) => Promise<BenchReport>> = {
   growth,
+  history,
   intake,
   lists,
   log,
+  movements,
   pipeline,
   rebuild,
+  reconcile,
   sandbox,
+  state,
+  validate,
   workers,
 };
+
+function packsOf({ packs }: BenchOptions): { packs?: number } {
+  if (packs === undefined) return {};
+  if (/^[1-9]\d{0,8}$/.test(packs)) return { packs: Number(packs) };
+  throw new PedigreeError('invalid_parameter', `--packs: ${packs} is not a number of packs`, { field: '--packs' });
+}
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {
@@ -34,7 +54,8 @@ export async function runBench(name: string, options: BenchOptions): Promise<num
       `no bench is called ${name}; there are: ${Object.keys(BENCHES).join(', ')}`,
       { field: 'name' },
     );
-  const report = await bench({ quick: options.quick === true });
+  const rows = options.rows === undefined ? {} : { rows: rowsGiven(options.rows) };
+  const report = await bench({ quick: options.quick === true, ...packsOf(options), ...rows });
   const { bench: _, machine, ...parts } = report;
   for (const [part, values] of Object.entries(parts)) {
     for (const [figure, value] of Object.entries(values))
@@ -45,4 +66,11 @@ export async function runBench(name: string, options: BenchOptions): Promise<num
   );
   if (options.json === true) process.stdout.write(`${JSON.stringify(report)}\n`);
   return 0;
+}
+
+function rowsGiven(text: string): number {
+  const rows = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (rows < 1_000)
+    throw new PedigreeError('invalid_parameter', 'rows must be a whole number from 1000', { field: 'rows' });
+  return rows;
 }

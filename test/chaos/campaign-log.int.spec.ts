@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { eventStoreSchema, type EventMetadata, type EventStore } from '#event-store';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../support/log-places.js';
 import { CampaignLog } from './campaign-log.js';
@@ -39,8 +38,7 @@ async function appendMany(store: EventStore, stream: string, count: number): Pro
 
 describe.each(LOG_PLACES)('the log of a campaign in %s', (place) => {
   beforeEach(async () => {
-    database = await testDatabase();
-    await migrate(database.pool, [eventStoreSchema]);
+    database = await testDatabase([eventStoreSchema]);
     log = await openLog(place, database.pool);
   });
 

@@ -6,6 +6,8 @@ import { processName } from '../../apps/worker/src/leases/process-name.js';
 import { openEventStore } from '#event-store';
 import { systemClock } from '#kernel';
 import { openPool, type Pool } from '#postgres';
+import { eventsOf } from '../support/event-log/events-of.js';
+import { until } from '../support/until.js';
 import { ErpBroker } from './broker.js';
 import { CampaignLog } from './campaign-log.js';
 import { endedOf, type Gathered } from './ended.js';
@@ -18,14 +20,12 @@ import { reportOf, type CheckResult, type Report } from './report.js';
 import { untilAtRest } from './rest.js';
 import { breakGround, type Ground } from './services/ground.js';
 import type { Program } from './services/program.js';
-import { subjects } from './subjects/list.js';
 import type { Corners } from './subjects/corners/reached.js';
+import { subjects } from './subjects/list.js';
 import type { Ended, LoadContext, Message, Stir, Subject } from './subjects/subject.js';
-import { eventsOf } from '../support/event-log/events-of.js';
 import { Trouble } from './trouble.js';
 
-const SEAL_LOOK_EVERY_MS = 500;
-const MOST_SEAL_LOOKS = 60;
+const SEALED_WITHIN_MS = 30_000;
 
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 /** The last command comes a little before the last fault. */
@@ -155,26 +155,23 @@ async function sendsInHand(pool: Pool, { pid }: Program): Promise<number> {
 async function stopAll(ended: Ended, programs: Program[]): Promise<CheckResult> {
   const beganMs = systemClock.monotonicMs();
   const complaints: string[] = [];
+  const note = (error: Error): void => void complaints.push(error.message);
   const stop = async (some: Program[]): Promise<void> => {
-    for (const program of some) await program.stop().catch((error: Error) => complaints.push(error.message));
+    for (const program of some) await program.stop().catch(note);
   };
   await stop(programs.filter((one) => !isAuditor(one)));
-  await untilSealed(ended);
+  await until('the auditors have sealed every event', () => isSealed(ended), SEALED_WITHIN_MS).catch(note);
   await stop(programs.filter(isAuditor));
   return { name: 'all stop when told to', complaints, seconds: seconds(beganMs) };
 }
 
 const isAuditor = ({ name }: Program): boolean => name.startsWith('auditor');
 
-/** Waits for the auditor within a limit; what is not sealed by then is for the check of the audit to say. */
-async function untilSealed({ pool, log }: Ended): Promise<void> {
-  for (let looks = 0; looks < MOST_SEAL_LOOKS; looks += 1) {
-    let events = 0;
-    for await (const _ of eventsOf(log.store)) events += 1;
-    const { rows } = await pool.query<{ size: string }>('SELECT size::text FROM audit_tree');
-    if (Number(rows[0]?.size ?? 0) >= events) return;
-    await systemClock.wait(SEAL_LOOK_EVERY_MS);
-  }
+async function isSealed({ pool, log }: Ended): Promise<boolean> {
+  let events = 0;
+  for await (const _ of eventsOf(log.store)) events += 1;
+  const { rows } = await pool.query<{ size: string }>('SELECT size::text FROM audit_tree');
+  return Number(rows[0]?.size ?? 0) >= events;
 }
 
 async function check(ended: Ended, programs: Program[], say: (text: string) => void): Promise<CheckResult[]> {

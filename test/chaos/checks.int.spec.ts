@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { auditorSchemas } from '../../apps/auditor/src/auditor.js';
 import { signCheckpoint } from '../../apps/auditor/src/log/checkpoints.js';
 import { seal } from '../../apps/auditor/src/log/seal.js';
@@ -9,7 +10,7 @@ import { PostgresEventStore, type EventMetadata, type EventStore, type NewEvent 
 import { PostgresEvidenceStore } from '#evidence';
 import { sha256Hex, uuid5, type JsonObject } from '#kernel';
 import { noteSigner } from '#merkle';
-import { inTransaction, migrate } from '#postgres';
+import { inTransaction } from '#postgres';
 import { reconciliationSchema } from '#reconciliation';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../support/log-places.js';
@@ -23,6 +24,7 @@ import { evidence } from './subjects/evidence/evidence.js';
 import { groups } from './subjects/groups/groups.js';
 import { inbound } from './subjects/inbound/inbound.js';
 import { manners } from './subjects/manners/manners.js';
+import { itemWaits } from './subjects/item-waits/item-waits.js';
 import { orphans } from './subjects/orphans/orphans.js';
 import { outcomes } from './subjects/outcomes/outcomes.js';
 import { audit } from './subjects/audit/audit.js';
@@ -44,6 +46,7 @@ const METADATA: EventMetadata = {
 };
 const RECEIPT = Buffer.from('<receipt/>');
 const DOCUMENT = Buffer.from('<documents/>');
+const UNPACKING = readFileSync(new URL('../../libs/documents/fixtures/912-unit_unpack.xml', import.meta.url));
 
 function at(second: number): string {
   return new Date(Date.UTC(2026, 2, 2, 7, 0, second)).toISOString();
@@ -61,12 +64,11 @@ const [told, refusal] = [randomUUID(), randomUUID()];
  * that is refused.
  */
 beforeAll(async () => {
-  database = await testDatabase();
-  await migrate(database.pool, gatewaySchemas);
+  database = await testDatabase(gatewaySchemas);
   logs = await Promise.all(LOG_PLACES.map((place) => openLog(place, database.pool)));
   [log] = logs as [OpenLog];
   const kept = new PostgresEvidenceStore({ pool: database.pool });
-  for (const bytes of [RECEIPT, DOCUMENT]) await kept.put(bytes, 'application/xml');
+  for (const bytes of [RECEIPT, DOCUMENT, UNPACKING]) await kept.put(bytes, 'application/xml');
   for (const { store } of logs) {
     await append(store, documentStream(idOf('a')), {
       id: told,
@@ -204,6 +206,22 @@ const group = [
     ],
   }),
 ];
+
+/** Two documents that open one container: what became of the second, while the first is under way. */
+function twoAboutOneContainer(type: string): CampaignLog {
+  const about = (commandId: string, one: { type: string; position: bigint }) => ({
+    stream: documentStream(idOf(commandId)),
+    ...one,
+    data: { requestId: idOf(commandId), commandId, docType: 912, after: [], documentSha256: sha256Hex(UNPACKING) },
+  });
+  const events = [
+    about('a', { type: 'DocumentRegistered', position: 1n }),
+    about('a', { type: 'SendAttempted', position: 2n }),
+    about('b', { type: 'DocumentRegistered', position: 3n }),
+    about('b', { type, position: 4n }),
+  ];
+  return { events: () => Promise.resolve(events) } as unknown as CampaignLog;
+}
 
 /** What each check must find: what is wrong, and the words that it says of it. */
 const WRONG: [Subject, string, () => Doctored, RegExp][] = [
@@ -363,6 +381,12 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
     /7 bytes of the registry are not in the evidence/,
   ],
   [manners, 'a violation', () => ({ violations: 1 }), /1 violations/],
+  [
+    itemWaits,
+    'one that was sent while an earlier one of the same container was under way',
+    () => ({ log: twoAboutOneContainer('SendAttempted') }),
+    /^b was sent at 4, before a, which concerns \d{18} too, ended at no time$/,
+  ],
   [orphans, 'a document that nothing moves on', () => ({ orphans: [STUCK] }), /is stuck: since StatusObserved/],
   [
     corners,
@@ -407,6 +431,10 @@ describe.each(LOG_PLACES)('a check of the campaign with its log in %s', (place) 
     },
   );
 
+  it('lets one wait for an earlier one of the same container', async () => {
+    expect(await itemWaits.check?.(ended({ log: twoAboutOneContainer('DocumentWaiting') }))).toEqual([]);
+  });
+
   it('is tried here for every subject', () => {
     const tried = new Set([...WRONG.map(([subject]) => subject), ...OF_THE_DATABASE]);
     expect(
@@ -415,12 +443,23 @@ describe.each(LOG_PLACES)('a check of the campaign with its log in %s', (place) 
   });
 });
 
+describe('a campaign is not at rest', () => {
+  const SHIPMENT = { ...truth('shipment', 10), account: null, sender: 'supplier-a', doc_type: 415 };
+  const open = (...registry: TruthDocument[]) =>
+    inbound.unrest?.({ registry: async () => registry, log: new CampaignLog(log.store), heard: { feed: [] } });
+
+  it('while a document of others is not concluded, or is yet to come of what the registry works on', async () => {
+    expect(await open(truth('a', 1), THEIRS, SHIPMENT)).toBe(0);
+    expect(await open(THEIRS, { ...THEIRS, document_id: 'missed' })).toBe(1);
+    expect(await open(THEIRS, { ...SHIPMENT, status: 'processing', processed_at: null })).toBe(1);
+  });
+});
+
 describe('the checks of audit and reconciliation', () => {
   let other: TestDatabase;
   let store: EventStore;
   beforeAll(async () => {
-    other = await testDatabase();
-    await migrate(other.pool, [...auditorSchemas, reconciliationSchema]);
+    other = await testDatabase([...auditorSchemas, reconciliationSchema]);
     store = new PostgresEventStore({ pool: other.pool });
     for (const run of ['1', '2', '3', '4']) {
       await append(store, `run-${run}`, { type: 'RunCompleted', data: {} });
@@ -509,8 +548,7 @@ describe('the check of the read models', () => {
   let other: TestDatabase;
   let store: EventStore;
   beforeAll(async () => {
-    other = await testDatabase();
-    await migrate(other.pool, gatewaySchemas);
+    other = await testDatabase(gatewaySchemas);
     store = new PostgresEventStore({ pool: other.pool });
     const data = {
       direction: 'incoming',

@@ -12,6 +12,7 @@ export const ORDERLY = {
     'export interface Deep {\n  depth: number;\n}\nexport const deep = (): Deep => ({ depth: 1 });\n',
   // The one place of a pure library that may ask what time it is.
   'libs/kernel/src/clock.ts': 'export const now = (): Date => new Date();\n',
+  'libs/kernel/test/instances.ts': 'export const instances = 1;\n',
   'libs/kernel/src/kernel.spec.ts':
     "import { expect, it } from '@jest/globals';\nimport { deep } from '#kernel';\n\nit('is deep', () => " +
     'expect(deep().depth).toBe(1));\n',
@@ -171,6 +172,11 @@ const dependencyBreaches = [
     'front-door-only-from-outside',
     'apps/worker/src/past-the-door.ts',
     "export { deep } from '../../../libs/kernel/src/deep.js';\n",
+  ],
+  [
+    'test-support-for-tests-alone',
+    'apps/worker/src/uses-test-support.ts',
+    "export { instances } from '../../../libs/kernel/test/instances.js';\n",
   ],
   ['own-front-door', 'libs/tasks/src/own-door.ts', "export { tasks as again } from '#tasks';\n"],
   ['nest-only-in-apps', 'libs/tasks/src/nest.ts', "export { Injectable } from '@nestjs/common';\n"],

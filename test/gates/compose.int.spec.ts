@@ -33,6 +33,8 @@ const service = z.strictObject({
   entrypoint: z.array(text).optional(),
   command: z.array(text).optional(),
   hostname: text.optional(),
+  // Not started unless it is asked for by this name.
+  profiles: z.array(text).optional(),
   network_mode: text.optional(),
   // Every value is text: what YAML would read as a number or a truth value must be quoted, as the programs get it.
   environment: z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), text).optional(),
@@ -182,7 +184,7 @@ describe.each(VARIANTS)('docker %s', (_name, load) => {
         expect([name, declared]).toEqual([name, expect.arrayContaining([variable])]);
       // The program's own check: it names what is missing or wrong.
       await expect(PROGRAMS[program]?.describe(environmentOf(one))).resolves.toBeDefined();
-      const [required] = declared;
+      const required = declared.find((variable) => variable in (one.environment ?? {}));
       const without = Object.fromEntries(
         Object.entries(environmentOf(one)).filter(([variable]) => variable !== required),
       );

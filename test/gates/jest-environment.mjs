@@ -1,4 +1,5 @@
 import { TestEnvironment } from 'jest-environment-node';
+import { THIS_REALM } from './jest-runtime.mjs';
 
 /**
  * So long what a file has stopped may take until it is gone, on a busy machine too: a socket says goodbye, a child
@@ -15,11 +16,19 @@ const POLL_MS = 20;
 export default class NothingLeftOpen extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
+    this.global = globalThis;
+    this.context = THIS_REALM;
+    this.moduleMocker = new this.moduleMocker.constructor(globalThis);
+    this.fakeTimersModern = new this.fakeTimersModern.constructor({ config: config.projectConfig, global: globalThis });
+    // Jest adds the listeners of this file to those of the last, TypeORM its entities.
+    delete globalThis[Symbol.for('EVENT_HANDLERS')];
+    delete globalThis.typeormMetadataArgsStorage;
     this.before = countOpen();
   }
 
   async teardown() {
     await super.teardown();
+    await closeConnectionsOfFetch();
     if (process.send === undefined) return;
     let left = leftOpen(this.before);
     for (let waitedMs = 0; left.length > 0 && waitedMs < GONE_WITHIN_MS; waitedMs += POLL_MS) {
@@ -27,6 +36,20 @@ export default class NothingLeftOpen extends TestEnvironment {
       left = leftOpen(this.before);
     }
     if (left.length > 0) throw new Error(`this file left open: ${left.join(', ')}. What a test starts, it stops`);
+  }
+}
+
+/** By these names undici keeps what `fetch` sends through, in `globalThis`: that of Node and the library both. */
+const AGENTS = ['undici.globalDispatcher.2', 'undici.globalDispatcher.1'].map((name) => Symbol.for(name));
+
+/** A connection that is kept for later ends by a time of its own, and a worker of Jest that has ended waits for it. */
+async function closeConnectionsOfFetch() {
+  const names = AGENTS.filter((name) => globalThis[name] !== undefined);
+  const used = new Set(names.map((name) => globalThis[name]));
+  for (const agent of used) {
+    const unused = new agent.constructor();
+    for (const name of names) if (globalThis[name] === agent) globalThis[name] = unused;
+    await agent.destroy();
   }
 }
 

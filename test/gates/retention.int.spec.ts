@@ -5,7 +5,6 @@ import { deadLetterRemoval } from '../../apps/gateway/src/outcomes/dead-letter-r
 import { outcomeRemoval } from '../../apps/gateway/src/outcomes/retention.js';
 import { reconcilerRemovals } from '../../apps/reconciler/src/reconciler.js';
 import { workerRemovals } from '../../apps/worker/src/retention/worker-removals.js';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 
 /** The lines of the table in docs/retention.md: the tables that each names, and how they end. */
@@ -21,8 +20,7 @@ function documented(): { tables: string[]; end: string }[] {
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase();
-  await migrate(db.pool, allSchemas());
+  db = await testDatabase(allSchemas());
 });
 afterAll(() => db.drop());
 

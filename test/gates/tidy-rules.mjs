@@ -121,7 +121,7 @@ const KNOWN_HOSTS = [
   /^(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])$/,
   /(^|\.)(example|test|invalid|localhost)$/,
   /(^|\.)example\.(com|org|net)$/,
-  /^(www\.w3\.org|www\.apache\.org|json\.schemastore\.org|json-schema\.org|spec\.openapis\.org|www\.rfc-editor\.org|datatracker\.ietf\.org|c2sp\.org|nodejs\.org)$/,
+  /^(www\.w3\.org|www\.apache\.org|json\.schemastore\.org|json-schema\.org|spec\.openapis\.org|www\.rfc-editor\.org|datatracker\.ietf\.org|c2sp\.org|ref\.gs1\.org|id\.gs1\.org|nodejs\.org)$/,
   // Addresses that no webhook may reach, as their tests name them: link-local, shared, multicast, two private ones; and
   // their other spellings.
   /^(169\.254|224|100\.100)\.[\d.]+$/,

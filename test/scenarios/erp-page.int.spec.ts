@@ -105,7 +105,7 @@ const told = (reference: string) =>
 
 describe('the page for programmers of an ERP', () => {
   it('has an example for every way, and nothing that is marked run is left out here', () => {
-    expect(commands).toHaveLength(2);
+    expect(commands).toHaveLength(3);
     expect([...scripts.keys()]).toEqual(['feed.mjs', 'receiver.mjs', 'rabbitmq.mjs']);
     expect(blocks).toHaveLength(commands.length + scripts.size + others.length);
   });
@@ -114,7 +114,11 @@ describe('the page for programmers of an ERP', () => {
     'works as it stands, all ways at once: command, feed, webhook and bus',
     async () => {
       const port = String(await quietPort());
-      const [sendCommand, makeWebhook] = commands as [string, string];
+      const [sendCommand, validate, makeWebhook] = commands as [string, string, string];
+      expect(await command(validate)).toMatchObject({
+        valid: false,
+        problems: [{ path: '/documents/accept/operation_date' }, { path: '/documents/accept/order_details/sgtin' }],
+      });
       const { secret } = await command(makeWebhook, { RECEIVER_URL: `http://127.0.0.1:${port}/` });
       const receiver = script('receiver.mjs', { WEBHOOK_SECRET: String(secret), RECEIVER_PORT: port });
       const bus = broker === undefined ? undefined : script('rabbitmq.mjs');

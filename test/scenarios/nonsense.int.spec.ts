@@ -36,7 +36,7 @@ describe(`nonsense at every door (FUZZ_SEED=${SEED}, FUZZ_REQUESTS=${REQUESTS})`
   describe('the gateway', () => {
     let harness: TestHarness;
     beforeAll(async () => {
-      harness = await TestHarness.start(await testDatabase());
+      harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
     });
     afterAll(() => harness.stop());
 

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { randomUUID } from 'node:crypto';
 import { PostgresBus } from '#bus';
+import { caseIdOf } from '#domain';
+import { PostgresEventStore } from '#event-store';
+import { CaseLog } from '#reconciliation';
 import { until } from '../support/until.js';
 import { quickStack } from './quick-stack.js';
 import type { Stack } from './stack.js';
@@ -22,8 +26,13 @@ interface Sample {
 }
 
 const LIMIT_MS = 120_000;
-/** A system that is well has nothing to try again: that is said, as it is documented. */
-const NOTHING_THERE: Record<string, number> = { retryTask: 404 };
+/** Nothing to try again, and no document that names a container or a series: that is said, as it is documented. */
+const NOTHING_THERE: Record<string, number> = {
+  retryTask: 404,
+  showContainerHistory: 404,
+  showContainerContent: 404,
+  showSeries: 404,
+};
 
 let stack: Stack;
 let api: { paths: Record<string, Record<string, Operation>> };
@@ -193,6 +202,30 @@ describe('every example of the description, sent to a running system as it stand
     LIMIT_MS * 4,
   );
 
+  it('what is only validated, good and bad', async () => {
+    const verdicts = [];
+    for (const sample of of('validateDocument')) verdicts.push(((await send(sample)) as { valid: boolean }).valid);
+    expect(verdicts.sort()).toEqual([false, false, true, true]);
+    done.push('validateDocument');
+    await sendAll('checkPacks');
+  });
+
+  it('cases of reconciliations', async () => {
+    const cause = { kind: 'container', container: '046070999900000029' } as const;
+    const caseId = caseIdOf('container_mismatch', cause);
+    const run = { kind: 'packs', id: 'of-the-examples', moment: '2026-03-02T00:00:00.000Z' } as const;
+    const seen = { run, count: 20, findingsSha256: 'a'.repeat(64), places: ['00000000100101'] };
+    const store = new PostgresEventStore({ pool: stack.db.pool });
+    const installation = { id: randomUUID(), participant: 'own', softwareVersion: '1', profile: 'none' };
+    await new CaseLog({ db: stack.db.pool, store, installation }).tell(
+      { type: 'See', caseId, code: 'container_mismatch', cause, severity: 'warning', dueAt: run.moment, seen },
+      { actor: { kind: 'system', name: 'test', authenticatedBy: 'process' }, id: 'test', at: run.moment },
+    );
+    await store.close();
+    prepared['showCase'] = prepared['actOnCase'] = prepared['releaseCase'] = caseId;
+    await sendAll('actOnCase', 'actOnCases', 'releaseCase', 'showCase', 'listCases');
+  });
+
   it('webhooks and dead letters', async () => {
     await sendAll('addWebhook');
     prepared['resumeWebhook'] = (await ask<{ items: { id: string }[] }>('/v1/webhooks')).items[0]?.id ?? '';
@@ -228,6 +261,9 @@ describe('every example of the description, sent to a running system as it stand
       await sendAll(...left);
       expect(await ask(`/v1/packs/${of('showPackHistory')[0]?.path.split('/')[3] ?? ''}/history`)).toMatchObject({
         place: '00000000100102',
+      });
+      expect(await ask(`/v1/packs/${of('showPack')[0]?.path.split('/')[3] ?? ''}`)).toMatchObject({
+        place: { value: '00000000100102', told_by: { document_sha256: expect.any(String) } },
       });
     },
     LIMIT_MS * 2,

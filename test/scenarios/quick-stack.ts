@@ -19,10 +19,10 @@ const RULES = {
 };
 const INTERVAL_MS = 50;
 
-/** A stack with the short waits, and with further rules of the profile. */
+/** A stack with the short waits, and with further rules of the profile; `roles`: each program by a role of its own. */
 export function quickStack(
   profile: ProfileName,
-  options: SandboxOptions,
+  { roles = false, ...options }: SandboxOptions & { roles?: boolean },
   rules: Record<string, number> = {},
 ): Promise<Stack> {
   const operations = Object.fromEntries(
@@ -32,6 +32,7 @@ export function quickStack(
     profile,
     overrides: { rules: { ...RULES, ...rules }, operations },
     sharesOverrides: true,
+    roles,
     sandbox: { language: 'en', processingMs: 50, ...options },
   });
 }

@@ -16,7 +16,7 @@ let reconciler: RunningReconciler;
 let ajv: Ajv2020;
 /** One document that the registry has taken, and lists that have not shown it though they were read to their end. */
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   reconciler = await startReconciler(
     reconcilerConfig({ DATABASE_URL: harness.db.url, LOG_LEVEL: 'silent', RECONCILE_MISSING_MINUTES: '1' }),
     silent,

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sandboxFile } from '../../apps/cli/src/config.js';
+import { allSchemas } from '../../apps/cli/src/schemas.js';
 import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { sandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
 import { gatewayConfig } from '../../apps/gateway/src/config.js';
@@ -10,9 +11,11 @@ import { startSandbox, type SandboxOptions } from '../../apps/sandbox/src/main.j
 import { workerConfig } from '../../apps/worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
 import type { BUILT_IN_PROFILES, ProfileOverrides } from '#registry-client';
+import type { Role } from '#rights';
 import { caughtUp } from '../support/caught-up.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 import { askControl } from '../support/sandbox-control.js';
+import { programRoles, type ProgramRoles } from '../support/program-roles.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { buildPrograms } from './built-programs.js';
 
@@ -41,6 +44,8 @@ export interface StackOptions {
   waits?: Partial<Record<Wait, number>>;
   /** True: the sandbox judges by the overrides as well. */
   sharesOverrides?: boolean;
+  /** Each program by a role of its own, with its rights alone. */
+  roles?: boolean;
   /** Further variables of gateway and worker, or others than the usual ones. */
   env?: Record<string, string>;
 }
@@ -48,6 +53,8 @@ export interface StackOptions {
 /** What a scenario runs on. */
 export interface Stack {
   db: TestDatabase;
+  /** Where each program has a role of its own. */
+  roles: ProgramRoles | undefined;
   /** Path of a folder of its own, which goes with it. */
   folder: string;
   /** The variables that gateway and worker were started with. */
@@ -108,14 +115,17 @@ async function startRegistry(
   return sandboxProcess({ ...judged, dataDir: join(folder, 'sandbox'), flags: wanted });
 }
 
+const ofProgram = (role: Role, env: Record<string, string>, roles: ProgramRoles | undefined) =>
+  roles === undefined ? env : { ...env, DATABASE_URL: roles.url(role) };
+
 async function started(options: StackOptions, stops: Stop[], stop: Stop): Promise<Stack> {
   const folder = await temporaryFolder();
   stops.push(() => folder.remove());
-  const db = await testDatabase();
+  const db = await testDatabase(allSchemas());
   stops.push(() => db.drop());
-  const { sandbox: wanted, profile = 'interface-v1', env: more = {} } = options;
+  const { profile = 'interface-v1', env: more = {} } = options;
   const files = writeFiles(folder.path, options);
-  const sandbox = await startRegistry(wanted, { profile, profileOverrides: files.registry }, folder.path);
+  const sandbox = await startRegistry(options.sandbox, { profile, profileOverrides: files.registry }, folder.path);
   stops.push(() => sandbox.stop());
   const env: Record<string, string> = {
     DATABASE_URL: db.url,
@@ -128,7 +138,9 @@ async function started(options: StackOptions, stops: Stop[], stop: Stop): Promis
     PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
     ...more,
   };
-  const gateway = await startGateway(gatewayConfig(env));
+  const roles = options.roles === true ? await programRoles(db) : undefined;
+  stops.push(async () => roles?.drop());
+  const gateway = await startGateway(gatewayConfig(ofProgram('gateway', env, roles)));
   stops.push(() => gateway.stop());
   const stack: Stack = {
     db,
@@ -136,7 +148,8 @@ async function started(options: StackOptions, stops: Stop[], stop: Stop): Promis
     env,
     sandbox,
     gateway,
-    worker: await startWorker(workerConfig(env)),
+    roles,
+    worker: await startWorker(workerConfig(ofProgram('worker', env, roles))),
     client: new GatewayClient(gateway.url),
     stop,
     control: (path, body) => askControl(sandbox.controlUrl, path, body),

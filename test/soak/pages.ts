@@ -36,6 +36,7 @@ export const PAGES: Page[] = [
     scenes: { receiver: async ({ said }) => ({ 'whsec_…': (JSON.parse(said) as { secret: string }).secret }) },
   },
   { page: 'docs/sandbox.md', begin: (stage) => stage.stopTerminals() },
+  { page: 'docs/sandbox-clients.md', begin: (stage) => stage.stopTerminals() },
   {
     page: 'docs/installing.md',
     begin: async (stage) => {
@@ -73,6 +74,7 @@ export const PAGES: Page[] = [
     },
   },
   { ...INSTALLED, page: 'docs/reconciliation.md' },
+  { ...INSTALLED, page: 'docs/deadlines.md' },
   {
     ...INSTALLED,
     page: 'docs/auditing.md',

@@ -19,6 +19,7 @@ const SERVER_FOLDERS = [
   '/etc/systemd/system',
   '/etc/cron.d',
   '/var/backups/pedigree',
+  '/var/lib/pedigree-auditor',
   '/opt/pedigree',
 ];
 const STAND_INS = { psql: 'psql.mjs', systemctl: 'systemctl.mjs' };

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { createHash, randomBytes } from 'node:crypto';
+import { migrate, openPool, startEmbeddedPostgres, type MigrationSet, type Pool } from '#postgres';
 
 export interface TestDatabase {
   url: string;
@@ -29,22 +29,82 @@ async function findServer(): Promise<string> {
   return (await startEmbeddedPostgres({ dataDir, durable, settings: { shared_buffers: '64MB' } })).url;
 }
 
-/** A fresh, empty database with a random name. */
-export async function testDatabase(): Promise<TestDatabase> {
+/**
+ * A fresh database with a random name: empty, or with these tables. The tables are made once in a Jest run, and copied;
+ * each copy is an installation of its own. A server that was given keeps no copies: another run has other tables.
+ */
+export async function testDatabase(schemas: MigrationSet[] = []): Promise<TestDatabase> {
   const serverUrl = await testServer();
+  const isCopied = schemas.length > 0 && isOwn();
+  const db = await databaseFrom(serverUrl, isCopied ? await templateWith(serverUrl, schemas) : undefined);
+  if (isCopied) await asItself(db.pool);
+  else if (schemas.length > 0) await migrate(db.pool, schemas);
+  return db;
+}
+
+/** A database with all that another has, to which nobody is connected. */
+export const copyOf = async (url: string): Promise<TestDatabase> =>
+  databaseFrom(await testServer(), new URL(url).pathname.slice(1));
+
+const isOwn = (): boolean => process.env['DATABASE_URL'] === undefined;
+
+async function databaseFrom(serverUrl: string, template = 'template1'): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await onServer(serverUrl, `CREATE DATABASE ${name}`);
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  const pool = openPool({ connectionString: url.href, applicationName: 'pedigree-test' });
+  // Where nothing waits for the disk, a fifth of the time that the way by the write-ahead log takes.
+  const strategy = isOwn() ? 'STRATEGY file_copy' : '';
+  await onServer(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`);
+  const url = urlOf(serverUrl, name);
+  const pool = openPool({ connectionString: url, applicationName: 'pedigree-test' });
   return {
-    url: url.href,
+    url,
     pool,
     async drop() {
-      await pool.end();
+      if (!pool.ended) await pool.end();
       await onServer(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
+}
+
+const templates = new Map<string, Promise<string>>();
+
+/** The name of the database with these tables that others are copies of. */
+function templateWith(serverUrl: string, schemas: MigrationSet[]): Promise<string> {
+  const sets = schemas.map(({ name, directory }) => `${name} ${directory.href}`).join('\n');
+  const name = `template_${createHash('sha256').update(sets).digest('hex').slice(0, 16)}`;
+  const known = templates.get(name);
+  if (known !== undefined) return known;
+  const made = makeTemplate(serverUrl, name, schemas);
+  templates.set(name, made);
+  return made;
+}
+
+/** Of several processes one makes it, the others wait. */
+async function makeTemplate(serverUrl: string, name: string, schemas: MigrationSet[]): Promise<string> {
+  const server = openPool({ connectionString: serverUrl, maxConnections: 1 });
+  try {
+    await server.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
+    const { rowCount } = await server.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (rowCount === 1) return name;
+    await server.query(`DROP DATABASE IF EXISTS ${name}_in_work`);
+    await server.query(`CREATE DATABASE ${name}_in_work`);
+    const pool = openPool({ connectionString: urlOf(serverUrl, `${name}_in_work`) });
+    await migrate(pool, schemas).finally(() => pool.end());
+    await server.query(`ALTER DATABASE ${name}_in_work RENAME TO ${name}`);
+    return name;
+  } finally {
+    await server.end();
+  }
+}
+
+async function asItself(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ there: boolean }>(`SELECT to_regclass('installation') IS NOT NULL AS there`);
+  if (rows[0]?.there === true) await pool.query('UPDATE installation SET id = gen_random_uuid()');
+}
+
+function urlOf(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
 }
 
 async function onServer(url: string, statement: string): Promise<void> {

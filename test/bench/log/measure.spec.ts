@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '#kernel';
 import { measureLog } from './measure.js';
 import type { Way } from './way.js';
 
@@ -51,17 +52,12 @@ describe('the measurement of a log', () => {
   });
 
   it('tells ours as a part of the bare calls, and of what an engine has not nothing', async () => {
-    const { follow: _, ...slow } = way('bare', [], new Map());
+    const clock = new VirtualClock();
+    const taking = (ms: number, one: Way): Way => ({ ...one, append: async () => clock.advance(ms) });
+    const { follow: _, ...bare } = way('bare', [], new Map());
     const own = way('own', [], new Map());
-    let asked = 0;
-    const waiting: Way = {
-      ...slow,
-      append: (stream, version) =>
-        (asked += 1) % 64 === 0 ? new Promise((resolve) => setTimeout(resolve, 5)) : slow.append(stream, version),
-    };
-    const { appends, subscribed } = await measureLog(own, waiting, SIZES);
-    expect(appends.ofBare).toBeGreaterThan(1);
-    expect(appends.own.perSecond).toBeGreaterThan((appends.bare as { perSecond: number }).perSecond);
+    const { appends, subscribed } = await measureLog(taking(2, own), taking(8, bare), { ...SIZES, clock });
+    expect(appends).toMatchObject({ own: { perSecond: 500 }, bare: { perSecond: 125 }, ofBare: 4 });
     expect(subscribed).toMatchObject({ bare: undefined, ofBare: undefined });
   });
 });

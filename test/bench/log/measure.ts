@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '#kernel';
 import type { Way } from './way.js';
 
 /** Appends under way at once. */
@@ -47,19 +48,20 @@ export interface LogFigures {
 export async function measureLog(
   own: Way,
   bare: Way,
-  { rounds, appendsPerWriter, events }: Sizes,
+  { rounds, appendsPerWriter, events, clock = systemClock }: Sizes & { clock?: Clock },
 ): Promise<LogFigures> {
+  const compare = (works: Works): Promise<Compared> => inTurns(rounds, works, clock);
   const fill = Math.ceil(events / WRITERS);
   await appendAll(own, 'fill', fill);
-  const reads = await compare(rounds, { own: () => own.read(events), bare: () => bare.read(events), count: events });
+  const reads = await compare({ own: () => own.read(events), bare: () => bare.read(events), count: events });
   const following = bare.follow?.bind(bare);
-  const subscribed = await compare(rounds, {
+  const subscribed = await compare({
     own: () => own.follow?.(events),
     bare: following && (() => following(events)),
     count: events,
   });
   await appendAll(bare, 'warm', fill);
-  const appends = await compare(rounds, {
+  const appends = await compare({
     own: (round) => appendAll(own, `own-${round}`, appendsPerWriter),
     bare: (round) => appendAll(bare, `bare-${round}`, appendsPerWriter),
     count: appendsPerWriter * WRITERS,
@@ -76,11 +78,9 @@ async function appendAll(way: Way, name: string, perWriter: number): Promise<voi
 }
 
 type Work = (round: number) => Promise<void> | undefined;
+type Works = { own: Work; bare: Work | undefined; count: number };
 
-async function compare(
-  rounds: number,
-  { own, bare, count }: { own: Work; bare: Work | undefined; count: number },
-): Promise<Compared> {
+async function inTurns(rounds: number, { own, bare, count }: Works, clock: Clock): Promise<Compared> {
   const owns: Measured[] = [];
   const bares: Measured[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -89,7 +89,7 @@ async function compare(
       [bares, bare],
     ];
     for (const [found, work] of round % 2 === 0 ? both : both.reverse())
-      if (work !== undefined) found.push(await measured(() => work(round), count));
+      if (work !== undefined) found.push(await measured(() => work(round), count, clock));
   }
   const ofBare = bares.map(({ perSecond }, n) => (owns[n] as Measured).perSecond / perSecond);
   return {
@@ -99,11 +99,11 @@ async function compare(
   };
 }
 
-async function measured(work: () => Promise<void> | undefined, count: number): Promise<Measured> {
-  const [fromMs, before] = [performance.now(), process.cpuUsage()];
+async function measured(work: () => Promise<void> | undefined, count: number, clock: Clock): Promise<Measured> {
+  const [fromMs, before] = [clock.monotonicMs(), process.cpuUsage()];
   await work();
   const { user, system } = process.cpuUsage(before);
-  return { perSecond: (count * 1_000) / (performance.now() - fromMs), cpuUs: (user + system) / count };
+  return { perSecond: (count * 1_000) / (clock.monotonicMs() - fromMs), cpuUs: (user + system) / count };
 }
 
 const middle = (all: Measured[]): Measured => ({

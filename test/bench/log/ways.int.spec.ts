@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema } from '#event-store';
-import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../support/log-places.js';
 import { barePostgres } from './bare-postgres.js';
@@ -16,8 +15,7 @@ const APPENDED = 9 * 64;
 let database: TestDatabase;
 let log: OpenLog;
 beforeEach(async () => {
-  database = await testDatabase();
-  await migrate(database.pool, [eventStoreSchema]);
+  database = await testDatabase([eventStoreSchema]);
 });
 afterEach(async () => {
   await log.close();

@@ -51,11 +51,23 @@ export const MUTANTS: Mutant[] = [
     edits: [
       {
         file: 'libs/domain/src/document/hold.ts',
-        find: 'isLast: ![...waitingFor, ...holds.map((one) => one.for)].some((one) => one.requestId !== requestId)',
-        replace: 'isLast: true',
+        find: "return { kind: 'lifted', isLast: isOnlyFor(waiting, requestId) }",
+        replace: "return { kind: 'lifted', isLast: true }",
       },
     ],
     caughtBy: /^after-chains: .*(before .* was processed|which it comes after, is not|came before)/,
+  },
+  {
+    name: 'containers-forgotten',
+    about: 'claims no container around a pack: a container is opened while a pack inside it is on its way',
+    edits: [
+      {
+        file: 'libs/item-claims/src/claim-book.ts',
+        find: 'for (const parent of this.parents.get(item) ?? []) {',
+        replace: 'for (const parent of new Set<string>()) {',
+      },
+    ],
+    caughtBy: /^item-waits: .* was sent at/,
   },
   {
     name: 'cursor-past-unconfirmed',

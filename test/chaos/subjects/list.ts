@@ -7,6 +7,7 @@ import { documents } from './documents/documents.js';
 import { evidence } from './evidence/evidence.js';
 import { groups } from './groups/groups.js';
 import { inbound } from './inbound/inbound.js';
+import { itemWaits } from './item-waits/item-waits.js';
 import { largeDocuments } from './large-documents/large-documents.js';
 import { manners } from './manners/manners.js';
 import { orphans } from './orphans/orphans.js';
@@ -19,6 +20,6 @@ import type { Subject } from './subject.js';
 
 /** What a campaign feeds and checks, in this order. The last check may take the read models apart. */
 export const subjects: Subject[] = [
-  ...[documents, afterChains, severalPredecessors, groups, repeats, burst, largeDocuments, badMessages],
+  ...[documents, afterChains, severalPredecessors, itemWaits, groups, repeats, burst, largeDocuments, badMessages],
   ...[outcomes, inbound, evidence, manners, orphans, reconciliation, audit, corners, readModels],
 ];

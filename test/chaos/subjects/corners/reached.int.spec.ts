@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { EventMetadata } from '#event-store';
-import { migrate } from '#postgres';
 import { gatewaySchemas } from '../../../../apps/gateway/src/gateway.js';
 import { testDatabase, type TestDatabase } from '../../../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../../support/log-places.js';
@@ -35,8 +34,7 @@ afterEach(async () => {
 
 /** Two documents of one life, each event ten seconds after the one before it. */
 async function lived(place: (typeof LOG_PLACES)[number]): Promise<CampaignLog> {
-  database = await testDatabase();
-  await migrate(database.pool, gatewaySchemas);
+  database = await testDatabase(gatewaySchemas);
   log = await openLog(place, database.pool);
   for (const id of ['one', 'two'])
     await log.store.append(

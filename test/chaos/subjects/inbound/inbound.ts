@@ -14,11 +14,14 @@ const DOCUMENTS_PER_STIR = 15;
 const OWN = 'own';
 const STREAM = 'inbound-';
 
+/** Lists are read for ever, and a content that is denied is asked for over days. */
+const RECURRING = ['list_incoming', 'list_outgoing', 'container_content'];
+
 /**
  * What others send to us, and what is sent in our name past Pedigree: each seen, kept and concluded once, and nothing
  * of our own taken for theirs.
  */
-export const inbound: Subject = { name: 'inbound', stir, unrest, check, recurring: ['list_incoming', 'list_outgoing'] };
+export const inbound: Subject = { name: 'inbound', stir, unrest, check, recurring: RECURRING };
 
 interface Seen {
   seen: number;
@@ -53,10 +56,14 @@ function stir({ random, world, documents, lastsMs, run }: LoadContext): Stir[] {
 const isTheirs = (one: TruthDocument): boolean =>
   one.receiver === OWN || (one.receiver === null && one.account === null && one.sender === OWN);
 
-/** Documents of others that we have not finished with. */
+/** What the registry still works on for others: its end may bring a document to us. */
+const isUnderWay = (one: TruthDocument): boolean => one.account === null && one.processed_at === null;
+
+/** Documents of others that we have not finished with, or that are still to come. */
 async function unrest({ registry, log }: Meanwhile): Promise<number> {
   const known = await seenIn(log);
-  return (await registry()).filter((one) => isTheirs(one) && (known.get(one.document_id)?.concluded ?? 0) === 0).length;
+  const isOpen = (one: TruthDocument): boolean => isTheirs(one) && (known.get(one.document_id)?.concluded ?? 0) === 0;
+  return (await registry()).filter((one) => isOpen(one) || isUnderWay(one)).length;
 }
 
 async function check({ registry, log }: Ended): Promise<string[]> {

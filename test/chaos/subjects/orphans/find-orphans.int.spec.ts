@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { randomUUID } from 'node:crypto';
 import type { EventMetadata } from '#event-store';
 import type { JsonObject } from '#kernel';
-import { migrate } from '#postgres';
 import { gatewaySchemas } from '../../../../apps/gateway/src/gateway.js';
 import { testDatabase, type TestDatabase } from '../../../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../../support/log-places.js';
@@ -22,8 +21,7 @@ const METADATA: EventMetadata = {
 let database: TestDatabase;
 let log: OpenLog;
 beforeAll(async () => {
-  database = await testDatabase();
-  await migrate(database.pool, gatewaySchemas);
+  database = await testDatabase(gatewaySchemas);
 });
 afterEach(async () => {
   await log?.close();
@@ -101,6 +99,18 @@ describe.each(LOG_PLACES)('an orphan of a log in %s', (place) => {
       expect((await found()).sort()).toEqual(['lost DocumentReleased', 'untold DocumentWaiting']);
     },
   );
+
+  it('is none that waits for its items, unless that wait is over, or was lifted, and nobody tells it', async () => {
+    await told('document-first', {}, CONCLUDED('accepted'));
+    await told('document-second', {}, ['DocumentSent']);
+    await task('status:second:1');
+    const waitsFor = (requestId: string): Told => ['DocumentWaiting', { kind: 'items', for: [{ requestId }] }];
+    await told('document-waits', {}, waitsFor('second'));
+    await told('document-again', {}, waitsFor('first'), ['DocumentReleased'], waitsFor('second'));
+    await told('document-untold', {}, waitsFor('first'));
+    await told('document-lifted', {}, waitsFor('fourth'), ['ItemWaitLifted', { for: { requestId: 'fourth' } }]);
+    expect((await found()).sort()).toEqual(['lifted ItemWaitLifted', 'untold DocumentWaiting']);
+  });
 
   it('is none in a group of which somebody has something to do; and all are, when nobody has', async () => {
     const member = (groupId: string): JsonObject => ({ group: { groupId, index: 0, of: 2, kind: 'given' } });

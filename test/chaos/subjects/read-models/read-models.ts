@@ -1,8 +1,9 @@
 import { documentReading } from '#documents';
+import { SOFTWARE_VERSION } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, type Pool, type Transaction } from '#postgres';
-import { projections } from '#read-models';
-import { catchUpProjection, rebuildProjection, type Projection } from '#subscriptions';
+import { inTransaction, openPool, type Pool, type Transaction } from '#postgres';
+import { projections, schemaOfModel } from '#read-models';
+import { catchUpProjection, rebuildBeside, type Projection } from '#subscriptions';
 import { complaints, type Ended, type Subject } from '../subject.js';
 
 /** The read models as the campaign left them are those that come out of empty tables. */
@@ -12,7 +13,11 @@ async function check({ pool, log: { store } }: Ended): Promise<string[]> {
   const all = projections({ evidence: new PostgresEvidenceStore({ pool }), documents: documentReading(), store });
   for (const projection of all) await catchUpProjection({ projection, store, pool });
   const left = await dump(pool, await tablesOf(pool, all));
-  for (const projection of all) await rebuildProjection({ projection, store, pool });
+  for (const projection of all)
+    await rebuildBeside({
+      ...{ projection, schema: schemaOfModel(projection.name), store, pool, softwareVersion: SOFTWARE_VERSION },
+      poolIn: (settings) => openPool({ connectionString: pool.options.connectionString as string, ...settings }),
+    });
   // A table that a campaign left empty is found only now, where it should not have been.
   const tables = [...new Set([...left.keys(), ...(await tablesOf(pool, all))])];
   if (tables.length === 0) return ['no table belongs to a read model'];

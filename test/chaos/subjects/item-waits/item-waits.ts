@@ -1,0 +1,67 @@
+import { erpCommand } from '../../../../apps/cli/src/sample/feed.js';
+import { sampleDay, type SampleCommand } from '../../../../apps/cli/src/sample/day.js';
+import type { LoadContext, Message, Subject } from '../subject.js';
+import { overtakings } from './overtakings.js';
+
+const AT = new Date('2026-03-02T07:00:00Z');
+const DOCUMENTS_PER_BOX = 30;
+/** Chains of this kind arrive, and are packed into a container. */
+const CONSIGNMENTS = 1;
+const SPREAD_MS = 3_000;
+
+/**
+ * Documents about packs and the container around them, at the same time and without a word about their order: whichever
+ * registers first, all are accepted. No document of the whole campaign overtook another of the same items.
+ */
+export const itemWaits: Subject = { name: 'item-waits', load, check: overtakings };
+
+function load(context: LoadContext): Message[] {
+  const boxes = Math.max(1, Math.round(context.documents / DOCUMENTS_PER_BOX));
+  return Array.from({ length: boxes }, (_, n) => box(context, n)).flat();
+}
+
+/** An arrival, its packing, and then: packs taken out of the container, and the container opened, in any order. */
+function box({ random, world, accounts, seed, run, lastsMs, hasBroker }: LoadContext, number: number): Message[] {
+  const key = `${run}7${String.fromCharCode(65 + (number % 26))}`;
+  const day = sampleDay({
+    world,
+    seed: (seed + 23_000 + number) >>> 0,
+    run: key,
+    accounts,
+    at: AT,
+    consignments: CONSIGNMENTS,
+  });
+  const [arrival, packing] = day as [SampleCommand, SampleCommand];
+  const ids = ['arrival', 'packing', 'take-1', 'open', 'take-2'].map((what) => `box-${number}-${what}`);
+  const { subject_id, operation_date, sscc, content } = packing.document as unknown as Packing;
+  const own = { subject_id, operation_date };
+  const taking = (n: number): SampleCommand['document'] => ({
+    ...own,
+    ...{ action_id: 552, doc_num: `TAKE${n}\\${key}`, doc_date: '02.03.2026', withdrawal_type: '7' },
+    order_details: { sgtin: content.sgtin.slice(n * 5, n * 5 + 3) },
+  });
+  const opening = { ...own, action_id: 912, sscc: [sscc] };
+  const documents = [arrival.document, packing.document, taking(1), opening, taking(2)];
+  const beginMs = random.below(Math.max(1, Math.round(lastsMs / 2)));
+  return documents.map((document, n) => {
+    const commandId = ids[n] as string;
+    // All that is before it by name: a link that has not registered yet says nothing of what lies behind it.
+    const after = ids.slice(0, Math.min(n, 2));
+    return {
+      key: commandId,
+      atMs: beginMs + random.below(Math.min(SPREAD_MS, lastsMs)),
+      via: hasBroker && random.below(2) === 0 ? 'amqp' : 'http',
+      body: Buffer.from(JSON.stringify(erpCommand({ ...arrival, document, commandId, after }, n))),
+      commandId,
+      after,
+      expect: { kind: 'taken', outcome: 'accepted' },
+    };
+  });
+}
+
+interface Packing {
+  subject_id: string;
+  operation_date: string;
+  sscc: string;
+  content: { sgtin: string[] };
+}

@@ -1,0 +1,169 @@
+import { documentReading } from '#documents';
+import { requestIdOfStream, type GroupRegistered, type Registration } from '#domain';
+import { PostgresEvidenceStore } from '#evidence';
+import type { LoggedEvent } from '../../campaign-log.js';
+import { complaints, type Ended } from '../subject.js';
+
+/** A document of ours, as the log and its bytes tell of it. */
+interface Sent {
+  registration: Registration;
+  /** Its group, or itself. */
+  unit: string;
+  /** Place in the order: the position of its registration, or of its group's. */
+  place: bigint;
+  /** Positions of its first send and of its end. */
+  sentAt: bigint | undefined;
+  endedAt: bigint | undefined;
+  /** What it names, with containers that it packs into. */
+  named: Set<string>;
+  /** What it packs, if it is accepted. */
+  packs: { item: string; into: string }[];
+  /** Containers around what it names, when it registered. */
+  around: Set<string>;
+}
+
+const READ_AT_ONCE = 200;
+
+/**
+ * Pairs of documents about the same items, through containers too, of which the later was sent before the earlier had
+ * ended. By the log and the evidence alone, and by the plainest reading of the rules. Those whose commands say how they
+ * stand to each other, resends and members of one group are looked at elsewhere.
+ */
+export async function overtakings({ log, pool }: Pick<Ended, 'log' | 'pool'>): Promise<string[]> {
+  const events = await log.events();
+  const sent = sentIn(events);
+  await readItems([...sent.values()], new PostgresEvidenceStore({ pool }));
+  nest(events, sent);
+  const after = afterOf(events, sent);
+  const byItem = new Map<string, Sent[]>();
+  const inOrder = [...sent.values()].filter((one) => one.place > 0n).sort((a, b) => Number(a.place - b.place));
+  for (const one of inOrder)
+    for (const item of [...one.named, ...one.around]) byItem.set(item, [...(byItem.get(item) ?? []), one]);
+  const pairs = new Map<string, [Sent, Sent, string]>();
+  for (const [item, those] of byItem)
+    for (const [n, later] of those.entries())
+      for (const earlier of those.slice(0, n))
+        if (isOvertaken(earlier, later, item) && !stand(earlier, later, after))
+          pairs.set(`${earlier.registration.requestId} ${later.registration.requestId}`, [earlier, later, item]);
+  return complaints(
+    pairs.values(),
+    ([earlier, later, item]) =>
+      `${later.registration.commandId} was sent at ${later.sentAt}, before ${earlier.registration.commandId}, which ` +
+      `concerns ${item} too, ended at ${earlier.endedAt ?? 'no time'}`,
+  );
+}
+
+const isOvertaken = (earlier: Sent, later: Sent, item: string): boolean =>
+  earlier.unit !== later.unit &&
+  (earlier.named.has(item) || later.named.has(item)) &&
+  later.sentAt !== undefined &&
+  (earlier.endedAt === undefined || earlier.endedAt > later.sentAt);
+
+/** Whether something else than their items orders these two. */
+const stand = (earlier: Sent, later: Sent, after: Map<string, Set<string>>): boolean =>
+  after.get(earlier.unit)?.has(later.unit) === true ||
+  [earlier, later].some(
+    ({ registration: one }) => (one.resendOf ?? one.supersedes ?? one.waivesItemWait) !== undefined,
+  );
+
+function newly(registration: Registration, position: bigint): Sent {
+  const unit = registration.group?.groupId ?? registration.requestId;
+  // A member's place is that of its group, which registers after it.
+  const place = registration.group === undefined ? position : 0n;
+  const nothing = { sentAt: undefined, endedAt: undefined, packs: [] };
+  return { registration, unit, place, named: new Set(), around: new Set(), ...nothing };
+}
+
+function sentIn(events: readonly LoggedEvent[]): Map<string, Sent> {
+  const sent = new Map<string, Sent>();
+  for (const { type, stream, data, position } of events) {
+    const known = sent.get(requestIdOfStream(stream));
+    if (type === 'DocumentRegistered') {
+      const registration = data as unknown as Registration;
+      sent.set(registration.requestId, newly(registration, position));
+    } else if (type === 'GroupRegistered') {
+      for (const { requestId } of (data as unknown as GroupRegistered['data']).members) {
+        const member = sent.get(requestId);
+        if (member !== undefined) member.place = position;
+      }
+    } else if (known === undefined) continue;
+    else if (type === 'SendAttempted') known.sentAt ??= position;
+    else if (type === 'DocumentConcluded') known.endedAt ??= position;
+  }
+  return sent;
+}
+
+async function readItems(sent: Sent[], evidence: PostgresEvidenceStore): Promise<void> {
+  const { readDocument } = documentReading();
+  for (let from = 0; from < sent.length; from += READ_AT_ONCE) {
+    const some = sent.slice(from, from + READ_AT_ONCE);
+    const bytes = await evidence.getMany([...new Set(some.map((one) => one.registration.documentSha256))]);
+    for (const one of some) {
+      const { documentSha256 } = one.registration;
+      const xml = bytes.get(documentSha256);
+      if (xml === undefined) continue;
+      for (const { id, into } of readDocument(xml, documentSha256).items) {
+        one.named.add(id);
+        if (into === undefined) continue;
+        one.named.add(into);
+        one.packs.push({ item: id, into });
+      }
+    }
+  }
+}
+
+/** Which containers were around what a document names, by what had been accepted when it registered. */
+function nest(events: readonly LoggedEvent[], sent: Map<string, Sent>): void {
+  const inside = new Map<string, string>();
+  for (const { type, stream, data } of events) {
+    const one = sent.get(requestIdOfStream(stream));
+    if (one === undefined) continue;
+    const isAccepted = type === 'DocumentConcluded' && (data as { outcome?: string }).outcome === 'accepted';
+    if (isAccepted) changeContainers(inside, one);
+    if (type === 'DocumentRegistered') for (const item of one.named) addAround(one.around, inside, item);
+  }
+}
+
+const UNPACKING = 912;
+
+function changeContainers(inside: Map<string, string>, { named, packs, registration }: Sent): void {
+  for (const item of named) inside.delete(item);
+  if (registration.docType === UNPACKING)
+    for (const [child, parent] of inside) if (named.has(parent)) inside.delete(child);
+  for (const { item, into } of packs) inside.set(item, into);
+}
+
+function addAround(around: Set<string>, inside: Map<string, string>, item: string): void {
+  for (let parent = inside.get(item); parent !== undefined && !around.has(parent); parent = inside.get(parent))
+    around.add(parent);
+}
+
+/** Units that each unit's command comes after, over any number of steps. */
+function afterOf(events: readonly LoggedEvent[], sent: Map<string, Sent>): Map<string, Set<string>> {
+  const direct = new Map<string, string[]>();
+  for (const { type, data } of events) {
+    if (type !== 'DocumentRegistered' && type !== 'GroupRegistered') continue;
+    const { requestId, groupId, after } = data as unknown as {
+      requestId?: string;
+      groupId?: string;
+      after: { requestId: string }[];
+    };
+    const unit = requestId ?? groupId ?? '';
+    direct.set(
+      unit,
+      after.map((one) => sent.get(one.requestId)?.unit ?? one.requestId),
+    );
+  }
+  const all = new Map<string, Set<string>>();
+  for (const unit of direct.keys()) {
+    const found = new Set<string>();
+    const open = [...(direct.get(unit) ?? [])];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (found.has(next)) continue;
+      found.add(next);
+      open.push(...(direct.get(next) ?? []));
+    }
+    all.set(unit, found);
+  }
+  return all;
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkDigitOf } from '#kernel';
+import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
+import { buildPrograms, repositoryFile } from './built-programs.js';
+import { startStack, type Stack } from './stack.js';
+
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const sgtin = (n: number): string => `${GTIN}R${String(n).padStart(12, '0')}`;
+const PLACE = '00000000100101';
+
+let stack: Stack;
+beforeAll(async () => {
+  await buildPrograms();
+  stack = await startStack({ sandbox: { language: 'en' } });
+  const planted = { gtin: GTIN, prefix: 'R', owner: 'own', place: PLACE };
+  await stack.control('/plant', {
+    ranges: [
+      { ...planted, from: 0, count: 6 },
+      { ...planted, from: 100, count: 1, status: 'in_sale' },
+      { ...planted, from: 200, count: 1, place: '00000000100102' },
+    ],
+  });
+  writeFileSync(
+    join(stack.folder, 'stock.csv'),
+    ['KM;Branch', ...[0, 1, 2, 3, 100, 200, 300].map((n) => `${sgtin(n)};${PLACE}`), ''].join('\n'),
+  );
+  writeFileSync(
+    join(stack.folder, 'mapping.json'),
+    JSON.stringify({ format: 'csv', delimiter: ';', columns: { item: 'KM', place: 'Branch' } }),
+  );
+}, 600_000);
+afterAll(() => stack.stop());
+
+interface Told {
+  run: string;
+  digest: string;
+  counts: Record<string, number>;
+  recorded: boolean;
+}
+
+const started = (args: string[]): ChildProcess =>
+  spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'reconcile', ...args], {
+    env: {
+      PATH: process.env['PATH'],
+      DATA_DIR: join(stack.folder, 'data'),
+      DATABASE_URL: stack.env['DATABASE_URL'],
+      SEGMENTS_MEMORY_MB: '200',
+    },
+  });
+
+async function reconcile(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = started(args);
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.on('data', (text) => (stdout += String(text)));
+  child.stderr?.on('data', (text) => (stderr += String(text)));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, stdout, stderr };
+}
+
+const file = (moment: string): string[] => [
+  ...[join(stack.folder, 'stock.csv'), '--mapping', join(stack.folder, 'mapping.json'), '--moment', moment],
+  ...['--account', 'main', '--reason', 'the monthly count', '--json'],
+];
+/** Behind every answer of the registry, so that none is younger than the stock. */
+const SOON = new Date(Date.now() + 3_600_000).toISOString();
+
+const listed = async () => {
+  const answer = await fetch(`${stack.gateway.url}/v1/reconciliations?limit=10`);
+  return ANSWERS.ReconciliationPage.parse(await answer.json()).items;
+};
+
+let first: Told;
+
+describe('pedigree reconcile STOCK_FILE', () => {
+  it('compares the file with record and registry, and the run stands in the log', async () => {
+    const { status, stdout, stderr } = await reconcile(...file(SOON));
+    first = JSON.parse(stdout) as Told;
+    expect([status, first.recorded]).toEqual([1, true]);
+    expect(first.counts).toMatchObject({
+      unknown_serial: 1,
+      sold_in_registry_in_stock_here: 1,
+      owner_or_branch_mismatch: 1,
+    });
+    expect(stderr).toContain('--resume');
+    const [run] = await listed();
+    expect(run).toMatchObject({
+      id: first.run,
+      kind: 'packs',
+      packs: { digest: first.digest, counts: first.counts, sides: { stock: { rows: 7 } }, calls: 2 },
+    });
+  }, 120_000);
+
+  it('gives the same digest again from the same snapshots', async () => {
+    const { status, stdout } = await reconcile('--replay', first.run);
+    expect([status, stdout]).toEqual([0, `the same digest: ${first.digest}\n`]);
+  }, 60_000);
+
+  it('shows the items of a code', async () => {
+    const { stdout } = await reconcile('findings', first.run, '--code', 'unknown_serial');
+    expect(stdout).toContain(sgtin(300));
+    expect(stdout).not.toContain(sgtin(100));
+  }, 60_000);
+
+  it('goes on after kill -9 where it was, asks the registry nothing twice, and is recorded once', async () => {
+    const child = started(file(new Date(Date.parse(SOON) + 1).toISOString()));
+    let said = '';
+    const killed = new Promise<void>((resolve) =>
+      child.stderr?.on('data', (text) => {
+        said += String(text);
+        if (said.includes('our record:')) child.kill('SIGKILL');
+        if (child.killed) resolve();
+      }),
+    );
+    await killed;
+    await once(child, 'close');
+    const runId = /run ([0-9a-f-]{36})/.exec(said)?.[1] ?? '';
+    expect((await listed()).map(({ id }) => id)).not.toContain(runId);
+    const resumed = await reconcile('--resume', runId, '--json');
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, counts: first.counts, recorded: true });
+    await reconcile('--resume', runId, '--json');
+    const runs = (await listed()).filter(({ id }) => id === runId);
+    expect(runs.map(({ packs }) => packs?.['calls'])).toEqual([2]);
+  }, 120_000);
+
+  it('records nothing in a dry run', async () => {
+    const { stdout } = await reconcile(...file(new Date(Date.parse(SOON) + 2).toISOString()), '--dry-run');
+    const told = JSON.parse(stdout) as Told;
+    expect([told.recorded, told.counts]).toEqual([false, first.counts]);
+    expect((await listed()).map(({ id }) => id)).not.toContain(told.run);
+  }, 120_000);
+});

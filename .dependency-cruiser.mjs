@@ -27,6 +27,10 @@ const LIBRARIES = {
     may: ['kernel', 'postgres'],
     because: 'it carries rows of tables that it knows by name, and reads none of them',
   },
+  rights: {
+    may: ['kernel', 'postgres'],
+    because: 'it knows tables by name and who may do what with each; what is in them it does not know',
+  },
   telemetry: { may: ['kernel'], because: 'it carries figures and spans to whoever watches, and reads none of them' },
   subscriptions: {
     may: ['kernel', 'postgres', 'event-store', 'tasks'],
@@ -40,8 +44,23 @@ const LIBRARIES = {
     may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions'],
     because: 'projections follow the log and evidence; they never command, so no tasks and no registry',
   },
+  duckdb: { may: ['kernel'], because: 'it runs what it is given over files, and knows no table of ours' },
+  segments: {
+    may: ['kernel', 'postgres', 'duckdb', 'subscriptions', 'documents', 'read-models'],
+    because: 'it reads the tables of one read model as they are, and folds them as documents say; no log, no registry',
+  },
+  'item-claims': {
+    may: [
+      ...['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions', 'tasks'],
+      'read-models',
+    ],
+    because: 'it decides by log and evidence which document waits for which, and plans first sends',
+  },
   reconciliation: {
-    may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions', 'read-models'],
+    may: [
+      ...['kernel', 'postgres', 'duckdb', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions'],
+      ...['read-models', 'segments'],
+    ],
     because:
       'it compares what others have stored, as far as their checkpoints say; the worker makes its registry calls',
   },
@@ -50,8 +69,10 @@ const LIBRARIES = {
 const known = Object.keys(LIBRARIES);
 /** Specs, and the suites that every adapter of a port must pass. */
 const CONTRACT = '/contract[a-z-]*\\.ts$';
-/** Specs, and the writer of a fixture that Jest runs by hand. */
-const SPEC = ['\\.spec\\.ts$', CONTRACT, '/golden-writer\\.ts$'];
+/** What tests of several parts share of a library; production never imports it. */
+const TEST_SUPPORT = '^libs/[^/]+/test/';
+/** Specs, and what tests share. */
+const SPEC = ['\\.spec\\.ts$', CONTRACT, '^(apps|libs)/[^/]+/test/'];
 const FRONT_DOOR = '^libs/[^/]+/src/index\\.ts$';
 
 const perLibrary = known.map((name) => {
@@ -102,10 +123,19 @@ export default {
     },
     {
       name: 'front-door-only-from-outside',
-      comment: 'Programs and tests over all programs use libraries by their front doors too.',
+      comment:
+        'Programs and tests over all programs use libraries by their front doors too; those tests may use what the ' +
+        'tests of a library are made with.',
       severity: 'error',
       from: { path: '^(apps|test)/' },
-      to: { path: '^libs/', pathNot: FRONT_DOOR },
+      to: { path: '^libs/', pathNot: [FRONT_DOOR, TEST_SUPPORT] },
+    },
+    {
+      name: 'test-support-for-tests-alone',
+      comment: 'What tests share is not there where the product runs.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: SPEC },
+      to: { path: TEST_SUPPORT },
     },
     {
       name: 'front-door-by-name',
@@ -182,6 +212,11 @@ export default {
       '@eventstore/db-client',
       ['libs/event-store', 'test/support/event-store-fake', 'test/bench/log'],
       'Only its adapter, the fake that stands in for it, and the bench of the adapter know the engine of the log.',
+    ),
+    packageOnlyIn(
+      '@duckdb/node-api',
+      ['libs/duckdb'],
+      'its limits, its temporary folder and its settings are set in one place',
     ),
     packageOnlyIn(
       'undici',

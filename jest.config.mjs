@@ -1,6 +1,8 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/gates/jest-environment.mjs',
+  testEnvironmentOptions: { globalsCleanup: 'off' },
+  runtime: '<rootDir>/test/gates/jest-runtime.mjs',
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

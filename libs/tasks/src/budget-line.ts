@@ -34,6 +34,8 @@ export class BudgetLine {
   /** No call before this monotonic moment, even where no interval is in force: a 429 said so. */
   blockedUntilMs = -Infinity;
   serving = false;
+  /** Resolves when nobody waited any more and what was left of the run is given back. */
+  served = Promise.resolve();
   /**
    * This process's last reservation, and the moment of the database (Unix ms) from which the row is free if nobody
    * reserved after it.

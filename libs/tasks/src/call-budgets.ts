@@ -111,9 +111,16 @@ export class PostgresCallBudgets implements CallBudgets {
     return this.isListening;
   }
 
-  /** Ends what listens; the pool stays the caller's. */
-  close(): Promise<void> {
-    return this.listener.close();
+  /**
+   * Refuses those who still wait (PedigreeError `unavailable`) and ends what listens. Resolves when what was left of
+   * runs is given back; the pool stays the caller's.
+   */
+  async close(): Promise<void> {
+    for (const line of this.lines.values()) {
+      line.refuseAll(new PedigreeError('unavailable', `${line.account}/${line.method}: this process is stopping`));
+      line.interruption.abort();
+    }
+    await Promise.all([this.listener.close(), ...[...this.lines.values()].map(({ served }) => served)]);
   }
 
   private heard(payload: string): void {
@@ -138,7 +145,7 @@ export class PostgresCallBudgets implements CallBudgets {
         return line.count(this.clock.monotonicMs());
     }
     const turn = line.join(signal);
-    if (!line.serving) void this.serve(line);
+    if (!line.serving) line.served = this.serve(line);
     return turn;
   }
 

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { PedigreeError, type JsonObject } from '#kernel';
-import { parseVerifierKey } from '#merkle';
+import { verifierKeyList } from '#merkle';
 import {
   addressWithoutSecrets,
   describeProgramSettings,
@@ -94,7 +94,7 @@ export function auditorConfig(env: NodeJS.ProcessEnv): AuditorConfig {
     ...programSettings(data),
     ...placesOf(data),
     origin: data.AUDIT_ORIGIN,
-    previousKeys: previousKeys(data.AUDIT_PREVIOUS_KEYS),
+    previousKeys: verifierKeyList('AUDIT_PREVIOUS_KEYS', data.AUDIT_PREVIOUS_KEYS),
     logPort: logPortOf(data),
     witnessPolicy: witnessPolicy(data.AUDIT_WITNESSES, data.AUDIT_WITNESSES_NEEDED),
     checkpointEveryMs: data.AUDIT_CHECKPOINT_SECONDS * 1_000,
@@ -123,25 +123,6 @@ const logPortOf = ({
   AUDIT_LOG_TOKEN_FILE: tokenFile,
 }: z.infer<typeof environment>): LogPortConfig | undefined =>
   port === undefined ? undefined : { port, host, tokenFile };
-
-function previousKeys(text: string): string[] {
-  const keys = text
-    .split(',')
-    .map((key) => key.trim())
-    .filter((key) => key !== '');
-  for (const key of keys) {
-    try {
-      parseVerifierKey(key);
-    } catch (error) {
-      throw new PedigreeError(
-        'invalid_configuration',
-        `AUDIT_PREVIOUS_KEYS: ${(error as Error).message}: ${key.slice(0, 100)}`,
-        { field: 'AUDIT_PREVIOUS_KEYS' },
-      );
-    }
-  }
-  return keys;
-}
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeAuditorConfig(config: AuditorConfig): JsonObject {

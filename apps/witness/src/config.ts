@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { PedigreeError, type JsonObject } from '#kernel';
-import { parseVerifierKey } from '#merkle';
+import { verifierKeyList } from '#merkle';
 import { parseEnvironment, PROGRAM_VARIABLES, variablesOf } from '#service';
 
 const { HEALTH_PORT, HEALTH_HOST, LOG_LEVEL } = PROGRAM_VARIABLES;
@@ -59,23 +59,12 @@ export function witnessConfig(env: NodeJS.ProcessEnv): WitnessConfig {
 }
 
 function logKeys(text: string): string[] {
-  const keys = text
-    .split(',')
-    .map((key) => key.trim())
-    .filter((key) => key !== '');
-  for (const key of keys) {
-    try {
-      parseVerifierKey(key);
-    } catch (error) {
-      throw wrongLogs(`${(error as Error).message}: ${key.slice(0, 100)}`);
-    }
-  }
-  if (keys.length === 0) throw wrongLogs('must name the verifier key of a log');
-  return keys;
+  const keys = verifierKeyList('WITNESS_LOGS', text);
+  if (keys.length > 0) return keys;
+  throw new PedigreeError('invalid_configuration', 'WITNESS_LOGS: must name the verifier key of a log', {
+    field: 'WITNESS_LOGS',
+  });
 }
-
-const wrongLogs = (why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `WITNESS_LOGS: ${why}`, { field: 'WITNESS_LOGS' });
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWitnessConfig(config: WitnessConfig): JsonObject {

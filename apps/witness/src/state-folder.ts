@@ -1,19 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteText, parseCheckpoint, type Checkpoint } from '#merkle';
+import { nameOnce, syncFolder, unnamedOf, writeSynced } from '#service';
 
 /** What was cosigned last of a log, and the how manieth that is. */
 export interface Newest {
@@ -70,7 +59,7 @@ export class StateFolder {
   advance(origin: string, after: Newest | undefined, note: string): boolean {
     const generation = (after?.generation ?? 0) + 1;
     const file = this.fileOf(origin, generation);
-    const unnamed = `${file}.${randomBytes(6).toString('hex')}`;
+    const unnamed = unnamedOf(file);
     try {
       this.disk.write(unnamed, note);
       if (!this.disk.name(unnamed, file)) return false;
@@ -124,32 +113,7 @@ export class StateFolder {
 const keyOf = (origin: string): string => createHash('sha256').update(origin).digest('hex').slice(0, 32);
 
 export const realDisk: DiskSteps = {
-  write: (file, text) => {
-    const descriptor = openSync(file, 'wx', 0o600);
-    try {
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  },
-  name: (unnamed, file) => {
-    try {
-      linkSync(unnamed, file);
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
-    }
-  },
-  settle: (folder) => {
-    // Windows opens no folder, and needs none of this.
-    if (process.platform === 'win32') return;
-    const descriptor = openSync(folder, 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  },
+  write: (file, text) => writeSynced(file, text, 0o600),
+  name: nameOnce,
+  settle: syncFolder,
 };

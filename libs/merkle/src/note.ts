@@ -1,4 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
+import { PedigreeError } from '#kernel';
 import {
   checkKeyName,
   isBy,
@@ -120,6 +121,23 @@ export function parseVerifierKey(text: string): NoteVerifier {
   const key = parseKey(text, KEY_TYPE.note);
   if (key === undefined) throw new Error('this is no verifier key');
   return key;
+}
+
+/** The verifier keys in a list with commas. Throws PedigreeError `invalid_configuration` that names field and key. */
+export function verifierKeyList(field: string, text: string): string[] {
+  const keys = text
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '');
+  for (const key of keys) {
+    try {
+      parseVerifierKey(key);
+    } catch (error) {
+      const why = `${field}: ${(error as Error).message}: ${key.slice(0, 100)}`;
+      throw new PedigreeError('invalid_configuration', why, { field });
+    }
+  }
+  return keys;
 }
 
 /** The verifier of an Ed25519 key under a name. */

@@ -4,8 +4,8 @@ import { openPool } from '#postgres';
 import type { Pool } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { until } from '../../../test/support/until.js';
+import type { CallBudgetsOptions } from './budget-options.js';
 import { PostgresCallBudgets } from './call-budgets.js';
-import type { CallBudgetsOptions } from './call-budgets.js';
 import { tasksSchema } from './schema.js';
 
 const INTERVAL_MS = 20;

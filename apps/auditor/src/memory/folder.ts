@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
-import { writeDurably } from './durable-file.js';
+import { writeDurably } from '#service';
 import { LeafFile } from './leaf-file.js';
 
 const MEMORY_FILE = 'memory.json';
@@ -59,7 +59,7 @@ export class AuditorFolder {
   /** Writes what is to be remembered. It is on the disk when this returns; only then it may be published. */
   write(remembered: Memory): void {
     const text = JSON.stringify({ format: memory.shape.format.value, ...remembered }, null, 2);
-    writeDurably(this.path, MEMORY_FILE, `${text}\n`);
+    writeDurably(join(this.path, MEMORY_FILE), `${text}\n`, 0o600);
   }
 
   private get file(): string {

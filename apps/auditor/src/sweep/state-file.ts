@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeDurably } from '../memory/durable-file.js';
+import { writeDurably } from '#service';
 
 const text = z.string().max(1_000_000);
 const finding = z.strictObject({
@@ -94,7 +94,7 @@ export class StateFile implements StateKeeper {
   }
 
   write(next: SweepState): void {
-    writeDurably(this.folder, 'sweep.json', `${JSON.stringify(next)}\n`);
+    writeDurably(join(this.folder, 'sweep.json'), `${JSON.stringify(next)}\n`, 0o600);
   }
 }
 

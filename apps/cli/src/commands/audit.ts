@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 import { newSigningKey, noteSigner, verifierKeyOf, witnessKeyOf } from '#merkle';
 import { readSecretFile } from '#secret-files';
 import { out } from '../print.js';
-import { writeWholeOnce } from '../stack/whole-file.js';
+import { writeDurablyOnce } from '#service';
 
 /** Whose key it is: a log's, or that of a witness. */
 export interface KeyOwner {
@@ -17,7 +17,7 @@ export function newAuditKey(file: string, owner: KeyOwner): number {
     throw new PedigreeError('invalid_parameter', `${file} is there already; a key that signed is not written over`, {
       field: 'file',
     });
-  writeWholeOnce(file, newSigningKey(), 0o600);
+  writeDurablyOnce(file, newSigningKey(), 0o600);
   return showAuditKey(file, owner);
 }
 

@@ -9,7 +9,7 @@ import { addressOf, compareRights, grantRights, inUse, ROLES, type RightsFinding
 import type { CliConfig } from '../config.js';
 import { out, say } from '../print.js';
 import { allSchemas } from '../schemas.js';
-import { writeWholeOnce } from '../stack/whole-file.js';
+import { writeDurablyOnce } from '#service';
 import { withDatabase } from '../stack/with-database.js';
 
 export interface GrantsFlags {
@@ -69,7 +69,7 @@ async function writeRights(
   for (const [role, password] of Object.entries(passwords)) {
     const file = loginFile(logins as string, role as Role);
     const address = addressOf(databaseUrl, { prefix, role: role as Role, password });
-    writeWholeOnce(file, `DATABASE_URL=${address}\n`, 0o600);
+    writeDurablyOnce(file, `DATABASE_URL=${address}\n`, 0o600);
     say(`${file}: DATABASE_URL of the ${role}`);
   }
   return tell(granted, json);

@@ -26,7 +26,7 @@ import type { CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
 import { withDatabase } from '../stack/with-database.js';
-import { writeWhole } from '../stack/whole-file.js';
+import { writeDurably } from '#service';
 import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
 import { compare, processesOf } from './reconcile-stock.js';
@@ -81,7 +81,7 @@ export async function reconcileFile(config: CliConfig, file: string, flags: File
   const run = await requestOf(config, resolve(file), flags);
   const folder = runFolder(config, run.runId);
   mkdirSync(folder, { recursive: true });
-  writeWhole(join(folder, REQUEST), JSON.stringify(run, undefined, 2));
+  writeDurably(join(folder, REQUEST), JSON.stringify(run, undefined, 2));
   say(`run ${run.runId}: pedigree reconcile --resume ${run.runId} goes on with it`);
   return makeFileRun(config, run, flags.json === true);
 }
@@ -180,7 +180,7 @@ async function recordSide(
   const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-states') };
   const at = asOf === null ? {} : { at: BigInt(asOf) };
   const states = await statesAt({ ...parts, duck }, { ...at, out: folder, types: typeKnowledge });
-  writeWhole(join(folder, STATES_FILE), JSON.stringify(states));
+  writeDurably(join(folder, STATES_FILE), JSON.stringify(states));
   say(`our record: ${states.packs} packs as known at position ${states.at}`);
   return folder;
 }

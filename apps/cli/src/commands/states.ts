@@ -6,7 +6,7 @@ import { STATES_FILE, statesAt, type States } from '#segments';
 import { segmentParts } from '../../../reconciler/src/keep-segments.js';
 import type { CliConfig } from '../config.js';
 import { out as print } from '../print.js';
-import { writeWhole } from '../stack/whole-file.js';
+import { writeDurably } from '#service';
 import { withDatabase } from '../stack/with-database.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -37,7 +37,7 @@ export async function writeStates(config: CliConfig, { at, out, json }: StatesOp
       },
     );
   });
-  writeWhole(join(folder, STATES_FILE), JSON.stringify(states));
+  writeDurably(join(folder, STATES_FILE), JSON.stringify(states));
   print(json === true ? JSON.stringify(states) : sentenceOf(states, folder));
   return 0;
 }

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { DataDir } from './data-dir.js';
-import { writeWhole, writeWholeOnce } from './whole-file.js';
 
 let folder: TemporaryFolder;
 beforeEach(async () => {
@@ -34,30 +33,5 @@ describe('the folder of an installation', () => {
     const dataDir = new DataDir(folder.path);
     writeFileSync(dataDir.file('sample.json'), '');
     expect(() => dataDir.sampleDate(new Date(0))).toThrow(/^DATA_DIR: .*sample\.json is damaged .* remove/);
-  });
-});
-
-describe('a file that is written whole', () => {
-  it('replaces the old text, with the mode that was asked for, and leaves nothing beside it', () => {
-    writeWhole(`${folder.path}/note`, 'old');
-    writeWhole(`${folder.path}/note`, 'new', 0o600);
-    expect([
-      readFileSync(`${folder.path}/note`, 'utf8'),
-      statSync(`${folder.path}/note`).mode & 0o777,
-      files(),
-    ]).toEqual(['new', 0o600, ['note']]);
-  });
-
-  it('keeps the old text when it cannot be finished', () => {
-    mkdirSync(`${folder.path}/note`);
-    // A folder of that name cannot be replaced: the last step fails.
-    expect(() => writeWhole(`${folder.path}/note`, 'new')).toThrow();
-    expect(statSync(`${folder.path}/note`).isDirectory()).toBe(true);
-  });
-
-  it('once, is the first one’s', () => {
-    writeWholeOnce(`${folder.path}/note`, 'first');
-    writeWholeOnce(`${folder.path}/note`, 'second');
-    expect([readFileSync(`${folder.path}/note`, 'utf8'), files()]).toEqual(['first', ['note']]);
   });
 });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PedigreeError } from '#kernel';
 import { newSigningKey } from '#merkle';
-import { writeWhole, writeWholeOnce } from './whole-file.js';
+import { writeDurably, writeDurablyOnce } from '#service';
 
 /** Where a running `up` can be found by send, document and history. */
 export interface RunningAddress {
@@ -19,7 +19,7 @@ export class DataDir {
 
   /** The key that encrypts tokens at rest; made at the first start. */
   ensureKey(file: string): void {
-    if (!existsSync(file)) writeWholeOnce(file, `${randomBytes(32).toString('hex')}\n`, 0o600);
+    if (!existsSync(file)) writeDurablyOnce(file, `${randomBytes(32).toString('hex')}\n`, 0o600);
   }
 
   /** The auditor's own folder: what it has signed, and its key. */
@@ -36,12 +36,12 @@ export class DataDir {
     if (existsSync(earlier)) return earlier;
     const file = join(folder, 'key.pem');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (!existsSync(file)) writeWholeOnce(file, newSigningKey(), 0o600);
+    if (!existsSync(file)) writeDurablyOnce(file, newSigningKey(), 0o600);
     return file;
   }
 
   writeAddress(address: RunningAddress): void {
-    writeWhole(this.file('running.json'), JSON.stringify(address));
+    writeDurably(this.file('running.json'), JSON.stringify(address));
   }
 
   forgetAddress(): void {
@@ -56,7 +56,7 @@ export class DataDir {
   sampleDate(now: Date): Date {
     const known = this.read<{ at: string }>('sample.json');
     if (known !== undefined) return new Date(known.at);
-    writeWhole(this.file('sample.json'), JSON.stringify({ at: now.toISOString() }));
+    writeDurably(this.file('sample.json'), JSON.stringify({ at: now.toISOString() }));
     return now;
   }
 

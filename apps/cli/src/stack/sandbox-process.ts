@@ -14,7 +14,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../config.js';
 import { systemClock } from '#kernel';
-import { writeWhole } from './whole-file.js';
+import { writeDurably } from '#service';
 
 /** A sandbox in its own process, whoever started it. */
 export interface SandboxProcess {
@@ -65,7 +65,7 @@ export async function sandboxProcess(options: SandboxOptions): Promise<SandboxPr
   const left = (await served(noted(addressFile), folder)) ?? (await served(lastReadyLine(folder.logFile), folder));
   if (left !== undefined) return running(left, addressFile, true);
   const started = await spawnSandbox(options, folder);
-  writeWhole(addressFile, JSON.stringify(started.address));
+  writeDurably(addressFile, JSON.stringify(started.address));
   return running(started.address, addressFile, !started.own);
 }
 

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+const MODE = 0o644;
+
+/**
+ * Writes a small file so that a crash at any moment leaves the old text or the new one: 1. under another name; 2.
+ * forced to the disk; 3. renamed; 4. the folder forced to the disk.
+ */
+export function writeDurably(file: string, text: string, mode = MODE): void {
+  const unnamed = unnamedOf(file);
+  try {
+    writeSynced(unnamed, text, mode);
+    renameSync(unnamed, file);
+  } finally {
+    rmSync(unnamed, { force: true });
+  }
+  syncFolder(dirname(file));
+}
+
+/** As `writeDurably`, but a file that is there already is left as it is. */
+export function writeDurablyOnce(file: string, text: string, mode = MODE): void {
+  const unnamed = unnamedOf(file);
+  try {
+    writeSynced(unnamed, text, mode);
+    nameOnce(unnamed, file);
+  } finally {
+    rmSync(unnamed, { force: true });
+  }
+  syncFolder(dirname(file));
+}
+
+/** Writes a file that must not be there yet, and forces it to the disk. */
+export function writeSynced(file: string, text: string, mode: number): void {
+  const descriptor = openSync(file, 'wx', mode);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Gives a file another name, in one step that only one of two can do. False where somebody has that name. */
+export function nameOnce(file: string, name: string): boolean {
+  try {
+    linkSync(file, name);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Forces the names in a folder to the disk. */
+export function syncFolder(path: string): void {
+  // Windows opens no folder, and its rename needs none of this.
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A name in the same folder that nobody reads. */
+export const unnamedOf = (file: string): string => `${file}.${randomBytes(6).toString('hex')}`;

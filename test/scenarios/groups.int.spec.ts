@@ -267,7 +267,7 @@ describe('what the ERP is told', () => {
 });
 
 describe('a group that halts', () => {
-  it('stops at the member that fails; what stands behind is not processed, and said so', async () => {
+  it('stops at the member that fails; the documents after it are not processed, and said so', async () => {
     const group = await groupOf('stops');
     expect(group).toMatchObject({
       outcome: 'partial',
@@ -280,7 +280,7 @@ describe('a group that halts', () => {
       ],
     });
     expect(group.sentence).toBe(
-      'The group has 4 documents. The registry stopped at s-2 rejected; what stands behind was not processed.',
+      'The group has 4 documents. The registry stopped at s-2 rejected; the documents after it were not processed.',
     );
     expect(group.remedy).toContain(`pedigree resume ${group.group_id}`);
     const behind = (await ask<{ document: { sentence: string; cause: string } }>('/v1/commands/s-3')).document;

@@ -85,7 +85,7 @@ export class Walk implements XmlTokens {
     return others;
   }
 
-  /** A declaration may stand behind what uses it: so this comes after all of them are known. */
+  /** A declaration may follow its use, so this runs once all of them are known. */
   private refuseMeaningful(attributes: Attributes, line: number): void {
     for (const attribute in attributes) {
       const [prefix = '', name, ...more] = attribute.split(':');

@@ -78,7 +78,7 @@ describe(`claims on items (seed ${SEED}; repeat with ITEM_CLAIMS_SEED)`, () => {
         model.enter(holder, unit, named);
         const met = new Set(meetings.map((one) => one.holder));
         expect({ run, holder, met: [...met].sort() }).toEqual({ run, holder, met: [...model.metByNewest()].sort() });
-        // Whoever is not named stands behind one that is: on each item the newest, down to the newest exclusive one.
+        // Each one not named is waited for by a named one: on each item the newest, down to the newest exclusive one.
         const told = predecessorsIn(meetings).map((one) => one.requestId);
         expect(told.length > 0).toBe(met.size > 0);
         if (met.size > 0) expect(told[0]).toBe(toldOf(Math.max(...met)).requestId);

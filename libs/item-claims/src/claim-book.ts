@@ -105,8 +105,8 @@ export class ClaimBook {
 
 /**
  * Whom to name of all that are met: for each item the newest, and those intentions that came after the newest exclusive
- * claim. Who stands behind an exclusive claim is waited for by its holder; what that one did not wait for is found when
- * the wait is over.
+ * claim. The holder of an exclusive claim waits for those before it; what it did not wait for is found when the wait
+ * is over.
  */
 export function predecessorsIn(meetings: Meeting[]): ItemPredecessor[] {
   const named = new Map<string, { told: DocumentReference; newest: number; items: Set<string> }>();

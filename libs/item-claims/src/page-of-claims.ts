@@ -36,16 +36,7 @@ import { isApplied, type ContainmentChange, type NamedItems } from './named-item
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { unitOf, type ClaimEvent, type ItemClaimsParts, type MovingEvent } from './read-page.js';
-import {
-  awaited,
-  comeAfter,
-  insertWaits,
-  liftWaits,
-  notAwaited,
-  removeWaits,
-  ringOf,
-  takePlace,
-} from './waits.js';
+import { awaited, comeAfter, insertWaits, liftWaits, notAwaited, removeWaits, ringOf, takePlace } from './waits.js';
 
 export interface PageOptions extends ItemClaimsParts {
   tx: Transaction;
@@ -178,7 +169,7 @@ export class PageOfClaims {
     const { tx } = this.options;
     const met = unit.waives ? [] : await meetingsOf(tx, unit);
     const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
-    // Whose command says that it comes after this one stands behind it, whatever came first.
+    // A document whose command says that it comes after this one is no predecessor, whichever came first.
     const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids);
     const predecessors = predecessorsIn(met.filter((one) => !behind.has(one.unit))).filter((one) =>
       after.every((other) => other.requestId !== one.requestId),

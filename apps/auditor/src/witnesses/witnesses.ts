@@ -73,7 +73,7 @@ export class Witnesses {
     }
   }
 
-  /** So many witnesses stand behind a size as have cosigned it or a larger one. */
+  /** The witnesses of a size are those who cosigned it or a larger one. */
   private async judge(): Promise<void> {
     const { pool, needed } = this.options;
     const newest = await newestCheckpoint(pool);

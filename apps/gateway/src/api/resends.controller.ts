@@ -10,7 +10,7 @@ import type { resent } from './answers.js';
 import { jsonBody } from './json-body.js';
 import { uuidParameter } from './parameters.js';
 
-/** For operators: a rejected or failed document goes again, corrected or not, for a reason that is kept. */
+/** For operators: resends a rejected or failed document, corrected or not, for a reason that is kept. */
 @Controller('v1/documents/:requestId/resends')
 export class ResendsController {
   constructor(@Inject(Resends) private readonly resends: Resends) {}

@@ -162,9 +162,9 @@ export class Registrations {
   }
 
   /**
-   * The registry refuses content that it had before (public-facts 2). So a document that goes again without a
-   * correction has other bytes: its session_ui is its new request_id, which follows from the command, and a repeat of
-   * the command after a crash makes the same bytes. One that would be too long by it goes as it was.
+   * The registry refuses content that it had before (public-facts 2). So a document that is resent
+   * without a correction gets other bytes: its session_ui is its new request_id, which follows from the command, and a
+   * repeat of the command after a crash makes the same bytes. One that this would make too long is sent unchanged.
    */
   private async unlike(registration: Registration, earlierSha256: Sha256 | undefined): Promise<Registration> {
     const { documentSha256, requestId } = registration;

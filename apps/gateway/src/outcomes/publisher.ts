@@ -21,8 +21,8 @@ export type PublisherOptions = Pick<
 };
 
 /**
- * Publishes the outbox on the bus, in log order, in bounded batches with confirms; one process at a time. A batch of
- * which it is not known whether the broker has it goes again as it was, under the same ids: at least once, and never a
+ * Publishes the outbox on the bus, in log order, in bounded batches with confirms; one process at a time. A batch
+ * that the broker may or may not have is published again unchanged, under the same ids: at least once, and never a
  * later outcome of a document before the first copy of an earlier one. While the bus is away it waits longer and
  * longer, for as long as it takes.
  */

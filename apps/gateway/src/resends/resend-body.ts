@@ -8,7 +8,7 @@ export const resendBody = z
     command_id: commandId.optional().describe('Id of the new command. Default: `resend-` and the request_id.'),
     account: accountName.optional().describe('Account to send with. Default: the one of the document.'),
     xml: commandBody.shape.xml.describe(
-      'The corrected document as XML. Without it and `document` the same document goes again, with a new session_ui.',
+      'The corrected document as XML. Without it and `document` the same document is resent with a new session_ui.',
     ),
     document: commandBody.shape.document.describe('The corrected document as JSON.'),
   })

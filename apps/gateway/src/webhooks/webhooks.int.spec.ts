@@ -332,7 +332,7 @@ describe('the list of webhooks', () => {
     await expect(keyless.add({ url: receiver.url, from: 'now' }, ACTOR)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('keeps who changed it, and why, in the log, without what stands behind the question mark', async () => {
+  it('keeps who changed it, and why, in the log, without its query string', async () => {
     const before = (await store.readStream('configuration')).length;
     const { id } = await add({ url: `${receiver.url}?token=hidden`, reason: 'the ERP has no bus' });
     await webhooks.resume(id, { from: 'now', actor: ACTOR });

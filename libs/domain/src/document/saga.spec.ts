@@ -64,7 +64,7 @@ describe('what follows from an event of a document', () => {
     ]);
   });
 
-  it('what was not delivered goes again, under the next key, no sooner than told', () => {
+  it('what was not delivered is resent under the next key, no sooner than told', () => {
     const events: DocumentEvent[] = [
       registered(),
       attempted(1),

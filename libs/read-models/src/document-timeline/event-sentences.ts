@@ -51,7 +51,7 @@ const SENTENCES: SentenceOf = {
   SendRefused: (data) => `The registry refused to take it (${data.code}): ${unquoted(data.text)}.`,
   SendNotDelivered: (data) =>
     data.accountCause === undefined
-      ? `Attempt ${data.attempt} did not reach the registry: ${unquoted(data.reason)}. It goes again after ` +
+      ? `Attempt ${data.attempt} did not reach the registry: ${unquoted(data.reason)}. It is resent after ` +
         `${data.retryAfterMs} ms.`
       : `The registry took nothing of attempt ${data.attempt} because of the account (${data.accountCause}): ` +
         `${unquoted(data.reason)}. The document waits for its account.`,
@@ -69,7 +69,7 @@ const SENTENCES: SentenceOf = {
       : `Announced to the registry as document ${data.documentId}; its bytes go up in parts.`,
   UploadFinishAttempted: () => 'All its bytes are at the registry; it is told that this was the last of them.',
   UploadFinishNotDelivered: (data) =>
-    `The end of the upload did not reach the registry: ${unquoted(data.reason)}. It is told again after ` +
+    `The end of the upload did not reach the registry: ${unquoted(data.reason)}. It is repeated after ` +
     `${data.retryAfterMs} ms.`,
   UploadFinishUnconfirmed: (data) =>
     `Whether the upload has ended is not known: ${unquoted(data.reason)}. It is looked up before anything ` +

@@ -56,7 +56,7 @@ const SENTENCES: SentenceOf = {
     return (
       `Stopped: ${why}. ` +
       (data.rest.length === 0
-        ? 'Nothing stands behind it.'
+        ? 'No document comes after it.'
         : `${counted(data.rest.length, 'document')} will not be processed.`)
     );
   },

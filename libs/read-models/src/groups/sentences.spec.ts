@@ -48,12 +48,12 @@ describe('the words for a group', () => {
     [
       'halted',
       { phase: 'halted', halt: 'member_rejected', stoppedBy: 'c-1 rejected' },
-      'The registry stopped at c-1 rejected; what stands behind is not processed, and is ended when that is sure.',
+      'The registry stopped at c-1 rejected; the documents after it are not processed, and end once that is certain.',
     ],
     [
       'not begun',
       { phase: 'halted', halt: 'check_denied', problem: 'closed' },
-      'The registry would not begin: closed; what stands behind is not processed, and is ended when that is sure.',
+      'The registry would not begin: closed; the documents after it are not processed, and end once that is certain.',
     ],
     ['accepted', { outcome: 'accepted' }, 'The group has 3 documents; all were accepted.'],
     [
@@ -104,14 +104,14 @@ describe('the words for a group', () => {
     ],
   ])('that halted say what to do: %s', (_name, of, why, remedy) => {
     expect(wordsForGroup({ ...GROUP, outcome: 'partial', ...of })).toEqual({
-      sentence: `The group has 3 documents. ${why} what stands behind was not processed.`,
+      sentence: `The group has 3 documents. ${why} the documents after it were not processed.`,
       remedy,
     });
   });
 });
 
 describe('the sentence of an event of a group', () => {
-  it('names what stopped it and how many stand behind', () => {
+  it('names what stopped it and how many come after it', () => {
     const member = { commandId: 'c-1', requestId: 'r-1', index: 1, outcome: 'rejected' };
     expect(
       sentenceOfGroupEvent({
@@ -124,7 +124,7 @@ describe('the sentence of an event of a group', () => {
         type: 'GroupHalted',
         data: { cause: 'check_denied', started: false, text: 'closed.', rest: [] },
       }),
-    ).toBe('Stopped: closed. Nothing stands behind it.');
+    ).toBe('Stopped: closed. No document comes after it.');
   });
 
   it('is refused for an event that this program does not know', () => {

@@ -56,7 +56,9 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
     case 'started':
       return { sentence: `The registry processes it in order: ${endedCount} of ${memberCount} documents have ended.` };
     case 'halted':
-      return { sentence: `${stopped(group)}; what stands behind is not processed, and is ended when that is sure.` };
+      return {
+        sentence: `${stopped(group)}; the documents after it are not processed, and end once that is certain.`,
+      };
     case 'concluded':
       return concluded(group);
     default:
@@ -75,7 +77,7 @@ function concluded(group: DescribedGroup): PlainWords {
           ? `${whole}; all were accepted.`
           : `${whole}; all were processed, some of them taken for some items only.`,
     };
-  const sentence = `${whole}. ${stopped(group)}; what stands behind was not processed.`;
+  const sentence = `${whole}. ${stopped(group)}; the documents after it were not processed.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
   if (halt === 'predecessor_failed')
     return {

@@ -36,7 +36,7 @@ const groupSummaryFields = {
   outcome: documentOutcome
     .optional()
     .describe('Of the whole: accepted when every member is; partial when some of it was taken.'),
-  halt: haltCause.optional().describe('Why it stopped. What stands behind is not processed, and can be resumed.'),
+  halt: haltCause.optional().describe('Why it stopped. The documents after it are not processed, and can be resumed.'),
   ...words,
   document_sha256: sha256.optional().describe('For kind split: the document as it was given.'),
   resumes: requestId.optional().describe('The group that halted, which this one carries on.'),

@@ -254,7 +254,8 @@ export const OUTCOME_DATA = {
   'pedigree.group.halted.v1': z
     .strictObject({ ...groupFields, halt, ...haltDetails })
     .describe(
-      'A group stopped before its end: what stands behind is not processed, and can be resumed once it has concluded.',
+      'A group stopped before its end: the documents after it are not processed, and can be resumed once it has ' +
+        'concluded.',
     ),
   'pedigree.group.concluded.v1': z.strictObject(groupConclusionFields).describe('Every member of a group has ended.'),
   'pedigree.command.refused.v1': z

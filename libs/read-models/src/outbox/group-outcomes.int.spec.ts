@@ -77,7 +77,7 @@ describe('a group that the ERP gave', () => {
     expect(events.at(-1)?.data).not.toHaveProperty('halt');
   });
 
-  it('that halts is told of at once, with what stopped it, and again when what stands behind has ended', async () => {
+  it('that halts is told of at once, with what stopped it, and again when the documents after it have ended', async () => {
     const group = new GroupOfTest(log, [
       one(0),
       one(1, { outcome: 'rejected', errors: [{ code: '4', text: 'not the owner', objectId: pack(2) }] }),
@@ -101,8 +101,8 @@ describe('a group that the ERP gave', () => {
     expect(halted).toMatchObject({
       ...stopped,
       sentence:
-        'The registry stopped at command-2 rejected; what stands behind is not processed, and is ended when that ' +
-        'is sure.',
+        'The registry stopped at command-2 rejected; the documents after it are not processed, and end once that ' +
+        'is certain.',
     });
     expect(halted.members.map((member) => 'outcome' in member)).toEqual([true, true, false]);
     expect(events[4]?.data).toMatchObject({

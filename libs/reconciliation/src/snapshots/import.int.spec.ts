@@ -126,7 +126,7 @@ describe('a stock file', () => {
       [row(3, 'P1;S1;2027-12-31junk;'), /^expiry: /],
       [row(3, 'P1;S1;;lost'), /^state: "lost" is no word/],
       [row(3, `${'x'.repeat(101)};S1;;`), /^place: .* longer than 100/],
-      [row(3, '"P1"x;S1;;'), /behind a closing quote/],
+      [row(3, '"P1"x;S1;;'), /follows a closing quote/],
       [row(3, '"P1;S1;;'), /a quote opens in this line and does not close/],
       [`${'y'.repeat(70_000)}\n`, /longer than 65536 bytes/],
     ];

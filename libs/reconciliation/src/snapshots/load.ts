@@ -97,7 +97,7 @@ export async function loadCsv(
 
 const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
   WHEN 'TOO MANY COLUMNS' THEN 'the row has too many cells'
-  WHEN 'UNQUOTED VALUE' THEN 'something stands behind a closing quote'
+  WHEN 'UNQUOTED VALUE' THEN 'something follows a closing quote'
   WHEN 'INVALID ENCODING' THEN 'the row is not valid in the encoding of the mapping'
   ELSE concat('the row cannot be read: ', error_message) END`;
 

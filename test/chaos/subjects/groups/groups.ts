@@ -21,7 +21,7 @@ const EARLIER = 0;
 
 /**
  * Groups that are processed in order, one of them after another group, every second one with a member that must be
- * rejected: what stands behind it is not processed, and said so.
+ * rejected: the documents after it are not processed, and said so.
  */
 export const groups: Subject = { name: 'groups', load, check };
 

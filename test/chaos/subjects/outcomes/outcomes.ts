@@ -8,7 +8,7 @@ import { complaints, type Ended, type Meanwhile, type OutcomeMessage, type Subje
 export const outcomes: Subject = { name: 'outcomes', unrest, check };
 
 /**
- * What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log stands behind
+ * What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log is behind
  * it.
  */
 const MUST_BE_TOLD = [

@@ -48,12 +48,12 @@ describe('the words for a group', () => {
     [
       'halted',
       { phase: 'halted', halt: 'member_rejected', stoppedBy: 'c-1 rejected' },
-      'The registry stopped at c-1 rejected; the documents after it are not processed, and end once that is certain.',
+      'The registry stopped at c-1 rejected; the documents after it are not processed and end once that is sure.',
     ],
     [
       'not begun',
       { phase: 'halted', halt: 'check_denied', problem: 'closed' },
-      'The registry would not begin: closed; the documents after it are not processed, and end once that is certain.',
+      'The registry would not begin: closed; the documents after it are not processed and end once that is sure.',
     ],
     ['accepted', { outcome: 'accepted' }, 'The group has 3 documents; all were accepted.'],
     [

@@ -101,8 +101,8 @@ describe('a group that the ERP gave', () => {
     expect(halted).toMatchObject({
       ...stopped,
       sentence:
-        'The registry stopped at command-2 rejected; the documents after it are not processed, and end once that ' +
-        'is certain.',
+        'The registry stopped at command-2 rejected; the documents after it are not processed and end once that ' +
+        'is sure.',
     });
     expect(halted.members.map((member) => 'outcome' in member)).toEqual([true, true, false]);
     expect(events[4]?.data).toMatchObject({

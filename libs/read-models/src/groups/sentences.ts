@@ -56,9 +56,7 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
     case 'started':
       return { sentence: `The registry processes it in order: ${endedCount} of ${memberCount} documents have ended.` };
     case 'halted':
-      return {
-        sentence: `${stopped(group)}; the documents after it are not processed and end once that is sure.`,
-      };
+      return { sentence: `${stopped(group)}; the documents after it are not processed and end once that is sure.` };
     case 'concluded':
       return concluded(group);
     default:

@@ -1,14 +1,9 @@
 import { neverReached } from '#kernel';
 import type { PlannedTask } from '../task/task.js';
+import { eventIn, type SagaEvent as AnySagaEvent } from '../saga/saga-event.js';
 import { CONTAINER_STREAM_PREFIX, ssccOfStream, type ContainerEvent } from './events.js';
 
-interface SagaEvent {
-  stream: string;
-  type: string;
-  data: object;
-  /** The database's time at which the event's page is handled. */
-  handledAt: Date;
-}
+type SagaEvent = Omit<AnySagaEvent, 'version' | 'position'>;
 
 /** Nothing is remembered between events: the aggregate knows whether a question is open. */
 export type ContainerSagaState = Record<string, never>;
@@ -29,7 +24,7 @@ export function reactToContainerEvent(
   state: ContainerSagaState,
   recorded: SagaEvent,
 ): { state: ContainerSagaState; tasks: PlannedTask<'container_content'>[] } {
-  const event = recorded as unknown as ContainerEvent;
+  const event = eventIn<ContainerEvent>(recorded);
   switch (event.type) {
     case 'ContainerContentAsked': {
       const { sscc, account, arrival } = event.data;

@@ -1,6 +1,7 @@
 import { defined, neverReached } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
 import type { DocumentRules, PlannedTask } from '../document/planned-task.js';
+import { eventIn, type SagaEvent as AnySagaEvent } from '../saga/saga-event.js';
 import {
   documentIdOfStream,
   INBOUND_STREAM_PREFIX,
@@ -28,15 +29,7 @@ export interface InboundSagaState {
   isOver: boolean;
 }
 
-interface SagaEvent {
-  stream: string;
-  /** Where the event stands in the log. */
-  position: bigint;
-  type: string;
-  data: object;
-  /** The database's time at which the event's page is handled. */
-  handledAt: Date;
-}
+type SagaEvent = Omit<AnySagaEvent, 'version'>;
 
 export const INBOUND_SAGA = {
   name: 'inbound',
@@ -58,7 +51,7 @@ const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime
  */
 export function reactToInboundEvent(rules: InboundRules) {
   return (state: InboundSagaState, recorded: SagaEvent): Reaction => {
-    const event = recorded as unknown as InboundEvent;
+    const event = eventIn<InboundEvent>(recorded);
     const at = recorded.handledAt;
     switch (event.type) {
       case 'InboundSeen': {

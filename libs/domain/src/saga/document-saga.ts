@@ -9,16 +9,9 @@ import type { Dependent, DocumentRules, DocumentSagaState } from '../document/pl
 import { reactToOwn } from '../document/saga.js';
 import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent } from '../group/events.js';
 import { reactToOwnGroup } from '../group/saga.js';
+import { eventIn, type SagaEvent as AnySagaEvent } from './saga-event.js';
 
-interface SagaEvent {
-  stream: string;
-  /** Its place in the stream. */
-  version: number;
-  type: string;
-  data: object;
-  /** The database's time at which the event's page is handled. */
-  handledAt: Date;
-}
+type SagaEvent = Omit<AnySagaEvent, 'position'>;
 
 /** Documents and groups have one saga, because either may wait for the other. */
 export const DOCUMENT_SAGA = {
@@ -45,7 +38,7 @@ const ownerOf = (stream: string): string =>
 /** The instances an event concerns: its own document or group and, at registration, those that it comes after. */
 export function keysOfDocumentEvent(recorded: Pick<SagaEvent, 'stream' | 'type' | 'data'>): string[] {
   const own = ownerOf(recorded.stream);
-  const event = recorded as unknown as DocumentEvent | GroupEvent;
+  const event = eventIn<DocumentEvent | GroupEvent>(recorded);
   return [own, ...predecessorsIn(event).map((one) => one.requestId)];
 }
 
@@ -87,7 +80,7 @@ function reactTo({
   rules: DocumentRules;
 }): Reaction {
   const own = ownerOf(recorded.stream);
-  const event = recorded as unknown as DocumentEvent | GroupEvent;
+  const event = eventIn<DocumentEvent | GroupEvent>(recorded);
   const { version } = recorded;
   if (key !== own) {
     const account = accountIn(event);

@@ -78,19 +78,33 @@ export const runFolder = (config: CliConfig, runId: string): string => {
 
 /** Compares a stock file with our record and the registry, from the file to the findings. Returns 1 with findings. */
 export async function reconcileFile(config: CliConfig, file: string, flags: FileRunFlags): Promise<number> {
+  return tell(await fileRun(config, file, flags), flags.json === true);
+}
+
+/** How a run ended. */
+export interface FinishedRun {
+  runId: string;
+  folder: string;
+  /** Whether the log has it. */
+  recorded: boolean;
+  result: ComparisonResult;
+}
+
+/** A run from the file to the findings. */
+export async function fileRun(config: CliConfig, file: string, flags: FileRunFlags): Promise<FinishedRun> {
   const run = await requestOf(config, resolve(file), flags);
   const folder = runFolder(config, run.runId);
   mkdirSync(folder, { recursive: true });
   writeDurably(join(folder, REQUEST), JSON.stringify(run, undefined, 2));
   say(`run ${run.runId}: pedigree reconcile --resume ${run.runId} goes on with it`);
-  return makeFileRun(config, run, flags.json === true);
+  return makeFileRun(config, run);
 }
 
 /** Goes on with a run that something ended. What is done is not done again. */
 export async function resumeFileRun(config: CliConfig, runId: string, json: boolean): Promise<number> {
   const file = join(runFolder(config, runId), REQUEST);
   if (!existsSync(file)) throw new PedigreeError('not_found', `there is no run ${runId}: ${file} is missing`, { file });
-  return makeFileRun(config, JSON.parse(readFileSync(file, 'utf8')) as FileRun, json);
+  return tell(await makeFileRun(config, JSON.parse(readFileSync(file, 'utf8')) as FileRun), json);
 }
 
 async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
@@ -135,10 +149,10 @@ function momentOf(stock: string, given: string | undefined): string {
   return moment;
 }
 
-async function makeFileRun(config: CliConfig, run: FileRun, json: boolean): Promise<number> {
+async function makeFileRun(config: CliConfig, run: FileRun): Promise<FinishedRun> {
   const folder = runFolder(config, run.runId);
   const stock = await stockSide(config, run);
-  const { result, recorded } = await withDatabase(config, async (pool) => {
+  const result = await withDatabase(config, async (pool) => {
     const record = await recordSide(config, pool, { folder: join(folder, 'record'), asOf: run.asOf });
     const registry = await registryOf(config, pool, { run, stock, record });
     const out = join(folder, 'comparison');
@@ -146,11 +160,9 @@ async function makeFileRun(config: CliConfig, run: FileRun, json: boolean): Prom
     const sides = defined({ stock, record, registry: registry.folder, disposals });
     const compared = await compare(config, { ...sides, settings: run.settings }, { folder: out, ...run });
     if (!run.dryRun) await recordRun(config, pool, { run, out, record, calls: registry.calls });
-    return { result: compared, recorded: !run.dryRun };
+    return compared;
   });
-  if (json) print(JSON.stringify({ run: run.runId, folder, recorded, ...result }));
-  else tellRun(run.runId, result, recorded);
-  return result.findings === 0 ? 0 : 1;
+  return { runId: run.runId, folder, recorded: !run.dryRun, result };
 }
 
 async function stockSide(config: CliConfig, { stock, mapping, moment, branch }: FileRun): Promise<string> {
@@ -241,6 +253,12 @@ export const recordedDigest = (config: CliConfig, runId: string): Promise<string
       await store.close();
     }
   });
+
+function tell({ runId, folder, recorded, result }: FinishedRun, json: boolean): number {
+  if (json) print(JSON.stringify({ run: runId, folder, recorded, ...result }));
+  else tellRun(runId, result, recorded);
+  return result.findings === 0 ? 0 : 1;
+}
 
 function tellRun(
   runId: string,

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { installationId } from '#postgres';
 import { PedigreeError, systemClock, uuid5 } from '#kernel';
 import { sandboxFile, upConfig, type CliConfig } from '../config.js';
@@ -5,11 +7,13 @@ import { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 import { sampleDay, type SampleCommand } from '../sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow, type Summary } from '../sample/feed.js';
+import { reconcileDay, tellDay, type DayFindings } from '../sample/reconcile-day.js';
 import { STALL_LIMITS, watchForStall, type StallLimits } from '../sample/stall.js';
 import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
 import { causeOf, markOf } from '../stack/standing.js';
 import { describeAccounts } from '#registry-client';
+import { writeDurably } from '#service';
 
 export interface UpOptions {
   once?: boolean;
@@ -95,7 +99,26 @@ async function runSample(run: SampleRun): Promise<number> {
   await feed(gateway, commands);
   const summary = summarise(commands, await untilConcluded(run, gateway, commands));
   const violations = await violationsAt(stack.controlUrl);
-  return report(run, summary, violations);
+  return report(run, { summary, violations, differences: await differencesOf(run, commands) });
+}
+
+/**
+ * The day's stock against our record and the registry, once: later on the shelf holds what others have sent, too.
+ * Undefined: it was compared before, or somebody wants to stop.
+ */
+async function differencesOf(
+  { config, stack, signal }: SampleRun,
+  commands: SampleCommand[],
+): Promise<DayFindings | undefined> {
+  const [account] = describeAccounts(config.accountsFile);
+  const folder = stack.dataDir.file('sample');
+  const done = join(folder, 'run.json');
+  if (signal.aborted || account === undefined || existsSync(done)) return undefined;
+  say('comparing the stock of the day with our record and the registry');
+  const at = stack.dataDir.sampleDate(new Date());
+  const findings = await reconcileDay(config, { commands, at, account: account.name, folder });
+  writeDurably(done, JSON.stringify({ runId: findings.runId }));
+  return findings;
 }
 
 /** Says how far it is when that changes, and the cause when nothing gets on. Returns what concluded. */
@@ -157,9 +180,16 @@ async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleComman
   });
 }
 
-function report(run: SampleRun, summary: Summary, violations: number | undefined): number {
-  const { unexpected, expected, ...counts } = summary;
-  const seconds = Math.round((performance.now() - run.startedMs) / 100) / 10;
+interface DayEnd {
+  summary: Summary;
+  violations: number | undefined;
+  differences: DayFindings | undefined;
+}
+
+function report({ startedMs, options }: SampleRun, end: DayEnd): number {
+  const { unexpected, expected, ...counts } = end.summary;
+  const violations = end.violations ?? null;
+  const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
   out(
     table(
       ['outcome', 'documents', 'expected'],
@@ -175,11 +205,22 @@ function report(run: SampleRun, summary: Summary, violations: number | undefined
       `${violations ?? 'not counted'}, ${seconds} s`,
   );
   for (const commandId of unexpected.slice(0, MOST_NAMED)) say(`not as expected: ${commandId}`);
-  if (violations === undefined)
+  if (violations === null)
     say('nobody counts broken rules at this registry; of a sandbox, name the control port in REGISTRY_CONTROL_URL');
-  const good = counts.unfinished === 0 && unexpected.length === 0 && (violations ?? 0) === 0;
-  if (run.options.once === true) out(JSON.stringify({ ...counts, violations: violations ?? null, seconds }));
-  return good ? 0 : 1;
+  const areAsPlanted = reportDifferences(end.differences);
+  const differences = end.differences?.found ?? null;
+  if (options.once === true) out(JSON.stringify({ ...counts, violations, differences, seconds }));
+  return isGood(end) && areAsPlanted ? 0 : 1;
+}
+
+const isGood = ({ summary: { unfinished, unexpected }, violations = 0 }: DayEnd): boolean =>
+  unfinished === 0 && unexpected.length === 0 && violations === 0;
+
+function reportDifferences(differences: DayFindings | undefined): boolean {
+  if (differences === undefined) return true;
+  out(tellDay(differences));
+  for (const one of differences.unexpected.slice(0, MOST_NAMED)) say(one);
+  return differences.unexpected.length === 0;
 }
 
 /** Rules of the interface that were broken, as the sandbox counted them; undefined where nobody counts. */

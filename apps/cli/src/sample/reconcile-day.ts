@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duck, parquet } from '#duckdb';
+import { mappingOf, type Mapping } from '#reconciliation';
+import { lookAt } from '../commands/first-steps.js';
+import { fileRun } from '../commands/reconcile-file.js';
+import { segmentSettings } from '../commands/segment-settings.js';
+import { snapshotOfFile } from '../commands/stock.js';
+import type { CliConfig } from '../config.js';
+import { table } from '../print.js';
+import type { SampleCommand } from './day.js';
+import { sampleStock, type Planted, type SampleStock } from './stock.js';
+
+/** What the run over the sample's stock found, and what was planted, in packs. */
+export interface DayFindings {
+  runId: string;
+  found: number;
+  codes: { code: string; planted: number; found: number }[];
+  /** Findings that nobody planted, and plants that nobody found. */
+  unexpected: string[];
+}
+
+const MAPPING = { format: 'csv', encoding: 'utf-8', delimiter: ';', quote: '"' };
+const STOCK_COLUMNS = ['item', 'place'];
+const DISPOSAL_COLUMNS = ['item', 'place', 'receipt', 'moment'];
+/** The sample's tills tell their sales at once: a pack that is gone without one is missed on the same day. */
+const SETTINGS = { tillSalesDays: 0 };
+const BUCKETS = 16;
+/** Findings that are read; the day plants far fewer. */
+const MOST_FINDINGS = 10_000;
+
+/** Compares the stock of the sample day with our record and with the registry. */
+export async function reconcileDay(
+  config: CliConfig,
+  { commands, at, account, folder }: { commands: readonly SampleCommand[]; at: Date; account: string; folder: string },
+): Promise<DayFindings> {
+  const moment = new Date().toISOString();
+  const stock = sampleStock(commands);
+  const files = writeFiles(folder, stock, at);
+  const disposals = await snapshotOfFile(config, {
+    ...{ kind: 'disposals', file: files.disposals, mapping: files.disposalsMapping, moment },
+  });
+  const run = await fileRun(config, files.stock, {
+    ...{ mapping: files.stockMapping, moment, account, way: 'auto', settings: files.settings },
+    ...{ disposals: disposals.folder, processes: '1', reason: 'the stock of the sample day' },
+  });
+  return heldAgainst(stock.planted, run.runId, await findingsOf(config, run.folder));
+}
+
+interface Found {
+  item: string;
+  code: string;
+}
+
+async function findingsOf(config: CliConfig, folder: string): Promise<Found[]> {
+  const { memoryMb, threads, folder: temporary } = segmentSettings(config);
+  const files = Array.from({ length: BUCKETS }, (_, n) =>
+    join(folder, 'comparison', `findings-${n.toString(16)}.parquet`),
+  );
+  const duck = await Duck.open({ memoryMb, threads, temporary: join(temporary, 'temporary-findings') });
+  try {
+    return await duck.rows<Found>(
+      `SELECT item, code FROM ${parquet(files)} ORDER BY item, code LIMIT ${MOST_FINDINGS}`,
+    );
+  } finally {
+    await duck.close();
+  }
+}
+
+/** By code, and pack by pack. */
+export function heldAgainst(planted: Planted, runId: string, found: readonly Found[]): DayFindings {
+  const codes = [...new Set([...Object.keys(planted), ...found.map(({ code }) => code)])];
+  const keyOf = (code: string, item: string): string => `${code} ${item}`;
+  const wanted = new Set(Object.entries(planted).flatMap(([code, items]) => items.map((item) => keyOf(code, item))));
+  const told = new Set(found.map(({ code, item }) => keyOf(code, item)));
+  return {
+    runId,
+    found: found.length,
+    codes: codes.map((code) => ({
+      code,
+      planted: planted[code]?.length ?? 0,
+      found: found.filter((one) => one.code === code).length,
+    })),
+    unexpected: [
+      ...[...told].filter((key) => !wanted.has(key)).map((key) => `found, and not planted: ${key}`),
+      ...[...wanted].filter((key) => !told.has(key)).map((key) => `planted, and not found: ${key}`),
+    ],
+  };
+}
+
+/** The findings, and how to look at each. */
+export const tellDay = ({ runId, codes }: DayFindings): string =>
+  [
+    table(
+      ['difference', 'packs', 'planted', 'what to do'],
+      codes.map(({ code, planted, found }) => [code, found, planted, lookAt(code)]),
+    ),
+    `the packs: npx pedigree reconcile findings ${runId} --code CODE`,
+  ].join('\n');
+
+interface DayFiles {
+  stock: string;
+  stockMapping: string;
+  disposals: string;
+  disposalsMapping: Mapping;
+  settings: string;
+}
+
+function writeFiles(folder: string, { rows, disposals }: SampleStock, at: Date): DayFiles {
+  mkdirSync(folder, { recursive: true });
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const told = disposals.map(({ item, place, receipt }) => [item, place, receipt, at.toISOString()]);
+  const shelf = rows.map(({ item, place }) => [item, place]);
+  return {
+    stock: write('stock.csv', csv(STOCK_COLUMNS, shelf)),
+    stockMapping: write('stock.mapping.json', JSON.stringify(mapping(STOCK_COLUMNS))),
+    disposals: write('disposals.csv', csv(DISPOSAL_COLUMNS, told)),
+    disposalsMapping: mappingOf(mapping(DISPOSAL_COLUMNS), 'disposals'),
+    settings: write('settings.json', JSON.stringify(SETTINGS)),
+  };
+}
+
+const csv = (columns: string[], lines: string[][]): string =>
+  [columns, ...lines].map((cells) => `${cells.join(';')}\n`).join('');
+
+const mapping = (columns: string[]): object => ({
+  ...MAPPING,
+  columns: Object.fromEntries(columns.map((name) => [name, name])),
+});

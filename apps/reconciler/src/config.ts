@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { JsonObject } from '#kernel';
 import { DEFAULT_DUE_DAYS, dueDaysOf, type DueDays, type RunRules } from '#reconciliation';
+import type { SegmentSettings } from '#segments';
 import {
   describeProgramSettings,
   parseEnvironment,
@@ -10,7 +11,6 @@ import {
   variablesOf,
   type ProgramSettings,
 } from '#service';
-import type { SegmentSettings } from './keep-segments.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

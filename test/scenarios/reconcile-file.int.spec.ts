@@ -48,6 +48,7 @@ const started = (args: string[]): ChildProcess =>
       PATH: process.env['PATH'],
       DATA_DIR: join(stack.folder, 'data'),
       DATABASE_URL: stack.env['DATABASE_URL'],
+      GATEWAY_URL: stack.gateway.url,
       SEGMENTS_MEMORY_MB: '200',
     },
   });
@@ -93,6 +94,15 @@ describe('pedigree reconcile STOCK_FILE', () => {
       packs: { digest: first.digest, counts: first.counts, sides: { stock: { rows: 7 } }, calls: 2 },
     });
   }, 120_000);
+
+  it('shows the run in the list', async () => {
+    const { stdout } = await reconcile('runs', '--json');
+    const runs = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; state: string; reason: string });
+    expect(runs[0]).toMatchObject({ id: first.run, state: 'completed', reason: 'the monthly count' });
+  }, 60_000);
 
   it('gives the same digest again from the same snapshots', async () => {
     const { status, stdout } = await reconcile('--replay', first.run);

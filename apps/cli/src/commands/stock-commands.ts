@@ -6,6 +6,7 @@ import type { GatewayClient } from '../gateway-client.js';
 import type { FindingsFlags } from './pack-findings.js';
 import { withFiles } from './list-file.js';
 import { reconcile, type ReconcileOptions } from './reconcile.js';
+import { showRuns, type RunsFlags } from './reconcile-runs.js';
 import type { FileRunFlags } from './reconcile-file.js';
 import type { StockRunFlags } from './reconcile-stock.js';
 import type { FetchFlags } from './registry-fetch.js';
@@ -113,6 +114,12 @@ export function addReconcileCommand(
   addReconcileStock(command, action, config);
   addFindings(command, action, config);
   addReport(command, action, config);
+  command
+    .command('runs')
+    .description('the newest runs, about documents and about packs: what became of each, or how far it is')
+    .option('--limit <n>', 'at most so many', '20')
+    .option(...JSON_OPTION)
+    .action(action((flags: RunsFlags) => showRuns(gateway(), flags)));
 }
 
 /** `pedigree reconcile findings`: the items of a run. */

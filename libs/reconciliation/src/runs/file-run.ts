@@ -67,6 +67,8 @@ export interface FileRunParts {
   settings: SegmentSettings;
   /** Words about its progress. */
   say: (text: string) => void;
+  /** What the processes of the comparison run; default: the one beside it. */
+  program?: string;
 }
 
 /** What comes behind the file. */
@@ -115,13 +117,14 @@ export async function compareFile(
 
 /** Compares snapshots in a folder, or goes on with what was begun there. */
 export async function compareIn(
-  { settings: { memoryMb, threads }, say }: FileRunParts,
+  { settings: { memoryMb, threads }, say, program }: FileRunParts,
   request: ComparisonRequest,
   { folder, processes }: { folder: string; processes: number },
 ): Promise<ComparisonResult> {
   await openComparison(folder, request);
   await runComparison(folder, {
     ...{ memoryMb, threads, processes },
+    ...defined({ program }),
     onBucket: (bucket) => say(`bucket ${bucket.toString(16)}`),
   });
   return resultOf(folder);

@@ -59,7 +59,7 @@ const LIBRARIES = {
   reconciliation: {
     may: [
       ...['kernel', 'postgres', 'duckdb', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions'],
-      ...['read-models', 'segments'],
+      ...['read-models', 'segments', 'service'],
     ],
     because:
       'it compares what others have stored, as far as their checkpoints say; the worker makes its registry calls',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDigitOf } from '#kernel';
 import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
@@ -48,6 +48,7 @@ const started = (args: string[]): ChildProcess =>
       PATH: process.env['PATH'],
       DATA_DIR: join(stack.folder, 'data'),
       DATABASE_URL: stack.env['DATABASE_URL'],
+      GATEWAY_URL: stack.gateway.url,
       SEGMENTS_MEMORY_MB: '200',
     },
   });
@@ -94,6 +95,15 @@ describe('pedigree reconcile STOCK_FILE', () => {
     });
   }, 120_000);
 
+  it('shows the run in the list', async () => {
+    const { stdout } = await reconcile('runs', '--json');
+    const runs = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; state: string; reason: string });
+    expect(runs[0]).toMatchObject({ id: first.run, state: 'completed', reason: 'the monthly count' });
+  }, 60_000);
+
   it('gives the same digest again from the same snapshots', async () => {
     const { status, stdout } = await reconcile('--replay', first.run);
     expect([status, stdout]).toEqual([0, `the same digest: ${first.digest}\n`]);
@@ -103,6 +113,31 @@ describe('pedigree reconcile STOCK_FILE', () => {
     const { stdout } = await reconcile('findings', first.run, '--code', 'unknown_serial');
     expect(stdout).toContain(sgtin(300));
     expect(stdout).not.toContain(sgtin(100));
+  }, 60_000);
+
+  it('writes the items as CSV, NDJSON and Excel, by filter', async () => {
+    const [csv, excel] = ['csv', 'xlsx'].map((ending) => join(stack.folder, `items.${ending}`)) as [string, string];
+    await reconcile('findings', first.run, '--severity', 'critical', '--csv', csv);
+    const [head, ...lines] = readFileSync(csv, 'utf8').trimEnd().split('\r\n');
+    expect(head).toMatch(/^item,code,severity,s_place,/);
+    expect(lines.map((line) => line.split(',').slice(0, 3))).toEqual(
+      expect.arrayContaining([[sgtin(300), 'unknown_serial', 'critical']]),
+    );
+    const { stdout } = await reconcile('findings', first.run, '--code', 'unknown_serial', '--ndjson', '-');
+    expect(JSON.parse(stdout)).toMatchObject({ item: sgtin(300), s_place: PLACE });
+    await reconcile('findings', first.run, '--place', PLACE, '--excel', excel);
+    expect(readFileSync(excel).subarray(0, 2).toString()).toBe('PK');
+  }, 60_000);
+
+  it('writes a page that tells all of it', async () => {
+    const page = join(stack.folder, 'report.html');
+    const { status, stdout } = await reconcile('report', first.run, '--out', page);
+    expect([status, stdout]).toEqual([0, expect.stringContaining(first.digest)]);
+    const text = readFileSync(page, 'utf8').replace(/\s+/g, ' ');
+    for (const said of [first.digest, 'the monthly count', 'took 2 calls', 'and so does the log', sgtin(300)])
+      expect(text).toContain(said);
+    expect(text).toContain(`pedigree reconcile --replay ${first.run}`);
+    expect(text).not.toContain('not at hand any more');
   }, 60_000);
 
   it('goes on after kill -9 where it was, asks the registry nothing twice, and is recorded once', async () => {

@@ -32,8 +32,20 @@ describe('the reconciler’s configuration', () => {
     ['RECONCILE_MISSING_MINUTES', 'soon'],
     ['RECONCILE_OVERDUE_HOURS_BY_TYPE', '415:48'],
     ['PEDIGREE_CHANGE_REASON', 'x'],
+    ['RECONCILE_STOCK_HOURS', '20'],
+    ['RECONCILE_STOCK_WAY', 'export'],
+    ['RECONCILE_FILES_KEPT_DAYS', '7'],
   ])('names %s when it is %s', (variable, value) => {
     expect(() => reconcilerConfig({ ...GOOD, [variable]: value })).toThrow(new RegExp(`^${variable}: `));
+  });
+
+  it('reads stock files by a mapping alone, and with a folder for what it makes', () => {
+    const folder = { ...GOOD, RECONCILE_STOCK_FOLDER: '/stock' };
+    expect(() => reconcilerConfig(folder)).toThrow(/^RECONCILE_STOCK_MAPPING: /);
+    expect(() => reconcilerConfig({ ...folder, RECONCILE_STOCK_MAPPING: '/m.json' })).toThrow(/^SEGMENTS_DIR: /);
+    expect(() =>
+      reconcilerConfig({ ...folder, RECONCILE_STOCK_MAPPING: '/nowhere/m.json', SEGMENTS_DIR: '/segments' }),
+    ).toThrow(/^RECONCILE_STOCK_MAPPING: /);
   });
 
   it('is shown without the password', () => {

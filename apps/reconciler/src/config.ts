@@ -1,16 +1,28 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { JsonObject } from '#kernel';
-import { DEFAULT_DUE_DAYS, dueDaysOf, type DueDays, type RunRules } from '#reconciliation';
+import { PedigreeError, type JsonObject } from '#kernel';
+import {
+  comparisonSettings,
+  DEFAULT_DUE_DAYS,
+  dueDaysOf,
+  mappingOf,
+  type ComparisonSettings,
+  type DueDays,
+  type FetchWay,
+  type Mapping,
+  type RunRules,
+} from '#reconciliation';
+import type { SegmentSettings } from '#segments';
 import {
   describeProgramSettings,
   parseEnvironment,
   PROGRAM_VARIABLES,
   programSettings,
+  readVariable,
   variablesOf,
   type ProgramSettings,
 } from '#service';
-import type { SegmentSettings } from './keep-segments.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -44,6 +56,23 @@ const environment = z.object({
   SEGMENTS_MEMORY_MB: z.coerce.number().int().min(200).max(1_000_000).default(700),
   /** Processors for the same. */
   SEGMENTS_THREADS: z.coerce.number().int().min(1).max(256).default(2),
+  /** Folder into which the ERP puts stock files: each is compared once. Absent: none. */
+  RECONCILE_STOCK_FOLDER: z.string().min(1).optional(),
+  /** How they are read, JSON, as `pedigree stock inspect` proposes it. */
+  RECONCILE_STOCK_MAPPING: z.string().min(1).optional(),
+  /** Account with which the registry is read; absent: the registry is left out. */
+  RECONCILE_STOCK_ACCOUNT: z.string().min(1).max(100).optional(),
+  /** How it is read. */
+  RECONCILE_STOCK_WAY: z.enum(['auto', 'filter', 'list']).default('auto'),
+  /** Tolerances of these runs, JSON; absent: the usual ones. */
+  RECONCILE_STOCK_SETTINGS: z.string().min(1).optional(),
+  /** Hours of the day, in UTC, in which such a run may begin: `20-6`. */
+  RECONCILE_STOCK_HOURS: z
+    .string()
+    .regex(/^([01]?\d|2[0-3])-([01]?\d|2[0-4])$/, 'must be like 20-6')
+    .default('0-24'),
+  /** Days for which files of runs and snapshots are kept, but those that are in use. */
+  RECONCILE_FILES_KEPT_DAYS: z.coerce.number().int().min(30).max(36_500).default(400),
 });
 
 export const reconcilerVariables = variablesOf(environment);
@@ -55,12 +84,28 @@ export interface ReconcilerConfig extends ProgramSettings {
   dueDays: DueDays;
   /** Absent: no segments are written. */
   segments: SegmentSettings | undefined;
+  filesKeptDays: number;
+  /** Absent: no folder is looked at. */
+  stock: StockRuns | undefined;
+}
+
+/** Runs of the files that come into a folder. */
+export interface StockRuns {
+  folder: string;
+  mapping: Mapping;
+  account: string | null;
+  way: FetchWay;
+  settings: ComparisonSettings;
+  /** They begin from the first hour on, and before the second; of UTC. */
+  hours: [from: number, to: number];
 }
 
 /** Reads and checks the reconciler's configuration. Throws PedigreeError that names the variable. */
 export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
   const data = parseEnvironment(environment, env);
   return {
+    filesKeptDays: data.RECONCILE_FILES_KEPT_DAYS,
+    stock: stockOf(data),
     ...programSettings(data),
     dailyHour: data.RECONCILE_DAILY_HOUR,
     findingsKeptDays: data.RECONCILE_FINDINGS_KEPT_DAYS,
@@ -78,6 +123,24 @@ export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
   };
 }
 
+function stockOf(data: z.infer<typeof environment>): StockRuns | undefined {
+  const { RECONCILE_STOCK_FOLDER: folder, RECONCILE_STOCK_MAPPING: mapping, RECONCILE_STOCK_SETTINGS: file } = data;
+  if (folder === undefined) return undefined;
+  const needs = (variable: string): PedigreeError =>
+    new PedigreeError('invalid_configuration', `${variable}: RECONCILE_STOCK_FOLDER needs it`, { field: variable });
+  if (mapping === undefined) throw needs('RECONCILE_STOCK_MAPPING');
+  if (data.SEGMENTS_DIR === undefined) throw needs('SEGMENTS_DIR');
+  const json = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+  const [from = 0, to = 24] = data.RECONCILE_STOCK_HOURS.split('-').map(Number);
+  return {
+    folder: resolve(folder),
+    mapping: readVariable('RECONCILE_STOCK_MAPPING', () => mappingOf(json(mapping), 'stock')),
+    ...{ account: data.RECONCILE_STOCK_ACCOUNT ?? null, way: data.RECONCILE_STOCK_WAY },
+    settings: readVariable('RECONCILE_STOCK_SETTINGS', () => comparisonSettings(file === undefined ? {} : json(file))),
+    hours: [from, to],
+  };
+}
+
 function limitsByType(text: string): Record<string, number> {
   const pairs = text.split(',').filter((one) => one !== '');
   return Object.fromEntries(
@@ -89,7 +152,7 @@ function limitsByType(text: string): Record<string, number> {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeReconcilerConfig(config: ReconcilerConfig): JsonObject {
-  const { dailyHour, findingsKeptDays, rules, dueDays, segments } = config;
+  const { dailyHour, findingsKeptDays, rules, dueDays, segments, filesKeptDays, stock } = config;
   return {
     ...describeProgramSettings(config),
     dailyHour,
@@ -97,5 +160,7 @@ export function describeReconcilerConfig(config: ReconcilerConfig): JsonObject {
     rules: { ...rules },
     dueDays: { ...dueDays },
     segments: segments === undefined ? null : { ...segments },
+    filesKeptDays,
+    stock: stock === undefined ? null : (JSON.parse(JSON.stringify(stock)) as JsonObject),
   };
 }

@@ -1,17 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { systemClock, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
-import { FolderStore } from '#duckdb';
-import { sweepSegments, writeNextSegment, type SegmentParts } from '#segments';
+import { segmentParts, sweepSegments, writeNextSegment, type SegmentParts, type SegmentSettings } from '#segments';
 import type { ServiceLog } from '#service';
-
-/** Where segments lie, and what their writing may take of the machine. */
-export interface SegmentSettings {
-  folder: string;
-  memoryMb: number;
-  threads: number;
-}
 
 const LOOK_EVERY_MS = 60_000;
 /** After an upgrade there may be many to write: between so many, it is looked whether the program is to stop. */
@@ -19,12 +10,6 @@ const MOST_AT_ONCE = 10_000;
 const SWEEP_EVERY_MS = 3_600_000;
 /** Every so many sweeps read each byte. */
 const DEEP_SWEEP = 24;
-
-export const segmentParts = (pool: Pool, { folder, memoryMb, threads }: SegmentSettings): SegmentParts => ({
-  pool,
-  files: new FolderStore(join(folder, 'files')),
-  duck: { memoryMb, threads, temporary: join(folder, 'temporary') },
-});
 
 /** Writes each segment once its range is complete, and compares files with rows. Errors are said, never thrown. */
 export async function keepSegments({

@@ -44,6 +44,7 @@ import {
 } from '#tasks';
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
 import { keepSegments } from './keep-segments.js';
+import { keepStockRuns } from './stock-runs.js';
 
 const reconcilerSchemas: MigrationSet[] = [
   installationSchema,
@@ -167,6 +168,7 @@ function runAll(parts: Parts): Promise<void>[] {
     askDaily(parts),
     closeCases(parts),
     ...(config.segments === undefined ? [] : [keepSegments({ pool, settings: config.segments, signal, log, clock })]),
+    ...stockRuns(parts),
     announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
       pool,
@@ -176,6 +178,14 @@ function runAll(parts: Parts): Promise<void>[] {
       removals: reconcilerRemovals(config),
     }),
   ];
+}
+
+/** Runs of the stock files of a folder, where one is set. */
+function stockRuns(parts: Parts): Promise<void>[] {
+  const { config, queue } = parts;
+  const { stock, segments, dueDays } = config;
+  if (stock === undefined || segments === undefined) return [];
+  return [keepStockRuns({ ...parts, stock, segments, dueDays, schedule: (tx, tasks) => queue.schedule(tx, tasks) })];
 }
 
 /** Resolves cases whose released document was accepted. Errors are said, never thrown. */

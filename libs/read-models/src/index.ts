@@ -62,6 +62,7 @@ export { foldCase } from './cases/fold.js';
 export { casesProjection } from './cases/projection.js';
 export { RECONCILIATION_CASE, type CaseRow } from './cases/row.js';
 export { caseDetail, caseSummary } from './cases/shape.js';
+export { wordsForCase } from './cases/words.js';
 export { conclusionsOf } from './outbox/parts.js';
 export {
   newestOutcome,

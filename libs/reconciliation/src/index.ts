@@ -4,11 +4,12 @@
  * Promise: the same inputs, by digest, give the same findings and the same digest; a run is recorded once, and changes
  * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
  * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
- * fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts,
+ * fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts, reports/run-report.int.spec.ts,
  * comparison/comparison.prop.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
  * test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';
+export { casesAreRead } from './cases/caught-up.js';
 export { closeRemedies } from './cases/close-remedies.js';
 export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
@@ -38,11 +39,16 @@ export * from './fetches/walk.js';
 export * from './fetches/ways.js';
 export * from './registry-lists/schema.js';
 export { readFindings, removeFindings } from './runs/findings.js';
+export { allFindings, firstFindings, type FindingFilter, type FindingRow } from './reports/findings.js';
+export { readRunFacts, type RunFacts, type RunFactsOptions } from './reports/run-facts.js';
+export { runReport, type RunLogged, type RunReport } from './reports/run-report.js';
+export * from './runs/file-run.js';
 export * from './runs/pack-run.js';
 export * from './runs/query.js';
 export * from './runs/request.js';
 export * from './runs/run.js';
 export { importSnapshot, MOST_REFUSED, type SnapshotRequest } from './snapshots/import.js';
+export { importFile, snapshotFolder, snapshotOfFile, type FileAsked } from './snapshots/of-file.js';
 export { inspectFile, type Proposal } from './snapshots/inspect.js';
 export { canonicalRow } from './snapshots/buckets.js';
 export { columnsOf, KINDS, type SnapshotKind } from './snapshots/kinds.js';

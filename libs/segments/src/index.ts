@@ -4,6 +4,7 @@
  * past position; memory stays within its limit; a range and its rows are the same after a rebuild. Proven in:
  * states.prop.int.spec.ts, segments.int.spec.ts.
  */
+export { segmentParts, type SegmentSettings } from './parts.js';
 export { segmentsSchema } from './schema.js';
 export {
   newestSegmentSeconds,

@@ -24,8 +24,22 @@ export async function writtenToFile(
   { path, body }: { path: string; body?: object },
   options: FileOptions,
 ): Promise<boolean> {
+  const chosen = chosenFile(options);
+  if (chosen === undefined) return false;
+  const { format, file } = chosen;
+  const rows = await gateway.stream(path, FILE_TYPES[format], body);
+  if (file !== '-') {
+    await pipeline(rows, createWriteStream(file));
+    say(`written to ${file}`);
+  } else if (format === 'excel') await pipeline(rows, process.stdout, { end: false });
+  else for await (const text of rows.setEncoding('utf8')) await write(String(text));
+  return true;
+}
+
+/** The format and the file that were asked for. @throws PedigreeError `invalid_configuration` for several. */
+export function chosenFile(options: FileOptions): { format: FileFormat; file: string } | undefined {
   const [format, second] = (Object.keys(FILE_TYPES) as FileFormat[]).filter((one) => options[one] !== undefined);
-  if (format === undefined) return false;
+  if (format === undefined) return undefined;
   if (second !== undefined)
     throw new PedigreeError('invalid_configuration', `--${format} and --${second}: choose one`, {
       field: `--${second}`,
@@ -35,11 +49,5 @@ export async function writtenToFile(
     throw new PedigreeError('invalid_configuration', '--excel: a terminal cannot show it, name a file', {
       field: '--excel',
     });
-  const rows = await gateway.stream(path, FILE_TYPES[format], body);
-  if (file !== '-') {
-    await pipeline(rows, createWriteStream(file));
-    say(`written to ${file}`);
-  } else if (format === 'excel') await pipeline(rows, process.stdout, { end: false });
-  else for await (const text of rows.setEncoding('utf8')) await write(String(text));
-  return true;
+  return { format, file };
 }

@@ -1,10 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { SOFTWARE_VERSION, openEventStore } from '#event-store';
-import { defined, PedigreeError, systemClock } from '#kernel';
-import { installationId, type Pool } from '#postgres';
-import { CaseLog, openPackCases, type Opening } from '#reconciliation';
-import { projectionCheckpoint } from '#subscriptions';
+import { defined } from '#kernel';
+import { installationId } from '#postgres';
+import { CaseLog, casesAreRead, openPackCases, type Opening } from '#reconciliation';
 import { reconcilerConfig } from '../../../reconciler/src/config.js';
 import { ownEnvironment, type CliConfig } from '../config.js';
 import { out as print, say } from '../print.js';
@@ -17,7 +16,6 @@ export interface OpenCasesFlags {
   json?: boolean;
 }
 
-const LOOK_EVERY_MS = 250;
 const PATIENCE_MS = 30_000;
 
 /** Opens cases for what a comparison of packs has found, and resolves those that it looked for and did not find. */
@@ -26,7 +24,7 @@ export async function openCases(config: CliConfig, folder: string, flags: OpenCa
     const given = reconcilerConfig({ ...ownEnvironment(), DATABASE_URL: connectionString });
     const store = openEventStore({ pool, eventStoreUrl: given.eventStoreUrl });
     try {
-      await casesAreRead(pool, await store.head());
+      await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS });
       const { participant, dueDays } = given;
       const says = { participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' };
       const log = new CaseLog({ db: pool, store, installation: { id: await installationId(pool), ...says } });
@@ -43,20 +41,6 @@ export async function openCases(config: CliConfig, folder: string, flags: OpenCa
   });
   print(flags.json === true ? JSON.stringify(opening) : sentenceOf(opening, folder));
   return 0;
-}
-
-/** The read model has all cases up to here: which of them are gone is told by it. */
-async function casesAreRead(pool: Pool, head: bigint): Promise<void> {
-  const begunMs = systemClock.monotonicMs();
-  for (;;) {
-    const { rows } = await pool.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', [
-      projectionCheckpoint({ name: 'cases' }),
-    ]);
-    if (head === 0n || (rows[0]?.position ?? 0n) >= head) return;
-    if (systemClock.monotonicMs() - begunMs > PATIENCE_MS)
-      throw new PedigreeError('unavailable', 'the list of cases is behind the log: is a worker running?');
-    await systemClock.wait(LOOK_EVERY_MS);
-  }
 }
 
 const sentenceOf = ({ opened, seen, reopened, resolved, unchanged, notCovered }: Opening, folder: string): string =>

@@ -1,42 +1,55 @@
-import { existsSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { PedigreeError } from '#kernel';
-import { Duck, parquet, quoted } from '#duckdb';
-import { FINDING_COLUMNS, readRun } from '#reconciliation';
+import { Duck } from '#duckdb';
+import {
+  allFindings,
+  FINDING_COLUMNS,
+  firstFindings,
+  readRun,
+  type FindingFilter,
+  type FindingRow,
+} from '#reconciliation';
+import type { Columns } from '../../../gateway/src/api/columns.js';
+import { asCsv } from '../../../gateway/src/api/csv.js';
+import { asExcel } from '../../../gateway/src/api/excel.js';
+import type { FileFormat } from '../../../gateway/src/api/file-types.js';
+import { asNdjson, type Page } from '../../../gateway/src/api/ndjson.js';
 import type { CliConfig } from '../config.js';
-import { out as print, say, table } from '../print.js';
+import { out as print, say, table, write } from '../print.js';
+import { chosenFile, type FileOptions } from './list-file.js';
 import { runFolder } from './reconcile-file.js';
 import { segmentSettings } from './segment-settings.js';
 
-export interface FindingsFlags {
-  code?: string;
+export interface FindingsFlags extends FindingFilter, FileOptions {
   limit: string;
   json?: boolean;
 }
 
-/** Prints findings of a run, in the order of their items. */
-export async function showPackFindings(
-  config: CliConfig,
-  runId: string,
-  { code, limit, json }: FindingsFlags,
-): Promise<number> {
+/** Prints findings of a run, in the order of their items, or writes all of them to a file. */
+export async function showPackFindings(config: CliConfig, runId: string, flags: FindingsFlags): Promise<number> {
+  const { limit, json, code, severity, place, series } = flags;
+  const filter: FindingFilter = { code, severity, place, series };
   if (!/^[1-9]\d{0,5}$/.test(limit))
     throw new PedigreeError('invalid_parameter', `--limit: ${limit} is not a number from 1 to 999999`, {
       field: '--limit',
     });
+  const chosen = chosenFile(flags);
   const folder = join(runFolder(config, runId), 'comparison');
   await readRun(folder);
-  const files = [...Array(16).keys()].map((n) => join(folder, `findings-${n.toString(16)}.parquet`));
-  if (!files.every((file) => existsSync(file)))
-    throw new PedigreeError('not_found', `the run ${runId} is not at its end: --resume ${runId} goes on with it`, {});
   const { memoryMb, threads, folder: temporary } = segmentSettings(config);
   const duck = await Duck.open({ memoryMb, threads, temporary: join(temporary, 'temporary-findings') });
   try {
-    const chosen = code === undefined ? '' : `WHERE code = ${quoted(code)}`;
-    const columns = FINDING_COLUMNS.map((name) => `${name}::VARCHAR AS ${name}`).join(', ');
-    const rows = await duck.rows<Record<string, string | null>>(
-      `SELECT ${columns} FROM ${parquet(files)} ${chosen} ORDER BY item, code LIMIT ${Number(limit) + 1}`,
-    );
+    if (chosen === undefined) show(await firstFindings(duck, folder, { ...filter, limit: Number(limit) + 1 }));
+    else await writeFile(allFindings(duck, folder, filter), chosen);
+    return 0;
+  } finally {
+    await duck.close();
+  }
+
+  function show(rows: FindingRow[]): void {
     const shown = rows.slice(0, Number(limit));
     if (json === true) for (const row of shown) print(JSON.stringify(row));
     else
@@ -46,11 +59,34 @@ export async function showPackFindings(
           shown.map((row) => SHOWN.map((name) => row[name] ?? '')),
         ),
       );
-    if (rows.length > shown.length) say(`and more: --limit, or --code`);
-    return 0;
-  } finally {
-    await duck.close();
+    if (rows.length > shown.length) say('and more: --limit, a filter, or --csv, --ndjson, --excel for all');
   }
+}
+
+const COLUMNS: Columns<FindingRow> = Object.fromEntries(
+  FINDING_COLUMNS.map((name) => [name, (row: FindingRow) => row[name] ?? undefined]),
+);
+
+async function writeFile(
+  pages: AsyncGenerator<FindingRow[]>,
+  { format, file }: { format: FileFormat; file: string },
+): Promise<void> {
+  const next = async (): Promise<Page<FindingRow>> => {
+    const { value, done } = await pages.next();
+    return done === true ? { items: [] } : { items: value, next_cursor: 'on' };
+  };
+  const first = await next();
+  const texts: AsyncIterable<string> | [Buffer] =
+    format === 'excel'
+      ? [await asExcel(first, next, COLUMNS)]
+      : format === 'csv'
+        ? asCsv(first, next, COLUMNS)
+        : asNdjson(first, next);
+  if (file !== '-') {
+    await pipeline(Readable.from(texts, { objectMode: true }), createWriteStream(file));
+    say(`written to ${file}`);
+  } else if (format === 'excel') await pipeline(Readable.from(texts), process.stdout, { end: false });
+  else for await (const text of texts) await write(String(text));
 }
 
 const SHOWN = [

@@ -1,38 +1,42 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { typeKnowledge } from '#documents';
+import { fileURLToPath } from 'node:url';
 import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
-import { canonicalJson, defined, PedigreeError } from '#kernel';
+import { canonicalJson, PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
+  compareFile,
   comparisonSettings,
+  FETCH_WAYS,
   findRun,
   inspectFile,
-  mappingOf,
   MANIFEST,
-  readRun,
+  mappingOf,
+  readFileRun,
   reconciliationSchema,
   recordPackRun,
-  resultOf,
+  registryFetchSchema,
+  runsFolder,
+  stockSide,
+  writeFileRun,
+  type ComparingParts,
   type ComparisonResult,
-  type ComparisonSettings,
   type FetchWay,
+  type FileRun,
   type Mapping,
+  type PackRun,
 } from '#reconciliation';
-import { readStates, STATES_FILE, statesAt } from '#segments';
-import { segmentParts } from '../../../reconciler/src/keep-segments.js';
-import type { CliConfig } from '../config.js';
+import { PostgresTaskQueue, tasksSchema } from '#tasks';
+import { builtFile, type CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
 import { withDatabase } from '../stack/with-database.js';
-import { writeDurably } from '#service';
 import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
-import { compare, processesOf } from './reconcile-stock.js';
-import { registrySide } from './registry-fetch.js';
+import { processesOf } from './reconcile-stock.js';
+import { fetchTeller } from './registry-fetch.js';
 import { segmentSettings } from './segment-settings.js';
-import { snapshotOfFile } from './stock.js';
 
 export interface FileRunFlags {
   mapping?: string;
@@ -50,30 +54,12 @@ export interface FileRunFlags {
   json?: boolean;
 }
 
-/** `request.json` of a run: all that it was asked for, so that it can go on after whatever ended it. */
-interface FileRun {
-  runId: string;
-  stock: string;
-  mapping: Mapping | null;
-  moment: string | null;
-  branch: string | null;
-  asOf: string | null;
-  account: string | null;
-  way: FetchWay;
-  registry: string | null;
-  disposals: string | null;
-  settings: ComparisonSettings;
-  dryRun: boolean;
-  processes: number;
-  reason: string;
-}
-
-const REQUEST = 'request.json';
-const WAYS: readonly string[] = ['auto', 'filter', 'list'];
+/** Also where this runs from the source: the processes of a comparison are built programs. */
+export const COMPARING = fileURLToPath(builtFile('libs/reconciliation/src/comparison/child.js'));
 
 export const runFolder = (config: CliConfig, runId: string): string => {
   if (!/^[0-9a-f-]{36}$/.test(runId)) throw new PedigreeError('invalid_parameter', `${runId} is no id of a run`, {});
-  return join(segmentSettings(config).folder, 'runs', runId);
+  return join(runsFolder(segmentSettings(config).folder), runId);
 };
 
 /** Compares a stock file with our record and the registry, from the file to the findings. Returns 1 with findings. */
@@ -91,20 +77,22 @@ export interface FinishedRun {
 }
 
 /** A run from the file to the findings. */
-export async function fileRun(config: CliConfig, file: string, flags: FileRunFlags): Promise<FinishedRun> {
+export async function fileRun(
+  config: CliConfig,
+  file: string,
+  { sayProgress = say, ...flags }: FileRunFlags & { sayProgress?: typeof say },
+): Promise<FinishedRun> {
   const run = await requestOf(config, resolve(file), flags);
   const folder = runFolder(config, run.runId);
   mkdirSync(folder, { recursive: true });
-  writeDurably(join(folder, REQUEST), JSON.stringify(run, undefined, 2));
-  say(`run ${run.runId}: pedigree reconcile --resume ${run.runId} goes on with it`);
-  return makeFileRun(config, run);
+  writeFileRun(folder, run);
+  sayProgress(`run ${run.runId}: pedigree reconcile --resume ${run.runId} goes on with it`);
+  return makeFileRun(config, run, sayProgress);
 }
 
 /** Goes on with a run that something ended. What is done is not done again. */
 export async function resumeFileRun(config: CliConfig, runId: string, json: boolean): Promise<number> {
-  const file = join(runFolder(config, runId), REQUEST);
-  if (!existsSync(file)) throw new PedigreeError('not_found', `there is no run ${runId}: ${file} is missing`, { file });
-  return tell(await makeFileRun(config, JSON.parse(readFileSync(file, 'utf8')) as FileRun), json);
+  return tell(await makeFileRun(config, await readFileRun(runFolder(config, runId)), say), json);
 }
 
 async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
@@ -112,7 +100,7 @@ async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags):
     new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
   if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
     throw wrong('--as-of', `${flags.asOf} is not a log position`);
-  if (!WAYS.includes(flags.way)) throw wrong('--way', `${flags.way} is none of ${WAYS.join(', ')}`);
+  if (!FETCH_WAYS.includes(flags.way)) throw wrong('--way', `${flags.way} is none of ${FETCH_WAYS.join(', ')}`);
   const isSnapshot = existsSync(join(stock, MANIFEST));
   const { account = null, branch = null, asOf = null } = flags;
   return {
@@ -149,94 +137,40 @@ function momentOf(stock: string, given: string | undefined): string {
   return moment;
 }
 
-async function makeFileRun(config: CliConfig, run: FileRun): Promise<FinishedRun> {
-  const folder = runFolder(config, run.runId);
-  const stock = await stockSide(config, run);
+async function makeFileRun(config: CliConfig, run: FileRun, sayProgress: typeof say): Promise<FinishedRun> {
+  const parts = { settings: segmentSettings(config), say: sayProgress, program: COMPARING };
+  const stock = await stockSide(parts, run);
   const result = await withDatabase(config, async (pool) => {
-    const record = await recordSide(config, pool, { folder: join(folder, 'record'), asOf: run.asOf });
-    const registry = await registryOf(config, pool, { run, stock, record });
-    const out = join(folder, 'comparison');
-    const disposals = run.disposals ?? undefined;
-    const sides = defined({ stock, record, registry: registry.folder, disposals });
-    const compared = await compare(config, { ...sides, settings: run.settings }, { folder: out, ...run });
-    if (!run.dryRun) await recordRun(config, pool, { run, out, record, calls: registry.calls });
-    return compared;
+    await migrateOrCheck(pool, [tasksSchema, registryFetchSchema]);
+    const queue = new PostgresTaskQueue({ pool });
+    const schedule: ComparingParts['schedule'] = (tx, tasks) => queue.schedule(tx, tasks);
+    try {
+      const comparing = { ...parts, pool, actor: personOnHost(), schedule, onFetch: fetchTeller(sayProgress) };
+      const made = await compareFile(comparing, run, stock);
+      if (!run.dryRun) await recordRun(config, pool, { run, made });
+      return made.result;
+    } finally {
+      await queue.close();
+    }
   });
-  return { runId: run.runId, folder, recorded: !run.dryRun, result };
+  return { runId: run.runId, folder: runFolder(config, run.runId), recorded: !run.dryRun, result };
 }
 
-async function stockSide(config: CliConfig, { stock, mapping, moment, branch }: FileRun): Promise<string> {
-  if (mapping === null || moment === null) return stock;
-  const made = await snapshotOfFile(config, {
-    file: stock,
-    kind: 'stock',
-    mapping,
-    moment,
-    ...defined({ branch: branch ?? undefined }),
-  });
-  if (made.refused + made.duplicates > 0)
-    say(`${made.refused} rows of the stock were refused, ${made.duplicates} items stand there twice: ${made.folder}`);
-  return made.folder;
+function tell({ runId, folder, recorded, result }: FinishedRun, json: boolean): number {
+  if (json) print(JSON.stringify({ run: runId, folder, recorded, ...result }));
+  else tellRun(runId, result, recorded);
+  return result.findings === 0 ? 0 : 1;
 }
 
-/** States of all packs at the pinned position. A folder without its manifest is of a run that ended in between. */
-async function recordSide(
-  config: CliConfig,
-  pool: Pool,
-  { folder, asOf }: { folder: string; asOf: string | null },
-): Promise<string> {
-  if (existsSync(join(folder, STATES_FILE))) return folder;
-  rmSync(folder, { recursive: true, force: true });
-  const settings = segmentSettings(config);
-  const parts = segmentParts(pool, settings);
-  const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-states') };
-  const at = asOf === null ? {} : { at: BigInt(asOf) };
-  const states = await statesAt({ ...parts, duck }, { ...at, out: folder, types: typeKnowledge });
-  writeDurably(join(folder, STATES_FILE), JSON.stringify(states));
-  say(`our record: ${states.packs} packs as known at position ${states.at}`);
-  return folder;
-}
-
-async function registryOf(
-  config: CliConfig,
-  pool: Pool,
-  { run, stock, record }: { run: FileRun; stock: string; record: string },
-): Promise<{ folder: string | undefined; calls: number }> {
-  if (run.registry !== null) return { folder: run.registry, calls: 0 };
-  if (run.account === null) return { folder: undefined, calls: 0 };
-  const folder = join(segmentSettings(config).folder, 'snapshots', `registry-${run.runId}`);
-  const { runId, account, way, reason } = run;
-  const side = {
-    fetchId: runId,
-    account,
-    way,
-    reason,
-    of: { stock, record, disposals: run.disposals ?? undefined },
-    out: folder,
-  };
-  return { folder, calls: (await registrySide(config, pool, side)).calls };
-}
-
-interface Recorded {
-  run: FileRun;
-  /** Folder of the comparison. */
-  out: string;
-  record: string;
-  calls: number;
-}
-
-async function recordRun(config: CliConfig, pool: Pool, { run, out, record, calls }: Recorded): Promise<void> {
+async function recordRun(config: CliConfig, pool: Pool, { run, made }: { run: FileRun; made: PackRun }): Promise<void> {
   const { participant, eventStoreUrl, registryProfile: profile } = config;
   await migrateOrCheck(pool, [reconciliationSchema]);
   const store = openEventStore({ pool, eventStoreUrl });
   try {
     await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
     const installation = { id: await installationId(pool), participant, softwareVersion: SOFTWARE_VERSION, profile };
-    await recordPackRun(
-      { pool, store, installation },
-      { runId: run.runId, reason: run.reason, actor: personOnHost() },
-      { run: await readRun(out), result: await resultOf(out), calls, recordAt: (await readStates(record)).at },
-    );
+    const request = { runId: run.runId, reason: run.reason, actor: personOnHost() };
+    await recordPackRun({ pool, store, installation }, request, made);
   } finally {
     await store.close();
   }
@@ -253,12 +187,6 @@ export const recordedDigest = (config: CliConfig, runId: string): Promise<string
       await store.close();
     }
   });
-
-function tell({ runId, folder, recorded, result }: FinishedRun, json: boolean): number {
-  if (json) print(JSON.stringify({ run: runId, folder, recorded, ...result }));
-  else tellRun(runId, result, recorded);
-  return result.findings === 0 ? 0 : 1;
-}
 
 function tellRun(
   runId: string,

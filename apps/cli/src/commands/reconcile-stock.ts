@@ -2,13 +2,12 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { defined, PedigreeError } from '#kernel';
 import {
+  compareIn,
   comparisonSettings,
-  openComparison,
   readRun,
   resultOf,
-  runComparison,
-  type ComparisonRequest,
   type ComparisonResult,
+  type FileRunParts,
 } from '#reconciliation';
 import type { CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
@@ -45,7 +44,7 @@ export async function reconcileStock(
     moment: flags.moment,
   });
   const settings = comparisonSettings(flags.settings === undefined ? {} : readJsonOption('--settings', flags.settings));
-  const result = await compare(config, { ...given, settings }, { folder: resolve(flags.out), processes });
+  const result = await compareIn(partsOf(config), { ...given, settings }, { folder: resolve(flags.out), processes });
   if (flags.json === true) print(JSON.stringify(result));
   else tell(result, resolve(flags.out));
   return result.findings === 0 ? 0 : 1;
@@ -59,20 +58,7 @@ export function processesOf(text: string): number {
   });
 }
 
-/** Compares snapshots in a folder, or goes on with what was begun there. */
-export async function compare(
-  config: CliConfig,
-  request: ComparisonRequest,
-  { folder, processes }: { folder: string; processes: number },
-): Promise<ComparisonResult> {
-  const { memoryMb, threads } = segmentSettings(config);
-  await openComparison(folder, request);
-  await runComparison(folder, {
-    ...{ memoryMb, threads, processes },
-    onBucket: (bucket) => say(`bucket ${bucket.toString(16)}`),
-  });
-  return resultOf(folder);
-}
+const partsOf = (config: CliConfig): FileRunParts => ({ settings: segmentSettings(config), say });
 
 interface Replay extends Pick<StockRunFlags, 'record' | 'registry'> {
   replay: string;
@@ -99,7 +85,7 @@ export async function replay(
   });
   try {
     await rm(again, { recursive: true, force: true });
-    const result = await compare(config, { ...request, settings, moment }, { folder: again, processes });
+    const result = await compareIn(partsOf(config), { ...request, settings, moment }, { folder: again, processes });
     if (result.inputs !== inputs) say('the inputs are others than those of the run');
     const wanted = recorded ?? before.digest;
     const isSame = result.digest === wanted;

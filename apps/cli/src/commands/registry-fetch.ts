@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { PedigreeError, defined } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import {
+  FETCH_WAYS,
   fetchProgress,
   fetchRegistrySide,
   listFetches,
@@ -30,7 +31,6 @@ export interface FetchFlags {
   json?: boolean;
 }
 
-const WAYS: readonly string[] = ['auto', 'filter', 'list'];
 /** A fetch without a call for so long may have nobody who serves its account. */
 const QUIET_LOOKS = 60;
 
@@ -39,7 +39,7 @@ export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promi
   const wrong = (field: string, message: string): PedigreeError =>
     new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
   if (flags.account === undefined) throw wrong('--account', 'no account is given');
-  if (!WAYS.includes(flags.way)) throw wrong('--way', `${flags.way} is none of ${WAYS.join(', ')}`);
+  if (!FETCH_WAYS.includes(flags.way)) throw wrong('--way', `${flags.way} is none of ${FETCH_WAYS.join(', ')}`);
   if (flags.resume !== undefined && !/^[0-9a-f-]{36}$/.test(flags.resume))
     throw wrong('--resume', `${flags.resume} is no id of a fetch`);
   const fetchId = flags.resume ?? randomUUID();
@@ -61,7 +61,7 @@ export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promi
 type Side = Omit<SideRequest, 'actor' | 'expected'>;
 
 /** The registry's side of a comparison, with words about its progress. */
-export async function registrySide(config: CliConfig, pool: Pool, side: Side): ReturnType<typeof fetchRegistrySide> {
+async function registrySide(config: CliConfig, pool: Pool, side: Side): ReturnType<typeof fetchRegistrySide> {
   await migrateOrCheck(pool, [tasksSchema, registryFetchSchema]);
   const queue = new PostgresTaskQueue({ pool });
   const { memoryMb, threads } = segmentSettings(config);
@@ -71,7 +71,7 @@ export async function registrySide(config: CliConfig, pool: Pool, side: Side): R
     return await fetchRegistrySide(
       { ...side, actor, expected },
       {
-        ...{ pool, duck: { memoryMb, threads }, onProgress: teller() },
+        ...{ pool, duck: { memoryMb, threads }, onProgress: fetchTeller() },
         schedule: (tx, tasks) => queue.schedule(tx, tasks),
       },
     );
@@ -81,13 +81,13 @@ export async function registrySide(config: CliConfig, pool: Pool, side: Side): R
 }
 
 /** Says how far a fetch is whenever that has changed, and once that nothing happens. */
-function teller(): (fetch: RegistryFetch) => void {
+export function fetchTeller(tell = say): (fetch: RegistryFetch) => void {
   let [told, quiet] = ['', 0];
   return (fetch) => {
     const now = sentenceOf(fetch);
     quiet = now === told ? quiet + 1 : 0;
-    if (now !== told) say(now);
-    if (quiet === QUIET_LOOKS) say(`nothing happens: does a worker run that serves the account ${fetch.account}?`);
+    if (now !== told) tell(now);
+    if (quiet === QUIET_LOOKS) tell(`nothing happens: does a worker run that serves the account ${fetch.account}?`);
     told = now;
   };
 }

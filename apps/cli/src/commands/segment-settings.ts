@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { SegmentSettings } from '#segments';
 import { reconcilerConfig } from '../../../reconciler/src/config.js';
-import type { SegmentSettings } from '../../../reconciler/src/keep-segments.js';
 import { ownEnvironment, type CliConfig } from '../config.js';
 
 /** Where derived files lie, and what making them may take, as the reconciler has it; else in the folder of `up`. */

@@ -4,7 +4,9 @@ import type { CliConfig } from '../config.js';
 import { JSON_OPTION, type Action } from './action.js';
 import type { GatewayClient } from '../gateway-client.js';
 import type { FindingsFlags } from './pack-findings.js';
+import { withFiles } from './list-file.js';
 import { reconcile, type ReconcileOptions } from './reconcile.js';
+import { showRuns, type RunsFlags } from './reconcile-runs.js';
 import type { FileRunFlags } from './reconcile-file.js';
 import type { StockRunFlags } from './reconcile-stock.js';
 import type { FetchFlags } from './registry-fetch.js';
@@ -111,20 +113,43 @@ export function addReconcileCommand(
     );
   addReconcileStock(command, action, config);
   addFindings(command, action, config);
+  addReport(command, action, config);
+  command
+    .command('runs')
+    .description('the newest runs, about documents and about packs: what became of each, or how far it is')
+    .option('--limit <n>', 'at most so many', '20')
+    .option(...JSON_OPTION)
+    .action(action((flags: RunsFlags) => showRuns(gateway(), flags)));
 }
 
 /** `pedigree reconcile findings`: the items of a run. */
 function addFindings(reconcile: Command, action: Action, config: () => CliConfig): void {
-  reconcile
-    .command('findings')
+  withFiles(reconcile.command('findings'))
     .description('findings of a run about packs')
     .argument('<run>')
-    .option('--code <code>', 'of one code')
-    .option('--limit <n>', 'at most so many', '100')
+    .option('--code <code>', 'only of this code')
+    .option('--severity <severity>', 'only critical ones, warnings or information')
+    .option('--place <place>', 'only where a side has the item at this place')
+    .option('--series <series>', 'only of this series')
+    .option('--limit <n>', 'at most so many; a file has all', '100')
     .option(...JSON_OPTION)
     .action(
       action(async (run: string, flags: FindingsFlags) =>
         (await import('./pack-findings.js')).showPackFindings(config(), run, flags),
+      ),
+    );
+}
+
+/** `pedigree reconcile report`: a run as a page. */
+function addReport(reconcile: Command, action: Action, config: () => CliConfig): void {
+  reconcile
+    .command('report')
+    .description('write a run about packs as a page that needs nothing but itself, to file and to print')
+    .argument('<run>')
+    .option('--out <file>', 'default: report-RUN.html')
+    .action(
+      action(async (run: string, flags: { out?: string }) =>
+        (await import('./run-page.js')).writeRunPage(config(), run, flags),
       ),
     );
 }

@@ -99,7 +99,8 @@ async function runSample(run: SampleRun): Promise<number> {
   await feed(gateway, commands);
   const summary = summarise(commands, await untilConcluded(run, gateway, commands));
   const violations = await violationsAt(stack.controlUrl);
-  return report(run, { summary, violations, differences: await differencesOf(run, commands) });
+  const differences = summary.unfinished === 0 ? await differencesOf(run, commands) : undefined;
+  return report(run, { summary, violations, differences });
 }
 
 /**

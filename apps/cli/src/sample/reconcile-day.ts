@@ -1,13 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duck, parquet } from '#duckdb';
-import { mappingOf, type Mapping } from '#reconciliation';
+import { Duck } from '#duckdb';
+import { firstFindings, mappingOf, snapshotOfFile, snapshotsFolder, type Mapping } from '#reconciliation';
 import { lookAt } from '../commands/first-steps.js';
 import { fileRun } from '../commands/reconcile-file.js';
 import { segmentSettings } from '../commands/segment-settings.js';
-import { snapshotOfFile } from '../commands/stock.js';
 import type { CliConfig } from '../config.js';
-import { table } from '../print.js';
+import { say, table } from '../print.js';
 import type { SampleCommand } from './day.js';
 import { sampleStock, type Planted, type SampleStock } from './stock.js';
 
@@ -25,7 +24,6 @@ const STOCK_COLUMNS = ['item', 'place'];
 const DISPOSAL_COLUMNS = ['item', 'place', 'receipt', 'moment'];
 /** The sample's tills tell their sales at once: a pack that is gone without one is missed on the same day. */
 const SETTINGS = { tillSalesDays: 0 };
-const BUCKETS = 16;
 /** Findings that are read; the day plants far fewer. */
 const MOST_FINDINGS = 10_000;
 
@@ -37,12 +35,16 @@ export async function reconcileDay(
   const moment = new Date().toISOString();
   const stock = sampleStock(commands);
   const files = writeFiles(folder, stock, at);
-  const disposals = await snapshotOfFile(config, {
-    ...{ kind: 'disposals', file: files.disposals, mapping: files.disposalsMapping, moment },
-  });
+  const settings = segmentSettings(config);
+  const disposals = await snapshotOfFile(
+    snapshotsFolder(settings.folder),
+    { kind: 'disposals', file: files.disposals, mapping: files.disposalsMapping, moment },
+    { duck: settings, say },
+  );
   const run = await fileRun(config, files.stock, {
     ...{ mapping: files.stockMapping, moment, account, way: 'auto', settings: files.settings },
     ...{ disposals: disposals.folder, processes: '1', reason: 'the stock of the sample day' },
+    sayProgress: () => undefined,
   });
   return heldAgainst(stock.planted, run.runId, await findingsOf(config, run.folder));
 }
@@ -54,14 +56,10 @@ interface Found {
 
 async function findingsOf(config: CliConfig, folder: string): Promise<Found[]> {
   const { memoryMb, threads, folder: temporary } = segmentSettings(config);
-  const files = Array.from({ length: BUCKETS }, (_, n) =>
-    join(folder, 'comparison', `findings-${n.toString(16)}.parquet`),
-  );
   const duck = await Duck.open({ memoryMb, threads, temporary: join(temporary, 'temporary-findings') });
   try {
-    return await duck.rows<Found>(
-      `SELECT item, code FROM ${parquet(files)} ORDER BY item, code LIMIT ${MOST_FINDINGS}`,
-    );
+    const rows = await firstFindings(duck, join(folder, 'comparison'), { limit: MOST_FINDINGS });
+    return rows.map(({ item, code }) => ({ item: String(item), code: String(code) }));
   } finally {
     await duck.close();
   }

@@ -43,7 +43,9 @@ const packs = z.strictObject({
 const runFields = {
   id: z.string(),
   kind: z.enum(['documents', 'packs']).describe('What was compared.'),
-  state: z.enum(['requested', 'completed']),
+  state: z.enum(['requested', 'completed', 'failed']),
+  problem: z.string().optional().describe('Why it failed.'),
+  progress: z.string().optional().describe('How far it is, or what its last attempt met. Absent at its end.'),
   requested_at: instant,
   requested_by: z.string(),
   reason: z.string(),

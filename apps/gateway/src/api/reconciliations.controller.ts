@@ -66,6 +66,7 @@ function runAnswer(run: RunShown): z.infer<typeof reconciliation> {
     requested_at: requestedAt.toISOString(),
     requested_by: actor.name,
     reason,
+    ...defined({ problem: run.problem, progress: state === 'requested' ? run.progress : undefined }),
     ...(findingsRemovedAt === undefined ? {} : { findings_removed_at: findingsRemovedAt.toISOString() }),
   };
   if (run.packs !== undefined && completedAt !== undefined)

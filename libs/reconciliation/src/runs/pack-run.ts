@@ -35,6 +35,13 @@ export interface PackRunCompleted {
   digest: Sha256;
 }
 
+/** A run that could not be made, and will not be tried again by itself. */
+export interface PackRunFailed {
+  runId: string;
+  /** In words. */
+  problem: string;
+}
+
 export interface PackRun {
   run: RunRecord;
   result: ComparisonResult;
@@ -48,11 +55,12 @@ export async function recordPackRun(
   request: RunRequest,
   { run, result, calls, recordAt }: PackRun,
 ): Promise<void> {
-  const { pool, store, installation } = options;
+  const { pool, store } = options;
   const { runId } = request;
   const stream = runStream(runId);
   await keepRequest(pool, { ...request, kind: 'packs' });
-  if ((await store.readStream(stream, { limit: 1 })).length > 0) return;
+  const there = await store.readStream(stream, { limit: MOST_EVENTS });
+  if (there.some(({ type }) => type === 'PackRunCompleted')) return;
   const sides = Object.fromEntries(
     Object.entries(run.legs).map(([leg, { digest, rows }]) => [leg, { digest, rows }]),
   ) as PackRunStarted['sides'];
@@ -63,9 +71,30 @@ export async function recordPackRun(
   };
   const { findings, counts, quieted, unseen, digest } = result;
   const completed: PackRunCompleted = { runId, findings, counts, quieted, unseen, calls, digest };
+  const event = eventsOf(options, request);
+  await store.append(stream, there.length === 0 ? 'none' : there.length - 1, [
+    ...[event('PackRunStarted', started), event('PackRunCompleted', completed)],
+  ]);
+}
+
+/** Events of a run: two, and one before them where somebody went on with a run that had failed. */
+const MOST_EVENTS = 3;
+
+function eventsOf(options: Pick<RunOptions, 'installation' | 'clock'>, request: RunRequest) {
   const metadata = metadataOf(options, request);
-  const event = (type: string, data: object) => ({
-    ...{ id: uuid5(`${stream}:${type}`, installation.id), type, schemaVersion: 1, data, metadata },
-  });
-  await store.append(stream, 'none', [event('PackRunStarted', started), event('PackRunCompleted', completed)]);
+  const id = (type: string): string => uuid5(`${runStream(request.runId)}:${type}`, options.installation.id);
+  return (type: string, data: object) => ({ id: id(type), type, schemaVersion: 1, data, metadata });
+}
+
+/** Records that a run could not be made, once. A run that is recorded already stays as it is. */
+export async function recordPackRunFailure(
+  options: Pick<RunOptions, 'pool' | 'store' | 'installation' | 'clock'>,
+  request: RunRequest,
+  problem: string,
+): Promise<void> {
+  await keepRequest(options.pool, { ...request, kind: 'packs' });
+  const stream = runStream(request.runId);
+  if ((await options.store.readStream(stream, { limit: 1 })).length > 0) return;
+  const failed: PackRunFailed = { runId: request.runId, problem };
+  await options.store.append(stream, 'none', [eventsOf(options, request)('PackRunFailed', failed)]);
 }

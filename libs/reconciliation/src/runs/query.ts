@@ -1,17 +1,19 @@
 import { typedEvent, type EventStore, type RecordedEvent, type TypedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
 import { findRequest, listRequests, runStream, type KeptRequest } from './request.js';
-import type { PackRunCompleted, PackRunStarted } from './pack-run.js';
+import type { PackRunCompleted, PackRunFailed, PackRunStarted } from './pack-run.js';
 import type { RunCompleted, RunStarted } from './run.js';
 
 /** A run as it stands: asked for, or done. */
 export interface RunShown extends KeptRequest {
-  state: 'requested' | 'completed';
+  state: 'requested' | 'completed' | 'failed';
   started?: RunStarted;
   completed?: RunCompleted;
   /** Of a comparison of packs, instead of the two above. */
   packs?: { started: PackRunStarted; completed: PackRunCompleted };
   completedAt?: Date;
+  /** Why it failed. */
+  problem?: string;
 }
 
 type Reader = Pick<EventStore, 'readStream'>;
@@ -58,7 +60,11 @@ function toldIn<Data>(events: readonly RecordedEvent[], type: string): TypedEven
 function packsShown(request: KeptRequest, events: RecordedEvent[]): RunShown {
   const started = toldIn<PackRunStarted>(events, 'PackRunStarted');
   const completed = toldIn<PackRunCompleted>(events, 'PackRunCompleted');
-  if (started === undefined || completed === undefined) return { ...request, state: 'requested' };
+  const failed = toldIn<PackRunFailed>(events, 'PackRunFailed')?.data;
+  if (started === undefined || completed === undefined)
+    return failed === undefined
+      ? { ...request, state: 'requested' }
+      : { ...request, state: 'failed', problem: failed.problem };
   const packs = { started: started.data, completed: completed.data };
   return { ...request, state: 'completed', packs, completedAt: completed.recordedAt };
 }

@@ -52,15 +52,16 @@ export const dailyRunId = (installationId: string, day: string): string =>
 export type KeptRequest = RunRequest & {
   kind: RunKind;
   requestedAt: Date;
+  /** How far it is, or what its last attempt met, while it is being made. */ progress?: string;
   /** Since when its findings are gone, or going. */ findingsRemovedAt?: Date;
 };
 
+const COLUMNS = 'run_id, kind, requested_at, reason, actor, findings_removed_at, progress';
+
 export async function findRequest(db: Queryable, runId: string): Promise<KeptRequest | undefined> {
-  const { rows } = await db.query<RequestRow>(
-    'SELECT run_id, kind, requested_at, reason, actor, findings_removed_at FROM reconciliation_request ' +
-      'WHERE run_id = $1',
-    [runId],
-  );
+  const { rows } = await db.query<RequestRow>(`SELECT ${COLUMNS} FROM reconciliation_request WHERE run_id = $1`, [
+    runId,
+  ]);
   return rows[0] === undefined ? undefined : requestOf(rows[0]);
 }
 
@@ -70,7 +71,7 @@ export async function listRequests(
   { before, limit }: { before?: string | undefined; limit: number },
 ): Promise<KeptRequest[]> {
   const { rows } = await db.query<RequestRow>(
-    `SELECT run_id, kind, requested_at, reason, actor, findings_removed_at FROM reconciliation_request
+    `SELECT ${COLUMNS} FROM reconciliation_request
      WHERE $1::text IS NULL OR (requested_at, run_id) < (SELECT requested_at, run_id FROM reconciliation_request
        WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
     [before ?? null, limit],
@@ -85,6 +86,25 @@ interface RequestRow {
   reason: string;
   actor: string;
   findings_removed_at: Date | null;
+  progress: string | null;
+}
+
+const MOST_PROGRESS = 1_000;
+
+/** Says how far a run is. */
+export async function noteProgress(db: Queryable, runId: string, progress: string): Promise<void> {
+  await db.query('UPDATE reconciliation_request SET progress = $2 WHERE run_id = $1', [
+    ...[runId, progress.slice(0, MOST_PROGRESS)],
+  ]);
+}
+
+/** Says that the findings of a run are gone. */
+export async function noteRemoved(db: Queryable, runId: string): Promise<void> {
+  await db.query(
+    `UPDATE reconciliation_request SET findings_removed_at = statement_timestamp()
+     WHERE run_id = $1 AND findings_removed_at IS NULL`,
+    [runId],
+  );
 }
 
 const requestOf = (row: RequestRow): KeptRequest => ({
@@ -93,5 +113,6 @@ const requestOf = (row: RequestRow): KeptRequest => ({
   requestedAt: row.requested_at,
   reason: row.reason,
   actor: JSON.parse(row.actor) as Actor,
+  ...(row.progress === null ? {} : { progress: row.progress }),
   ...(row.findings_removed_at === null ? {} : { findingsRemovedAt: row.findings_removed_at }),
 });

@@ -1,0 +1,33 @@
+import type { GatewayClient } from '../gateway-client.js';
+import { instant, out, table } from '../print.js';
+
+interface RunLine {
+  id: string;
+  kind: string;
+  state: string;
+  requested_at: string;
+  requested_by: string;
+  reason: string;
+  problem?: string;
+  progress?: string;
+  result?: { findings: number };
+  packs?: { findings: number };
+}
+
+export interface RunsFlags {
+  limit: string;
+  json?: boolean;
+}
+
+/** The newest runs, each on a line: what became of it, or how far it is. */
+export async function showRuns(gateway: GatewayClient, { limit, json }: RunsFlags): Promise<number> {
+  const path = `/v1/reconciliations?limit=${encodeURIComponent(limit)}`;
+  const { items } = (await gateway.raw(path)) as { items: RunLine[] };
+  const rows = items.map((one) => [
+    ...[one.id, one.kind, one.state, instant(one.requested_at), one.requested_by, one.reason],
+    ...[(one.packs ?? one.result)?.findings, one.problem ?? one.progress],
+  ]);
+  if (json === true) for (const one of items) out(JSON.stringify(one));
+  else out(table(['run', 'compares', 'state', 'requested', 'by', 'reason', 'findings', 'how it stands'], rows));
+  return 0;
+}

@@ -1,0 +1,56 @@
+import { appendFile, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sha256Hex, VirtualClock } from '#kernel';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { SETTLED_MS, StockFolder } from './stock-folder.js';
+
+let folder: TemporaryFolder;
+let clock: VirtualClock;
+let stock: StockFolder;
+beforeEach(async () => {
+  [folder, clock] = [await temporaryFolder(), new VirtualClock()];
+  stock = new StockFolder(folder.path, clock);
+});
+afterEach(() => folder.remove());
+
+const path = (name: string): string => join(folder.path, name);
+const names = async (afterMs = 0): Promise<string[]> => {
+  clock.advance(afterMs);
+  return (await stock.look()).settled.map(({ name }) => name);
+};
+
+it('takes a file when it has not changed for a minute, and not while it is still written', async () => {
+  await writeFile(path('a.csv'), 'one');
+  expect(await names()).toEqual([]);
+  expect(await names(SETTLED_MS - 1)).toEqual([]);
+  await appendFile(path('a.csv'), ' two');
+  expect(await names(1)).toEqual([]);
+  expect(await names(SETTLED_MS - 1)).toEqual([]);
+  expect(await names(1)).toEqual(['a.csv']);
+  const { settled } = await stock.look();
+  expect(settled).toMatchObject([{ bytes: 7, sha256: sha256Hex('one two') }]);
+  await appendFile(path('a.csv'), ' three');
+  expect(await names(SETTLED_MS)).toEqual([]);
+  expect(await names(SETTLED_MS)).toEqual(['a.csv']);
+});
+
+it('leaves names of unfinished files, folders and links alone until they are renamed', async () => {
+  for (const name of ['.hidden.csv', 'b.csv.part', 'c.tmp', 'd.csv~', 'e.csv.filepart'])
+    await writeFile(path(name), name);
+  await mkdir(path('folder.csv'));
+  await symlink(path('b.csv.part'), path('link.csv'));
+  await names();
+  expect(await names(SETTLED_MS)).toEqual([]);
+  await rename(path('b.csv.part'), path('b.csv'));
+  expect(await names()).toEqual([]);
+  expect(await names(SETTLED_MS)).toEqual(['b.csv']);
+});
+
+it('looks at so many files and says that there are more', async () => {
+  for (let n = 0; n < 1_002; n += 1) await writeFile(path(`${n}.csv`), '');
+  await names();
+  clock.advance(SETTLED_MS);
+  const { settled, tooMany } = await stock.look();
+  expect([settled.length, tooMany]).toEqual([1_000, 2]);
+});

@@ -1,0 +1,80 @@
+import type { Dirent } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { digestOfFile } from '#duckdb';
+import type { Clock, Sha256 } from '#kernel';
+
+/** A file that nobody writes any more. */
+export interface SettledFile {
+  name: string;
+  path: string;
+  bytes: number;
+  modifiedAt: Date;
+  sha256: Sha256;
+}
+
+/** A file that has not changed for so long is whole. */
+export const SETTLED_MS = 60_000;
+/** Files that are looked at; more are not, and that is said. */
+export const MOST_FILES = 1_000;
+/** Names of files that are being written, by the habits of programs that copy. */
+const UNFINISHED = /^\.|\.(part|partial|tmp|temp|filepart|crdownload)$|~$/i;
+
+interface Seen {
+  /** Changes whenever the file does, as far as its size and times tell. */
+  mark: string;
+  sinceMs: number;
+  sha256?: Sha256;
+}
+
+/**
+ * A folder into which another program puts files. It is only read: nothing is moved, renamed or removed. A file is
+ * settled when size, times and inode have been the same for `SETTLED_MS` by our clock, and are so still after its bytes
+ * were read.
+ */
+export class StockFolder {
+  private readonly seen = new Map<string, Seen>();
+
+  constructor(
+    private readonly folder: string,
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+  ) {}
+
+  /** Settled files by name, and how many were not looked at. */
+  async look(): Promise<{ settled: SettledFile[]; tooMany: number }> {
+    const names = (await readdir(this.folder, { withFileTypes: true })).filter(isCandidate).map(({ name }) => name);
+    for (const name of this.seen.keys()) if (!names.includes(name)) this.seen.delete(name);
+    const settled: SettledFile[] = [];
+    for (const name of names.sort().slice(0, MOST_FILES)) {
+      const file = await this.lookAt(name);
+      if (file !== undefined) settled.push(file);
+    }
+    return { settled, tooMany: Math.max(0, names.length - MOST_FILES) };
+  }
+
+  private async lookAt(name: string): Promise<SettledFile | undefined> {
+    const path = join(this.folder, name);
+    const now = await markOf(path);
+    const before = this.seen.get(name);
+    if (now === undefined || before?.mark !== now.mark) {
+      if (now !== undefined) this.seen.set(name, { mark: now.mark, sinceMs: this.clock.monotonicMs() });
+      return undefined;
+    }
+    if (this.clock.monotonicMs() - before.sinceMs < SETTLED_MS) return undefined;
+    before.sha256 ??= (await digestOfFile(path)).sha256;
+    if ((await markOf(path))?.mark !== now.mark) {
+      this.seen.delete(name);
+      return undefined;
+    }
+    return { name, path, bytes: now.bytes, modifiedAt: now.modifiedAt, sha256: before.sha256 };
+  }
+}
+
+const isCandidate = (entry: Dirent): boolean => entry.isFile() && !UNFINISHED.test(entry.name);
+
+async function markOf(path: string): Promise<{ mark: string; bytes: number; modifiedAt: Date } | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isFile() !== true) return undefined;
+  const { size, mtimeMs, ctimeMs, ino, mtime } = found;
+  return { mark: [size, mtimeMs, ctimeMs, ino].join(' '), bytes: size, modifiedAt: mtime };
+}

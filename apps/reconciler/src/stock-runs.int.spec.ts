@@ -1,0 +1,195 @@
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
+import { evidenceSchema } from '#evidence';
+import { VirtualClock, type Clock } from '#kernel';
+import { installationSchema, migrate } from '#postgres';
+import { casesProjection, readModelSchemas } from '#read-models';
+import {
+  comparisonSettings,
+  DEFAULT_DUE_DAYS,
+  dueDaysOf,
+  findRun,
+  listRuns,
+  mappingOf,
+  reconciliationSchema,
+  runsFolder,
+  type RunShown,
+} from '#reconciliation';
+import { segmentsSchema } from '#segments';
+import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
+import { tasksSchema } from '#tasks';
+import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { SETTLED_MS, StockFolder } from './stock-folder.js';
+import { isWithin, StockFileRuns, type StockRunsParts } from './stock-runs.js';
+
+const ITEM = '04601234567893TESTSERIAL';
+const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+let db: TestDatabase;
+let folder: TemporaryFolder;
+let store: PostgresEventStore;
+const virtual = new VirtualClock(new Date('2026-11-23T12:00:00Z'));
+/** Whoever waits lets the list of cases follow. */
+const clock: Clock = {
+  now: () => virtual.now(),
+  monotonicMs: () => virtual.monotonicMs(),
+  wait: async (delayMs) => {
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    virtual.advance(delayMs);
+  },
+};
+
+beforeAll(async () => {
+  await buildPrograms();
+  [db, folder] = [await testDatabase(), await temporaryFolder()];
+  const stored = [installationSchema, eventStoreSchema, evidenceSchema, tasksSchema, subscriptionsSchema];
+  await migrate(db.pool, [...stored, ...readModelSchemas, segmentsSchema, reconciliationSchema]);
+  store = new PostgresEventStore({ pool: db.pool });
+}, 600_000);
+afterAll(async () => {
+  await store.close();
+  await Promise.all([db.drop(), folder.remove()]);
+});
+
+interface Over {
+  store?: EventStore;
+  hours?: [number, number];
+}
+
+/** A reconciler that has just started. */
+function started(over: Over = {}): StockFileRuns {
+  const mapping = mappingOf({ format: 'csv', delimiter: ';', columns: { item: 'KM', expiry: 'Until' } }, 'stock');
+  const parts: StockRunsParts = {
+    ...{ pool: db.pool, store: over.store ?? store, installation: { ...INSTALLATION, profile: 'none' } },
+    schedule: () => Promise.reject(new Error('nothing is read from the registry')),
+    stock: {
+      ...{ folder: folder.path, mapping, account: null, way: 'auto', hours: over.hours ?? [0, 24] },
+      settings: comparisonSettings({}),
+    },
+    segments: { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 2 },
+    ...{ dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), log: silent, clock, signal: new AbortController().signal },
+    program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),
+  };
+  return new StockFileRuns(parts, new StockFolder(folder.path, clock));
+}
+
+/** Looks until everything that lies there is settled and tried. */
+async function settle(runs: StockFileRuns): Promise<void> {
+  await runs.look();
+  virtual.advance(SETTLED_MS);
+  await runs.look();
+}
+
+const path = (name: string): string => join(folder.path, name);
+const put = (name: string, ...lines: string[]) => writeFile(path(name), `KM;Until\n${lines.join('\n')}\n`);
+const all = async (): Promise<RunShown[]> => (await listRuns(db.pool, store, { limit: 100 })).runs;
+const of = async (name: string): Promise<RunShown[]> =>
+  (await all()).filter(({ reason }) => reason === `the stock file ${name}`);
+const scheduleOf = async ({ runId }: RunShown) =>
+  JSON.parse(await readFile(join(runsFolder(path('segments')), runId, 'schedule.json'), 'utf8')) as {
+    attempts: number;
+    ended: string | null;
+  };
+const cases = async (): Promise<number> => {
+  await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+  return (await db.pool.query(`SELECT FROM reconciliation_case WHERE code = 'expired_in_stock'`)).rowCount ?? 0;
+};
+
+describe('a stock file in the folder', () => {
+  it('is compared once, and its cases are opened', async () => {
+    const runs = started();
+    await put('monday.csv', `${ITEM}001;2020-01-31`, `${ITEM}002;2099-01-31`);
+    await settle(runs);
+    await settle(runs);
+    const [run, second] = await of('monday.csv');
+    expect([run?.state, run?.actor.name, run?.packs?.completed.counts, second]).toEqual([
+      ...['completed', 'reconciler', { expired_in_stock: 1 }, undefined],
+    ]);
+    expect(run?.packs?.started.sides).toMatchObject({ stock: { rows: 2 }, record: { rows: 0 } });
+    expect(await cases()).toBe(1);
+  }, 120_000);
+
+  it('is not compared again under another name, nor after a restart', async () => {
+    const count = (await all()).length;
+    await writeFile(path('copy.csv'), await readFile(path('monday.csv')));
+    await settle(started());
+    await settle(started());
+    expect((await all()).length).toBe(count);
+  });
+
+  it('that is broken makes a run that has failed, once, and says why', async () => {
+    await writeFile(path('broken.csv'), 'Name;Until\naspirin;2030-01-01\n');
+    await writeFile(path('empty.csv'), '');
+    const runs = started();
+    for (let n = 0; n < 3; n += 1) await settle(runs);
+    await settle(started());
+    for (const name of ['broken.csv', 'empty.csv']) {
+      const [run, second] = await of(name);
+      expect([run?.state, second]).toEqual(['failed', undefined]);
+      expect(run?.problem).toMatch(/KM|row/);
+      expect(await scheduleOf(run as RunShown)).toMatchObject({ attempts: 1, ended: 'failed' });
+      expect((await store.readStream(`run-${run?.runId}`)).map(({ type }) => type)).toEqual(['PackRunFailed']);
+    }
+  });
+
+  it('waits for its hours; what was changed meanwhile fails in words, and is a file of its own', async () => {
+    await put('late.csv', `${ITEM}003;2099-01-31`, `${ITEM}004;2099-01-31`);
+    await settle(started({ hours: [20, 6] }));
+    const [taken] = await of('late.csv');
+    expect(taken?.state).toBe('requested');
+    await appendFile(path('late.csv'), `${ITEM}005;2099-01-31\n`);
+    await settle(started());
+    const runs = await of('late.csv');
+    expect(runs.map(({ state }) => state).sort()).toEqual(['completed', 'failed']);
+    const failed = runs.find(({ state }) => state === 'failed');
+    expect([failed?.runId, failed?.problem]).toEqual([taken?.runId, expect.stringContaining('was changed')]);
+  }, 120_000);
+
+  it('is tried again later when something is away, and a few times only', async () => {
+    const down = Object.assign(Object.create(store) as EventStore, {
+      append: (...args: Parameters<EventStore['append']>) =>
+        args[2].some(({ type }) => type === 'PackRunStarted')
+          ? Promise.reject(new Error('the disk is full'))
+          : store.append(...args),
+    });
+    await put('unlucky.csv', `${ITEM}006;2099-01-31`, `${ITEM}007;2099-01-31`);
+    const runs = started({ store: down });
+    await settle(runs);
+    await runs.look();
+    const [run] = (await of('unlucky.csv')) as [RunShown];
+    expect([run.state, run.progress]).toEqual([
+      'requested',
+      expect.stringContaining('attempt 1 failed: the disk is full'),
+    ]);
+    expect(await scheduleOf(run)).toMatchObject({ attempts: 1, ended: null });
+    for (let n = 0; n < 8; n += 1) {
+      virtual.advance(86_400_000);
+      await runs.look();
+    }
+    expect(await scheduleOf(run)).toMatchObject({ attempts: 5, ended: 'failed' });
+    expect(await findRun(db.pool, store, run.runId)).toMatchObject({ state: 'failed', problem: 'the disk is full' });
+  }, 120_000);
+
+  it('that ends the program each time is given up', async () => {
+    await put('killer.csv', `${ITEM}008;2099-01-31`, `${ITEM}009;2099-01-31`);
+    await settle(started({ hours: [20, 6] }));
+    const [run] = (await of('killer.csv')) as [RunShown];
+    const file = join(runsFolder(path('segments')), run.runId, 'schedule.json');
+    await writeFile(file, JSON.stringify({ attempts: 5, notBefore: null, ended: null }));
+    await settle(started());
+    expect(await findRun(db.pool, store, run.runId)).toMatchObject({
+      ...{ state: 'failed', problem: 'the program ended at each attempt' },
+    });
+  });
+});
+
+it('begins within its hours, also over midnight', () => {
+  expect([0, 5, 6, 19, 20, 23].filter((hour) => isWithin([20, 6], hour))).toEqual([0, 5, 20, 23]);
+  expect([0, 1, 2, 23].filter((hour) => isWithin([1, 2], hour))).toEqual([1]);
+  expect(isWithin([0, 24], 23)).toBe(true);
+});

@@ -1,0 +1,82 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parquet, quoted, type Duck } from '#duckdb';
+import { PedigreeError } from '#kernel';
+import { FINDING_COLUMNS } from '../comparison/compare-bucket.js';
+import { findingsFile } from '../comparison/run-record.js';
+import { ORDER } from '../snapshots/buckets.js';
+import { BUCKETS } from '../snapshots/manifest.js';
+
+/** Which findings of a run are meant; all that is named must hold. */
+export interface FindingFilter {
+  code?: string | undefined;
+  severity?: string | undefined;
+  /** What any side says of where the item is. */
+  place?: string | undefined;
+  /** What stock or registry says. */
+  series?: string | undefined;
+}
+
+/** A finding as text; what no side says is null. */
+export type FindingRow = Record<string, string | null>;
+
+/** Files of the findings of a run, by bucket. @throws PedigreeError `not_found` when the run is not at its end. */
+export async function findingsFiles(folder: string): Promise<string[]> {
+  const files = Array.from({ length: BUCKETS }, (_, bucket) => join(folder, findingsFile(bucket)));
+  const there = await Promise.all(
+    files.map((file) =>
+      access(file).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  if (there.every(Boolean)) return files;
+  throw new PedigreeError('not_found', `the run in ${folder} is not at its end: findings are missing`, {});
+}
+
+function conditionOf({ code, severity, place, series }: FindingFilter): string {
+  const is = (value: string | undefined, columns: string[]): string[] =>
+    value === undefined ? [] : [`(${columns.map((name) => `${name} = ${quoted(value)}`).join(' OR ')})`];
+  const all = [
+    ...is(code, ['code']),
+    ...is(severity, ['severity']),
+    ...is(place, ['s_place', 'r_place', 'g_place', 'd_place']),
+    ...is(series, ['s_series', 'g_series']),
+  ];
+  return all.length === 0 ? 'true' : all.join(' AND ');
+}
+
+const AS_TEXT = FINDING_COLUMNS.map((name) => `${name}::VARCHAR AS ${name}`).join(', ');
+
+/** The first findings, in the order of their items. */
+export async function firstFindings(
+  duck: Duck,
+  folder: string,
+  { limit, ...filter }: FindingFilter & { limit: number },
+): Promise<FindingRow[]> {
+  const files = await findingsFiles(folder);
+  return duck.rows(
+    `SELECT ${AS_TEXT} FROM ${parquet(files)} WHERE ${conditionOf(filter)} ORDER BY item, code LIMIT ${limit}`,
+  );
+}
+
+const PAGE = 5_000;
+
+/**
+ * All findings, some thousand at a time: bucket by bucket, in the order of the files. What a bucket has chosen waits
+ * outside the memory of this process.
+ */
+export async function* allFindings(duck: Duck, folder: string, filter: FindingFilter): AsyncGenerator<FindingRow[]> {
+  for (const file of await findingsFiles(folder)) {
+    await duck.run(`CREATE OR REPLACE TEMP TABLE chosen AS SELECT row_number() OVER (ORDER BY ${ORDER}, code) AS n, *
+      FROM ${parquet([file])} WHERE ${conditionOf(filter)}`);
+    for (let from = 0; ; from += PAGE) {
+      const rows = await duck.rows<FindingRow>(
+        `SELECT ${AS_TEXT} FROM chosen WHERE n > ${from} AND n <= ${from + PAGE} ORDER BY n`,
+      );
+      if (rows.length > 0) yield rows;
+      if (rows.length < PAGE) break;
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import { join } from 'node:path';
+import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
+import { canonicalJson, defined, sha256Hex, type Sha256 } from '#kernel';
+import type { Queryable } from '#postgres';
+import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
+import { readStates } from '#segments';
+import { CASE_ITEMS_FILE, checkFindings } from '../cases/pack-groups.js';
+import { resultOf, type ComparisonResult } from '../comparison/run-comparison.js';
+import { readRun, type RunRecord } from '../comparison/run-record.js';
+import { OVERRIDES, RULES, type Leg } from '../comparison/rules.js';
+import { readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
+import { findingsFiles, type FindingRow } from './findings.js';
+import { runsBefore, trendOf, type TrendStep } from './trend.js';
+
+/** Findings that a report lists one by one. */
+export const MOST_LISTED = 5_000;
+const MOST_CASES = 1_000;
+const MOST_REASONS = 50;
+const TREND_RUNS = 8;
+
+/** One side of a run, and what is still known of how it was made. */
+export interface SideFacts {
+  leg: Leg;
+  digest: Sha256;
+  rows: number;
+  /** False: its files do not lie where the run had them. */
+  isThere: boolean;
+  snapshot?: SnapshotManifest;
+  /** Of our record: the log position as of which it is. */
+  position?: string;
+  /** Moments of its rows, where they differ: the first and the last. */
+  moments?: [Date, Date];
+  /** Refused rows by reason; what stood in the cells is left out. */
+  reasons: { reason: string; rows: number }[];
+}
+
+/** All that a report tells. */
+export interface RunFacts {
+  runId: string;
+  record: RunRecord;
+  result: ComparisonResult;
+  rulesDigest: Sha256;
+  sides: SideFacts[];
+  counts: { code: string; severity: string; findings: number }[];
+  /** The first ones by severity, code and item; each with its case, where it has one. */
+  listed: (FindingRow & { case_id: string | null })[];
+  cases: CaseRow[];
+  hasMoreCases: boolean;
+  trend: TrendStep[];
+}
+
+export interface RunFactsOptions {
+  /** Folder of runs; that of the run is one of them. */
+  runs: string;
+  db: Queryable;
+  duck: DuckOptions;
+  limit?: number;
+}
+
+/**
+ * Reads what a run has left. @throws PedigreeError `not_found` for a run that is not at its end, is of other rules than
+ * this version has, or whose findings were changed.
+ */
+export async function readRunFacts(runId: string, { runs, db, duck: limits, ...options }: RunFactsOptions) {
+  const folder = join(runs, runId, 'comparison');
+  const record = await readRun(folder);
+  const files = await findingsFiles(folder);
+  const result = await resultOf(folder);
+  const { cases, hasMore } = await casesOf(db, record.inputs);
+  const duck = await Duck.open(limits);
+  try {
+    await checkFindings(duck, folder, result);
+    const facts: RunFacts = {
+      ...{ runId, record, result, rulesDigest: sha256Hex(canonicalJson([RULES, OVERRIDES])) },
+      sides: await sidesOf(duck, record),
+      counts: await countsOf(duck, files),
+      listed: await listedOf(duck, { folder, files, cases, limit: options.limit ?? MOST_LISTED }),
+      ...{ cases, hasMoreCases: hasMore },
+      trend: await trendOf(duck, await runsBefore(runs, { runId, record, limit: TREND_RUNS })),
+    };
+    return facts;
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Cases of which this run was the last that found them. */
+async function casesOf(db: Queryable, inputs: Sha256): Promise<{ cases: CaseRow[]; hasMore: boolean }> {
+  const { rows } = await db.query<CaseRow>(
+    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'packs' AND last_run = $1
+     ORDER BY array_position(ARRAY['critical', 'warning', 'information'], severity), code, case_id LIMIT $2`,
+    [inputs, MOST_CASES + 1],
+  );
+  return { cases: rows.slice(0, MOST_CASES), hasMore: rows.length > MOST_CASES };
+}
+
+async function sidesOf(duck: Duck, { legs }: RunRecord): Promise<SideFacts[]> {
+  const sides: SideFacts[] = [];
+  for (const [leg, input] of Object.entries(legs) as [Leg, NonNullable<RunRecord['legs'][Leg]>][]) {
+    const { folder, digest, rows, files } = input;
+    const known = leg === 'record' ? await recordFacts(folder, digest) : await snapshotFacts(duck, folder, digest);
+    const momentsOf = known.isThere && leg !== 'record' ? await momentsIn(duck, files) : undefined;
+    sides.push({ leg, digest, rows, reasons: [], ...known, ...defined({ moments: momentsOf }) });
+  }
+  return sides;
+}
+
+type Known = Pick<SideFacts, 'isThere'> & Partial<SideFacts>;
+
+async function recordFacts(folder: string, digest: Sha256): Promise<Known> {
+  const states = await readStates(folder).catch(() => undefined);
+  return states?.digest === digest ? { isThere: true, position: String(states.at) } : { isThere: false };
+}
+
+async function snapshotFacts(duck: Duck, folder: string, digest: Sha256): Promise<Known> {
+  const snapshot = await readSnapshot(folder).catch(() => undefined);
+  if (snapshot?.digest !== digest) return { isThere: false };
+  const isRefused = snapshot.refused + snapshot.duplicates > 0;
+  return { isThere: true, snapshot, reasons: isRefused ? await reasonsIn(duck, join(folder, REFUSED)) : [] };
+}
+
+/** What stands in quotes is of the file and differs from row to row, as do the numbers. */
+async function reasonsIn(duck: Duck, file: string): Promise<SideFacts['reasons']> {
+  const rows = await duck.rows<{ reason: string; n: bigint }>(
+    `SELECT regexp_replace(regexp_replace(reason, '".*" ', '… '), '\\d+(, \\d+)*', 'N', 'g') AS reason,
+       count(*) AS n FROM read_json(${quoted(file)}, format = 'newline_delimited',
+         columns = {line: 'BIGINT', reason: 'VARCHAR'}) GROUP BY 1 ORDER BY n DESC, 1 LIMIT ${MOST_REASONS}`,
+  );
+  return rows.map(({ reason, n }) => ({ reason, rows: Number(n) }));
+}
+
+async function momentsIn(duck: Duck, files: readonly string[]): Promise<[Date, Date] | undefined> {
+  const [found] = await duck.rows<{ first: bigint | null; last: bigint | null }>(
+    `SELECT min(moment) AS first, max(moment) AS last FROM ${parquet(files)}`,
+  );
+  if (found === undefined || found.first === null || found.last === null) return undefined;
+  return [new Date(Number(found.first)), new Date(Number(found.last))];
+}
+
+const RANK = "CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END";
+
+async function countsOf(duck: Duck, files: readonly string[]): Promise<RunFacts['counts']> {
+  const rows = await duck.rows<{ code: string; severity: string; n: bigint }>(
+    `SELECT code, severity, count(*) AS n FROM ${parquet(files)} GROUP BY code, severity
+     ORDER BY ${RANK}, n DESC, code`,
+  );
+  return rows.map(({ code, severity, n }) => ({ code, severity, findings: Number(n) }));
+}
+
+interface Listing {
+  folder: string;
+  files: readonly string[];
+  cases: readonly CaseRow[];
+  limit: number;
+}
+
+async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): Promise<RunFacts['listed']> {
+  await duck.run(`CREATE TEMP TABLE listed AS SELECT * FROM ${parquet(files)} ORDER BY ${RANK}, code, item
+    LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
+  const ranges = cases.flatMap(({ caseId, state: { lastSeen } }) =>
+    lastSeen.rows === undefined ? [] : [`(${quoted(caseId)}, ${lastSeen.rows.from}, ${lastSeen.rows.to})`],
+  );
+  if (ranges.length > 0)
+    await duck.run(`INSERT INTO its_case SELECT i.item, i.code, r.case_id
+      FROM read_parquet(${quoted(join(folder, CASE_ITEMS_FILE))}, file_row_number = true) i
+        SEMI JOIN listed l ON l.item = i.item AND l.code = i.code
+        JOIN (VALUES ${ranges.join(', ')}) r(case_id, first, behind)
+          ON i.file_row_number >= r.first AND i.file_row_number < r.behind`);
+  const columns = ['item', 'code', 'severity', 's_place', 's_state', 's_series', 'r_status', 'r_place', 'answer'];
+  const texts = [...columns, 'g_status', 'g_place', 'g_series'].map((name) => `l.${name}::VARCHAR AS ${name}`);
+  return duck.rows(`SELECT ${texts.join(', ')}, c.case_id FROM listed l
+    LEFT JOIN (SELECT item, code, any_value(case_id) AS case_id FROM its_case GROUP BY item, code) c
+      ON c.item = l.item AND c.code = l.code
+    ORDER BY CASE l.severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, l.code, l.item`);
+}

@@ -8,7 +8,7 @@ import { segmentSettings } from '../commands/segment-settings.js';
 import type { CliConfig } from '../config.js';
 import { say, table } from '../print.js';
 import type { SampleCommand } from './day.js';
-import { sampleStock, type Planted, type SampleStock } from './stock.js';
+import { packsIn, sampleStock, type Planted, type SampleStock } from './stock.js';
 
 /** What the run over the sample's stock found, and what was planted, in packs. */
 export interface DayFindings {
@@ -27,7 +27,10 @@ const SETTINGS = { tillSalesDays: 0 };
 /** Findings that are read; the day plants far fewer. */
 const MOST_FINDINGS = 10_000;
 
-/** Compares the stock of the sample day with our record and with the registry. */
+/**
+ * Compares the stock of the sample day with our record and with the registry. Only packs of the day count:
+ * where several installations share a sandbox, our record has what the others have sent for the same company.
+ */
 export async function reconcileDay(
   config: CliConfig,
   { commands, at, account, folder }: { commands: readonly SampleCommand[]; at: Date; account: string; folder: string },
@@ -42,12 +45,17 @@ export async function reconcileDay(
     { duck: settings, say },
   );
   const run = await fileRun(config, files.stock, {
-    ...{ mapping: files.stockMapping, moment, account, way: 'auto', settings: files.settings },
+    ...{ mapping: files.stockMapping, moment, account, way: 'list', settings: files.settings },
     ...{ disposals: disposals.folder, processes: '1', reason: 'the stock of the sample day' },
     sayProgress: () => undefined,
   });
-  return heldAgainst(stock.planted, run.runId, await findingsOf(config, run.folder));
+  const isOfTheDay = packsOf(commands, stock);
+  const found = (await findingsOf(config, run.folder)).filter(({ item }) => isOfTheDay.has(item));
+  return heldAgainst(stock.planted, run.runId, found);
 }
+
+const packsOf = (commands: readonly SampleCommand[], { rows }: SampleStock): Set<string> =>
+  new Set([...commands.flatMap(({ document }) => packsIn(document)), ...rows.map(({ item }) => item)]);
 
 interface Found {
   item: string;

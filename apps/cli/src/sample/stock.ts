@@ -69,6 +69,10 @@ function shelfAfter(day: readonly SampleCommand[]): Shelf {
   return shelf;
 }
 
+/** SGTINs and SSCCs that a document of the day names. */
+export const packsIn = (document: SampleCommand['document']): string[] =>
+  (JSON.stringify(document).match(/"(\d{18}|\d{14}[A-Z0-9]{13})"/g) ?? []).map((text) => text.slice(1, -1));
+
 class Shelf {
   readonly places = new Map<string, string>();
   readonly disposals: Disposal[] = [];
@@ -118,8 +122,7 @@ class Shelf {
 
   /** Packs that a document names, by themselves or by their container, as far as they are on the shelf or arrive. */
   private itemsOf(document: SampleCommand['document']): string[] {
-    const named = JSON.stringify(document).match(/"(\d{18}|\d{14}[A-Z0-9]{13})"/g) ?? [];
-    const items = named.map((text) => text.slice(1, -1)).flatMap((one) => this.contents.get(one) ?? [one]);
+    const items = packsIn(document).flatMap((one) => this.contents.get(one) ?? [one]);
     if (document.action_id === 701) return items;
     return items.filter((item) => this.places.has(item));
   }

@@ -30,11 +30,16 @@ export function writePageVerifier(root, dist) {
     if (modules.has(name)) return;
     modules.set(name, '');
     const source = sourceOf(root, dist, name).replace(/^\/\/# sourceMappingURL=.*$/m, '');
-    const names = new Map(ts.preProcessFile(source).importedFiles.map(({ fileName }) => [fileName, at(name, fileName)]));
+    const names = new Map(
+      ts.preProcessFile(source).importedFiles.map(({ fileName }) => [fileName, at(name, fileName)]),
+    );
     const { outputText } = ts.transpileModule(source, {
       compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true },
     });
-    const calls = outputText.replace(/\brequire\("([^"]+)"\)/g, (_, asked) => `require(${JSON.stringify(names.get(asked))})`);
+    const calls = outputText.replace(
+      /\brequire\("([^"]+)"\)/g,
+      (_, asked) => `require(${JSON.stringify(names.get(asked))})`,
+    );
     for (const one of names.values()) add(one);
     modules.set(name, calls);
   };

@@ -1,5 +1,5 @@
 import { breakWords, type Verified, type VerifiedStream } from '#proofs';
-import type { Cell } from './elements.js';
+import { make, type Cell } from './elements.js';
 
 /** A line of the table of checks; the word says what the colour says too. */
 export interface Check {
@@ -24,9 +24,13 @@ export const checksOf = ({ checkpoint, events, streams, evidence, breaks, witnes
   {
     what: 'Evidence that the events name (SHA-256)',
     result: evidence.notHere === 0 ? 'passed' : 'not proven',
-    detail: `${evidence.here} pieces are in this file, byte for byte; ${evidence.notHere} are not in it.`,
+    detail: `In this file, byte for byte: ${evidence.here}. Named, and not in this file: ${evidence.notHere}.`,
   },
-  ...breaks.map((one): Check => ({ what: `Break ${one.number} of the log`, result: 'passed', detail: breakWords(one) })),
+  ...breaks.map((one): Check => ({
+    what: `Break ${one.number} of the log`,
+    result: 'passed',
+    detail: breakWords(one),
+  })),
   witnessCheck(witnessed),
 ];
 
@@ -39,7 +43,10 @@ function streamChecks({ stream, events, notYetSealed, whole }: VerifiedStream): 
   };
   const what = `No other event of ${stream}`;
   if (whole === undefined)
-    return [inOrder, { what, result: 'not proven', detail: 'The file has no signed count. A later event may be missing.' }];
+    return [
+      inOrder,
+      { what, result: 'not proven', detail: 'The file has no signed count. A later event may be missing.' },
+    ];
   const detail = `The signed count of ${whole.at} has ${whole.events} events up to leaf ${whole.leaves}.`;
   if (events === whole.events) return [inOrder, { what, result: 'passed', detail }];
   const later = ` ${events - whole.events} events came later: behind that leaf one may be missing.`;
@@ -82,13 +89,17 @@ export function checksUpTo(field: string, why: string): Check[] {
 
 const MARKS = { passed: '✔', failed: '✘', 'not proven': '–', 'not checked': '–' } as const;
 
-export const checkCells = ({ what, result, detail }: Check): Cell[] => [what, `${MARKS[result]} ${result}`, detail];
+export const checkCells = ({ what, result, detail }: Check): Cell[] => [
+  what,
+  make('span', { class: `result ${result.replace(' ', '-')}` }, `${MARKS[result]} ${result}`),
+  detail,
+];
 
 /** The same for each proof. */
 export const NOT_PROVEN = [
   'That what the events say is true. The log shows what was recorded and when, and that nobody changed it since.',
   'What the log got after the checkpoint.',
   'That this page is honest. Its verifier came with it, from whoever made the page. If you do not trust them, save ' +
-    'the proof with the button below, and check it with `pedigree audit verify` of your own.',
-  'That the keys are the right ones. Compare them with those that you were given on another way.',
+    'the proof with the button below, and check it with a program of your own: pedigree audit verify.',
+  'That the keys are the right ones. Compare them with those that you were given by other means.',
 ];

@@ -8,38 +8,47 @@ const EVENTS_AT_ONCE = 250;
 /** A longer text is not unfolded on the page. */
 const MOST_SHOWN_CHARACTERS = 200_000;
 
-/** The whole outcome: verdict, checks, events and what is not proven. */
-export function outcomeSections(outcome: Outcome): PageElement[] {
-  const holds = outcome.kind === 'holds';
-  const isMet = !holds || outcome.verified.witnessed.isMet;
-  const checks = holds ? checksOf(outcome.verified) : checksUpTo(outcome.field, outcome.why);
-  return [
-    section(
-      'Result',
-      holds && isMet
-        ? verdict('good', '✔ The proof holds.', `${outcome.events.length} events are in the signed log, unchanged.`)
-        : verdict('bad', '✘ The proof does not hold.', holds ? 'Too few witnesses have seen it.' : outcome.why),
-      table('Checks', ['Check', 'Result', 'What it showed'], checks.map(checkCells)),
-    ),
-    holds && isMet
-      ? section('Events', ...eventTable(outcome.events))
-      : section('Events', make('p', {}, 'None is shown, because the proof does not hold.')),
-    section('What this does not prove', list(NOT_PROVEN)),
-  ];
+/** The outcome in one sentence, for the top of the page. */
+export function verdictOf(outcome: Outcome): { kind: 'good' | 'bad'; words: string; why: string } {
+  if (outcome.kind === 'refused') return { kind: 'bad', words: '✘ The proof does not hold.', why: outcome.why };
+  const { witnessed } = outcome.verified;
+  if (!witnessed.isMet)
+    return { kind: 'bad', words: '✘ Too few witnesses have seen the log.', why: 'See the table of checks.' };
+  const why = `${outcome.events.length} events are in the signed log, unchanged.`;
+  return { kind: 'good', words: '✔ The proof holds.', why };
 }
 
-const verdict = (kind: 'good' | 'bad', words: string, why: string): PageElement =>
-  make('p', { class: `verdict ${kind}`, role: 'status', 'data-verdict': kind }, make('strong', {}, words), ` ${why}`);
+/** What was checked, and what is not proven. */
+export const checkSections = (outcome: Outcome): PageElement[] => [
+  section(
+    'Checks',
+    table(
+      'What was checked, and what it showed',
+      ['Check', 'Result', 'What it showed'],
+      (outcome.kind === 'holds' ? checksOf(outcome.verified) : checksUpTo(outcome.field, outcome.why)).map(checkCells),
+    ),
+  ),
+  section('What this does not prove', list(NOT_PROVEN)),
+];
+
+/** The events of a proof that holds. */
+export const eventSection = (outcome: Outcome): PageElement =>
+  verdictOf(outcome).kind === 'good' && outcome.kind === 'holds'
+    ? section('Events', ...eventTable(outcome.events))
+    : section('Events', make('p', {}, 'None is shown, because the proof does not hold.'));
 
 function eventTable(events: CheckedEvent[]): PageElement[] {
   const body = make('tbody', {});
-  const head = ['Version', 'Recorded (UTC)', 'Event', 'Who', 'What'].map((title) => make('th', { scope: 'col' }, title));
-  const more = make('button', { type: 'button' });
+  const head = ['Version', 'Recorded (UTC)', 'Event', 'Who', 'What'].map((title) =>
+    make('th', { scope: 'col' }, title),
+  );
+  const [more, count] = [make('button', { type: 'button' }), make('p', { role: 'status' })];
   let shown = 0;
-  const show = (count: number): void => {
-    const next = events.slice(shown, shown + count);
+  const show = (most: number): void => {
+    const next = events.slice(shown, shown + most);
     body.append(...next.map((event) => row(eventCells(event))));
     shown += next.length;
+    count.textContent = `${shown} of ${events.length} events are shown.`;
     more.textContent = `Show the other ${events.length - shown} events`;
     if (shown === events.length) more.setAttribute('hidden', '');
   };
@@ -48,7 +57,11 @@ function eventTable(events: CheckedEvent[]): PageElement[] {
     show(events.length);
   });
   const caption = make('caption', {}, `${events.length} events, in the order of the log`);
-  return [make('div', { class: 'wide' }, make('table', {}, caption, make('thead', {}, make('tr', {}, ...head)), body)), more];
+  return [
+    make('div', { class: 'wide' }, make('table', {}, caption, make('thead', {}, make('tr', {}, ...head)), body)),
+    count,
+    more,
+  ];
 }
 
 function eventCells({ leaf, version, recordedAt, type, data, metadata, stream }: CheckedEvent): Cell[] {
@@ -57,7 +70,7 @@ function eventCells({ leaf, version, recordedAt, type, data, metadata, stream }:
   return [
     String(version),
     make('time', { datetime: recordedAt }, recordedAt.replace('T', ' ').replace(/(\.\d+)?Z$/, '')),
-    type,
+    make('strong', {}, type),
     make('span', {}, whoWords(actor), ...(reason === undefined ? [] : [make('br'), `Reason: ${reason}`])),
     make('div', {}, fields(JSON.parse(data) as object), folded('Metadata', fields(about))),
   ];

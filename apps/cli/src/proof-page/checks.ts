@@ -34,12 +34,20 @@ export const checksOf = ({ checkpoint, events, streams, evidence, breaks, witnes
   witnessCheck(witnessed),
 ];
 
+/** Parts of the file that the verifier took and this page only shows. */
+export const furtherChecks = (names: Set<string>): Check[] =>
+  [...names].map((name) => ({
+    what: `Further part of the file: ${name}`,
+    result: 'not proven',
+    detail: 'Shown below as the file has it. This page does not work it out from the events.',
+  }));
+
 function streamChecks({ stream, events, notYetSealed, whole }: VerifiedStream): Check[] {
   const newer = notYetSealed === 0 ? '' : ` ${notYetSealed} newer events are not signed yet, says the file.`;
   const inOrder: Check = {
     what: `Versions of ${stream}`,
     result: 'passed',
-    detail: `Versions 0 to ${events - 1}, in order, without a gap.${newer}`,
+    detail: `${events === 0 ? 'No event of it' : `Versions 0 to ${events - 1}, in order, without a gap`}.${newer}`,
   };
   const what = `No other event of ${stream}`;
   if (whole === undefined)
@@ -78,8 +86,7 @@ export function checksUpTo(field: string, why: string): Check[] {
   const rest: Check = { what: lines, result: 'not checked', detail: 'Reading ended before.' };
   if (field.startsWith('--')) return [{ what: 'Keys', result: 'failed', detail: why.replace(/^--/, '') }, rest];
   const head = 'Signatures of the checkpoint and of the breaks of the log';
-  if (!field.startsWith('line ') && !field.startsWith('behind '))
-    return [{ what: head, result: 'failed', detail: why }, rest];
+  if (/^\/(?:checkpoint|breaks)/.test(field)) return [{ what: head, result: 'failed', detail: why }, rest];
   const isHead = /^line 1(?!\d)/.test(field);
   return [
     { what: head, result: isHead ? 'not checked' : 'passed', detail: '' },

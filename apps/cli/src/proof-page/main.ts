@@ -2,9 +2,10 @@ import { wordsOf } from '#kernel';
 import { checkProof, type TrustedKeys } from './check.js';
 import { make, page, section, type PageElement } from './elements.js';
 import { keySection } from './keys.js';
-import { checkSections, eventSection, otherSections, verdictOf } from './show.js';
+import { checkSections, eventSection, otherLines, otherSections, verdictOf } from './show.js';
 
 export { checkProof } from './check.js';
+export { otherLines, otherSections, verdictOf } from './show.js';
 
 /** Lets the browser draw and answer. */
 const drawn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
@@ -29,9 +30,16 @@ async function checkAndShow(text: string, trusted: TrustedKeys): Promise<void> {
       say('busy', `Checking ... ${events} events`);
       await drawn();
     });
-    const { kind, words, why } = verdictOf(outcome);
-    const others = kind === 'good' ? otherSections(text) : [];
-    element('page').replaceChildren(...checkSections(outcome), keys, ...others, eventSection(outcome), saving(text));
+    const lines = outcome.kind === 'holds' ? otherLines(text) : { evidence: [], further: [] };
+    const { kind, words, why } = verdictOf(outcome, lines);
+    const others = kind === 'good' ? otherSections(lines) : [];
+    element('page').replaceChildren(
+      ...checkSections(outcome, lines),
+      keys,
+      ...others,
+      eventSection(outcome),
+      saving(text),
+    );
     say(kind, words, why);
   } catch (error) {
     element('page').replaceChildren(keys);

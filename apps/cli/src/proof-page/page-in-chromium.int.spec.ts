@@ -102,6 +102,23 @@ const PASTES = (key: string): string => `
     expect(right.verdict).toBe('good');
   });
 
+  it('shows parts of a file that it does not know, and says that they are not proven', async () => {
+    const body = JSON.stringify({ status: 'accepted', text: HOSTILE });
+    const line = JSON.stringify({
+      answer: { route: '/v1/documents/1', position: '3', body, streams: [{ events: 2 }] },
+    });
+    const hand = `const lines = proofPage.otherLines(${JSON.stringify(`${line}\n`).replaceAll('<', '\\u003c')});
+      document.body.append(...proofPage.otherSections(lines));
+      const verified = { witnessed: { isMet: true } };
+      document.body.append(proofPage.verdictOf({ kind: 'holds', verified, events: [] }, lines).why);`;
+    const { dom, title } = await opened(withHand(pageOf(proof.text, keys()), hand));
+    const shown = dom.slice(dom.indexOf('Further parts of the file'));
+    expect(shown).toMatch(/<h3>answer<\/h3><dl><dt>route<\/dt><dd>\/v1\/documents\/1<\/dd>/);
+    expect(shown).toContain('<pre>{\n  "status": "accepted",\n  "text": "&lt;/script&gt;');
+    expect(shown).toContain('Further parts of the file are not proven.');
+    expect(title).toBe('Proof from an audit log');
+  });
+
   it('runs no script but its own, to the letter, and asks for nothing', async () => {
     const html = pageOf(proof.text, keys());
     const changed = await opened(html.replace('Checking ...', 'checking ...'));

@@ -61,7 +61,8 @@ function sourceOf(root, dist, name) {
   return readFileSync(join(dist, name), 'utf8');
 }
 
-const scriptOf = (modules) => `'use strict';
+const scriptOf = (modules) => `// Pedigree, Apache-2.0. With canonicalize by Samuel Erdtman, Apache-2.0.
+'use strict';
 (() => {
 const modules = {
 ${[...modules].map(([name, text]) => `${JSON.stringify(name)}: (exports, require, Buffer) => {\n${text}},`).join('\n')}

@@ -1,6 +1,6 @@
 import { canonicalJson, sha256Hex } from '#kernel';
 import { checkInclusion, leafHash, parseTlogProof, type Checkpoint } from '#merkle';
-import { LEAF_FORMAT, type LeafForm } from '../log/leaf.js';
+import { LEAF_FORMAT, type LeafForm } from './leaf.js';
 import type { ProvenEvent } from './bundle.js';
 
 /** An event whose leaf is in the signed log. */
@@ -13,6 +13,7 @@ export interface CheckedEvent {
   recordedAt: string;
   /** RFC 8785 JSON. */
   data: string;
+  metadata: string;
 }
 
 interface Entry {
@@ -22,6 +23,7 @@ interface Entry {
   type: string;
   recordedAt: string;
   data?: object;
+  metadata?: object;
   dataSha256?: string;
   metadataSha256?: string;
 }
@@ -38,25 +40,26 @@ export function checkedEvent({ entry, data, metadata, proof }: ProvenEvent, { si
   if (canonicalJson(said) !== entry) throw new Error('is not canonical JSON (RFC 8785)');
   const { stream, version, type, recordedAt } = said;
   const of = { leaf: index, stream, version, type, recordedAt };
-  if (said.format === undefined) return { ...of, form: 1, data: wholeEntry(said, { data, metadata }) };
+  if (said.format === undefined) return { ...of, form: 1, ...wholeEntry(said, { data, metadata }) };
   if (said.format !== LEAF_FORMAT)
     throw new Error(`the leaf has the form ${said.format}, which this version does not know`);
-  return { ...of, form: 2, data: named(said, { data, metadata }) };
+  return { ...of, form: 2, ...named(said, { data, metadata }) };
 }
 
 type Content = Pick<ProvenEvent, 'data' | 'metadata'>;
+type Stored = Pick<CheckedEvent, 'data' | 'metadata'>;
 
 /** Content beside a leaf that has its own would be proven by nothing. */
-function wholeEntry(said: Entry, { data, metadata }: Content): string {
+function wholeEntry(said: Entry, { data, metadata }: Content): Stored {
   if (data !== undefined || metadata !== undefined)
     throw new Error('has data or metadata beside a leaf that has them itself');
-  return canonicalJson(said.data);
+  return { data: canonicalJson(said.data), metadata: canonicalJson(said.metadata) };
 }
 
-function named({ dataSha256, metadataSha256 }: Entry, { data, metadata }: Content): string {
+function named({ dataSha256, metadataSha256 }: Entry, { data, metadata }: Content): Stored {
   if (data === undefined || metadata === undefined)
     throw new Error('the data or metadata that the leaf names is not here');
   if (sha256Hex(data) !== dataSha256) throw new Error('the data is not what the leaf names by digest');
   if (sha256Hex(metadata) !== metadataSha256) throw new Error('the metadata is not what the leaf names by digest');
-  return data;
+  return { data, metadata };
 }

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import * as z from './shape.js';
 
 /** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
 export const BUNDLE_FORMAT = 'pedigree-proof/2';
@@ -33,9 +33,9 @@ const event = z.strictObject({
 const stream = z.strictObject({
   stream: z.string().min(1).max(512),
   /** Events of it in this proof. */
-  events: z.number().int().min(1),
+  events: z.int().min(1),
   /** Events of it that are newer than the checkpoint. */
-  notYetSealed: z.number().int().min(0),
+  notYetSealed: z.int().min(0),
 });
 
 /** Behind an event: a piece of evidence that it names, and that no event before has named. */
@@ -43,7 +43,7 @@ const evidence = z.strictObject({
   /** SHA-256 of the bytes, hexadecimal. */
   evidence: z.string().regex(/^[0-9a-f]{64}$/),
   /** Length in bytes. */
-  length: z.number().int().min(0),
+  length: z.int().min(0),
   /** The bytes, base64; absent where there are too many for a line. */
   bytes: z.string().optional(),
 });
@@ -60,7 +60,7 @@ const count = z.strictObject({
 });
 
 /** The last line: without it the file is cut off. */
-const end = z.strictObject({ end: z.strictObject({ streams: z.number().int(), events: z.number().int() }) });
+const end = z.strictObject({ end: z.strictObject({ streams: z.int(), events: z.int() }) });
 
 export type ProofHead = z.infer<typeof head>;
 export type ProvenEvent = z.infer<typeof event>;
@@ -87,8 +87,10 @@ export function parseLine(text: string, place: string): ProofLine {
   }
   const kind = Object.keys(kinds).find((name) => typeof value === 'object' && value !== null && name in value);
   if (kind === undefined) throw refused('is no line of a proof');
-  const parsed = kinds[kind as Kind].safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw refused(issue?.message ?? 'is invalid', `/${(issue?.path ?? []).map(String).join('/')}`);
+  try {
+    return kinds[kind as Kind].parse(value);
+  } catch (error) {
+    if (!(error instanceof z.WrongShape)) throw error;
+    throw refused(error.message, `/${error.path.join('/')}`);
+  }
 }

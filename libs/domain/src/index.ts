@@ -39,6 +39,7 @@ export * from './container/content.js';
 export * from './account/events.js';
 export * from './account/state.js';
 export * from './account/decide.js';
+export * from './access/events.js';
 export * from './api-key/events.js';
 export * from './api-key/state.js';
 export * from './api-key/decide.js';

@@ -102,7 +102,8 @@ export const TELLINGS: Readonly<Record<string, Telling>> = {
   ExportBegun: of('ExportBegun', ({ exportId, what, format, filter, address }) => ({
     kind: 'export',
     objects: [exportId, what, ...Object.values(filter)],
-    details: { what, format, filter, address },
+    // Whoever asks may name parameters as they like: the names of fields are ours.
+    details: { what, format, filter: Object.entries(filter).map((one) => one.join('=')), address },
   })),
   ExportEnded: of('ExportEnded', ({ exportId, what, ...rest }) => ({
     kind: 'export',

@@ -15,6 +15,7 @@ export * from './document/hold.js';
 export { endOfDocument, type DocumentReaction, type Ended } from './document/dependents.js';
 export * from './document/upload-events.js';
 export type { UploadAnswer, Uploading } from './document/upload.js';
+export * from './document/signed-by.js';
 export * from './document/state.js';
 export * from './document/decide.js';
 export type { GateCommand, WaitCommand } from './document/decide-wait.js';

@@ -30,6 +30,7 @@ import {
 } from './api/queries.js';
 import { HoldsController } from './api/holds.controller.js';
 import { InboundController } from './api/inbound.controller.js';
+import { EvidenceController } from './api/evidence.controller.js';
 import { OutcomesController } from './api/outcomes.controller.js';
 import { OperationsController } from './api/operations.controller.js';
 import { PackListsController } from './api/pack-lists.controller.js';
@@ -77,6 +78,7 @@ const CONTROLLERS = [
   CommandsController,
   ValidateController,
   ReadController,
+  EvidenceController,
   PackListsController,
   PacksController,
   InboundController,

@@ -63,13 +63,7 @@ export function watchesOf(
 export async function partsOf(
   config: GatewayConfig,
   services: Services,
-  {
-    watches,
-    keys,
-    accessLog,
-    outcomes,
-    webhooks,
-  }: { watches: Watches } & Pick<Access, 'keys' | 'accessLog'> & OutcomesSide,
+  { watches, ...given }: { watches: Watches } & Pick<Access, 'keys' | 'accessLog'> & OutcomesSide,
 ): Promise<GatewayParts> {
   const { pool, store, queue, bus, evidence, log, watching, says } = services;
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas, bodyLimits, failedGraceMs } = config;
@@ -84,16 +78,13 @@ export async function partsOf(
   return {
     pool,
     intake,
-    keys,
-    accessLog,
+    ...given,
     store,
     evidence,
     ...installation,
     bodyLimits,
     schemas,
     log,
-    outcomes,
-    webhooks,
     accounts: watches.accounts,
     operations: new Operations({ pool, store, queue, ...watches, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),

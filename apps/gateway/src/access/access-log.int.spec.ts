@@ -179,7 +179,8 @@ describe('an export that breaks off', () => {
   it('is told as not complete', async () => {
     await db.pool
       .query(`INSERT INTO access_entry SELECT n, 'access-x', n, 'EvidenceOpened', 'evidence', now(), 'system',
-      'filler', 'test', NULL, '[]', jsonb_build_object('text', repeat('x', 2000)) FROM generate_series(100001, 160000) n`);
+      'filler', 'test', NULL, '[]', jsonb_build_object('text', repeat('x', 2000)) 
+      FROM generate_series(100001, 160000) n`);
     const gone = new AbortController();
     const answer = await fetch(`${harness.gateway.url}/v1/access-log?actor=filler`, {
       headers: { authorization: `Bearer ${auditor}`, accept: 'application/x-ndjson' },

@@ -2,29 +2,16 @@ import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common'
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { EpcisDocument } from '#documents';
-import type { EvidenceStore } from '#evidence';
 import type { z } from 'zod';
-import { documentStream } from '#domain';
-import type { EventStore } from '#event-store';
-import { defined, isSha256, PedigreeError, requestIdOf } from '#kernel';
-import {
-  digestsIn,
-  historyOf,
-  type DocumentListQuery,
-  type DocumentSummary,
-  type outcomeCounts,
-  type OutcomeCounts,
-  type Page,
-} from '#read-models';
+import { PedigreeError, requestIdOf } from '#kernel';
+import type { DocumentListQuery, DocumentSummary, outcomeCounts, OutcomeCounts, Page } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { AccessLog } from '../access/access-log.js';
-import { evidenceParameters } from './access-parameters.js';
 import type { document, documentPage } from './answers.js';
 import { documentAnswer } from './document-answer.js';
 import { wantsEpcis, EPCIS } from './epcis-answer.js';
 import { documentListParameters, parameters, uuidParameter } from './parameters.js';
-import { CountOutcomes, EpcisOfDocument, EVIDENCE, INSTALLATION_ID, ListDocuments, LOG, STORE } from './queries.js';
+import { CountOutcomes, EpcisOfDocument, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
 import { sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
@@ -33,11 +20,8 @@ import { snakeCase } from './snake-case.js';
 export class ReadController {
   constructor(
     @Inject(QueryBus) private readonly queries: QueryBus,
-    @Inject(EVIDENCE) private readonly evidence: EvidenceStore,
     @Inject(INSTALLATION_ID) private readonly installationId: string,
     @Inject(LOG) private readonly log: ServiceLog,
-    @Inject(STORE) private readonly store: EventStore,
-    @Inject(AccessLog) private readonly accessLog: AccessLog,
   ) {}
 
   @Get('documents')
@@ -95,52 +79,6 @@ export class ReadController {
   @Allow('erp', 'operator', 'auditor')
   async summary(): Promise<z.infer<typeof outcomeCounts>> {
     return snakeCase(await this.queries.execute<CountOutcomes, OutcomeCounts>(new CountOutcomes()));
-  }
-
-  /** What was opened is in the log before its bytes go out. */
-  @Get('evidence/:sha256')
-  @Allow('operator', 'auditor')
-  async blob(
-    @Param('sha256') sha256: string,
-    @Query() query: unknown,
-    @Req() request: CallerRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const { document, reason } = parameters(evidenceParameters, query);
-    if (!isSha256(sha256))
-      throw new PedigreeError('invalid_parameter', 'sha256: must be 64 lower-case hexadecimal digits', {
-        field: 'sha256',
-        item: sha256,
-      });
-    const blob = await this.evidence.get(sha256);
-    if (blob === undefined)
-      throw new PedigreeError('not_found', `no evidence ${sha256}`, { field: 'sha256', item: sha256 });
-    if (document !== undefined) await this.refuseUnnamed(sha256, document);
-    await this.accessLog.evidenceOpened(
-      {
-        ...{ openedSha256: sha256, mediaType: blob.mediaType, byteLength: blob.bytes.length },
-        ...defined({ document }),
-        address: request.raw.socket.remoteAddress ?? 'unknown',
-      },
-      { actor: request.caller.actor, reason },
-    );
-    // Evidence is foreign text: never rendered by a browser, always offered as a file.
-    await reply
-      .header('content-type', blob.mediaType)
-      .header('content-disposition', `attachment; filename="${sha256}"`)
-      .header('x-content-type-options', 'nosniff')
-      .header('content-security-policy', "default-src 'none'; sandbox")
-      .send(blob.bytes);
-  }
-
-  /** The log would tell of a document that has nothing to do with it. */
-  private async refuseUnnamed(sha256: string, document: string): Promise<void> {
-    const events = await historyOf(this.store, documentStream(document));
-    if (!events.some(({ data }) => digestsIn(data).includes(sha256)))
-      throw new PedigreeError('invalid_parameter', `document: ${document} names no evidence ${sha256}`, {
-        field: 'document',
-        item: document,
-      });
   }
 }
 

@@ -1,8 +1,8 @@
 import type { ClockSource, Sha256 } from '#kernel';
 
 /**
- * What is needed to judge a signature years later. Absent for an account that does not sign; chain, moment and clock are
- * absent in events of older versions too.
+ * What is needed to judge a signature years later. Absent for an account that does not sign; chain, moment and clock
+ * are absent in events of older versions too.
  */
 export interface SignedBy {
   signatureSha256?: Sha256;

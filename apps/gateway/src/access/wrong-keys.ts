@@ -62,11 +62,9 @@ export class WrongKeys {
     );
   }
 
-  /** A right key, which is not good for what was asked. */
+  /** A right key, which is not good for what was asked: none of the wrong keys that an alert counts. */
   wrongRole(name: string, address: string | undefined): void {
-    const { metrics, refusals } = this.options;
-    metrics.count('pedigree_api_keys_refused_total', { reason: 'wrong_role' });
-    refusals.count({ fault: 'wrong_role', network: networkOf(address ?? 'unknown'), key: name });
+    this.options.refusals.count({ fault: 'wrong_role', network: networkOf(address ?? 'unknown'), key: name });
   }
 
   /** Wrong keys of the network in its present window, this one included. */

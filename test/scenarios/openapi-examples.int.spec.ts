@@ -223,7 +223,7 @@ describe('every example of the description, sent to a running system as it stand
     );
     await store.close();
     prepared['showCase'] = prepared['actOnCase'] = prepared['releaseCase'] = caseId;
-    await sendAll('actOnCase', 'actOnCases', 'releaseCase', 'showCase', 'listCases');
+    await sendAll('actOnCase', 'actOnCases', 'releaseCase', 'showCase', 'listCases', 'listAccess');
   });
 
   it('webhooks and dead letters', async () => {

@@ -252,12 +252,12 @@ describe('a document of an account', () => {
     expect(await intentOf('abroad')).toEqual({ attempt: 1, account: 'abroad' });
   });
 
-  it('leaves signature and signer’s certificate in the evidence', async () => {
+  it('leaves signature, signer’s certificate and its chain in the evidence, and by whose clock it was signed', async () => {
     const evidence = new PostgresEvidenceStore({ pool: db.pool });
     const bytesOf = async (sha256: string | undefined): Promise<Buffer> =>
       Buffer.from((await evidence.get(sha256 ?? ''))?.bytes ?? []);
     for (const account of names.filter((name) => name !== 'abroad')) {
-      const { signatureSha256, certificateSha256 } = await intentOf(account);
+      const { signatureSha256, certificateSha256, chainSha256, signedAt, clock } = await intentOf(account);
       const certificate =
         account === 'north'
           ? (north.certificate() as Buffer)
@@ -265,6 +265,9 @@ describe('a document of an account', () => {
       expect((await bytesOf(certificateSha256)).equals(certificate)).toBe(true);
       const signature = await bytesOf(signatureSha256);
       expect(signature.includes(certificate)).toBe(true);
+      expect(new X509Certificate(await bytesOf(chainSha256)).raw.equals(certificate)).toBe(true);
+      expect(clock?.source).toBe('database');
+      expect(Math.abs(Date.parse(signedAt ?? '') - Date.parse(clock?.measuredAt ?? ''))).toBeLessThan(600_000);
     }
   });
 

@@ -86,5 +86,6 @@ export const PAGES: Page[] = [
       }),
     },
   },
+  { ...INSTALLED, page: 'docs/access-log.md' },
   { ...INSTALLED, page: 'docs/backup.md' },
 ];

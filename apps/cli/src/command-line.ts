@@ -4,6 +4,7 @@ import { SOFTWARE_VERSION } from '#event-store';
 import { runProgramLine } from '#service';
 import { ownConfig, ownEnvironment } from './config.js';
 import { JSON_OPTION, REASON_OPTION, type Action } from './commands/action.js';
+import { addAccessCommand } from './commands/access.js';
 import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { addCaseCommands } from './commands/cases-commands.js';
@@ -84,6 +85,7 @@ export function commandLine(finish: (status: number) => void): Command {
   addTypes(pedigree, action);
   addDocumentsCommand(pedigree, action, gateway);
   addTimelinessCommand(pedigree, action, gateway);
+  addAccessCommand(pedigree, action, gateway);
   addQuestions(pedigree, action);
   addPackListCommands(pedigree, action, gateway);
   addOperationCommands(pedigree, action);

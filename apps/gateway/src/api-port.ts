@@ -3,6 +3,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { RequestListener } from 'node:http';
 import { HttpPort, type Health } from '#service';
 import { guardAccess } from './access/access.guard.js';
+import { recordExports } from './access/exports.js';
 import { limitBodies, readBodies } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
 import { ProblemFilter } from './api/problem.filter.js';
@@ -54,6 +55,7 @@ export async function serveApi(
       if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
   });
   guardAccess(fastify, parts.keys);
+  recordExports(fastify, parts.accessLog, parts.log);
   refuseNul(fastify);
   limitBodies(fastify, bodyLimits);
   readBodies(fastify, bodyLimits);

@@ -1,12 +1,15 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
 import type { SchemaSets } from '#documents';
+import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Accounts } from './accounts/accounts.js';
+import { AccessLogController } from './api/access-log.controller.js';
 import { AccountsController } from './api/accounts.controller.js';
+import { AccessLog } from './access/access-log.js';
 import type { ApiKeys } from './access/api-keys.js';
 import type { BodyLimits } from './api/body-limits.js';
 import { CasesController } from './api/cases.controller.js';
@@ -23,9 +26,11 @@ import {
   QUERY_HANDLERS,
   READ_MODELS,
   SCHEMAS,
+  STORE,
 } from './api/queries.js';
 import { HoldsController } from './api/holds.controller.js';
 import { InboundController } from './api/inbound.controller.js';
+import { EvidenceController } from './api/evidence.controller.js';
 import { OutcomesController } from './api/outcomes.controller.js';
 import { OperationsController } from './api/operations.controller.js';
 import { PackListsController } from './api/pack-lists.controller.js';
@@ -50,6 +55,8 @@ export interface GatewayParts {
   pool: Pool;
   intake: Intake;
   keys: ApiKeys;
+  accessLog: AccessLog;
+  store: EventStore;
   accounts: Accounts;
   operations: Operations;
   deadLetters: DeadLetters;
@@ -71,6 +78,7 @@ const CONTROLLERS = [
   CommandsController,
   ValidateController,
   ReadController,
+  EvidenceController,
   PackListsController,
   PacksController,
   InboundController,
@@ -78,6 +86,7 @@ const CONTROLLERS = [
   ResendsController,
   HoldsController,
   GroupsController,
+  AccessLogController,
   AccountsController,
   OperationsController,
   DeadLettersController,
@@ -97,6 +106,8 @@ export class GatewayModule {
       controllers: CONTROLLERS,
       providers: [
         { provide: POOL, useValue: parts.pool },
+        { provide: AccessLog, useValue: parts.accessLog },
+        { provide: STORE, useValue: parts.store },
         { provide: Intake, useValue: parts.intake },
         { provide: Accounts, useValue: parts.accounts },
         { provide: Operations, useValue: parts.operations },

@@ -147,7 +147,7 @@ export async function buildGateway(
     await recordSettings(config, services, gatewaySchemas);
     const watches = watchesOf(config, services, access);
     watches.deadlines.announce();
-    const parts = await partsOf(config, services, { watches, keys: access.keys, ...side });
+    const parts = await partsOf(config, services, { watches, ...access, ...side });
     const { app, routes } = await serveApi(config, parts, port);
     const busIntake = openBusIntake(config, services, parts);
     busIntake.start();
@@ -159,6 +159,7 @@ export async function buildGateway(
       await port.drain(DRAIN_LIMIT_MS);
       await app.close();
       await access.keys.settled();
+      await access.refusals.settled();
       await close();
     };
     return { url: port.url, routes, stop };

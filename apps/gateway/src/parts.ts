@@ -32,6 +32,7 @@ export interface Watches {
   orphans: OrphanWatch;
   programs: ProgramWatch;
   keys: Access['keyWatch'];
+  refusals: Access['refusals'];
   deadLetters: DeadLetterWatch;
   deadlines: DeadlineWatch;
 }
@@ -39,7 +40,7 @@ export interface Watches {
 export function watchesOf(
   { accounts, expectedPrograms: expected, calendarFile, deadlineAlertMs: alertMs }: GatewayConfig,
   { pool, store, queue, bus, evidence, log, says }: Services,
-  { keyWatch: keys }: Access,
+  { keyWatch: keys, refusals }: Access,
 ): Watches {
   const common = { clock: systemClock, log };
   return {
@@ -52,6 +53,7 @@ export function watchesOf(
       ...common,
     }),
     keys,
+    refusals,
     deadLetters: new DeadLetterWatch({ bus, ...common }),
     deadlines: new DeadlineWatch({ pool, evidence, calendarFile, alertMs, ...common }),
   };
@@ -61,7 +63,7 @@ export function watchesOf(
 export async function partsOf(
   config: GatewayConfig,
   services: Services,
-  { watches, keys, outcomes, webhooks }: { watches: Watches; keys: Access['keys'] } & OutcomesSide,
+  { watches, ...given }: { watches: Watches } & Pick<Access, 'keys' | 'accessLog'> & OutcomesSide,
 ): Promise<GatewayParts> {
   const { pool, store, queue, bus, evidence, log, watching, says } = services;
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas, bodyLimits, failedGraceMs } = config;
@@ -76,14 +78,13 @@ export async function partsOf(
   return {
     pool,
     intake,
-    keys,
+    ...given,
+    store,
     evidence,
     ...installation,
     bodyLimits,
     schemas,
     log,
-    outcomes,
-    webhooks,
     accounts: watches.accounts,
     operations: new Operations({ pool, store, queue, ...watches, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),

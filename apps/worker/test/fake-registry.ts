@@ -92,6 +92,10 @@ export class FakeRegistry implements RegistryClient {
     return Buffer.from('certificate');
   }
 
+  signerChain(): Buffer {
+    return Buffer.from('chain');
+  }
+
   /** Set while nobody can sign in. */
   notReady: string | undefined;
 

@@ -113,6 +113,7 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   place_move: readModel('packs: moves of whole places'),
   series_told: readModel('packs: series and expiry'),
   reconciliation_case: readModel('cases'),
+  access_entry: readModel('who did what'),
   outcome_event: readModel('what the ERP is told'),
   outcome_removed: readModel('up to where that was removed: after a rebuild nothing is'),
   registry_session: {

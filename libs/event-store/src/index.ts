@@ -7,6 +7,7 @@
  */
 export * from './port.js';
 export * from './schema.js';
+export * from './actor.js';
 export * from './limits.js';
 export {
   INSTALLATION_BEGUN,

@@ -1,9 +1,22 @@
+/** Whose time a clock tells. */
+export interface ClockSource {
+  source: 'database' | 'machine';
+  /** How far the machine's own wall clock was ahead of it when it was asked last; negative: behind. */
+  machineAheadMs?: number;
+  /** It is known to so much, either way. */
+  uncertaintyMs?: number;
+  /** When it was asked last, by itself: ISO 8601. */
+  measuredAt?: string;
+}
+
 /**
  * Time as the code sees it: wall time in UTC, a monotonic counter, and a way to wait. Injected, never read globally.
  */
 export interface Clock {
   /** Wall time. */
   now(): Date;
+  /** Absent: the machine's own, of which nothing more is known. */
+  source?(): ClockSource;
   /** Milliseconds of a clock that never goes back; its origin means nothing. */
   monotonicMs(): number;
   /** Resolves after `delayMs`, or at once when `signal` aborts. Never rejects. */

@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   case_conflict: 409,
   outcomes_removed: 410,
   too_many_wrong_keys: 429,
+  too_many_accesses: 429,
   backlog_full: 503,
   unavailable: 503,
   signing_failed: 502,

@@ -28,6 +28,10 @@ describe("the database's clock", () => {
       const stop = new AbortController();
       const clock = await openServerClock(serverOf(server), { signal: stop.signal, local });
       expect(clock.now()).toEqual(server.now());
+      expect(clock.source?.()).toEqual({
+        ...{ source: 'database', machineAheadMs: -offMs, uncertaintyMs: 0 },
+        measuredAt: server.now().toISOString(),
+      });
       local.advance(5_000);
       expect(clock.now().getTime()).toBe(server.now().getTime() + 5_000);
       stop.abort();

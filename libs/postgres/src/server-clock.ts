@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { systemClock, type Clock, type ClockSource } from '#kernel';
 import type { Queryable } from './pool.js';
 
 /** How often the server is asked again: two clocks drift apart by some ms in that time at most. */
@@ -16,30 +16,50 @@ export interface ServerClockOptions {
   onError?: (error: unknown) => void;
 }
 
+/** What one question told: all in ms. */
+interface Asked {
+  /** Of the server's wall clock against the monotonic one here. */
+  aheadMs: number;
+  tookMs: number;
+  machineAheadMs: number;
+  atMs: number;
+}
+
+const sourceOf = ({ tookMs, machineAheadMs, atMs }: Asked): ClockSource => ({
+  source: 'database',
+  machineAheadMs: Math.round(machineAheadMs),
+  uncertaintyMs: Math.ceil(tookMs / 2),
+  measuredAt: new Date(atMs).toISOString(),
+});
+
 /**
  * The database's wall time as a clock: what all processes agree on, however wrong the clocks of their machines are. It
  * is right to half the time that the question took. Rejects when the server cannot be asked at first.
  */
 export async function openServerClock(db: Queryable, options: ServerClockOptions): Promise<Clock> {
   const { everyMs = ASK_EVERY_MS, signal, local = systemClock, onError = () => undefined } = options;
-  const ask = async (): Promise<{ aheadMs: number; tookMs: number }> => {
+  const ask = async (): Promise<Asked> => {
     const sentMs = local.monotonicMs();
     const { rows } = await db.query<{ now_ms: number }>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms',
     );
     const answeredMs = local.monotonicMs();
-    return { aheadMs: (rows[0] as { now_ms: number }).now_ms - (sentMs + answeredMs) / 2, tookMs: answeredMs - sentMs };
+    const nowMs = (rows[0] as { now_ms: number }).now_ms;
+    const [tookMs, machineMs] = [answeredMs - sentMs, local.now().getTime()];
+    const aheadMs = nowMs - (sentMs + answeredMs) / 2;
+    return { aheadMs, tookMs, machineAheadMs: machineMs - (aheadMs + answeredMs), atMs: nowMs };
   };
-  let { aheadMs } = await ask();
+  let asked = await ask();
   void (async () => {
     while (!signal.aborted) {
       await local.wait(everyMs, signal);
       if (signal.aborted) return;
-      await ask().then((answer) => answer.tookMs <= SLOW_MS && (aheadMs = answer.aheadMs), onError);
+      await ask().then((answer) => answer.tookMs <= SLOW_MS && (asked = answer), onError);
     }
   })();
   return {
-    now: () => new Date(aheadMs + local.monotonicMs()),
+    now: () => new Date(asked.aheadMs + local.monotonicMs()),
+    source: () => sourceOf(asked),
     monotonicMs: () => local.monotonicMs(),
     wait: (delayMs, until) => local.wait(delayMs, until),
   };

@@ -2,11 +2,12 @@
  * The questions people ask, each with its own tables: what became of a document (document-outcomes), its life
  * (document-timeline), a pack's life (sgtin-history), how all packs stand now (pack-state), what came from others
  * (inbound-documents), what was late (timeliness), what differs and who cares (cases), what the ERP is told (outbox),
- * what nothing carries on (orphans). Promise: every table can be emptied and rebuilt from log and evidence and comes
- * out the same; history keeps three times and overwrites nothing; a row is what its entity says. Proven in:
- * rebuild.int.spec.ts, rebuild-beside.int.spec.ts, rows.int.spec.ts, epcis/*.spec.ts, document-outcomes/*.spec.ts,
- * sgtin-history/*.spec.ts, pack-state/*.spec.ts, inbound-documents/*.spec.ts, timeliness/*.spec.ts, outbox/*.spec.ts,
- * cases/*.spec.ts, document-timeline/timeline.spec.ts; orphans in apps/worker/src/orphans.
+ * who did what (access-log), what nothing carries on (orphans). Promise: every table can be emptied and rebuilt from
+ * log and evidence and comes out the same; history keeps three times and overwrites nothing; a row is what its entity
+ * says. Proven in: rebuild.int.spec.ts, rebuild-beside.int.spec.ts, rows.int.spec.ts, epcis/*.spec.ts,
+ * document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, pack-state/*.spec.ts, inbound-documents/*.spec.ts,
+ * timeliness/*.spec.ts, outbox/*.spec.ts, cases/*.spec.ts, access-log/*.spec.ts, document-timeline/timeline.spec.ts;
+ * orphans in apps/worker/src/orphans.
  */
 export * from './port.js';
 export * from './projections.js';
@@ -57,6 +58,10 @@ export { historyOf } from './outbox/history.js';
 export { wholeStream } from './document-timeline/whole-stream.js';
 export { conclusionItems, type OutcomeItem } from './outbox/items.js';
 export { itemWarnings, toldWarnings } from './outbox/item-warnings.js';
+export { accessLogProjection, accessRowOf } from './access-log/projection.js';
+export { ACCESS_KINDS, type AccessKind } from './access-log/row.js';
+export { accessEntry } from './access-log/shape.js';
+export { digestsIn } from './document-timeline/timeline.js';
 export { caseFigures } from './cases/query.js';
 export { foldCase } from './cases/fold.js';
 export { casesProjection } from './cases/projection.js';

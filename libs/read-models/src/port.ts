@@ -10,6 +10,8 @@ import type {
   InboundDirection,
   InboundOutcome,
 } from '#domain';
+import type { AccessKind } from './access-log/row.js';
+import type { accessEntry } from './access-log/shape.js';
 import type { caseDetail, caseSummary } from './cases/shape.js';
 import type {
   accountHold,
@@ -88,6 +90,9 @@ export type DutyRow = Shown<typeof dutyRow>;
 /** A difference that a person follows (read model `cases`). */
 export type CaseSummary = Shown<typeof caseSummary>;
 export type CaseDetail = Shown<typeof caseDetail>;
+
+/** Who did what (read model `access-log`). */
+export type AccessEntry = Shown<typeof accessEntry>;
 
 /** A pack as it stands now, and how many stand alike (read model `pack-state`). */
 export type PackSummary = Shown<typeof packSummary>;
@@ -222,6 +227,22 @@ export interface CaseListQuery {
   cursor?: string;
 }
 
+export interface AccessLogQuery {
+  /** Name of the person, program or key. */
+  actor?: string;
+  actorKind?: AccessEntry['actor']['kind'];
+  kind?: AccessKind;
+  /** What it was done to; a request_id stands for the evidence of its document too. */
+  object?: string;
+  from?: Date;
+  /** Exclusive. */
+  to?: Date;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
 export interface TimelinessQuery {
   role?: DeadlineRole;
   account?: string;
@@ -272,6 +293,8 @@ export interface ReadModels {
   /** Differences that a person follows. */
   cases(query: CaseListQuery): Promise<Page<CaseSummary>>;
   case(caseId: string): Promise<CaseDetail | undefined>;
+  /** Who did what, was given what, and was refused. */
+  accessLog(query: AccessLogQuery): Promise<Page<AccessEntry>>;
   /** Many packs at once. */
   readonly packs: Packs;
   /** The same history in EPCIS 2.0, from the documents themselves; `at`: when it is asked for. */

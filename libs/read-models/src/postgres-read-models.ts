@@ -2,7 +2,9 @@ import { caseStream, documentStream, groupStream, inboundStream, type DeadlineCa
 import type { EventStore } from '#event-store';
 import { epcisDocumentOf, type EpcisDocument, type TypeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
+import { isUuid } from '#kernel';
 import type { Pool } from '#postgres';
+import { listAccess } from './access-log/query.js';
 import { caseDetailOf, listCases } from './cases/query.js';
 import { accountHolds, accountStanding } from './accounts/standing.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
@@ -20,9 +22,11 @@ import { inboundSummary, listInbound, notificationsOf, type InboundTypes } from 
 import type { InboundDocumentRow } from './inbound-documents/row.js';
 import { sentenceOfInboundEvent } from './inbound-documents/sentences.js';
 import { toldOfDocument, toldOfPack } from './epcis/told-documents.js';
-import { timelineOf } from './document-timeline/timeline.js';
+import { digestsIn, timelineOf } from './document-timeline/timeline.js';
 import { wholeStream } from './document-timeline/whole-stream.js';
 import type {
+  AccessEntry,
+  AccessLogQuery,
   CaseDetail,
   CaseListQuery,
   CaseSummary,
@@ -134,6 +138,17 @@ export class PostgresReadModels implements ReadModels {
   /** Folded from its own stream, like a document. */
   async case(caseId: string): Promise<CaseDetail | undefined> {
     return caseDetailOf(await wholeStream(this.options.store, caseStream(caseId)), new Date());
+  }
+
+  /** Evidence is opened by its digest: whoever asks for a document means its evidence too. */
+  async accessLog(query: AccessLogQuery): Promise<Page<AccessEntry>> {
+    return listAccess(this.options.pool, query, await this.digestsOf(query.object));
+  }
+
+  private async digestsOf(object: string | undefined): Promise<string[]> {
+    if (object === undefined || !isUuid(object)) return [];
+    const events = await wholeStream(this.options.store, documentStream(object));
+    return [...new Set(events.flatMap(({ data }) => digestsIn(data)))];
   }
 
   outcomeCounts(): Promise<OutcomeCounts> {

@@ -1,3 +1,4 @@
+import { accessLogProjection } from './access-log/projection.js';
 import { casesProjection } from './cases/projection.js';
 import { documentOutcomesProjection } from './document-outcomes/projection.js';
 import { groupsProjection } from './groups/projection.js';
@@ -16,6 +17,7 @@ export function projections(options: OutboxOptions): Projection[] {
     timelinessProjection(),
     sgtinHistoryProjection(options),
     casesProjection(),
+    accessLogProjection(),
     outboxProjection(options),
   ];
 }

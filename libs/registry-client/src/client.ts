@@ -125,6 +125,10 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return this.open(account).signer?.certificate(signature);
   }
 
+  signerChain(account: string, signature?: Buffer): Buffer | undefined {
+    return this.open(account).signer?.chain(signature);
+  }
+
   async prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }> {
     this.open(account);
     const session = await this.token(account);

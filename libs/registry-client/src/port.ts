@@ -82,6 +82,8 @@ export interface Signer {
   sign(bytes: Uint8Array, urgent?: boolean): Promise<Buffer>;
   /** DER of the certificate of this signature, or of the last one. Undefined while none is known. */
   certificate(signature?: Buffer): Buffer | undefined;
+  /** PEM of that certificate and of its issuers, as far as they are at hand. The same bytes are the same Buffer. */
+  chain(signature?: Buffer): Buffer | undefined;
   /** Not after, of the certificate; undefined while none is known. */
   expiresAt(): Date | undefined;
   close?(): Promise<void>;
@@ -179,6 +181,11 @@ export interface RegistryClient {
    * each time.
    */
   signerCertificate(account: string, signature?: Buffer): Buffer | undefined;
+  /**
+   * PEM of that certificate and of its issuers, as far as the signer gave them. The same bytes are the same Buffer each
+   * time.
+   */
+  signerChain(account: string, signature?: Buffer): Buffer | undefined;
   /**
    * Signs in where no living token is at hand. What stands in the way is told, so that no attempt is begun that cannot
    * be made.

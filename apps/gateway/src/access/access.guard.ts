@@ -23,9 +23,8 @@ export function guardAccess(fastify: FastifyInstance, keys: ApiKeys): void {
     const caller = await keys.callerOf(request.raw);
     (request as CallerRequest).caller = caller;
     const allowed = caller.roles.includes('admin') || roles.some((role) => caller.roles.includes(role));
-    if (!allowed)
-      throw new PedigreeError('forbidden', `this needs one of the roles ${roles.join(', ')}`, {
-        field: 'Authorization',
-      });
+    if (allowed) return;
+    keys.noteWrongRole(caller, request.raw);
+    throw new PedigreeError('forbidden', `this needs one of the roles ${roles.join(', ')}`, { field: 'Authorization' });
   });
 }

@@ -1,6 +1,6 @@
 import { whileLogIsAway } from '#event-store';
 import { PedigreeError, systemClock } from '#kernel';
-import type { Pool } from '#postgres';
+import { installationId, type Pool } from '#postgres';
 import { isForThisMachine, type GatewayConfig } from '../config.js';
 import type { Services } from '../services.js';
 import { ApiKeys } from './api-keys.js';
@@ -8,12 +8,16 @@ import { KeyRegister } from './key-register.js';
 import { listKeys, wasEverKeyed } from './key-table.js';
 import { KeyWatch } from './key-watch.js';
 import { MAKE_A_KEY } from './local-call.js';
+import { AccessLog } from './access-log.js';
+import { RefusalCounts } from './refusal-counts.js';
 import { WrongKeys } from './wrong-keys.js';
 
 /** Who may call, and the watch over their keys. */
 export interface Access {
   keys: ApiKeys;
   keyWatch: KeyWatch;
+  accessLog: AccessLog;
+  refusals: RefusalCounts;
 }
 
 /** Throws PedigreeError when the API would be open to everybody. */
@@ -24,15 +28,18 @@ export async function openAccess(
   const register = new KeyRegister({ pool, store, program: 'gateway', ...says });
   await whileLogIsAway(systemClock, () => register.catchUp());
   await refuseOpenDoor(config, pool);
-  const wrongKeys = new WrongKeys({ clock: systemClock, log, metrics: watching.metrics });
+  const common = { clock: systemClock, log };
+  const accessLog = new AccessLog({ store, says, installationId: await installationId(pool), clock: systemClock });
+  const refusals = new RefusalCounts({ accessLog, ...common });
+  const wrongKeys = new WrongKeys({ ...common, metrics: watching.metrics, refusals });
   const keyWatch = new KeyWatch({
     register,
     list: () => listKeys(pool),
     isKeyed: () => wasEverKeyed(pool),
-    clock: systemClock,
-    log,
+    ...common,
   });
-  return { keys: new ApiKeys({ pool, trustsLoopback: isForThisMachine(config), register, wrongKeys, log }), keyWatch };
+  const keys = new ApiKeys({ pool, trustsLoopback: isForThisMachine(config), register, wrongKeys, log });
+  return { keys, keyWatch, accessLog, refusals };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Actor } from '#event-store';
+import { BY_API_KEY, type Actor } from '#event-store';
 import { coalesce, PedigreeError, sha256Hex } from '#kernel';
 import type { Pool } from '#postgres';
 import type { ServiceLog } from '#service';
@@ -19,7 +19,7 @@ export interface ApiKeysOptions {
    */
   trustsLoopback: boolean;
   register: Pick<KeyRegister, 'noteFirstUse'>;
-  wrongKeys: Pick<WrongKeys, 'refusal'>;
+  wrongKeys: Pick<WrongKeys, 'refusal' | 'wrongRole'>;
   log: Pick<ServiceLog, 'warn'>;
 }
 
@@ -93,7 +93,7 @@ export class ApiKeys {
       );
     }
     const { name, roles } = row;
-    const caller: Caller = { actor: { kind: 'system', name, authenticatedBy: 'api-key' }, roles };
+    const caller: Caller = { actor: { kind: 'system', name, authenticatedBy: BY_API_KEY }, roles };
     this.remembered.set(digest, { caller, untilMs: performance.now() + BELIEVED_MS });
     this.noteUse(row, caller.actor, call);
     return caller;
@@ -112,6 +112,11 @@ export class ApiKeys {
       .catch((err: unknown) => log.warn({ err, key: name }, 'the use of an API key could not be noted'))
       .finally(() => this.noting.delete(name));
     this.noting.set(name, noted);
+  }
+
+  /** A caller who has a key, but not for this. */
+  noteWrongRole({ actor }: Caller, { socket }: Call): void {
+    if (actor.authenticatedBy === BY_API_KEY) this.options.wrongKeys.wrongRole(actor.name, socket.remoteAddress);
   }
 
   private refused(wrong: Omit<WrongKey, 'address'>, { socket }: Call): PedigreeError {

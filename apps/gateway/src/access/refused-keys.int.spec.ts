@@ -138,6 +138,7 @@ describe('wrong keys by the thousand', () => {
       clock: systemClock,
       log: { warn: () => undefined },
       metrics: { count: () => undefined },
+      refusals: { count: () => undefined },
     });
     const keys = new ApiKeys({
       pool: harness.db.pool,

@@ -13,16 +13,18 @@ function harness() {
   const clock = new VirtualClock();
   const logged: [object, string][] = [];
   const counted: string[] = [];
+  const told: object[] = [];
   const wrongKeys = new WrongKeys({
     clock,
     log: { warn: (about, message) => logged.push([about, message]) },
     metrics: { count: (name, labels) => counted.push(`${name} ${(labels as { reason: string }).reason}`) },
+    refusals: { count: (one) => told.push(one) },
   });
   const status = (address: string, fault: KeyFault = 'unknown'): number =>
     wrongKeys.refusal({ fault, detail: 'send another', address }).httpStatus;
   /** The answers to so many wrong keys of one address. */
   const many = (address: string, keys: number): number[] => Array.from({ length: keys }, () => status(address));
-  return { clock, logged, counted, wrongKeys, status, many };
+  return { clock, logged, counted, told, wrongKeys, status, many };
 }
 
 describe('wrong keys', () => {

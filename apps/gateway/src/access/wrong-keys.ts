@@ -1,10 +1,12 @@
 import { isIP } from 'node:net';
+import type { RefusedKeyFault } from '#domain';
 import { defined, PedigreeError, type Clock } from '#kernel';
 import type { ServiceLog } from '#service';
 import type { Metrics } from '#telemetry';
+import type { RefusalCounts } from './refusal-counts.js';
 
-/** Why a key was refused. `malformed`: the header holds no key at all. */
-export type KeyFault = 'unknown' | 'malformed' | 'revoked' | 'expired' | 'suspended';
+/** Why a key lets nobody in. */
+export type KeyFault = Exclude<RefusedKeyFault, 'wrong_role'>;
 
 export interface WrongKey {
   fault: KeyFault;
@@ -19,6 +21,8 @@ export interface WrongKeysOptions {
   clock: Clock;
   log: Pick<ServiceLog, 'warn'>;
   metrics: Pick<Metrics, 'count'>;
+  /** Which refusals the log of access tells of. */
+  refusals: Pick<RefusalCounts, 'count'>;
 }
 
 export const WRONG_KEYS_WINDOW_SECONDS = 60;
@@ -39,9 +43,10 @@ export class WrongKeys {
 
   /** The error that answers it: `unauthenticated`, or `too_many_wrong_keys`. */
   refusal({ fault, detail, name, address }: WrongKey): PedigreeError {
-    const { log, metrics } = this.options;
+    const { log, metrics, refusals } = this.options;
     metrics.count('pedigree_api_keys_refused_total', { reason: fault });
     const network = networkOf(address ?? 'unknown');
+    refusals.count({ fault, network, ...defined({ key: name }) });
     const keys = this.count(network);
     if (keys <= MOST_WRONG_KEYS) {
       log.warn({ network, fault, ...defined({ key: name }) }, 'an API key was refused');
@@ -55,6 +60,11 @@ export class WrongKeys {
         `${WRONG_KEYS_WINDOW_SECONDS} s; ${detail}`,
       { field: 'Authorization' },
     );
+  }
+
+  /** A right key, which is not good for what was asked: none of the wrong keys that an alert counts. */
+  wrongRole(name: string, address: string | undefined): void {
+    this.options.refusals.count({ fault: 'wrong_role', network: networkOf(address ?? 'unknown'), key: name });
   }
 
   /** Wrong keys of the network in its present window, this one included. */

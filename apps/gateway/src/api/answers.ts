@@ -22,6 +22,7 @@ import {
   timeliness,
 } from '#read-models';
 import { account, accountList } from './account-answers.js';
+import { accessPage } from './access-answers.js';
 import { caseActionResults, casePage } from './case-answers.js';
 import { group, groupPage, holdDecision } from './group-answers.js';
 import * as operations from './operations-answers.js';
@@ -92,6 +93,7 @@ export const documentItems = pageShape(
 );
 
 export const ANSWERS = {
+  AccessPage: accessPage,
   Account: account,
   AccountList: accountList,
   Acknowledgement: acknowledgement,

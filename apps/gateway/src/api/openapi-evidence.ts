@@ -1,4 +1,5 @@
 import { answer, answered, errors, FILES, inPath, orEpcis, orFile, queryParameters, text } from './openapi-parts.js';
+import { evidenceParameters } from './access-parameters.js';
 import { historyParameters, inboundListParameters } from './parameters.js';
 
 const ofPack = inPath(
@@ -103,18 +104,22 @@ export const evidencePaths = {
       operationId: 'readEvidence',
       tags: ['Evidence'],
       summary: 'A piece of evidence, byte for byte',
+      description:
+        'Who opened it is recorded before its bytes go out, once a day and caller; while the log is away it is ' +
+        'answered 503.',
       parameters: [
         inPath(
           'sha256',
           'The SHA-256 of the bytes, 64 lower-case hexadecimal digits: documents, receipts and timelines name it.',
         ),
+        ...queryParameters(evidenceParameters),
       ],
       responses: {
         200: {
           description: 'The bytes, checked against their digest',
           content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
         },
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 401, 403, 404, 503),
       },
     },
   },

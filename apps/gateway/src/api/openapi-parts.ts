@@ -143,8 +143,8 @@ const REFUSALS: Record<number, { means: string; example: { code: ErrorCode; deta
   },
   429: {
     means:
-      'Too many wrong keys came from your network. A right key is always let in. Ask again after `Retry-After` ' +
-      'seconds.',
+      'Too many wrong keys came from your network, or your key has opened evidence and begun exports more often in a ' +
+      'minute than is recorded. A right key is always let in. Ask again after `Retry-After` seconds.',
     example: {
       code: 'too_many_wrong_keys',
       detail: 'too many calls with a wrong API key came from your network; the next answer is given after a pause',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { commandBody } from '../intake/command-body.js';
 import { DEFAULT_BODY_LIMITS } from './body-limits.js';
+import { accessPaths } from './openapi-access.js';
 import { casePaths } from './openapi-cases.js';
 import { documentPaths } from './openapi-documents.js';
 import { evidencePaths } from './openapi-evidence.js';
@@ -28,6 +29,7 @@ const paths = {
   ...evidencePaths,
   ...reportPaths,
   ...casePaths,
+  ...accessPaths,
   ...operationPaths,
 };
 

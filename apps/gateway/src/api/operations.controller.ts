@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
 import type { z } from 'zod';
 import type { RecordedChange } from '#configuration';
+import { actorShown } from '#event-store';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Operations, parkedKey } from '../operations/operations.js';
 import type { Orphan } from '#read-models';
@@ -138,7 +139,7 @@ function changeAnswer({
   actor,
   ...rest
 }: RecordedChange): z.infer<typeof configurationChanges>['items'][number] {
-  const { kind, name, authenticatedBy } = actor;
+  const { kind, name, authenticatedBy } = actorShown(actor);
   return {
     ...snakeCase(rest),
     position: position.toString(),

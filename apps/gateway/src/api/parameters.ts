@@ -18,7 +18,7 @@ import { findingKind } from './reconciliation-answers.js';
 
 const { documentOutcome, failureCause, inboundChannel } = shapes;
 
-const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+export const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 const wholeNumber = (least: number, most: number) =>
   z
     .string()
@@ -32,7 +32,7 @@ const limit = (most: number, usual: number, of: string) =>
     .meta({ default: usual, description: `${of} of an answer, at most.` });
 
 /** Parts of more than one list. */
-const page = {
+export const page = {
   limit: limit(1_000, 100, 'Entries'),
   cursor: z
     .string()
@@ -46,7 +46,7 @@ const ofType = wholeNumber(1, 999_999).optional().describe('Only documents of th
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** Why a person does it. */
-const reason = z.string().trim().min(3).max(1_000).describe('Why: it is kept in the log, with who asked.');
+export const reason = z.string().trim().min(3).max(1_000).describe('Why: it is kept in the log, with who asked.');
 
 /** Query parameters of the document list; names as in the API. */
 export const documentListParameters = z.strictObject({

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
 import { databaseIsAway } from '#postgres';
 import { RETRY_AFTER_SECONDS, type ServiceLog } from '#service';
+import { ACCESS_WINDOW_SECONDS } from '../access/access-log.js';
 import { WRONG_KEYS_WINDOW_SECONDS } from '../access/wrong-keys.js';
 
 /** An RFC 9457 problem document, with our code and the place of the error as extension members. */
@@ -88,6 +89,7 @@ export class ProblemFilter implements ExceptionFilter {
     const problem = reportProblem(error, this.log, { method, url });
     if (problem.status === 503) void reply.header('retry-after', String(RETRY_AFTER_SECONDS));
     if (problem.code === 'too_many_wrong_keys') void reply.header('retry-after', String(WRONG_KEYS_WINDOW_SECONDS));
+    if (problem.code === 'too_many_accesses') void reply.header('retry-after', String(ACCESS_WINDOW_SECONDS));
     if (problem.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer');
     if (problem.code === 'request_timeout') void reply.header('connection', 'close');
     void reply.status(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));

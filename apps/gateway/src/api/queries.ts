@@ -29,6 +29,7 @@ import type { Pool } from '#postgres';
 /** Injection tokens of what has no class of its own. */
 export const READ_MODELS = Symbol('ReadModels');
 export const POOL = Symbol('Pool');
+export const STORE = Symbol('EventStore');
 export const EVIDENCE = Symbol('EvidenceStore');
 export const LOG = Symbol('Logger');
 export const INSTALLATION_ID = Symbol('InstallationId');

@@ -2,9 +2,8 @@ import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common'
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { EpcisDocument } from '#documents';
-import type { EvidenceStore } from '#evidence';
 import type { z } from 'zod';
-import { isSha256, PedigreeError, requestIdOf } from '#kernel';
+import { PedigreeError, requestIdOf } from '#kernel';
 import type { DocumentListQuery, DocumentSummary, outcomeCounts, OutcomeCounts, Page } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
@@ -12,7 +11,7 @@ import type { document, documentPage } from './answers.js';
 import { documentAnswer } from './document-answer.js';
 import { wantsEpcis, EPCIS } from './epcis-answer.js';
 import { documentListParameters, parameters, uuidParameter } from './parameters.js';
-import { CountOutcomes, EpcisOfDocument, EVIDENCE, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
+import { CountOutcomes, EpcisOfDocument, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
 import { sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
@@ -21,7 +20,6 @@ import { snakeCase } from './snake-case.js';
 export class ReadController {
   constructor(
     @Inject(QueryBus) private readonly queries: QueryBus,
-    @Inject(EVIDENCE) private readonly evidence: EvidenceStore,
     @Inject(INSTALLATION_ID) private readonly installationId: string,
     @Inject(LOG) private readonly log: ServiceLog,
   ) {}
@@ -81,26 +79,6 @@ export class ReadController {
   @Allow('erp', 'operator', 'auditor')
   async summary(): Promise<z.infer<typeof outcomeCounts>> {
     return snakeCase(await this.queries.execute<CountOutcomes, OutcomeCounts>(new CountOutcomes()));
-  }
-
-  @Get('evidence/:sha256')
-  @Allow('operator', 'auditor')
-  async blob(@Param('sha256') sha256: string, @Res() reply: FastifyReply): Promise<void> {
-    if (!isSha256(sha256))
-      throw new PedigreeError('invalid_parameter', 'sha256: must be 64 lower-case hexadecimal digits', {
-        field: 'sha256',
-        item: sha256,
-      });
-    const blob = await this.evidence.get(sha256);
-    if (blob === undefined)
-      throw new PedigreeError('not_found', `no evidence ${sha256}`, { field: 'sha256', item: sha256 });
-    // Evidence is foreign text: never rendered by a browser, always offered as a file.
-    await reply
-      .header('content-type', blob.mediaType)
-      .header('content-disposition', `attachment; filename="${sha256}"`)
-      .header('x-content-type-options', 'nosniff')
-      .header('content-security-policy', "default-src 'none'; sandbox")
-      .send(blob.bytes);
   }
 }
 

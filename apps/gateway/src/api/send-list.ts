@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { ServiceLog } from '#service';
-import type { CallerRequest } from '../access/access.guard.js';
+import type { ExportingRequest } from '../access/exports.js';
 import type { Columns } from './columns.js';
 import { asCsv } from './csv.js';
 import { asExcel } from './excel.js';
@@ -10,7 +10,7 @@ import { FILE_TYPES, type FileFormat } from './file-types.js';
 
 /** One call for a list, and its answer. */
 export interface ListCall {
-  request: CallerRequest;
+  request: ExportingRequest;
   reply: FastifyReply;
   log: Pick<ServiceLog, 'error'>;
 }
@@ -25,7 +25,12 @@ export async function sendList<T>(
   pageAfter: (cursor?: string) => Promise<Page<T>>,
   columns?: Columns<T>,
 ): Promise<void> {
-  const first = await pageAfter();
+  const counted = async (cursor?: string): Promise<Page<T>> => {
+    const page = await pageAfter(cursor);
+    request.exportedRows = (request.exportedRows ?? 0) + page.items.length;
+    return page;
+  };
+  const first = await counted();
   const format = formatOf(request);
   const send = (answer: unknown, type: FileFormat) =>
     reply.header('content-type', type === 'csv' ? `${FILE_TYPES.csv}; charset=utf-8` : FILE_TYPES[type]).send(answer);
@@ -35,10 +40,10 @@ export async function sendList<T>(
     lines.on('error', (err) => log.error({ err, url: request.url }, 'list stream aborted'));
     await send(lines, type);
   };
-  if (format === 'ndjson') return stream(asNdjson(first, pageAfter), format);
+  if (format === 'ndjson') return stream(asNdjson(first, counted), format);
   if (columns === undefined || format === undefined) return void (await reply.send(first));
-  if (format === 'csv') return stream(asCsv(first, pageAfter, columns), format);
-  await send(await asExcel(first, pageAfter, columns), format);
+  if (format === 'csv') return stream(asCsv(first, counted, columns), format);
+  await send(await asExcel(first, counted, columns), format);
 }
 
 /** Answers with the whole, or, as the caller accepts, with its rows as NDJSON, CSV or Excel. */
@@ -51,7 +56,7 @@ export async function sendRows<Answer, T>(
   else await sendList(call, () => Promise.resolve({ items: rows(answer) }), columns);
 }
 
-function formatOf({ headers }: CallerRequest): FileFormat | undefined {
+function formatOf({ headers }: ExportingRequest): FileFormat | undefined {
   const formats = Object.keys(FILE_TYPES) as FileFormat[];
   return formats.find((format) => headers.accept?.includes(FILE_TYPES[format]));
 }

@@ -1,4 +1,4 @@
-import { isToSend, type DocumentState, type SendAnswer, type ToSend } from '#domain';
+import { isToSend, type DocumentState, type SendAnswer, type SignedBy, type ToSend } from '#domain';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -14,7 +14,7 @@ const SIGN_AGAIN_AFTER_MS = 10_000;
 /** What is sent, and what the intent says of it. */
 interface Sending {
   document: Omit<DocumentToSend, 'notAfterMonotonicMs'>;
-  intent: { signatureSha256?: Sha256; certificateSha256?: Sha256; upload?: true };
+  intent: SignedBy & { upload?: true };
 }
 
 /**
@@ -157,28 +157,32 @@ async function announce(
   });
 }
 
-/** Digests of certificates that are in the evidence, by the Buffer in which the client hands them out. */
-const certificates = new WeakMap<TaskContext, WeakMap<Buffer, Promise<Sha256>>>();
+/** Digests of certificates and chains that are in the evidence, by the Buffer in which the client hands them out. */
+const kept = new WeakMap<TaskContext, WeakMap<Buffer, Promise<Sha256>>>();
 
-/**
- * Signature and signer's certificate are evidence before the event that names them; a certificate goes there once,
- * until it changes.
- */
-async function keepSignature(
-  context: TaskContext,
-  account: string,
-  signature: Buffer,
-): Promise<{ signatureSha256: Sha256; certificateSha256: Sha256 }> {
-  const certificate = context.registry.signerCertificate(account, signature);
-  if (certificate === undefined) throw new Error(`the signature of account ${account} came without a certificate`);
-  const known = certificates.get(context) ?? new WeakMap<Buffer, Promise<Sha256>>();
-  certificates.set(context, known);
-  const digest = known.get(certificate) ?? context.evidence.put(certificate, 'application/pkix-cert');
-  known.set(certificate, digest);
-  digest.catch(() => known.delete(certificate));
-  const [signatureSha256, certificateSha256] = await Promise.all([
-    context.evidence.put(signature, 'application/pkcs7-signature'),
-    digest,
+/** Puts what is the same for many documents into the evidence once, until it changes. */
+function keepOnce(context: TaskContext, bytes: Buffer, mediaType: string): Promise<Sha256> {
+  const known = kept.get(context) ?? new WeakMap<Buffer, Promise<Sha256>>();
+  kept.set(context, known);
+  const digest = known.get(bytes) ?? context.evidence.put(bytes, mediaType);
+  known.set(bytes, digest);
+  digest.catch(() => known.delete(bytes));
+  return digest;
+}
+
+/** Signature, signer's certificate and its chain are evidence before the event that names them. */
+async function keepSignature(context: TaskContext, account: string, signature: Buffer): Promise<SignedBy> {
+  const { registry, evidence, clock } = context;
+  const signedAt = clock.now().toISOString();
+  const certificate = registry.signerCertificate(account, signature);
+  const chain = registry.signerChain(account, signature);
+  if (certificate === undefined || chain === undefined)
+    throw new Error(`the signature of account ${account} came without a certificate`);
+  const [signatureSha256, certificateSha256, chainSha256] = await Promise.all([
+    evidence.put(signature, 'application/pkcs7-signature'),
+    keepOnce(context, certificate, 'application/pkix-cert'),
+    keepOnce(context, chain, 'application/pem-certificate-chain'),
   ]);
-  return { signatureSha256, certificateSha256 };
+  const source = clock.source?.() ?? { source: 'machine' as const };
+  return { signatureSha256, certificateSha256, chainSha256, signedAt, clock: source };
 }

@@ -35,6 +35,10 @@ class SigningRegistry extends FakeRegistry {
   override signerCertificate(): Buffer {
     return this.certificate as Buffer;
   }
+
+  override signerChain(): Buffer {
+    return Buffer.from(`chain of ${this.certificate?.toString()}`);
+  }
 }
 
 const away = (): Error => new PedigreeError('signing_failed', 'signer of account "main": openssl was not found');
@@ -99,6 +103,14 @@ describe('a document that is to be signed', () => {
       kept.push((await stores.evidence.get(certificateSha256 ?? ''))?.bytes.toString());
     }
     expect(kept).toEqual(['certificate one', 'certificate two']);
+  });
+
+  it('keeps the chain of its certificate, when it was signed, and by whose clock', async () => {
+    const one = await harness([Buffer.from('signature')]);
+    await one.send();
+    const { chainSha256, signedAt, clock } = await one.intent();
+    expect((await stores.evidence.get(chainSha256 ?? ''))?.bytes.toString()).toBe('chain of certificate one');
+    expect([signedAt, clock]).toEqual([one.clock.now().toISOString(), { source: 'machine' }]);
   });
 
   it('is not sent when nobody can say by which certificate it was signed', async () => {

@@ -14,6 +14,7 @@ import { decideWait, endedFor, type GateCommand, type WaitCommand } from './deci
 import { releasedBy } from './gate.js';
 import { judgeNews, type PredecessorNews } from './hold.js';
 import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
+import type { SignedBy } from './signed-by.js';
 import { isToSend, type DocumentState, type ToSend } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
 
@@ -26,12 +27,7 @@ export type DocumentCommand =
   | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
   | WaitCommand
   | GateCommand
-  | {
-      type: 'BeginSend';
-      /** Both are absent where the account does not sign. */ signatureSha256?: Sha256;
-      certificateSha256?: Sha256;
-      /** The call only announces it. */ upload?: true;
-    }
+  | ({ type: 'BeginSend'; /** The call only announces it. */ upload?: true } & SignedBy)
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
   | ({
       type: 'RecordLookUp';

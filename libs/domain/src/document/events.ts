@@ -3,6 +3,7 @@ import type { AccountCause } from '../account/events.js';
 import type { FactData } from '../attempt/attempt.js';
 import type { GateHold, GateHoldLifted, GateWarned } from './gate-events.js';
 import type { UploadEvent } from './upload-events.js';
+import type { SignedBy } from './signed-by.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
 export const DOCUMENT_OUTCOMES = ['accepted', 'partial', 'rejected', 'failed'] as const;
@@ -236,11 +237,9 @@ export interface SendAttempted {
   data: {
     attempt: number;
     account: string;
-    signatureSha256?: Sha256;
-    certificateSha256?: Sha256;
     /** Set for a document above the limit of a plain send: the call announces it, and its bytes go up afterwards. */
     upload?: true;
-  };
+  } & SignedBy;
 }
 
 /** The registry took it. `foundByLookUp` when we learnt it afterwards, by request_id. */

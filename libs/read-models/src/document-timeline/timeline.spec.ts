@@ -29,6 +29,16 @@ describe('the timeline of a document', () => {
     });
   });
 
+  it('shows the holder of an API key as the program that it is, also where an old event says person', () => {
+    const log = new LogOfTest();
+    log.send({ docType: 415, items: [pack(1)] } as Parameters<LogOfTest['send']>[0]);
+    const [first] = log.events;
+    if (first === undefined) throw new Error('no event');
+    first.metadata.actor = { kind: 'person', name: 'erp', authenticatedBy: 'api-key' };
+    expect(timelineOf([first])[0]?.actor).toBe('erp (system, api-key)');
+    expect(first.metadata.actor.kind).toBe('person');
+  });
+
   it('halts on an event that this program does not know', () => {
     expect(() => sentenceOfEvent({ type: 'DocumentForgotten', data: {} })).toThrow(
       'unknown document event: DocumentForgotten',

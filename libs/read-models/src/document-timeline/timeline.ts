@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '#event-store';
+import { actorShown, type Actor, type RecordedEvent } from '#event-store';
 import { isSha256, type Sha256 } from '#kernel';
 import type { TimelineEntry } from '../port.js';
 import { sentenceOfEvent } from './event-sentences.js';
@@ -16,12 +16,14 @@ export function timelineOf(
     version: event.version,
     type: event.type,
     at: event.recordedAt.toISOString(),
-    actor: `${event.metadata.actor.name} (${event.metadata.actor.kind}, ${event.metadata.actor.authenticatedBy})`,
+    actor: actorWords(actorShown(event.metadata.actor)),
     sentence: sentenceOf(event),
     data: event.data,
     evidence: digestsIn(event.data),
   }));
 }
+
+const actorWords = ({ name, kind, authenticatedBy }: Actor): string => `${name} (${kind}, ${authenticatedBy})`;
 
 /**
  * Every digest that an event's data names, each once, in the order of the fields. Events name evidence in fields

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { PedigreeError, Semaphore } from '#kernel';
 import type { CommandSignerConfig, HttpSignerConfig, Signer } from '../port.js';
-import { checkProducedCms, derOfProduced, knownCertificate, type KnownCertificate } from './produced-cms.js';
+import { pemChain } from './chain.js';
+import {
+  certificatesIn,
+  checkProducedCms,
+  derOfProduced,
+  knownCertificate,
+  type KnownCertificate,
+} from './produced-cms.js';
 
 export interface OutsideSignerParts {
   account: string;
@@ -12,6 +19,12 @@ export interface OutsideSignerParts {
 }
 
 const MAX_WORDS = 600;
+
+/** With what a signature was made. */
+interface Made {
+  der: Buffer;
+  chain: Buffer;
+}
 
 /**
  * Signs by something outside this process, and believes nothing of it: what comes back is checked before anybody may
@@ -26,7 +39,8 @@ export class OutsideSigner implements Signer {
    */
   private known: KnownCertificate | undefined;
   /** The certificate with which each signature was made: the outside may change its certificate between two of them. */
-  private readonly madeWith = new WeakMap<Buffer, Buffer>();
+  private readonly madeWith = new WeakMap<Buffer, Made>();
+  private lastChain: Buffer | undefined;
 
   /** @throws PedigreeError invalid_configuration when the certificate's file cannot be read. */
   constructor(private readonly parts: OutsideSignerParts) {
@@ -39,7 +53,7 @@ export class OutsideSigner implements Signer {
     try {
       const signature = derOfProduced(await this.semaphore.take(() => this.parts.produce(bytes), urgent));
       this.known = checkProducedCms(bytes, signature, { expected: this.expected, last: this.known });
-      this.madeWith.set(signature, this.known.der);
+      this.madeWith.set(signature, { der: this.known.der, chain: this.chainIn(signature, this.known.der) });
       return signature;
     } catch (error) {
       const words = clean((error as Error).message, this.parts.config.secret);
@@ -54,7 +68,17 @@ export class OutsideSigner implements Signer {
   }
 
   certificate(signature?: Buffer): Buffer | undefined {
-    return (signature === undefined ? undefined : this.madeWith.get(signature)) ?? this.known?.der;
+    return (signature === undefined ? undefined : this.madeWith.get(signature)?.der) ?? this.known?.der;
+  }
+
+  chain(signature?: Buffer): Buffer | undefined {
+    return (signature === undefined ? undefined : this.madeWith.get(signature)?.chain) ?? this.lastChain;
+  }
+
+  private chainIn(signature: Buffer, der: Buffer): Buffer {
+    const chain = pemChain(der, certificatesIn(signature));
+    if (this.lastChain?.equals(chain) !== true) this.lastChain = chain;
+    return this.lastChain as Buffer;
   }
 
   expiresAt(): Date | undefined {

@@ -3,6 +3,7 @@ import { PedigreeError, systemClock, type Clock } from '#kernel';
 import { readSecretFile } from '#secret-files';
 import forge from 'node-forge';
 import type { Account, Signer } from '../port.js';
+import { pemChain } from './chain.js';
 import { DetachedCms } from './detached-cms.js';
 
 /**
@@ -13,14 +14,19 @@ export class Pkcs12Signer implements Signer {
   private readonly cms: DetachedCms;
   private readonly x509: X509Certificate;
   private readonly der: Buffer;
+  private readonly pem: Buffer;
 
   private constructor(
     key: KeyObject,
-    certificate: X509Certificate,
+    { certificate, certificates }: { certificate: X509Certificate; certificates: X509Certificate[] },
     private readonly clock: Clock,
   ) {
     this.x509 = certificate;
     this.der = certificate.raw;
+    this.pem = pemChain(
+      this.der,
+      certificates.map((one) => one.raw),
+    );
     this.cms = new DetachedCms(key, this.der);
   }
 
@@ -47,7 +53,7 @@ export class Pkcs12Signer implements Signer {
       return failFile(`holds a key of type ${opened.key.asymmetricKeyType ?? 'unknown'}, this signer takes RSA`);
     const certificate = opened.certificates.find((candidate) => candidate.checkPrivateKey(opened.key));
     if (certificate === undefined) return failFile('has no certificate for its key');
-    return new Pkcs12Signer(opened.key, certificate, clock);
+    return new Pkcs12Signer(opened.key, { certificate, certificates: opened.certificates }, clock);
   }
 
   sign(bytes: Uint8Array): Promise<Buffer> {
@@ -56,6 +62,10 @@ export class Pkcs12Signer implements Signer {
 
   certificate(): Buffer {
     return this.der;
+  }
+
+  chain(): Buffer {
+    return this.pem;
   }
 
   expiresAt(): Date {

@@ -120,6 +120,9 @@ export function checkProducedCms(content: Uint8Array, cms: Buffer, expectation: 
     : refuse('it does not verify by its certificate');
 }
 
+/** The certificates that a signature carries, as DER, in its order. */
+export const certificatesIn = (cms: Buffer): Buffer[] => partsOf(cms).certificates;
+
 const signedAttributes = ([, , , fourth]: DerElement[]): DerElement | undefined =>
   fourth?.tag === CONTEXT_0 ? fourth : undefined;
 

@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Command } from 'commander';
+import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { accessStream } from '#domain';
+import { PostgresEventStore } from '#event-store';
+import { PostgresEvidenceStore } from '#evidence';
+import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
+import { migrate } from '#postgres';
+import { accessLogProjection } from '#read-models';
+import { catchUp, catchUpProjection } from '#subscriptions';
+import { testDatabase } from '../../../../test/support/database.js';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
+import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
+import { seal } from '../../../auditor/src/log/seal.js';
+import { TestHarness } from '../../../gateway/test/test-harness.js';
+import { cliConfig } from '../config.js';
+import { GatewayClient } from '../gateway-client.js';
+import { addAccessCommand } from './access.js';
+import { proveNamed, verifyProof } from './audit-proof.js';
+
+let harness: TestHarness;
+let folder: string;
+let opened: string;
+const signer = noteSigner('pedigree.example/log', newSigningKey());
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'pedigree-access-'));
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
+  const { pool } = harness.db;
+  await migrate(pool, auditorSchemas);
+  opened = await new PostgresEvidenceStore({ pool }).put(Buffer.from('<opened-bytes/>'), 'application/xml');
+  expect((await harness.ask(`/v1/evidence/${opened}?reason=an%20inspection`)).status).toBe(200);
+  const store = new PostgresEventStore({ pool });
+  await catchUpProjection({ projection: accessLogProjection(), store, pool });
+  await catchUp({ store, pool, name: 'auditor', handle: seal });
+  await store.close();
+  await signCheckpoint(pool, signer);
+});
+afterAll(async () => {
+  await harness.stop();
+  rmSync(folder, { recursive: true });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** What is printed on standard output meanwhile. */
+async function printed(run: () => Promise<unknown>): Promise<string> {
+  const print = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await run();
+  const text = print.mock.calls.map(([one]) => String(one)).join('');
+  jest.restoreAllMocks();
+  return text;
+}
+
+const access = (...args: string[]): Promise<string> =>
+  printed(async () => {
+    const pedigree = new Command('pedigree').exitOverride();
+    addAccessCommand(
+      pedigree,
+      (run) =>
+        async (...given) =>
+          void (await run(...given)),
+      () => new GatewayClient(harness.gateway.url, undefined),
+    );
+    await pedigree.parseAsync(['access', ...args], { from: 'user' });
+  });
+
+describe('pedigree access', () => {
+  it('tells who opened what and why, as a table and as JSON, and what else was asked for alone', async () => {
+    const table = await access('--kind', 'evidence', '--since', '1h');
+    for (const word of ['local (person, loopback)', 'EvidenceOpened', opened, 'an inspection'])
+      expect(table.replace(/\s+/g, ' ')).toContain(word);
+    const page = JSON.parse(await access('--object', opened, '--actor', 'local', '--json')) as { items: object[] };
+    expect(page.items).toMatchObject([{ kind: 'evidence', objects: [opened], stream: accessStream(new Date()) }]);
+    expect(await access('--actor', 'nobody', '--json')).toBe('{"items":[]}\n');
+    expect(await access('--kind', 'configuration', '--json')).toContain('ConfigurationChanged');
+  });
+
+  it('writes all entries to a file, and that is an entry itself', async () => {
+    const file = join(folder, 'access.csv');
+    await access('--csv', file);
+    const store = new PostgresEventStore({ pool: harness.db.pool });
+    const [begun, ended] = (await store.readStream(accessStream(new Date()))).slice(-2);
+    expect([begun?.data['what'], begun?.data['format'], ended?.data['complete']]).toEqual([
+      '/v1/access-log',
+      'text/csv',
+      true,
+    ]);
+    await store.close();
+  });
+});
+
+describe('the proof of a day', () => {
+  it('verifies offline, and neither holds what was opened nor verifies when a name is changed', async () => {
+    const stream = accessStream(new Date());
+    const proof = await printed(() =>
+      proveNamed(cliConfig({ DATABASE_URL: harness.db.url }), { document: undefined, stream }),
+    );
+    expect(proof).toContain(opened);
+    expect(proof).not.toContain(Buffer.from('<opened-bytes/>').toString('base64'));
+    const verify = async (text: string): Promise<number> => {
+      const file = join(folder, 'proof');
+      writeFileSync(file, text);
+      let status = 1;
+      await printed(
+        async () => (status = await verifyProof(file, { key: verifierKeyOf(signer) } as never).catch(() => 1)),
+      );
+      return status;
+    };
+    expect(await verify(proof)).toBe(0);
+    expect(
+      await verify(
+        proof.replaceAll(
+          opened,
+          opened.replace(/^./, (one) => (one === '0' ? '1' : '0')),
+        ),
+      ),
+    ).toBe(1);
+  });
+});

@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createHash, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { ExportBegun, ExportEnded } from '#domain';
+import { defined } from '#kernel';
+import { RETRY_AFTER_SECONDS, type ServiceLog } from '#service';
+import { EPCIS } from '../api/epcis-answer.js';
+import { FILE_TYPES } from '../api/file-types.js';
+import { reportProblem } from '../api/problem.filter.js';
+import { ACCESS_WINDOW_SECONDS, type AccessLog } from './access-log.js';
+import type { CallerRequest } from './access.guard.js';
+
+type Payload = Readable | Buffer | string | null | undefined;
+
+/** A request whose answer is a list that goes out as a file. */
+export type ExportingRequest = CallerRequest & { exportedRows?: number };
+
+const EXPORTED = [...Object.values(FILE_TYPES), EPCIS];
+/** Characters of a filter that are kept. */
+const MOST_FILTER = 2_000;
+
+/**
+ * Records whatever goes out as a file, before its first byte: in one place, so that no route can forget it. Pages that
+ * are read one by one as JSON are no exports. What cannot be recorded does not go out.
+ */
+export function recordExports(fastify: FastifyInstance, accessLog: AccessLog, log: ServiceLog): void {
+  fastify.addHook('onSend', async (request, reply, payload: Payload) => {
+    if (!isExport(request, reply, payload)) return payload;
+    const begun = begunBy(request);
+    const by = { actor: (request as CallerRequest).caller.actor };
+    try {
+      if (payload instanceof Readable) {
+        await accessLog.exportBegun([begun], by);
+        return Readable.from(recorded(payload, (end) => ended(request, begun, end), { accessLog, by, log }));
+      }
+      const bytes = Buffer.from(payload as string);
+      const digest = createHash('sha256').update(bytes).digest('hex');
+      const end = ended(request, begun, { complete: true, byteLength: bytes.length, fileSha256: digest });
+      await accessLog.exportBegun([begun, { type: 'ExportEnded', data: end }], by);
+      return payload;
+    } catch (error) {
+      if (payload instanceof Readable) payload.destroy();
+      return refusal(error, { request, reply, log });
+    }
+  });
+}
+
+function isExport(request: FastifyRequest, reply: FastifyReply, payload: Payload): boolean {
+  if (!isAnswerOfList(request) || reply.statusCode !== 200 || payload === null || payload === undefined) return false;
+  const type = String(reply.getHeader('content-type') ?? '');
+  return EXPORTED.some((one) => type.startsWith(one)) && (request as Partial<CallerRequest>).caller !== undefined;
+}
+
+/** Lines that answer lines of commands are a file by their form alone. */
+const isAnswerOfList = (request: ExportingRequest | FastifyRequest): boolean =>
+  request.method === 'GET' || (request as ExportingRequest).exportedRows !== undefined;
+
+function begunBy(request: FastifyRequest): ExportBegun {
+  const asked = { ...(request.params as object), ...(request.query as object) };
+  const filter: Record<string, string> = {};
+  let [kept, cut] = [0, 0];
+  for (const [name, value] of Object.entries(asked).filter(([one]) => one !== 'cursor')) {
+    const text = String(value).slice(0, Math.max(0, MOST_FILTER - kept));
+    cut += String(value).length - text.length;
+    kept += text.length;
+    filter[name] = text;
+  }
+  return {
+    type: 'ExportBegun',
+    data: {
+      exportId: randomUUID(),
+      what: routeOf(request),
+      format: EXPORTED.find((one) => request.headers.accept?.includes(one)) ?? 'unknown',
+      filter,
+      ...(cut === 0 ? {} : { filterCut: cut }),
+      address: request.raw.socket.remoteAddress ?? 'unknown',
+    },
+  };
+}
+
+const routeOf = (request: FastifyRequest): string => (request.routeOptions.url ?? '').replace(/:(\w+)/g, '{$1}');
+
+type End = Pick<ExportEnded['data'], 'complete' | 'byteLength' | 'fileSha256'>;
+
+const ended = (request: ExportingRequest | FastifyRequest, { data }: ExportBegun, end: End): ExportEnded['data'] => ({
+  ...{ exportId: data.exportId, what: data.what },
+  ...end,
+  ...defined({ rows: (request as ExportingRequest).exportedRows }),
+});
+
+/** The same bytes, and at their end, or where they break off, what went out. */
+async function* recorded(
+  source: Readable,
+  endOf: (end: End) => ExportEnded['data'],
+  { accessLog, by, log }: { accessLog: AccessLog; by: Parameters<AccessLog['exportEnded']>[1]; log: ServiceLog },
+): AsyncGenerator<Uint8Array | string> {
+  const hash = createHash('sha256');
+  let [byteLength, complete] = [0, false];
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer | string>) {
+      hash.update(chunk);
+      byteLength += Buffer.byteLength(chunk);
+      yield chunk;
+    }
+    complete = true;
+  } finally {
+    const data = endOf({ complete, byteLength, fileSha256: hash.digest('hex') });
+    await accessLog
+      .exportEnded(data, by)
+      .catch((err: unknown) => log.warn({ err, exportId: data.exportId }, 'the end of an export was not recorded'));
+  }
+}
+
+function refusal(
+  error: unknown,
+  { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: ServiceLog },
+): string {
+  const problem = reportProblem(error, log, { method: request.method, url: request.url });
+  const seconds = problem.code === 'too_many_accesses' ? ACCESS_WINDOW_SECONDS : RETRY_AFTER_SECONDS;
+  void reply
+    .status(problem.status)
+    .header('content-type', 'application/problem+json')
+    .header('retry-after', String(seconds))
+    .removeHeader('content-length')
+    .removeHeader('content-disposition');
+  return JSON.stringify(problem);
+}

@@ -1,0 +1,4 @@
+import { accessEntry, shapes } from '#read-models';
+
+/** The shape of the API's answer about access. Names as in the API. */
+export const accessPage = shapes.pageShape(accessEntry);

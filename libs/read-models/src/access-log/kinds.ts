@@ -1,0 +1,144 @@
+import type { AccessEvent, AccountEvent, ApiKeyEvent, CaseEvent, DocumentEvent, GroupEvent } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import { defined, type JsonObject } from '#kernel';
+import type { AccessKind } from './row.js';
+
+/** What the log of access says of an event: what it was done to, and what else is worth a line. */
+export interface Told {
+  kind: AccessKind;
+  objects: string[];
+  details: JsonObject;
+}
+
+type Telling = (event: RecordedEvent) => Told | undefined;
+
+type Domain = AccessEvent | AccountEvent | ApiKeyEvent | CaseEvent | DocumentEvent | GroupEvent;
+type DataOf<Type extends string> = Extract<Domain, { type: Type }>['data'];
+
+/** A telling by the data of one type of event. */
+const of =
+  <Type extends Domain['type']>(_: Type, tell: (data: DataOf<Type>) => Told): Telling =>
+  ({ data }) =>
+    tell(data as unknown as DataOf<Type>);
+
+/** Digests of keys are left out: who made a key, and what for, is told without them. */
+const key =
+  (...fields: string[]): Telling =>
+  ({ data }) => ({
+    kind: 'key',
+    objects: [String(data['key'])],
+    details: pick(data, fields),
+  });
+
+/** Decided by somebody who said why. Without a reason the same event is the system's own. */
+const override =
+  (...fields: string[]): Telling =>
+  ({ stream, data, metadata }) =>
+    metadata.reason === undefined ? undefined : decided(stream, pick(data, fields));
+
+/** The same, where whoever gives a command says it by the command itself. */
+const waivesWait: Telling = ({ stream, data }) =>
+  data['waivesItemWait'] === true
+    ? decided(stream, { ...pick(data, ['commandId']), waives: 'the wait for earlier documents of the same items' })
+    : undefined;
+
+const decided = (stream: string, details: JsonObject): Told => ({
+  kind: 'override',
+  objects: [objectOf(stream), ...Object.values(details).filter((one) => typeof one === 'string')].slice(0, 2),
+  details,
+});
+
+/** `document-<request_id>` is the document; a stream of many things is itself. */
+function objectOf(stream: string): string {
+  const [, id] = /^(?:document|group|case|account|run)-(.+)$/.exec(stream) ?? [];
+  return id ?? stream;
+}
+
+const pick = (data: JsonObject, fields: string[]): JsonObject =>
+  Object.fromEntries(
+    fields.flatMap((name) => {
+      const value = data[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+const configuration: Telling = ({ data }) => {
+  const changes = data['changes'] as { field: string }[];
+  const fields = changes.slice(0, MOST_FIELDS).map((one) => one.field);
+  const leftOut = changes.length - fields.length + Number(data['changesLeftOut'] ?? 0);
+  return {
+    kind: 'configuration',
+    objects: [String(data['program']), ...fields],
+    details: {
+      ...pick(data, ['program', 'part', 'fromDigest', 'toDigest']),
+      fields,
+      ...(leftOut > 0 ? { leftOut } : {}),
+    },
+  };
+};
+
+/** More would make a row that nobody reads; the event has them. */
+const MOST_FIELDS = 50;
+
+/** Every type of event that tells who did what; a test holds the list against what is recorded with a reason. */
+export const TELLINGS: Readonly<Record<string, Telling>> = {
+  ApiKeyMade: key('roles', 'expiresAt'),
+  ApiKeyAdopted: key('roles', 'expiresAt', 'madeAt'),
+  ApiKeyFirstUsed: key('address'),
+  ApiKeyRevoked: key(),
+  ApiKeyExpired: key('expiresAt'),
+  ApiKeyConfirmed: key('restorationId'),
+  ApiKeysRefused: of('ApiKeysRefused', ({ from, to, refusals, others }) => ({
+    kind: 'key',
+    objects: [...new Set(refusals.flatMap((one) => [one.network, ...(one.key === undefined ? [] : [one.key])]))],
+    details: defined({ from, to, refusals: refusals.map((one) => ({ ...one })), others }),
+  })),
+
+  EvidenceOpened: of('EvidenceOpened', ({ openedSha256, document, mediaType, byteLength, address }) => ({
+    kind: 'evidence',
+    objects: [openedSha256, ...(document === undefined ? [] : [document])],
+    details: { mediaType, byteLength, address },
+  })),
+  ExportBegun: of('ExportBegun', ({ exportId, what, format, filter, address }) => ({
+    kind: 'export',
+    objects: [exportId, what, ...Object.values(filter)],
+    // Whoever asks may name parameters as they like: the names of fields are ours.
+    details: { what, format, filter: Object.entries(filter).map((one) => one.join('=')), address },
+  })),
+  ExportEnded: of('ExportEnded', ({ exportId, what, ...rest }) => ({
+    kind: 'export',
+    objects: [exportId, what],
+    details: { what, ...defined(rest) },
+  })),
+
+  DocumentRegistered: waivesWait,
+  GroupRegistered: waivesWait,
+  HoldWaived: override(),
+  GroupHoldWaived: override(),
+  DocumentRefused: override(),
+  GroupConcluded: override('outcome'),
+  DocumentResent: override(),
+  GroupResumed: override(),
+  AccountResumed: override(),
+  CaseAcknowledged: override(),
+  CaseAssigned: override('assignee'),
+  CaseCommented: override(),
+  CaseExplained: override(),
+  CaseResolved: override(),
+  CaseReopened: override(),
+  CaseSplit: override(),
+  CaseRemedyReleased: override('requestId'),
+  TaskRetried: override('key'),
+  ParkedRetried: override('key', 'saga'),
+  OrphansReplanned: override(),
+  DeadLetterReplayed: override('id', 'code'),
+  DeadLetterDiscarded: override('id', 'code'),
+  WebhookAdded: override('id', 'address'),
+  WebhookRemoved: override('id'),
+  WebhookResumed: override('id'),
+  BackupRestored: override(),
+  RestorationReleased: override(),
+  AuditLogBroken: override('nextOrigin'),
+
+  ConfigurationChanged: configuration,
+};

@@ -18,10 +18,10 @@ export const LEAF_FORMAT = 'pedigree-leaf/2';
 /** What a leaf says of its event: all but its data and metadata. */
 export type EventEnvelope = Pick<RecordedEvent, 'id' | 'stream' | 'version' | 'type' | 'schemaVersion' | 'recordedAt'>;
 
-/** The bytes of data and metadata as they are stored: RFC 8785 JSON in UTF-8. */
-export interface EventContent {
-  data: Uint8Array;
-  metadata: Uint8Array;
+/** Data and metadata as they are stored: RFC 8785 JSON, as text or as its bytes in UTF-8. */
+export interface EventContent<Json = Uint8Array | string> {
+  data: Json;
+  metadata: Json;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface EventContent {
  */
 export function leafBytes(event: RecordedEvent, form: LeafForm = NEWEST_FORM): Buffer {
   const { id, stream, version, type, schemaVersion, data, metadata, recordedAt } = event;
-  if (form === 2) return digestLeaf(event, contentOf(event));
+  if (form === 2) return digestLeaf(event, { data: canonicalJson(data), metadata: canonicalJson(metadata) });
   return canonicalBytes({
     ...{ id, stream, version, type, schemaVersion, data, metadata },
     recordedAt: recordedAt.toISOString(),
@@ -40,7 +40,7 @@ export function leafBytes(event: RecordedEvent, form: LeafForm = NEWEST_FORM): B
 export const leafOf = (event: RecordedEvent, form: LeafForm = NEWEST_FORM): Hash => leafHash(leafBytes(event, form));
 
 /** Data and metadata of an event as they are stored. */
-export const contentOf = ({ data, metadata }: Pick<RecordedEvent, 'data' | 'metadata'>): EventContent => ({
+export const contentOf = ({ data, metadata }: Pick<RecordedEvent, 'data' | 'metadata'>): EventContent<Buffer> => ({
   data: canonicalBytes(data),
   metadata: canonicalBytes(metadata),
 });

@@ -89,7 +89,7 @@ export class HistoryWatch {
       await holdTree(tx, rememberedCheckpoint(this.keys, memory), size);
       const told = toldHead(openBreaks(memory.breaks, (note) => this.keys.openBreak(note)));
       await this.holdOrder(events, tx, { size, told });
-      await seal(events, tx);
+      await seal(events, tx, size);
     });
 
   /** When nothing of it runs any more. */

@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { auditorSchemas } from '../../apps/auditor/src/auditor.js';
 import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { proofs } from './audit/proofs.js';
 import { sealing } from './audit/sealing.js';
 import { thisMachine, type BenchReport } from './report.js';
 
-const WHOLE = { sealing: { events: 200_000, rounds: 5 } };
-const QUICK = { sealing: { events: 30_000, rounds: 3 } };
+const WHOLE = {
+  sealing: { events: 200_000, rounds: 5 },
+  proofs: { leaves: 10_000_000, documents: 1_000, calls: 1_000 },
+};
+const QUICK = { sealing: { events: 30_000, rounds: 3 }, proofs: { leaves: 300_000, documents: 200, calls: 200 } };
 
 /**
  * What the auditor does, each part by itself: leaves sealed from a filled log.
@@ -15,6 +19,8 @@ const QUICK = { sealing: { events: 30_000, rounds: 3 } };
 export async function audit({ quick }: { quick: boolean }): Promise<BenchReport> {
   const sizes = quick ? QUICK : WHOLE;
   const sealed = await onDatabase((pool, folder) => sealing(pool, folder, sizes.sealing));
+  const proven = await onDatabase((pool) => proofs(pool, sizes.proofs));
+  process.stdout.write(`${JSON.stringify(proven)}\n`);
   return {
     bench: 'audit',
     figures: { leaves_per_second: Math.round(sealed.own.perSecond), own_cpu_us_per_leaf: Math.round(sealed.own.cpuUs) },

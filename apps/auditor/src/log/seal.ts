@@ -14,13 +14,16 @@ const WRITE_PAGE = `WITH grown AS (UPDATE audit_tree SET size = $1::bigint + $3:
 
 /**
  * Makes a page of events leaves of the Merkle log, in the transaction that also moves the checkpoint of the
- * subscription: each event is one leaf, in the order of the log, whatever crashes. The page keeps in which form. `size`
- * is what `lockedSize` said in this transaction.
+ * subscription: each event is one leaf, in the order of the log, whatever crashes. The page keeps in which form.
  */
-export async function seal(events: RecordedEvent[], tx: Transaction, size?: number): Promise<void> {
+export async function seal(events: RecordedEvent[], tx: Transaction): Promise<void> {
+  await sealBehind(await lockedSize(tx), events, tx);
+}
+
+/** The same where `lockedSize` was asked in this transaction already. */
+export async function sealBehind(first: number, events: RecordedEvent[], tx: Transaction): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;
-  const first = size ?? (await lockedSize(tx));
   const leaves = events.map((event) => leafOf(event));
   const tiles = await grownTiles(first, leaves, cachedTiles(tilesIn(tx)));
   await tx.query({

@@ -168,9 +168,7 @@ export class PostgresEventStore implements EventStore {
       const { events, readUpTo, reachedHead } = await (ahead ?? this.readOn(from, options));
       if (signal.aborted) return;
       from = readUpTo;
-      ahead = options.readsAhead === true && !reachedHead ? this.readOn(from, options) : undefined;
-      // It is thrown when its turn comes; whoever ends before does not ask for it.
-      ahead?.catch(() => undefined);
+      ahead = reachedHead ? undefined : this.readAhead(from, options);
       const emptyIsDue = readUpTo > told && this.clock.monotonicMs() - toldAtMs >= emptyPageIntervalMs;
       if (events.length > 0 || emptyIsDue) {
         yield { events, readUpTo };
@@ -187,6 +185,14 @@ export class PostgresEventStore implements EventStore {
   async close(): Promise<void> {
     this.closing.abort();
     await this.notices.close();
+  }
+
+  /** A failure is thrown when its turn comes; whoever ends before does not ask for it. */
+  private readAhead(after: bigint, options: Following): ReturnType<PostgresEventStore['readOn']> | undefined {
+    if (options.readsAhead !== true) return undefined;
+    const read = this.readOn(after, options);
+    read.catch(() => undefined);
+    return read;
   }
 
   /** What one subscription reads next: out of what they share, where it is up to date. */

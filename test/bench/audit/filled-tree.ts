@@ -55,7 +55,8 @@ export async function fillTree(
   const root = await fillTiles(pool, leaves, known);
   await pool.query(
     `INSERT INTO audit_page (first_leaf, after_position, last_position, leaves, form)
-     SELECT n, n, least(n + $2::int, $1), least($2::int, $1 - n), 2 FROM generate_series(0, $1::bigint - 1, $2::int) AS n`,
+     SELECT n, n, least(n + $2::int, $1), least($2::int, $1 - n), 2
+     FROM generate_series(0, $1::bigint - 1, $2::int) AS n`,
     [leaves, PAGE_LEAVES],
   );
   await pool.query('INSERT INTO audit_tree (size) VALUES ($1)', [leaves]);

@@ -168,7 +168,7 @@ export class PostgresEventStore implements EventStore {
       const { events, readUpTo, reachedHead } = await (ahead ?? this.readOn(from, options));
       if (signal.aborted) return;
       from = readUpTo;
-      ahead = reachedHead ? undefined : this.readAhead(from, options);
+      ahead = this.readAhead({ readUpTo, reachedHead }, options);
       const emptyIsDue = readUpTo > told && this.clock.monotonicMs() - toldAtMs >= emptyPageIntervalMs;
       if (events.length > 0 || emptyIsDue) {
         yield { events, readUpTo };
@@ -188,9 +188,12 @@ export class PostgresEventStore implements EventStore {
   }
 
   /** A failure is thrown when its turn comes; whoever ends before does not ask for it. */
-  private readAhead(after: bigint, options: Following): ReturnType<PostgresEventStore['readOn']> | undefined {
-    if (options.readsAhead !== true) return undefined;
-    const read = this.readOn(after, options);
+  private readAhead(
+    { readUpTo, reachedHead }: Pick<PageRead, 'readUpTo' | 'reachedHead'>,
+    options: Following,
+  ): ReturnType<PostgresEventStore['readOn']> | undefined {
+    if (options.readsAhead !== true || reachedHead) return undefined;
+    const read = this.readOn(readUpTo, options);
     read.catch(() => undefined);
     return read;
   }

@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import { audit } from './audit.js';
 import { growth } from './growth.js';
 import { history } from './history.js';
 import { intake } from './intake.js';
@@ -24,6 +25,7 @@ export interface BenchOptions {
 }
 
 const BENCHES: Record<string, (options: { quick: boolean; packs?: number; rows?: number }) => Promise<BenchReport>> = {
+  audit,
   growth,
   history,
   intake,

@@ -113,7 +113,7 @@ function countingOf(
 }
 
 /** Proofs may be a second behind; few large pages cost a fraction of many small ones. */
-const SEALING = { name: AUDITOR_SUBSCRIPTION, minPageIntervalMs: 1_000, batchSize: 1_000 };
+export const SEALING = { name: AUDITOR_SUBSCRIPTION, minPageIntervalMs: 1_000, batchSize: 1_000, readsAhead: true };
 
 const standingsUnder = (alarm: HistoryAlarm, subscriptions: SubscriptionWatch) => () =>
   haltedBy(alarm, subscriptions.standings());

@@ -186,7 +186,7 @@ function addBench(pedigree: Command, action: Action): void {
   pedigree
     .command('bench')
     .description(
-      'measure: growth, history, intake, lists, log, movements, pipeline, rebuild, sandbox, state, validate or workers',
+      'measure: audit, growth, history, intake, lists, log, movements, pipeline, rebuild, sandbox, state, validate or workers',
     )
     .argument('<name>')
     .option(...JSON_OPTION)

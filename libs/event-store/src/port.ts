@@ -91,11 +91,12 @@ export interface EventStore {
   readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
   /**
    * Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never
-   * yields an empty page unless the position moved past events that the filter left out.
+   * yields an empty page unless the position moved past events that the filter left out. `readsAhead`: while a page is
+   * worked on, the next one may be read already.
    */
   subscribeAll(
     after: bigint,
-    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+    options: { filter?: EventFilter; limit?: number; readsAhead?: boolean; signal: AbortSignal },
   ): AsyncIterable<ReadPage>;
   /** Position of the newest event, 0 when empty. */
   head(): Promise<bigint>;

@@ -63,6 +63,12 @@ interface ProcedureResults {
   positions: (string | null)[];
 }
 
+interface Following {
+  filter?: EventFilter;
+  limit?: number;
+  readsAhead?: boolean;
+}
+
 /**
  * The event log in PostgreSQL (principles 5). The pool stays the caller's; `close` ends what the store itself opened.
  */
@@ -130,11 +136,12 @@ export class PostgresEventStore implements EventStore {
 
   /**
    * Pages for ever, until `signal` aborts or the store closes. Between pages it holds no connection and no transaction,
-   * so a consumer may take its time. A read that fails throws; the caller goes on from its last `readUpTo`.
+   * so a consumer may take its time; with `readsAhead` one page is read meanwhile. A read that fails throws; the caller
+   * goes on from its last `readUpTo`.
    */
   async *subscribeAll(
     after: bigint,
-    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+    options: Following & { signal: AbortSignal },
   ): AsyncGenerator<ReadPage, void, undefined> {
     checkRead(options.limit ?? DEFAULT_PAGE_EVENTS, options.filter, this.limits);
     this.following += 1;
@@ -148,18 +155,20 @@ export class PostgresEventStore implements EventStore {
 
   private async *pagesAfter(
     after: bigint,
-    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+    options: Following & { signal: AbortSignal },
   ): AsyncGenerator<ReadPage, void, undefined> {
     const { fallbackPollMs = 1_000, minReadIntervalMs = 10, emptyPageIntervalMs = 1_000 } = this.options;
     const signal = AbortSignal.any([options.signal, this.closing.signal]);
     let from = after;
     let told = after;
     let toldAtMs = this.clock.monotonicMs();
+    let ahead: ReturnType<PostgresEventStore['readOn']> | undefined;
     while (!signal.aborted) {
       const readAtMs = this.clock.monotonicMs();
-      const { events, readUpTo, reachedHead } = await this.readOn(from, options);
+      const { events, readUpTo, reachedHead } = await (ahead ?? this.readOn(from, options));
       if (signal.aborted) return;
       from = readUpTo;
+      ahead = this.readAhead({ readUpTo, reachedHead }, options);
       const emptyIsDue = readUpTo > told && this.clock.monotonicMs() - toldAtMs >= emptyPageIntervalMs;
       if (events.length > 0 || emptyIsDue) {
         yield { events, readUpTo };
@@ -176,6 +185,17 @@ export class PostgresEventStore implements EventStore {
   async close(): Promise<void> {
     this.closing.abort();
     await this.notices.close();
+  }
+
+  /** A failure is thrown when its turn comes; whoever ends before does not ask for it. */
+  private readAhead(
+    { readUpTo, reachedHead }: Pick<PageRead, 'readUpTo' | 'reachedHead'>,
+    options: Following,
+  ): ReturnType<PostgresEventStore['readOn']> | undefined {
+    if (options.readsAhead !== true || reachedHead) return undefined;
+    const read = this.readOn(readUpTo, options);
+    read.catch(() => undefined);
+    return read;
   }
 
   /** What one subscription reads next: out of what they share, where it is up to date. */

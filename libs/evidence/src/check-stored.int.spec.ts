@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { checkStored } from './check-stored.js';
+import { checkAllStored } from './check-stored.js';
 import { evidenceSchema, PostgresEvidenceStore } from './postgres-evidence-store.js';
 
 let db: TestDatabase;
@@ -11,13 +11,10 @@ afterAll(() => db.drop());
 
 async function checked(maxBytes: number): Promise<{ pieces: number; damaged: string[] }> {
   const all = { pieces: 0, damaged: [] as string[] };
-  let after: string | undefined;
-  do {
-    const page = await checkStored(db.pool, after, maxBytes);
+  for await (const page of checkAllStored(db.pool, undefined, maxBytes)) {
     all.pieces += page.pieces;
     all.damaged.push(...page.damaged.map(({ sha256 }) => sha256));
-    after = page.upTo;
-  } while (after !== undefined);
+  }
   return all;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { canonicalBytes, canonicalJson, type JsonValue } from './canonical-json.js';
 
@@ -15,6 +16,19 @@ describe('canonical JSON (RFC 8785)', () => {
     expect(() => canonicalJson(undefined)).toThrow();
     expect(() => canonicalJson({ a: Number.NaN })).toThrow();
     expect(() => canonicalJson({ a: 1n })).toThrow();
+  });
+
+  it('writes what is in order already as it writes the rest', () => {
+    const values = fc.jsonValue().map((value) => JSON.parse(canonicalize(value) as string) as JsonValue);
+    const names = fc.dictionary(fc.constantFrom('9', '10', 'a', 'b', '\u20ac', '\u{1F600}', '\ufb33'), values);
+    fc.assert(
+      fc.property(fc.oneof(values, names), (value) => expect(canonicalJson(value)).toBe(canonicalize(value))),
+      { seed: SEED },
+    );
+    expect(canonicalJson({ a: new Date(0), b: [undefined], c: undefined })).toBe(
+      '{"a":"1970-01-01T00:00:00.000Z","b":[null]}',
+    );
+    expect(() => canonicalJson({ a: [Number.POSITIVE_INFINITY] })).toThrow();
   });
 
   it('gives the same bytes whatever the order of names, and the same value back', () => {

@@ -70,6 +70,11 @@ export class VirtualClock implements Clock {
     });
   }
 
+  /** Waits that have not ended. */
+  get waiting(): number {
+    return this.waiters.size;
+  }
+
   /** Moves forward by `ms` and wakes every wait that is due, earliest first. */
   advance(ms: number): void {
     this.elapsedMs += ms;

@@ -95,9 +95,12 @@ export async function grownTiles(
     else known.hashes.push(hash);
   }
   const changed = [...added.values()].sort((a, b) => a.tile.level - b.tile.level || a.tile.index - b.tile.index);
-  const before = changed.length === 0 ? [] : await readTiles(changed.map(({ tile }) => tile));
-  return changed.map(({ tile, from, hashes }, i) => ({
-    tile,
-    bytes: Buffer.concat([(before[i] as Buffer).subarray(0, from * HASH_BYTES), ...hashes]),
-  }));
+  // Of a tile that begins with these leaves nothing is kept, whatever is there.
+  const kept = changed.filter(({ from }) => from > 0);
+  const read = kept.length === 0 ? [] : await readTiles(kept.map(({ tile }) => tile));
+  const before = new Map(kept.map(({ tile }, i) => [nameOf(tile), read[i] as Buffer]));
+  return changed.map(({ tile, from, hashes }) => {
+    const begin = before.get(nameOf(tile))?.subarray(0, from * HASH_BYTES) ?? Buffer.alloc(0);
+    return { tile, bytes: Buffer.concat([begin, ...hashes]) };
+  });
 }

@@ -30,10 +30,10 @@ export interface LeafEvent extends EventEnvelope {
   metadata: object;
 }
 
-/** The bytes of data and metadata as they are stored: RFC 8785 JSON in UTF-8. */
-export interface EventContent {
-  data: Uint8Array;
-  metadata: Uint8Array;
+/** Data and metadata as they are stored: RFC 8785 JSON, as text or as its bytes in UTF-8. */
+export interface EventContent<Json = Uint8Array | string> {
+  data: Json;
+  metadata: Json;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface EventContent {
  */
 export function leafBytes(event: LeafEvent, form: LeafForm = NEWEST_FORM): Buffer {
   const { id, stream, version, type, schemaVersion, data, metadata, recordedAt } = event;
-  if (form === 2) return digestLeaf(event, contentOf(event));
+  if (form === 2) return digestLeaf(event, { data: canonicalJson(data), metadata: canonicalJson(metadata) });
   return canonicalBytes({
     ...{ id, stream, version, type, schemaVersion, data, metadata },
     recordedAt: recordedAt.toISOString(),
@@ -52,7 +52,7 @@ export function leafBytes(event: LeafEvent, form: LeafForm = NEWEST_FORM): Buffe
 export const leafOf = (event: LeafEvent, form: LeafForm = NEWEST_FORM): Hash => leafHash(leafBytes(event, form));
 
 /** Data and metadata of an event as they are stored. */
-export const contentOf = ({ data, metadata }: Pick<LeafEvent, 'data' | 'metadata'>): EventContent => ({
+export const contentOf = ({ data, metadata }: Pick<LeafEvent, 'data' | 'metadata'>): EventContent<Buffer> => ({
   data: canonicalBytes(data),
   metadata: canonicalBytes(metadata),
 });

@@ -32,6 +32,8 @@ export interface SubscriptionOptions {
   filter?: EventFilter;
   /** Most events of a page. Default 500. */
   batchSize?: number;
+  /** Reads the next page while one is handled: where it is far behind, and its pages are small enough for two. */
+  readsAhead?: boolean;
   handle: Handle;
   signal: AbortSignal;
   /** After each commit. */
@@ -101,12 +103,12 @@ class Runner {
 
   /** Works page after page from where the checkpoint stands, until it turns out to stand elsewhere. */
   private async follow(position: bigint): Promise<void> {
-    const { store, filter, batchSize = 500, signal, minPageIntervalMs = 50 } = this.options;
+    const { store, filter, batchSize = 500, readsAhead, signal, minPageIntervalMs = 50 } = this.options;
     let from = position;
     for await (const page of store.subscribeAll(from, {
       limit: batchSize,
       signal,
-      ...defined({ filter }),
+      ...defined({ filter, readsAhead }),
     })) {
       const beganAtMs = this.clock.monotonicMs();
       if (!(await this.workThrough(from, page))) return;

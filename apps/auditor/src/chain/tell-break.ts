@@ -7,7 +7,10 @@ import { Contradiction } from '../memory/contradiction.js';
 import { differenceWords, firstDifference } from '../memory/first-difference.js';
 import type { AuditorFolder, Memory } from '../memory/folder.js';
 import { AUDITOR_SUBSCRIPTION, hold, rememberedCheckpoint } from '../memory/hold.js';
+import { TreeWalk } from '../sweep/tree-walk.js';
 import { breakNotes, keepBreaks } from './break-table.js';
+
+const LEAVES_AT_ONCE = 65_536;
 
 export interface TellBreakOptions {
   pool: Pool;
@@ -34,14 +37,17 @@ export interface ToldBreak {
  * A person tells the auditor that the log does not go on from what was signed: after a restore, a move, or what could
  * not be undone. Signs a note of that, and has the log sealed anew from its first event, under a name that tells the
  * number of breaks. The order: the event that tells who and why; then, in one transaction, the note and the empty tree.
- * Auditors take the note up by its signature. Undefined, and nothing done, where the log goes on from what was signed.
+ * Auditors take the note up by its signature. Undefined, and nothing done, where the log goes on from what was signed:
+ * every event is read to see that.
  */
 export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | undefined> {
   const { pool, store, folder, keys, progress } = options;
   const memory = await toldMemory(options, folder.read());
-  const contradiction = await contradictionIn(options, memory);
-  if (contradiction === undefined) return undefined;
+  const atOnce = await contradictionIn(options, memory);
+  if (atOnce === undefined && !(await knowsLeaves(folder, keys, memory))) return undefined;
   const difference = await firstDifference(store, folder.leaves, progress === undefined ? {} : { progress });
+  if (atOnce === undefined && difference === undefined) return undefined;
+  const contradiction = atOnce ?? OLDER_EVENT;
   const broken = await breakOf(options, memory, difference?.leaf);
   const note = signBreak(broken, memory.breaks.at(-1), keys.breakSigner);
   await recordBreak(options, { broken, contradiction, note });
@@ -58,6 +64,21 @@ export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | 
     await tx.query('TRUNCATE audit_tree, audit_tile, audit_page, audit_count, audit_count_bucket');
   });
   return { broken, contradiction, difference: difference === undefined ? undefined : differenceWords(difference) };
+}
+
+/** What no look at the newest page notices, and a sweep does. */
+const OLDER_EVENT = 'an older event is not what was signed, while the Merkle log has the leaf that was signed';
+
+/** Whether the leaves in the folder are those that were signed: a damaged file says nothing of the log. */
+async function knowsLeaves({ leaves }: AuditorFolder, keys: LogKeys, memory: Memory): Promise<boolean> {
+  const remembered = rememberedCheckpoint(keys, memory);
+  if (remembered === undefined || (await leaves.count()) !== remembered.size) return false;
+  const walk = new TreeWalk();
+  while (walk.size < remembered.size) {
+    for (const leaf of await leaves.read(walk.size, LEAVES_AT_ONCE)) walk.add(leaf);
+    walk.takeFull();
+  }
+  return walk.root().equals(remembered.root);
 }
 
 /** What is remembered, with the breaks that were told beside another auditor since. */

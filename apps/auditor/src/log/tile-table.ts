@@ -3,9 +3,11 @@ import type { Queryable } from '#postgres';
 
 const READ = `SELECT t.hashes FROM unnest($1::smallint[], $2::bigint[]) WITH ORDINALITY AS asked (level, index, n)
   LEFT JOIN audit_tile t ON t.level = asked.level AND t.index = asked.index ORDER BY n`;
-const WRITE = `INSERT INTO audit_tile (level, index, hashes) SELECT * FROM unnest($1::smallint[], $2::bigint[],
-    $3::bytea[])
-  ON CONFLICT (level, index) DO UPDATE SET hashes = excluded.hashes`;
+/** Writes tiles, given as arrays of their levels, indexes and hashes: `tileColumns`. */
+export const WRITE_TILES = (levels: string, indexes: string, hashes: string): string =>
+  `INSERT INTO audit_tile (level, index, hashes)
+    SELECT * FROM unnest(${levels}::smallint[], ${indexes}::bigint[], ${hashes}::bytea[])
+    ON CONFLICT (level, index) DO UPDATE SET hashes = excluded.hashes`;
 
 /** Reads tiles from their table. */
 export const tilesIn =
@@ -18,10 +20,14 @@ export const tilesIn =
     return rows.map(({ hashes }) => hashes ?? Buffer.alloc(0));
   };
 
-export async function writeTiles(db: Queryable, changed: { tile: Tile; bytes: Buffer }[]): Promise<void> {
-  await db.query(WRITE, [
-    changed.map(({ tile }) => tile.level),
-    changed.map(({ tile }) => tile.index),
-    changed.map(({ bytes }) => bytes),
-  ]);
+type ChangedTile = { tile: Tile; bytes: Buffer };
+
+export const tileColumns = (changed: ChangedTile[]): [number[], number[], Buffer[]] => [
+  changed.map(({ tile }) => tile.level),
+  changed.map(({ tile }) => tile.index),
+  changed.map(({ bytes }) => bytes),
+];
+
+export async function writeTiles(db: Queryable, changed: ChangedTile[]): Promise<void> {
+  await db.query(WRITE_TILES('$1', '$2', '$3'), tileColumns(changed));
 }

@@ -6,7 +6,7 @@ import { LogKeys, openBreaks } from '#proofs';
 import type { ServiceLog } from '#service';
 import { breakCount } from '../chain/break-table.js';
 import { publish, signCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { lockedSize, newestPage, seal } from '../log/seal.js';
+import { lockedSize, newestPage, sealBehind } from '../log/seal.js';
 import { tilesIn } from '../log/tile-table.js';
 import { Contradiction } from './contradiction.js';
 import { differenceWords, firstDifference } from './first-difference.js';
@@ -88,7 +88,7 @@ export class HistoryWatch {
       await holdTree(tx, rememberedCheckpoint(this.keys, memory), size);
       const told = toldHead(openBreaks(memory.breaks, (note) => this.keys.openBreak(note)));
       await this.holdOrder(events, tx, { size, told });
-      await seal(events, tx);
+      await sealBehind(size, events, tx);
     });
 
   /** When nothing of it runs any more. */

@@ -5,7 +5,6 @@ import { hashesInTiles, leavesInTiles, proveInclusion, tlogProofText, type ReadH
 import type { Pool } from '#postgres';
 import {
   bucketOf,
-  BucketTree,
   BUNDLE_FORMAT,
   contentOf,
   evidenceIn,
@@ -18,8 +17,9 @@ import {
   streamKey,
 } from '#proofs';
 import { breakNotes } from '../chain/break-table.js';
-import { bucketHashesAt, bucketsAt, countEpochs, type CountEpoch } from '../counts/count-table.js';
+import { bucketsAt, countEpochs, type CountEpoch } from '../counts/count-table.js';
 import { statementPlace } from '../counts/counting.js';
+import { bucketTreeOf } from '../counts/known-tree.js';
 import { checkpointOf, newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
 import { LeafPlaces } from '../log/leaf-place.js';
 import { tilesIn } from '../log/tile-table.js';
@@ -55,12 +55,15 @@ export async function* proofLines(
   const newest = await newestCheckpoint(pool);
   if (newest === undefined)
     throw new PedigreeError('unavailable', 'no checkpoint was signed yet; is an auditor running?');
-  const { events, behind, lastLeaf } = await coveredBy(source, stream, newest.size);
-  const { checkpoint, counted } = await bestCheckpoint(source, newest, lastLeaf);
-  const breaks = await breakNotes(pool);
+  const [{ events, behind, lastLeaf }, counts] = await Promise.all([
+    coveredBy(source, stream, newest.size),
+    countsIn(source, newest.size),
+  ]);
+  const { checkpoint, counted } = await bestCheckpoint(pool, newest, { counts, lastLeaf });
+  const [breaks, note] = await Promise.all([breakNotes(pool), cosignedNote(pool, checkpoint)]);
   yield {
     format: BUNDLE_FORMAT,
-    checkpoint: await cosignedNote(pool, checkpoint),
+    checkpoint: note,
     ...(breaks.length === 0 ? {} : { breaks }),
   };
   yield { stream, events, notYetSealed: behind };
@@ -147,21 +150,25 @@ interface Counted {
   leaf: number;
 }
 
+/** The counts under a checkpoint of this size, the newest first. */
+async function countsIn(source: ProofSource, size: number): Promise<Counted[]> {
+  const epochs = await countEpochs(source.pool);
+  const places = await Promise.all(epochs.map((epoch) => statementPlace(source, epoch)));
+  return epochs.flatMap((epoch, i) => {
+    const leaf = places[i]?.leaf;
+    return leaf === undefined || leaf >= size ? [] : [{ epoch, leaf }];
+  });
+}
+
 /**
  * The checkpoint that most witnesses have seen, among those that cover the events and a count. Where no witness has
  * seen one, the newest.
  */
 async function bestCheckpoint(
-  source: ProofSource,
+  pool: Pool,
   newest: StoredCheckpoint,
-  lastLeaf: number,
+  { counts, lastLeaf }: { counts: Counted[]; lastLeaf: number },
 ): Promise<{ checkpoint: StoredCheckpoint; counted: Counted | undefined }> {
-  const { pool } = source;
-  const counts: Counted[] = [];
-  for (const epoch of await countEpochs(pool)) {
-    const place = await statementPlace(source, epoch);
-    if (place !== undefined && place.leaf < newest.size) counts.push({ epoch, leaf: place.leaf });
-  }
   for (const counted of [...counts, undefined]) {
     const size = await mostWitnessedSize(pool, Math.max(lastLeaf, counted?.leaf ?? 0) + 1);
     const checkpoint = size === undefined ? undefined : await checkpointOf(pool, size);
@@ -187,10 +194,14 @@ async function provenCount(
   const [sealed] = await sealedEvents({ pool, store }, [leaf, leaf + 1], hash);
   if (sealed === undefined) throw new Error(`leaf ${leaf} has no event`);
   const bucket = bucketOf(streamKey(stream));
-  const tree = new BucketTree(await bucketHashesAt(pool, epoch.epoch));
-  const bytes = (await bucketsAt(pool, epoch.epoch, [bucket])).get(bucket) ?? Buffer.alloc(0);
+  const [tree, buckets, path] = await Promise.all([
+    bucketTreeOf(pool, epoch),
+    bucketsAt(pool, epoch.epoch, [bucket]),
+    proveInclusion(leaf, size, read),
+  ]);
+  const bytes = buckets.get(bucket) ?? Buffer.alloc(0);
   return {
-    statement: provenEvent({ ...sealed, leaf }, await proveInclusion(leaf, size, read)),
+    statement: provenEvent({ ...sealed, leaf }, path),
     bucket: bytes.toString('base64'),
     path: tree.path(bucket).map((one) => one.toString('base64')),
   };

@@ -1,6 +1,6 @@
 import { newestRestoration } from '#backup';
 import type { EventStore } from '#event-store';
-import { checkStored } from '#evidence';
+import { checkAllStored } from '#evidence';
 import { systemClock, type Clock } from '#kernel';
 import type { Checkpoint } from '#merkle';
 import type { Pool } from '#postgres';
@@ -156,8 +156,8 @@ export class Sweep {
 
   private async holdEvidence(begun: PassState): Promise<void> {
     const { pool, signal } = this.parts;
-    while (!signal.aborted) {
-      const { pieces, bytes, upTo, damaged } = await checkStored(pool, begun.evidence, EVIDENCE_BYTES);
+    for await (const { pieces, bytes, upTo, damaged } of checkAllStored(pool, begun.evidence, EVIDENCE_BYTES)) {
+      if (signal.aborted) return;
       for (const { sha256, what } of damaged)
         await this.report({
           what: 'evidence',
@@ -165,14 +165,13 @@ export class Sweep {
           expected: 'bytes with this digest',
           found: what,
         });
-      if (upTo === undefined) {
-        this.nextPart(begun, 'read models');
-        return;
-      }
+      if (upTo === undefined) break;
       begun.evidence = upTo;
       begun.counts.evidence += pieces;
       await this.worked(begun, { bytes, share: Number.parseInt(upTo.slice(0, 8), 16) / 2 ** 32 });
+      if (signal.aborted) return;
     }
+    this.nextPart(begun, 'read models');
   }
 
   private async holdModels(begun: PassState): Promise<string[] | undefined> {

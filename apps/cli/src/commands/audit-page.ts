@@ -6,7 +6,7 @@ import { trustedWitnesses, verifyProofLines } from '#proofs';
 import { builtFile } from '../config.js';
 import { out } from '../print.js';
 import { MOST_PROOF_CHARACTERS, pageFile, type PageParts } from '../proof-page/page-file.js';
-import { writeWhole } from '../stack/whole-file.js';
+import { writeDurably } from '#service';
 
 export interface PageFlags {
   key: string;
@@ -34,7 +34,7 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   const handle = await open(file);
   const proof = await handle.readFile('utf8').finally(() => handle.close());
   const verified = await verifyProofLines(linesOf(proof), key, { trusted });
-  writeWhole(
+  writeDurably(
     page,
     pageFile(proof, { key, witnesses: witness, ...(least === undefined ? {} : { needed: least }) }, pageParts()),
   );

@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
+import { until } from '../../../../test/support/until.js';
+import { LogKeys } from '#proofs';
+import { VirtualClock } from '#kernel';
+import { installationId, migrate } from '#postgres';
+import { readModelSchemas } from '#read-models';
+import type { ServiceLog } from '#service';
+import { RegularSweep } from './regular-sweep.js';
+import { StateFile, type StateKeeper, type SweepState } from './state-file.js';
+import { Sweep, type PassOutcome } from './sweep.js';
+import { SWEEP_STREAM, SweepEvents } from './sweep-events.js';
+
+const HOUR_MS = 3_600_000;
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as ServiceLog;
+
+let log: AuditedLog;
+let auditor: TestAuditor;
+let clock: VirtualClock;
+let ending: AbortController;
+let running: Promise<void>;
+beforeEach(async () => {
+  log = await AuditedLog.open();
+  await migrate(log.db.pool, readModelSchemas);
+  auditor = log.auditor('one');
+  clock = new VirtualClock();
+  ending = new AbortController();
+  running = Promise.resolve();
+  await log.write(40);
+  await sign();
+});
+afterEach(async () => {
+  ending.abort();
+  await running;
+  await log.close();
+});
+
+async function sign(): Promise<void> {
+  await auditor.seal();
+  await auditor.watch.sign();
+}
+
+const state = (): SweepState => new StateFile(auditor.folder.path).read();
+
+function parts(keeper: StateKeeper = new StateFile(auditor.folder.path)) {
+  const { pool } = log.db;
+  const events = new SweepEvents({
+    ...{ store: log.store, participant: 'own', profile: 'none', now: () => clock.now() },
+    installation: () => installationId(pool),
+    actor: { kind: 'system', name: 'auditor', authenticatedBy: 'process' },
+  });
+  const { store, signer } = log;
+  const { folder } = auditor;
+  const keys = new LogKeys(signer);
+  return { pool, store, folder, keys, keeper, events, clock, signal: ending.signal, connectionString: log.db.url };
+}
+
+function started(everyMs = 24 * HOUR_MS): RegularSweep {
+  const sweep = new RegularSweep({ ...parts(), everyMs, log: silent });
+  running = sweep.run(ending.signal);
+  return sweep;
+}
+
+/** What the stream of the sweep says, in order. */
+async function told(): Promise<string[]> {
+  return (await log.store.readStream(SWEEP_STREAM)).map(({ type }) => type);
+}
+
+/** Minutes pass one by one, and what is due is done, until so many passes ended. */
+async function passesEnd(passes: number, minutes: number): Promise<void> {
+  for (let n = 0; n < minutes; n += 1) {
+    await until('it waits', () => clock.waiting > 0);
+    if ((state().ended?.pass ?? 0) >= passes) return;
+    clock.advance(60_000);
+  }
+  await until('it waits', () => clock.waiting > 0);
+  expect(state().ended?.pass ?? 0).toBe(passes);
+}
+
+describe('a regular sweep', () => {
+  it('begins a minute after the start, and again when its time has come', async () => {
+    const sweep = started(2 * HOUR_MS);
+    await until('it waits', () => clock.waiting > 0);
+    clock.advance(59_999);
+    expect(state().pass).toBe(0);
+    clock.advance(1);
+    await passesEnd(1, 0);
+    expect(sweep.figures()).toMatchObject({ passes: 1, ageSeconds: 0, share: undefined });
+    await passesEnd(2, 119).catch(() => undefined);
+    expect(state().pass).toBe(1);
+    await passesEnd(2, 2);
+    expect(await told()).toEqual(['AuditSweepEnded', 'AuditSweepEnded']);
+  });
+
+  it('begins at once after a break, whatever the time', async () => {
+    started();
+    await passesEnd(1, 2);
+    await log.db.pool.query('UPDATE audit_tree SET size = 30');
+    await log.tell('one', 'a disk was lost');
+    await auditor.watch.look();
+    await sign();
+    await passesEnd(2, 2);
+  });
+
+  it('says what keeps it from going on, and tries again', async () => {
+    await log.db.pool.query('ALTER TABLE audit_page RENAME TO audit_page_away');
+    const sweep = started();
+    await until('it waits', () => clock.waiting > 0);
+    clock.advance(60_000);
+    await until('it fails', () => sweep.troubles().length > 0);
+    expect(sweep.troubles()).toMatchObject([{ name: 'audit sweep', reason: expect.stringContaining('audit_page') }]);
+    await log.db.pool.query('ALTER TABLE audit_page_away RENAME TO audit_page');
+    await passesEnd(1, 2);
+    expect(sweep.troubles()).toEqual([]);
+  });
+
+  it('does not run where it is switched off', async () => {
+    const sweep = started(0);
+    await running;
+    expect([clock.waiting, state().pass, sweep.figures().passes]).toEqual([0, 0, 0]);
+  });
+
+  it('records what it finds once, and once that it is gone', async () => {
+    await log.db.pool.query("UPDATE event SET data = data || convert_to(' ', 'UTF8') WHERE position = 7");
+    const sweep = started(HOUR_MS);
+    await passesEnd(2, 70);
+    expect(sweep.troubles()).toMatchObject([
+      { name: 'audit findings', reason: expect.stringMatching(/^1 open.*leaf 6/) },
+    ]);
+    expect(sweep.figures().findings).toMatchObject({ event: 1, tile: 0 });
+    await log.db.pool.query("UPDATE event SET data = rtrim(convert_from(data, 'UTF8'))::bytea WHERE position = 7");
+    await passesEnd(4, 130);
+    expect(sweep.troubles()).toEqual([]);
+    expect(await told()).toEqual([
+      ...['AuditFindingRecorded', 'AuditSweepEnded', 'AuditSweepEnded'],
+      ...['AuditFindingGone', 'AuditSweepEnded', 'AuditSweepEnded'],
+    ]);
+  });
+
+  it('is rid of an event that was deleted long ago when a person has told the break', async () => {
+    await log.db.pool.query('DELETE FROM event WHERE position = 7');
+    const sweep = started(HOUR_MS);
+    await passesEnd(1, 2);
+    expect(sweep.figures().findings.event).toBe(1);
+    const { broken, difference } = await log.tell('one', 'no backup has it any more');
+    expect([broken.differsAtLeaf, difference]).toEqual([
+      6,
+      expect.stringContaining('the first leaf that differs is 6'),
+    ]);
+    await auditor.watch.look();
+    await sign();
+    await passesEnd(2, 2);
+    expect(sweep.figures().findings.event).toBe(0);
+    expect(await told()).toContain('AuditFindingGone');
+    await auditor.watch.look();
+    expect(auditor.alarm.current()).toBeUndefined();
+  });
+});
+
+/** After so many saves in the log the process is gone. */
+class Killed implements StateKeeper {
+  private saves = 0;
+
+  constructor(
+    private readonly file: StateKeeper,
+    private readonly most: number,
+  ) {}
+
+  read(): SweepState {
+    return this.file.read();
+  }
+
+  write(next: SweepState): void {
+    if (next.begun?.part === 'log' && (this.saves += 1) > this.most) throw new Error('killed');
+    this.file.write(next);
+  }
+}
+
+describe('a sweep that is killed', () => {
+  it('goes on at its place after each save, and tells each finding once', async () => {
+    await log.write(2_200);
+    await sign();
+    await log.db.pool.query('DELETE FROM event WHERE position IN (7, 1500)');
+    // Time passes at each look, so that every step is saved.
+    const hurried = Object.assign(Object.create(clock) as VirtualClock, {
+      monotonicMs: () => (hurriedMs += 3_000),
+    });
+    let hurriedMs = 0;
+    const places: string[] = [];
+    let outcome: PassOutcome | undefined;
+    for (let kills = 0; outcome === undefined && kills < 20; kills += 1) {
+      const sweep = new Sweep({
+        ...parts(new Killed(new StateFile(auditor.folder.path), 2)),
+        clock: hurried,
+        prefix: 'k',
+      });
+      outcome = await sweep.runPass().catch((error: Error) => {
+        expect(error.message).toBe('killed');
+        return undefined;
+      });
+      const { begun } = state();
+      places.push(begun?.part === 'log' ? String(begun.log?.position ?? 0) : (begun?.part ?? 'ended'));
+    }
+    expect(outcome).toMatchObject({ pass: 1, findings: [{ what: 'event' }, { what: 'event' }] });
+    // It never went back, and was killed in mid-log.
+    expect(places.filter((one) => Number(one) > 0 && Number(one) < 2_200).length).toBeGreaterThan(0);
+    const numbers = places.map(Number).filter((one) => !Number.isNaN(one));
+    expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    const recorded = (await log.store.readStream(SWEEP_STREAM)).filter(({ type }) => type === 'AuditFindingRecorded');
+    expect(recorded.map(({ data }) => data)).toMatchObject([{ where: 'leaf 6' }, { where: 'leaf 1499' }]);
+  }, 120_000);
+});

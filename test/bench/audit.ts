@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { auditorSchemas } from '../../apps/auditor/src/auditor.js';
+import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { evidence } from './audit/evidence.js';
+import { proofs } from './audit/proofs.js';
+import { sealing } from './audit/sealing.js';
+import { thisMachine, type BenchReport } from './report.js';
+
+const WHOLE = {
+  sealing: { events: 200_000, rounds: 5 },
+  proofs: { leaves: 10_000_000, documents: 1_000, calls: 1_000 },
+  evidence: { megabytes: 400, rounds: 5 },
+};
+const QUICK = {
+  sealing: { events: 20_000, rounds: 3 },
+  proofs: { leaves: 200_000, documents: 100, calls: 200 },
+  evidence: { megabytes: 20, rounds: 3 },
+};
+
+const GOALS = {
+  goal_leaves_per_second: 30_000,
+  goal_proof_p99_ms: 10,
+  goal_verify_us: 100,
+  goal_evidence_mb_per_second: 150,
+};
+
+/**
+ * What the auditor does, each part by itself, one caller: leaves sealed from a filled log; the proof of a document in a
+ * large tree, and its verification; evidence held against its digests.
+ */
+export async function audit({ quick }: { quick: boolean }): Promise<BenchReport> {
+  const sizes = quick ? QUICK : WHOLE;
+  const sealed = await onDatabase((pool, folder) => sealing(pool, folder, sizes.sealing));
+  const proven = await onDatabase((pool) => proofs(pool, sizes.proofs));
+  const swept = await onDatabase((pool) => evidence(pool, sizes.evidence));
+  const { megabytes, pieces, storedMb } = swept;
+  return {
+    bench: 'audit',
+    figures: {
+      leaves_per_second: rounded(sealed.own.perSecond, 0),
+      own_cpu_us_per_leaf: rounded(sealed.own.cpuUs, 1),
+      proof_leaves: sizes.proofs.leaves,
+      proof_p50_ms: rounded(proven.proofP50Ms, 2),
+      proof_p99_ms: rounded(proven.proofP99Ms, 2),
+      verify_us: rounded(proven.verifyUs, 1),
+      verify_file_us: rounded(proven.fileVerifyUs, 1),
+      evidence_mb_per_second: rounded(megabytes.own.perSecond, 1),
+      evidence_stored_mb_per_second: rounded((megabytes.own.perSecond * storedMb) / sizes.evidence.megabytes, 1),
+      evidence_pieces: pieces,
+    },
+    ceilings: {
+      ...GOALS,
+      bare_leaves_per_second: rounded(sealed.bare?.perSecond ?? 0, 0),
+      bare_query_ms: rounded(proven.bareQueryMs, 3),
+      bare_evidence_mb_per_second: rounded(megabytes.bare?.perSecond ?? 0, 1),
+    },
+    ratios: { of_bare: rounded(sealed.ofBare ?? 0, 2), of_bare_evidence: rounded(megabytes.ofBare ?? 0, 2) },
+    machine: thisMachine(),
+  };
+}
+
+const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));
+
+/** Each part has a database of its own, and leaves nothing behind. */
+async function onDatabase<T>(work: (pool: Pool, folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
+  const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+    stops.push(() => postgres.stop());
+    const pool = openPool({ connectionString: postgres.url, maxConnections: 4, applicationName: 'pedigree-bench' });
+    stops.push(() => pool.end());
+    await migrate(pool, auditorSchemas);
+    return await work(pool, folder);
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}

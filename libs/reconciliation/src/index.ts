@@ -45,8 +45,10 @@ export { runReport, type RunLogged, type RunReport } from './reports/run-report.
 export * from './runs/file-run.js';
 export * from './runs/pack-run.js';
 export * from './runs/query.js';
+export { removeRunFiles, type FilesRemoval } from './runs/remove-files.js';
 export * from './runs/request.js';
 export * from './runs/run.js';
+export * from './runs/schedule.js';
 export { importSnapshot, MOST_REFUSED, type SnapshotRequest } from './snapshots/import.js';
 export { importFile, snapshotFolder, snapshotOfFile, type FileAsked } from './snapshots/of-file.js';
 export { inspectFile, type Proposal } from './snapshots/inspect.js';

@@ -26,14 +26,22 @@ export async function keepRunFiles(parts: FilesParts): Promise<void> {
     try {
       await removeOldFiles(parts);
     } catch (error) {
-      log.error({ err: error }, 'old files of runs could not be removed');
+      if (!signal.aborted) log.error({ err: error }, 'old files of runs could not be removed');
     }
   }
 }
 
 /** Once. @throws PedigreeError `unavailable` while the read model lacks cases that the log has. */
-export async function removeOldFiles({ pool, store, folder, keptDays, log, clock }: FilesParts): Promise<number> {
-  await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS, clock });
+export async function removeOldFiles({
+  pool,
+  store,
+  folder,
+  keptDays,
+  log,
+  clock,
+  signal,
+}: FilesParts): Promise<number> {
+  await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS, clock, signal });
   return removeRunFiles({
     ...{ db: pool, folder, keptDays, now: clock.now() },
     onRemove: (one) => log.info(one, 'old files of a run or a snapshot are removed'),

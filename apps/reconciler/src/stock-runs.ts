@@ -218,8 +218,8 @@ export class StockFileRuns {
   }
 
   private async openCases(folder: string, runId: string): Promise<void> {
-    const { pool, store, installation, segments, dueDays, log, clock } = this.parts;
-    await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock });
+    const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
+    await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });
     const runs = runsFolder(segments.folder);
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },

@@ -48,7 +48,7 @@ const started = (args: string[]): ChildProcess =>
       PATH: process.env['PATH'],
       DATA_DIR: join(stack.folder, 'data'),
       DATABASE_URL: stack.env['DATABASE_URL'],
-      GATEWAY_URL: stack.gateway.url,
+      PEDIGREE_URL: stack.gateway.url,
       SEGMENTS_MEMORY_MB: '200',
     },
   });

@@ -43,6 +43,7 @@ import {
   type TaskResult,
 } from '#tasks';
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
+import { keepRunFiles } from './keep-files.js';
 import { keepSegments } from './keep-segments.js';
 import { keepStockRuns } from './stock-runs.js';
 
@@ -168,7 +169,7 @@ function runAll(parts: Parts): Promise<void>[] {
     askDaily(parts),
     closeCases(parts),
     ...(config.segments === undefined ? [] : [keepSegments({ pool, settings: config.segments, signal, log, clock })]),
-    ...stockRuns(parts),
+    ...filesOfRuns(parts),
     announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
       pool,
@@ -180,12 +181,17 @@ function runAll(parts: Parts): Promise<void>[] {
   ];
 }
 
-/** Runs of the stock files of a folder, where one is set. */
-function stockRuns(parts: Parts): Promise<void>[] {
+/** Runs of the stock files of a folder, where one is set, and an end for the files of all runs about packs. */
+function filesOfRuns(parts: Parts): Promise<void>[] {
   const { config, queue } = parts;
   const { stock, segments, dueDays } = config;
-  if (stock === undefined || segments === undefined) return [];
-  return [keepStockRuns({ ...parts, stock, segments, dueDays, schedule: (tx, tasks) => queue.schedule(tx, tasks) })];
+  if (segments === undefined) return [];
+  const removing = keepRunFiles({ ...parts, folder: segments.folder, keptDays: config.filesKeptDays });
+  if (stock === undefined) return [removing];
+  return [
+    removing,
+    keepStockRuns({ ...parts, stock, segments, dueDays, schedule: (tx, tasks) => queue.schedule(tx, tasks) }),
+  ];
 }
 
 /** Resolves cases whose released document was accepted. Errors are said, never thrown. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EventStore } from '#event-store';
@@ -13,18 +13,21 @@ import {
   noteProgress,
   openPackCases,
   readFileRun,
+  readSchedule,
   recordPackRun,
   recordPackRunFailure,
   runsFolder,
   stockSide,
   writeFileRun,
+  writeSchedule,
   type CaseLogOptions,
   type ComparingParts,
   type DueDays,
   type FileRun,
+  type RunSchedule,
 } from '#reconciliation';
 import type { SegmentSettings } from '#segments';
-import { sentenceOf, writeDurably, type ServiceLog } from '#service';
+import { sentenceOf, type ServiceLog } from '#service';
 import type { StockRuns } from './config.js';
 import { StockFolder, type SettledFile } from './stock-folder.js';
 
@@ -43,15 +46,6 @@ export interface StockRunsParts {
   program?: string;
 }
 
-/** `schedule.json` of a run that a new file has caused: how often it was tried, and whether it is over. */
-interface Schedule {
-  attempts: number;
-  /** Not tried before, ISO 8601. */
-  notBefore: string | null;
-  ended: 'completed' | 'failed' | null;
-}
-
-const SCHEDULE = 'schedule.json';
 const LOOK_EVERY_MS = 30_000;
 /** Attempts at a run, and the wait behind the first one: four times as long behind each further one. */
 const MOST_ATTEMPTS = 5;
@@ -163,7 +157,7 @@ export class StockFileRuns {
     // Another process may have made it since.
     const before = readSchedule(folder);
     if (before === undefined || before.ended !== null) return;
-    const schedule: Schedule = { ...before, attempts: before.attempts + 1 };
+    const schedule: RunSchedule = { ...before, attempts: before.attempts + 1 };
     // A crash counts, too: a file that ends the process is not read for ever.
     writeSchedule(folder, schedule);
     const run = await readFileRun(folder);
@@ -184,7 +178,7 @@ export class StockFileRuns {
 
   private async later(
     folder: string,
-    { runId, schedule, error }: { runId: string; schedule: Schedule; error: unknown },
+    { runId, schedule, error }: { runId: string; schedule: RunSchedule; error: unknown },
   ): Promise<void> {
     const { clock, log, pool } = this.parts;
     const waitMs = FIRST_WAIT_MS * 4 ** (schedule.attempts - 1);
@@ -224,8 +218,8 @@ export class StockFileRuns {
   }
 
   private async openCases(folder: string, runId: string): Promise<void> {
-    const { pool, store, installation, segments, dueDays, log, clock } = this.parts;
-    await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock });
+    const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
+    await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });
     const runs = runsFolder(segments.folder);
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
@@ -247,12 +241,4 @@ function fetchTeller(say: (text: string) => void): NonNullable<ComparingParts['o
     if (now !== told) say(now);
     told = now;
   };
-}
-
-const writeSchedule = (folder: string, schedule: Schedule): void =>
-  writeDurably(join(folder, SCHEDULE), JSON.stringify(schedule));
-
-function readSchedule(folder: string): Schedule | undefined {
-  const file = join(folder, SCHEDULE);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Schedule) : undefined;
 }

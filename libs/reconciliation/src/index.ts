@@ -4,9 +4,9 @@
  * Promise: the same inputs, by digest, give the same findings and the same digest; a run is recorded once, and changes
  * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
  * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
- * fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts, reports/run-report.int.spec.ts,
- * comparison/comparison.prop.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
- * test/scenarios/reconciliation.int.spec.ts.
+ * runs/remove-files.int.spec.ts, fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts,
+ * reports/run-report.int.spec.ts, comparison/comparison.prop.int.spec.ts, cases/pack-cases.int.spec.ts,
+ * cases/document-cases.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';
 export { casesAreRead } from './cases/caught-up.js';
@@ -45,8 +45,10 @@ export { runReport, type RunLogged, type RunReport } from './reports/run-report.
 export * from './runs/file-run.js';
 export * from './runs/pack-run.js';
 export * from './runs/query.js';
+export { removeRunFiles, type FilesRemoval } from './runs/remove-files.js';
 export * from './runs/request.js';
 export * from './runs/run.js';
+export * from './runs/schedule.js';
 export { importSnapshot, MOST_REFUSED, type SnapshotRequest } from './snapshots/import.js';
 export { importFile, snapshotFolder, snapshotOfFile, type FileAsked } from './snapshots/of-file.js';
 export { inspectFile, type Proposal } from './snapshots/inspect.js';

@@ -114,12 +114,7 @@ export function addReconcileCommand(
   addReconcileStock(command, action, config);
   addFindings(command, action, config);
   addReport(command, action, config);
-  command
-    .command('runs')
-    .description('the newest runs, about documents and about packs: what became of each, or how far it is')
-    .option('--limit <n>', 'at most so many', '20')
-    .option(...JSON_OPTION)
-    .action(action((flags: RunsFlags) => showRuns(gateway(), flags)));
+  addRuns(command, action, gateway);
 }
 
 /** `pedigree reconcile findings`: the items of a run. */
@@ -138,6 +133,16 @@ function addFindings(reconcile: Command, action: Action, config: () => CliConfig
         (await import('./pack-findings.js')).showPackFindings(config(), run, flags),
       ),
     );
+}
+
+/** `pedigree reconcile runs`. */
+function addRuns(reconcile: Command, action: Action, gateway: () => GatewayClient): void {
+  reconcile
+    .command('runs')
+    .description('the newest runs, about documents and about packs: what became of each, or how far it is')
+    .option('--limit <n>', 'at most so many', '20')
+    .option(...JSON_OPTION)
+    .action(action((flags: RunsFlags) => showRuns(gateway(), flags)));
 }
 
 /** `pedigree reconcile report`: a run as a page. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { html, Html } from './html.js';
 
-const STYLE = `
+const LOOK = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #566173; --line: #c9d1dc; --ground: #ffffff; --band: #f3f5f8;
   --link: #0b57a4; --critical: #b3261e; --warning: #9a6700; --information: #2f6db5; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #a3adbb; --line: #3a4453; --ground: #12171e;
@@ -39,10 +39,10 @@ svg .bar.information { fill: var(--information); }
 `;
 
 /** As one piece: a space more, and the digest is that of another style. */
-const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
-const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64');
+const LOOK_ELEMENT = new Html(`<style>${LOOK}</style>`);
+const LOOK_DIGEST = createHash('sha256').update(LOOK).digest('base64');
 /** This style and nothing else: no script, no picture, no address outside. */
-const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; base-uri 'none'; form-action 'none'`;
+const POLICY = `default-src 'none'; style-src 'sha256-${LOOK_DIGEST}'; base-uri 'none'; form-action 'none'`;
 
 /** A page that needs nothing but itself. It follows the colours of the reader's system, and prints on white. */
 export const page = (title: string, body: Html): string =>
@@ -54,7 +54,7 @@ export const page = (title: string, body: Html): string =>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="referrer" content="no-referrer" />
         <title>${title}</title>
-        ${STYLE_ELEMENT}
+        ${LOOK_ELEMENT}
       </head>
       <body>
         ${body}

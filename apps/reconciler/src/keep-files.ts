@@ -1,0 +1,49 @@
+import type { EventStore } from '#event-store';
+import type { Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import { casesAreRead, removeRunFiles } from '#reconciliation';
+import type { ServiceLog } from '#service';
+
+const EVERY_MS = 3_600_000;
+/** The list of cases follows the log by seconds; when it does not, nothing is removed. */
+const PATIENCE_MS = 30_000;
+
+export interface FilesParts {
+  pool: Pool;
+  store: Pick<EventStore, 'head'>;
+  /** Folder of derived files. */
+  folder: string;
+  keptDays: number;
+  log: ServiceLog;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Removes old files of runs once an hour, and says so. Errors are said, never thrown. */
+export async function keepRunFiles(parts: FilesParts): Promise<void> {
+  const { log, clock, signal } = parts;
+  for (; !signal.aborted; await clock.wait(EVERY_MS, signal)) {
+    try {
+      await removeOldFiles(parts);
+    } catch (error) {
+      if (!signal.aborted) log.error({ err: error }, 'old files of runs could not be removed');
+    }
+  }
+}
+
+/** Once. @throws PedigreeError `unavailable` while the read model lacks cases that the log has. */
+export async function removeOldFiles({
+  pool,
+  store,
+  folder,
+  keptDays,
+  log,
+  clock,
+  signal,
+}: FilesParts): Promise<number> {
+  await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS, clock, signal });
+  return removeRunFiles({
+    ...{ db: pool, folder, keptDays, now: clock.now() },
+    onRemove: (one) => log.info(one, 'old files of a run or a snapshot are removed'),
+  });
+}

@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { canonicalJson, sha256Hex } from '#kernel';
+import { eventStoreSchema } from '#event-store';
+import { installationSchema, migrate } from '#postgres';
+import { readModelSchemas } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { snapshotDigest } from '../snapshots/manifest.js';
+import { removeRunFiles } from './remove-files.js';
+import { findRequest, keepRequest, reconciliationSchema } from './request.js';
+
+const NOW = new Date('2026-11-23T12:00:00Z');
+const KEPT_DAYS = 100;
+const ago = (days: number): Date => new Date(NOW.getTime() - days * 86_400_000);
+const inputsOf = (runId: string): string => sha256Hex(runId);
+
+let db: TestDatabase;
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  [db, folder] = [await testDatabase(), await temporaryFolder()];
+  const stored = [installationSchema, eventStoreSchema, subscriptionsSchema, ...readModelSchemas, reconciliationSchema];
+  await migrate(db.pool, stored);
+});
+afterAll(async () => {
+  await Promise.all([db.drop(), folder.remove()]);
+});
+
+const runs = (): string => join(folder.path, 'runs');
+const snapshots = (): string => join(folder.path, 'snapshots');
+
+/** Everything in it was last written so many days ago. */
+async function age(path: string, days: number): Promise<void> {
+  for (const name of await readdir(path, { recursive: true })) await utimes(join(path, name), ago(days), ago(days));
+  await utimes(path, ago(days), ago(days));
+}
+
+interface Run {
+  places?: string[];
+  /** Names of snapshots. */
+  of?: string[];
+  isWhole?: boolean;
+  ended?: 'completed' | null;
+}
+
+async function run(runId: string, days: number, { places = ['P1'], of = [], isWhole = true, ended }: Run = {}) {
+  const comparison = join(runs(), runId, 'comparison');
+  await mkdir(comparison, { recursive: true });
+  const legs = Object.fromEntries(of.map((name) => [name, { folder: `/moved/${name}`, digest: digestOf(name, days) }]));
+  const record = { inputs: inputsOf(runId), moment: ago(days).toISOString(), places, legs };
+  await writeFile(join(comparison, 'run.json'), JSON.stringify(record));
+  if (isWhole) await writeFile(join(comparison, 'result.json'), '{}');
+  if (ended !== undefined) await writeFile(join(runs(), runId, 'schedule.json'), JSON.stringify({ ended }));
+  await age(join(runs(), runId), days);
+  const actor = { kind: 'system', name: 't', authenticatedBy: 't' } as const;
+  await keepRequest(db.pool, { runId, reason: 'why', actor, kind: 'packs' });
+}
+
+const scopeOf = (name: string, days: number) => ({
+  ...{ kind: 'stock' as const, moment: ago(days).toISOString(), branch: name.slice(0, 1), places: [name.slice(0, 1)] },
+});
+const digestOf = (name: string, days: number) => snapshotDigest(scopeOf(name, days), []);
+
+async function snapshot(name: string, days: number): Promise<void> {
+  const own = join(snapshots(), name);
+  await mkdir(own, { recursive: true });
+  const manifest = { format: 1, ...scopeOf(name, days), buckets: [], digest: digestOf(name, days) };
+  await writeFile(join(own, 'manifest.json'), canonicalJson(manifest));
+  await age(own, days);
+}
+
+async function openCase(runId: string, phase: string): Promise<void> {
+  await db.pool.query(
+    `INSERT INTO reconciliation_case (case_id, opened_position, position, version, code, severity, phase, cause_kind,
+       first_seen_at, last_seen_at, run_kind, last_run, runs_seen, item_count, due_at, state)
+     VALUES ($1, 1, 1, 0, 'missing_locally', 'warning', $2, 'series', now(), now(), 'packs', $3, 1, 1, now(), '{}')`,
+    [`case of ${runId}`, phase, inputsOf(runId)],
+  );
+}
+
+const removed = async (keptDays = KEPT_DAYS): Promise<string[]> => {
+  const told: string[] = [];
+  const onRemove = ({ folder: one }: { folder: string }) => void told.push(one.slice(folder.path.length + 1));
+  const count = await removeRunFiles({ db: db.pool, folder: folder.path, keptDays, now: NOW, onRemove });
+  expect(count).toBe(told.length);
+  for (const one of told) expect(existsSync(join(folder.path, one))).toBe(false);
+  return told.sort();
+};
+
+describe('old files of runs', () => {
+  it('go, and those stay that a case names, that are new, the newest of a branch, or under way', async () => {
+    await run('old', 200);
+    await run('old-resolved', 190);
+    await openCase('old-resolved', 'resolved');
+    await run('old-named', 180);
+    await openCase('old-named', 'explained');
+    await run('old-waiting', 180, { isWhole: false, ended: null });
+    await run('old-ended', 180, { ended: 'completed' });
+    await run('old-abandoned', 150, { isWhole: false });
+    await run('of-other-branch', 300, { places: ['P2'] });
+    await run('fresh', 99);
+    await run('begun', 200, { isWhole: false });
+    await writeFile(join(runs(), 'begun', 'comparison', 'findings-0.json'), '{}');
+    await utimes(join(runs(), 'begun', 'comparison'), ago(1), ago(1));
+    expect(await removed()).toEqual(['runs/old', 'runs/old-abandoned', 'runs/old-ended', 'runs/old-resolved']);
+    expect((await findRequest(db.pool, 'old'))?.findingsRemovedAt).toBeInstanceOf(Date);
+    expect((await findRequest(db.pool, 'old-named'))?.findingsRemovedAt).toBeUndefined();
+    expect(await removed()).toEqual([]);
+    // The newest of its branch stays, however old it is.
+    expect(await removed(1)).toEqual([]);
+    await run('newer', 50);
+    expect(await removed(30)).toEqual(['runs/fresh']);
+    expect(await readdir(join(folder.path, 'removed'))).toEqual([]);
+  });
+
+  it('go with their snapshots, and not those that a run which stays was made of', async () => {
+    await Promise.all([
+      snapshot('A-old', 400),
+      snapshot('A-of-run', 399),
+      snapshot('A-older', 398),
+      snapshot('B', 500),
+    ]);
+    await snapshot('A-fresh-copy', 10);
+    await run('made-of-snapshot', 399, { of: ['A-of-run'], places: ['P9'] });
+    expect(await removed()).toEqual(['snapshots/A-old', 'snapshots/A-older']);
+  });
+
+  it('of which a crash has left a part go wholly', async () => {
+    await mkdir(join(folder.path, 'removed', 'old', 'comparison'), { recursive: true });
+    await removed();
+    expect(existsSync(join(folder.path, 'removed'))).toBe(false);
+  });
+});

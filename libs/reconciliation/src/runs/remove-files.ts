@@ -1,0 +1,169 @@
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { canonicalJson, type Sha256 } from '#kernel';
+import { FolderStore } from '#duckdb';
+import type { Queryable } from '#postgres';
+import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
+import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { FILE_RUN, runsFolder, snapshotsFolder, type FileRun } from './file-run.js';
+import { noteRemoved } from './request.js';
+import { readSchedule, SCHEDULE_FILE } from './schedule.js';
+
+export interface FilesRemoval {
+  db: Queryable;
+  /** Folder of derived files. */
+  folder: string;
+  keptDays: number;
+  now: Date;
+  /** Told of each folder before it goes. */
+  onRemove?: (removed: { folder: string; changedAt: Date }) => void;
+}
+
+/** Folders that are looked at, and of them so many are removed at a time. */
+const MOST_LOOKED_AT = 10_000;
+const MOST_REMOVED = 1_000;
+const DAY_MS = 86_400_000;
+
+interface RunFolder {
+  runId: string;
+  folder: string;
+  changedMs: number;
+  /** As far as it was begun. Its inputs are not checked: rules of an earlier version made it perhaps. */
+  record: Pick<RunRecord, 'inputs' | 'moment' | 'places' | 'legs'> | undefined;
+  request: Pick<FileRun, 'stock' | 'registry' | 'disposals'> | undefined;
+  isWhole: boolean;
+  isWaiting: boolean;
+}
+
+/**
+ * Removes folders of runs and snapshots that have not changed for so many days. These stay: runs that a case which is
+ * not resolved names, the newest run and snapshot of each branch, what is under way, and what these rest on. The caller
+ * has seen that the read model has all cases. Returns how many went.
+ */
+export async function removeRunFiles(removal: FilesRemoval): Promise<number> {
+  const { db, folder, keptDays, now } = removal;
+  // What a crash has left of an earlier removal is no run any more.
+  await rm(removedFolder(folder), { recursive: true, force: true });
+  const beforeMs = now.getTime() - keptDays * DAY_MS;
+  const runs = await runsIn(runsFolder(folder));
+  const newest = newestOf(
+    runs.filter(({ isWhole }) => isWhole),
+    ({ record }) => [canonicalJson(record?.places ?? null), record?.moment ?? ''],
+  );
+  const old = runs.filter((one) => one.changedMs < beforeMs && !one.isWaiting && !newest.has(one));
+  const going = (await unnamed(db, old)).slice(0, MOST_REMOVED);
+  for (const run of going) {
+    await noteRemoved(db, run.runId);
+    await remove(removal, run);
+  }
+  const kept = runs.filter((run) => !going.includes(run));
+  const unused = await unusedSnapshots(snapshotsFolder(folder), { kept, beforeMs });
+  const snapshots = unused.slice(0, MOST_REMOVED);
+  for (const one of snapshots) await remove(removal, one);
+  return going.length + snapshots.length;
+}
+
+const removedFolder = (folder: string): string => join(folder, 'removed');
+
+/** It is gone from its place at once, so that a crash leaves no half of it there. */
+async function remove({ folder, onRemove }: FilesRemoval, one: { folder: string; changedMs: number }): Promise<void> {
+  onRemove?.({ folder: one.folder, changedAt: new Date(one.changedMs) });
+  const away = join(removedFolder(folder), basename(one.folder));
+  await mkdir(removedFolder(folder), { recursive: true });
+  await rename(one.folder, away).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  await rm(away, { recursive: true, force: true });
+}
+
+async function runsIn(folder: string): Promise<RunFolder[]> {
+  const names = (await readdir(folder).catch(() => [])).sort().slice(0, MOST_LOOKED_AT);
+  const runs: RunFolder[] = [];
+  for (const name of names) {
+    const own = join(folder, name);
+    const parts = ['', FILE_RUN, SCHEDULE_FILE, 'record', 'comparison', join('comparison', RESULT_FILE)];
+    const changed = await Promise.all(parts.map((part) => changedMs(join(own, part))));
+    runs.push({
+      ...{ runId: name, folder: own, changedMs: Math.max(...changed.map((one) => one ?? 0)) },
+      record: await json<RunFolder['record']>(join(own, 'comparison', RUN_FILE)),
+      request: await json<RunFolder['request']>(join(own, FILE_RUN)),
+      ...{ isWhole: changed.at(-1) !== undefined, isWaiting: readSchedule(own)?.ended === null },
+    });
+  }
+  return runs;
+}
+
+const changedMs = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => undefined,
+  );
+
+async function json<T>(file: string): Promise<T | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as T);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of each group the one that comes last in the order. */
+function newestOf<T>(all: readonly T[], keyOf: (one: T) => [group: string, order: string]): Set<T> {
+  const newest = new Map<string, { one: T; order: string }>();
+  for (const one of all) {
+    const [group, order] = keyOf(one);
+    const before = newest.get(group);
+    if (before === undefined || before.order < order) newest.set(group, { one, order });
+  }
+  return new Set([...newest.values()].map(({ one }) => one));
+}
+
+/** Those that no case names which somebody still has to look at. */
+async function unnamed(db: Queryable, runs: readonly RunFolder[]): Promise<RunFolder[]> {
+  const inputs = runs.flatMap(({ record }) => record?.inputs ?? []);
+  if (inputs.length === 0) return [...runs];
+  const { rows } = await db.query<{ last_run: Sha256 }>(
+    `SELECT DISTINCT last_run FROM reconciliation_case
+     WHERE run_kind = 'packs' AND phase <> 'resolved' AND last_run = ANY ($1::text[])`,
+    [inputs],
+  );
+  const named = new Set(rows.map(({ last_run: one }) => one));
+  return runs.filter(({ record }) => record === undefined || !named.has(record.inputs));
+}
+
+interface SnapshotFolder {
+  folder: string;
+  changedMs: number;
+  manifest: SnapshotManifest;
+}
+
+/** Old ones that no run which stays was made of. A run names its sides by digest, wherever they lie. */
+async function unusedSnapshots(
+  folder: string,
+  { kept, beforeMs }: { kept: readonly RunFolder[]; beforeMs: number },
+): Promise<SnapshotFolder[]> {
+  const found: SnapshotFolder[] = [];
+  for (const name of (await new FolderStore(folder).sets()).slice(0, MOST_LOOKED_AT)) {
+    const own = join(folder, name);
+    const manifest = await readSnapshot(own).catch(() => undefined);
+    if (manifest !== undefined) found.push({ folder: own, changedMs: (await changedMs(own)) ?? Infinity, manifest });
+  }
+  const digests = new Set(kept.flatMap(({ record }) => Object.values(record?.legs ?? {}).map(({ digest }) => digest)));
+  const names = new Set(
+    kept.flatMap(({ runId, request }) => [
+      `registry-${runId}`,
+      ...[request?.stock, request?.registry, request?.disposals].flatMap((one) => (one ? basename(one) : [])),
+    ]),
+  );
+  const newest = newestOf(found, ({ manifest: { kind, branch, places, moment } }) => [
+    ...([canonicalJson([kind, branch, places]), moment] as const),
+  ]);
+  return found.filter(
+    (one) =>
+      one.changedMs < beforeMs &&
+      !newest.has(one) &&
+      !digests.has(one.manifest.digest) &&
+      !names.has(basename(one.folder)),
+  );
+}

@@ -113,6 +113,8 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   place_move: readModel('packs: moves of whole places'),
   series_told: readModel('packs: series and expiry'),
   reconciliation_case: readModel('cases'),
+  suspension: readModel('suspensions'),
+  suspended_list: readModel('suspensions: versions of the list'),
   outcome_event: readModel('what the ERP is told'),
   outcome_removed: readModel('up to where that was removed: after a rebuild nothing is'),
   registry_session: {

@@ -9,8 +9,18 @@ import type {
   InboundChannel,
   InboundDirection,
   InboundOutcome,
+  SuspensionAction,
+  SuspensionPhase,
+  SuspensionSource,
 } from '#domain';
 import type { caseDetail, caseSummary } from './cases/shape.js';
+import type {
+  affectedPacks,
+  suspendedListVersion,
+  suspensionAnswer,
+  suspensionDetail,
+  suspensionSummary,
+} from './suspensions/shape.js';
 import type {
   accountHold,
   afterHold,
@@ -88,6 +98,13 @@ export type DutyRow = Shown<typeof dutyRow>;
 /** A difference that a person follows (read model `cases`). */
 export type CaseSummary = Shown<typeof caseSummary>;
 export type CaseDetail = Shown<typeof caseDetail>;
+
+/** A suspension, the packs that it concerns, and the list by which it stands (read model `suspensions`). */
+export type SuspensionSummary = Shown<typeof suspensionSummary>;
+export type SuspensionDetail = Shown<typeof suspensionDetail>;
+export type AffectedPacks = Shown<typeof affectedPacks>;
+export type SuspendedListVersion = Shown<typeof suspendedListVersion>;
+export type SuspensionAnswer = Shown<typeof suspensionAnswer>;
 
 /** A pack as it stands now, and how many stand alike (read model `pack-state`). */
 export type PackSummary = Shown<typeof packSummary>;
@@ -222,6 +239,39 @@ export interface CaseListQuery {
   cursor?: string;
 }
 
+export interface SuspensionListQuery {
+  state?: SuspensionPhase;
+  source?: SuspensionSource;
+  action?: SuspensionAction;
+  inForce?: boolean;
+  /** Among the matches. */
+  gtin?: string;
+  series?: string;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
+/** Was this series suspended at this moment, or when this document was first sent? Neither: now. */
+export interface SuspensionQuestion {
+  gtin: string;
+  series: string;
+  at?: Date;
+  requestId?: string;
+}
+
+/** Series that must not be sold or sent on, by the registry's list and by letters (read model `suspensions`). */
+export interface Suspensions {
+  list(query: SuspensionListQuery): Promise<Page<SuspensionSummary>>;
+  /** `recentDays`: what was shipped in these is recent. `undefined` when it never began. */
+  one(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
+  /** Versions of the registry's list that we held, the newest first. */
+  lists(query: { limit?: number; cursor?: string }): Promise<Page<SuspendedListVersion>>;
+  /** By what we held then. @throws PedigreeError `not_found` for a document that was never sent. */
+  answer(question: SuspensionQuestion): Promise<SuspensionAnswer>;
+}
+
 export interface TimelinessQuery {
   role?: DeadlineRole;
   account?: string;
@@ -272,6 +322,8 @@ export interface ReadModels {
   /** Differences that a person follows. */
   cases(query: CaseListQuery): Promise<Page<CaseSummary>>;
   case(caseId: string): Promise<CaseDetail | undefined>;
+  /** What is suspended, was, and when we knew. */
+  readonly suspensions: Suspensions;
   /** Many packs at once. */
   readonly packs: Packs;
   /** The same history in EPCIS 2.0, from the documents themselves; `at`: when it is asked for. */

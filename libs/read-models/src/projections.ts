@@ -5,6 +5,7 @@ import { inboundDocumentsProjection } from './inbound-documents/projection.js';
 import { outboxProjection, type OutboxOptions } from './outbox/projection.js';
 import type { Projection } from '#subscriptions';
 import { sgtinHistoryProjection } from './sgtin-history/projection.js';
+import { suspensionsProjection } from './suspensions/projection.js';
 import { timelinessProjection } from './timeliness/projection.js';
 
 /** Every projection of this library, for the subscription runner; each has its own checkpoint under its name. */
@@ -16,6 +17,7 @@ export function projections(options: OutboxOptions): Projection[] {
     timelinessProjection(),
     sgtinHistoryProjection(options),
     casesProjection(),
+    suspensionsProjection(),
     outboxProjection(options),
   ];
 }

@@ -108,6 +108,8 @@ export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
   series_told: FACTS,
   content_question: MODEL,
   reconciliation_case: MODEL,
+  suspension: MODEL,
+  suspended_list: MODEL,
   // The gateway delivers outcomes, so it removes what was delivered long ago.
   outcome_event: { ...FACTS, gateway: 'SELECT, DELETE' },
   outcome_removed: { ...ALL_READ, gateway: KEEP },

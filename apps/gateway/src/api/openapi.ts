@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { commandBody } from '../intake/command-body.js';
 import { DEFAULT_BODY_LIMITS } from './body-limits.js';
 import { casePaths } from './openapi-cases.js';
+import { suspensionPaths } from './openapi-suspensions.js';
 import { documentPaths } from './openapi-documents.js';
 import { evidencePaths } from './openapi-evidence.js';
 import { pathExamples } from './openapi-examples.js';
@@ -28,6 +29,7 @@ const paths = {
   ...evidencePaths,
   ...reportPaths,
   ...casePaths,
+  ...suspensionPaths,
   ...operationPaths,
 };
 

@@ -7,6 +7,10 @@ export type SuspensionAction = (typeof SUSPENSION_ACTIONS)[number];
 export const SUSPENSION_SOURCES = ['list', 'letter'] as const;
 export type SuspensionSource = (typeof SUSPENSION_SOURCES)[number];
 
+/** Forms in which a letter's file is taken, and its largest size. */
+export const LETTER_MEDIA_TYPES = ['application/pdf', 'image/jpeg', 'image/png', 'text/plain'] as const;
+export const MOST_LETTER_BYTES = 5 * 1024 * 1024;
+
 /** A series of a product. Look-alike letters are other letters: a Latin A and a Cyrillic А make two series. */
 export interface ProductSeries {
   gtin: string;

@@ -9,6 +9,8 @@ export type ListDoubt = (typeof LIST_DOUBTS)[number];
 export interface SuspendedListHeld {
   type: 'SuspendedListHeld';
   data: ListVersion & {
+    /** The reading that brought it. */
+    fetchId: string;
     account: string;
     /** Series that it names, packs of these, and packs without a series, which cannot be told apart. */
     series: number;
@@ -39,6 +41,7 @@ export type SuspendedListEvent = SuspendedListHeld | SuspendedListConfirmed;
 export const SUSPENDED_LIST_STREAM = 'suspended-list';
 
 interface HeldList extends ListVersion {
+  fetchId: string;
   series: number;
 }
 
@@ -58,8 +61,8 @@ export const NO_LIST: SuspendedListState = { phase: 'never_held' };
 export function evolveSuspendedList(state: SuspendedListState, event: SuspendedListEvent): SuspendedListState {
   switch (event.type) {
     case 'SuspendedListHeld': {
-      const { listSha256, fetchedAt, series, inForceSha256, doubt } = event.data;
-      const newest = { listSha256, fetchedAt, series };
+      const { fetchId, listSha256, fetchedAt, series, inForceSha256, doubt } = event.data;
+      const newest = { fetchId, listSha256, fetchedAt, series };
       if (doubt === undefined) return { phase: 'believed', newest, believed: newest, inForceSha256 };
       const believed = state.phase === 'never_held' ? null : state.believed;
       return { phase: 'doubted', newest, believed, inForceSha256 };
@@ -75,12 +78,12 @@ export function evolveSuspendedList(state: SuspendedListState, event: SuspendedL
 export type SuspendedListCommand =
   ({ type: 'Hold' } & SuspendedListHeld['data']) | { type: 'Confirm'; listSha256: Sha256 };
 
-/** The events that follow. A confirmation counts for the newest list alone, and only while it is doubted. */
+/** The events that follow. One reading brings one version. A confirmation counts for the newest list alone, and only while it is doubted. */
 export function decideSuspendedList(state: SuspendedListState, command: SuspendedListCommand): SuspendedListEvent[] {
   switch (command.type) {
     case 'Hold': {
       const { type: _, ...data } = command;
-      return state.phase !== 'never_held' && data.fetchedAt <= state.newest.fetchedAt
+      return state.phase !== 'never_held' && data.fetchId === state.newest.fetchId
         ? []
         : [{ type: 'SuspendedListHeld', data }];
     }
@@ -98,7 +101,10 @@ export function decideSuspendedList(state: SuspendedListState, command: Suspende
 const FEW = 2;
 
 /** Whether a list that leaves out so many of the series of the believed one is doubted. */
-export function doubtOf(believed: number, { series, vanished }: { series: number; vanished: number }) {
+export function doubtOf(
+  believed: number,
+  { series, vanished }: { series: number; vanished: number },
+): ListDoubt | undefined {
   if (believed > 0 && series === 0) return 'empty';
   return vanished > FEW && vanished * 2 > believed ? 'shrunken' : undefined;
 }

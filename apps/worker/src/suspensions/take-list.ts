@@ -6,6 +6,7 @@ import {
   seriesInOrder,
   seriesWithout,
   SUSPENDED_LIST_STREAM,
+  type ListVersion,
   type ProductSeries,
   type SuspendedListState,
   type SuspensionCommand,
@@ -41,57 +42,53 @@ const unzipped = promisify(gunzip);
  * recorded last: after a crash the same pages tell the same events again, under the same ids.
  */
 export async function takeList(context: TakeContext, fetch: RegistryFetch): Promise<void> {
+  const { fetchId } = fetch;
   const state = await context.suspensions.list.stateInLog(SUSPENDED_LIST_STREAM);
-  const read = await readPages(context.pool, fetch.fetchId);
-  const before = await heldBefore(context, state);
-  const change = changeBy(read.series, before);
-  const listSha256 = await keepSeries(context, read.series);
-  const fetchedAt = read.fetchedAt.toISOString();
+  const read = await readPages(context.pool, fetchId);
+  const change = changeBy(read.series, await heldBefore(context, state));
+  const version = { listSha256: await keepSeries(context, read.series), fetchedAt: read.fetchedAt.toISOString() };
   const cause: Cause = {
-    ...{ taskKey: `suspended_list:${fetch.fetchId}`, lease: '1', effectiveAt: read.fetchedAt },
+    ...{ taskKey: `suspended_list:${fetchId}`, lease: '1', effectiveAt: read.fetchedAt },
     actor: registryActor(context.profile.name),
   };
-  const commandOf = (type: 'List' | 'Unlist') => (one: ProductSeries) => ({ type, one });
-  const told = [...change.appeared.map(commandOf('List')), ...change.released.map(commandOf('Unlist'))];
-  await tellAll(
-    context,
-    cause,
-    told.map(({ type, one }) => suspensionCommand(type, one, { listSha256, fetchedAt })),
-  );
-  const isNew = state.phase === 'never_held' || state.newest.listSha256 !== listSha256;
+  const { appeared, released } = change;
+  await tellAll(context, cause, [
+    ...appeared.map((one) => ({ type: 'List' as const, suspensionId: listedSuspensionId(one), ...one, ...version })),
+    ...released.map((one) => ({ type: 'Unlist' as const, suspensionId: listedSuspensionId(one), ...version })),
+  ]);
+  await hold(context, { fetch, state, read, change, version }, cause);
+  if (change.doubt !== undefined) {
+    const about = { doubt: change.doubt, series: read.series.length, vanished: change.vanished, ...version };
+    context.warn(about, 'the list of suspended packs is doubted: nothing is released until a person confirms it');
+  }
+  await removeStaged(context.pool, fetchId);
+}
+
+interface Taken {
+  fetch: RegistryFetch;
+  state: SuspendedListState;
+  read: ReadList;
+  change: ReturnType<typeof changeBy>;
+  version: ListVersion;
+}
+
+/** Records the version. Its answers are kept where its content is another than before. */
+async function hold(context: TakeContext, { fetch, state, read, change, version }: Taken, cause: Cause): Promise<void> {
+  const { fetchId, account, calls } = fetch;
+  const { series, packs, packsWithoutSeries } = read;
+  const isNew = state.phase === 'never_held' || state.newest.listSha256 !== version.listSha256;
+  const answerSha256 = isNew ? await keepAnswers(context, fetchId) : undefined;
+  const inForceSha256 = await keepSeries(context, change.inForce);
+  const figures = { series: series.length, packs, packsWithoutSeries, calls };
+  const changed = { appeared: change.appeared.length, vanished: change.vanished };
   await context.suspensions.list.execute(
     SUSPENDED_LIST_STREAM,
     {
-      ...{
-        type: 'Hold',
-        fetchId: fetch.fetchId,
-        listSha256,
-        fetchedAt,
-        account: fetch.account,
-        series: read.series.length,
-        packs: read.packs,
-      },
-      ...{ packsWithoutSeries: read.packsWithoutSeries, calls: fetch.calls },
-      ...{ appeared: change.appeared.length, vanished: change.vanished },
-      inForceSha256: await keepSeries(context, change.inForce),
-      ...defined({ doubt: change.doubt, answerSha256: isNew ? await keepAnswers(context, fetch.fetchId) : undefined }),
+      ...{ type: 'Hold', fetchId, account, ...version, ...figures, ...changed, inForceSha256 },
+      ...defined({ doubt: change.doubt, answerSha256 }),
     },
     cause,
   );
-  if (change.doubt !== undefined) {
-    const about = { doubt: change.doubt, series: read.series.length, vanished: change.vanished, listSha256 };
-    context.warn(about, 'the list of suspended packs is doubted: nothing is released until a person confirms it');
-  }
-  await removeStaged(context.pool, fetch.fetchId);
-}
-
-function suspensionCommand(
-  type: 'List' | 'Unlist',
-  one: ProductSeries,
-  version: { listSha256: Sha256; fetchedAt: string },
-): SuspensionCommand {
-  const suspensionId = listedSuspensionId(one);
-  return type === 'List' ? { type, suspensionId, ...one, ...version } : { type, suspensionId, ...version };
 }
 
 async function tellAll({ suspensions }: TakeContext, cause: Cause, commands: SuspensionCommand[]): Promise<void> {

@@ -55,7 +55,9 @@ afterAll(async () => {
   await store.close();
   await db.drop();
 });
-beforeEach(() => (warned = []));
+beforeEach(() => {
+  warned = [];
+});
 
 /** So many packs of each of these series. */
 const packsOf = (bySeries: Record<string, number>): Pack[] =>
@@ -74,11 +76,12 @@ function processOfTest(over: Partial<SuspendedListContext> = {}): SuspendedListC
   const clock = new VirtualClock(new Date());
   const on = { store, clock, installation: INSTALLATION };
   return {
-    ...{ pool: db.pool, queue, evidence, clock, profile: PROFILE, packs: registry.calls },
+    ...{ pool: db.pool, queue, evidence, clock, packs: registry.calls },
     suspensions: { one: new SuspensionRepository(on), list: new SuspendedListRepository(on) },
     suspendedListEveryMs: EVERY_MS,
     warn: (_: object, message: string) => void warned.push(message),
     ...over,
+    profile: PROFILE,
   };
 }
 

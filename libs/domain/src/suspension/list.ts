@@ -78,7 +78,10 @@ export function evolveSuspendedList(state: SuspendedListState, event: SuspendedL
 export type SuspendedListCommand =
   ({ type: 'Hold' } & SuspendedListHeld['data']) | { type: 'Confirm'; listSha256: Sha256 };
 
-/** The events that follow. One reading brings one version. A confirmation counts for the newest list alone, and only while it is doubted. */
+/**
+ * The events that follow. One reading brings one version. A confirmation counts for the newest list alone, and only
+ * while it is doubted.
+ */
 export function decideSuspendedList(state: SuspendedListState, command: SuspendedListCommand): SuspendedListEvent[] {
   switch (command.type) {
     case 'Hold': {

@@ -50,7 +50,7 @@ const raw = async <T>(path: string): Promise<T> => (await stack.client.raw(path)
 const lists = async () => (await raw<z.infer<typeof suspendedListPage>>('/v1/suspended-lists')).items;
 const inForce = async () => (await raw<z.infer<typeof suspensionPage>>('/v1/suspensions?in_force=true')).items;
 const ask = (series: string, more = '') =>
-  raw<Answer>(`/v1/suspension-answers?gtin=${GTIN}&series=${encodeURIComponent(series)}${more}`);
+  raw<Answer>(`/v1/series/${GTIN}/${encodeURIComponent(series)}/suspension${more}`);
 const order = (batch: string, haltType = 'suspend') =>
   stack.control('/suspensions', { gtin: GTIN, batch, halt_type: haltType });
 
@@ -100,7 +100,7 @@ describe('the watch for suspensions', () => {
   }, 60_000);
 
   it('answers for the shipment by the list of then, and for now by that of now', async () => {
-    const then = await ask(CYRILLIC as string, `&document=${shipment}`);
+    const then = await ask(CYRILLIC as string, `?document=${shipment}`);
     expect(then).toMatchObject({ suspended: false, listed: false, list: { series: 0 }, suspended_now: true });
     expect(then.list?.age_seconds).toBeGreaterThanOrEqual(0);
     expect(then.list?.age_seconds).toBeLessThan(60);
@@ -134,7 +134,7 @@ describe('the watch for suspensions', () => {
     await expect(confirmSuspendedList(stack.client, 'b'.repeat(64), 'a wrong one')).rejects.toThrow('only the newest');
     await printed(() => confirmSuspendedList(stack.client, sha256, 'the inspectorate says so'));
     await until('all released', async () => (await inForce()).length === 0, 30_000);
-    expect(await ask('B1', `&at=${whileSuspended}`)).toMatchObject({ suspended: true, suspended_now: false });
+    expect(await ask('B1', `?at=${whileSuspended}`)).toMatchObject({ suspended: true, suspended_now: false });
   }, 60_000);
 
   it('takes a letter, which a person matches, replies to and closes, in this order alone', async () => {

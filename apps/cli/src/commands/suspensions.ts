@@ -161,9 +161,10 @@ export async function askSuspension(
   gateway: GatewayClient,
   asked: { gtin: string; series: string; at?: string; document?: string; json?: boolean },
 ): Promise<number> {
-  const { json, ...question } = asked;
-  const query = new URLSearchParams(defined(question) as Record<string, string>).toString();
-  const found = (await gateway.raw(`/v1/suspension-answers?${query}`)) as z.infer<typeof suspensionAnswer>;
+  const { json, gtin, series, ...then } = asked;
+  const query = new URLSearchParams(defined(then) as Record<string, string>).toString();
+  const path = `/v1/series/${encodeURIComponent(gtin)}/${encodeURIComponent(series)}/suspension`;
+  const found = (await gateway.raw(`${path}?${query}`)) as z.infer<typeof suspensionAnswer>;
   if (json === true) out(JSON.stringify(found));
   else out(answerWords(found));
   return 0;

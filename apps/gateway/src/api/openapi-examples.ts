@@ -229,6 +229,7 @@ export function pathExamples(installationId: string): Record<string, Record<stri
     showPackHistory: { sgtin: pack(1) },
     showContainerHistory: { sscc: '046070999900000018' },
     showContainerContent: { sscc: '046070999900000018' },
+    askSuspension: { gtin: pack(1).slice(0, 14), series: 'A1-2026' },
     showSeries: { gtin: pack(1).slice(0, 14), series: 'A1-2026' },
     readEvidence: { sha256: sha256Hex(Buffer.from(XML)) },
     resumeAccount: { name: 'main' },

@@ -63,12 +63,16 @@ export const suspensionPaths = {
       responses: { 204: { description: 'It is believed' }, ...errors(400, 401, 403, 409, 503) },
     },
   },
-  '/v1/suspension-answers': {
+  '/v1/series/{gtin}/{series}/suspension': {
     get: {
       ...{ operationId: 'askSuspension', tags },
       summary: 'Was this series suspended in the newest list that we held at a moment, and how old was that list?',
       description: 'Nothing that came after the moment speaks in the answer, but for `suspended_now`.',
-      parameters: queryParameters(suspensionAnswerParameters),
+      parameters: [
+        inPath('gtin', 'The product: 14 digits.'),
+        inPath('series', 'The series, letter by letter.'),
+        ...queryParameters(suspensionAnswerParameters),
+      ],
       responses: { 200: answered('SuspensionAnswer', 'By what we held then'), ...errors(400, 401, 403, 404) },
     },
   },

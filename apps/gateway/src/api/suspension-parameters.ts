@@ -27,11 +27,12 @@ export const suspensionParameters = z.strictObject({
 /** Query parameters of the versions of the list. */
 export const suspendedListParameters = z.strictObject(page);
 
-/** Query parameters of the question whether a series was suspended. */
+/** The series in the path of the question whether it was suspended. */
+export const suspensionSeries = z.strictObject({ gtin, series });
+
+/** Query parameters of that question. */
 export const suspensionAnswerParameters = z
   .strictObject({
-    gtin,
-    series: series.describe('Letter by letter.'),
     at: instant.optional().describe('The moment (RFC 3339, with an offset or Z). Default: now.'),
     document: z.uuid().optional().describe('request_id of a document: the moment of its first send. Not with `at`.'),
   })

@@ -16,6 +16,7 @@ import { snakeCase } from './snake-case.js';
 import {
   suspendedListParameters,
   suspensionAnswerParameters,
+  suspensionSeries,
   suspensionListParameters,
   suspensionParameters,
 } from './suspension-parameters.js';
@@ -90,10 +91,11 @@ export class SuspensionsController {
     await this.suspensions.confirmList(sha256, reason, request.caller.actor);
   }
 
-  @Get('suspension-answers')
+  @Get('series/:gtin/:series/suspension')
   @Allow('operator', 'auditor')
-  async answer(@Query() query: unknown): Promise<z.infer<typeof suspensionAnswer>> {
-    const { gtin, series, at, document: requestId } = parameters(suspensionAnswerParameters, query);
+  async answer(@Param() path: unknown, @Query() query: unknown): Promise<z.infer<typeof suspensionAnswer>> {
+    const { gtin, series } = parameters(suspensionSeries, path);
+    const { at, document: requestId } = parameters(suspensionAnswerParameters, query);
     return snakeCase(await this.readModels.suspensions.answer({ gtin, series, ...defined({ at, requestId }) }));
   }
 

@@ -18,11 +18,12 @@ const letter = {
   from: words(200).describe('Who wrote it.'),
   file: z
     .strictObject({
-      media_type: z.enum(LETTER_MEDIA_TYPES),
+      media_type: z.enum(LETTER_MEDIA_TYPES).describe('What the bytes are.'),
       base64: z
         .base64()
         .min(4)
-        .max(Math.ceil(MOST_LETTER_BYTES / 3) * 4),
+        .max(Math.ceil(MOST_LETTER_BYTES / 3) * 4)
+        .describe('The bytes, at most 5 MiB of them.'),
     })
     .describe('The letter itself. It becomes evidence.'),
 };

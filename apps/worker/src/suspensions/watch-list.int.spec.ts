@@ -227,6 +227,7 @@ describe('the list of suspended packs', () => {
     expect(await ask(CYRILLIC, beforeAnything)).not.toHaveProperty('list');
     const then = await ask(CYRILLIC, whileListed);
     expect(then).toMatchObject({ suspended: true, listed: true, lookAlikes: [LATIN], suspendedNow: false });
+    expect(then.inForce).toEqual([listedSuspensionId({ gtin: GTIN, series: CYRILLIC })]);
     expect(then.list?.listSha256).toBe((await held())[0]?.listSha256);
     // The answers of this registry are dated before the spec: an old list says so.
     expect(then.list?.ageSeconds).toBe((whileListed.getTime() - Date.parse('2026-11-23T06:00:00Z')) / 1_000);

@@ -17,7 +17,9 @@ import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event
 import { inTransaction, installationSchema } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, MemoryEvidence, pack } from '../fixture.js';
+import { cloudEventOf, OUTCOME_TOPICS, type OutcomeType } from '../outbox/cloud-event.js';
+import { outboxProjection } from '../outbox/projection.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { affectedPacks } from './affected.js';
@@ -150,6 +152,29 @@ describe('the lists of suspensions', () => {
       [2, 'empty', true],
       [1, undefined, false],
     ]);
+  });
+
+  it('reach the ERP: each version and each match, in the order of the log, as its shape says', async () => {
+    const { pool } = db;
+    const projection = outboxProjection({ evidence: new MemoryEvidence(), documents: jsonDocuments, store });
+    const { events } = await store.readAll(0n, { limit: 1_000 });
+    const told = events.filter(
+      ({ stream, type }) => stream.startsWith('suspension-') && projection.filter.types?.includes(type),
+    );
+    await inTransaction(pool, (tx) => projection.project(told, tx));
+    const { rows } = await pool.query<{ type: OutcomeType; topic: string; body: string }>(
+      'SELECT type, topic, body FROM outcome_event ORDER BY position',
+    );
+    for (const { type, topic, body } of rows) {
+      cloudEventOf(type).parse(JSON.parse(body));
+      expect(OUTCOME_TOPICS[type]).toContain(topic);
+    }
+    expect(rows.map(({ topic }) => topic)).toEqual([
+      ...['suspension.suspend', 'suspension.suspend', 'suspension.release'],
+      ...['suspension.recall', 'suspension.recall', 'suspension.recall'],
+    ]);
+    const letters = rows.slice(3).map(({ body }) => (JSON.parse(body) as { data: { matches: object[] } }).data);
+    expect(letters.map(({ matches }) => matches.length)).toEqual([0, 1, 0]);
   });
 
   it('are filtered by series letter by letter, and paged', async () => {

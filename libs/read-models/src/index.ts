@@ -64,6 +64,7 @@ export { casesProjection } from './cases/projection.js';
 export { RECONCILIATION_CASE, type CaseRow } from './cases/row.js';
 export { caseDetail, caseSummary } from './cases/shape.js';
 export { answerSuspension, suspendedSeries } from './suspensions/answer.js';
+export { suspendedListFigures } from './suspensions/query.js';
 export { suspensionsProjection } from './suspensions/projection.js';
 export {
   placeReply,

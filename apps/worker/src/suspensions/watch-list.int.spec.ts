@@ -72,7 +72,7 @@ const packsOf = (bySeries: Record<string, number>): Pack[] =>
   );
 
 /** One process of the worker: repositories remember nothing of the one before. */
-function processOfTest(over: Partial<SuspendedListContext> = {}): SuspendedListContext & FetchContext {
+function processOfTest(): SuspendedListContext & FetchContext {
   const clock = new VirtualClock(new Date());
   const on = { store, clock, installation: INSTALLATION };
   return {
@@ -80,7 +80,6 @@ function processOfTest(over: Partial<SuspendedListContext> = {}): SuspendedListC
     suspensions: { one: new SuspensionRepository(on), list: new SuspendedListRepository(on) },
     suspendedListEveryMs: EVERY_MS,
     warn: (_: object, message: string) => void warned.push(message),
-    ...over,
     profile: PROFILE,
   };
 }

@@ -83,6 +83,17 @@ export async function listSuspendedLists(
   return pageOf(rows, limit, { show: listVersionOf, positionOf: (row) => row.position });
 }
 
+/** How old the newest version is, and whether it is doubted; undefined: none was ever held. */
+export async function suspendedListFigures(
+  db: Queryable,
+  now: Date,
+): Promise<{ ageSeconds: number; isDoubted: boolean } | undefined> {
+  const held = await listHeldAt(db, now);
+  if (held === undefined) return undefined;
+  const ageSeconds = Math.max(0, (now.getTime() - held.fetchedAt.getTime()) / 1_000);
+  return { ageSeconds, isDoubted: held.doubt !== null && held.confirmedAt === null };
+}
+
 /** The newest version that we held at a moment; undefined: none was held yet. */
 export async function listHeldAt(db: Queryable, at: Date): Promise<SuspendedListRow | undefined> {
   const { rows } = await db.query<SuspendedListRow>(

@@ -24,7 +24,7 @@ import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { affectedPacks } from './affected.js';
 import { suspensionsProjection } from './projection.js';
-import { listSuspendedLists, listSuspensions } from './query.js';
+import { listSuspendedLists, listSuspensions, suspendedListFigures } from './query.js';
 
 const [HERE, CUSTOMER] = ['00000000000464', '00000000000999'] as const;
 const GTIN = pack(0).slice(0, 14);
@@ -146,6 +146,8 @@ describe('the lists of suspensions', () => {
     expect(first).toHaveLength(6);
     expect(await replay(1_000)).toEqual(first);
     expect(await replay(1)).toEqual(first);
+    const later = new Date(Date.parse(version.fetchedAt) + 1e12);
+    expect(await suspendedListFigures(db.pool, later)).toEqual({ ageSeconds: 1e9, isDoubted: false });
     const lists = (await listSuspendedLists(db.pool, {})).items;
     expect(lists.map(({ series, doubt, confirmedAt }) => [series, doubt, confirmedAt !== undefined])).toEqual([
       [3, undefined, false],

@@ -136,7 +136,6 @@ async function started(options: StackOptions, stops: Stop[], stop: Stop): Promis
     REGISTRY_PROFILE_OVERRIDES: files.overrides,
     PEDIGREE_KEY_FILE: files.key,
     PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-    // Scenarios count calls: the list is read where one is about it.
     PEDIGREE_SUSPENDED_LIST_MINUTES: 'off',
     ...more,
   };

@@ -4,7 +4,7 @@ import { uuid5 } from '#kernel';
 import { caseCauseKind, caseResolution, caseSeverity } from '../cases/shape.js';
 import { gateFinding } from '../document-outcomes/shape.js';
 import { itemWarnings } from './item-warnings.js';
-import { SUSPENSION_TOPICS, suspensionChanged } from './suspension-outcomes.js';
+import { SUSPENSION_TOPICS, suspensionChanged } from '../suspensions/shape.js';
 import { documentOutcome, failureCause, haltCause, instant, reference, sha256 } from '../shapes.js';
 
 /**

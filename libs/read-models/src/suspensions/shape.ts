@@ -104,3 +104,27 @@ export const suspensionAnswer = z.strictObject({
   known_at: position.describe('Up to here the log is in this answer.'),
   suspended_now: z.boolean(),
 });
+
+/** The routing keys under which the ERP is told. */
+export const SUSPENSION_TOPICS = SUSPENSION_ACTIONS.map((action) => `suspension.${action}`);
+
+/** What the ERP is told of a suspension. */
+export const suspensionChanged = z
+  .strictObject({
+    suspension_id: z.uuid(),
+    action: z.enum(SUSPENSION_ACTIONS).describe('What its newest version says.'),
+    in_force: z.boolean().describe('Its packs must not be sold or sent on.'),
+    source: z.enum(SUSPENSION_SOURCES),
+    product: z.string().describe('As the letter writes it; of a series of the list its GTIN.'),
+    series: z.string().describe('As the letter or the list writes it, letter by letter.'),
+    matches: z.array(productSeries).describe('Which packs are meant; empty while nobody has said so of a letter.'),
+    number: z.string().optional().describe('Of the letter, as are date and from.'),
+    date: z.string().optional(),
+    from: z.string().optional(),
+    letter_sha256: sha256.optional(),
+    list_sha256: sha256.optional().describe('The version of the registry’s list that says so.'),
+    sentence: z.string().describe('What it means, in one plain sentence.'),
+    known_at: z.string().regex(/^\d+$/).describe('The log position at which it was known.'),
+    href: z.string().describe('Where it stands now, with our packs by branch: a path of the API.'),
+  })
+  .describe('A series was suspended, terminated, recalled or released, or a letter was matched to products.');

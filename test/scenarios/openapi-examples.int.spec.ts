@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { PostgresBus } from '#bus';
 import { caseIdOf } from '#domain';
 import { PostgresEventStore } from '#event-store';
+import { PostgresEvidenceStore } from '#evidence';
 import { CaseLog } from '#reconciliation';
 import { until } from '../support/until.js';
 import { quickStack } from './quick-stack.js';
@@ -224,6 +225,35 @@ describe('every example of the description, sent to a running system as it stand
     await store.close();
     prepared['showCase'] = prepared['actOnCase'] = prepared['releaseCase'] = caseId;
     await sendAll('actOnCase', 'actOnCases', 'releaseCase', 'showCase', 'listCases', 'listAccess');
+  });
+
+  it('suspensions, and a list that is doubted', async () => {
+    const entered = (await send(of('enterSuspension')[0] as Sample)) as { suspension_id: string };
+    done.push('enterSuspension');
+    prepared['showSuspension'] = prepared['actOnSuspension'] = entered.suspension_id;
+    const store = new PostgresEventStore({ pool: stack.db.pool });
+    const listSha256 = await new PostgresEvidenceStore({ pool: stack.db.pool }).put(
+      Buffer.from('[]'),
+      'application/json',
+    );
+    await store.append('suspended-list', 'none', [
+      {
+        ...{ id: randomUUID(), type: 'SuspendedListHeld', schemaVersion: 1 },
+        data: {
+          ...{ fetchId: 'f', listSha256, inForceSha256: listSha256, fetchedAt: '2026-03-02T00:00:00.000Z' },
+          ...{ account: 'main', series: 0, packs: 0, packsWithoutSeries: 0, calls: 1, appeared: 0, vanished: 3 },
+          doubt: 'empty',
+        },
+        metadata: {
+          ...{ participant: 'own', softwareVersion: '1', profile: 'none', correlationId: 'c', causationId: 'c' },
+          actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
+          effectiveAt: '2026-03-02T00:00:00.000Z',
+        },
+      },
+    ]);
+    prepared['confirmSuspendedList'] = listSha256;
+    await sendAll('actOnSuspension', 'confirmSuspendedList', 'showSuspension', 'listSuspensions', 'listSuspendedLists');
+    await store.close();
   });
 
   it('webhooks and dead letters', async () => {

@@ -136,6 +136,7 @@ async function started(options: StackOptions, stops: Stop[], stop: Stop): Promis
     REGISTRY_PROFILE_OVERRIDES: files.overrides,
     PEDIGREE_KEY_FILE: files.key,
     PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    PEDIGREE_SUSPENDED_LIST_MINUTES: 'off',
     ...more,
   };
   const roles = options.roles === true ? await programRoles(db) : undefined;

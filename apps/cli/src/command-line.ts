@@ -33,6 +33,7 @@ import { addSchemaCommands, addTypes, addValidate } from './commands/schema-comm
 import { addPackListCommands } from './commands/pack-lists.js';
 import { addPackCommands } from './commands/packs.js';
 import { EPCIS_OPTION, showDocument, showInbound, type ShownAs } from './commands/show.js';
+import { addSuspensionCommands } from './commands/suspension-commands.js';
 import { addTimelinessCommand } from './commands/timeliness.js';
 import type { StatesOptions } from './commands/states.js';
 import { addReconcileCommand, addRegistryCommands, addStockCommands } from './commands/stock-commands.js';
@@ -94,6 +95,7 @@ export function commandLine(finish: (status: number) => void): Command {
   addDeadLetterCommands(pedigree, action);
   addReconcileCommand(pedigree, action, { config: ownConfig, gateway });
   addCaseCommands(pedigree, { action, gateway, config: ownConfig });
+  addSuspensionCommands(pedigree, { action, gateway });
   addStatesCommand(pedigree, action);
   addStockCommands(pedigree, action, ownConfig);
   addRegistryCommands(pedigree, action, ownConfig);

@@ -36,6 +36,7 @@ import { OperationsController } from './api/operations.controller.js';
 import { PackListsController } from './api/pack-lists.controller.js';
 import { PacksController } from './api/packs.controller.js';
 import { ReadController } from './api/read.controller.js';
+import { SuspensionsController } from './api/suspensions.controller.js';
 import { TimelinessController } from './api/timeliness.controller.js';
 import { ValidateController } from './api/validate.controller.js';
 import { WebhooksController } from './api/webhooks.controller.js';
@@ -48,6 +49,7 @@ import { Webhooks } from './webhooks/webhooks.js';
 import { ReconciliationsController } from './api/reconciliations.controller.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
 import { Holds } from './holds/holds.js';
+import { Suspensions } from './suspensions/suspensions.js';
 import { Resends } from './resends/resends.js';
 import { Outcomes } from './outcomes/outcomes.js';
 
@@ -62,6 +64,7 @@ export interface GatewayParts {
   deadLetters: DeadLetters;
   reconciliations: Reconciliations;
   cases: Cases;
+  suspensions: Suspensions;
   holds: Holds;
   resends: Resends;
   outcomes: Outcomes;
@@ -94,6 +97,7 @@ const CONTROLLERS = [
   WebhooksController,
   ReconciliationsController,
   CasesController,
+  SuspensionsController,
   DocumentationController,
 ];
 
@@ -114,6 +118,7 @@ export class GatewayModule {
         { provide: DeadLetters, useValue: parts.deadLetters },
         { provide: Reconciliations, useValue: parts.reconciliations },
         { provide: Cases, useValue: parts.cases },
+        { provide: Suspensions, useValue: parts.suspensions },
         { provide: Holds, useValue: parts.holds },
         { provide: Resends, useValue: parts.resends },
         { provide: Outcomes, useValue: parts.outcomes },

@@ -8,6 +8,7 @@ import { subscriptionLag } from '#subscriptions';
 import type { Access } from './access/access.js';
 import { Accounts } from './accounts/accounts.js';
 import { Cases } from './cases/cases.js';
+import { Suspensions } from './suspensions/suspensions.js';
 import type { GatewayConfig } from './config.js';
 import type { GatewayParts } from './gateway.module.js';
 import { DeadlineWatch } from './deadlines/deadline-watch.js';
@@ -90,6 +91,7 @@ export async function partsOf(
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     cases: new Cases({ ...services, ...installation, ...config, resends, intake, clock: systemClock }),
+    suspensions: new Suspensions({ ...services, ...installation, clock: systemClock }),
     holds: new Holds({ pool, store, queue }),
     resends,
     readModels: readModelsOf(config, services),

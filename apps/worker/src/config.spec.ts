@@ -67,6 +67,12 @@ describe('the worker’s configuration', () => {
     expect(limits.map((one) => workerConfig({ ...good, ...one }).contentFetch)).toEqual([1_000, 0, 5]);
   });
 
+  it('reads the list of suspended packs each hour, as often as is said, or not at all', () => {
+    const given = [{}, { PEDIGREE_SUSPENDED_LIST_MINUTES: 'off' }, { PEDIGREE_SUSPENDED_LIST_MINUTES: '0.5' }];
+    const read = given.map((one) => workerConfig({ ...good, ...one }).suspendedListEveryMs);
+    expect(read).toEqual([3_600_000, 0, 30_000]);
+  });
+
   it('is shown, and kept in the log, without the passwords of any address', () => {
     const addresses = {
       EVENTSTORE_URL: 'esdb://me:word@log:2113',
@@ -103,6 +109,8 @@ describe('the worker’s configuration', () => {
     ['PEDIGREE_CONTENT_FETCH', 'no number', () => 'all', /off or a whole number from 1 to 25000/],
     ['PEDIGREE_CONTENT_FETCH', 'too large', () => '25001', /off or a whole number/],
     ['PEDIGREE_CONTENT_FETCH', 'too small', () => '0', /off or a whole number/],
+    ['PEDIGREE_SUSPENDED_LIST_MINUTES', 'no number', () => 'often', /off or minutes from 0.01 to 1440/],
+    ['PEDIGREE_SUSPENDED_LIST_MINUTES', 'too often', () => '0', /off or minutes/],
     ['PEDIGREE_KEY_FILE', 'missing', () => undefined, /PEDIGREE_KEY_FILE/],
     ['PEDIGREE_KEY_FILE', 'not there', () => join(folder.path, 'none'), /ENOENT/],
     ['PEDIGREE_KEY_FILE', 'too short', () => file('short', 'abcdef'), /64 hexadecimal digits/],

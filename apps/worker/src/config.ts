@@ -14,6 +14,8 @@ import { readGatePolicies, type GatePolicies } from './gate/gate-policies.js';
 
 /** No document names more items. */
 const MOST_CONTENTS = 25_000;
+const MINUTE_MS = 60_000;
+const SUSPENDED_LIST_FORM = 'must be off or minutes from 0.01 to 1440';
 const CONTENT_FETCH_FORM = `must be off or a whole number from 1 to ${MOST_CONTENTS}`;
 
 const environment = z.object({
@@ -62,6 +64,15 @@ const environment = z.object({
     .transform((text) => (text === 'off' ? 0 : Number(text)))
     .refine((most) => most <= MOST_CONTENTS, CONTENT_FETCH_FORM)
     .default(1_000),
+  /**
+   * Minutes from one reading of the registry's list of suspended packs to the next, fractions too; `off`: it is not
+   * read.
+   */
+  PEDIGREE_SUSPENDED_LIST_MINUTES: z
+    .string()
+    .refine((text) => text === 'off' || (Number(text) >= 0.01 && Number(text) <= 1_440), SUSPENDED_LIST_FORM)
+    .transform((text) => (text === 'off' ? 0 : Number(text) * MINUTE_MS))
+    .default(60 * MINUTE_MS),
   /** For so long a document may be held before the metric for the alert counts it. */
   PEDIGREE_HELD_ALERT_HOURS: z.coerce.number().positive().max(8_760).default(24),
 });
@@ -82,6 +93,8 @@ export interface WorkerConfig extends ProgramSettings {
   gatePolicies: GatePolicies;
   /** Most containers of one incoming document; 0: none. */
   contentFetch: number;
+  /** 0: the list of suspended packs is not read. */
+  suspendedListEveryMs: number;
 }
 
 /** Reads and checks the worker's configuration. Throws PedigreeError that names the variable. */
@@ -102,6 +115,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     heldAlertHours: data.PEDIGREE_HELD_ALERT_HOURS,
     factReleaseHours: data.PEDIGREE_FACT_RELEASE_HOURS,
     contentFetch: data.PEDIGREE_CONTENT_FETCH,
+    suspendedListEveryMs: data.PEDIGREE_SUSPENDED_LIST_MINUTES,
     gatePolicies: readVariable('PEDIGREE_SEQUENCE_GATE', () => readGatePolicies(data.PEDIGREE_SEQUENCE_GATE)),
   };
 }
@@ -109,7 +123,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig) {
   const { taskKeysKeptDays, uploadLinksKeptDays, otlpEndpoint, endAtOnceDocTypes } = config;
-  const { heldAlertHours, factReleaseHours, contentFetch } = config;
+  const { heldAlertHours, factReleaseHours, contentFetch, suspendedListEveryMs } = config;
   return {
     ...describeProgramSettings(config),
     registryUrl: addressWithoutSecrets(config.registryUrl),
@@ -122,6 +136,7 @@ export function describeWorkerConfig(config: WorkerConfig) {
     heldAlertHours,
     factReleaseHours,
     contentFetch,
+    suspendedListEveryMs,
     gatePolicies: Object.fromEntries(config.gatePolicies),
   };
 }

@@ -16,6 +16,8 @@ import { ContentCounts } from './container/content-counts.js';
 import type { ContainerParts } from './container/context.js';
 import { SequenceGate } from './gate/sequence-gate.js';
 import type { FetchContext } from './fetches/read-pages.js';
+import { SuspendedListRepository, SuspensionRepository } from './suspensions/repositories.js';
+import type { SuspendedListContext } from './suspensions/watch-list.js';
 import { GroupRepository } from './group/group-repository.js';
 import type { InboundContext } from './inbound/context.js';
 import { InboundRepository } from './inbound/inbound-repository.js';
@@ -40,6 +42,9 @@ export interface Foundation {
   documents: ReturnType<typeof documentReading>;
 }
 
+/** What the tasks of all lanes take. */
+export type WorkerContext = InboundContext & FetchContext & SuspendedListContext;
+
 interface Watchers {
   log: ServiceLog;
   watching: Watching;
@@ -58,7 +63,7 @@ export async function openContext(
   config: WorkerConfig,
   on: Foundation,
   { log, watching }: Watchers,
-): Promise<{ context: InboundContext & FetchContext; close(): Promise<void> }> {
+): Promise<{ context: WorkerContext; close(): Promise<void> }> {
   const { pool, queue, clock } = on;
   const repositories = repositoriesOn(on, { log, watching });
   const evidence = new PostgresEvidenceStore({ pool });
@@ -71,7 +76,7 @@ export async function openContext(
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });
   const restored = restoredOn(on, config, log);
-  const context: InboundContext & FetchContext = {
+  const context: WorkerContext = {
     ...repositories,
     ...{ evidence, registry, gates, restored, clock, pool, queue },
     profile: config.profile,
@@ -79,6 +84,7 @@ export async function openContext(
     largeDocuments: registry.operations.largeDocuments,
     lists: registry,
     packs: registry.operations,
+    suspendedListEveryMs: config.suspendedListEveryMs,
     uploadLinks: new PostgresUploadLinks(pool, { key: config.encryptionKey }),
     held: new RegistryDocuments(pool),
     containers,
@@ -101,6 +107,7 @@ function repositoriesOn({ store, clock, installation }: Foundation, { log, watch
     groups: new GroupRepository(on),
     inbound: new InboundRepository(on),
     accounts: new AccountRepository(on),
+    suspensions: { one: new SuspensionRepository(on), list: new SuspendedListRepository(on) },
   };
 }
 

@@ -33,6 +33,7 @@ import { workerParts } from './configuration-parts.js';
 import type { PausedAccount } from './account/account-gates.js';
 import type { InboundContext } from './inbound/context.js';
 import { fetchLanes } from './fetches/lanes.js';
+import { suspendedListLanes, suspendedListTask } from './suspensions/watch-list.js';
 import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
@@ -134,10 +135,14 @@ async function startParts(
   const accounts = config.accounts.map((account) => account.name);
   const sagas = sagasBy(sagaRules(config));
   const lanes = observedLanes(
-    [...lanesOf(context, accounts, context), ...fetchLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
+    [
+      ...[...lanesOf(context, accounts, context), ...fetchLanes(context, accounts)],
+      ...[...suspendedListLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
+    ],
     watching,
   );
   await beginReadingLists(context, accounts);
+  if (config.suspendedListEveryMs > 0) await queue.schedule(pool, accounts.slice(0, 1).map(suspendedListTask));
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();

@@ -7,6 +7,7 @@ type ByList = Awaited<ReturnType<FetchContext['packs']['sgtins']['byList']>>;
 export interface Pack {
   sgtin: string;
   status?: string;
+  series?: string;
   at: 'ours' | 'archive' | 'theirs';
 }
 
@@ -55,6 +56,6 @@ export class ListedPacks {
   }
 }
 
-const recordOf = ({ sgtin, status = 'in_circulation' }: Pack): SgtinRecord => ({
-  ...{ sgtin, status, place: '00000000100101', series: 'S1', expiresOn: '2028-12-31T00:00:00Z', fields: {} },
+const recordOf = ({ sgtin, status = 'in_circulation', series = 'S1' }: Pack): SgtinRecord => ({
+  ...{ sgtin, status, place: '00000000100101', series, expiresOn: '2028-12-31T00:00:00Z', fields: {} },
 });

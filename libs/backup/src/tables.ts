@@ -114,6 +114,8 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   series_told: readModel('packs: series and expiry'),
   reconciliation_case: readModel('cases'),
   access_entry: readModel('who did what'),
+  suspension: readModel('suspensions'),
+  suspended_list: readModel('suspensions: versions of the list'),
   outcome_event: readModel('what the ERP is told'),
   outcome_removed: readModel('up to where that was removed: after a rebuild nothing is'),
   registry_session: {

@@ -3,7 +3,7 @@
  * follows (saga), and when a document is due (deadline). Promise: synchronous, total and without a clock; an unknown
  * stored event throws, so that its stream stops loudly. Proven in: document/*.spec.ts, group/*.spec.ts,
  * inbound/*.spec.ts, container/*.spec.ts, account/account.spec.ts, api-key/api-key.spec.ts and case/case.spec.ts
- * (given/when/then), deadline/*.spec.ts,
+ * (given/when/then), suspension/*.spec.ts, deadline/*.spec.ts,
  * attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
 export type { Attempt, CallAnswer } from './attempt/attempt.js';
@@ -49,6 +49,10 @@ export * from './case/events.js';
 export * from './case/state.js';
 export * from './case/decide.js';
 export * from './case/remedy.js';
+export * from './suspension/events.js';
+export * from './suspension/state.js';
+export * from './suspension/decide.js';
+export * from './suspension/list.js';
 export { readCalendar, DEADLINE_CHANNELS, DEADLINE_MET, DEADLINE_ROLES } from './deadline/calendar.js';
 export type { CalendarName, Deadline, DeadlineCalendar, DeadlineChannel, DeadlineRole } from './deadline/calendar.js';
 export * from './deadline/due.js';

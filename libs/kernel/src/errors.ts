@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   not_held: 409,
   group_not_resumable: 409,
   case_conflict: 409,
+  suspension_conflict: 409,
   outcomes_removed: 410,
   too_many_wrong_keys: 429,
   too_many_accesses: 429,

@@ -1,7 +1,8 @@
 import type { Sha256 } from '#kernel';
 
 /** Fields of events that name evidence. Digests of other things (of keys, of settings) have other names. */
-const EVIDENCE = /"(?:document|receipt|answer|content|signature|certificate|chain)Sha256":"([0-9a-f]{64})"/g;
+const EVIDENCE =
+  /"(?:document|receipt|answer|content|signature|certificate|chain|letter|list|inForce)Sha256":"([0-9a-f]{64})"/g;
 
 /** The evidence that an event names; `data` is the JSON of its data. */
 export const evidenceIn = (data: string): Sha256[] =>

@@ -1,13 +1,13 @@
 /**
  * The questions people ask, each with its own tables: what became of a document (document-outcomes), its life
  * (document-timeline), a pack's life (sgtin-history), how all packs stand now (pack-state), what came from others
- * (inbound-documents), what was late (timeliness), what differs and who cares (cases), what the ERP is told (outbox),
- * who did what (access-log), what nothing carries on (orphans). Promise: every table can be emptied and rebuilt from
- * log and evidence and comes out the same; history keeps three times and overwrites nothing; a row is what its entity
- * says. Proven in: rebuild.int.spec.ts, rebuild-beside.int.spec.ts, rows.int.spec.ts, epcis/*.spec.ts,
- * document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, pack-state/*.spec.ts, inbound-documents/*.spec.ts,
- * timeliness/*.spec.ts, outbox/*.spec.ts, cases/*.spec.ts, access-log/*.spec.ts, document-timeline/timeline.spec.ts;
- * orphans in apps/worker/src/orphans.
+ * (inbound-documents), what was late (timeliness), what differs and who cares (cases), what is suspended (suspensions),
+ * what the ERP is told (outbox), who did what (access-log), what nothing carries on (orphans). Promise: every table can
+ * be emptied and rebuilt from log and evidence and comes out the same; history keeps three times, overwrites nothing; a
+ * row is what its entity says. Proven in: rebuild.int.spec.ts, rebuild-beside.int.spec.ts, rows.int.spec.ts,
+ * epcis/*.spec.ts, document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, pack-state/*.spec.ts,
+ * inbound-documents/*.spec.ts, timeliness/*.spec.ts, outbox/*.spec.ts, cases/*.spec.ts, suspensions/*.spec.ts,
+ * access-log/*.spec.ts, document-timeline/timeline.spec.ts; orphans in apps/worker/src/orphans.
  */
 export * from './port.js';
 export * from './projections.js';
@@ -68,6 +68,19 @@ export { casesProjection } from './cases/projection.js';
 export { RECONCILIATION_CASE, type CaseRow } from './cases/row.js';
 export { caseDetail, caseSummary } from './cases/shape.js';
 export { wordsForCase } from './cases/words.js';
+export { answerSuspension, suspendedSeries } from './suspensions/answer.js';
+export { suspendedListFigures } from './suspensions/query.js';
+export { suspensionsProjection } from './suspensions/projection.js';
+export {
+  placeReply,
+  productSeries,
+  suspendedListPage,
+  suspendedListVersion,
+  suspensionAnswer,
+  suspensionDetail,
+  suspensionPage,
+  suspensionSummary,
+} from './suspensions/shape.js';
 export { conclusionsOf } from './outbox/parts.js';
 export {
   newestOutcome,

@@ -9,10 +9,20 @@ import type {
   InboundChannel,
   InboundDirection,
   InboundOutcome,
+  SuspensionAction,
+  SuspensionPhase,
+  SuspensionSource,
 } from '#domain';
 import type { AccessKind } from './access-log/row.js';
 import type { accessEntry } from './access-log/shape.js';
 import type { caseDetail, caseSummary } from './cases/shape.js';
+import type {
+  affectedPacks,
+  suspendedListVersion,
+  suspensionAnswer,
+  suspensionDetail,
+  suspensionSummary,
+} from './suspensions/shape.js';
 import type {
   accountHold,
   afterHold,
@@ -93,6 +103,12 @@ export type CaseDetail = Shown<typeof caseDetail>;
 
 /** Who did what (read model `access-log`). */
 export type AccessEntry = Shown<typeof accessEntry>;
+/** A suspension, the packs that it concerns, and the list by which it stands (read model `suspensions`). */
+export type SuspensionSummary = Shown<typeof suspensionSummary>;
+export type SuspensionDetail = Shown<typeof suspensionDetail>;
+export type AffectedPacks = Shown<typeof affectedPacks>;
+export type SuspendedListVersion = Shown<typeof suspendedListVersion>;
+export type SuspensionAnswer = Shown<typeof suspensionAnswer>;
 
 /** A pack as it stands now, and how many stand alike (read model `pack-state`). */
 export type PackSummary = Shown<typeof packSummary>;
@@ -243,6 +259,39 @@ export interface AccessLogQuery {
   cursor?: string;
 }
 
+export interface SuspensionListQuery {
+  state?: SuspensionPhase;
+  source?: SuspensionSource;
+  action?: SuspensionAction;
+  inForce?: boolean;
+  /** Among the matches. */
+  gtin?: string;
+  series?: string;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
+/** Was this series suspended at this moment, or when this document was first sent? Neither: now. */
+export interface SuspensionQuestion {
+  gtin: string;
+  series: string;
+  at?: Date;
+  requestId?: string;
+}
+
+/** Series that must not be sold or sent on, by the registry's list and by letters (read model `suspensions`). */
+export interface Suspensions {
+  list(query: SuspensionListQuery): Promise<Page<SuspensionSummary>>;
+  /** `recentDays`: what was shipped in these is recent. `undefined` when it never began. */
+  one(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
+  /** Versions of the registry's list that we held, the newest first. */
+  lists(query: { limit?: number; cursor?: string }): Promise<Page<SuspendedListVersion>>;
+  /** By what we held then. @throws PedigreeError `not_found` for a document that was never sent. */
+  answer(question: SuspensionQuestion): Promise<SuspensionAnswer>;
+}
+
 export interface TimelinessQuery {
   role?: DeadlineRole;
   account?: string;
@@ -295,6 +344,8 @@ export interface ReadModels {
   case(caseId: string): Promise<CaseDetail | undefined>;
   /** Who did what, was given what, and was refused. */
   accessLog(query: AccessLogQuery): Promise<Page<AccessEntry>>;
+  /** What is suspended, was, and when we knew. */
+  readonly suspensions: Suspensions;
   /** Many packs at once. */
   readonly packs: Packs;
   /** The same history in EPCIS 2.0, from the documents themselves; `at`: when it is asked for. */

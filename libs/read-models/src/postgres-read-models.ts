@@ -48,6 +48,7 @@ import type {
   Page,
   ReadModels,
   SgtinHistory,
+  Suspensions,
   Timeliness,
   TimelinessQuery,
 } from './port.js';
@@ -57,6 +58,7 @@ import type { DocumentReading } from './sgtin-history/movements.js';
 import { contentOf } from './sgtin-history/content-query.js';
 import { containerHistoryOf, historyOf } from './sgtin-history/query.js';
 import { stateOf } from './sgtin-history/state-query.js';
+import { suspensionQuestions } from './suspensions/questions.js';
 import { listTimeliness } from './timeliness/query.js';
 
 export interface ReadModelsOptions {
@@ -81,10 +83,12 @@ export interface ReadModelsOptions {
  */
 export class PostgresReadModels implements ReadModels {
   readonly packs: Packs;
+  readonly suspensions: Suspensions;
   private readonly received: Received;
 
   constructor(private readonly options: ReadModelsOptions) {
     this.packs = packQuestions(options.pool, options.types);
+    this.suspensions = suspensionQuestions(options);
     this.received = options.received ?? ((requestIds) => registered(options.pool, requestIds));
   }
 

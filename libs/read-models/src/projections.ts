@@ -6,6 +6,7 @@ import { inboundDocumentsProjection } from './inbound-documents/projection.js';
 import { outboxProjection, type OutboxOptions } from './outbox/projection.js';
 import type { Projection } from '#subscriptions';
 import { sgtinHistoryProjection } from './sgtin-history/projection.js';
+import { suspensionsProjection } from './suspensions/projection.js';
 import { timelinessProjection } from './timeliness/projection.js';
 
 /** Every projection of this library, for the subscription runner; each has its own checkpoint under its name. */
@@ -18,6 +19,7 @@ export function projections(options: OutboxOptions): Projection[] {
     sgtinHistoryProjection(options),
     casesProjection(),
     accessLogProjection(),
+    suspensionsProjection(),
     outboxProjection(options),
   ];
 }

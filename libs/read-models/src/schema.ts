@@ -9,6 +9,7 @@ export const readModelSchemas: MigrationSet[] = [
   { name: 'read-models/timeliness', directory: new URL('./timeliness/migrations/', import.meta.url) },
   { name: 'read-models/cases', directory: new URL('./cases/migrations/', import.meta.url) },
   { name: 'read-models/access-log', directory: new URL('./access-log/migrations/', import.meta.url) },
+  { name: 'read-models/suspensions', directory: new URL('./suspensions/migrations/', import.meta.url) },
   { name: 'read-models/outbox', directory: new URL('./outbox/migrations/', import.meta.url) },
 ];
 

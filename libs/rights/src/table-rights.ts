@@ -109,6 +109,8 @@ export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
   content_question: MODEL,
   reconciliation_case: MODEL,
   access_entry: MODEL,
+  suspension: MODEL,
+  suspended_list: MODEL,
   // The gateway delivers outcomes, so it removes what was delivered long ago.
   outcome_event: { ...FACTS, gateway: 'SELECT, DELETE' },
   outcome_removed: { ...ALL_READ, gateway: KEEP },

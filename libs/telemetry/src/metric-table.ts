@@ -150,6 +150,16 @@ export const METRICS = {
     help: 'Cases that are open or acknowledged, and whose due moment has passed.',
     labels: ['severity'],
   },
+  pedigree_suspended_list_age_seconds: {
+    kind: 'gauge',
+    help: "Age of the newest version of the registry's list of suspended packs. Absent while none was ever held.",
+    labels: [],
+  },
+  pedigree_suspended_list_doubted: {
+    kind: 'gauge',
+    help: '1 while the newest version of that list is doubted and nobody has confirmed it.',
+    labels: [],
+  },
   pedigree_tasks_ready: { kind: 'gauge', help: 'Tasks of a lane that wait, due or not.', labels: ['lane'] },
   pedigree_tasks_overdue: { kind: 'gauge', help: 'Tasks of a lane that are due and not begun.', labels: ['lane'] },
   pedigree_task_lag_seconds: {

@@ -173,6 +173,30 @@ export const BODIES = {
       reason: 'anna is in that warehouse',
     }),
   },
+  enterSuspension: {
+    letter: example('A letter that suspends a series', {
+      ...{ action: 'suspend', number: '01-1/26', date: '2026-03-01', from: 'the inspectorate' },
+      ...{ product: 'Aspirin, tablets 500 mg', series: 'DOCS1' },
+      file: { media_type: 'text/plain', base64: Buffer.from('Series DOCS1 is suspended.').toString('base64') },
+      reason: 'it came by mail today',
+    }),
+  },
+  actOnSuspension: {
+    match: example('Say which packs it means', {
+      ...{
+        action: 'match',
+        matches: [{ gtin: pack(1).slice(0, 14), series: 'DOCS1' }],
+        reason: 'as our catalogue says',
+      },
+    }),
+    reply: example('Reply, where nothing was found', {
+      action: 'reply',
+      places: [{ place: OURS, found: 0, quarantined: 0, shipped: 0, returned: 0 }],
+      reason: 'the shelves were looked at',
+    }),
+    close: example('Close it', { action: 'close', reason: 'the reply was sent' }),
+  },
+  confirmSuspendedList: { confirm: example('It is right', { reason: 'the inspectorate confirms it by phone' }) },
   requestReconciliation: { now: example('Now', { reason: 'a pallet is disputed' }) },
 };
 
@@ -205,6 +229,7 @@ export function pathExamples(installationId: string): Record<string, Record<stri
     showPackHistory: { sgtin: pack(1) },
     showContainerHistory: { sscc: '046070999900000018' },
     showContainerContent: { sscc: '046070999900000018' },
+    askSuspension: { gtin: pack(1).slice(0, 14), series: 'A1-2026' },
     showSeries: { gtin: pack(1).slice(0, 14), series: 'A1-2026' },
     readEvidence: { sha256: sha256Hex(Buffer.from(XML)) },
     resumeAccount: { name: 'main' },

@@ -228,6 +228,7 @@ export const TAGS = {
   Evidence: 'The life of a pack, and the bytes that prove it.',
   Reports: 'What was due when, and whether that was kept.',
   Reconciliation: 'Comparisons of what we hold with what the registry shows.',
+  Suspensions: 'Series that must not be sold or sent on, and what we knew of them at any moment.',
   Operations: 'How the machinery stands, and what a person must look at.',
   Accounts: 'The accounts at the registry: whether anything is sent through them, and why not.',
   Health: 'For whoever restarts programs and routes calls. Without a key.',

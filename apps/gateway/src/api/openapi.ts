@@ -3,6 +3,7 @@ import { commandBody } from '../intake/command-body.js';
 import { DEFAULT_BODY_LIMITS } from './body-limits.js';
 import { accessPaths } from './openapi-access.js';
 import { casePaths } from './openapi-cases.js';
+import { suspensionPaths } from './openapi-suspensions.js';
 import { documentPaths } from './openapi-documents.js';
 import { evidencePaths } from './openapi-evidence.js';
 import { pathExamples } from './openapi-examples.js';
@@ -30,6 +31,7 @@ const paths = {
   ...reportPaths,
   ...casePaths,
   ...accessPaths,
+  ...suspensionPaths,
   ...operationPaths,
 };
 

@@ -19,7 +19,7 @@ import { findingKind } from './reconciliation-answers.js';
 const { documentOutcome, failureCause, inboundChannel } = shapes;
 
 export const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-const wholeNumber = (least: number, most: number) =>
+export const wholeNumber = (least: number, most: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')
@@ -43,7 +43,7 @@ export const page = {
 };
 const ofAccount = accountName.optional().describe('Only what goes through this account of the accounts file.');
 const ofType = wholeNumber(1, 999_999).optional().describe('Only documents of this scheme number, for example 415.');
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** Why a person does it. */
 export const reason = z.string().trim().min(3).max(1_000).describe('Why: it is kept in the log, with who asked.');

@@ -2,7 +2,7 @@ import type { MessageBus } from '#bus';
 import { typeKnowledge } from '#documents';
 import { CASE_SEVERITIES } from '#domain';
 import type { Pool } from '#postgres';
-import { caseFigures, documentFigures, notUnderstoodCount } from '#read-models';
+import { caseFigures, documentFigures, notUnderstoodCount, suspendedListFigures } from '#read-models';
 import { newestSegmentSeconds } from '#segments';
 import { parkedFigures } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
@@ -73,6 +73,13 @@ const cases: Collect = async (metrics, { pool }) => {
     'pedigree_cases_overdue',
     by((one) => one.overdue),
   );
+};
+
+const suspendedList: Collect = async (metrics, { pool }) => {
+  const found = await suspendedListFigures(pool, new Date());
+  const gauge = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
+  metrics.replace('pedigree_suspended_list_age_seconds', gauge(found?.ageSeconds));
+  metrics.replace('pedigree_suspended_list_doubted', gauge(found && Number(found.isDoubted)));
 };
 
 const orphaned: Collect = (metrics, { orphans }) => {
@@ -175,6 +182,7 @@ const outcomeDeliveries: Collect = async (metrics, { pool }) => {
 /** Each fails alone: one whose source is away leaves the figures of the others fresh. */
 const COLLECTORS: Collect[] = [
   cases,
+  suspendedList,
   ...[documents, segments, notUnderstood, orphaned, deadlines, tasks, machinery, parked],
   ...[pausedAccounts, apiKeys, messageBus, outcomeDeliveries],
 ];

@@ -20,6 +20,11 @@ export function fetchLanes(context: FetchContext, accounts: string[]): Lane[] {
     lane(account, 'archive', {
       fetch_archived_sgtins: { handle: (task, { signal }) => readPages(context, task, { phase: 'archive', signal }) },
     }),
+    lane(account, 'suspended', {
+      fetch_suspended_sgtins: {
+        handle: (task, { signal }) => readPages(context, task, { phase: 'suspended', signal }),
+      },
+    }),
   ];
   const planning: TypedLane = {
     ...{ name: FETCH_LANE, concurrency: 1 },

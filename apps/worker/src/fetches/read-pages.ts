@@ -22,7 +22,7 @@ import {
   type Place,
   type RegistryFetch,
 } from '#reconciliation';
-import type { Profile, UndiciRegistryClient } from '#registry-client';
+import type { Profile, SgtinRecord, UndiciRegistryClient } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
 import { pageOfFilter, pageOfList } from './rows.js';
@@ -86,7 +86,7 @@ async function begin(
  */
 export async function readPages(
   context: FetchContext,
-  task: TaskOf<'fetch_sgtins' | 'fetch_sgtins_by_list' | 'fetch_archived_sgtins'>,
+  task: TaskOf<'fetch_sgtins' | 'fetch_sgtins_by_list' | 'fetch_archived_sgtins' | 'fetch_suspended_sgtins'>,
   { phase, signal }: { phase: CallingPhase; signal: AbortSignal },
 ): Promise<TaskResult> {
   const endMs = context.clock.monotonicMs() + TURN_MS;
@@ -107,9 +107,10 @@ async function readPage(
   fetch: RegistryFetch,
   phase: CallingPhase,
 ): Promise<TaskResult | 'more'> {
-  if (phase === 'filter' && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
+  const isWalk = phase === 'filter' || phase === 'suspended';
+  if (isWalk && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
     return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
-  const read = await (phase === 'filter' ? readFilter(context, fetch) : readList(context, fetch, phase));
+  const read = await (isWalk ? readWalk(context, fetch, phase) : readList(context, fetch, phase));
   if ('problem' in read) return failed(context, fetch, read);
   const { page, moved } = read;
   await inTransaction(
@@ -124,13 +125,16 @@ async function readPage(
   return moved === 'end' ? { kind: 'done' } : 'more';
 }
 
-async function readFilter({ packs }: FetchContext, fetch: RegistryFetch): Promise<Read> {
+/** Which list of the registry is walked through, page by page. */
+const WALKED = { filter: 'sgtins', suspended: 'suspended_sgtins' } as const;
+
+async function readWalk({ packs }: FetchContext, fetch: RegistryFetch, phase: keyof typeof WALKED): Promise<Read> {
   const place = fetch.place === null ? BEGINNING : (JSON.parse(fetch.place) as Place);
   const pageSize = fetch.pageSize ?? DEFAULT_PAGE;
-  const outcome = await packs.lists.page(fetch.account, 'sgtins', { offset: place.offset, limit: pageSize });
+  const outcome = await packs.lists.page(fetch.account, WALKED[phase], { offset: place.offset, limit: pageSize });
   if (outcome.kind !== 'ok') return problemOf(outcome);
   const { items, total } = outcome.value;
-  const next = nextPlace(place, { keys: items.map(({ sgtin }) => sgtin), total, pageSize });
+  const next = nextPlace(place, { keys: items.map(keyOf), total, pageSize });
   const page = pageOfFilter(outcome.value.items, outcome.raw);
   if (next === 'end') return { page, moved: 'end' };
   const nextPage = fetch.nextPage + 1;
@@ -148,6 +152,9 @@ async function readList({ pool, packs }: FetchContext, fetch: RegistryFetch, pha
   const page = pageOfList(outcome.value, outcome.raw, phase);
   return { page, moved: nextPage >= pages ? 'end' : { nextPage, pages, place: null } };
 }
+
+/** A pack stands in the list of suspended ones once for each decision. */
+const keyOf = ({ sgtin, haltId }: SgtinRecord): string => (haltId === undefined ? sgtin : `${sgtin} ${haltId}`);
 
 const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
 

@@ -73,6 +73,8 @@ const STORED: [TaskKind, string][] = [
   ['fetch_sgtins', '{"fetchId":"f1","account":"main"}'],
   ['fetch_sgtins_by_list', '{"fetchId":"f1","account":"main"}'],
   ['fetch_archived_sgtins', '{"fetchId":"f1","account":"main"}'],
+  ['suspended_list', '{"account":"main"}'],
+  ['fetch_suspended_sgtins', '{"fetchId":"f1","account":"main"}'],
 ];
 
 describe('the payload of a task', () => {

@@ -158,6 +158,9 @@ export const TASK_PAYLOADS = {
   fetch_sgtins: fetched,
   fetch_sgtins_by_list: fetched,
   fetch_archived_sgtins: fetched,
+  // The registry's list of suspended packs: the worker's own, again and again, and what it has read.
+  suspended_list: z.object({ account: text }),
+  fetch_suspended_sgtins: fetched,
 };
 
 export type TaskKind = keyof typeof TASK_PAYLOADS;

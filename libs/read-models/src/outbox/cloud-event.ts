@@ -4,6 +4,7 @@ import { uuid5 } from '#kernel';
 import { caseCauseKind, caseResolution, caseSeverity } from '../cases/shape.js';
 import { gateFinding } from '../document-outcomes/shape.js';
 import { itemWarnings } from './item-warnings.js';
+import { SUSPENSION_TOPICS, suspensionChanged } from '../suspensions/shape.js';
 import { documentOutcome, failureCause, haltCause, instant, reference, sha256 } from '../shapes.js';
 
 /**
@@ -283,6 +284,7 @@ export const OUTCOME_DATA = {
       receipt_sha256: sha256.optional(),
     })
     .describe('A case is over: a person says so, a later run no longer found it, or the receipt of its remedy came.'),
+  'pedigree.suspension.changed.v1': suspensionChanged,
   'pedigree.group.revised.v1': z
     .strictObject({ ...groupConclusionFields, previous_outcome: documentOutcome })
     .describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
@@ -306,6 +308,7 @@ export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {
   'pedigree.command.refused.v1': ['command.refused'],
   'pedigree.case.opened.v1': CASE_SEVERITIES.map((severity) => `case.opened.${severity}`),
   'pedigree.case.resolved.v1': ['case.resolved'],
+  'pedigree.suspension.changed.v1': SUSPENSION_TOPICS,
 };
 
 export type OutcomeData<Type extends OutcomeType = OutcomeType> = z.infer<(typeof OUTCOME_DATA)[Type]>;
@@ -324,8 +327,8 @@ export const cloudEventOf = (type: OutcomeType) =>
       subject: z
         .string()
         .describe(
-          'request_id of the document, id of the group or case, or id of the dead letter. Events of one subject come ' +
-            'in their order.',
+          'request_id of the document, id of the group, case or suspension, or id of the dead letter. Events of one ' +
+            'subject come in their order.',
         ),
       time: instant.describe('When it was recorded.'),
       sequence: z

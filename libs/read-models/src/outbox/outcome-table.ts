@@ -3,6 +3,7 @@ import {
   DOCUMENT_STREAM_PREFIX,
   GROUP_STREAM_PREFIX,
   REFUSAL_STREAM_PREFIX,
+  SUSPENSION_STREAM_PREFIX,
   requestIdOfStream,
   type CommandRefused,
   type ConclusionRevised,
@@ -20,6 +21,7 @@ import { wordsFor } from '../document-outcomes/sentences.js';
 import type { ConclusionData, OutcomeItems } from './cloud-event.js';
 import { groupConcluded, groupHalted, groupHeld, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
 import { CASE_OUTCOMES } from './case-outcomes.js';
+import { SUSPENSION_OUTCOMES } from './suspension-outcomes.js';
 import { askedBy } from './asked.js';
 import { documentPath } from './items.js';
 import { heldAtGateOf, heldForOf, waitingForOf } from './held.js';
@@ -63,9 +65,13 @@ export const OUTCOME_EVENTS = [
   ...Object.keys(OUTCOME_TABLE),
   ...Object.keys(GROUP_OUTCOME_TABLE),
   ...CASE_OUTCOMES,
+  ...SUSPENSION_OUTCOMES,
   REFUSAL,
 ];
-export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, CASE_STREAM_PREFIX, REFUSAL_STREAM_PREFIX];
+export const OUTCOME_STREAMS = [
+  ...[DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, CASE_STREAM_PREFIX, SUSPENSION_STREAM_PREFIX],
+  REFUSAL_STREAM_PREFIX,
+];
 
 /** A part of a document that was split: how it ended is told with the whole, and not by itself. Its alarms are. */
 export const isPart = ([registered]: RecordedEvent[]): boolean =>

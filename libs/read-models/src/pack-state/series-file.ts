@@ -24,7 +24,7 @@ const OF_SERIES = 's.series = $1 AND s.item > $2 AND s.item < $3 AND length(s.it
 
 /** $4: places from which whole places were moved; there the documents that told are kept apart. */
 const GROUPS = `SELECT standing.*, d.doc_type AS "docType", d.subject_id AS subject, d.counterparty_id AS counterparty,
-    packs
+    d.accepted_at AS "acceptedAt", packs
   FROM (SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
       CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", told_from AS "toldFrom",
       suspended_from AS "suspendedFrom", count(*)::int AS packs
@@ -51,13 +51,33 @@ const EXPIRIES = `SELECT DISTINCT s.expires_on AS day FROM pack_state s WHERE ${
 /** Places that documents of ours speak for. */
 const OWN_PLACES = 'SELECT DISTINCT subject_id AS place FROM movement_document WHERE document_id IS NULL';
 
-type Group = StandingNow & {
+/** Packs of a series that stand alike, and the document that told it. */
+export type SeriesGroup = StandingNow & {
   docType: number;
   subject: string;
   counterparty: string | null;
+  acceptedAt: Date | null;
   packs: number;
   suspendedFrom: bigint | null;
 };
+
+const rangeOf = ({ gtin, series }: Series): string[] => [series, gtin, `${gtin}~`];
+
+/** How the packs of a series stand, up to which log position that is known, and which places are ours. */
+export async function groupsOfSeries(
+  db: Queryable,
+  { gtin, series }: Series,
+  types: PackTypes,
+): Promise<{ groups: SeriesGroup[]; own: ReadonlySet<string>; knownAt: bigint }> {
+  const moves = await loadPlaceMoves(db);
+  const knownAt = await knownUpTo(db);
+  const values = [...rangeOf({ gtin, series }), moves.map(({ from }) => from)];
+  const { rows } = await db.query<SeriesGroup>(GROUPS, values);
+  if (rows.length > MOST_GROUPS) throw new Error(`series ${series} stands in more than ${MOST_GROUPS} groups`);
+  const groups = await movedByPlaces(db, rows, { moves, types });
+  const places = await db.query<{ place: string }>(OWN_PLACES);
+  return { groups, own: new Set(places.rows.map(({ place }) => place)), knownAt };
+}
 
 /**
  * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when
@@ -68,15 +88,9 @@ export async function seriesFileOf(
   { gtin, series }: Series,
   types: PackTypes,
 ): Promise<SeriesFile | undefined> {
-  const range = [series, gtin, `${gtin}~`];
-  const moves = await loadPlaceMoves(db);
-  const knownAt = await knownUpTo(db);
-  const { rows } = await db.query<Group>(GROUPS, [...range, moves.map(({ from }) => from)]);
-  if (rows.length === 0) return undefined;
-  if (rows.length > MOST_GROUPS) throw new Error(`series ${series} stands in more than ${MOST_GROUPS} groups`);
-  const groups = await movedByPlaces(db, rows, { moves, types });
-  const places = await db.query<{ place: string }>(OWN_PLACES);
-  const own = new Set(places.rows.map(({ place }) => place));
+  const range = rangeOf({ gtin, series });
+  const { groups, own, knownAt } = await groupsOfSeries(db, { gtin, series }, types);
+  if (groups.length === 0) return undefined;
   const sources = await db.query<{ firstFrom: bigint; packs: number }>(SOURCES, range);
   const expiries = await db.query<{ day: string }>(EXPIRIES, range);
   const fates = figuresOf(groups, { gtin, series, own });
@@ -103,7 +117,7 @@ const sum = (counted: readonly { packs: number }[]): number => counted.reduce((a
 const SUSPENDED = new Set(['paused_circulation', 'confirm_return_paused']);
 
 /** What is suspended now, and since which position we know of the first suspension. */
-function blockedOf(groups: readonly Group[]): { packs: number; knownAt: bigint | null } {
+function blockedOf(groups: readonly SeriesGroup[]): { packs: number; knownAt: bigint | null } {
   const suspended = groups.filter(({ status }) => status !== null && SUSPENDED.has(status));
   const known = suspended.flatMap(({ suspendedFrom }) => suspendedFrom ?? []);
   return { packs: sum(suspended), knownAt: known.length === 0 ? null : known.reduce((a, b) => (a < b ? a : b)) };
@@ -137,7 +151,8 @@ const FATE_OF: Readonly<Record<string, Figure['fate']>> = {
   moved_to_eeu: 'shipped',
   moved_to_unregistered: 'shipped',
 };
-const ON_ITS_WAY = new Set(['in_realization', 'transferred_to_agent']);
+/** Statuses of packs on their way from one side to the other. */
+export const ON_ITS_WAY: ReadonlySet<string> = new Set(['in_realization', 'transferred_to_agent']);
 
 /** What became of packs with this status at this place. */
 export function fateOf(status: string | null, place: string | null, own: ReadonlySet<string>): Figure['fate'] {
@@ -154,22 +169,28 @@ export function fateOf(status: string | null, place: string | null, own: Readonl
 
 type FigureContext = Series & { own: ReadonlySet<string> };
 
-function figuresOf(groups: readonly Group[], context: FigureContext): Figure[] {
-  const byKey = new Map<string, Group[]>();
+function figuresOf(groups: readonly SeriesGroup[], context: FigureContext): Figure[] {
+  const byKey = new Map<string, SeriesGroup[]>();
   for (const group of groups) {
     const key = JSON.stringify([group.status, group.place]);
     byKey.set(key, [...(byKey.get(key) ?? []), group]);
   }
   return [...byKey.values()]
-    .map((alike) => figureOf(alike as [Group, ...Group[]], context))
+    .map((alike) => figureOf(alike as [SeriesGroup, ...SeriesGroup[]], context))
     .sort((a, b) => (a.fate < b.fate ? -1 : Number(a.fate > b.fate)) || b.packs - a.packs);
 }
 
-function figureOf(alike: [Group, ...Group[]], { gtin, series, own }: FigureContext): Figure {
+/** The place of ours that a document speaks for, or to. */
+export const branchOf = (
+  { subject, counterparty }: Pick<SeriesGroup, 'subject' | 'counterparty'>,
+  own: ReadonlySet<string>,
+): string => (counterparty !== null && own.has(counterparty) && !own.has(subject) ? counterparty : subject);
+
+function figureOf(alike: [SeriesGroup, ...SeriesGroup[]], { gtin, series, own }: FigureContext): Figure {
   const [{ status, place }] = alike;
   const branches = new Map<string, { packs: number; types: Set<number> }>();
   for (const { subject, counterparty, docType, packs } of alike) {
-    const branch = counterparty !== null && own.has(counterparty) && !own.has(subject) ? counterparty : subject;
+    const branch = branchOf({ subject, counterparty }, own);
     const so = branches.get(branch) ?? { packs: 0, types: new Set() };
     branches.set(branch, { packs: so.packs + packs, types: so.types.add(docType) });
   }

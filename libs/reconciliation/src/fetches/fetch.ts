@@ -12,11 +12,12 @@ const FETCH_PRIORITY = 900;
 /** The lane in which a worker chooses the way of a fetch. It calls nobody. */
 export const FETCH_LANE = 'registry_fetch';
 
-export type FetchWay = 'auto' | 'filter' | 'list';
+/** `suspended`: packs of suspended series, whoever owns them. */
+export type FetchWay = 'auto' | 'filter' | 'list' | 'suspended';
 /** `asked`: not all of its items are there yet. */
-export type FetchPhase = 'asked' | 'plan' | 'filter' | 'list' | 'archive' | 'complete' | 'failed' | 'gathered';
+export type FetchPhase = 'asked' | 'plan' | CallingPhase | 'complete' | 'failed' | 'gathered';
 /** A phase in which the registry is called. */
-export type CallingPhase = 'filter' | 'list' | 'archive';
+export type CallingPhase = 'filter' | 'list' | 'archive' | 'suspended';
 
 /** A reading of the registry's packs that was asked for. */
 export interface FetchRequest {
@@ -118,6 +119,14 @@ export async function findFetch(db: Queryable, fetchId: string): Promise<Registr
   return rows[0] === undefined ? undefined : fetchOf(rows[0]);
 }
 
+/** The newest one that reads the suspended packs; undefined: none was asked for. */
+export async function newestSuspendedFetch(db: Queryable): Promise<RegistryFetch | undefined> {
+  const { rows } = await db.query<Parameters<typeof fetchOf>[0]>(
+    `SELECT ${COLUMNS} FROM registry_fetch WHERE way = 'suspended' ORDER BY requested_at DESC, fetch_id LIMIT 1`,
+  );
+  return rows[0] === undefined ? undefined : fetchOf(rows[0]);
+}
+
 /** Newest first. */
 export async function listFetches(db: Queryable, limit: number): Promise<RegistryFetch[]> {
   const { rows } = await db.query<Parameters<typeof fetchOf>[0]>(
@@ -141,6 +150,7 @@ const CALLS = {
   filter: ['fetch_sgtins', 'sgtins'],
   list: ['fetch_sgtins_by_list', 'sgtins_by_list'],
   archive: ['fetch_archived_sgtins', 'archived_sgtins_by_list'],
+  suspended: ['fetch_suspended_sgtins', 'suspended_sgtins'],
 } as const;
 
 /** Method of the registry that a phase calls; its lane and its budget are called so, too. */
@@ -150,7 +160,7 @@ export const methodOf = (phase: CallingPhase): (typeof CALLS)[CallingPhase][1] =
 export function fetchTask(
   { fetchId, account, resumed }: Pick<RegistryFetch, 'fetchId' | 'account' | 'resumed'>,
   phase: CallingPhase,
-): PlannedTask<'fetch_sgtins' | 'fetch_sgtins_by_list' | 'fetch_archived_sgtins'> {
+): PlannedTask<(typeof CALLS)[CallingPhase][0]> {
   const [kind, method] = CALLS[phase];
   return {
     key: `${kind}:${fetchId}:${resumed}`,

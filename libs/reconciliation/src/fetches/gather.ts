@@ -74,7 +74,8 @@ async function completeOnes(pool: Pool, fetchIds: readonly string[]): Promise<Re
   });
 }
 
-interface Staged {
+/** What one call brought, as it waits. */
+export interface Staged {
   phase: string;
   n: number;
   rows: string;
@@ -118,9 +119,9 @@ async function write(stream: WriteStream, bytes: string | Buffer): Promise<void>
   if (!stream.write(bytes)) await once(stream, 'drain');
 }
 
-/** Pages of a fetch in the order in which they were read: the filter, then the list, then the archive. */
-async function* stagedPages(pool: Pool, fetchId: string): AsyncGenerator<Staged> {
-  for (const phase of ['filter', 'list', 'archive']) {
+/** Pages of a fetch in the order in which they were read: of packs the filter, then the list, then the archive. */
+export async function* stagedPages(pool: Pool, fetchId: string): AsyncGenerator<Staged> {
+  for (const phase of ['filter', 'list', 'archive', 'suspended']) {
     for (let from = 0; ; from += PAGES_AT_ONCE) {
       const { rows } = await pool.query<Staged>(
         `SELECT phase, n, rows, row_count, unanswered, answer, sha256, fetched_at FROM registry_fetch_page

@@ -8,10 +8,11 @@ export interface FetchProgress {
   leftMs: number | null;
 }
 
+const CALLING: readonly string[] = ['filter', 'list', 'archive', 'suspended'];
+
 /** How far a fetch is. The archive is asked last, for what the list does not have: that is not known before. */
 export function fetchProgress({ phase, pages, nextPage, intervalMs }: RegistryFetch): FetchProgress {
-  if (phase !== 'filter' && phase !== 'list' && phase !== 'archive') return { callsLeft: null, leftMs: null };
-  if (pages === null || intervalMs === null) return { callsLeft: null, leftMs: null };
+  if (!CALLING.includes(phase) || pages === null || intervalMs === null) return { callsLeft: null, leftMs: null };
   const callsLeft = Math.max(0, pages - nextPage);
   return { callsLeft, leftMs: callsLeft * intervalMs };
 }

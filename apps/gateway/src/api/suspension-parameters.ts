@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { SUSPENSION_ACTIONS, SUSPENSION_PHASES, SUSPENSION_SOURCES } from '#domain';
+import { isGtin } from '#kernel';
+import { flag, instant, page, wholeNumber } from './parameters.js';
+
+const gtin = z.string().refine(isGtin, 'must be a GTIN');
+const series = z.string().min(1).max(100);
+
+/** Query parameters of the list of suspensions; names as in the API. */
+export const suspensionListParameters = z.strictObject({
+  state: z.enum(SUSPENSION_PHASES).optional().describe('Only those that stand so; open: a reply is owed.'),
+  source: z.enum(SUSPENSION_SOURCES).optional().describe('Only those by the registry’s list, or by letters.'),
+  action: z.enum(SUSPENSION_ACTIONS).optional().describe('Only those whose newest version says so.'),
+  in_force: flag.optional().describe('true: all but those that were released.'),
+  gtin: gtin.optional().describe('Only those that mean this product.'),
+  series: series.optional().describe('Only those that mean this series, letter by letter.'),
+  ...page,
+});
+
+/** Query parameters of one suspension. */
+export const suspensionParameters = z.strictObject({
+  recent_days: wholeNumber(1, 3_650)
+    .default(90)
+    .meta({ default: 90, description: 'Packs that were shipped within so many days are recent.' }),
+});
+
+/** Query parameters of the versions of the list. */
+export const suspendedListParameters = z.strictObject(page);
+
+/** The series in the path of the question whether it was suspended. */
+export const suspensionSeries = z.strictObject({ gtin, series });
+
+/** Query parameters of that question. */
+export const suspensionAnswerParameters = z
+  .strictObject({
+    at: instant.optional().describe('The moment (RFC 3339, with an offset or Z). Default: now.'),
+    document: z.uuid().optional().describe('request_id of a document: the moment of its first send. Not with `at`.'),
+  })
+  .refine(({ at, document }) => at === undefined || document === undefined, {
+    error: 'name a moment or a document, not both',
+    path: ['document'],
+  });

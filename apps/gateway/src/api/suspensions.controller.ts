@@ -1,0 +1,108 @@
+import { Controller, Get, HttpCode, HttpStatus, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { defined, isSha256, PedigreeError } from '#kernel';
+import type { ReadModels, suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
+import type { ServiceLog } from '#service';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
+import { letterBody, listConfirmationBody, suspensionActionBody } from '../suspensions/suspension-body.js';
+import { Suspensions } from '../suspensions/suspensions.js';
+import { columnsOf } from './columns.js';
+import { jsonBody } from './json-body.js';
+import { parameters, uuidParameter } from './parameters.js';
+import { LOG, READ_MODELS } from './queries.js';
+import { sendList } from './send-list.js';
+import { snakeCase } from './snake-case.js';
+import {
+  suspendedListParameters,
+  suspensionAnswerParameters,
+  suspensionSeries,
+  suspensionListParameters,
+  suspensionParameters,
+} from './suspension-parameters.js';
+
+type SuspensionPage = z.infer<typeof suspensionPage>;
+type Detail = z.infer<typeof suspensionDetail>;
+
+const COLUMNS = columnsOf<SuspensionPage['items'][number]>(
+  ...(['suspension_id', 'source', 'state', 'action', 'in_force', 'product', 'series', 'versions', 'number'] as const),
+  ...(['date', 'from', 'changed_at'] as const),
+);
+const RECENT_DAYS = 90;
+
+/** Series that must not be sold or sent on: by the registry's list, and by letters that persons enter. */
+@Controller('v1')
+export class SuspensionsController {
+  constructor(
+    @Inject(Suspensions) private readonly suspensions: Suspensions,
+    @Inject(READ_MODELS) private readonly readModels: ReadModels,
+    @Inject(LOG) private readonly log: ServiceLog,
+  ) {}
+
+  @Get('suspensions')
+  @Allow('operator', 'auditor')
+  async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { in_force: inForce, ...rest } = parameters(suspensionListParameters, query);
+    const pageAfter = async (cursor = rest.cursor): Promise<SuspensionPage> =>
+      snakeCase(await this.readModels.suspensions.list(defined({ ...rest, inForce, cursor })));
+    await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
+  }
+
+  @Post('suspensions')
+  @HttpCode(HttpStatus.OK)
+  @Allow('operator')
+  async enter(@Req() request: CallerRequest): Promise<Detail> {
+    const id = await this.suspensions.enter(jsonBody(letterBody, request.body), request.caller.actor);
+    return this.found(id, RECENT_DAYS);
+  }
+
+  @Get('suspensions/:suspensionId')
+  @Allow('operator', 'auditor')
+  async show(@Param('suspensionId') text: string, @Query() query: unknown): Promise<Detail> {
+    const { recent_days: days } = parameters(suspensionParameters, query);
+    return this.found(uuidParameter('suspensionId', text), days);
+  }
+
+  @Post('suspensions/:suspensionId/actions')
+  @HttpCode(HttpStatus.OK)
+  @Allow('operator')
+  async act(@Param('suspensionId') text: string, @Req() request: CallerRequest): Promise<Detail> {
+    const id = uuidParameter('suspensionId', text);
+    await this.suspensions.act(id, jsonBody(suspensionActionBody, request.body), request.caller.actor);
+    return this.found(id, RECENT_DAYS);
+  }
+
+  @Get('suspended-lists')
+  @Allow('operator', 'auditor')
+  async lists(@Query() query: unknown): Promise<z.infer<typeof suspendedListPage>> {
+    return snakeCase(await this.readModels.suspensions.lists(defined(parameters(suspendedListParameters, query))));
+  }
+
+  @Post('suspended-lists/:sha256/confirmations')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  @Allow('operator')
+  async confirm(@Param('sha256') sha256: string, @Req() request: CallerRequest): Promise<void> {
+    if (!isSha256(sha256))
+      throw new PedigreeError('invalid_parameter', `sha256: ${sha256} is no SHA-256`, {
+        field: 'sha256',
+        item: sha256,
+      });
+    const { reason } = jsonBody(listConfirmationBody, request.body);
+    await this.suspensions.confirmList(sha256, reason, request.caller.actor);
+  }
+
+  @Get('series/:gtin/:series/suspension')
+  @Allow('operator', 'auditor')
+  async answer(@Param() path: unknown, @Query() query: unknown): Promise<z.infer<typeof suspensionAnswer>> {
+    const { gtin, series } = parameters(suspensionSeries, path);
+    const { at, document: requestId } = parameters(suspensionAnswerParameters, query);
+    return snakeCase(await this.readModels.suspensions.answer({ gtin, series, ...defined({ at, requestId }) }));
+  }
+
+  private async found(id: string, recentDays: number): Promise<Detail> {
+    const found = await this.readModels.suspensions.one(id, recentDays);
+    if (found === undefined)
+      throw new PedigreeError('not_found', `there is no suspension ${id}`, { field: 'suspensionId', item: id });
+    return snakeCase(found);
+  }
+}

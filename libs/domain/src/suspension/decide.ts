@@ -1,0 +1,117 @@
+import { neverReached } from '#kernel';
+import type {
+  Letter,
+  ListVersion,
+  PlaceReply,
+  ProductSeries,
+  SuspensionAction,
+  SuspensionEntered,
+  SuspensionEvent,
+  SuspensionListed,
+} from './events.js';
+import type { KnownSuspension, SuspensionState } from './state.js';
+
+/** Versions of one suspension. */
+export const MOST_VERSIONS = 1_000;
+
+/** What may be asked of a suspension. */
+export type SuspensionCommand =
+  /** The registry's list names the series. */
+  | ({ type: 'List' } & SuspensionListed['data'])
+  /** The registry's list names it no more, and that is believed. */
+  | ({ type: 'Unlist'; suspensionId: string } & ListVersion)
+  | ({ type: 'Enter' } & SuspensionEntered['data'])
+  | { type: 'Match'; suspensionId: string; matches: ProductSeries[] }
+  /** A later letter about the same. */
+  | ({ type: 'Change'; suspensionId: string; action: SuspensionAction } & Letter)
+  | { type: 'Reply'; suspensionId: string; places: PlaceReply[] }
+  | { type: 'Close'; suspensionId: string };
+
+/** The events that follow; none when the command says nothing new, or does not fit: `whyNotSuspension` says why. */
+export function decideSuspension(state: SuspensionState, command: SuspensionCommand): SuspensionEvent[] {
+  if (whyNotSuspension(state, command) !== undefined) return [];
+  if (command.type === 'List') return listed(state, command);
+  if (command.type === 'Enter') {
+    const { type: _, ...data } = command;
+    return state.phase === 'absent' ? [{ type: 'SuspensionEntered', data }] : [];
+  }
+  return state.phase === 'absent' ? [] : ofKnown(state, command);
+}
+
+function listed(state: SuspensionState, { type: _, ...data }: SuspensionCommand & { type: 'List' }): SuspensionEvent[] {
+  if (state.phase === 'absent') return [{ type: 'SuspensionListed', data }];
+  const { suspensionId, listSha256, fetchedAt } = data;
+  if (state.newest.action !== 'release') return [];
+  return [{ type: 'SuspensionChanged', data: { suspensionId, action: 'suspend', listSha256, fetchedAt } }];
+}
+
+function ofKnown(
+  state: KnownSuspension,
+  command: Exclude<SuspensionCommand, { type: 'List' | 'Enter' }>,
+): SuspensionEvent[] {
+  const { suspensionId } = command;
+  switch (command.type) {
+    case 'Unlist': {
+      const { listSha256, fetchedAt } = command;
+      if (state.newest.action === 'release') return [];
+      return [{ type: 'SuspensionChanged', data: { suspensionId, action: 'release', listSha256, fetchedAt } }];
+    }
+    case 'Match': {
+      const { type: _, ...data } = command;
+      return state.phase !== 'unmatched' && isSame(state.matches, data.matches)
+        ? []
+        : [{ type: 'SuspensionMatched', data }];
+    }
+    case 'Change': {
+      const { type: _, ...data } = command;
+      return [{ type: 'SuspensionChanged', data }];
+    }
+    case 'Reply':
+      return [{ type: 'SuspensionReplied', data: { suspensionId, version: state.versions, places: command.places } }];
+    case 'Close':
+      return [{ type: 'SuspensionClosed', data: { suspensionId } }];
+    default:
+      return neverReached(command, 'suspension command');
+  }
+}
+
+const isSame = (before: ProductSeries[], after: ProductSeries[]): boolean =>
+  before.length === after.length &&
+  before.every(({ gtin, series }, n) => gtin === after[n]?.gtin && series === after[n].series);
+
+/** Why a command does not fit how the suspension stands, in words; undefined where it fits, or says nothing new. */
+export function whyNotSuspension(state: SuspensionState, command: SuspensionCommand): string | undefined {
+  if (command.type === 'List' || command.type === 'Enter') return whyNotBegun(state, command);
+  if (state.phase === 'absent') return 'there is no such suspension';
+  switch (command.type) {
+    case 'Unlist':
+      return undefined;
+    case 'Match':
+      return state.source === 'list' ? 'the list names the product itself' : undefined;
+    case 'Change':
+      if (state.source === 'list') return 'it stands by the list: enter the letter as one of its own';
+      if (state.versions >= MOST_VERSIONS) return `it has ${MOST_VERSIONS} versions`;
+      return undefined;
+    case 'Reply':
+      if (state.phase === 'unmatched') return 'nobody has said yet which products it means: match it first';
+      return state.phase === 'closed' ? 'it is closed' : undefined;
+    case 'Close':
+      if (state.phase === 'closed') return 'it is closed';
+      return state.phase === 'replied' ? undefined : 'its newest version has no reply yet';
+    default:
+      return neverReached(command, 'suspension command');
+  }
+}
+
+function whyNotBegun(state: SuspensionState, command: SuspensionCommand & { type: 'List' | 'Enter' }) {
+  if (state.phase === 'absent' || command.type === 'List') return undefined;
+  const { newest } = state;
+  const isRepeat =
+    state.versions === 1 &&
+    'letterSha256' in newest &&
+    newest.letterSha256 === command.letterSha256 &&
+    newest.action === command.action &&
+    state.product === command.product &&
+    state.series === command.series;
+  return isRepeat ? undefined : 'a letter of this writer, number and date was entered already, with other content';
+}

@@ -1,0 +1,135 @@
+import { neverReached, type Sha256 } from '#kernel';
+import type { ListVersion, ProductSeries } from './events.js';
+
+/** Why a list is not believed: it names nothing, or far less than the one before. */
+export const LIST_DOUBTS = ['empty', 'shrunken'] as const;
+export type ListDoubt = (typeof LIST_DOUBTS)[number];
+
+/** A version of the registry's list came, whole. */
+export interface SuspendedListHeld {
+  type: 'SuspendedListHeld';
+  data: ListVersion & {
+    /** The reading that brought it. */
+    fetchId: string;
+    account: string;
+    /** Series that it names, packs of these, and packs without a series, which cannot be told apart. */
+    series: number;
+    packs: number;
+    packsWithoutSeries: number;
+    /** Calls that it took. */
+    calls: number;
+    /** Series that were not in force before it, and series of the believed list that it does not name. */
+    appeared: number;
+    vanished: number;
+    /** What counts with us from here on: its own content; of a doubted list that together with what counted before. */
+    inForceSha256: Sha256;
+    /** The answers, page by page, with their digests; absent where the content is the same as before. */
+    answerSha256?: Sha256;
+    doubt?: ListDoubt;
+  };
+}
+
+/** A person says that a doubted list is right. */
+export interface SuspendedListConfirmed {
+  type: 'SuspendedListConfirmed';
+  data: ListVersion;
+}
+
+export type SuspendedListEvent = SuspendedListHeld | SuspendedListConfirmed;
+
+/** One stream: there is one list, whoever of our accounts reads it. */
+export const SUSPENDED_LIST_STREAM = 'suspended-list';
+
+interface HeldList extends ListVersion {
+  fetchId: string;
+  series: number;
+}
+
+export type SuspendedListState =
+  | { phase: 'never_held' }
+  | {
+      phase: 'believed' | 'doubted';
+      /** The newest one. */
+      newest: HeldList;
+      /** The newest one that was not doubted, or was confirmed; null: there was none. */
+      believed: HeldList | null;
+      inForceSha256: Sha256;
+    };
+
+export const NO_LIST: SuspendedListState = { phase: 'never_held' };
+
+export function evolveSuspendedList(state: SuspendedListState, event: SuspendedListEvent): SuspendedListState {
+  switch (event.type) {
+    case 'SuspendedListHeld': {
+      const { fetchId, listSha256, fetchedAt, series, inForceSha256, doubt } = event.data;
+      const newest = { fetchId, listSha256, fetchedAt, series };
+      if (doubt === undefined) return { phase: 'believed', newest, believed: newest, inForceSha256 };
+      const believed = state.phase === 'never_held' ? null : state.believed;
+      return { phase: 'doubted', newest, believed, inForceSha256 };
+    }
+    case 'SuspendedListConfirmed':
+      if (state.phase !== 'doubted') throw new Error(`SuspendedListConfirmed in phase ${state.phase}`);
+      return { ...state, phase: 'believed', believed: state.newest };
+    default:
+      return neverReached(event, 'event of the suspended list');
+  }
+}
+
+export type SuspendedListCommand =
+  ({ type: 'Hold' } & SuspendedListHeld['data']) | { type: 'Confirm'; listSha256: Sha256 };
+
+/**
+ * The events that follow. One reading brings one version. A confirmation counts for the newest list alone, and only
+ * while it is doubted.
+ */
+export function decideSuspendedList(state: SuspendedListState, command: SuspendedListCommand): SuspendedListEvent[] {
+  switch (command.type) {
+    case 'Hold': {
+      const { type: _, ...data } = command;
+      return state.phase !== 'never_held' && data.fetchId === state.newest.fetchId
+        ? []
+        : [{ type: 'SuspendedListHeld', data }];
+    }
+    case 'Confirm': {
+      if (state.phase !== 'doubted' || state.newest.listSha256 !== command.listSha256) return [];
+      const { listSha256, fetchedAt } = state.newest;
+      return [{ type: 'SuspendedListConfirmed', data: { listSha256, fetchedAt } }];
+    }
+    default:
+      return neverReached(command, 'command to the suspended list');
+  }
+}
+
+/** So many series may leave a list without a doubt, however short it was, as long as one is left. */
+const FEW = 2;
+
+/** Whether a list that leaves out so many of the series of the believed one is doubted. */
+export function doubtOf(
+  believed: number,
+  { series, vanished }: { series: number; vanished: number },
+): ListDoubt | undefined {
+  if (believed > 0 && series === 0) return 'empty';
+  return vanished > FEW && vanished * 2 > believed ? 'shrunken' : undefined;
+}
+
+const keyOf = ({ gtin, series }: ProductSeries): string => JSON.stringify([gtin, series]);
+
+/** Series that are in the first list and not in the second. Letter by letter: look-alikes are others. */
+export function seriesWithout(first: readonly ProductSeries[], second: readonly ProductSeries[]): ProductSeries[] {
+  const known = new Set(second.map(keyOf));
+  return first.filter((one) => !known.has(keyOf(one)));
+}
+
+/** What a list names, each once, in one order: the same series give the same digest. */
+export function seriesInOrder(series: Iterable<ProductSeries>): ProductSeries[] {
+  const byKey = new Map([...series].map((one) => [keyOf(one), { gtin: one.gtin, series: one.series }]));
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+/** Cyrillic capitals and small letters that look like Latin ones, to these. */
+const LOOK_ALIKES = new Map([...'АВСЕНКМОРТХУасеорху'].map((letter, n) => [letter, 'ABCEHKMOPTXYaceopxy'.charAt(n)]));
+
+/** Whether two series differ only by letters that look the same. A person is told; nothing follows by itself. */
+export const looksAlike = (a: string, b: string): boolean => a !== b && asLatin(a) === asLatin(b);
+
+const asLatin = (text: string): string => [...text].map((letter) => LOOK_ALIKES.get(letter) ?? letter).join('');

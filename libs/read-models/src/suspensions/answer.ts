@@ -1,0 +1,95 @@
+import {
+  documentStream,
+  evolveSuspension,
+  isInForce,
+  looksAlike,
+  NO_SUSPENSION,
+  suspensionStream,
+  type ProductSeries,
+  type SuspensionEvent,
+} from '#domain';
+import { typedEvent, type EventStore } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import { PedigreeError, type Sha256 } from '#kernel';
+import type { Queryable } from '#postgres';
+import { projectionCheckpoint } from '#subscriptions';
+import { wholeStream } from '../document-timeline/whole-stream.js';
+import { present } from '../list-page.js';
+import type { SuspensionAnswer, SuspensionQuestion } from '../port.js';
+import { listHeldAt, listVersionOf } from './query.js';
+
+export interface AnswerOptions {
+  pool: Queryable;
+  store: Pick<EventStore, 'readStream'>;
+  evidence: Pick<EvidenceStore, 'get'>;
+}
+
+/** The series of a version of the list, from its bytes. @throws Error when these are not stored. */
+export async function suspendedSeries(evidence: Pick<EvidenceStore, 'get'>, sha256: Sha256): Promise<ProductSeries[]> {
+  const found = await evidence.get(sha256);
+  if (found === undefined) throw new Error(`the version ${sha256} of the list of suspended packs is not stored`);
+  return JSON.parse(found.bytes.toString()) as ProductSeries[];
+}
+
+/**
+ * Whether a series was suspended at a moment, by what we held then: the newest list, read from its own bytes, and the
+ * letters that were entered by then. Nothing that came later speaks in it.
+ * @throws PedigreeError `not_found` for a document that was never sent.
+ */
+export async function answerSuspension(
+  options: AnswerOptions,
+  { gtin, series, at: given, requestId }: SuspensionQuestion,
+  now: Date,
+): Promise<SuspensionAnswer> {
+  const at = requestId === undefined ? (given ?? now) : await sentAt(options.store, requestId);
+  const held = await listHeldAt(options.pool, at);
+  const named = held === undefined ? [] : await suspendedSeries(options.evidence, held.listSha256);
+  const listed = named.some((one) => one.gtin === gtin && one.series === series);
+  const inForce = await inForceAt(options, { gtin, series }, at);
+  return {
+    ...{ gtin, series, at: at.toISOString(), ...present({ requestId }) },
+    suspended: listed || inForce.length > 0,
+    ...(held === undefined ? {} : { listed, list: { ...listVersionOf(held), ageSeconds: ageOf(held, at) } }),
+    inForce,
+    lookAlikes: named.filter((one) => one.gtin === gtin && looksAlike(one.series, series)).map((one) => one.series),
+    knownAt: String(await knownUpTo(options.pool)),
+    suspendedNow: (await inForceAt(options, { gtin, series }, now)).length > 0,
+  };
+}
+
+const ageOf = ({ fetchedAt }: { fetchedAt: Date }, at: Date): number => (at.getTime() - fetchedAt.getTime()) / 1_000;
+
+/** Up to which log position the lists and the suspensions are told. */
+async function knownUpTo(db: Queryable): Promise<bigint> {
+  const values = [projectionCheckpoint({ name: 'suspensions' })];
+  const { rows } = await db.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', values);
+  return rows[0]?.position ?? 0n;
+}
+
+/** When a document was first sent, or its intent stood in the log. */
+async function sentAt(store: AnswerOptions['store'], requestId: string): Promise<Date> {
+  const events = await wholeStream(store, documentStream(requestId));
+  const sent = events.find(({ type }) => type === 'SendAttempted' || type === 'DocumentSent');
+  if (sent === undefined)
+    throw new PedigreeError('not_found', `the document ${requestId} was never sent`, {
+      ...{ field: 'document', item: requestId },
+    });
+  return sent.recordedAt;
+}
+
+/** Suspensions of a series that counted with us at a moment, from their streams up to then. */
+async function inForceAt({ pool, store }: AnswerOptions, one: ProductSeries, at: Date): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    'SELECT suspension_id AS id FROM suspension WHERE matched @> $1::jsonb ORDER BY opened_position',
+    [JSON.stringify([one])],
+  );
+  const standing = await Promise.all(
+    rows.map(async ({ id }) => {
+      const events = (await wholeStream(store, suspensionStream(id))).filter(({ recordedAt }) => recordedAt <= at);
+      const state = events.map(typedEvent<SuspensionEvent>).reduce(evolveSuspension, NO_SUSPENSION);
+      if (state.phase === 'absent' || !isInForce(state)) return [];
+      return state.matches.some(({ gtin, series }) => gtin === one.gtin && series === one.series) ? [id] : [];
+    }),
+  );
+  return standing.flat();
+}

@@ -1,0 +1,54 @@
+import {
+  SUSPENDED_LIST_STREAM,
+  SUSPENSION_STREAM_PREFIX,
+  suspensionIdOfStream,
+  type SuspendedListEvent,
+  type SuspendedListHeld,
+} from '#domain';
+import { typedEvent, type RecordedEvent } from '#event-store';
+import type { Transaction } from '#postgres';
+import type { Projection } from '#subscriptions';
+import { foldPage } from '../fold-page.js';
+import { Table } from '../table.js';
+import { foldSuspension } from './fold.js';
+import { SUSPENDED_LIST, SUSPENSION, type SuspendedListRow } from './row.js';
+
+/** Keeps the suspensions, and the versions of the registry's list. A page costs some statements, whatever its size. */
+export function suspensionsProjection(): Projection {
+  return {
+    name: 'suspensions',
+    filter: { streamPrefixes: [SUSPENSION_STREAM_PREFIX, SUSPENDED_LIST_STREAM] },
+    project: async (events, tx) => {
+      const ofList = events.filter(({ stream }) => stream === SUSPENDED_LIST_STREAM);
+      const others = events.filter(({ stream }) => stream.startsWith(SUSPENSION_STREAM_PREFIX));
+      await foldPage(tx, others, { table: SUSPENSION, keyOf: suspensionIdOfStream, fold: foldSuspension });
+      await keepLists(tx, ofList);
+    },
+    truncate: (tx) => Table.truncate(tx, SUSPENSION, SUSPENDED_LIST),
+  };
+}
+
+async function keepLists(tx: Transaction, events: RecordedEvent[]): Promise<void> {
+  const typed = events.map((recorded) => ({ recorded, event: typedEvent<SuspendedListEvent>(recorded) }));
+  await SUSPENDED_LIST.write(
+    tx,
+    typed.flatMap(({ recorded, event }) => (event.type === 'SuspendedListHeld' ? [rowOf(recorded, event.data)] : [])),
+  );
+  for (const { recorded, event } of typed) {
+    if (event.type !== 'SuspendedListConfirmed') continue;
+    // Whoever confirms means the newest version before that.
+    await tx.query(
+      `UPDATE suspended_list SET confirmed_at = $2
+       WHERE position = (SELECT max(position) FROM suspended_list WHERE position < $1)`,
+      [recorded.position, recorded.recordedAt],
+    );
+  }
+}
+
+const rowOf = ({ position, recordedAt }: RecordedEvent, data: SuspendedListHeld['data']): SuspendedListRow => ({
+  ...SUSPENDED_LIST.nulls,
+  ...{ position, heldAt: recordedAt, fetchedAt: new Date(data.fetchedAt), account: data.account },
+  ...{ listSha256: data.listSha256, inForceSha256: data.inForceSha256, series: data.series, packs: data.packs },
+  ...{ packsWithoutSeries: data.packsWithoutSeries, appeared: data.appeared, vanished: data.vanished },
+  ...{ calls: data.calls, doubt: data.doubt ?? null },
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import {
+  decideSuspension,
+  evolveSuspension,
+  letterSuspensionId,
+  listedSuspensionId,
+  NO_SUSPENSION,
+  SUSPENDED_LIST_STREAM,
+  suspensionStream,
+  type SuspendedListEvent,
+  type SuspensionCommand,
+  type SuspensionState,
+} from '#domain';
+import { typeKnowledge } from '#documents';
+import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
+import { inTransaction, installationSchema } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { box, jsonDocuments, LogOfTest, MemoryEvidence, pack } from '../fixture.js';
+import { cloudEventOf, OUTCOME_TOPICS, type OutcomeType } from '../outbox/cloud-event.js';
+import { outboxProjection } from '../outbox/projection.js';
+import { readModelSchemas } from '../schema.js';
+import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { affectedPacks } from './affected.js';
+import { suspensionsProjection } from './projection.js';
+import { listSuspendedLists, listSuspensions, suspendedListFigures } from './query.js';
+
+const [HERE, CUSTOMER] = ['00000000000464', '00000000000999'] as const;
+const GTIN = pack(0).slice(0, 14);
+const SHA = 'a'.repeat(64);
+const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, n) => pack(from + n));
+
+let db: TestDatabase;
+let store: PostgresEventStore;
+beforeAll(async () => {
+  db = await testDatabase([installationSchema, eventStoreSchema, subscriptionsSchema, ...readModelSchemas]);
+  store = new PostgresEventStore({ pool: db.pool });
+});
+afterAll(async () => {
+  await store.close();
+  await db.drop();
+});
+
+describe('packs that a suspension concerns', () => {
+  it('are told by branch: in stock, on their way, through containers; and recent ones are marked', async () => {
+    const log = new LogOfTest();
+    const series = [{ gtin: GTIN, series: 'A' }];
+    log.document({ docType: 701, items: numbers(0, 12), subjectId: HERE, series });
+    log.document({ docType: 701, items: numbers(20, 23), subjectId: HERE, series: [{ gtin: GTIN, series: 'А' }] });
+    log.document({ docType: 911, items: numbers(0, 5), into: box(1), subjectId: HERE });
+    const accepted = { subjectId: HERE, counterpartyId: CUSTOMER };
+    log.document({ docType: 415, items: [box(1)], ...accepted, acceptedAt: '2026-03-02T00:00:00.000Z' });
+    log.document({ docType: 511, items: numbers(5, 7), subjectId: HERE });
+    const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+    const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
+    await inTransaction(db.pool, (tx) => projection.project(events, tx));
+    const told = async (recentFrom: string) =>
+      affectedPacks(db.pool, { gtin: GTIN, series: 'A' }, { types: typeKnowledge, recentFrom: new Date(recentFrom) });
+    const { branches } = await told('2026-03-02T00:00:00.000Z');
+    expect(branches).toEqual([
+      expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 5 }),
+      {
+        ...{ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 5, recent: true },
+        newestAt: '2026-03-02T00:00:00.000Z',
+      },
+    ]);
+    const later = await told('2026-03-02T00:00:00.001Z');
+    expect(later.branches.find(({ place }) => place === CUSTOMER)?.recent).toBe(false);
+    expect(
+      (await affectedPacks(db.pool, { gtin: GTIN, series: 'X' }, { types: typeKnowledge, recentFrom: new Date(0) }))
+        .branches,
+    ).toEqual([]);
+  });
+});
+
+const METADATA: EventMetadata = {
+  ...{ participant: 'own', actor: { kind: 'system', name: 't', authenticatedBy: 'process' }, softwareVersion: '1' },
+  ...{ profile: 'none', effectiveAt: '2026-03-01T00:00:00.000Z', correlationId: 'c', causationId: 'c' },
+};
+const append = (stream: string, events: { type: string; data: object }[]) =>
+  store.append(
+    stream,
+    'any',
+    events.map(({ type, data }) => ({ id: randomUUID(), type, schemaVersion: 1, data, metadata: METADATA })),
+  );
+
+async function tell(...commands: SuspensionCommand[]): Promise<void> {
+  let state: SuspensionState = NO_SUSPENSION;
+  for (const command of commands) {
+    const events = decideSuspension(state, command);
+    state = events.reduce(evolveSuspension, state);
+    await append(suspensionStream(command.suspensionId), events);
+  }
+}
+
+const version = { listSha256: SHA, fetchedAt: '2026-03-01T00:00:00.000Z' };
+const held = (n: number, doubt?: 'empty'): SuspendedListEvent => ({
+  type: 'SuspendedListHeld',
+  data: {
+    ...{ ...version, fetchId: `f${n}`, account: 'main', series: n, packs: n, packsWithoutSeries: 0, calls: 1 },
+    ...{ appeared: 0, vanished: 0, inForceSha256: SHA, ...(doubt === undefined ? {} : { doubt }) },
+  },
+});
+
+describe('the lists of suspensions', () => {
+  const letter = { number: '1', date: '2026-03-01', from: 'f', letterSha256: SHA };
+  const letterId = letterSuspensionId(letter);
+  const [latin, cyrillic] = ['A', 'А'].map((series) => ({ gtin: GTIN, series }));
+  const listed = (one: { gtin: string; series: string }): SuspensionCommand => ({
+    ...{ type: 'List', suspensionId: listedSuspensionId(one), ...one, ...version },
+  });
+
+  const dump = async (): Promise<string[]> => {
+    const { rows } = await db.pool.query<{ line: string }>(
+      `SELECT row(t.*)::text AS line FROM suspension t
+       UNION ALL SELECT row(l.*)::text FROM suspended_list l ORDER BY 1`,
+    );
+    return rows.map(({ line }) => line);
+  };
+  const replay = async (size: number): Promise<string[]> => {
+    const projection = suspensionsProjection();
+    await inTransaction(db.pool, (tx) => projection.truncate(tx));
+    const { events } = await store.readAll(0n, { limit: 1_000 });
+    for (let from = 0; from < events.length; from += size)
+      await inTransaction(db.pool, (tx) => projection.project(events.slice(from, from + size), tx));
+    return dump();
+  };
+
+  it('come out the same when they are made anew, event by event or at once', async () => {
+    const cyrillicListed = cyrillic as { gtin: string; series: string };
+    await tell(listed(latin as { gtin: string; series: string }));
+    await tell(listed(cyrillicListed), {
+      type: 'Unlist',
+      suspensionId: listedSuspensionId(cyrillicListed),
+      ...version,
+    });
+    await tell(
+      { type: 'Enter', suspensionId: letterId, action: 'recall', product: 'P', series: 'A', ...letter },
+      { type: 'Match', suspensionId: letterId, matches: [cyrillicListed] },
+      { type: 'Match', suspensionId: letterId, matches: [] },
+    );
+    await append(SUSPENDED_LIST_STREAM, [held(1), held(2, 'empty')]);
+    await append(SUSPENDED_LIST_STREAM, [{ type: 'SuspendedListConfirmed', data: version }, held(3)]);
+    const first = await replay(1_000);
+    expect(first).toHaveLength(6);
+    expect(await replay(1_000)).toEqual(first);
+    expect(await replay(1)).toEqual(first);
+    const later = new Date(Date.parse(version.fetchedAt) + 1e12);
+    expect(await suspendedListFigures(db.pool, later)).toEqual({ ageSeconds: 1e9, isDoubted: false });
+    const lists = (await listSuspendedLists(db.pool, {})).items;
+    expect(lists.map(({ series, doubt, confirmedAt }) => [series, doubt, confirmedAt !== undefined])).toEqual([
+      [3, undefined, false],
+      [2, 'empty', true],
+      [1, undefined, false],
+    ]);
+  });
+
+  it('reach the ERP: each version and each match, in the order of the log, as its shape says', async () => {
+    const { pool } = db;
+    const projection = outboxProjection({ evidence: new MemoryEvidence(), documents: jsonDocuments, store });
+    const { events } = await store.readAll(0n, { limit: 1_000 });
+    const told = events.filter(
+      ({ stream, type }) => stream.startsWith('suspension-') && projection.filter.types?.includes(type),
+    );
+    await inTransaction(pool, (tx) => projection.project(told, tx));
+    const { rows } = await pool.query<{ type: OutcomeType; topic: string; body: string }>(
+      'SELECT type, topic, body FROM outcome_event ORDER BY position',
+    );
+    for (const { type, topic, body } of rows) {
+      cloudEventOf(type).parse(JSON.parse(body));
+      expect(OUTCOME_TOPICS[type]).toContain(topic);
+    }
+    expect(rows.map(({ topic }) => topic)).toEqual([
+      ...['suspension.suspend', 'suspension.suspend', 'suspension.release'],
+      ...['suspension.recall', 'suspension.recall', 'suspension.recall'],
+    ]);
+    const letters = rows.slice(3).map(({ body }) => (JSON.parse(body) as { data: { matches: object[] } }).data);
+    expect(letters.map(({ matches }) => matches.length)).toEqual([0, 1, 0]);
+  });
+
+  it('are filtered by series letter by letter, and paged', async () => {
+    const of = async (query: Parameters<typeof listSuspensions>[1]) =>
+      (await listSuspensions(db.pool, query)).items.map(({ suspensionId }) => suspensionId);
+    expect(await of({ gtin: GTIN, series: 'A' })).toEqual([listedSuspensionId(latin as never)]);
+    expect(await of({ series: 'А', inForce: false })).toEqual([listedSuspensionId(cyrillic as never)]);
+    expect(await of({ inForce: true })).toHaveLength(2);
+    expect(await of({ source: 'letter', state: 'open', action: 'recall' })).toEqual([letterId]);
+    const { items, nextCursor } = await listSuspensions(db.pool, { limit: 2 });
+    const rest = await listSuspensions(db.pool, {
+      limit: 2,
+      ...(nextCursor === undefined ? {} : { cursor: nextCursor }),
+    });
+    expect([items.length, rest.items.length, rest.nextCursor]).toEqual([2, 1, undefined]);
+  });
+});

@@ -60,7 +60,8 @@ export async function groupFindings(
   { run, folder, result }: { run: RunRecord; folder: string; result: ComparisonResult },
 ): Promise<void> {
   const files = result.buckets.map(({ file }) => join(folder, file));
-  await duck.run(`CREATE VIEW found AS SELECT item, code, severity, s_state IS NOT NULL AS in_stock,
+  await duck.run(`CREATE VIEW found AS SELECT item, code, severity,
+      copies IS NOT NULL OR coalesce(held, false) AS on_shelf,
       CASE WHEN code = '${BY_REGISTRY}' THEN g_container WHEN length(item) = 18 THEN item
         ELSE coalesce(r_container, g_container) END AS container,
       r_known_from AS known_from, coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
@@ -85,7 +86,8 @@ export async function groupFindings(
 /** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
 const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
-      WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.in_stock AND f.known_from IS NOT NULL THEN 'document'
+      WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.known_from IS NOT NULL
+        THEN 'document'
       WHEN f.code NOT IN (${list(BY_SERIES)}) AND f.container IS NOT NULL THEN 'container'
       ELSE 'series' END AS kind,
     CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN f.known_from::VARCHAR

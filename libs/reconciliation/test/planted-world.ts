@@ -133,7 +133,6 @@ function expectedOf(
   { item, knownFrom }: Pack,
   { r, g, story }: { r: RecordRow | undefined; g: RegistryRow | undefined; story: string },
 ): ExpectedFinding {
-  const [code, severity, kind] = story.finds;
   const held = code === 'container_mismatch' ? g?.container : (r?.container ?? g?.container);
   const cause = { document: String(knownFrom), container: held ?? '', series: item.slice(0, 14) }[kind];
   return { item, code, severity, kind, cause, story };

@@ -1,4 +1,7 @@
 import {
+  FLYING_BOX,
+  inFlight,
+  refused,
   HERE_TOO,
   OTHER_BRANCH,
   CUSTOMER,
@@ -196,6 +199,23 @@ export const INNOCENT: readonly Story[] = [
     disposal: {},
     explained: ['disposed_here'],
   },
+  { name: 'shipped by a document in flight', ...notHere, document: inFlight, explained: ['in_flight'] },
+  {
+    name: 'shipped in its box by a document in flight',
+    ...notHere,
+    record: { container: FLYING_BOX },
+    registry: { container: FLYING_BOX },
+    explained: ['in_flight'],
+  },
+  {
+    name: 'put away, and its acceptance is in flight',
+    record: { status: 'in_realization' },
+    registry: { status: 'in_realization', moved_at: recent },
+    document: inFlight,
+    explained: ['in_flight'],
+  },
+  { name: 'named by a document in flight', document: inFlight },
+  { name: 'named by a document that was rejected', document: refused },
   { name: "others' pack", stock: null, record: null, registry: { place: CUSTOMER } },
   { name: "others' pack that is hidden", stock: null, record: null, registry: denied },
 ];

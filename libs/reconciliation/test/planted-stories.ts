@@ -1,4 +1,6 @@
 import {
+  inFlight,
+  refused,
   OTHER_BRANCH,
   HELD_BOX,
   TRAVELLING,
@@ -251,6 +253,49 @@ export const PLANTED: readonly Story[] = [
   plant(['stale_snapshot', 'information', 'series'], {
     name: 'an old answer that says otherwise',
     registry: { ...sold, moment: daysBefore(3) },
+  }),
+  plant(['rejected_document', 'critical', 'document'], {
+    name: 'disposed of, and its document was rejected',
+    ...notHere,
+    disposal: {},
+    document: refused,
+  }),
+  plant(['halted_in_group', 'critical', 'document'], {
+    name: 'moved by a document of a group that halted',
+    record: { place: OTHER_BRANCH },
+    registry: { place: OTHER_BRANCH },
+    document: { standing: 'halted' },
+  }),
+  plant(['overdue_document', 'warning', 'document'], {
+    name: 'put away, and its acceptance has no outcome for long',
+    record: { status: 'in_realization' },
+    registry: { status: 'in_realization', moved_at: recent },
+    document: { standing: 'in_flight', moment: recent },
+  }),
+  plant(['missing_locally', 'warning', 'series'], {
+    name: 'lost, and a document was rejected before the last one',
+    ...notHere,
+    document: { ...refused, older: true },
+  }),
+  plant(['missing_locally', 'warning', 'series'], {
+    name: 'lost, and a document of a group that halted is older than the last one',
+    ...notHere,
+    document: { standing: 'halted', older: true },
+  }),
+  plant(['suspended_in_stock', 'critical', 'series'], {
+    name: 'suspended, for sale, and named by a document in flight',
+    registry: { status: 'paused_circulation' },
+    document: inFlight,
+  }),
+  plant(['sold_in_registry_in_stock_here', 'critical', 'series'], {
+    name: 'sold, on the shelf, and named by a document that was rejected',
+    registry: sold,
+    document: refused,
+  }),
+  plant(['status_mismatch', 'critical', 'series'], {
+    name: 'out of circulation, on the shelf, and named by a document in flight',
+    registry: { status: 'out_of_circulation' },
+    document: inFlight,
   }),
 ];
 

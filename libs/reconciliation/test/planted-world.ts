@@ -9,6 +9,7 @@ import { INNOCENT } from './innocent-stories.js';
 import { PLANTED } from './planted-stories.js';
 import {
   BOX,
+  FLYING_BOX,
   HELD_BOX,
   HERE,
   INNER,
@@ -47,9 +48,18 @@ export interface PlantedWorld {
   record: (RecordRow & { known_from: number })[];
   registry: RegistryRow[];
   disposals: (DisposalRow & { place: string })[];
+  documents: DocumentRow[];
   expected: ExpectedFinding[];
   explained: Record<string, number>;
   storyOf: Map<string, string>;
+}
+
+export interface DocumentRow {
+  item: string;
+  standing: string;
+  document: string;
+  position: string;
+  moment: string;
 }
 
 export interface WorldSize {
@@ -77,7 +87,16 @@ const PACKS_OF_DOCUMENT = 8;
 export function plantedWorld({ seed, packs, each, bucket }: WorldSize): PlantedWorld {
   const choose = chooser(seed);
   const made: PlantedWorld = {
-    ...{ stock: [], record: [], registry: [], disposals: [], expected: [], explained: {}, storyOf: new Map() },
+    ...{
+      stock: [],
+      record: [],
+      registry: [],
+      disposals: [],
+      documents: [],
+      expected: [],
+      explained: {},
+      storyOf: new Map(),
+    },
   };
   addContainers(made);
   const planted = PLANTED.flatMap((story) => Array<Story>(each).fill(story));
@@ -95,11 +114,12 @@ export function plantedWorld({ seed, packs, each, bucket }: WorldSize): PlantedW
 }
 
 /** Rows of the stock that stand for what is in them; the registry's side has the one that is on a pallet. */
-function addContainers({ stock, registry, explained }: PlantedWorld): void {
+function addContainers({ stock, registry, documents, explained }: PlantedWorld): void {
   const row = { place: HERE, series: null, expiry: null, twice: false };
   const state = { [BOX]: 'sellable', [HELD_BOX]: 'quarantine', [PALLET]: 'sellable', [TRAVELLING]: 'in_transit' };
   for (const [item, of] of Object.entries(state)) stock.push({ ...row, item, state: of });
   registry.push({ ...REGISTRY, item: INNER, status: null, container: PALLET, series: null, expiry: null });
+  documents.push({ item: FLYING_BOX, standing: 'in_flight', document: 'doc-1', position: '1', moment: MOMENT });
   explained['registry_not_asked'] = Object.keys(state).length;
 }
 
@@ -118,28 +138,49 @@ interface Pack {
 }
 
 function addPack(made: PlantedWorld, story: Story, pack: Pack): void {
-  const { stock: s, record: r, registry: g, disposal: d } = sidesOf(story, pack);
+  const { stock: s, record: r, registry: g, disposal: d, document: x } = sidesOf(story, pack);
   made.storyOf.set(pack.item, story.name);
   if (s !== undefined) made.stock.push(s);
   if (r !== undefined) made.record.push(r);
   if (g !== undefined) made.registry.push(g);
   if (d !== undefined) made.disposals.push(d);
+  if (x !== undefined) made.documents.push(x);
   for (const code of story.explained ?? []) made.explained[code] = (made.explained[code] ?? 0) + 1;
-  if (story.finds !== undefined) made.expected.push(expectedOf(story.finds, pack, { r, g, story: story.name }));
+  if (story.finds !== undefined) made.expected.push(expectedOf(story.finds, pack, { r, g, x, story: story.name }));
 }
 
 function expectedOf(
   [code, severity, kind]: Finds,
   { item, knownFrom }: Pack,
-  { r, g, story }: { r: RecordRow | undefined; g: RegistryRow | undefined; story: string },
+  {
+    r,
+    g,
+    x,
+    story,
+  }: { r: RecordRow | undefined; g: RegistryRow | undefined; x: DocumentRow | undefined; story: string },
 ): ExpectedFinding {
   const held = code === 'container_mismatch' ? g?.container : (r?.container ?? g?.container);
-  const cause = { document: String(knownFrom), container: held ?? '', series: item.slice(0, 14) }[kind];
-  return { item, code, severity, kind, cause, story };
+  const cause = {
+    document: BY_ITS_ID.includes(code) ? x?.document : String(knownFrom),
+    container: held ?? '',
+    series: item.slice(0, 14),
+  }[kind];
+  return { item, code, severity, kind, cause: cause ?? '', story };
+}
+
+/** Findings that are put down to the document itself. */
+const BY_ITS_ID = ['rejected_document', 'halted_in_group', 'overdue_document'];
+
+function documentOf(
+  { standing, moment = MOMENT, older }: NonNullable<Story['document']>,
+  { item, knownFrom }: Pack,
+): DocumentRow {
+  const position = String(knownFrom + (older === true ? -5 : 5));
+  return { item, standing, document: `doc-${position}`, position, moment };
 }
 
 /** The rows of a pack; undefined where a side has none. */
-function sidesOf({ stock, record, registry, disposal, statesDiffer }: Story, { item, knownFrom }: Pack) {
+function sidesOf({ stock, record, registry, disposal, document, statesDiffer }: Story, { item, knownFrom }: Pack) {
   const differs = statesDiffer === true ? { otherState: 'quarantine' } : {};
   const hidden = registry?.answer === undefined ? {} : HIDDEN;
   const told = { item, place: HERE, receipt: '17/4', moment: daysBefore(20) };
@@ -148,11 +189,12 @@ function sidesOf({ stock, record, registry, disposal, statesDiffer }: Story, { i
     record: record === null ? undefined : { ...RECORD, item, ...record, known_from: knownFrom },
     registry: registry === null ? undefined : { ...REGISTRY, item, ...hidden, ...registry },
     disposal: disposal === undefined ? undefined : { ...told, ...disposal },
+    document: document === undefined ? undefined : documentOf(document, { item, knownFrom }),
   };
 }
 
 /** Stock as a pharmacy's program writes it, the other sides as they are imported; all through the product's reader. */
-export async function writePlantedWorld(folder: string, world: PlantedWorld): Promise<Folders> {
+export async function writePlantedWorld(folder: string, world: PlantedWorld): Promise<Folders & { documents: string }> {
   await mkdir(folder, { recursive: true });
   const cells = world.stock.flatMap(({ otherState, ...row }) =>
     (row.twice ? [row, { ...row, state: otherState ?? row.state }] : [row]).map(lineOf),
@@ -165,6 +207,7 @@ export async function writePlantedWorld(folder: string, world: PlantedWorld): Pr
     record: await states(folder, world.record),
     registry: await imported(folder, 'registry', { text: ndjson(world.registry) }),
     disposals: await imported(folder, 'disposals', { text: ndjson(world.disposals) }),
+    documents: await imported(folder, 'documents', { text: ndjson(world.documents) }),
   };
 }
 
@@ -179,6 +222,7 @@ const ndjson = (rows: readonly object[]): string => rows.map((row) => `${JSON.st
 const NAMES = {
   registry: ['item', ...Object.keys(REGISTRY)],
   disposals: ['item', 'place', 'receipt', 'moment'],
+  documents: ['item', 'standing', 'document', 'position', 'moment'],
 };
 
 async function imported(

@@ -7,6 +7,8 @@ export interface Telling {
   record?: Partial<RecordRow> | null;
   registry?: Partial<RegistryRow> | null;
   disposal?: Partial<DisposalRow>;
+  /** The newest document of ours that has no good end. `older`: our record knows the pack from a later one. */
+  document?: { standing: string; moment?: string; older?: true };
   /** Its stock rows differ in state, too. */
   statesDiffer?: boolean;
   /** A GTIN with a wrong check digit. */
@@ -43,6 +45,8 @@ export const HELD_BOX = sscc(2);
 export const PALLET = sscc(3);
 export const INNER = sscc(4);
 export const TRAVELLING = sscc(5);
+/** Not in stock, and a document in flight names it. */
+export const FLYING_BOX = sscc(8);
 /** Not in stock. */
 export const GONE_BOX = sscc(6);
 export const OTHER_BOX = sscc(7);
@@ -61,3 +65,6 @@ export const notHere = { stock: null };
 export const notFound = { answer: 'not_found' };
 export const archived = { answer: 'archived' };
 export const denied = { answer: 'denied' };
+
+export const inFlight = { standing: 'in_flight' };
+export const refused = { standing: 'refused' };

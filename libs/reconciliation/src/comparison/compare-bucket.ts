@@ -27,6 +27,7 @@ function conditionOf({ when }: Rule, { moment, settings }: RunRecord): string {
   const values: Record<string, string> = {
     $moment: String(at),
     $tillSales: String(settings.tillSalesDays * DAY_MS),
+    $inFlight: String(settings.inFlightHours * HOUR_MS),
     $stale: String(settings.staleHours * HOUR_MS),
     $hung: settings.hungDays === null ? 'NULL' : String(settings.hungDays * DAY_MS),
     $day: `DATE ${quoted(new Date(at + ZONE_MS).toISOString().slice(0, 10))}`,
@@ -53,10 +54,23 @@ function topics(run: RunRecord, rules: readonly Rule[]): { topic: Rule['topic'];
   });
 }
 
-/** What a difference becomes when the registry's answer is of another moment. */
-function overridden(run: RunRecord, number: string, overrides: readonly Rule[]): string {
+/** Whether an override may take the place of the rule with this number. */
+function replaces({ of }: Rule, { rules, number }: { rules: readonly Rule[]; number: string }): string {
+  if (of === undefined) return 'true';
+  const numbers = rules.flatMap(({ code }, n) => (of.includes(code) ? [n] : []));
+  return numbers.length === 0 ? 'false' : `${number} IN (${numbers.join(', ')})`;
+}
+
+/** What a difference becomes when a document of ours explains it, or when the registry's answer is of another moment. */
+function overridden(
+  run: RunRecord,
+  number: string,
+  { rules, overrides }: Record<'rules' | 'overrides', readonly Rule[]>,
+): string {
   const cases = overrides.flatMap((one, index) =>
-    appliesTo(run.legs, one) ? [`WHEN ${conditionOf(one, run)} THEN ${-1 - index}`] : [],
+    appliesTo(run.legs, one)
+      ? [`WHEN ${replaces(one, { rules, number })} AND ${conditionOf(one, run)} THEN ${-1 - index}`]
+      : [],
   );
   return cases.length === 0 ? number : `CASE ${cases.join(' ')} ELSE ${number} END`;
 }
@@ -89,7 +103,7 @@ export async function findDifferences(
     quietOnes.length === 0 ? 'false' : `${number} IN (${quietOnes.join(', ')})`;
   const final = told.map(({ topic, name }) =>
     OVERRIDDEN.includes(topic)
-      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${overridden(run, name, overrides)} END`
+      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${overridden(run, name, { rules, overrides })} END`
       : name,
   );
   const known = [...rules.entries(), ...overrides.map((one, index) => [-1 - index, one] as const)];

@@ -36,9 +36,24 @@ export const LEG_COLUMNS: Record<Leg, Record<string, [from: string, type: string
     d_receipt: ['receipt', 'VARCHAR'],
     d_moment: ['moment', 'BIGINT'],
   },
+  documents: {
+    x_standing: ['standing', 'VARCHAR'],
+    x_document: ['document', 'VARCHAR'],
+    x_position: ['position', 'BIGINT'],
+    x_moment: ['moment', 'BIGINT'],
+  },
 };
 
-const COLUMNS = Object.values(LEG_COLUMNS).flatMap(Object.keys).join(', ');
+const OF_DOCUMENTS = Object.keys(LEG_COLUMNS.documents);
+/** What names the container of an item, names the item. The newer of two documents counts. */
+const COLUMNS = Object.values(LEG_COLUMNS)
+  .flatMap((columns) => Object.keys(columns))
+  .map((name) =>
+    OF_DOCUMENTS.includes(name)
+      ? `CASE WHEN xc.x_position > x.x_position OR x.x_position IS NULL THEN xc.${name} ELSE x.${name} END AS ${name}`
+      : name,
+  )
+  .join(', ');
 
 /** Containers within containers that are followed. */
 const MOST_LEVELS = 10;
@@ -52,7 +67,9 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
       legs.registry === undefined
         ? 'false'
         : `EXISTS (SELECT 1 FROM ${of(legs.registry.files)} WHERE container IS NOT NULL)`
-    } AS tells_containers`);
+    } AS tells_containers;
+    CREATE TABLE document_of_container AS SELECT item AS sscc, * EXCLUDE (item) FROM ${legOf('documents', legs.documents?.files)}
+      WHERE length(item) = 18`);
   if (!containers || legs.stock === undefined) return;
   await duck.run(`INSERT INTO held_in SELECT item, state, place FROM ${of(legs.stock.files)} WHERE length(item) = 18`);
   if (legs.registry === undefined) return;
@@ -65,13 +82,12 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
 
 const of = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;
 
-function legOf(leg: Leg, run: RunRecord, bucket: number): string {
+function legOf(leg: Leg, files: readonly string[] | undefined): string {
   const columns = Object.entries(LEG_COLUMNS[leg]);
-  const file = run.legs[leg]?.files[bucket];
-  const named = columns.map(([name, [from, type]]) => `${file === undefined ? 'NULL' : from}::${type} AS ${name}`);
-  return file === undefined
+  const named = columns.map(([name, [from, type]]) => `${files === undefined ? 'NULL' : from}::${type} AS ${name}`);
+  return files === undefined
     ? `(SELECT NULL::VARCHAR AS item, ${named.join(', ')} LIMIT 0)`
-    : `(SELECT item, ${named.join(', ')} FROM ${of([file])})`;
+    : `(SELECT item, ${named.join(', ')} FROM ${of(files)})`;
 }
 
 /** Cyrillic letters that look like Latin ones, in a series. */
@@ -86,6 +102,10 @@ const NOT_HELD = 'false AS held, NULL::VARCHAR AS h_state, NULL::VARCHAR AS h_pl
 
 /** The joined rows of a bucket: the columns over which rules speak. Rows of stock that disagree count as sellable. */
 export function joined(run: RunRecord, bucket: number): string {
+  const legIn = (leg: Leg): string => {
+    const file = run.legs[leg]?.files[bucket];
+    return legOf(leg, file === undefined ? undefined : [file]);
+  };
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');
   const wrong = `CASE length(item) WHEN 18 THEN ${wrongCheckDigit('item', 18)} ELSE ${wrongCheckDigit('item', 14)} END`;
   const isOf = (place: string): string => (places === undefined ? 'true' : `${place} IN (${places})`);
@@ -99,9 +119,10 @@ export function joined(run: RunRecord, bucket: number): string {
       ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
       ${run.wrongCheckDigits ? wrong : 'false'} AS wrong_digit,
       ${run.containers ? HELD : NOT_HELD}, coalesce(${isOf('coalesce(g_place, r_place)')}, true) AS covered
-    FROM ${legOf('stock', run, bucket)} FULL JOIN ${legOf('registry', run, bucket)} USING (item)
-      FULL JOIN ${legOf('record', run, bucket)} USING (item)
-      FULL JOIN ${legOf('disposals', run, bucket)} USING (item)
+    FROM ${legIn('stock')} FULL JOIN ${legIn('registry')} USING (item) FULL JOIN ${legIn('record')} USING (item)
+      FULL JOIN ${legIn('disposals')} USING (item)
+      LEFT JOIN ${legIn('documents')} x USING (item)
+      LEFT JOIN document_of_container xc ON xc.sscc = coalesce(r_container, g_container)
       LEFT JOIN standing rs ON rs.status = r_status LEFT JOIN standing gs ON gs.status = g_status
       ${run.containers ? HOLDERS : ''} CROSS JOIN telling)`;
 }

@@ -1,4 +1,4 @@
-export const LEGS = ['stock', 'record', 'registry', 'disposals'] as const;
+export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
 
 export type Severity = 'critical' | 'warning' | 'information';
@@ -14,6 +14,8 @@ export interface Rule {
   needs: readonly Leg[];
   /** Over the columns of joined.ts, and the settings as $name. */
   when: string;
+  /** Of an override: the codes that it takes the place of; absent: all of its topics. */
+  of?: readonly string[];
   /** Explains a difference: no finding, but counted. */
   quiet?: true;
 }
@@ -236,11 +238,31 @@ export const RULES: readonly Rule[] = [
   ),
 ];
 
+/** Differences that a document of ours would have prevented, had it been accepted. None of them is a danger by itself. */
+const BY_DOCUMENT = [
+  ...['missing_in_registry', 'sold_here_open_in_registry', 'missing_locally', 'awaiting_counterparty'],
+  ...['not_accepted_inbound', 'status_mismatch', 'undetermined_item', 'owner_or_branch_mismatch'],
+  ...['container_dissolved', 'container_mismatch'],
+];
+const byDocument = (meaning: [string, Severity, string, 'quiet'?], when: string): Rule => ({
+  ...rule('presence', meaning, `${when} AND NOT (here AND coalesce(g_standing = 'gone', false))`),
+  of: BY_DOCUMENT,
+});
+/** What our record knows of the pack, it knows from before. */
+const NEWER = 'x_position > coalesce(r_known_from, 0)';
+
 /**
- * What takes the place of a difference in these topics: the registry's answer is not of the moment that the stock tells
- * of. A live answer would have to be asked for.
+ * What takes the place of a difference. Either a document of ours explains it or has caused it; or the registry's
+ * answer is not of the moment that the stock tells of, and a live one would have to be asked for.
  */
 export const OVERRIDES: readonly Rule[] = [
+  byDocument(
+    ['in_flight', 'information', 'documents', 'quiet'],
+    "x_standing = 'in_flight' AND x_moment >= $moment - $inFlight",
+  ),
+  byDocument(['overdue_document', 'warning', 'documents'], "x_standing = 'in_flight'"),
+  byDocument(['rejected_document', 'critical', 'documents'], `x_standing = 'refused' AND ${NEWER}`),
+  byDocument(['halted_in_group', 'critical', 'documents'], `x_standing = 'halted' AND ${NEWER}`),
   rule('presence', ['moved_during_run', 'information', 'registry'], 'moved_at > coalesce(s_moment, $moment)'),
   rule('presence', ['stale_snapshot', 'information', 'registry'], 'g_moment < coalesce(s_moment, $moment) - $stale'),
 ];

@@ -12,6 +12,7 @@ import {
   mappingOf,
   MANIFEST,
   readRun,
+  readSnapshot,
   reconciliationSchema,
   recordPackRun,
   resultOf,
@@ -19,6 +20,7 @@ import {
   type ComparisonSettings,
   type FetchWay,
   type Mapping,
+  writeDocumentSide,
 } from '#reconciliation';
 import { readStates, STATES_FILE, statesAt } from '#segments';
 import { segmentParts } from '../../../reconciler/src/keep-segments.js';
@@ -143,7 +145,8 @@ async function makeFileRun(config: CliConfig, run: FileRun, json: boolean): Prom
     const registry = await registryOf(config, pool, { run, stock, record });
     const out = join(folder, 'comparison');
     const disposals = run.disposals ?? undefined;
-    const sides = defined({ stock, record, registry: registry.folder, disposals });
+    const documents = await documentSide(config, pool, { folder: join(folder, 'documents'), stock, record });
+    const sides = defined({ stock, record, registry: registry.folder, disposals, documents });
     const compared = await compare(config, { ...sides, settings: run.settings }, { folder: out, ...run });
     if (!run.dryRun) await recordRun(config, pool, { run, out, record, calls: registry.calls });
     return { result: compared, recorded: !run.dryRun };
@@ -182,6 +185,21 @@ async function recordSide(
   const states = await statesAt({ ...parts, duck }, { ...at, out: folder, types: typeKnowledge });
   writeDurably(join(folder, STATES_FILE), JSON.stringify(states));
   say(`our record: ${states.packs} packs as known at position ${states.at}`);
+  return folder;
+}
+
+/** Documents without a good end, as known at the position of our record. */
+async function documentSide(
+  config: CliConfig,
+  pool: Pool,
+  { folder, stock, record }: { folder: string; stock: string; record: string },
+): Promise<string> {
+  if (existsSync(join(folder, MANIFEST))) return folder;
+  const { memoryMb, threads } = segmentSettings(config);
+  const { moment } = await readSnapshot(stock, 'stock');
+  const at = BigInt((await readStates(record)).at);
+  const { rows } = await writeDocumentSide({ pool, at, moment, out: folder, duck: { memoryMb, threads } });
+  say(`our documents: ${rows} items are named by one that has no good end`);
   return folder;
 }
 

@@ -19,6 +19,7 @@ export interface StockRunFlags {
   record?: string;
   registry?: string;
   disposals?: string;
+  documents?: string;
   settings?: string;
   moment?: string;
   out?: string;
@@ -42,6 +43,7 @@ export async function reconcileStock(
     record: flags.record,
     registry: flags.registry,
     disposals: flags.disposals,
+    documents: flags.documents,
     moment: flags.moment,
   });
   const settings = comparisonSettings(flags.settings === undefined ? {} : readJsonOption('--settings', flags.settings));
@@ -96,6 +98,7 @@ export async function replay(
     record: record ?? legs.record?.folder,
     registry: registry ?? legs.registry?.folder,
     disposals: legs.disposals?.folder,
+    documents: legs.documents?.folder,
   });
   try {
     await rm(again, { recursive: true, force: true });

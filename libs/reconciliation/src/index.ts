@@ -4,8 +4,9 @@
  * Promise: the same inputs, by digest, give the same findings and the same digest; a run is recorded once, and changes
  * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
  * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
- * fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts,
- * document-side/write-documents.int.spec.ts, comparison/comparison.prop.int.spec.ts, comparison/planted-world.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
+ * fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts, document-side/write-documents.int.spec.ts,
+ * comparison/comparison.prop.int.spec.ts, comparison/planted-world.int.spec.ts, cases/pack-cases.int.spec.ts,
+ * cases/document-cases.int.spec.ts,
  * test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';

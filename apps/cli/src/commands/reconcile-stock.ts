@@ -93,13 +93,8 @@ export async function replay(
   const { legs, settings, moment, inputs } = await readRun(folder);
   const before = await resultOf(folder);
   const again = join(folder, 'replay');
-  const request = defined({
-    stock: stock ?? legs.stock?.folder,
-    record: record ?? legs.record?.folder,
-    registry: registry ?? legs.registry?.folder,
-    disposals: legs.disposals?.folder,
-    documents: legs.documents?.folder,
-  });
+  const laidAt = Object.fromEntries(Object.entries(legs).map(([leg, { folder: at }]) => [leg, at]));
+  const request = { ...laidAt, ...defined({ stock, record, registry }) };
   try {
     await rm(again, { recursive: true, force: true });
     const result = await compare(config, { ...request, settings, moment }, { folder: again, processes });

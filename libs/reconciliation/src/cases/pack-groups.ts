@@ -66,7 +66,8 @@ export async function groupFindings(
       copies IS NOT NULL OR coalesce(held, false) AS on_shelf,
       CASE WHEN code = '${BY_REGISTRY}' THEN g_container WHEN length(item) = 18 THEN item
         ELSE coalesce(r_container, g_container) END AS container,
-      CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by, coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
+      CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
+      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
     FROM ${parquet(files)}`);
   await liftContainers(duck, run);
   const temporary = join(folder, `${CASE_ITEMS_FILE}.${process.pid}`);

@@ -61,7 +61,7 @@ function replaces({ of }: Rule, { rules, number }: { rules: readonly Rule[]; num
   return numbers.length === 0 ? 'false' : `${number} IN (${numbers.join(', ')})`;
 }
 
-/** What a difference becomes when a document of ours explains it, or when the registry's answer is of another moment. */
+/** What a difference becomes when a document of ours explains it, or the registry's answer is of another moment. */
 function overridden(
   run: RunRecord,
   number: string,
@@ -101,9 +101,10 @@ export async function findDifferences(
   const quietOnes = rules.flatMap(({ quiet }, number) => (quiet === true ? [number] : []));
   const isQuiet = (number: string): string =>
     quietOnes.length === 0 ? 'false' : `${number} IN (${quietOnes.join(', ')})`;
+  const orOther = (name: string): string => overridden(run, name, { rules, overrides });
   const final = told.map(({ topic, name }) =>
     OVERRIDDEN.includes(topic)
-      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${overridden(run, name, { rules, overrides })} END`
+      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${orOther(name)} END`
       : name,
   );
   const known = [...rules.entries(), ...overrides.map((one, index) => [-1 - index, one] as const)];

@@ -68,8 +68,8 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
         ? 'false'
         : `EXISTS (SELECT 1 FROM ${of(legs.registry.files)} WHERE container IS NOT NULL)`
     } AS tells_containers;
-    CREATE TABLE document_of_container AS SELECT item AS sscc, * EXCLUDE (item) FROM ${legOf('documents', legs.documents?.files)}
-      WHERE length(item) = 18`);
+    CREATE TABLE document_of_container AS SELECT item AS sscc, * EXCLUDE (item)
+      FROM ${legOf('documents', legs.documents?.files)} WHERE length(item) = 18`);
   if (!containers || legs.stock === undefined) return;
   await duck.run(`INSERT INTO held_in SELECT item, state, place FROM ${of(legs.stock.files)} WHERE length(item) = 18`);
   if (legs.registry === undefined) return;

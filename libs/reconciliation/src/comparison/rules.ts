@@ -238,7 +238,7 @@ export const RULES: readonly Rule[] = [
   ),
 ];
 
-/** Differences that a document of ours would have prevented, had it been accepted. None of them is a danger by itself. */
+/** Differences that a document of ours would have prevented, had it been accepted. No danger on a shelf is one. */
 const BY_DOCUMENT = [
   ...['missing_in_registry', 'sold_here_open_in_registry', 'missing_locally', 'awaiting_counterparty'],
   ...['not_accepted_inbound', 'status_mismatch', 'undetermined_item', 'owner_or_branch_mismatch'],

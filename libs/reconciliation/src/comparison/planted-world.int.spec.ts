@@ -104,6 +104,7 @@ describe('a world with planted differences', () => {
     process.stdout.write(
       [
         `${packs} packs, seed ${seed}`,
+        Object.keys(table[0] ?? {}).join('\t'),
         ...table.map((one) => Object.values(one).join('\t')),
         JSON.stringify(result.quieted),
         '',

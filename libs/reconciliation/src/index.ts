@@ -5,8 +5,9 @@
  * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
  * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
  * runs/remove-files.int.spec.ts, fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts,
- * reports/run-report.int.spec.ts, comparison/comparison.prop.int.spec.ts, cases/pack-cases.int.spec.ts,
- * cases/document-cases.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
+ * document-side/write-documents.int.spec.ts, reports/run-report.int.spec.ts, comparison/comparison.prop.int.spec.ts,
+ * comparison/planted-world.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
+ * test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';
 export { casesAreRead } from './cases/caught-up.js';
@@ -26,6 +27,7 @@ export {
 } from './comparison/run-comparison.js';
 export { readRun, RUN_FILE, type RunRecord } from './comparison/run-record.js';
 export { comparisonSettings, type ComparisonSettings } from './comparison/settings.js';
+export { writeDocumentSide, type DocumentSideRequest } from './document-side/write-documents.js';
 export * from './documents/compare.js';
 export * from './documents/finding.js';
 export * from './fetches/fetch.js';

@@ -33,6 +33,7 @@ interface FinishedRun extends RunOver {
 
 const TYPES: Record<string, string> = Object.fromEntries([
   ...['item', 'code', 'severity'].map((name) => [name, 'VARCHAR']),
+  ['held', 'BOOLEAN'],
   ...Object.values(LEG_COLUMNS).flatMap((columns) => Object.entries(columns).map(([name, [, type]]) => [name, type])),
 ]);
 let made = 0;

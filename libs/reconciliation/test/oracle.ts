@@ -79,10 +79,38 @@ class Item {
   }
 
   quiet(): string[] {
-    const said = [this.presence(), this.attribute()].flatMap((one) => (one?.[1] === QUIET ? [one[0]] : []));
+    const all = [this.presence(), this.statusOf(), this.attribute()];
+    const said = [...new Set(all.flatMap((one) => (one?.[1] === QUIET ? [one[0]] : [])))];
     return this.g === undefined && (this.s !== undefined || this.r !== undefined)
       ? [...said, 'registry_not_asked']
       : said;
+  }
+
+  private get isHeld(): boolean {
+    return [this.g?.container, this.r?.container].includes(IN_STOCK_BOX);
+  }
+
+  private get isHere(): boolean {
+    return this.s !== undefined || this.isHeld;
+  }
+
+  /** That of its own row, or else of its box, which is for sale. */
+  private get state(): string | undefined {
+    return this.s?.state ?? (this.isHeld ? 'sellable' : undefined);
+  }
+
+  private get isOpen(): boolean {
+    return ['sellable', 'reserved'].includes(this.state ?? '');
+  }
+
+  private get place(): string | null {
+    return this.s?.place ?? (this.isHeld ? 'P1' : null);
+  }
+
+  /** By our record it goes to another place. */
+  private get isLeaving(): boolean {
+    const to = this.r?.place;
+    return this.isHere && this.own === 'transit' && !isNone(to) && this.place !== null && to !== this.place;
   }
 
   private ofAnotherMoment(): Said {
@@ -100,20 +128,22 @@ class Item {
   private presence(): Said {
     const { s, r, g } = this;
     if (g?.answer === 'denied')
-      return s !== undefined || r !== undefined ? ['not_visible_to_us', 'information'] : undefined;
+      return this.isHere || ['shelf', 'transit', 'suspended'].includes(this.own)
+        ? ['not_visible_to_us', 'information']
+        : undefined;
     if (g?.answer === 'archived') {
-      if (s !== undefined) return ['archived_in_stock', 'critical'];
+      if (this.isHere) return ['archived_in_stock', 'critical'];
     }
     if (g?.answer === 'not_found') {
       if (s !== undefined && r === undefined && this.item.length === 27) return ['unknown_serial', 'critical'];
-      if (s !== undefined || ['shelf', 'transit', 'suspended'].includes(this.own))
+      if (this.isHere || ['shelf', 'transit', 'suspended'].includes(this.own))
         return ['missing_in_registry', 'critical'];
     }
     return this.isFound ? this.presenceOfFound() : this.absentHere();
   }
 
   private get isMissed(): boolean {
-    return this.s === undefined && ![this.g?.container, this.r?.container].includes(IN_STOCK_BOX);
+    return !this.isHere;
   }
 
   /** The world's stock names places in each row, P1 and P2, so no pack is beyond it. */
@@ -137,30 +167,32 @@ class Item {
       if (!this.isMissed) return undefined;
       return since(10) ? ['till_sale_may_come', QUIET] : ['missing_locally', 'warning'];
     }
-    if (this.status === 'suspended') return this.isMissed ? ['missing_locally', 'warning'] : undefined;
+    if (this.status === 'suspended')
+      return this.isMissed && this.own !== 'transit' ? ['missing_locally', 'warning'] : undefined;
     if (this.status !== 'transit') return undefined;
-    if (s !== undefined && s.state !== 'in_transit') return ['not_accepted_inbound', 'warning'];
-    return since(30) ? ['in_transit', QUIET] : ['awaiting_counterparty', 'warning'];
+    if (this.isHere && this.state !== 'in_transit' && !this.isLeaving) return ['not_accepted_inbound', 'warning'];
+    return isNone(g?.moved_at) || since(30) ? ['in_transit', QUIET] : ['awaiting_counterparty', 'warning'];
   }
 
   private statusOf(): Said {
     if (!this.isFound) return this.suspendedByUs();
-    const here = this.s !== undefined;
+    const here = this.isHere;
     if (this.status === 'unmapped') return ['unmapped_status', 'warning'];
     if (this.status === 'deviation') return ['sold_with_deviation', 'warning'];
     if (here && this.status === 'sold') return ['sold_in_registry_in_stock_here', 'critical'];
     if (here && this.status === 'expired') return ['expired_auto_written_off', 'critical'];
-    if (here && this.status === 'suspended') {
-      if (this.s?.state === 'in_transit') return ['suspended_in_transit', 'critical'];
-      return ['suspended_in_stock', this.s?.state === 'quarantine' ? 'information' : 'critical'];
+    if (this.status === 'suspended') {
+      if (this.state === 'in_transit' || (!here && this.own === 'transit')) return ['suspended_in_transit', 'critical'];
+      if (here) return ['suspended_in_stock', this.isOpen ? 'critical' : 'information'];
     }
     if (here && this.status === 'gone') return ['status_mismatch', 'critical'];
     return this.ofBoth();
   }
 
   private suspendedByUs(): Said {
-    const isOpen = ['sellable', 'reserved'].includes(this.s?.state ?? '');
-    return isOpen && this.g === undefined && this.own === 'suspended' ? ['suspended_in_stock', 'critical'] : undefined;
+    return this.isOpen && this.g === undefined && this.own === 'suspended'
+      ? ['suspended_in_stock', 'critical']
+      : undefined;
   }
 
   /** Where record and registry tell of different standings. */
@@ -168,6 +200,11 @@ class Item {
     const known = [this.own, this.status].every((one) => !['none', 'unmapped'].includes(one));
     if (!known || this.own === this.status) return undefined;
     if (this.r?.uncertain === true) return ['undetermined_item', 'information'];
+    if (!this.isHere) {
+      if (this.d !== undefined && this.own === 'shelf' && ['sold', 'gone'].includes(this.status))
+        return ['disposed_here', QUIET];
+      if (['shelf', 'transit'].includes(this.own) && this.status === 'sold') return ['sold_by_till', QUIET];
+    }
     if ([this.own, this.status].includes('unknown')) return undefined;
     const isOpenSale = this.s === undefined && this.own === 'sold' && this.status === 'shelf';
     return isOpenSale ? undefined : ['status_mismatch', 'warning'];
@@ -175,24 +212,24 @@ class Item {
 
   private expiry(): Said {
     const expiry = this.s?.expiry ?? this.g?.expiry;
-    if (this.s === undefined || isNone(expiry) || expiry >= '2026-11-23') return undefined;
-    return ['expired_in_stock', ['sellable', 'reserved'].includes(this.s.state) ? 'critical' : 'information'];
+    if (!this.isHere || isNone(expiry) || expiry >= '2026-11-23' || this.status === 'expired') return undefined;
+    return ['expired_in_stock', this.isOpen ? 'critical' : 'information'];
   }
 
   private placeOf(): Said {
-    const { s, r, g } = this;
+    const { r, g } = this;
     const differs = (a: string | null | undefined, b: string | null | undefined): Said =>
       !isNone(a) && !isNone(b) && a !== b ? ['owner_or_branch_mismatch', 'warning'] : undefined;
-    if (s === undefined)
+    if (!this.isHere)
       return this.isFound && this.status === 'shelf' && this.own === 'shelf' ? differs(r?.place, g?.place) : undefined;
-    if (s.state === 'in_transit') return undefined;
-    const place = s.twice && s.place === null ? null : s.place;
-    if (g === undefined) return this.own === 'shelf' ? differs(place, r?.place) : undefined;
-    return this.isFound && ['shelf', 'suspended'].includes(this.status) ? differs(place, g.place) : undefined;
+    if (this.state === 'in_transit') return undefined;
+    if (g === undefined) return this.own === 'shelf' ? differs(this.place, r?.place) : undefined;
+    return this.isFound && ['shelf', 'suspended'].includes(this.status) ? differs(this.place, g.place) : undefined;
   }
 
   private containerOf(): Said {
     if (!this.isFound || this.r === undefined || this.r.container === this.g?.container) return undefined;
+    if (!['shelf', 'transit', 'suspended'].includes(this.status)) return undefined;
     return this.g?.container === null ? ['container_dissolved', 'information'] : ['container_mismatch', 'warning'];
   }
 

@@ -153,11 +153,11 @@ async function snapshot(folder: string, kind: SnapshotKind, rows: object[]): Pro
 }
 
 /** As `pedigree states` writes them. */
-async function states(folder: string, record: RecordRow[]): Promise<string> {
+export async function states(folder: string, record: (RecordRow & { known_from?: number })[]): Promise<string> {
   const out = join(folder, 'states');
   await mkdir(out);
   const text = join(folder, 'states.ndjson');
-  await writeFile(text, record.map((row, n) => `${JSON.stringify({ ...row, known_from: n + 1 })}\n`).join(''));
+  await writeFile(text, record.map((row, n) => `${JSON.stringify({ known_from: n + 1, ...row })}\n`).join(''));
   const duck = await Duck.open({ memoryMb: 200, threads: 2, temporary: join(folder, 'duck') });
   const buckets = [];
   for (let bucket = 0; bucket < 16; bucket += 1) {

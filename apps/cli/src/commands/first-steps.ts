@@ -27,6 +27,9 @@ const FIRST_STEP: Record<string, string> = {
   attribute_mismatch: 'compare the pack itself, and correct the ERP or the registry (253)',
   hung_stock: 'see whether it is still there',
   moved_during_run: 'nothing yet: compare again',
+  rejected_document: 'its receipt names the cause: send it again, corrected (pedigree documents)',
+  halted_in_group: 'correct the document that stopped the group, and resume the group',
+  overdue_document: 'its timeline says what it waits for (pedigree documents)',
   stale_snapshot: 'nothing yet: read the registry again',
 };
 

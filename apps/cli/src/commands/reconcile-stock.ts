@@ -18,6 +18,7 @@ export interface StockRunFlags {
   record?: string;
   registry?: string;
   disposals?: string;
+  documents?: string;
   settings?: string;
   moment?: string;
   out?: string;
@@ -41,6 +42,7 @@ export async function reconcileStock(
     record: flags.record,
     registry: flags.registry,
     disposals: flags.disposals,
+    documents: flags.documents,
     moment: flags.moment,
   });
   const settings = comparisonSettings(flags.settings === undefined ? {} : readJsonOption('--settings', flags.settings));
@@ -77,12 +79,8 @@ export async function replay(
   const { legs, settings, moment, inputs } = await readRun(folder);
   const before = await resultOf(folder);
   const again = join(folder, 'replay');
-  const request = defined({
-    stock: stock ?? legs.stock?.folder,
-    record: record ?? legs.record?.folder,
-    registry: registry ?? legs.registry?.folder,
-    disposals: legs.disposals?.folder,
-  });
+  const laidAt = Object.fromEntries(Object.entries(legs).map(([leg, { folder: at }]) => [leg, at]));
+  const request = { ...laidAt, ...defined({ stock, record, registry }) };
   try {
     await rm(again, { recursive: true, force: true });
     const result = await compareIn(partsOf(config), { ...request, settings, moment }, { folder: again, processes });

@@ -57,6 +57,7 @@ function addReconcileStock(reconcile: Command, action: Action, config: () => Cli
     .option('--record <folder>', 'states of packs, as pedigree states writes them')
     .option('--registry <folder>', 'a registry snapshot')
     .option('--disposals <folder>', "a snapshot of the ERP's disposals")
+    .option('--documents <folder>', 'a snapshot of documents without a good end, as a run with a file makes it')
     .option('--settings <file>', 'tolerances, JSON')
     .option('--moment <instant>', 'ages count from here; default: the moment of the stock')
     .option('--out <folder>', 'for the run; a run that was broken off goes on there')

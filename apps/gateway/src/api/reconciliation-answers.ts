@@ -29,6 +29,7 @@ const packs = z.strictObject({
     record: side.optional(),
     registry: side.optional(),
     disposals: side.optional(),
+    documents: side.optional(),
   }),
   record_at: z.string().optional().describe('Log position of our record.'),
   inputs_digest: sha256.describe('Over the digests of the sides, the settings and the rules.'),

@@ -218,8 +218,18 @@ describe('cases of a comparison of packs', () => {
     expect(await events()).toBe(before);
   });
 
+  it('are put down to the document that would have prevented the difference, as a run over documents does', async () => {
+    const rejected = { code: 'rejected_document', severity: 'critical', copies: 1, r_known_from: 21 };
+    const findings = [1, 2].map((n) => ({ item: pack(n), ...rejected, x_document: 'r-77', x_position: 77 }));
+    await open(await run(findings, 10));
+    expect(await caseOf('rejected_document')).toMatchObject({
+      ...{ causeKind: 'document', document: 'r-77', itemCount: 2 },
+      caseId: caseIdOf('rejected_document', { kind: 'document', document: 'r-77' }),
+    });
+  });
+
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {
-    const out = await run(findingsWith(ALL_LOST), 10);
+    const out = await run(findingsWith(ALL_LOST), 11);
     await appendFile(join(out, 'findings-3.parquet'), 'x');
     await expect(open(out)).rejects.toThrow();
     await rm(join(out, 'run.json'));

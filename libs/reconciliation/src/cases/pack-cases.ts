@@ -93,7 +93,7 @@ async function commandsOf(
 ): Promise<CaseCommand[]> {
   const documents = await documentsAt(
     options.db,
-    groups.flatMap(({ kind, c1 }) => (kind === 'document' ? [c1] : [])),
+    groups.flatMap(({ kind, c1 }) => (kind === 'document' && isPosition(c1) ? [c1] : [])),
   );
   const parts = await partsOf(
     options.db,
@@ -124,7 +124,7 @@ function causeOf(
   if (kind === 'container') return { kind, container: c1 };
   if (kind === 'series') return { kind, gtin: c1, series, place };
   if (kind === 'part') return parts.get(c1) as CaseCause;
-  const document = documents.get(c1);
+  const document = isPosition(c1) ? documents.get(c1) : c1;
   if (document === undefined)
     throw new PedigreeError(
       'not_found',
@@ -135,6 +135,8 @@ function causeOf(
     );
   return { kind, document };
 }
+
+const isPosition = (text: string): boolean => /^\d+$/.test(text);
 
 /** The documents that told what our record says, by their log positions. */
 async function documentsAt(db: Queryable, positions: string[]): Promise<Map<string, string>> {

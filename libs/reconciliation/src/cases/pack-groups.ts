@@ -13,7 +13,7 @@ export const CASE_ITEMS_FILE = 'case-items.parquet';
 export interface PackGroup {
   code: string;
   kind: 'document' | 'container' | 'series' | 'part';
-  /** Log position, SSCC, GTIN, or the id of the part. */
+  /** Log position or request_id, SSCC, GTIN, or the id of the part. */
   c1: string;
   series: string | null;
   place: string | null;
@@ -35,6 +35,8 @@ const BY_DOCUMENT = [
   ...['missing_in_registry', 'sold_here_open_in_registry', 'awaiting_counterparty', 'undetermined_item'],
   ...['status_mismatch', 'container_mismatch', 'container_dissolved', 'owner_or_branch_mismatch'],
 ];
+/** Put down to the document of ours that was to prevent them, by its request_id. */
+const BY_UNFINISHED = ['rejected_document', 'halted_in_group', 'overdue_document'];
 /** Put down to the container that the registry tells: to open that one is a remedy. */
 const BY_REGISTRY = 'container_mismatch';
 const MOST_LEVELS = 10;
@@ -60,10 +62,12 @@ export async function groupFindings(
   { run, folder, result }: { run: RunRecord; folder: string; result: ComparisonResult },
 ): Promise<void> {
   const files = result.buckets.map(({ file }) => join(folder, file));
-  await duck.run(`CREATE VIEW found AS SELECT item, code, severity, s_state IS NOT NULL AS in_stock,
+  await duck.run(`CREATE VIEW found AS SELECT item, code, severity,
+      copies IS NOT NULL OR coalesce(held, false) AS on_shelf,
       CASE WHEN code = '${BY_REGISTRY}' THEN g_container WHEN length(item) = 18 THEN item
         ELSE coalesce(r_container, g_container) END AS container,
-      r_known_from AS known_from, coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
+      CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
+      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
     FROM ${parquet(files)}`);
   await liftContainers(duck, run);
   const temporary = join(folder, `${CASE_ITEMS_FILE}.${process.pid}`);
@@ -85,10 +89,12 @@ export async function groupFindings(
 /** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
 const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
-      WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.in_stock AND f.known_from IS NOT NULL THEN 'document'
+      WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL
+        THEN 'document'
+      WHEN f.code IN (${list(BY_UNFINISHED)}) THEN 'document'
       WHEN f.code NOT IN (${list(BY_SERIES)}) AND f.container IS NOT NULL THEN 'container'
       ELSE 'series' END AS kind,
-    CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN f.known_from::VARCHAR
+    CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN f.told_by
       WHEN 'container' THEN coalesce(l.top, f.container)
       ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
     CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place

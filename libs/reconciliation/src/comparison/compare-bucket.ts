@@ -13,8 +13,8 @@ const DAY_MS = 24 * HOUR_MS;
 const ZONE_MS = 3 * HOUR_MS;
 
 const SHOWN = Object.values(LEG_COLUMNS).flatMap((columns) => Object.keys(columns));
-/** Columns of a findings file, in the order of the canonical row. */
-export const FINDING_COLUMNS = ['item', 'code', 'severity', ...SHOWN];
+/** Columns of a findings file, in the order of the canonical row. `held`: it is in a container of the stock. */
+export const FINDING_COLUMNS = ['item', 'code', 'severity', ...SHOWN, 'held'];
 /** The canonical row of a finding. */
 export const CANONICAL = `json_array(${FINDING_COLUMNS.join(', ')})`;
 
@@ -27,6 +27,7 @@ function conditionOf({ when }: Rule, { moment, settings }: RunRecord): string {
   const values: Record<string, string> = {
     $moment: String(at),
     $tillSales: String(settings.tillSalesDays * DAY_MS),
+    $inFlight: String(settings.inFlightHours * HOUR_MS),
     $stale: String(settings.staleHours * HOUR_MS),
     $hung: settings.hungDays === null ? 'NULL' : String(settings.hungDays * DAY_MS),
     $day: `DATE ${quoted(new Date(at + ZONE_MS).toISOString().slice(0, 10))}`,
@@ -53,41 +54,68 @@ function topics(run: RunRecord, rules: readonly Rule[]): { topic: Rule['topic'];
   });
 }
 
-/** What a difference becomes when the registry's answer is of another moment. */
-function overridden(run: RunRecord, number: string): string {
-  const cases = OVERRIDES.flatMap((one, index) =>
-    appliesTo(run.legs, one) ? [`WHEN ${conditionOf(one, run)} THEN ${-1 - index}`] : [],
+/** Whether an override may take the place of the rule with this number. */
+function replaces({ of }: Rule, { rules, number }: { rules: readonly Rule[]; number: string }): string {
+  if (of === undefined) return 'true';
+  const numbers = rules.flatMap(({ code }, n) => (of.includes(code) ? [n] : []));
+  return numbers.length === 0 ? 'false' : `${number} IN (${numbers.join(', ')})`;
+}
+
+/** What a difference becomes when a document of ours explains it, or the registry's answer is of another moment. */
+function overridden(
+  run: RunRecord,
+  number: string,
+  { rules, overrides }: Record<'rules' | 'overrides', readonly Rule[]>,
+): string {
+  const cases = overrides.flatMap((one, index) =>
+    appliesTo(run.legs, one)
+      ? [`WHEN ${replaces(one, { rules, number })} AND ${conditionOf(one, run)} THEN ${-1 - index}`]
+      : [],
   );
   return cases.length === 0 ? number : `CASE ${cases.join(' ')} ELSE ${number} END`;
+}
+
+export interface BucketOfRun {
+  run: RunRecord;
+  bucket: number;
+  /** Default: those of this version. */
+  rules?: readonly Rule[];
+  overrides?: readonly Rule[];
 }
 
 /**
  * Compares one bucket and writes its findings, sorted by item and code, with their digest. The files appear whole, the
  * result last: a process that ends before leaves a bucket that is done again, with the same result.
  */
-export async function compareBucket(
+export async function compareBucket(duck: Duck, of: BucketOfRun & { folder: string }): Promise<BucketResult> {
+  await findDifferences(duck, of);
+  return write(duck, of);
+}
+
+/** Makes the table `finding` of a bucket: what rules find, and what they explain (`quiet`). */
+export async function findDifferences(
   duck: Duck,
-  { run, folder, bucket, rules = RULES }: { run: RunRecord; folder: string; bucket: number; rules?: readonly Rule[] },
-): Promise<BucketResult> {
+  { run, bucket, rules = RULES, overrides = OVERRIDES }: BucketOfRun,
+): Promise<void> {
   const told = topics(run, rules);
   const quietOnes = rules.flatMap(({ quiet }, number) => (quiet === true ? [number] : []));
   const isQuiet = (number: string): string =>
     quietOnes.length === 0 ? 'false' : `${number} IN (${quietOnes.join(', ')})`;
+  const orOther = (name: string): string => overridden(run, name, { rules, overrides });
   const final = told.map(({ topic, name }) =>
     OVERRIDDEN.includes(topic)
-      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${overridden(run, name)} END`
+      ? `CASE WHEN ${name} IS NULL OR ${isQuiet(name)} THEN ${name} ELSE ${orOther(name)} END`
       : name,
   );
-  const known = [...rules.entries(), ...OVERRIDES.map((one, index) => [-1 - index, one] as const)];
+  const known = [...rules.entries(), ...overrides.map((one, index) => [-1 - index, one] as const)];
   const values = known.map(([n, one]) => `(${n}, ${quoted(one.code)}, ${quoted(one.severity)}, ${one.quiet === true})`);
   await duck.run(`
     CREATE OR REPLACE TEMP TABLE seen AS SELECT * FROM (
       SELECT *, ${told.map(({ name, first }) => `${first} AS ${name}`).join(',\n')} FROM (${joined(run, bucket)}))
       WHERE coalesce(${told.map(({ name }) => name).join(', ')}) IS NOT NULL;
-    CREATE OR REPLACE TEMP TABLE finding AS SELECT DISTINCT item, r.code, r.severity, r.quiet, ${SHOWN.join(', ')}
+    CREATE OR REPLACE TEMP TABLE finding AS SELECT DISTINCT item, r.code, r.severity, r.quiet, ${SHOWN.join(', ')}, held
       FROM (SELECT *, unnest([${final.join(', ')}]) AS number FROM seen) f
         JOIN (VALUES ${values.join(', ')}) r(number, code, severity, quiet) USING (number)`);
-  return write(duck, { folder, bucket });
 }
 
 async function write(duck: Duck, { folder, bucket }: { folder: string; bucket: number }): Promise<BucketResult> {

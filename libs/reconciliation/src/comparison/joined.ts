@@ -36,7 +36,24 @@ export const LEG_COLUMNS: Record<Leg, Record<string, [from: string, type: string
     d_receipt: ['receipt', 'VARCHAR'],
     d_moment: ['moment', 'BIGINT'],
   },
+  documents: {
+    x_standing: ['standing', 'VARCHAR'],
+    x_document: ['document', 'VARCHAR'],
+    x_position: ['position', 'BIGINT'],
+    x_moment: ['moment', 'BIGINT'],
+  },
 };
+
+const OF_DOCUMENTS = Object.keys(LEG_COLUMNS.documents);
+/** What names the container of an item, names the item. The newer of two documents counts. */
+const COLUMNS = Object.values(LEG_COLUMNS)
+  .flatMap((columns) => Object.keys(columns))
+  .map((name) =>
+    OF_DOCUMENTS.includes(name)
+      ? `CASE WHEN xc.x_position > x.x_position OR x.x_position IS NULL THEN xc.${name} ELSE x.${name} END AS ${name}`
+      : name,
+  )
+  .join(', ');
 
 /** Containers within containers that are followed. */
 const MOST_LEVELS = 10;
@@ -45,47 +62,67 @@ const MOST_LEVELS = 10;
 export async function openRun(duck: Duck, { legs, containers }: RunRecord): Promise<void> {
   const values = [...STANDINGS].map(([status, standing]) => `(${quoted(status)}, ${quoted(standing)})`).join(', ');
   await duck.run(`CREATE TABLE standing AS SELECT * FROM (VALUES ${values}) t(status, standing);
-    CREATE TABLE held_in (container VARCHAR)`);
+    CREATE TABLE held_in (container VARCHAR, state VARCHAR, place VARCHAR);
+    CREATE TABLE telling AS SELECT ${
+      legs.registry === undefined
+        ? 'false'
+        : `EXISTS (SELECT 1 FROM ${of(legs.registry.files)} WHERE container IS NOT NULL)`
+    } AS tells_containers;
+    CREATE TABLE document_of_container AS SELECT item AS sscc, * EXCLUDE (item)
+      FROM ${legOf('documents', legs.documents?.files)} WHERE length(item) = 18`);
   if (!containers || legs.stock === undefined) return;
-  await duck.run(`INSERT INTO held_in SELECT item FROM ${of(legs.stock.files)} WHERE length(item) = 18`);
+  await duck.run(`INSERT INTO held_in SELECT item, state, place FROM ${of(legs.stock.files)} WHERE length(item) = 18`);
   if (legs.registry === undefined) return;
   await duck.run(`CREATE TABLE nested AS SELECT item, container FROM ${of(legs.registry.files)}
     WHERE length(item) = 18 AND container IS NOT NULL`);
   for (let level = 0; level < MOST_LEVELS; level += 1)
-    await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item FROM nested n SEMI JOIN held_in h
+    await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item, h.state, h.place FROM nested n JOIN held_in h
       ON n.container = h.container ANTI JOIN held_in o ON n.item = o.container`);
 }
 
 const of = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;
 
-function legOf(leg: Leg, run: RunRecord, bucket: number): string {
+function legOf(leg: Leg, files: readonly string[] | undefined): string {
   const columns = Object.entries(LEG_COLUMNS[leg]);
-  const file = run.legs[leg]?.files[bucket];
-  const named = columns.map(([name, [from, type]]) => `${file === undefined ? 'NULL' : from}::${type} AS ${name}`);
-  return file === undefined
+  const named = columns.map(([name, [from, type]]) => `${files === undefined ? 'NULL' : from}::${type} AS ${name}`);
+  return files === undefined
     ? `(SELECT NULL::VARCHAR AS item, ${named.join(', ')} LIMIT 0)`
-    : `(SELECT item, ${named.join(', ')} FROM ${of([file])})`;
+    : `(SELECT item, ${named.join(', ')} FROM ${of(files)})`;
 }
 
 /** Cyrillic letters that look like Latin ones, in a series. */
 const LOOK_ALIKES = ['АВЕКМНОРСТУХаеорсухЗ', 'ABEKMHOPCTYXaeopcyx3'] as const;
 const latin = (text: string): string => `upper(translate(${text}, '${LOOK_ALIKES[0]}', '${LOOK_ALIKES[1]}'))`;
 
-const HELD = 'coalesce(g_container IN (FROM held_in) OR r_container IN (FROM held_in), false)';
+/** What stock says of the container that holds an item: as the registry tells, or else our record. */
+const HOLDERS = `LEFT JOIN held_in hg ON hg.container = g_container LEFT JOIN held_in hr ON hr.container = r_container`;
+const HELD = `hg.container IS NOT NULL OR hr.container IS NOT NULL AS held, coalesce(hg.state, hr.state) AS h_state,
+      coalesce(hg.place, hr.place) AS h_place`;
+const NOT_HELD = 'false AS held, NULL::VARCHAR AS h_state, NULL::VARCHAR AS h_place';
 
-/** The joined rows of a bucket: the columns over which rules speak. */
+/** The joined rows of a bucket: the columns over which rules speak. Rows of stock that disagree count as sellable. */
 export function joined(run: RunRecord, bucket: number): string {
+  const legIn = (leg: Leg): string => {
+    const file = run.legs[leg]?.files[bucket];
+    return legOf(leg, file === undefined ? undefined : [file]);
+  };
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');
   const wrong = `CASE length(item) WHEN 18 THEN ${wrongCheckDigit('item', 18)} ELSE ${wrongCheckDigit('item', 14)} END`;
-  return `SELECT *, s_state IS NOT NULL AS in_stock, r_known_from IS NOT NULL AS in_record,
+  const isOf = (place: string): string => (places === undefined ? 'true' : `${place} IN (${places})`);
+  return `SELECT *, in_stock OR held AS here, coalesce(s_place, h_place) AS place,
+      CASE WHEN in_stock THEN coalesce(s_state, 'sellable') WHEN held THEN coalesce(h_state, 'sellable') END AS state,
+      covered OR coalesce(${isOf('r_place')}, false) AS ours
+    FROM (SELECT item, ${COLUMNS}, tells_containers,
+      copies IS NOT NULL AS in_stock, r_known_from IS NOT NULL AS in_record,
       answer IS NOT NULL AS in_registry, d_moment IS NOT NULL AS disposed, coalesce(r_uncertain, false) AS uncertain,
       rs.standing AS r_standing, gs.standing AS g_standing,
       ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
       ${run.wrongCheckDigits ? wrong : 'false'} AS wrong_digit,
-      ${run.containers ? HELD : 'false'} AS held,
-      ${places === undefined ? 'true' : `coalesce(coalesce(g_place, r_place) IN (${places}), true)`} AS covered
-    FROM ${legOf('stock', run, bucket)} FULL JOIN ${legOf('registry', run, bucket)} USING (item)
-      FULL JOIN ${legOf('record', run, bucket)} USING (item)
-      FULL JOIN ${legOf('disposals', run, bucket)} USING (item)
-      LEFT JOIN standing rs ON rs.status = r_status LEFT JOIN standing gs ON gs.status = g_status`;
+      ${run.containers ? HELD : NOT_HELD}, coalesce(${isOf('coalesce(g_place, r_place)')}, true) AS covered
+    FROM ${legIn('stock')} FULL JOIN ${legIn('registry')} USING (item) FULL JOIN ${legIn('record')} USING (item)
+      FULL JOIN ${legIn('disposals')} USING (item)
+      LEFT JOIN ${legIn('documents')} x USING (item)
+      LEFT JOIN document_of_container xc ON xc.sscc = coalesce(r_container, g_container)
+      LEFT JOIN standing rs ON rs.status = r_status LEFT JOIN standing gs ON gs.status = g_status
+      ${run.containers ? HOLDERS : ''} CROSS JOIN telling)`;
 }

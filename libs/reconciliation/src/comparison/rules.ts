@@ -1,4 +1,4 @@
-export const LEGS = ['stock', 'record', 'registry', 'disposals'] as const;
+export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
 
 export type Severity = 'critical' | 'warning' | 'information';
@@ -12,16 +12,24 @@ export interface Rule {
   topic: 'rows' | 'presence' | 'status' | 'expiry' | 'place' | 'container' | 'attribute' | 'movement' | 'coverage';
   /** Legs without which nothing can be told. */
   needs: readonly Leg[];
-  /** Over the columns of JOINED in compare-bucket.ts, and the settings as $name. */
+  /** Over the columns of joined.ts, and the settings as $name. */
   when: string;
+  /** Of an override: the codes that it takes the place of; absent: all of its topics. */
+  of?: readonly string[];
   /** Explains a difference: no finding, but counted. */
   quiet?: true;
 }
 
 /** Registry-based rules below speak of what the registry shows to us. */
 const FOUND = "answer = 'found'";
-const ABSENT = 'NOT in_stock AND NOT held AND covered';
-const OPEN = "s_state IN ('sellable', 'reserved')";
+const ABSENT = 'NOT here AND covered';
+const OPEN = "state IN ('sellable', 'reserved')";
+/** Our record has it on its way to another place, and the lorry has not come yet. */
+const LEAVING = "coalesce(here AND r_standing = 'transit' AND r_place <> place, false)";
+const EXPIRED = "coalesce(s_expiry, g_expiry) < $day AND g_standing IS DISTINCT FROM 'expired'";
+/** Containers count while a pack is in circulation, and where the registry's side tells of any at all. */
+const CONTAINED = `$containers AND tells_containers AND (here OR ours) AND ${FOUND}
+      AND g_standing IN ('shelf', 'transit', 'suspended')`;
 
 /** A row of the table: topic, meaning, condition. */
 const rule = (
@@ -38,8 +46,12 @@ export const RULES: readonly Rule[] = [
   rule('rows', ['duplicate_locally', 'warning', 'stock'], 'copies > 1'),
   rule('rows', ['master_data_error', 'information', 'stock'], 'in_stock AND wrong_digit'),
 
-  rule('presence', ['not_visible_to_us', 'information', 'registry'], "(in_stock OR in_record) AND answer = 'denied'"),
-  rule('presence', ['archived_in_stock', 'critical', 'stock registry'], "in_stock AND answer = 'archived'"),
+  rule(
+    'presence',
+    ['not_visible_to_us', 'information', 'registry'],
+    `answer = 'denied' AND (here OR (covered AND r_standing IN ('shelf', 'transit', 'suspended')))`,
+  ),
+  rule('presence', ['archived_in_stock', 'critical', 'stock registry'], "here AND answer = 'archived'"),
   rule(
     'presence',
     ['unknown_serial', 'critical', 'stock record registry'],
@@ -48,7 +60,7 @@ export const RULES: readonly Rule[] = [
   rule(
     'presence',
     ['missing_in_registry', 'critical', 'registry'],
-    "answer = 'not_found' AND (in_stock OR r_standing IN ('shelf', 'transit', 'suspended'))",
+    `answer = 'not_found' AND (here OR (covered AND r_standing IN ('shelf', 'transit', 'suspended')))`,
   ),
   rule(
     'presence',
@@ -73,7 +85,8 @@ export const RULES: readonly Rule[] = [
   rule(
     'presence',
     ['missing_locally', 'warning', 'stock registry'],
-    `${ABSENT} AND ${FOUND} AND g_standing IN ('shelf', 'suspended')`,
+    `${ABSENT} AND ${FOUND}
+      AND (g_standing = 'shelf' OR (g_standing = 'suspended' AND r_standing IS DISTINCT FROM 'transit'))`,
   ),
   rule(
     'presence',
@@ -88,40 +101,50 @@ export const RULES: readonly Rule[] = [
   rule(
     'presence',
     ['in_transit', 'information', 'registry', 'quiet'],
-    `(NOT in_stock OR s_state = 'in_transit') AND ${FOUND} AND g_standing = 'transit'
-      AND moved_at >= $moment - $transit`,
+    `(NOT here OR state = 'in_transit' OR ${LEAVING}) AND ${FOUND} AND g_standing = 'transit'
+      AND coalesce(moved_at >= $moment - $transit, true)`,
   ),
   rule(
     'presence',
     ['awaiting_counterparty', 'warning', 'registry'],
-    `(NOT in_stock OR s_state = 'in_transit') AND covered AND ${FOUND} AND g_standing = 'transit'`,
+    `((NOT here AND covered) OR state = 'in_transit' OR ${LEAVING}) AND ${FOUND} AND g_standing = 'transit'`,
+  ),
+  rule(
+    'presence',
+    ['accepted_elsewhere', 'information', 'record registry', 'quiet'],
+    `NOT here AND NOT covered AND ${FOUND} AND r_standing = 'transit' AND g_standing = 'shelf'`,
   ),
   rule(
     'presence',
     ['not_accepted_inbound', 'warning', 'stock registry'],
-    `in_stock AND ${FOUND} AND g_standing = 'transit'`,
+    `here AND ${FOUND} AND g_standing = 'transit'`,
   ),
 
   rule(
     'status',
     ['unmapped_status', 'warning', 'registry'],
-    `${FOUND} AND g_status IS NOT NULL AND g_standing IS NULL`,
+    `(here OR ours) AND ${FOUND} AND g_status IS NOT NULL AND g_standing IS NULL`,
   ),
-  rule('status', ['sold_with_deviation', 'warning', 'registry'], `${FOUND} AND g_standing = 'deviation'`),
+  rule(
+    'status',
+    ['sold_with_deviation', 'warning', 'registry'],
+    `(here OR ours) AND ${FOUND} AND g_standing = 'deviation'`,
+  ),
   rule(
     'status',
     ['sold_in_registry_in_stock_here', 'critical', 'stock registry'],
-    `in_stock AND ${FOUND} AND g_standing = 'sold'`,
+    `here AND ${FOUND} AND g_standing = 'sold'`,
   ),
   rule(
     'status',
     ['expired_auto_written_off', 'critical', 'stock registry'],
-    `in_stock AND ${FOUND} AND g_standing = 'expired'`,
+    `here AND ${FOUND} AND g_standing = 'expired'`,
   ),
   rule(
     'status',
     ['suspended_in_transit', 'critical', 'stock registry'],
-    `s_state = 'in_transit' AND ${FOUND} AND g_standing = 'suspended'`,
+    `(state = 'in_transit' OR (NOT here AND r_standing = 'transit' AND ours)) AND ${FOUND}
+      AND g_standing = 'suspended'`,
   ),
   rule(
     'status',
@@ -131,54 +154,66 @@ export const RULES: readonly Rule[] = [
   rule(
     'status',
     ['suspended_in_stock', 'information', 'stock registry'],
-    `in_stock AND ${FOUND} AND g_standing = 'suspended'`,
+    `here AND ${FOUND} AND g_standing = 'suspended'`,
   ),
   rule(
     'status',
     ['suspended_in_stock', 'critical', 'stock record'],
     `${OPEN} AND NOT in_registry AND r_standing = 'suspended'`,
   ),
-  rule('status', ['status_mismatch', 'critical', 'stock registry'], `in_stock AND ${FOUND} AND g_standing = 'gone'`),
+  rule('status', ['status_mismatch', 'critical', 'stock registry'], `here AND ${FOUND} AND g_standing = 'gone'`),
   rule(
     'status',
     ['undetermined_item', 'information', 'record registry'],
-    `uncertain AND ${FOUND} AND r_standing <> g_standing`,
+    `uncertain AND (here OR ours) AND ${FOUND} AND r_standing <> g_standing`,
+  ),
+  rule(
+    'status',
+    ['disposed_here', 'information', 'disposals record registry', 'quiet'],
+    `NOT here AND disposed AND ${FOUND} AND r_standing = 'shelf' AND g_standing IN ('sold', 'gone')`,
+  ),
+  // Tills tell the registry and not us: shelf and registry agree, and our record does not know it.
+  rule(
+    'status',
+    ['sold_by_till', 'information', 'stock record registry', 'quiet'],
+    `NOT here AND ${FOUND} AND r_standing IN ('shelf', 'transit') AND g_standing = 'sold'`,
   ),
   rule(
     'status',
     ['status_mismatch', 'warning', 'record registry'],
-    `${FOUND} AND r_standing <> g_standing AND r_standing <> 'unknown' AND g_standing <> 'unknown'
+    `(here OR ours) AND ${FOUND} AND r_standing <> g_standing AND r_standing <> 'unknown' AND g_standing <> 'unknown'
       AND NOT (r_standing = 'sold' AND g_standing = 'shelf' AND NOT in_stock)`,
   ),
 
-  rule('expiry', ['expired_in_stock', 'critical', 'stock'], `${OPEN} AND coalesce(s_expiry, g_expiry) < $day`),
-  rule('expiry', ['expired_in_stock', 'information', 'stock'], 'in_stock AND coalesce(s_expiry, g_expiry) < $day'),
+  // What the registry has written off for its expiry is told by that.
+  rule('expiry', ['expired_in_stock', 'critical', 'stock'], `${OPEN} AND ${EXPIRED}`),
+  rule('expiry', ['expired_in_stock', 'information', 'stock'], `here AND ${EXPIRED}`),
 
   rule(
     'place',
     ['owner_or_branch_mismatch', 'warning', 'stock registry'],
-    `s_state <> 'in_transit' AND ${FOUND} AND g_standing IN ('shelf', 'suspended') AND s_place <> g_place`,
+    `state <> 'in_transit' AND ${FOUND} AND g_standing IN ('shelf', 'suspended') AND place <> g_place`,
   ),
   rule(
     'place',
     ['owner_or_branch_mismatch', 'warning', 'stock record'],
-    "s_state <> 'in_transit' AND NOT in_registry AND r_standing = 'shelf' AND s_place <> r_place",
+    "state <> 'in_transit' AND NOT in_registry AND r_standing = 'shelf' AND place <> r_place",
   ),
   rule(
     'place',
     ['owner_or_branch_mismatch', 'warning', 'record registry'],
-    `NOT in_stock AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place`,
+    `NOT here AND ours AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place`,
   ),
 
   rule(
     'container',
     ['container_dissolved', 'information', 'record registry'],
-    `$containers AND ${FOUND} AND r_container IS NOT NULL AND g_container IS NULL`,
+    `${CONTAINED} AND r_container IS NOT NULL AND g_container IS NULL`,
   ),
   rule(
     'container',
     ['container_mismatch', 'warning', 'record registry'],
-    `$containers AND ${FOUND} AND in_record AND r_container IS DISTINCT FROM g_container`,
+    `${CONTAINED} AND in_record AND r_container IS DISTINCT FROM g_container`,
   ),
 
   rule('attribute', ['attribute_mismatch', 'warning', 'stock registry'], 's_expiry <> g_expiry'),
@@ -192,7 +227,7 @@ export const RULES: readonly Rule[] = [
   rule(
     'movement',
     ['hung_stock', 'information', 'stock registry'],
-    `in_stock AND $hung IS NOT NULL AND moved_at < $moment - $hung`,
+    `here AND $hung IS NOT NULL AND moved_at < $moment - $hung`,
   ),
 
   // An export or a list that has no row of an item says nothing about it: registry and archive are still to be asked.
@@ -203,11 +238,31 @@ export const RULES: readonly Rule[] = [
   ),
 ];
 
+/** Differences that a document of ours would have prevented, had it been accepted. No danger on a shelf is one. */
+const BY_DOCUMENT = [
+  ...['missing_in_registry', 'sold_here_open_in_registry', 'missing_locally', 'awaiting_counterparty'],
+  ...['not_accepted_inbound', 'status_mismatch', 'undetermined_item', 'owner_or_branch_mismatch'],
+  ...['container_dissolved', 'container_mismatch'],
+];
+const byDocument = (meaning: [string, Severity, string, 'quiet'?], when: string): Rule => ({
+  ...rule('presence', meaning, `${when} AND NOT (here AND coalesce(g_standing = 'gone', false))`),
+  of: BY_DOCUMENT,
+});
+/** What our record knows of the pack, it knows from before. */
+const NEWER = 'x_position > coalesce(r_known_from, 0)';
+
 /**
- * What takes the place of a difference in these topics: the registry's answer is not of the moment that the stock tells
- * of. A live answer would have to be asked for.
+ * What takes the place of a difference. Either a document of ours explains it or has caused it; or the registry's
+ * answer is not of the moment that the stock tells of, and a live one would have to be asked for.
  */
 export const OVERRIDES: readonly Rule[] = [
+  byDocument(
+    ['in_flight', 'information', 'documents', 'quiet'],
+    "x_standing = 'in_flight' AND x_moment >= $moment - $inFlight",
+  ),
+  byDocument(['overdue_document', 'warning', 'documents'], "x_standing = 'in_flight'"),
+  byDocument(['rejected_document', 'critical', 'documents'], `x_standing = 'refused' AND ${NEWER}`),
+  byDocument(['halted_in_group', 'critical', 'documents'], `x_standing = 'halted' AND ${NEWER}`),
   rule('presence', ['moved_during_run', 'information', 'registry'], 'moved_at > coalesce(s_moment, $moment)'),
   rule('presence', ['stale_snapshot', 'information', 'registry'], 'g_moment < coalesce(s_moment, $moment) - $stale'),
 ];

@@ -15,6 +15,7 @@ import {
   type LegInput,
   type RunRecord,
 } from './run-record.js';
+import type { Leg } from './rules.js';
 import type { ComparisonSettings } from './settings.js';
 
 export interface ComparisonRequest {
@@ -24,6 +25,8 @@ export interface ComparisonRequest {
   registry?: string;
   /** Folder of a snapshot of the ERP's disposals, beside two others. */
   disposals?: string;
+  /** Folder of a snapshot of documents of ours without a good end, beside two others. */
+  documents?: string;
   settings: ComparisonSettings;
   /** Default: the moment of the stock, or else of the registry's answers. */
   moment?: string;
@@ -63,7 +66,7 @@ export async function openComparison(folder: string, request: ComparisonRequest)
 async function runOf({ settings, moment, ...folders }: ComparisonRequest): Promise<RunRecord> {
   const { legs, shelf, pinned } = await legsOf(folders);
   const at = moment ?? pinned;
-  if (Object.keys(legs).filter((leg) => leg !== 'disposals').length < 2)
+  if (Object.keys(legs).filter((leg) => leg !== 'disposals' && leg !== 'documents').length < 2)
     throw new PedigreeError('invalid_parameter', 'a comparison takes two of stock, record and registry at least', {});
   if (at === undefined || Number.isNaN(Date.parse(at)))
     throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is no moment`, { field: 'moment' });
@@ -85,14 +88,10 @@ interface Legs {
   pinned?: string;
 }
 
-async function legsOf({
-  stock,
-  record,
-  registry,
-  disposals,
-}: Pick<ComparisonRequest, 'stock' | 'record' | 'registry' | 'disposals'>): Promise<Legs> {
+async function legsOf({ stock, record, registry, disposals, documents }: Pick<ComparisonRequest, Leg>): Promise<Legs> {
   const found: Legs = { legs: {} };
   if (disposals !== undefined) found.legs.disposals = inputOf(disposals, await readSnapshot(disposals, 'disposals'));
+  if (documents !== undefined) found.legs.documents = inputOf(documents, await readSnapshot(documents, 'documents'));
   if (registry !== undefined) {
     const answers = await readSnapshot(registry, 'registry');
     found.legs.registry = inputOf(registry, answers);

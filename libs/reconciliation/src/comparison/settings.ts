@@ -10,6 +10,8 @@ const settings = z.strictObject({
   transitDays: days.default(30),
   /** By status of the registry, where goods take longer or shorter. */
   transitDaysOf: z.record(z.string().max(100), days).default({}),
+  /** A document of ours that has no outcome for longer explains nothing. */
+  inFlightHours: z.number().int().min(0).max(8_760).default(24),
   /** An answer of the registry that is so much older than the stock proves no difference. */
   staleHours: z.number().int().min(1).max(8_760).default(48),
   /** Stock without movement for so long is told; null: it is not. */

@@ -18,7 +18,9 @@ import {
 import { readRun } from '../comparison/run-record.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import type { FetchWay, RegistryFetch } from '../fetches/fetch.js';
+import { writeDocumentSide } from '../document-side/write-documents.js';
 import { fetchRegistrySide } from '../fetches/registry-side.js';
+import { MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import type { Mapping } from '../snapshots/mapping.js';
 import { snapshotOfFile } from '../snapshots/of-file.js';
 import type { PackRun } from './pack-run.js';
@@ -109,7 +111,9 @@ export async function compareFile(
   const record = await recordSide(parts, { folder: join(own, 'record'), asOf: run.asOf });
   const registry = await registryOf(parts, { run, stock, record });
   const folder = join(own, 'comparison');
-  const sides = defined({ stock, record, registry: registry.folder, disposals: run.disposals ?? undefined });
+  const documents = await documentSide(parts, { folder: join(own, 'documents'), stock, record });
+  const disposals = run.disposals ?? undefined;
+  const sides = defined({ stock, record, registry: registry.folder, disposals, documents });
   const result = await compareIn(parts, { ...sides, settings: run.settings }, { folder, processes: run.processes });
   const recordAt = (await readStates(record)).at;
   return { folder, run: await readRun(folder), result, calls: registry.calls, recordAt };
@@ -143,6 +147,19 @@ async function recordSide(
   const states = await statesAt({ ...parts, duck }, { ...at, out: folder, types: typeKnowledge });
   writeDurably(join(folder, STATES_FILE), JSON.stringify(states));
   say(`our record: ${states.packs} packs as known at position ${states.at}`);
+  return folder;
+}
+
+/** Documents without a good end, as known at the position of our record. */
+async function documentSide(
+  { settings: { memoryMb, threads }, pool, say }: ComparingParts,
+  { folder, stock, record }: { folder: string; stock: string; record: string },
+): Promise<string> {
+  if (existsSync(join(folder, MANIFEST))) return folder;
+  const { moment } = await readSnapshot(stock, 'stock');
+  const at = BigInt((await readStates(record)).at);
+  const { rows } = await writeDocumentSide({ pool, at, moment, out: folder, duck: { memoryMb, threads } });
+  say(`our documents: ${rows} items are named by one that has no good end`);
   return folder;
 }
 

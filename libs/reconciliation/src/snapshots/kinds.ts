@@ -14,6 +14,9 @@ export const STOCK_STATES = ['sellable', 'reserved', 'quarantine', 'in_transit']
 /** `not_found`: neither the registry nor its archive has it. `denied`: it is there, and not for our eyes. */
 export const ANSWERS = ['found', 'archived', 'not_found', 'denied'] as const;
 
+/** `refused`: rejected, or failed. `halted`: not processed, because a document before it in its group failed. */
+export const DOCUMENT_STANDINGS = ['in_flight', 'refused', 'halted'] as const;
+
 const place: Column = {
   name: 'place',
   type: 'text',
@@ -73,6 +76,13 @@ export const KINDS = {
     place,
     { name: 'receipt', type: 'text', known: ['receipt', 'receipt_number', 'doc_num', 'чек', 'номер чека', 'документ'] },
     moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']),
+  ],
+  /** The newest document of ours about an item that has no good end. */
+  documents: [
+    { name: 'standing', type: 'word', words: DOCUMENT_STANDINGS, absent: 'in_flight', known: ['standing'] },
+    { name: 'document', type: 'text', known: ['document', 'request_id'] },
+    { name: 'position', type: 'text', known: ['position'] },
+    moment(['moment', 'registered_at']),
   ],
 } as const satisfies Record<string, readonly Column[]>;
 

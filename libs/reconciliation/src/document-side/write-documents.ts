@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { Duck, quoted, type DuckOptions } from '#duckdb';
+import { inTransaction, type Pool, type Transaction } from '#postgres';
+import { importSnapshot } from '../snapshots/import.js';
+import type { SnapshotManifest } from '../snapshots/manifest.js';
+import { mappingOf } from '../snapshots/mapping.js';
+
+/** A document that ended badly so long before the moment is no cause of a difference any more. */
+const WINDOW_DAYS = 90;
+const AT_ONCE = 5_000;
+
+export interface DocumentSideRequest {
+  pool: Pool;
+  /** Log position of our record: documents as known there. */
+  at: bigint;
+  /** That of the comparison: ISO 8601. */
+  moment: string;
+  /** The folder that becomes the snapshot. */
+  out: string;
+  duck: Omit<DuckOptions, 'temporary'>;
+}
+
+/**
+ * Makes the snapshot of documents of ours that have no good end: in flight, refused, or halted with their group. Each
+ * item and container that they name has one row, of the newest such document. The same position and the same moment
+ * give the same digest.
+ */
+export async function writeDocumentSide({
+  pool,
+  at,
+  moment,
+  out,
+  duck,
+}: DocumentSideRequest): Promise<SnapshotManifest> {
+  await mkdir(dirname(out), { recursive: true });
+  const work = await mkdtemp(join(dirname(out), '.documents-'));
+  try {
+    const rows = join(work, 'rows.ndjson');
+    const since = new Date(Date.parse(moment) - WINDOW_DAYS * 86_400_000);
+    await inTransaction(pool, (tx) => writeRows(tx, { at, since, file: rows }), {
+      name: 'documents without a good end',
+    });
+    const path = join(work, 'rows.parquet');
+    await newestOfEach({ rows, path }, { ...duck, temporary: work });
+    const columns = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, name]));
+    return await importSnapshot({
+      ...{ kind: 'documents', path, out, moment, duck, confirmed: true },
+      mapping: mappingOf({ format: 'parquet', columns }, 'documents'),
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+const FIELDS = { item: 'VARCHAR', standing: 'VARCHAR', document: 'VARCHAR', position: 'VARCHAR', moment: 'VARCHAR' };
+
+interface Row {
+  item: string;
+  standing: string;
+  document: string;
+  position: bigint;
+  moment: Date;
+}
+
+/** Concluded by the position, as it counted there. */
+const ENDED = (at: bigint): string => `d.known_from <= ${at} AND (d.known_to IS NULL OR d.known_to > ${at})`;
+const NO_END = (at: bigint, id: string): string =>
+  `NOT EXISTS (SELECT 1 FROM movement_document e WHERE e.request_id = ${id} AND e.known_from <= ${at})`;
+
+/**
+ * What has no conclusion at the position holds its items in the claims, or has concluded since. What an accepted
+ * document refused of its items is refused too. `at` and `from` are numbers, since a cursor takes no parameters.
+ */
+const select = (at: bigint, from: bigint): string => `
+  SELECT m.item, CASE WHEN d.cause = 'not_processed' THEN 'halted' ELSE 'refused' END AS standing,
+    d.request_id AS document, d.known_from AS position, coalesce(d.recorded_at, d.ordered_at) AS moment
+  FROM movement_document d JOIN movement_effect e ON e.known_from = d.known_from AND e.result = 'refused'
+    JOIN item_movement m ON m.known_from = d.known_from AND m.effect = e.effect
+  WHERE d.known_from > ${from} AND ${ENDED(at)} AND d.document_id IS NULL
+    AND d.outcome IN ('rejected', 'failed', 'partial')
+  UNION ALL SELECT c.item, 'in_flight', o.request_id, o.registered_position, o.registered_at
+  FROM claim_holder h JOIN item_claim c ON c.holder = h.number AND c.is_exclusive
+    JOIN document_outcome o ON o.request_id = h.id
+  WHERE o.registered_position <= ${at} AND ${NO_END(at, 'h.id')}
+  UNION ALL SELECT m.item, 'in_flight', o.request_id, o.registered_position, o.registered_at
+  FROM movement_document d JOIN document_outcome o ON o.request_id = d.request_id
+    JOIN item_movement m ON m.known_from = d.known_from
+  WHERE d.known_from > ${at} AND d.document_id IS NULL AND o.registered_position <= ${at}
+    AND ${NO_END(at, 'd.request_id')}`;
+
+async function writeRows(
+  tx: Transaction,
+  { at, since, file }: { at: bigint; since: Date; file: string },
+): Promise<void> {
+  const { rows: found } = await tx.query<{ from: bigint }>(
+    'SELECT coalesce(max(known_from), 0) AS "from" FROM movement_document WHERE recorded_at < $1',
+    [since],
+  );
+  await tx.query(`DECLARE unfinished NO SCROLL CURSOR FOR ${select(at, found[0]?.from ?? 0n)}`);
+  const out = createWriteStream(file);
+  for (;;) {
+    const { rows } = await tx.query<Row>(`FETCH ${AT_ONCE} FROM unfinished`);
+    await write(out, rows.map(lineOf).join(''));
+    if (rows.length < AT_ONCE) break;
+  }
+  out.end();
+  await finished(out);
+}
+
+const lineOf = ({ position, moment, ...row }: Row): string =>
+  `${JSON.stringify({ ...row, position: String(position), moment: moment.toISOString() })}\n`;
+
+async function write(stream: WriteStream, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, 'drain');
+}
+
+/** One row for each item: of the newest document. */
+async function newestOfEach({ rows, path }: { rows: string; path: string }, options: DuckOptions): Promise<void> {
+  const duck = await Duck.open(options);
+  try {
+    const columns = Object.entries(FIELDS).map(([name, type]) => `${name}: '${type}'`);
+    await duck.run(`COPY (SELECT * FROM read_json(${quoted(rows)}, format = 'newline_delimited',
+        columns = {${columns.join(', ')}})
+      QUALIFY row_number() OVER (PARTITION BY item ORDER BY position::BIGINT DESC, standing) = 1)
+      TO ${quoted(path)} (FORMAT parquet)`);
+  } finally {
+    await duck.close();
+  }
+}

@@ -12,6 +12,10 @@ const LIBRARIES = {
   'secret-files': { may: [], because: 'whether a file is kept to its owner does not hang on what is in it' },
   domain: { may: ['kernel'], because: 'the business is pure and must outlive every engine beneath it' },
   merkle: { may: ['kernel'], because: 'proofs must verify with nothing but bytes and arithmetic' },
+  proofs: {
+    may: ['kernel', 'merkle'],
+    because: 'a stranger checks a proof with the file and the keys, and nothing else',
+  },
   documents: { may: ['kernel'], because: 'reading XML needs no database and no registry' },
   'event-store': { may: ['kernel', 'postgres'], because: 'the log carries events of any noun and knows none' },
   tasks: { may: ['kernel', 'postgres'], because: 'durable work is the same whatever the work is' },
@@ -205,7 +209,7 @@ export default {
       name: 'pure-libraries-touch-nothing',
       comment: 'The vocabulary, the business and the proofs are pure: no files, no network, no processes, no clocks.',
       severity: 'error',
-      from: { path: '^libs/(kernel|domain|merkle)/', pathNot: SPEC },
+      from: { path: '^libs/(kernel|domain|merkle|proofs)/', pathNot: SPEC },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
     },
     packageOnlyIn(

@@ -203,7 +203,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['libs/domain/**/*.ts', 'libs/merkle/**/*.ts', 'libs/kernel/**/*.ts'],
+    files: ['libs/domain/**/*.ts', 'libs/merkle/**/*.ts', 'libs/proofs/**/*.ts', 'libs/kernel/**/*.ts'],
     ignores: [...TESTS, 'libs/kernel/src/clock.ts'],
     rules: {
       'no-restricted-globals': ['error', ...WORLD],

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { provenLines, verifyLines } from '../../apps/auditor/test/proofs.js';
 import { newestCheckpoint } from '../../apps/auditor/src/log/checkpoints.js';
 import { cosignedNote } from '../../apps/auditor/src/witnesses/cosignature-table.js';
-import { trustedWitnesses } from '../../apps/auditor/src/witnesses/witnessed.js';
 import { Witnesses } from '../../apps/auditor/src/witnesses/witnesses.js';
 import { WitnessRound } from '../../apps/auditor/src/witnesses/witness-round.js';
 import { askWitness } from '../../apps/auditor/src/witnesses/ask.js';
@@ -16,6 +15,7 @@ import { Witness } from '../../apps/witness/src/witness.js';
 import { until } from '../support/until.js';
 import { VirtualClock } from '#kernel';
 import { newSigningKey, noteSigner, parseVerifierKey, parseWitnessKey, verifierKeyOf, witnessKeyOf } from '#merkle';
+import { trustedWitnesses } from '#proofs';
 import type { ServiceLog } from '#service';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as ServiceLog;

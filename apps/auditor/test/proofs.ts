@@ -1,9 +1,16 @@
 import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
-import type { ProofHead, ProofLine, ProvenCount, ProvenEvent } from '../src/proof/bundle.js';
-import type { CheckedEvent } from '../src/proof/entry.js';
+import {
+  type CheckedEvent,
+  type ProofHead,
+  type ProofLine,
+  type ProvenCount,
+  type ProvenEvent,
+  type Verified,
+  type VerifyOptions,
+  verifyProofLines,
+} from '#proofs';
 import { proofLines } from '../src/proof/prove.js';
-import { verifyProofLines, type Verified, type VerifyOptions } from '../src/proof/verify.js';
 
 /** The lines of a proof, to be looked at and changed. */
 export async function provenLines(pool: Pool, store: EventStore, stream: string): Promise<ProofLine[]> {

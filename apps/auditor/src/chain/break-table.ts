@@ -1,5 +1,5 @@
 import type { Queryable } from '#postgres';
-import type { LogBreak } from './break-note.js';
+import type { LogBreak } from '#proofs';
 
 /** The notes of all breaks, in order. */
 export async function breakNotes(db: Queryable): Promise<string[]> {

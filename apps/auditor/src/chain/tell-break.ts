@@ -1,14 +1,13 @@
 import { SOFTWARE_VERSION, type Actor, type EventStore } from '#event-store';
 import { uuid5 } from '#kernel';
 import { inTransaction, installationId, type Pool } from '#postgres';
+import { type LogBreak, type LogKeys, NOTHING_SIGNED, openBreaks, originAfter, signBreak } from '#proofs';
 import { dropCheckpoint } from '#subscriptions';
 import { Contradiction } from '../memory/contradiction.js';
 import { differenceWords, firstDifference } from '../memory/first-difference.js';
 import type { AuditorFolder, Memory } from '../memory/folder.js';
 import { AUDITOR_SUBSCRIPTION, hold, rememberedCheckpoint } from '../memory/hold.js';
-import { NOTHING_SIGNED, openBreaks, signBreak, type LogBreak } from './break-note.js';
 import { breakNotes, keepBreaks } from './break-table.js';
-import { originAfter, type LogKeys } from './log-keys.js';
 
 export interface TellBreakOptions {
   pool: Pool;

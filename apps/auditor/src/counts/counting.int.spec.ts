@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { leafHash } from '#merkle';
-import { LogKeys } from '../chain/log-keys.js';
+import { bucketOf, BucketTree, countedUp, countIn, LogKeys, parseCounts, streamKey } from '#proofs';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
-import { bucketOf, BucketTree, countedUp, countIn, streamKey } from './buckets.js';
-import { parseCounts } from './count-note.js';
 import { StreamCounting } from './counting.js';
 import { bucketHashesAt, bucketsAt, countEpochs, type CountEpoch } from './count-table.js';
 

@@ -2,16 +2,25 @@ import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { uuid5 } from '#kernel';
 import { leafHash, leavesInTiles, type Hash } from '#merkle';
 import { inTransaction, installationId, type Pool, type Queryable, type Transaction } from '#postgres';
+import {
+  bucketOf,
+  BucketTree,
+  COUNT_STREAM,
+  countedUp,
+  COUNTS_SEALED,
+  EMPTY_BUCKET,
+  type LogKeys,
+  parseCounts,
+  signCounts,
+  streamKey,
+} from '#proofs';
 import { breakCount } from '../chain/break-table.js';
-import type { LogKeys } from '../chain/log-keys.js';
 import { newestCheckpoint } from '../log/checkpoints.js';
 import { LeafPlaces } from '../log/leaf-place.js';
 import { digestsFrom, sealedSize } from '../log/seal.js';
 import { tilesIn } from '../log/tile-table.js';
 import { sealedEvents } from '../publication/entries.js';
 import { Contradiction } from '../memory/contradiction.js';
-import { bucketOf, BucketTree, countedUp, EMPTY_BUCKET, streamKey } from './buckets.js';
-import { COUNT_STREAM, COUNTS_SEALED, parseCounts, signCounts } from './count-note.js';
 import {
   bucketHashesAt,
   bucketsAt,

@@ -1,7 +1,7 @@
 import { checkpointText, hashesInTiles, rootOf, signNote, type Hash, type NoteSigner } from '#merkle';
 import type { Pool, Queryable } from '#postgres';
+import { LogKeys } from '#proofs';
 import { breakCount } from '../chain/break-table.js';
-import { LogKeys } from '../chain/log-keys.js';
 import { Contradiction } from '../memory/contradiction.js';
 import { sealedSize } from './seal.js';
 import { tilesIn } from './tile-table.js';

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '#event-store';
 import { grownTiles } from '#merkle';
 import type { Queryable, Transaction } from '#postgres';
-import { leafOf, NEWEST_FORM, type LeafForm } from './leaf.js';
+import { type LeafForm, leafOf, NEWEST_FORM } from '#proofs';
 import { tilesIn, writeTiles } from './tile-table.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { Hash } from '#merkle';
-import { leafOf } from '../log/leaf.js';
+import { leafOf } from '#proofs';
 import type { LeafFile } from './leaf-file.js';
 
 /** Where the log is not what was signed: the leaf, and the event that stands there now; none where the log ends. */

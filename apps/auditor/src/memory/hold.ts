@@ -11,12 +11,10 @@ import {
   type Checkpoint,
 } from '#merkle';
 import { inTransaction, type Pool, type Queryable } from '#postgres';
+import { leafOf, type LogBreak, type LogKeys, openBreaks } from '#proofs';
 import { checkpointPosition } from '#subscriptions';
-import { openBreaks, type LogBreak } from '../chain/break-note.js';
 import { breakNotes } from '../chain/break-table.js';
-import type { LogKeys } from '../chain/log-keys.js';
 import { checkpointOf, newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { leafOf } from '../log/leaf.js';
 import { newestPage, sealedSize, type SealedPage } from '../log/seal.js';
 import { tilesIn } from '../log/tile-table.js';
 import { Contradiction } from './contradiction.js';

@@ -3,14 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { PostgresEvidenceStore } from '#evidence';
 import { sha256Hex } from '#kernel';
 import { hashesInTiles, newSigningKey, noteSigner, proveInclusion, verifierKeyOf } from '#merkle';
+import { leafBytes, type ProofLine, type ProvenEvent, type ProvenEvidence } from '#proofs';
 import { catchUp } from '#subscriptions';
 import { AuditedLog, ORIGIN, type TestAuditor } from '../../test/audited-log.js';
 import { checkedEvents, countOf, eventsIn, headOf, provenLines, verifyLines, verifyText } from '../../test/proofs.js';
 import { newestCheckpoint } from '../log/checkpoints.js';
-import { leafBytes } from '../log/leaf.js';
 import { LeafPlaces } from '../log/leaf-place.js';
 import { tilesIn } from '../log/tile-table.js';
-import type { ProofLine, ProvenEvent, ProvenEvidence } from './bundle.js';
 import { proofLines } from './prove.js';
 
 let log: AuditedLog;

@@ -3,18 +3,28 @@ import { PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { PedigreeError, type Sha256 } from '#kernel';
 import { hashesInTiles, leavesInTiles, proveInclusion, tlogProofText, type ReadHashes } from '#merkle';
 import type { Pool } from '#postgres';
+import {
+  bucketOf,
+  BucketTree,
+  BUNDLE_FORMAT,
+  contentOf,
+  evidenceIn,
+  leafBytes,
+  type LeafForm,
+  type ProofLine,
+  type ProvenCount,
+  type ProvenEvent,
+  type ProvenEvidence,
+  streamKey,
+} from '#proofs';
 import { breakNotes } from '../chain/break-table.js';
-import { bucketOf, BucketTree, streamKey } from '../counts/buckets.js';
 import { bucketHashesAt, bucketsAt, countEpochs, type CountEpoch } from '../counts/count-table.js';
 import { statementPlace } from '../counts/counting.js';
 import { checkpointOf, newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { evidenceIn } from '../log/evidence-names.js';
-import { contentOf, leafBytes, type LeafForm } from '../log/leaf.js';
 import { LeafPlaces } from '../log/leaf-place.js';
 import { tilesIn } from '../log/tile-table.js';
 import { sealedEvents } from '../publication/entries.js';
 import { cosignedNote, mostWitnessedSize } from '../witnesses/cosignature-table.js';
-import { BUNDLE_FORMAT, type ProofLine, type ProvenCount, type ProvenEvent, type ProvenEvidence } from './bundle.js';
 import { cachedTiles } from './cached-tiles.js';
 
 /** A longer piece of evidence is named by its digest, and its bytes are asked for elsewhere. */

@@ -1,7 +1,7 @@
 import type { EventStore, RecordedEvent } from '#event-store';
 import { HASH_BYTES, leafHash } from '#merkle';
 import type { Queryable } from '#postgres';
-import { leafBytes, type LeafForm } from '../log/leaf.js';
+import { leafBytes, type LeafForm } from '#proofs';
 import { pageOfLeaf, type SealedPage } from '../log/seal.js';
 import { Contradiction } from '../memory/contradiction.js';
 

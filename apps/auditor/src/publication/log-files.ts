@@ -8,11 +8,11 @@ import {
   tileWidth,
   type TileFile,
 } from '#merkle';
+import { contentOf } from '#proofs';
 import { newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
 import { tilesIn } from '../log/tile-table.js';
 import { Contradiction } from '../memory/contradiction.js';
 import { cosignedNote } from '../witnesses/cosignature-table.js';
-import { contentOf } from '../log/leaf.js';
 import { sealedEvents, type LogSource, type SealedEvent } from './entries.js';
 
 /** A file of the log as others' tools read it (C2SP tlog-tiles). */

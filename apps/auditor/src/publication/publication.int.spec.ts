@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { walkLog, type GetFile } from '../../../../test/support/log-walker.js';
 import type { RecordedEvent } from '#event-store';
 import { canonicalBytes, sha256Hex } from '#kernel';
+import { leafOf } from '#proofs';
 import type { ServiceLog } from '#service';
 import { AuditedLog, ORIGIN, type TestAuditor } from '../../test/audited-log.js';
 import { newestCheckpoint } from '../log/checkpoints.js';
-import { leafOf } from '../log/leaf.js';
 import { exportLog, type Exported } from './export.js';
 import { serveLog } from './serve.js';
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
-import { LogKeys } from '../chain/log-keys.js';
 import { firstDifference } from '../memory/first-difference.js';
 import { rememberedCheckpoint } from '../memory/hold.js';
 import type { Checkpoint } from '#merkle';
+import { LogKeys } from '#proofs';
 import type { Finding } from './finding.js';
 import { LogCheck, type LogPlace } from './log-check.js';
 

@@ -2,8 +2,7 @@ import { readStored, type EventStore, type RecordedEvent, type StoredEvent } fro
 import type { Sha256 } from '#kernel';
 import type { Hash } from '#merkle';
 import type { Pool } from '#postgres';
-import { evidenceIn } from '../log/evidence-names.js';
-import { leafOf, type LeafForm } from '../log/leaf.js';
+import { evidenceIn, type LeafForm, leafOf } from '#proofs';
 import { leafOfStored } from './stored-leaf.js';
 
 /** An event of the log as a sweep needs it. */

@@ -1,7 +1,6 @@
 import type { Hash } from '#merkle';
 import type { Pool } from '#postgres';
-import type { LogKeys } from '../chain/log-keys.js';
-import type { LeafForm } from '../log/leaf.js';
+import type { LeafForm, LogKeys } from '#proofs';
 import { tilesIn } from '../log/tile-table.js';
 import type { Report } from './finding.js';
 import { hashesIn, type BuiltTile } from './tree-walk.js';

@@ -1,6 +1,6 @@
 import { leafHash, type Hash } from '#merkle';
 import type { StoredEvent } from '#event-store';
-import { digestLeaf, type LeafForm } from '../log/leaf.js';
+import { digestLeaf, type LeafForm } from '#proofs';
 
 const text = (value: string): string => JSON.stringify(value);
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { addCheckpointText, newSigningKey, noteSigner, parseAddCheckpoint, verifierKeyOf } from '#merkle';
+import { NO_WITNESSES } from '#proofs';
 import { AuditedLog, ORIGIN, type TestAuditor } from '../../test/audited-log.js';
-import { NO_WITNESSES } from '../witnesses/witnessed.js';
 import { checkVisits, visitFile } from './visit.js';
 
 let log: AuditedLog;

@@ -14,13 +14,19 @@ import {
   type NoteVerifier,
 } from '#merkle';
 import type { Pool } from '#postgres';
-import { breakWords, openBreaks } from '../chain/break-note.js';
+import {
+  breakWords,
+  openBreaks,
+  openCheckpointAfter,
+  originAfter,
+  type TrustedWitnesses,
+  type Witnessed,
+  witnessedBy,
+} from '#proofs';
 import { breakNotes } from '../chain/break-table.js';
-import { openCheckpointAfter, originAfter } from '../chain/log-keys.js';
 import { checkpointOf, newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
 import { tilesIn } from '../log/tile-table.js';
 import { cosignedNote, mostWitnessedSize } from '../witnesses/cosignature-table.js';
-import { witnessedBy, type TrustedWitnesses, type Witnessed } from '../witnesses/witnessed.js';
 
 /**
  * What an auditor takes home: the checkpoint of today, with the proof that it follows from the one of the visit before

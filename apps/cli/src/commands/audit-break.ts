@@ -1,6 +1,4 @@
 import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
-import { breakWords } from '../../../auditor/src/chain/break-note.js';
-import { LogKeys } from '../../../auditor/src/chain/log-keys.js';
 import { tellBreak, type ToldBreak } from '../../../auditor/src/chain/tell-break.js';
 import { auditorConfig } from '../../../auditor/src/config.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
@@ -8,6 +6,7 @@ import { refuseUnfinishedRestore } from '#backup';
 import { openEventStore } from '#event-store';
 import { verifierKeyOf } from '#merkle';
 import { migrateOrCheck } from '#postgres';
+import { breakWords, LogKeys } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say } from '../print.js';
 import { auditorEnvironment } from '../stack/auditor-environment.js';

@@ -1,5 +1,4 @@
 import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
-import { LogKeys } from '../../../auditor/src/chain/log-keys.js';
 import { auditorConfig } from '../../../auditor/src/config.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { COPY_PREFIX } from '../../../auditor/src/sweep/models-check.js';
@@ -10,6 +9,7 @@ import { refuseUnfinishedRestore } from '#backup';
 import { openEventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck } from '#postgres';
+import { LogKeys } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { auditorEnvironment } from '../stack/auditor-environment.js';

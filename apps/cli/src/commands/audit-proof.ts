@@ -2,15 +2,20 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
-import { breakWords, type LogBreak } from '../../../auditor/src/chain/break-note.js';
-import type { CheckedEvent } from '../../../auditor/src/proof/entry.js';
 import { proofLines } from '../../../auditor/src/proof/prove.js';
-import { verifyProofLines, type Verified, type VerifiedStream } from '../../../auditor/src/proof/verify.js';
-import { trustedWitnesses } from '../../../auditor/src/witnesses/witnessed.js';
 import { documentStream } from '#domain';
 import { openEventStore, type EventStore } from '#event-store';
 import { PedigreeError, requestIdOf } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
+import {
+  breakWords,
+  type CheckedEvent,
+  type LogBreak,
+  trustedWitnesses,
+  type Verified,
+  type VerifiedStream,
+  verifyProofLines,
+} from '#proofs';
 import { readModelSchemas } from '#read-models';
 import type { CliConfig } from '../config.js';
 import { instant, out } from '../print.js';

@@ -1,4 +1,4 @@
-import type { Witnessed } from '../../../auditor/src/witnesses/witnessed.js';
+import type { Witnessed } from '#proofs';
 import { instant } from '../print.js';
 
 /** Which witnesses have seen a checkpoint, as JSON. */

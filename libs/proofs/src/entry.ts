@@ -1,6 +1,6 @@
 import { canonicalJson, sha256Hex } from '#kernel';
 import { checkInclusion, leafHash, parseTlogProof, type Checkpoint } from '#merkle';
-import { LEAF_FORMAT, type LeafForm } from '../log/leaf.js';
+import { LEAF_FORMAT, type LeafForm } from './leaf.js';
 import type { ProvenEvent } from './bundle.js';
 
 /** An event whose leaf is in the signed log. */

@@ -1,10 +1,10 @@
 import { PedigreeError } from '#kernel';
 import { parseVerifierKey, strictBase64, tlogProofText, type Checkpoint, type NoteVerifier } from '#merkle';
-import { openBreaks, type LogBreak } from '../chain/break-note.js';
-import { openBreakNote, openCheckpointAfter, openNoteAfter } from '../chain/log-keys.js';
-import { countIn, isBucketOf, streamKey } from '../counts/buckets.js';
-import { COUNTS_SEALED, parseCounts, type StreamCounts } from '../counts/count-note.js';
-import { NO_WITNESSES, witnessedBy, type TrustedWitnesses, type Witnessed } from '../witnesses/witnessed.js';
+import { openBreaks, type LogBreak } from './break-note.js';
+import { openBreakNote, openCheckpointAfter, openNoteAfter } from './log-keys.js';
+import { countIn, isBucketOf, streamKey } from './buckets.js';
+import { COUNTS_SEALED, parseCounts, type StreamCounts } from './count-note.js';
+import { NO_WITNESSES, witnessedBy, type TrustedWitnesses, type Witnessed } from './witnessed.js';
 import {
   BUNDLE_FORMAT,
   parseLine,

@@ -1,6 +1,6 @@
 import { sha256Hex, type Sha256 } from '#kernel';
 import { strictBase64 } from '#merkle';
-import { evidenceIn } from '../log/evidence-names.js';
+import { evidenceIn } from './evidence-names.js';
 import type { ProvenEvidence } from './bundle.js';
 
 /** Pieces of evidence that events name, each counted once. */

@@ -1,4 +1,3 @@
-import type { RecordedEvent } from '#event-store';
 import { canonicalBytes, canonicalJson, sha256Hex } from '#kernel';
 import { leafHash, type Hash } from '#merkle';
 
@@ -16,7 +15,20 @@ export const NEWEST_FORM: LeafForm = 2;
 export const LEAF_FORMAT = 'pedigree-leaf/2';
 
 /** What a leaf says of its event: all but its data and metadata. */
-export type EventEnvelope = Pick<RecordedEvent, 'id' | 'stream' | 'version' | 'type' | 'schemaVersion' | 'recordedAt'>;
+export interface EventEnvelope {
+  id: string;
+  stream: string;
+  version: number;
+  type: string;
+  schemaVersion: number;
+  recordedAt: Date;
+}
+
+/** An event as the log gives it, as far as a leaf stands for it. */
+export interface LeafEvent extends EventEnvelope {
+  data: object;
+  metadata: object;
+}
 
 /** The bytes of data and metadata as they are stored: RFC 8785 JSON in UTF-8. */
 export interface EventContent {
@@ -28,7 +40,7 @@ export interface EventContent {
  * The bytes that a leaf stands for: what happened, to whom, by whom and when it was recorded. The position is left out:
  * it belongs to the engine that keeps the log, and the leaf's own index is the order.
  */
-export function leafBytes(event: RecordedEvent, form: LeafForm = NEWEST_FORM): Buffer {
+export function leafBytes(event: LeafEvent, form: LeafForm = NEWEST_FORM): Buffer {
   const { id, stream, version, type, schemaVersion, data, metadata, recordedAt } = event;
   if (form === 2) return digestLeaf(event, contentOf(event));
   return canonicalBytes({
@@ -37,10 +49,10 @@ export function leafBytes(event: RecordedEvent, form: LeafForm = NEWEST_FORM): B
   });
 }
 
-export const leafOf = (event: RecordedEvent, form: LeafForm = NEWEST_FORM): Hash => leafHash(leafBytes(event, form));
+export const leafOf = (event: LeafEvent, form: LeafForm = NEWEST_FORM): Hash => leafHash(leafBytes(event, form));
 
 /** Data and metadata of an event as they are stored. */
-export const contentOf = ({ data, metadata }: Pick<RecordedEvent, 'data' | 'metadata'>): EventContent => ({
+export const contentOf = ({ data, metadata }: Pick<LeafEvent, 'data' | 'metadata'>): EventContent => ({
   data: canonicalBytes(data),
   metadata: canonicalBytes(metadata),
 });

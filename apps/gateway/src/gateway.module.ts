@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
 import type { SchemaSets } from '#documents';
+import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
@@ -48,6 +49,7 @@ import { Outcomes } from './outcomes/outcomes.js';
 
 export interface GatewayParts {
   pool: Pool;
+  store: EventStore;
   intake: Intake;
   keys: ApiKeys;
   accounts: Accounts;

@@ -75,6 +75,7 @@ export async function partsOf(
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
   return {
     pool,
+    store,
     intake,
     keys,
     evidence,

@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import type { ProvenAnswer, UnsealedEvent } from './answer.js';
 
 /** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
 export const BUNDLE_FORMAT = 'pedigree-proof/2';
+
+/** The same with an answer of the API before the streams. */
+export const ANSWER_FORMAT = 'pedigree-proof/3';
 
 /** A line may hold an event of a megabyte, escaped. */
 const MOST_LINE_CHARACTERS = 32 * 1024 * 1024;
@@ -11,7 +15,7 @@ const hash64 = z.string().length(44);
 
 /** The first line: what was signed. */
 const head = z.strictObject({
-  format: z.literal(BUNDLE_FORMAT),
+  format: z.enum([BUNDLE_FORMAT, ANSWER_FORMAT]),
   /** The signed note of the tree with what witnesses said of it (C2SP tlog-checkpoint). */
   checkpoint: z.string().max(200_000),
   /** The signed notes of every break of the log before this checkpoint; absent where there was none. */
@@ -32,8 +36,8 @@ const event = z.strictObject({
 /** Before the events of a stream. */
 const stream = z.strictObject({
   stream: z.string().min(1).max(512),
-  /** Events of it in this proof. */
-  events: z.number().int().min(1),
+  /** Events of it in this proof; 0 only beside an answer. */
+  events: z.number().int().min(0),
   /** Events of it that are newer than the checkpoint. */
   notYetSealed: z.number().int().min(0),
 });
@@ -59,6 +63,26 @@ const count = z.strictObject({
   }),
 });
 
+/** Behind the head: what is to be proven beside events. */
+const answer = z.strictObject({
+  answer: z.strictObject({
+    route: z.string().min(1).max(20_000),
+    readAt: z.iso.datetime(),
+    position: z.string().regex(/^\d{1,19}$/),
+    software: z.string().max(100),
+    body: z.string(),
+    streams: z
+      .array(z.strictObject({ stream: z.string().min(1).max(512), events: z.number().int().min(0) }))
+      .min(1)
+      .max(20_000),
+  }),
+});
+
+/** Behind the events of a stream, beside an answer: one that no checkpoint covers yet. */
+const unsealed = z.strictObject({
+  unsealed: z.strictObject({ entry: z.string(), data: z.string(), metadata: z.string() }),
+});
+
 /** The last line: without it the file is cut off. */
 const end = z.strictObject({ end: z.strictObject({ streams: z.number().int(), events: z.number().int() }) });
 
@@ -69,9 +93,16 @@ export type ProvenStream = z.infer<typeof stream>;
 export type ProvenCount = z.infer<typeof count>['count'];
 export type ProofEnd = z.infer<typeof end>['end'];
 export type ProofLine =
-  ProofHead | ProvenStream | ProvenEvent | ProvenEvidence | { count: ProvenCount } | { end: ProofEnd };
+  | ProofHead
+  | { answer: ProvenAnswer }
+  | ProvenStream
+  | ProvenEvent
+  | ProvenEvidence
+  | { count: ProvenCount }
+  | { unsealed: UnsealedEvent }
+  | { end: ProofEnd };
 
-const kinds = { format: head, stream, entry: event, evidence, count, end } as const;
+const kinds = { format: head, answer, stream, entry: event, evidence, count, unsealed, end } as const;
 type Kind = keyof typeof kinds;
 
 /** Reads a line of a proof; its first name says which it is. Throws PedigreeError that names the place. */

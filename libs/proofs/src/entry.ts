@@ -7,21 +7,27 @@ import type { ProvenEvent } from './bundle.js';
 export interface CheckedEvent {
   leaf: number;
   form: LeafForm;
+  id: string;
+  schemaVersion: number;
   stream: string;
   version: number;
   type: string;
   recordedAt: string;
   /** RFC 8785 JSON. */
   data: string;
+  metadata: string;
 }
 
 interface Entry {
   format?: string;
+  id: string;
+  schemaVersion: number;
   stream: string;
   version: number;
   type: string;
   recordedAt: string;
   data?: object;
+  metadata?: object;
   dataSha256?: string;
   metadataSha256?: string;
 }
@@ -36,27 +42,28 @@ export function checkedEvent({ entry, data, metadata, proof }: ProvenEvent, { si
     throw new Error('is not the leaf of the signed log that it claims to be');
   const said = JSON.parse(entry) as Entry;
   if (canonicalJson(said) !== entry) throw new Error('is not canonical JSON (RFC 8785)');
-  const { stream, version, type, recordedAt } = said;
-  const of = { leaf: index, stream, version, type, recordedAt };
-  if (said.format === undefined) return { ...of, form: 1, data: wholeEntry(said, { data, metadata }) };
+  const { id, stream, version, type, schemaVersion, recordedAt } = said;
+  const of = { leaf: index, id, stream, version, type, schemaVersion, recordedAt };
+  if (said.format === undefined) return { ...of, form: 1, ...wholeEntry(said, { data, metadata }) };
   if (said.format !== LEAF_FORMAT)
     throw new Error(`the leaf has the form ${said.format}, which this version does not know`);
-  return { ...of, form: 2, data: named(said, { data, metadata }) };
+  return { ...of, form: 2, ...named(said, { data, metadata }) };
 }
 
 type Content = Pick<ProvenEvent, 'data' | 'metadata'>;
+type KnownContent = Pick<CheckedEvent, 'data' | 'metadata'>;
 
 /** Content beside a leaf that has its own would be proven by nothing. */
-function wholeEntry(said: Entry, { data, metadata }: Content): string {
+function wholeEntry(said: Entry, { data, metadata }: Content): KnownContent {
   if (data !== undefined || metadata !== undefined)
     throw new Error('has data or metadata beside a leaf that has them itself');
-  return canonicalJson(said.data);
+  return { data: canonicalJson(said.data), metadata: canonicalJson(said.metadata) };
 }
 
-function named({ dataSha256, metadataSha256 }: Entry, { data, metadata }: Content): string {
+function named({ dataSha256, metadataSha256 }: Entry, { data, metadata }: Content): KnownContent {
   if (data === undefined || metadata === undefined)
     throw new Error('the data or metadata that the leaf names is not here');
   if (sha256Hex(data) !== dataSha256) throw new Error('the data is not what the leaf names by digest');
   if (sha256Hex(metadata) !== metadataSha256) throw new Error('the metadata is not what the leaf names by digest');
-  return data;
+  return { data, metadata };
 }

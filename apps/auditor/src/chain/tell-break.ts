@@ -3,11 +3,10 @@ import { uuid5 } from '#kernel';
 import { inTransaction, installationId, type Pool } from '#postgres';
 import { type LogBreak, type LogKeys, NOTHING_SIGNED, openBreaks, originAfter, signBreak } from '#proofs';
 import { dropCheckpoint } from '#subscriptions';
-import { Contradiction } from '../memory/contradiction.js';
+import { breakNotes, Contradiction, keepBreaks } from '#sealed-log';
 import { differenceWords, firstDifference } from '../memory/first-difference.js';
 import type { AuditorFolder, Memory } from '../memory/folder.js';
 import { AUDITOR_SUBSCRIPTION, hold, rememberedCheckpoint } from '../memory/hold.js';
-import { breakNotes, keepBreaks } from './break-table.js';
 
 export interface TellBreakOptions {
   pool: Pool;

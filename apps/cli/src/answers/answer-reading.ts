@@ -1,0 +1,117 @@
+import { SOFTWARE_VERSION, type EventMetadata, type RecordedEvent } from '#event-store';
+import { PedigreeError } from '#kernel';
+import type { AnsweredEvent, VerifiedAnswer, VerifyOptions } from '#proofs';
+import { snakeCase } from '../../../gateway/src/api/snake-case.js';
+import { firstDifference } from './first-difference.js';
+import { READINGS, type Answered } from './readings.js';
+
+/** Whether an answer follows from its events. One that does not is refused. */
+export type Reading =
+  { kind: 'follows'; /** What was not read from events. */ beside: string[] } | { kind: 'unchecked'; why: string };
+
+/** More is not kept; the events themselves are checked all the same. */
+const MOST_EVENTS = 200_000;
+const MOST_EVIDENCE_BYTES = 256 * 1024 * 1024;
+/** Words are of a version of the program, and not of the log. */
+const WORDS = new Set(['sentence', 'remedy', 'title', 'what']);
+
+/** Reads an answer again, from the events of its proof, as the read models of the server do. */
+export class AnswerReading {
+  private readonly events = new Map<string, AnsweredEvent[]>();
+  private readonly evidence = new Map<string, Buffer>();
+  private counts = { events: 0, bytes: 0 };
+
+  /** What is told while the proof is checked. */
+  readonly listening: Pick<VerifyOptions, 'onAnswered' | 'onEvidence'> = {
+    onAnswered: (event) => {
+      this.counts.events += 1;
+      if (this.counts.events > MOST_EVENTS) return;
+      const same = this.events.get(event.stream);
+      if (same === undefined) this.events.set(event.stream, [event]);
+      else same.push(event);
+    },
+    onEvidence: (sha256, bytes) => {
+      this.counts.bytes += bytes.length;
+      if (this.counts.bytes <= MOST_EVIDENCE_BYTES) this.evidence.set(sha256, Buffer.from(bytes));
+    },
+  };
+
+  /** Throws PedigreeError `invalid_parameter` where the answer does not follow from its events. */
+  async of(answer: VerifiedAnswer): Promise<Reading> {
+    const [, noun = ''] = /^\/v1\/([a-z]+)\/[^/?]+$/.exec(answer.route.split('?')[0] ?? '') ?? [];
+    const read = READINGS[noun];
+    // The stream is the one of the route: that was checked.
+    const id = answer.streams[0]?.stream.replace(/^[a-z]+-/, '') ?? '';
+    if (read === undefined)
+      return { kind: 'unchecked', why: 'an answer of this kind cannot be worked out from its events offline' };
+    if (this.counts.events > MOST_EVENTS)
+      return { kind: 'unchecked', why: `it is made from more than ${MOST_EVENTS} events` };
+    const body = JSON.parse(answer.body) as Record<string, unknown>;
+    const reading = await this.reading(() => read(this.answered(answer, id, body)));
+    const follows: unknown = reading && JSON.parse(JSON.stringify(snakeCase(reading.answer)));
+    const isSame = answer.software === SOFTWARE_VERSION;
+    const differs = firstDifference(body, follows, isSame ? {} : { except: WORDS, isPartial: true });
+    if (differs !== undefined)
+      throw doesNotFollow(
+        differs.pointer,
+        `the answer says ${differs.said ?? 'nothing'}, and from the events follows ${differs.follows ?? 'nothing'}`,
+      );
+    const ofOther = `words and new members, which may differ: version ${answer.software} made it, and this is another`;
+    return { kind: 'follows', beside: [...(reading?.beside ?? []), ...(isSame ? [] : [ofOther])] };
+  }
+
+  /** Events that no read model takes give no answer. */
+  private async reading<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      throw doesNotFollow('', (error as Error).message);
+    }
+  }
+
+  private answered({ readAt, streams }: VerifiedAnswer, id: string, body: Record<string, unknown>): Answered {
+    const [subject] = streams;
+    const positions = positionsIn(body);
+    return {
+      id,
+      body,
+      readAt: new Date(readAt),
+      streams: streams.map(({ stream }) => stream),
+      evidence: (sha256) => this.evidence.get(sha256),
+      events: (stream) => {
+        if (!streams.some((one) => one.stream === stream))
+          throw new Error(`it follows from the stream ${stream} too, which is not here`);
+        const known = stream === subject?.stream ? positions : [];
+        return (this.events.get(stream) ?? []).map((event, n) => recorded(event, known[n]));
+      },
+    };
+  }
+}
+
+/** Log positions are those of the engine that keeps the log. The answer's own are taken, as far as they rise. */
+function positionsIn({ timeline }: Record<string, unknown>): bigint[] {
+  if (!Array.isArray(timeline)) return [];
+  const positions = (timeline as { position?: unknown }[]).map(({ position }) => String(position));
+  if (!positions.every((one) => /^\d{1,19}$/.test(one))) return [];
+  const numbers = positions.map(BigInt);
+  return numbers.every((one, n) => n === 0 || one > (numbers[n - 1] as bigint)) ? numbers : [];
+}
+
+/** Where no position is known, that of the leaf keeps the order. */
+const UNSEALED = 9_000_000_000_000_000n;
+
+function recorded(
+  { leaf, data, metadata, recordedAt, ...event }: AnsweredEvent,
+  known: bigint | undefined,
+): RecordedEvent {
+  return {
+    ...event,
+    data: JSON.parse(data) as RecordedEvent['data'],
+    metadata: JSON.parse(metadata) as EventMetadata,
+    recordedAt: new Date(recordedAt),
+    position: known ?? (leaf === undefined ? UNSEALED + BigInt(event.version) : BigInt(leaf)),
+  };
+}
+
+const doesNotFollow = (pointer: string, why: string): PedigreeError =>
+  new PedigreeError('invalid_parameter', `/answer/body${pointer}: ${why}`, { field: `/answer/body${pointer}` });

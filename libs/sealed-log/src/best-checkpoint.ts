@@ -1,0 +1,34 @@
+import { checkpointOf, type StoredCheckpoint } from './checkpoints.js';
+import { countEpochs, type CountEpoch } from './count-table.js';
+import { mostWitnessedSize } from './cosignature-table.js';
+import type { ProofSource } from './stream-proofs.js';
+import { statementPlace } from './statement-place.js';
+
+export interface Counted {
+  epoch: CountEpoch;
+  /** Leaf of the event that has its note. */
+  leaf: number;
+}
+
+/**
+ * The checkpoint that most witnesses have seen, among those that cover the events and a count. Where no witness has
+ * seen one, the newest.
+ */
+export async function bestCheckpoint(
+  source: ProofSource,
+  newest: StoredCheckpoint,
+  lastLeaf: number,
+): Promise<{ checkpoint: StoredCheckpoint; counted: Counted | undefined }> {
+  const { pool } = source;
+  const counts: Counted[] = [];
+  for (const epoch of await countEpochs(pool)) {
+    const place = await statementPlace(source, epoch);
+    if (place !== undefined && place.leaf < newest.size) counts.push({ epoch, leaf: place.leaf });
+  }
+  for (const counted of [...counts, undefined]) {
+    const size = await mostWitnessedSize(pool, Math.max(lastLeaf, counted?.leaf ?? 0) + 1);
+    const checkpoint = size === undefined ? undefined : await checkpointOf(pool, size);
+    if (checkpoint !== undefined) return { checkpoint, counted };
+  }
+  return { checkpoint: newest, counted: counts[0] };
+}

@@ -1,5 +1,5 @@
 import { PedigreeError, systemClock } from '#kernel';
-import { checkpointPosition } from '#subscriptions';
+import { checkpointPosition, projectionCheckpoint } from '#subscriptions';
 import type { LogAndTables, Provable } from './provable.js';
 
 /** When an answer was read, and how far the log was then: it is made from everything before. */
@@ -24,7 +24,7 @@ export async function momentOfReading(
   const position = await store.head();
   const end = systemClock.now().getTime() + patienceMs;
   for (const model of models) {
-    while ((await checkpointPosition(pool, model)) < position) {
+    while ((await checkpointPosition(pool, projectionCheckpoint({ name: model }))) < position) {
       if (systemClock.now().getTime() >= end)
         throw new PedigreeError(
           'unavailable',

@@ -70,7 +70,7 @@ export class AnswerCheck {
   }
 
   /** How many events of this stream the answer was made from. Throws where another stream comes next. */
-  begin(stream: string): number {
+  next(stream: string): number {
     const next = this.answer.streams[this.ended];
     if (next?.stream !== stream)
       throw new Error(
@@ -81,12 +81,12 @@ export class AnswerCheck {
     return next.events;
   }
 
+  /** Throws where the file has more or fewer events of the stream: an answer of another moment. */
   end({ stream, sealed, unsealed }: Seen): void {
-    const events = this.begin(stream);
-    const missing = Math.max(0, events - sealed);
-    if (missing !== unsealed)
+    const events = this.next(stream);
+    if (events !== sealed + unsealed)
       throw new Error(`the answer was made from ${events} events of ${stream}, and the file has ${sealed + unsealed}`);
-    if (missing > 0) this.unsealed.push({ stream, events: missing });
+    if (unsealed > 0) this.unsealed.push({ stream, events: unsealed });
     this.ended += 1;
   }
 

@@ -198,9 +198,9 @@ class ProofWalk {
     if (this.answer === undefined && (this.format === ANSWER_FORMAT || events === 0))
       throw this.refused('', this.format === ANSWER_FORMAT ? 'the answer is left out' : `no event of ${stream}`);
     if (this.streams.some((one) => one.stream === stream)) throw this.refused('', `the stream ${stream} a second time`);
-    const answered = this.holding(() => this.answer?.begin(stream)) ?? 0;
+    this.holding(() => this.answer?.next(stream));
     const none = { counted: undefined, before: 0, seen: 0, unsealed: 0, last: -1 };
-    this.stream = { stream, declared: events, notYetSealed, answered, ...none };
+    this.stream = { stream, declared: events, notYetSealed, ...none };
   }
 
   private takeEvent(proven: ProvenEvent, checkpoint: Checkpoint): void {
@@ -219,7 +219,7 @@ class ProofWalk {
     this.events += 1;
     this.evidence.name(event.data);
     this.options.onEvent?.(event);
-    if (event.version < stream.answered) this.options.onAnswered?.(event);
+    if (this.answer !== undefined) this.options.onAnswered?.(event);
   }
 
   private takeUnsealed(unsealed: UnsealedEvent): void {
@@ -317,8 +317,6 @@ interface OpenStream {
   seen: number;
   /** Events without a proof behind them. */
   unsealed: number;
-  /** So many of its events the answer was made from. */
-  answered: number;
   last: number;
 }
 

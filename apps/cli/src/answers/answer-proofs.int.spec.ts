@@ -226,3 +226,193 @@ describe('the proof of an answer', () => {
     expect(found.answer?.unsealed).toEqual([]);
   });
 });
+
+/** The same proof without one line, with the numbers that tell of it made to fit. */
+function without(lines: ProofLine[], at: number): ProofLine[] {
+  const copy = structuredClone(lines);
+  const gone = copy.splice(at, 1)[0] as { entry: string };
+  const { stream } = JSON.parse(gone.entry) as { stream: string };
+  for (const line of copy) {
+    if ('stream' in line && line.stream === stream) line.events -= 1;
+    if ('end' in line) line.end.events -= 1;
+    if ('answer' in line) for (const one of line.answer.streams) if (one.stream === stream) one.events -= 1;
+  }
+  return copy;
+}
+
+const lastOf = (lines: ProofLine[], stream: string): number =>
+  lines.findLastIndex((line) => 'entry' in line && line.entry.includes(`"stream":"${stream}"`));
+
+describe('what somebody changed in a proof of an answer', () => {
+  it.each<[string, () => string, (body: Record<string, unknown>) => void, RegExp]>([
+    ['the outcome of a document', () => `/v1/documents/${done}`, (body) => (body['outcome'] = 'accepted'), /outcome/],
+    ['an error of its receipt', () => `/v1/documents/${done}`, (body) => (body['errors'] = []), /errors/],
+    ['what others told of it', () => `/v1/documents/${done}`, (body) => (body['notifications'] = []), /notifications/],
+    ['a sentence', () => `/v1/documents/${done}`, (body) => (body['sentence'] = 'All is well.'), /sentence/],
+    [
+      'a line of its timeline',
+      () => `/v1/documents/${done}`,
+      (body) => (body['timeline'] as unknown[]).pop(),
+      /timeline\/length/,
+    ],
+    ['the phase of an open document', () => `/v1/documents/${open}`, (body) => (body['phase'] = 'sent'), /phase/],
+    ['an added member', () => `/v1/documents/${open}`, (body) => (body['status'] = 'processed'), /status/],
+    ['the members of a group', () => `/v1/groups/${groupId}`, (body) => (body['members'] = []), /members/],
+    ['the sender of others', () => `/v1/inbound/${told}`, (body) => (body['doc_type'] = 601), /doc_type/],
+    ['the severity of a case', () => `/v1/cases/${caseId}`, (body) => (body['severity'] = 'warning'), /severity/],
+  ])('is refused: %s', async (_, route, change, place) => {
+    const lines = changed(await proofOf(route()), (copy) => {
+      const answer = answerIn(copy);
+      const body = JSON.parse(answer.body) as Record<string, unknown>;
+      change(body);
+      answer.body = JSON.stringify(body);
+    });
+    await expect(verified(lines)).rejects.toThrow(place);
+    await expect(verified(lines)).rejects.toThrow(/the answer says .*, and from the events follows/);
+  });
+
+  it('is refused: an event that is left out, in the middle, at the end, and with its stream', async () => {
+    const lines = await proofOf(`/v1/documents/${done}`);
+    const stream = documentStream(done);
+    const second = lines.findIndex((line) => 'entry' in line && line.entry.includes('"version":1}'));
+    await expect(verified(without(lines, second))).rejects.toThrow(/version 2 of .* comes where version 1 belongs/);
+    await expect(verified(without(lines, lastOf(lines, stream)))).rejects.toThrow(
+      new RegExp(`the log has \\d events of ${stream} before leaf \\d+, and the proof has \\d`),
+    );
+    const later = lines.findLastIndex((line) => 'stream' in line);
+    const cut = changed([...lines.slice(0, later), ...lines.slice(-1)], (copy) => {
+      const end = copy.at(-1) as { end: { streams: number; events: number } };
+      Object.assign(end.end, { streams: 1, events: eventsIn(copy).length });
+    });
+    await expect(verified(cut)).rejects.toThrow(
+      `the stream inbound-${told}, from which the answer was made, is left out`,
+    );
+    const silent = changed(cut, (copy) => answerIn(copy).streams.pop());
+    await expect(verified(silent)).rejects.toThrow(/notifications/);
+  });
+
+  it('is refused: an event that was changed, and one of a later moment', async () => {
+    const lines = await proofOf(`/v1/cases/${caseId}`);
+    const rewritten = changed(lines, (copy) => {
+      const [event] = eventsIn(copy);
+      if (event !== undefined) event.data = (event.data ?? '').replace('critical', 'warning');
+    });
+    await expect(verified(rewritten)).rejects.toThrow('the data is not what the leaf names by digest');
+    const fewer = changed(lines, (copy) => answerIn(copy).streams.forEach((one) => (one.events = 0)));
+    await expect(verified(fewer)).rejects.toThrow('made from 0 events of');
+  });
+
+  it('is refused: the answer of one thing with the events of another', async () => {
+    const [one, other] = [await proofOf(`/v1/documents/${done}`), await proofOf(`/v1/documents/${open}`)];
+    const swapped = changed(other, (copy) => {
+      const answer = answerIn(copy);
+      Object.assign(answer, { route: answerIn(one).route, body: answerIn(one).body });
+    });
+    await expect(verified(swapped)).rejects.toThrow(`is made from the stream ${documentStream(done)}`);
+    const run = changed(await proofOf('/v1/operations/configuration?limit=5'), (copy) => {
+      answerIn(copy).route = `/v1/reconciliations/${runId}`;
+    });
+    await expect(verified(run)).rejects.toThrow(`is made from the stream run-${runId}`);
+    const pack = await proofOf(`/v1/packs/${SGTIN}/history`);
+    const strange = changed(other, (copy) => {
+      const { route, body } = answerIn(pack);
+      Object.assign(answerIn(copy), { route, body });
+    });
+    await expect(verified(strange)).rejects.toThrow(/the answer names the evidence [0-9a-f]{64}, which no event names/);
+  });
+
+  it('is told apart from what another version of the program words otherwise', async () => {
+    const otherVersion = (change: (body: Record<string, unknown>) => void) => async () =>
+      verified(
+        changed(await proofOf(`/v1/documents/${done}`), (copy) => {
+          const answer = answerIn(copy);
+          const body = JSON.parse(answer.body) as Record<string, unknown>;
+          change(body);
+          Object.assign(answer, { software: '0.0.1', body: JSON.stringify(body) });
+        }),
+      );
+    const { reading } = await otherVersion((body) => (body['sentence'] = 'Other words.'))();
+    expect(reading).toMatchObject({
+      kind: 'follows',
+      beside: expect.arrayContaining([expect.stringMatching(/0\.0\.1/)]),
+    });
+    await expect(otherVersion((body) => (body['outcome'] = 'accepted'))()).rejects.toThrow(/outcome/);
+  });
+});
+
+describe('an answer that cannot be proven', () => {
+  const refusedWith = async (route: string, init: RequestInit = {}) => {
+    const answer = await harness.ask(route, init);
+    const { code, detail } = answer.json<{ code: string; detail: string }>();
+    return [answer.status, code, detail, answer.headers.get('retry-after')];
+  };
+
+  it('is refused with its reason', async () => {
+    expect(await refusedWith(`/v1/documents/${randomUUID()}?proof=1`)).toMatchObject([
+      404,
+      'not_found',
+      expect.any(String),
+      null,
+    ]);
+    expect(await refusedWith('/v1/documents?proof=1')).toEqual([400, 'invalid_parameter', expect.any(String), null]);
+    expect(await refusedWith('/v1/summary?proof=1')).toMatchObject([
+      400,
+      'invalid_parameter',
+      'proof: this answer cannot be proven',
+      null,
+    ]);
+    expect(await refusedWith(`/v1/documents/${done}?proof=yes`)).toMatchObject([
+      400,
+      'invalid_parameter',
+      'proof: must be 1',
+      null,
+    ]);
+    const accept = { headers: { accept: 'application/ld+json' } };
+    expect(await refusedWith(`/v1/packs/${SGTIN}/history?proof=1`, accept)).toMatchObject([
+      400,
+      'invalid_parameter',
+      'proof: only an answer in JSON is proven; leave out Accept',
+      null,
+    ]);
+  });
+
+  it('is not sealed yet, in part or whole: what is not is named', async () => {
+    await harness.post({ command_id: 'fresh', xml: arrival() });
+    const fresh = await harness.run('fresh');
+    expect(await refusedWith(`/v1/documents/${fresh}?proof=1`)).toMatchObject([
+      503,
+      'not_sealed_yet',
+      expect.stringMatching(/newer than the newest checkpoint/),
+      '60',
+    ]);
+    await append(documentStream(open), [
+      { type: 'SendAttempted', data: { attempt: 1, signatureSha256: SHA, certificateSha256: SHA } },
+    ]);
+    await followed();
+    const lines = await proofOf(`/v1/documents/${open}`);
+    const { answer, reading, streams } = await verified(lines);
+    expect(answer?.unsealed).toEqual([{ stream: documentStream(open), events: 1 }]);
+    expect(reading.kind).toBe('follows');
+    expect(streams[0]).toMatchObject({ events: 1, notYetSealed: 1 });
+    const unsealed = (copy: ProofLine[]) =>
+      (copy.find((line) => 'unsealed' in line) as { unsealed: { entry: string; data: string } }).unsealed;
+    const wrong: [(copy: ProofLine[]) => void, RegExp][] = [
+      [(copy) => (unsealed(copy).data = '{"attempt":2}'), /unsealed: the data or metadata is not what the entry names/],
+      [(copy) => (unsealed(copy).entry = unsealed(copy).entry.replace('"version":1', '"version":2')), /version 2 of/],
+      [
+        (copy) => void copy.splice(copy.indexOf(copy.find((line) => 'unsealed' in line) as ProofLine), 1),
+        /and 0 of them/,
+      ],
+    ];
+    for (const [change, why] of wrong) await expect(verified(changed(lines, change))).rejects.toThrow(why);
+    await sealed();
+    expect((await verified(await proofOf(`/v1/documents/${open}`))).answer?.unsealed).toEqual([]);
+  });
+
+  it('waits for the read models that it is made from, and says which is behind', async () => {
+    await append(`inbound-${randomUUID()}`, [{ type: 'InboundSeen', data: { documentId: 'x' } }]);
+    const [status, code, detail] = await refusedWith(`/v1/documents/${done}?proof=1`);
+    expect([status, code, detail]).toEqual([503, 'unavailable', expect.stringMatching(/inbound-documents is behind/)]);
+    expect((await harness.ask(`/v1/documents/${done}`)).status).toBe(200);
+  });
+});

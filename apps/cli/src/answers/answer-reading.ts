@@ -47,6 +47,7 @@ export class AnswerReading {
     if (this.counts.events > MOST_EVENTS)
       return { kind: 'unchecked', why: `it is made from more than ${MOST_EVENTS} events` };
     const body = JSON.parse(answer.body) as Record<string, unknown>;
+    this.checkTimeline(answer, body);
     const reading = await this.reading(() => read(this.answered(answer, id, body)));
     const follows: unknown = reading && JSON.parse(JSON.stringify(snakeCase(reading.answer)));
     const isSame = answer.software === SOFTWARE_VERSION;
@@ -58,6 +59,16 @@ export class AnswerReading {
       );
     const ofOther = `words and new members, which may differ: version ${answer.software} made it, and this is another`;
     return { kind: 'follows', beside: [...(reading?.beside ?? []), ...(isSame ? [] : [ofOther])] };
+  }
+
+  /** A line for each event of its subject: where that fails, the first difference elsewhere would say little. */
+  private checkTimeline({ streams }: VerifiedAnswer, { timeline }: Record<string, unknown>): void {
+    const events = streams[0]?.events ?? 0;
+    if (Array.isArray(timeline) && timeline.length !== events)
+      throw doesNotFollow(
+        '/timeline/length',
+        `the answer says ${timeline.length}, and from the events follows ${events}`,
+      );
   }
 
   /** Events that no read model takes give no answer. */
@@ -81,8 +92,9 @@ export class AnswerReading {
       events: (stream) => {
         if (!streams.some((one) => one.stream === stream))
           throw new Error(`it follows from the stream ${stream} too, which is not here`);
-        const known = stream === subject?.stream ? positions : [];
-        return (this.events.get(stream) ?? []).map((event, n) => recorded(event, known[n]));
+        const events = this.events.get(stream) ?? [];
+        const known = stream === subject?.stream && positions.length === events.length ? positions : [];
+        return events.map((event, n) => recorded(event, known[n]));
       },
     };
   }

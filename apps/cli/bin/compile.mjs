@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writePageVerifier } from './page-verifier.mjs';
 
 /**
  * What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them.
@@ -26,7 +27,7 @@ const SOURCE_FOLDERS = [
   'test/support/event-store-fake',
 ];
 /** What else decides how the result looks. */
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs'];
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs', 'apps/cli/bin/page-verifier.mjs'];
 /**
  * What the gateway serves of a package of development, with its licence: an installation without such packages has it
  * beside the program.
@@ -78,6 +79,7 @@ export async function build(root, options = {}) {
   removeLeftovers(next, sources);
   copyData(root, next, sources);
   copyPage(root, next);
+  writePageVerifier(root, next);
   writeFileSync(join(next, STAMP), stamp);
   rmSync(old, { recursive: true, force: true });
   if (existsSync(dist)) renameSync(dist, old);

@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import * as z from './shape.js';
 
 const FORMAT_V1 = 'pedigree-proof/1';
 const MOST_PATH = 64;
@@ -15,7 +15,7 @@ const bundle = z.strictObject({
     .array(
       z.strictObject({
         /** Index of the leaf, from 0. */
-        leaf: z.number().int().min(0),
+        leaf: z.int().min(0),
         /** The leaf's bytes: the event as RFC 8785 JSON. */
         event: z.string(),
         /** PATH(leaf, D[size]) of RFC 6962, 2.1.1, from the leaf up, hexadecimal. */
@@ -25,7 +25,7 @@ const bundle = z.strictObject({
     .min(1)
     .max(10_000),
   /** Events of the stream that are newer than the checkpoint and not in this proof. */
-  notYetSealed: z.number().int().min(0),
+  notYetSealed: z.int().min(0),
 });
 
 export type BundleV1 = z.infer<typeof bundle>;
@@ -38,9 +38,11 @@ export function parseBundleV1(text: string): BundleV1 {
   } catch (error) {
     throw new PedigreeError('invalid_json', `the proof is not JSON: ${(error as Error).message}`, { field: '' });
   }
-  const parsed = bundle.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = `/${(issue?.path ?? []).map(String).join('/')}`;
-  throw new PedigreeError('invalid_parameter', `${field}: ${issue?.message ?? 'is invalid'}`, { field });
+  try {
+    return bundle.parse(value);
+  } catch (error) {
+    if (!(error instanceof z.WrongShape)) throw error;
+    const field = `/${error.path.join('/')}`;
+    throw new PedigreeError('invalid_parameter', `${field}: ${error.message}`, { field });
+  }
 }

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import type { ProvenAnswer, UnsealedEvent } from './answer.js';
+import * as z from './shape.js';
 
 /** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
 export const BUNDLE_FORMAT = 'pedigree-proof/2';
@@ -15,7 +15,8 @@ const hash64 = z.string().length(44);
 
 /** The first line: what was signed. */
 const head = z.strictObject({
-  format: z.enum([BUNDLE_FORMAT, ANSWER_FORMAT]),
+  /** BUNDLE_FORMAT or ANSWER_FORMAT. */
+  format: z.string().regex(/^pedigree-proof\/[23]$/),
   /** The signed note of the tree with what witnesses said of it (C2SP tlog-checkpoint). */
   checkpoint: z.string().max(200_000),
   /** The signed notes of every break of the log before this checkpoint; absent where there was none. */
@@ -37,9 +38,9 @@ const event = z.strictObject({
 const stream = z.strictObject({
   stream: z.string().min(1).max(512),
   /** Events of it in this proof; 0 only beside an answer. */
-  events: z.number().int().min(0),
+  events: z.int().min(0),
   /** Events of it that are newer than the checkpoint. */
-  notYetSealed: z.number().int().min(0),
+  notYetSealed: z.int().min(0),
 });
 
 /** Behind an event: a piece of evidence that it names, and that no event before has named. */
@@ -47,7 +48,7 @@ const evidence = z.strictObject({
   /** SHA-256 of the bytes, hexadecimal. */
   evidence: z.string().regex(/^[0-9a-f]{64}$/),
   /** Length in bytes. */
-  length: z.number().int().min(0),
+  length: z.int().min(0),
   /** The bytes, base64; absent where there are too many for a line. */
   bytes: z.string().optional(),
 });
@@ -67,12 +68,12 @@ const count = z.strictObject({
 const answer = z.strictObject({
   answer: z.strictObject({
     route: z.string().min(1).max(20_000),
-    readAt: z.iso.datetime(),
+    readAt: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     position: z.string().regex(/^\d{1,19}$/),
     software: z.string().max(100),
     body: z.string(),
     streams: z
-      .array(z.strictObject({ stream: z.string().min(1).max(512), events: z.number().int().min(0) }))
+      .array(z.strictObject({ stream: z.string().min(1).max(512), events: z.int().min(0) }))
       .min(1)
       .max(20_000),
   }),
@@ -84,7 +85,7 @@ const unsealed = z.strictObject({
 });
 
 /** The last line: without it the file is cut off. */
-const end = z.strictObject({ end: z.strictObject({ streams: z.number().int(), events: z.number().int() }) });
+const end = z.strictObject({ end: z.strictObject({ streams: z.int(), events: z.int() }) });
 
 export type ProofHead = z.infer<typeof head>;
 export type ProvenEvent = z.infer<typeof event>;
@@ -118,8 +119,10 @@ export function parseLine(text: string, place: string): ProofLine {
   }
   const kind = Object.keys(kinds).find((name) => typeof value === 'object' && value !== null && name in value);
   if (kind === undefined) throw refused('is no line of a proof');
-  const parsed = kinds[kind as Kind].safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw refused(issue?.message ?? 'is invalid', `/${(issue?.path ?? []).map(String).join('/')}`);
+  try {
+    return kinds[kind as Kind].parse(value);
+  } catch (error) {
+    if (!(error instanceof z.WrongShape)) throw error;
+    throw refused(error.message, `/${error.path.join('/')}`);
+  }
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { PedigreeError } from '#kernel';
 import { DEFAULT_ORIGIN } from '../../../auditor/src/config.js';
 import type { CliConfig } from '../config.js';
+import type { PageFlags } from './audit-page.js';
 import type { ProveNamed, VerifyOptions } from './audit-proof.js';
 import type { CheckFlags } from './audit-check.js';
 import { JSON_OPTION, REASON_OPTION, type Action, type ReasonFlag } from './action.js';
@@ -45,6 +46,7 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
     );
   addBreak(audit, action, config);
   addVerify(audit, action);
+  addPage(audit, action);
   addCheck(audit, action, config);
   addWholeLog(audit, action, config);
 }
@@ -62,6 +64,20 @@ function addVerify(audit: Command, action: Action): void {
       action(async (file: string, options: VerifyOptions) =>
         (await import('./audit-proof.js')).verifyProof(file, options),
       ),
+    );
+}
+
+function addPage(audit: Command, action: Action): void {
+  audit
+    .command('page')
+    .description('write a proof as one HTML file that shows its events and checks itself, without a network')
+    .argument('<file>', 'as `audit prove` printed it')
+    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .option(...TRUSTED_OPTION)
+    .option(...NEEDED_OPTION)
+    .option('--out <file>', 'the page (default: named as the proof, with .html)')
+    .action(
+      action(async (file: string, flags: PageFlags) => (await import('./audit-page.js')).writeProofPage(file, flags)),
     );
 }
 

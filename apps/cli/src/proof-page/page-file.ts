@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { PedigreeError } from '#kernel';
+import type { TrustedKeys } from './check.js';
+
+/** What the page is made of besides the proof: from the build. */
+export interface PageParts {
+  /** The verifier, one script. */
+  script: string;
+  style: string;
+}
+
+/** Browsers hold half a gigabyte of text; a longer proof is checked by the command. */
+export const MOST_PROOF_CHARACTERS = 256 * 1024 * 1024;
+
+/**
+ * One HTML file with the proof and its verifier. It asks nobody for anything: its policy forbids every script but its
+ * own, and every request. Throws PedigreeError where the proof is too long.
+ */
+export function pageFile(proof: string, trusted: TrustedKeys, { script, style }: PageParts): string {
+  if (proof.length > MOST_PROOF_CHARACTERS)
+    throw new PedigreeError(
+      'invalid_parameter',
+      `the proof is longer than ${MOST_PROOF_CHARACTERS} characters, too long for a page; check it with audit verify`,
+      { field: 'file' },
+    );
+  const policy = [
+    "default-src 'none'",
+    `script-src ${sourceHash(script)}`,
+    `style-src ${sourceHash(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>Proof from an audit log</title>
+<style>${style}</style>
+</head>
+<body>
+<header>
+<h1>Proof from an audit log</h1>
+<p>This page has events of a log, what proves them, and the program that checks the proof. It works without a network.</p>
+</header>
+<main id="page"><noscript><p>The program of this page needs JavaScript. Nothing is checked without it.</p></noscript></main>
+<script type="application/json" id="trusted">${asData(JSON.stringify(trusted))}</script>
+<script type="application/x-ndjson" id="proof">
+${asData(proof)}
+</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+/** JSON that ends no element: a text has < only within strings, where its number stands for it. */
+const asData = (json: string): string => json.replaceAll('<', '\\u003c');
+
+/** Throws where the text would end its element or change on the way. */
+function sourceHash(text: string): string {
+  if (/<\/(?:script|style)|<!--|\r/i.test(text)) throw new Error('this text cannot be written into a page');
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}

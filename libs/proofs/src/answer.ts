@@ -1,31 +1,8 @@
 import { canonicalJson, sha256Hex } from '#kernel';
 import { digestsInAnswer } from './evidence-names.js';
+import type { ProvenAnswer, UnsealedEvent } from './bundle.js';
 import { LEAF_FORMAT } from './leaf.js';
 import type { EvidenceNamed } from './evidence-named.js';
-
-/** An answer of the API as it was given, and what it was made from. Its own bytes are signed by nobody. */
-export interface ProvenAnswer {
-  /** Path and query, without `proof`. */
-  route: string;
-  /** When it was read: ISO 8601. */
-  readAt: string;
-  /** It was made from the log up to this position, a decimal number. */
-  position: string;
-  /** Version of the program that made it. */
-  software: string;
-  /** The body of the plain answer, as it was sent. */
-  body: string;
-  /** The streams that it was made from, that of its subject first, and how many events of each. */
-  streams: { stream: string; events: number }[];
-}
-
-/** An event that an answer was made from, and that no checkpoint covers yet: nothing proves it. */
-export interface UnsealedEvent {
-  /** The bytes that its leaf will have. */
-  entry: string;
-  data: string;
-  metadata: string;
-}
 
 /** An event that an answer was made from. */
 export interface AnsweredEvent {

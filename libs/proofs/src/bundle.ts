@@ -1,5 +1,4 @@
 import { PedigreeError } from '#kernel';
-import type { ProvenAnswer, UnsealedEvent } from './answer.js';
 import * as z from './shape.js';
 
 /** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
@@ -64,14 +63,20 @@ const count = z.strictObject({
   }),
 });
 
-/** Behind the head: what is to be proven beside events. */
+/** Behind the head: an answer of the API as it was given, and what it was made from. Nobody signed its own bytes. */
 const answer = z.strictObject({
   answer: z.strictObject({
+    /** Path and query, without `proof`. */
     route: z.string().min(1).max(20_000),
+    /** When it was read: ISO 8601. */
     readAt: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    /** It was made from the log up to this position. */
     position: z.string().regex(/^\d{1,19}$/),
+    /** Version of the program that made it. */
     software: z.string().max(100),
+    /** The body of the plain answer, as it was sent. */
     body: z.string(),
+    /** The streams that it was made from, that of its subject first, and how many events of each. */
     streams: z
       .array(z.strictObject({ stream: z.string().min(1).max(512), events: z.int().min(0) }))
       .min(1)
@@ -79,9 +84,14 @@ const answer = z.strictObject({
   }),
 });
 
-/** Behind the events of a stream, beside an answer: one that no checkpoint covers yet. */
+/** Behind the proven events of a stream, beside an answer: one that no checkpoint covers yet. Nothing proves it. */
 const unsealed = z.strictObject({
-  unsealed: z.strictObject({ entry: z.string(), data: z.string(), metadata: z.string() }),
+  unsealed: z.strictObject({
+    /** The bytes that its leaf will have. */
+    entry: z.string(),
+    data: z.string(),
+    metadata: z.string(),
+  }),
 });
 
 /** The last line: without it the file is cut off. */
@@ -93,6 +103,8 @@ export type ProvenEvidence = z.infer<typeof evidence>;
 export type ProvenStream = z.infer<typeof stream>;
 export type ProvenCount = z.infer<typeof count>['count'];
 export type ProofEnd = z.infer<typeof end>['end'];
+export type ProvenAnswer = z.infer<typeof answer>['answer'];
+export type UnsealedEvent = z.infer<typeof unsealed>['unsealed'];
 export type ProofLine =
   | ProofHead
   | { answer: ProvenAnswer }

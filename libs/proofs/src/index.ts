@@ -11,6 +11,6 @@ export * from './log-keys.js';
 export * from './break-note.js';
 export * from './witnessed.js';
 export * from './bundle.js';
-export type { AnsweredEvent, ProvenAnswer, UnsealedEvent, VerifiedAnswer } from './answer.js';
+export type { AnsweredEvent, VerifiedAnswer } from './answer.js';
 export type { CheckedEvent } from './entry.js';
 export * from './verify.js';

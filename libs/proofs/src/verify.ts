@@ -5,14 +5,7 @@ import { openBreakNote, openCheckpointAfter, openNoteAfter } from './log-keys.js
 import { countIn, isBucketOf, streamKey } from './buckets.js';
 import { COUNTS_SEALED, parseCounts, type StreamCounts } from './count-note.js';
 import { NO_WITNESSES, witnessedBy, type TrustedWitnesses, type Witnessed } from './witnessed.js';
-import {
-  AnswerCheck,
-  checkedUnsealed,
-  type AnsweredEvent,
-  type ProvenAnswer,
-  type UnsealedEvent,
-  type VerifiedAnswer,
-} from './answer.js';
+import { AnswerCheck, checkedUnsealed, type AnsweredEvent, type VerifiedAnswer } from './answer.js';
 import {
   ANSWER_FORMAT,
   BUNDLE_FORMAT,
@@ -20,10 +13,12 @@ import {
   type ProofEnd,
   type ProofHead,
   type ProofLine,
+  type ProvenAnswer,
   type ProvenCount,
   type ProvenEvent,
   type ProvenEvidence,
   type ProvenStream,
+  type UnsealedEvent,
 } from './bundle.js';
 import { parseBundleV1 } from './bundle-v1.js';
 import { checkedEvent, type CheckedEvent } from './entry.js';

@@ -1,8 +1,14 @@
+import type { EventStore } from '#event-store';
+import type { Pool } from '#postgres';
 import { checkpointOf, type StoredCheckpoint } from './checkpoints.js';
 import { countEpochs, type CountEpoch } from './count-table.js';
 import { mostWitnessedSize } from './cosignature-table.js';
-import type { ProofSource } from './stream-proofs.js';
 import { statementPlace } from './statement-place.js';
+
+export interface ProofSource {
+  pool: Pool;
+  store: EventStore;
+}
 
 export interface Counted {
   epoch: CountEpoch;

@@ -1,7 +1,8 @@
 import { PedigreeError } from '#kernel';
 import { ANSWER_FORMAT, type ProofLine } from '#proofs';
 import { newestCheckpoint, type StoredCheckpoint } from './checkpoints.js';
-import { spanOf, StreamProofs, type ProofOptions, type ProofSource, type StreamSpan } from './stream-proofs.js';
+import type { ProofSource } from './best-checkpoint.js';
+import { spanOf, StreamProofs, type ProofOptions, type StreamSpan } from './stream-proofs.js';
 
 /** An answer that was given, and what it was made from. */
 export interface AnswerToProve {

@@ -1,7 +1,8 @@
 import { PedigreeError } from '#kernel';
 import { BUNDLE_FORMAT, type ProofLine } from '#proofs';
 import { newestCheckpoint } from './checkpoints.js';
-import { spanOf, StreamProofs, type ProofOptions, type ProofSource } from './stream-proofs.js';
+import type { ProofSource } from './best-checkpoint.js';
+import { spanOf, StreamProofs, type ProofOptions } from './stream-proofs.js';
 
 /**
  * Everything that a stranger needs to see that the events of a stream are in the signed log, and that there are no

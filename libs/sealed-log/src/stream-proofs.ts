@@ -1,7 +1,6 @@
-import type { EventStore, RecordedEvent } from '#event-store';
+import type { RecordedEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { hashesInTiles, leavesInTiles, proveInclusion, tlogProofText, type ReadHashes } from '#merkle';
-import type { Pool } from '#postgres';
 import {
   bucketOf,
   BucketTree,
@@ -15,7 +14,7 @@ import {
   streamKey,
   type UnsealedEvent,
 } from '#proofs';
-import { bestCheckpoint, type Counted } from './best-checkpoint.js';
+import { bestCheckpoint, type Counted, type ProofSource } from './best-checkpoint.js';
 import { breakNotes } from './break-table.js';
 import { cachedTiles } from './cached-tiles.js';
 import type { StoredCheckpoint } from './checkpoints.js';
@@ -25,11 +24,6 @@ import { sealedEvents } from './entries.js';
 import { LeafPlaces } from './leaf-place.js';
 import { NamedEvidence } from './named-evidence.js';
 import { tilesIn } from './tile-table.js';
-
-export interface ProofSource {
-  pool: Pool;
-  store: EventStore;
-}
 
 /** How much of a stream a proof has. */
 export interface StreamSpan {

@@ -2,8 +2,8 @@ import { SOFTWARE_VERSION, type EventMetadata, type RecordedEvent } from '#event
 import { PedigreeError } from '#kernel';
 import type { AnsweredEvent, VerifiedAnswer, VerifyOptions } from '#proofs';
 import { snakeCase } from '../../../gateway/src/api/snake-case.js';
-import { firstDifference } from './first-difference.js';
-import { READINGS, type Answered } from './readings.js';
+import { firstDifference, type Comparing } from './first-difference.js';
+import { READINGS, type Answered, type ReadAgain } from './readings.js';
 
 /** Whether an answer follows from its events. One that does not is refused. */
 export type Reading =
@@ -40,25 +40,17 @@ export class AnswerReading {
   async of(answer: VerifiedAnswer): Promise<Reading> {
     const [, noun = ''] = /^\/v1\/([a-z]+)\/[^/?]+$/.exec(answer.route.split('?')[0] ?? '') ?? [];
     const read = READINGS[noun];
-    // The stream is the one of the route: that was checked.
-    const id = answer.streams[0]?.stream.replace(/^[a-z]+-/, '') ?? '';
     if (read === undefined)
       return { kind: 'unchecked', why: 'an answer of this kind cannot be worked out from its events offline' };
     if (this.counts.events > MOST_EVENTS)
       return { kind: 'unchecked', why: `it is made from more than ${MOST_EVENTS} events` };
     const body = JSON.parse(answer.body) as Record<string, unknown>;
     this.checkTimeline(answer, body);
-    const reading = await this.reading(() => read(this.answered(answer, id, body)));
-    const follows: unknown = reading && JSON.parse(JSON.stringify(snakeCase(reading.answer)));
+    const again = await this.readAgain(read, this.answered(answer, body));
     const isSame = answer.software === SOFTWARE_VERSION;
-    const differs = firstDifference(body, follows, isSame ? {} : { except: WORDS, isPartial: true });
-    if (differs !== undefined)
-      throw doesNotFollow(
-        differs.pointer,
-        `the answer says ${differs.said ?? 'nothing'}, and from the events follows ${differs.follows ?? 'nothing'}`,
-      );
+    checkSame(body, again?.answer, isSame ? {} : { except: WORDS, isPartial: true });
     const ofOther = `words and new members, which may differ: version ${answer.software} made it, and this is another`;
-    return { kind: 'follows', beside: [...(reading?.beside ?? []), ...(isSame ? [] : [ofOther])] };
+    return { kind: 'follows', beside: [...(again?.beside ?? []), ...(isSame ? [] : [ofOther])] };
   }
 
   /** A line for each event of its subject: where that fails, the first difference elsewhere would say little. */
@@ -72,19 +64,20 @@ export class AnswerReading {
   }
 
   /** Events that no read model takes give no answer. */
-  private async reading<T>(read: () => Promise<T>): Promise<T> {
+  private async readAgain(read: (answered: Answered) => Promise<ReadAgain | undefined>, answered: Answered) {
     try {
-      return await read();
+      return await read(answered);
     } catch (error) {
       throw doesNotFollow('', (error as Error).message);
     }
   }
 
-  private answered({ readAt, streams }: VerifiedAnswer, id: string, body: Record<string, unknown>): Answered {
+  private answered({ readAt, streams }: VerifiedAnswer, body: Record<string, unknown>): Answered {
     const [subject] = streams;
     const positions = positionsIn(body);
     return {
-      id,
+      // The stream is the one of the route: that was checked.
+      id: subject?.stream.replace(/^[a-z]+-/, '') ?? '',
       body,
       readAt: new Date(readAt),
       streams: streams.map(({ stream }) => stream),
@@ -98,6 +91,14 @@ export class AnswerReading {
       },
     };
   }
+}
+
+function checkSame(body: object, answer: object | undefined, comparing: Comparing): void {
+  const follows: unknown = answer && JSON.parse(JSON.stringify(snakeCase(answer)));
+  const differs = firstDifference(body, follows, comparing);
+  if (differs === undefined) return;
+  const { pointer, said = 'nothing', follows: other = 'nothing' } = differs;
+  throw doesNotFollow(pointer, `the answer says ${said}, and from the events follows ${other}`);
 }
 
 /** Log positions are those of the engine that keeps the log. The answer's own are taken, as far as they rise. */

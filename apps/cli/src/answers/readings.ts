@@ -31,7 +31,7 @@ export interface Answered {
 }
 
 /** What follows from the events, in the names of our code. */
-export interface Reading {
+export interface ReadAgain {
   answer: object;
   /** What of the answer was not read from the events. */
   beside: string[];
@@ -42,7 +42,7 @@ const CALENDAR = 'when it is due, which follows from the calendar of deadlines';
 const POSITIONS = 'log positions';
 
 /** Reads an answer from its events as the read models do; undefined where there is no such answer. */
-export const READINGS: Record<string, (answered: Answered) => Promise<Reading | undefined>> = {
+export const READINGS: Record<string, (answered: Answered) => Promise<ReadAgain | undefined>> = {
   documents: documentFrom,
   groups: groupFrom,
   inbound: inboundFrom,
@@ -57,7 +57,7 @@ export const READINGS: Record<string, (answered: Answered) => Promise<Reading | 
   },
 };
 
-async function documentFrom(answered: Answered): Promise<Reading | undefined> {
+async function documentFrom(answered: Answered): Promise<ReadAgain | undefined> {
   const { id, body, events, streams } = answered;
   const own = events(documentStream(id));
   const row = documentRow(own);
@@ -83,7 +83,7 @@ async function documentFrom(answered: Answered): Promise<Reading | undefined> {
   };
 }
 
-async function groupFrom({ id, events }: Answered): Promise<Reading | undefined> {
+async function groupFrom({ id, events }: Answered): Promise<ReadAgain | undefined> {
   const rowsOf = (requestIds: string[]) =>
     Promise.resolve(
       new Map(
@@ -97,7 +97,7 @@ async function groupFrom({ id, events }: Answered): Promise<Reading | undefined>
   return answer === undefined ? undefined : { answer, beside: [POSITIONS] };
 }
 
-function inboundFrom(answered: Answered): Promise<Reading | undefined> {
+function inboundFrom(answered: Answered): Promise<ReadAgain | undefined> {
   const { id, body, events } = answered;
   const own = events(inboundStream(id));
   const row = inboundRow(own);

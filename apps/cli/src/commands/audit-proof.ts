@@ -93,8 +93,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint, or events
- * of an answer are not sealed yet.
+ * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint, or
+ * events of an answer are not sealed yet.
  */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
   const trusted = trustedWitnesses(witness, needed === undefined ? undefined : Number(needed));

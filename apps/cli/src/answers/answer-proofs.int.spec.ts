@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { StreamCounting } from '../../../auditor/src/counts/counting.js';
 import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { seal } from '../../../auditor/src/log/seal.js';
+import { makeKey } from '../../../gateway/test/keys.js';
 import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
 import { documentReading } from '#documents';
 import {
@@ -26,6 +29,9 @@ import { LogKeys, verifyProofLines, type ProofLine, type ProvenAnswer, type Prov
 import { projections } from '#read-models';
 import { catchUp, catchUpProjection } from '#subscriptions';
 import { testDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { proveNamed, verifyProof } from '../commands/audit-proof.js';
+import { cliConfig } from '../config.js';
 import { AnswerReading, type Reading } from './answer-reading.js';
 
 const ORIGIN = 'pedigree.example/log';
@@ -340,6 +346,62 @@ describe('what somebody changed in a proof of an answer', () => {
   });
 });
 
+describe('pedigree audit', () => {
+  /** What a command writes, and its status. */
+  async function run(command: () => Promise<number>): Promise<{ status: number; text: string }> {
+    const print = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    try {
+      const status = await command();
+      return { status, text: print.mock.calls.map(([text]) => String(text)).join('') };
+    } finally {
+      print.mockRestore();
+    }
+  }
+
+  /** The commands, one after the other, as a person types them. */
+  async function provenAndVerified(answer: string, json = false) {
+    const config = cliConfig({ PEDIGREE_URL: harness.gateway.url });
+    const proven = await run(() => proveNamed(config, { answer }));
+    expect(proven.status).toBe(0);
+    const folder = await temporaryFolder();
+    try {
+      const file = join(folder.path, 'proof.ndjson');
+      writeFileSync(file, proven.text);
+      return await run(() => verifyProof(file, { key, json }));
+    } finally {
+      await folder.remove();
+    }
+  }
+
+  it('proves an answer and verifies it, and says what that proves and what it does not', async () => {
+    const document = await provenAndVerified(`/v1/documents/${done}`);
+    expect(document.text).toContain(`the answer to GET /v1/documents/${done}, read at `);
+    expect(document.text).toContain('the answer follows from its events: it was worked out again from them');
+    expect(document.text).toMatch(/not worked out from events: log positions; when it is due/);
+    expect(document.status).toBe(0);
+    const pack = await provenAndVerified(`/v1/packs/${SGTIN}/history?as_of=2026-02-01T00:00:00Z`);
+    expect(pack.text).toContain('NOT CHECKED: that the answer follows from its events');
+    expect(pack.status).toBe(0);
+    const shown = JSON.parse((await provenAndVerified(`/v1/cases/${caseId}`, true)).text) as { answer: object };
+    expect(shown.answer).toMatchObject({ route: `/v1/cases/${caseId}`, reading: 'follows', not_yet_sealed: [] });
+  });
+
+  it('ends with status 1 where events of the answer are not sealed yet', async () => {
+    await append(`case-${caseId}`, [{ type: 'CaseCommented', data: { caseId, text: 'looked' } }]);
+    const { status, text } = await provenAndVerified(`/v1/cases/${caseId}`);
+    expect(text).toContain(`NOT PROVEN: the last 1 events of case-${caseId} from which it was made are not sealed yet`);
+    expect(status).toBe(1);
+    await sealed();
+  });
+
+  it('wants a route of the API', async () => {
+    const config = cliConfig({ PEDIGREE_URL: harness.gateway.url });
+    await expect(proveNamed(config, { answer: 'packs' })).rejects.toThrow(/--answer: must be a route of the API/);
+    await expect(proveNamed(config, { answer: '/v1/summary' })).rejects.toThrow('proof: this answer cannot be proven');
+    await expect(proveNamed(config, { answer: '/v1/x', stream: 'configuration' })).rejects.toThrow(/^name a document/);
+  });
+});
+
 describe('an answer that cannot be proven', () => {
   const refusedWith = async (route: string, init: RequestInit = {}) => {
     const answer = await harness.ask(route, init);
@@ -414,5 +476,16 @@ describe('an answer that cannot be proven', () => {
     const [status, code, detail] = await refusedWith(`/v1/documents/${done}?proof=1`);
     expect([status, code, detail]).toEqual([503, 'unavailable', expect.stringMatching(/inbound-documents is behind/)]);
     expect((await harness.ask(`/v1/documents/${done}`)).status).toBe(200);
+  });
+
+  it('is refused to a key that may not see evidence', async () => {
+    const erp = await makeKey(harness.db.pool, 'erp-1', ['erp']);
+    const auditor = await makeKey(harness.db.pool, 'auditor-1', ['auditor']);
+    await sealed();
+    const route = `/v1/documents/${done}`;
+    const as = (apiKey: string) => ({ headers: { authorization: `Bearer ${apiKey}` } });
+    expect((await harness.ask(route, as(erp))).status).toBe(200);
+    expect((await harness.ask(`${route}?proof=1`, as(erp))).status).toBe(403);
+    expect((await harness.ask(`${route}?proof=1`, as(auditor))).status).toBe(200);
   });
 });

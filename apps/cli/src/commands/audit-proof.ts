@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { documentStream } from '#domain';
 import { openEventStore, type EventStore } from '#event-store';
@@ -18,6 +19,7 @@ import {
 import { readModelSchemas } from '#read-models';
 import { proofLines } from '#sealed-log';
 import type { CliConfig } from '../config.js';
+import { gatewayOf } from '../own-gateway.js';
 import { instant, out } from '../print.js';
 import { AnswerReading } from '../answers/answer-reading.js';
 import { answerShown, answerWords, isWhole, type AnsweredReading } from '../answers/answer-words.js';
@@ -29,26 +31,52 @@ import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 export interface ProveNamed {
   document?: string | undefined;
   stream?: string | undefined;
+  /** A route of the API, whose answer is to be proven. */
+  answer?: string | undefined;
   /** Whether the evidence that events name is in the proof. */
   evidence?: boolean | undefined;
 }
 
 /** Prints the proof of every event of a stream, from the configured database or the embedded one, as it is read. */
-export async function proveNamed(config: CliConfig, { document, stream, evidence }: ProveNamed): Promise<number> {
-  if ((document === undefined) === (stream === undefined))
-    throw new PedigreeError('invalid_parameter', 'name a document, or a stream of the log by --stream');
+export async function proveNamed(config: CliConfig, named: ProveNamed): Promise<number> {
+  const { document, stream, answer, evidence } = named;
+  if ([document, stream, answer].filter((one) => one !== undefined).length !== 1)
+    throw new PedigreeError(
+      'invalid_parameter',
+      'name a document, or a stream of the log by --stream, or an answer by --answer',
+    );
+  if (answer !== undefined) return proveAnswer(config, { answer, evidence });
   return withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [...auditorSchemas, ...readModelSchemas]);
     const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
-      const named = stream ?? documentStream(await requestIdInLog(pool, store, document as string));
-      for await (const line of proofLines({ pool, store }, named, { hasEvidence: evidence !== false }))
+      const proven = stream ?? documentStream(await requestIdInLog(pool, store, document as string));
+      for await (const line of proofLines({ pool, store }, proven, { hasEvidence: evidence !== false }))
         if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
     } finally {
       await store.close();
     }
     return 0;
   });
+}
+
+/** An answer is made by the gateway, and so is its proof. */
+async function proveAnswer(
+  config: CliConfig,
+  { answer, evidence }: { answer: string; evidence: boolean | undefined },
+): Promise<number> {
+  if (!answer.startsWith('/v1/'))
+    throw new PedigreeError('invalid_parameter', '--answer: must be a route of the API, such as /v1/packs/SGTIN', {
+      field: '--answer',
+      item: answer,
+    });
+  if (evidence === false)
+    throw new PedigreeError('invalid_parameter', '--no-evidence: an answer is proven with its evidence', {
+      field: '--no-evidence',
+    });
+  const route = `${answer}${answer.includes('?') ? '&' : '?'}proof=1`;
+  await pipeline(await gatewayOf(config).stream(route, 'application/x-ndjson'), process.stdout, { end: false });
+  return 0;
 }
 
 /**

@@ -64,6 +64,8 @@ function wantedOf(request: FastifyRequest): Provable | undefined {
       field: 'Authorization',
     });
   delete query['proof'];
+  // The proof is NDJSON; the answer in it is the plain one.
+  if (request.headers.accept === FILE_TYPES.ndjson) request.headers.accept = 'application/json';
   return provable;
 }
 

@@ -127,6 +127,18 @@ async function others(): Promise<void> {
     },
     { type: 'InboundLinked', data: { requestId: done, by: 'request_id' } },
   ]);
+  await aGroup();
+  const run = { kind: 'documents' as const, id: 'run-1', moment: '2026-01-16T00:00:00.000Z' };
+  const seen = { run, count: 1, findingsSha256: SHA };
+  const opened = { code: 'missing_locally', cause: CAUSE, severity: 'critical', dueAt: '2026-01-20T00:00:00.000Z' };
+  await append(`case-${caseId}`, decideCase(NO_CASE, { type: 'See', caseId, ...opened, seen } as CaseCommand));
+  const asked = await harness.post({ reason: 'for the auditor' }, '/v1/reconciliations');
+  runId = asked.json<{ id: string }>().id;
+  await append(`run-${runId}`, [{ type: 'RunStarted', data: { runId } }]);
+}
+
+/** Of the document that is open. */
+async function aGroup(): Promise<void> {
   const [registered] = await store.readStream(documentStream(open));
   const member = registered?.data as unknown as Registration;
   groupId = randomUUID();
@@ -145,13 +157,6 @@ async function others(): Promise<void> {
       },
     }),
   );
-  const run = { kind: 'documents' as const, id: 'run-1', moment: '2026-01-16T00:00:00.000Z' };
-  const seen = { run, count: 1, findingsSha256: SHA };
-  const opened = { code: 'missing_locally', cause: CAUSE, severity: 'critical', dueAt: '2026-01-20T00:00:00.000Z' };
-  await append(`case-${caseId}`, decideCase(NO_CASE, { type: 'See', caseId, ...opened, seen } as CaseCommand));
-  const asked = await harness.post({ reason: 'for the auditor' }, '/v1/reconciliations');
-  runId = asked.json<{ id: string }>().id;
-  await append(`run-${runId}`, [{ type: 'RunStarted', data: { runId } }]);
 }
 
 /** The worker follows, and the auditor counts, seals and signs. */
@@ -472,7 +477,7 @@ describe('an answer that cannot be proven', () => {
   });
 
   it('waits for the read models that it is made from, and says which is behind', async () => {
-    await append(`inbound-${randomUUID()}`, [{ type: 'InboundSeen', data: { documentId: 'x' } }]);
+    await append(`thing-${randomUUID()}`, [{ type: 'ThingHappened', data: {} }]);
     const [status, code, detail] = await refusedWith(`/v1/documents/${done}?proof=1`);
     expect([status, code, detail]).toEqual([503, 'unavailable', expect.stringMatching(/inbound-documents is behind/)]);
     expect((await harness.ask(`/v1/documents/${done}`)).status).toBe(200);

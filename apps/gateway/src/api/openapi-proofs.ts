@@ -6,8 +6,8 @@ const PROOF = {
   required: false,
   description:
     '1: the answer as a file that proves it (pedigree-proof/3, NDJSON): the body of the plain answer, all events ' +
-    'that it was made from, their evidence, a C2SP tlog-proof for each, and the signed checkpoint. It takes a key of the ' +
-    'role operator or auditor. `pedigree audit verify FILE --key KEY` checks it without this server. What is not ' +
+    'that it was made from, their evidence, a C2SP tlog-proof for each, and the signed checkpoint. It takes a key of ' +
+    'the role operator or auditor. `pedigree audit verify FILE --key KEY` checks it without this server. What is not ' +
     'sealed yet is in the file, and named so; where nothing of it is, the answer is 503 `not_sealed_yet`.',
   schema: { enum: ['1'] },
 };

@@ -6,7 +6,7 @@ import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { StreamCounting } from '../../../auditor/src/counts/counting.js';
 import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { seal } from '../../../auditor/src/log/seal.js';
-import { makeKey } from '../../../gateway/test/keys.js';
+import { KEEPER, NEXT_YEAR, registerOn } from '../../../gateway/test/keys.js';
 import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
 import { documentReading } from '#documents';
 import {
@@ -27,6 +27,7 @@ import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
 import { migrate } from '#postgres';
 import { LogKeys, verifyProofLines, type ProofLine, type ProvenAnswer, type ProvenEvent, type Verified } from '#proofs';
 import { projections } from '#read-models';
+import { answerProofLines } from '#sealed-log';
 import { catchUp, catchUpProjection } from '#subscriptions';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
@@ -478,16 +479,34 @@ describe('an answer that cannot be proven', () => {
 
   it('waits for the read models that it is made from, and says which is behind', async () => {
     await append(`thing-${randomUUID()}`, [{ type: 'ThingHappened', data: {} }]);
-    const [status, code, detail] = await refusedWith(`/v1/documents/${done}?proof=1`);
-    expect([status, code, detail]).toEqual([503, 'unavailable', expect.stringMatching(/inbound-documents is behind/)]);
+    const route = `/v1/documents/${done}?proof=1`;
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => refusedWith(route)));
+    expect(answers.map(([status, code]) => [status, code])).toEqual(answers.map(() => [503, 'unavailable']));
+    const details = answers.map(([, , detail]) => String(detail));
+    expect(details.filter((one) => /inbound-documents is behind/.test(one))).toHaveLength(4);
+    expect(details.filter((one) => /4 answers are being proven already/.test(one))).toHaveLength(1);
     expect((await harness.ask(`/v1/documents/${done}`)).status).toBe(200);
+    await followed();
+    expect((await harness.ask(route)).status).toBe(200);
+  });
+
+  it('is refused where a stream has grown since it was read', async () => {
+    const streams = [documentStream(done)];
+    const answer = { route: `/v1/documents/${done}`, readAt: new Date(), software: '1', body: '{}', streams };
+    const [first] = await store.readStream(documentStream(done));
+    const lines = answerProofLines({ pool: harness.db.pool, store }, { ...answer, position: first?.position ?? 0n });
+    await expect(lines.next()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/has grown while the answer was read/),
+    });
   });
 
   it('is refused to a key that may not see evidence', async () => {
-    const erp = await makeKey(harness.db.pool, 'erp-1', ['erp']);
-    const auditor = await makeKey(harness.db.pool, 'auditor-1', ['auditor']);
-    await sealed();
-    const route = `/v1/documents/${done}`;
+    const keys = registerOn(harness.db.pool, store);
+    const made = (role: 'erp' | 'auditor') =>
+      keys.make({ name: role, roles: [role], expiresAt: NEXT_YEAR() }, { actor: KEEPER, reason: 'a test' });
+    const [erp, auditor] = [await made('erp'), await made('auditor')];
+    const route = `/v1/inbound/${told}`;
     const as = (apiKey: string) => ({ headers: { authorization: `Bearer ${apiKey}` } });
     expect((await harness.ask(route, as(erp))).status).toBe(200);
     expect((await harness.ask(`${route}?proof=1`, as(erp))).status).toBe(403);

@@ -31,10 +31,7 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   const proof = await handle.readFile('utf8').finally(() => handle.close());
   const verified = await verifyProofLines(linesOf(proof), key, { trusted });
   const page = to ?? `${file.replace(/\.(?:nd)?json$/, '')}.html`;
-  writeWhole(
-    page,
-    pageFile(proof, { key, witnesses: witness, ...(least === undefined ? {} : { needed: least }) }, pageParts()),
-  );
+  writeWhole(page, pageFile(proof, { key, witnesses: witness, ...(least === undefined ? {} : { needed: least }) }, pageParts()));
   out(`${page} has ${verified.events} events and checks them itself, in Chromium, Firefox or Safari`);
   return verified.witnessed.isMet ? 0 : 1;
 }

@@ -26,11 +26,7 @@ export const checksOf = ({ checkpoint, events, streams, evidence, breaks, witnes
     result: evidence.notHere === 0 ? 'passed' : 'not proven',
     detail: `${evidence.here} pieces are in this file, byte for byte; ${evidence.notHere} are not in it.`,
   },
-  ...breaks.map((one): Check => ({
-    what: `Break ${one.number} of the log`,
-    result: 'passed',
-    detail: breakWords(one),
-  })),
+  ...breaks.map((one): Check => ({ what: `Break ${one.number} of the log`, result: 'passed', detail: breakWords(one) })),
   witnessCheck(witnessed),
 ];
 
@@ -43,10 +39,7 @@ function streamChecks({ stream, events, notYetSealed, whole }: VerifiedStream): 
   };
   const what = `No other event of ${stream}`;
   if (whole === undefined)
-    return [
-      inOrder,
-      { what, result: 'not proven', detail: 'The file has no signed count. A later event may be missing.' },
-    ];
+    return [inOrder, { what, result: 'not proven', detail: 'The file has no signed count. A later event may be missing.' }];
   const detail = `The signed count of ${whole.at} has ${whole.events} events up to leaf ${whole.leaves}.`;
   if (events === whole.events) return [inOrder, { what, result: 'passed', detail }];
   const later = ` ${events - whole.events} events came later: behind that leaf one may be missing.`;

@@ -27,10 +27,7 @@ async function checkAndShow(text: string, trusted: TrustedKeys): Promise<void> {
     const [result, events, ...rest] = outcomeSections(outcome) as [PageElement, PageElement, ...PageElement[]];
     element('page').replaceChildren(result, keys, ...others, events, ...rest, saving(text));
   } catch (error) {
-    element('page').replaceChildren(
-      section('Result', make('p', { class: 'verdict bad' }, `✘ ${wordsOf(error)}`)),
-      keys,
-    );
+    element('page').replaceChildren(section('Result', make('p', { class: 'verdict bad' }, `✘ ${wordsOf(error)}`)), keys);
   }
 }
 

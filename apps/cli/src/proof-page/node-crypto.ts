@@ -33,9 +33,7 @@ export function createHash(algorithm: string) {
       return hash;
     },
     digest(encoding?: 'hex' | 'base64'): Bytes | string {
-      const bytes = new Bytes(
-        sha256(parts.length === 1 ? (parts[0] as Uint8Array) : BytesInPlaceOfBuffer.concat(parts)),
-      );
+      const bytes = new Bytes(sha256(parts.length === 1 ? (parts[0] as Uint8Array) : BytesInPlaceOfBuffer.concat(parts)));
       return encoding === undefined ? bytes : bytes.toString(encoding);
     },
   };

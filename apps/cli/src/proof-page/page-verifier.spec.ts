@@ -46,9 +46,7 @@ describe('the verifier in a page', () => {
   it('says of a proof what the command says, breaks, witnesses and count with it', async () => {
     const outcome = await inPage(proof.text, trusted);
     const verified = await byCommand(proof.text, trusted);
-    expect(
-      JSON.parse(JSON.stringify({ outcome }, (_, one: unknown) => (typeof one === 'bigint' ? `${one}` : one))),
-    ).toMatchObject({
+    expect(JSON.parse(JSON.stringify({ outcome }, (_, one: unknown) => (typeof one === 'bigint' ? `${one}` : one)))).toMatchObject({
       outcome: {
         kind: 'holds',
         verified: {

@@ -33,9 +33,7 @@ const verdict = (kind: 'good' | 'bad', words: string, why: string): PageElement 
 
 function eventTable(events: CheckedEvent[]): PageElement[] {
   const body = make('tbody', {});
-  const head = ['Version', 'Recorded (UTC)', 'Event', 'Who', 'What'].map((title) =>
-    make('th', { scope: 'col' }, title),
-  );
+  const head = ['Version', 'Recorded (UTC)', 'Event', 'Who', 'What'].map((title) => make('th', { scope: 'col' }, title));
   const more = make('button', { type: 'button' });
   let shown = 0;
   const show = (count: number): void => {
@@ -50,10 +48,7 @@ function eventTable(events: CheckedEvent[]): PageElement[] {
     show(events.length);
   });
   const caption = make('caption', {}, `${events.length} events, in the order of the log`);
-  return [
-    make('div', { class: 'wide' }, make('table', {}, caption, make('thead', {}, make('tr', {}, ...head)), body)),
-    more,
-  ];
+  return [make('div', { class: 'wide' }, make('table', {}, caption, make('thead', {}, make('tr', {}, ...head)), body)), more];
 }
 
 function eventCells({ leaf, version, recordedAt, type, data, metadata, stream }: CheckedEvent): Cell[] {

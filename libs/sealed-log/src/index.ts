@@ -1,8 +1,8 @@
 /**
  * The tables of the sealed log, and proofs made from them: tiles, pages, checkpoints, cosignatures, breaks and counts
  * of streams. Promise: a proof has every event of its streams, whatever their length, or says which are not sealed yet.
- * The auditor alone writes the tables; whoever proves reads them. Proven in: apps/auditor/src/proof/proof.int.spec.ts,
- * apps/cli/src/answers/answer-proofs.int.spec.ts.
+ * The auditor alone writes the tables; whoever proves reads them. Proven in: cached-tiles.spec.ts; proofs of streams in
+ * apps/auditor/src/proof, of answers in apps/cli/src/answers.
  */
 export type { ProofSource } from './best-checkpoint.js';
 export * from './break-table.js';

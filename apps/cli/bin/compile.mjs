@@ -27,7 +27,13 @@ const SOURCE_FOLDERS = [
   'test/support/event-store-fake',
 ];
 /** What else decides how the result looks. */
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs', 'apps/cli/bin/page-verifier.mjs'];
+const BUILD_FILES = [
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'apps/cli/bin/compile.mjs',
+  'apps/cli/bin/page-verifier.mjs',
+];
 /**
  * What the gateway serves of a package of development, with its licence: an installation without such packages has it
  * beside the program.

@@ -30,11 +30,16 @@ export function writePageVerifier(root, dist) {
     if (modules.has(name)) return;
     modules.set(name, '');
     const source = sourceOf(root, dist, name).replace(/^\/\/# sourceMappingURL=.*$/m, '');
-    const names = new Map(ts.preProcessFile(source).importedFiles.map(({ fileName }) => [fileName, at(name, fileName)]));
+    const names = new Map(
+      ts.preProcessFile(source).importedFiles.map(({ fileName }) => [fileName, at(name, fileName)]),
+    );
     const { outputText } = ts.transpileModule(source, {
       compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true },
     });
-    const calls = outputText.replace(/\brequire\("([^"]+)"\)/g, (_, asked) => `require(${JSON.stringify(names.get(asked))})`);
+    const calls = outputText.replace(
+      /\brequire\("([^"]+)"\)/g,
+      (_, asked) => `require(${JSON.stringify(names.get(asked))})`,
+    );
     for (const one of names.values()) add(one);
     modules.set(name, calls);
   };
@@ -56,7 +61,8 @@ function sourceOf(root, dist, name) {
   return readFileSync(join(dist, name), 'utf8');
 }
 
-const scriptOf = (modules) => `'use strict';
+const scriptOf = (modules) => `// Pedigree, Apache-2.0. With canonicalize by Samuel Erdtman, Apache-2.0.
+'use strict';
 (() => {
 const modules = {
 ${[...modules].map(([name, text]) => `${JSON.stringify(name)}: (exports, require, Buffer) => {\n${text}},`).join('\n')}

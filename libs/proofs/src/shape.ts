@@ -88,7 +88,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 export const string = (): Text => new Text(ofType((value) => typeof value === 'string', 'a text'));
 /** A whole number, exact in a double. */
-export const int = (): Whole => new Whole(ofType((value): value is number => Number.isSafeInteger(value), 'a whole number'));
+export const int = (): Whole =>
+  new Whole(ofType((value): value is number => Number.isSafeInteger(value), 'a whole number'));
 export const unknown = (): Shape<unknown> => new Shape((value) => value);
 export const literal = <const T extends string>(text: T): Shape<T> =>
   new Shape(ofType((value): value is T => value === text, JSON.stringify(text)));
@@ -104,7 +105,8 @@ export const strictObject = <F extends Fields>(fields: F): Shape<Shaped<F>> =>
   new Shape((value, path) => {
     if (!isRecord(value)) throw new WrongShape(path, 'is not an object');
     for (const name of Object.keys(value))
-      if (!Object.hasOwn(fields, name)) throw new WrongShape(path, `has ${JSON.stringify(name)}, which is unknown here`);
+      if (!Object.hasOwn(fields, name))
+        throw new WrongShape(path, `has ${JSON.stringify(name)}, which is unknown here`);
     for (const [name, shape] of Object.entries(fields)) shape.parse(value[name], [...path, name]);
     return value as Shaped<F>;
   });

@@ -59,7 +59,7 @@ export async function madeProof(
   const witness = noteSigner('witness.example', newSigningKey());
   const named = Object.entries(evidence).map(([name, bytes]) => [name, hexOf(bytes)]);
   const events = data.map((one, version) =>
-    eventOf(STREAM, version, 'ThingHappened', version === 0 ? { ...one, ...Object.fromEntries(named) } : one),
+    eventOf(version, version === 0 ? { ...one, ...Object.fromEntries(named) } : one),
   );
   const { statement, bucket, path } = countOf(events.length, current);
   const all = [...events, statement];
@@ -86,11 +86,11 @@ export const textOf = (lines: object[]): string => lines.map((line) => `${JSON.s
 
 const hexOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-const eventOf = (stream: string, version: number, type: string, data: object): LeafEvent => ({
+const eventOf = (version: number, data: object, stream = STREAM): LeafEvent => ({
   id: `00000000-0000-4000-8000-${String(version).padStart(12, '0')}`,
   stream,
   version,
-  type,
+  type: stream === STREAM ? 'ThingHappened' : COUNTS_SEALED,
   schemaVersion: 1,
   recordedAt: AT,
   data,
@@ -103,7 +103,7 @@ function countOf(events: number, signer: NoteSigner): { statement: LeafEvent; bu
   const tree = new BucketTree(new Map([[bucketOf(key), leafHash(bucket)]]));
   const note = signCounts({ leaves: events, streams: 1, root: tree.root, digestsFrom: 0 }, signer);
   return {
-    statement: eventOf(COUNT_STREAM, 0, COUNTS_SEALED, { leaves: events, streams: 1, note }),
+    statement: eventOf(0, { leaves: events, streams: 1, note }, COUNT_STREAM),
     bucket: bucket.toString('base64'),
     path: tree.path(bucketOf(key)).map((hash) => hash.toString('base64')),
   };

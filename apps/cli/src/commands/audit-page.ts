@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { PedigreeError } from '#kernel';
 import { trustedWitnesses, verifyProofLines } from '#proofs';
 import { builtFile } from '../config.js';
@@ -23,6 +24,9 @@ export interface PageFlags {
 export async function writeProofPage(file: string, { key, witness = [], needed, out: to }: PageFlags): Promise<number> {
   const least = needed === undefined ? undefined : Number(needed);
   const trusted = trustedWitnesses(witness, least);
+  const page = to ?? `${file.replace(/\.(?:nd)?json$/, '')}.html`;
+  if (resolve(page) === resolve(file))
+    throw new PedigreeError('invalid_parameter', '--out: is the proof itself', { field: '--out' });
   if ((await stat(file)).size > MOST_PROOF_CHARACTERS)
     throw new PedigreeError('invalid_parameter', `${file} is too long for a page; check it with audit verify`, {
       field: 'file',
@@ -30,8 +34,10 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   const handle = await open(file);
   const proof = await handle.readFile('utf8').finally(() => handle.close());
   const verified = await verifyProofLines(linesOf(proof), key, { trusted });
-  const page = to ?? `${file.replace(/\.(?:nd)?json$/, '')}.html`;
-  writeWhole(page, pageFile(proof, { key, witnesses: witness, ...(least === undefined ? {} : { needed: least }) }, pageParts()));
+  writeWhole(
+    page,
+    pageFile(proof, { key, witnesses: witness, ...(least === undefined ? {} : { needed: least }) }, pageParts()),
+  );
   out(`${page} has ${verified.events} events and checks them itself, in Chromium, Firefox or Safari`);
   return verified.witnessed.isMet ? 0 : 1;
 }

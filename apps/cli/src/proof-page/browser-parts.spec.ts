@@ -43,6 +43,11 @@ describe('bytes of the page', () => {
         expect(Math.sign(mine.compare(b))).toBe(Buffer.compare(node, Buffer.from(b)));
         expect(mine.equals(from(a))).toBe(true);
         expect(mine.equals(mine.subarray(1))).toBe(false);
+        for (const at of [0, a.length - 1]) {
+          const other = from(a);
+          other[at] = (a[at] as number) ^ 1;
+          expect(mine.equals(other)).toBe(false);
+        }
         expect(hex(concat([mine, from(b), alloc(2)]))).toBe(hex(Buffer.concat([node, b, Buffer.alloc(2)])));
       }),
       { seed: SEED, numRuns: 200 },

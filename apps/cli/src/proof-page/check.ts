@@ -31,7 +31,11 @@ export async function checkProof(text: string, trusted: TrustedKeys, onProgress?
   throw new Error('the proof has more signatures than this page checks');
 }
 
-async function onePass(text: string, { key, witnesses, needed }: TrustedKeys, onProgress?: OnProgress): Promise<Outcome> {
+async function onePass(
+  text: string,
+  { key, witnesses, needed }: TrustedKeys,
+  onProgress?: OnProgress,
+): Promise<Outcome> {
   const events: CheckedEvent[] = [];
   try {
     const trusted = trustedWitnesses(witnesses, needed);

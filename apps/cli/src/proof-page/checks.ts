@@ -1,5 +1,5 @@
 import { breakWords, type Verified, type VerifiedStream } from '#proofs';
-import type { Cell } from './elements.js';
+import { make, type Cell } from './elements.js';
 
 /** A line of the table of checks; the word says what the colour says too. */
 export interface Check {
@@ -24,22 +24,37 @@ export const checksOf = ({ checkpoint, events, streams, evidence, breaks, witnes
   {
     what: 'Evidence that the events name (SHA-256)',
     result: evidence.notHere === 0 ? 'passed' : 'not proven',
-    detail: `${evidence.here} pieces are in this file, byte for byte; ${evidence.notHere} are not in it.`,
+    detail: `In this file, byte for byte: ${evidence.here}. Named, and not in this file: ${evidence.notHere}.`,
   },
-  ...breaks.map((one): Check => ({ what: `Break ${one.number} of the log`, result: 'passed', detail: breakWords(one) })),
+  ...breaks.map((one): Check => ({
+    what: `Break ${one.number} of the log`,
+    result: 'passed',
+    detail: breakWords(one),
+  })),
   witnessCheck(witnessed),
 ];
+
+/** Parts of the file that the verifier took and this page only shows. */
+export const furtherChecks = (names: Set<string>): Check[] =>
+  [...names].map((name) => ({
+    what: `Further part of the file: ${name}`,
+    result: 'not proven',
+    detail: 'Shown below as the file has it. This page does not work it out from the events.',
+  }));
 
 function streamChecks({ stream, events, notYetSealed, whole }: VerifiedStream): Check[] {
   const newer = notYetSealed === 0 ? '' : ` ${notYetSealed} newer events are not signed yet, says the file.`;
   const inOrder: Check = {
     what: `Versions of ${stream}`,
     result: 'passed',
-    detail: `Versions 0 to ${events - 1}, in order, without a gap.${newer}`,
+    detail: `${events === 0 ? 'No event of it' : `Versions 0 to ${events - 1}, in order, without a gap`}.${newer}`,
   };
   const what = `No other event of ${stream}`;
   if (whole === undefined)
-    return [inOrder, { what, result: 'not proven', detail: 'The file has no signed count. A later event may be missing.' }];
+    return [
+      inOrder,
+      { what, result: 'not proven', detail: 'The file has no signed count. A later event may be missing.' },
+    ];
   const detail = `The signed count of ${whole.at} has ${whole.events} events up to leaf ${whole.leaves}.`;
   if (events === whole.events) return [inOrder, { what, result: 'passed', detail }];
   const later = ` ${events - whole.events} events came later: behind that leaf one may be missing.`;
@@ -71,8 +86,7 @@ export function checksUpTo(field: string, why: string): Check[] {
   const rest: Check = { what: lines, result: 'not checked', detail: 'Reading ended before.' };
   if (field.startsWith('--')) return [{ what: 'Keys', result: 'failed', detail: why.replace(/^--/, '') }, rest];
   const head = 'Signatures of the checkpoint and of the breaks of the log';
-  if (!field.startsWith('line ') && !field.startsWith('behind '))
-    return [{ what: head, result: 'failed', detail: why }, rest];
+  if (/^\/(?:checkpoint|breaks)/.test(field)) return [{ what: head, result: 'failed', detail: why }, rest];
   const isHead = /^line 1(?!\d)/.test(field);
   return [
     { what: head, result: isHead ? 'not checked' : 'passed', detail: '' },
@@ -82,13 +96,17 @@ export function checksUpTo(field: string, why: string): Check[] {
 
 const MARKS = { passed: '✔', failed: '✘', 'not proven': '–', 'not checked': '–' } as const;
 
-export const checkCells = ({ what, result, detail }: Check): Cell[] => [what, `${MARKS[result]} ${result}`, detail];
+export const checkCells = ({ what, result, detail }: Check): Cell[] => [
+  what,
+  make('span', { class: `result ${result.replace(' ', '-')}` }, `${MARKS[result]} ${result}`),
+  detail,
+];
 
 /** The same for each proof. */
 export const NOT_PROVEN = [
   'That what the events say is true. The log shows what was recorded and when, and that nobody changed it since.',
   'What the log got after the checkpoint.',
   'That this page is honest. Its verifier came with it, from whoever made the page. If you do not trust them, save ' +
-    'the proof with the button below, and check it with `pedigree audit verify` of your own.',
-  'That the keys are the right ones. Compare them with those that you were given on another way.',
+    'the proof with the button below, and check it with a program of your own: pedigree audit verify.',
+  'That the keys are the right ones. Compare them with those that you were given by other means.',
 ];

@@ -60,7 +60,8 @@ export function table(caption: string, head: string[], rows: Cell[][]): PageElem
 export const row = ([first = '', ...others]: Cell[]): PageElement =>
   make('tr', {}, make('th', { scope: 'row' }, first), ...others.map((cell) => make('td', {}, cell)));
 
-export const section = (title: string, ...parts: Cell[]): PageElement => make('section', {}, make('h2', {}, title), ...parts);
+export const section = (title: string, ...parts: Cell[]): PageElement =>
+  make('section', {}, make('h2', {}, title), ...parts);
 
 export const list = (items: string[]): PageElement => make('ul', {}, ...items.map((item) => make('li', {}, item)));
 

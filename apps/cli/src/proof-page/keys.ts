@@ -34,7 +34,7 @@ export function keySection(trusted: TrustedKeys, checkWith: (keys: TrustedKeys) 
   });
   return section(
     'Keys that were trusted',
-    make('p', {}, 'Compare them with the keys that you were given on another way.'),
+    make('p', {}, 'Compare them with the keys that you were given by other means.'),
     table('Keys', ['Of', 'Verifier key', 'SHA-256 of the public key'], rows),
     form,
   );

@@ -33,7 +33,9 @@ export function createHash(algorithm: string) {
       return hash;
     },
     digest(encoding?: 'hex' | 'base64'): Bytes | string {
-      const bytes = new Bytes(sha256(parts.length === 1 ? (parts[0] as Uint8Array) : BytesInPlaceOfBuffer.concat(parts)));
+      const bytes = new Bytes(
+        sha256(parts.length === 1 ? (parts[0] as Uint8Array) : BytesInPlaceOfBuffer.concat(parts)),
+      );
       return encoding === undefined ? bytes : bytes.toString(encoding);
     },
   };
@@ -44,7 +46,7 @@ export function createHash(algorithm: string) {
 export const createPublicKey = ({ key }: { key: Bytes }): PublicKey => ({ type: 'public', export: () => key });
 
 /** Whether the signature was checked already and holds. */
-export function verify(_algorithm: null, data: Uint8Array, key: PublicKey, signature: Uint8Array): boolean {
+export function verify(...[, data, key, signature]: [null, Uint8Array, PublicKey, Uint8Array]): boolean {
   const raw = key.export().subarray(-RAW_KEY_BYTES) as Bytes;
   const name = [raw, new Bytes(signature), new Bytes(sha256(data))].map((one) => one.toString('hex')).join(' ');
   const answer = answers.get(name);
@@ -67,8 +69,6 @@ async function isSigned({ raw, signature, data }: Claim): Promise<boolean> {
     return await crypto.subtle.verify('Ed25519', key, new Uint8Array(signature), new Uint8Array(data));
   } catch (error) {
     if ((error as Error).name === 'DataError' || (error as Error).name === 'OperationError') return false;
-    throw new Error(
-      'This browser cannot check Ed25519 signatures. Open the page in Chromium 137, Firefox 129 or Safari 17, or newer.',
-    );
+    throw new Error('It has no Ed25519 signatures. Open the page in Chromium 137, Firefox 129, Safari 17 or newer.');
   }
 }

@@ -43,9 +43,10 @@ export function pageFile(proof: string, trusted: TrustedKeys, { script, style }:
 <body>
 <header>
 <h1>Proof from an audit log</h1>
-<p>This page has events of a log, what proves them, and the program that checks the proof. It works without a network.</p>
+<p>This page has events of a log, what proves them, and a program that checks it. It needs no network.</p>
+<p id="status" role="status" class="verdict">Nothing is checked yet: the program of this page has not run.</p>
 </header>
-<main id="page"><noscript><p>The program of this page needs JavaScript. Nothing is checked without it.</p></noscript></main>
+<main id="page"></main>
 <script type="application/json" id="trusted">${asData(JSON.stringify(trusted))}</script>
 <script type="application/x-ndjson" id="proof">
 ${asData(proof)}

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { webcrypto } from 'node:crypto';
 import { createContext, Script } from 'node:vm';
 import { madeProof, textOf, type MadeProof } from '../../../../libs/proofs/test/made-proof.js';
-import { trustedWitnesses, verifyProofLines, type ProofLine, type Verified } from '#proofs';
+import { trustedWitnesses, verifyProofLines, type ProofHead, type ProofLine, type Verified } from '#proofs';
 import { pageParts } from '../commands/audit-page.js';
 import type { Outcome, TrustedKeys } from './check.js';
 
@@ -46,7 +46,9 @@ describe('the verifier in a page', () => {
   it('says of a proof what the command says, breaks, witnesses and count with it', async () => {
     const outcome = await inPage(proof.text, trusted);
     const verified = await byCommand(proof.text, trusted);
-    expect(JSON.parse(JSON.stringify({ outcome }, (_, one: unknown) => (typeof one === 'bigint' ? `${one}` : one)))).toMatchObject({
+    expect(
+      JSON.parse(JSON.stringify({ outcome }, (_, one: unknown) => (typeof one === 'bigint' ? `${one}` : one))),
+    ).toMatchObject({
       outcome: {
         kind: 'holds',
         verified: {
@@ -96,6 +98,15 @@ describe('the verifier in a page', () => {
       [proof.text, { ...trusted, witnesses: [proof.key] }, /^--witness: this is no verifier key of a witness/],
       [proof.text, { ...trusted, needed: 2 }, /^--needed: must be a number from 0 to 1/],
       [lines((copy) => (copy[0] = other.lines[0] as ProofLine)), trusted, /^\/breaks: the note carries no signature/],
+      [
+        // Another log of the same name, whose checkpoint claims the id of our key: only the signature tells.
+        textOf([
+          { ...other.lines[0], breaks: breaksOf(proof), checkpoint: forged(other, proof) },
+          ...other.lines.slice(1),
+        ]),
+        { ...trusted, witnesses: [] },
+        /^\/checkpoint: the signature of pedigree\.example\/log\/3 does not fit the text/,
+      ],
       [lines((copy) => copy.splice(5, 1)), trusted, /^line 6: version 2 of document-1 comes where version 1 belongs/],
       [lines((copy) => copy.pop()), trusted, /^behind line 7: the proof is cut off/],
       [
@@ -133,6 +144,21 @@ describe('the verifier in a page', () => {
     expect(seconds).toBeLessThan(60);
   });
 });
+
+const headOf = ({ lines }: MadeProof): ProofHead => lines[0] as ProofHead;
+const breaksOf = (made: MadeProof): string[] => headOf(made).breaks ?? [];
+
+/** The checkpoint of one log, whose signature has the id of the key of the other. */
+function forged(of: MadeProof, claimed: MadeProof): string {
+  const signatureIn = ({ checkpoint }: ProofHead): string =>
+    / (\S+)\n/.exec(checkpoint.split('\n\n')[1] ?? '')?.[1] ?? '';
+  const [own, others] = [signatureIn(headOf(of)), signatureIn(headOf(claimed))].map((one) =>
+    Buffer.from(one, 'base64'),
+  );
+  if (own === undefined || others === undefined) throw new Error('the checkpoints are not signed');
+  const changed = Buffer.concat([others.subarray(0, 4), own.subarray(4)]).toString('base64');
+  return headOf(of).checkpoint.replace(own.toString('base64'), changed);
+}
 
 type Change = (line: ProofLine, hash: string) => void;
 

@@ -16,6 +16,10 @@ const LIBRARIES = {
     may: ['kernel', 'merkle'],
     because: 'a stranger checks a proof with the file and the keys, and nothing else',
   },
+  'sealed-log': {
+    may: ['kernel', 'postgres', 'event-store', 'evidence', 'merkle', 'proofs'],
+    because: 'the auditor keeps these tables, and whoever gives answers proves them from there',
+  },
   documents: { may: ['kernel'], because: 'reading XML needs no database and no registry' },
   'event-store': { may: ['kernel', 'postgres'], because: 'the log carries events of any noun and knows none' },
   tasks: { may: ['kernel', 'postgres'], because: 'durable work is the same whatever the work is' },

@@ -144,12 +144,7 @@ async function started(options: StackOptions, stops: Stop[], stop: Stop): Promis
   const gateway = await startGateway(gatewayConfig(ofProgram('gateway', env, roles)));
   stops.push(() => gateway.stop());
   const stack: Stack = {
-    db,
-    folder: folder.path,
-    env,
-    sandbox,
-    gateway,
-    roles,
+    ...{ db, folder: folder.path, env, sandbox, gateway, roles },
     worker: await startWorker(workerConfig(ofProgram('worker', env, roles))),
     client: new GatewayClient(gateway.url),
     stop,

@@ -3,8 +3,6 @@ import { createServer, type Server } from 'node:http';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { provenLines, verifyLines } from '../../apps/auditor/test/proofs.js';
-import { newestCheckpoint } from '../../apps/auditor/src/log/checkpoints.js';
-import { cosignedNote } from '../../apps/auditor/src/witnesses/cosignature-table.js';
 import { Witnesses } from '../../apps/auditor/src/witnesses/witnesses.js';
 import { WitnessRound } from '../../apps/auditor/src/witnesses/witness-round.js';
 import { askWitness } from '../../apps/auditor/src/witnesses/ask.js';
@@ -17,6 +15,7 @@ import { VirtualClock } from '#kernel';
 import { newSigningKey, noteSigner, parseVerifierKey, parseWitnessKey, verifierKeyOf, witnessKeyOf } from '#merkle';
 import { trustedWitnesses } from '#proofs';
 import type { ServiceLog } from '#service';
+import { cosignedNote, newestCheckpoint } from '#sealed-log';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as ServiceLog;
 const signal = new AbortController().signal;

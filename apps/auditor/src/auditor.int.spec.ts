@@ -11,11 +11,12 @@ import { newSigningKey, noteSigner, openNote, parseCheckpoint, parseVerifierKey,
 import { migrate } from '#postgres';
 import { Health, HttpPort, programProcesses, runProgram, thisProcess, type Readiness } from '#service';
 import { catchUp, dropCheckpoint } from '#subscriptions';
+import { newestCheckpoint, sealedSize } from '#sealed-log';
 import { auditorLog, auditorSchemas, startAuditor } from './auditor.js';
 import { auditorConfig } from './config.js';
 import { provenLines, verifyLines } from '../test/proofs.js';
-import { newestCheckpoint, signCheckpoint } from './log/checkpoints.js';
-import { seal, sealedSize } from './log/seal.js';
+import { signCheckpoint } from './log/checkpoints.js';
+import { seal } from './log/seal.js';
 import { auditorProgram } from './program.js';
 
 const ORIGIN = 'pedigree.example/log';

@@ -6,13 +6,13 @@ import { grownTiles, newSigningKey, noteSigner, type NoteSigner } from '#merkle'
 import { leafOf, LogKeys } from '#proofs';
 import type { ServiceLog } from '#service';
 import { catchUp } from '#subscriptions';
+import { tilesIn, writeTiles } from '#sealed-log';
 import { copyOf, testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { auditorSchemas } from '../src/auditor.js';
 import { tellBreak, type TellBreakOptions, type ToldBreak } from '../src/chain/tell-break.js';
 import { StreamCounting } from '../src/counts/counting.js';
 import { lockedSize, seal } from '../src/log/seal.js';
-import { tilesIn, writeTiles } from '../src/log/tile-table.js';
 import { AuditorFolder } from '../src/memory/folder.js';
 import { HistoryAlarm } from '../src/memory/history-alarm.js';
 import { HistoryWatch } from '../src/memory/history-watch.js';

@@ -10,7 +10,7 @@ import {
   type VerifyOptions,
   verifyProofLines,
 } from '#proofs';
-import { proofLines } from '../src/proof/prove.js';
+import { proofLines } from '#sealed-log';
 
 /** The lines of a proof, to be looked at and changed. */
 export async function provenLines(pool: Pool, store: EventStore, stream: string): Promise<ProofLine[]> {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { defined, PedigreeError } from '#kernel';
+import { defined } from '#kernel';
 import { SOFTWARE_VERSION } from '#event-store';
 import { runProgramLine } from '#service';
 import { ownConfig, ownEnvironment } from './config.js';
@@ -41,28 +41,17 @@ import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
 import type { UpOptions } from './commands/up.js';
 import { addWebhookCommands } from './commands/webhooks.js';
 import { endWithNpm } from './end-with-npm.js';
-import { GatewayClient } from './gateway-client.js';
+import type { GatewayClient } from './gateway-client.js';
+import { gatewayOf } from './own-gateway.js';
 import { say } from './print.js';
 import { PROGRAMS } from './programs.js';
-import { DataDir } from './stack/data-dir.js';
 
 /** Exit status: 0 well, 1 not done or refused, 2 wrong usage or configuration. */
 export const USAGE_STATUS = 2;
 /** How a document may be named. */
 const NAMED = "its request_id, the ERP's command id or the ERP's reference";
 
-/** The gateway that the configuration names, or the one that is up on DATA_DIR. */
-function gateway(): GatewayClient {
-  const config = ownConfig();
-  const url = config.gatewayUrl ?? new DataDir(config.dataDir).readAddress()?.url;
-  if (url === undefined)
-    throw new PedigreeError(
-      'invalid_configuration',
-      `PEDIGREE_URL: not set, and nothing is up on ${config.dataDir}; run npm start first`,
-      { field: 'PEDIGREE_URL' },
-    );
-  return new GatewayClient(url, config.apiKey);
-}
+const gateway = (): GatewayClient => gatewayOf(ownConfig());
 
 /** Every command; `finish` gets the exit status of the one that was run. */
 export function commandLine(finish: (status: number) => void): Command {
@@ -84,11 +73,8 @@ export function commandLine(finish: (status: number) => void): Command {
   addValidate(pedigree, action, ownConfig);
   addSchemaCommands(pedigree, action, ownConfig);
   addTypes(pedigree, action);
-  addDocumentsCommand(pedigree, action, gateway);
-  addTimelinessCommand(pedigree, action, gateway);
-  addAccessCommand(pedigree, action, gateway);
+  addListCommands(pedigree, action);
   addQuestions(pedigree, action);
-  addPackListCommands(pedigree, action, gateway);
   addOperationCommands(pedigree, action);
   addAccountCommands(pedigree, action, gateway);
   addWebhookCommands(pedigree, action, gateway);
@@ -184,11 +170,19 @@ function addConfigCommand(pedigree: Command, action: Action): void {
     );
 }
 
+function addListCommands(pedigree: Command, action: Action): void {
+  addDocumentsCommand(pedigree, action, gateway);
+  addTimelinessCommand(pedigree, action, gateway);
+  addAccessCommand(pedigree, action, gateway);
+  addPackListCommands(pedigree, action, gateway);
+}
+
 function addBench(pedigree: Command, action: Action): void {
   pedigree
     .command('bench')
     .description(
-      'measure: audit, growth, history, intake, lists, log, movements, pipeline, rebuild, sandbox, state, validate or workers',
+      'measure: audit, growth, history, intake, lists, log, movements, pipeline, rebuild, sandbox, state, validate ' +
+        'or workers',
     )
     .argument('<name>')
     .option(...JSON_OPTION)

@@ -9,6 +9,7 @@ import { refuseNul } from './api/parameters.js';
 import { ProblemFilter } from './api/problem.filter.js';
 import type { GatewayConfig } from './config.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
+import { proveAnswers } from './proofs/answer-proofs.js';
 
 /** A client may keep its connection so long between two requests: longer than the usual minute of proxies in front. */
 const KEEP_ALIVE_MS = 72_000;
@@ -59,6 +60,7 @@ export async function serveApi(
   refuseNul(fastify);
   limitBodies(fastify, bodyLimits);
   readBodies(fastify, bodyLimits);
+  proveAnswers(fastify, parts);
   app.useGlobalFilters(new ProblemFilter(parts.log));
   await app.init();
   await fastify.ready();

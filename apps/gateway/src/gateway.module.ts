@@ -55,10 +55,10 @@ import { Outcomes } from './outcomes/outcomes.js';
 
 export interface GatewayParts {
   pool: Pool;
+  store: EventStore;
   intake: Intake;
   keys: ApiKeys;
   accessLog: AccessLog;
-  store: EventStore;
   accounts: Accounts;
   operations: Operations;
   deadLetters: DeadLetters;

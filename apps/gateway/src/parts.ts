@@ -78,9 +78,9 @@ export async function partsOf(
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
   return {
     pool,
+    store,
     intake,
     ...given,
-    store,
     evidence,
     ...installation,
     bodyLimits,

@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   too_many_wrong_keys: 429,
   too_many_accesses: 429,
   backlog_full: 503,
+  not_sealed_yet: 503,
   unavailable: 503,
   signing_failed: 502,
   invalid_configuration: 500,

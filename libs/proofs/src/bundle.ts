@@ -4,6 +4,9 @@ import * as z from './shape.js';
 /** First word of a proof. It is NDJSON, so that it is written and checked line by line, whatever its length. */
 export const BUNDLE_FORMAT = 'pedigree-proof/2';
 
+/** The same with an answer of the API before the streams. */
+export const ANSWER_FORMAT = 'pedigree-proof/3';
+
 /** A line may hold an event of a megabyte, escaped. */
 const MOST_LINE_CHARACTERS = 32 * 1024 * 1024;
 
@@ -11,7 +14,8 @@ const hash64 = z.string().length(44);
 
 /** The first line: what was signed. */
 const head = z.strictObject({
-  format: z.literal(BUNDLE_FORMAT),
+  /** BUNDLE_FORMAT or ANSWER_FORMAT. */
+  format: z.string().regex(/^pedigree-proof\/[23]$/),
   /** The signed note of the tree with what witnesses said of it (C2SP tlog-checkpoint). */
   checkpoint: z.string().max(200_000),
   /** The signed notes of every break of the log before this checkpoint; absent where there was none. */
@@ -32,8 +36,8 @@ const event = z.strictObject({
 /** Before the events of a stream. */
 const stream = z.strictObject({
   stream: z.string().min(1).max(512),
-  /** Events of it in this proof. */
-  events: z.int().min(1),
+  /** Events of it in this proof; 0 only beside an answer. */
+  events: z.int().min(0),
   /** Events of it that are newer than the checkpoint. */
   notYetSealed: z.int().min(0),
 });
@@ -59,6 +63,37 @@ const count = z.strictObject({
   }),
 });
 
+/** Behind the head: an answer of the API as it was given, and what it was made from. Nobody signed its own bytes. */
+const answer = z.strictObject({
+  answer: z.strictObject({
+    /** Path and query, without `proof`. */
+    route: z.string().min(1).max(20_000),
+    /** When it was read: ISO 8601. */
+    readAt: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    /** It was made from the log up to this position. */
+    position: z.string().regex(/^\d{1,19}$/),
+    /** Version of the program that made it. */
+    software: z.string().max(100),
+    /** The body of the plain answer, as it was sent. */
+    body: z.string(),
+    /** The streams that it was made from, that of its subject first, and how many events of each. */
+    streams: z
+      .array(z.strictObject({ stream: z.string().min(1).max(512), events: z.int().min(0) }))
+      .min(1)
+      .max(20_000),
+  }),
+});
+
+/** Behind the proven events of a stream, beside an answer: one that no checkpoint covers yet. Nothing proves it. */
+const unsealed = z.strictObject({
+  unsealed: z.strictObject({
+    /** The bytes that its leaf will have. */
+    entry: z.string(),
+    data: z.string(),
+    metadata: z.string(),
+  }),
+});
+
 /** The last line: without it the file is cut off. */
 const end = z.strictObject({ end: z.strictObject({ streams: z.int(), events: z.int() }) });
 
@@ -68,10 +103,19 @@ export type ProvenEvidence = z.infer<typeof evidence>;
 export type ProvenStream = z.infer<typeof stream>;
 export type ProvenCount = z.infer<typeof count>['count'];
 export type ProofEnd = z.infer<typeof end>['end'];
+export type ProvenAnswer = z.infer<typeof answer>['answer'];
+export type UnsealedEvent = z.infer<typeof unsealed>['unsealed'];
 export type ProofLine =
-  ProofHead | ProvenStream | ProvenEvent | ProvenEvidence | { count: ProvenCount } | { end: ProofEnd };
+  | ProofHead
+  | { answer: ProvenAnswer }
+  | ProvenStream
+  | ProvenEvent
+  | ProvenEvidence
+  | { count: ProvenCount }
+  | { unsealed: UnsealedEvent }
+  | { end: ProofEnd };
 
-const kinds = { format: head, stream, entry: event, evidence, count, end } as const;
+const kinds = { format: head, answer, stream, entry: event, evidence, count, unsealed, end } as const;
 type Kind = keyof typeof kinds;
 
 /** Reads a line of a proof; its first name says which it is. Throws PedigreeError that names the place. */

@@ -7,6 +7,8 @@ import type { ProvenEvent } from './bundle.js';
 export interface CheckedEvent {
   leaf: number;
   form: LeafForm;
+  id: string;
+  schemaVersion: number;
   stream: string;
   version: number;
   type: string;
@@ -18,6 +20,8 @@ export interface CheckedEvent {
 
 interface Entry {
   format?: string;
+  id: string;
+  schemaVersion: number;
   stream: string;
   version: number;
   type: string;
@@ -38,8 +42,8 @@ export function checkedEvent({ entry, data, metadata, proof }: ProvenEvent, { si
     throw new Error('is not the leaf of the signed log that it claims to be');
   const said = JSON.parse(entry) as Entry;
   if (canonicalJson(said) !== entry) throw new Error('is not canonical JSON (RFC 8785)');
-  const { stream, version, type, recordedAt } = said;
-  const of = { leaf: index, stream, version, type, recordedAt };
+  const { id, stream, version, type, schemaVersion, recordedAt } = said;
+  const of = { leaf: index, id, stream, version, type, schemaVersion, recordedAt };
   if (said.format === undefined) return { ...of, form: 1, ...wholeEntry(said, { data, metadata }) };
   if (said.format !== LEAF_FORMAT)
     throw new Error(`the leaf has the form ${said.format}, which this version does not know`);
@@ -47,16 +51,16 @@ export function checkedEvent({ entry, data, metadata, proof }: ProvenEvent, { si
 }
 
 type Content = Pick<ProvenEvent, 'data' | 'metadata'>;
-type Stored = Pick<CheckedEvent, 'data' | 'metadata'>;
+type KnownContent = Pick<CheckedEvent, 'data' | 'metadata'>;
 
 /** Content beside a leaf that has its own would be proven by nothing. */
-function wholeEntry(said: Entry, { data, metadata }: Content): Stored {
+function wholeEntry(said: Entry, { data, metadata }: Content): KnownContent {
   if (data !== undefined || metadata !== undefined)
     throw new Error('has data or metadata beside a leaf that has them itself');
   return { data: canonicalJson(said.data), metadata: canonicalJson(said.metadata) };
 }
 
-function named({ dataSha256, metadataSha256 }: Entry, { data, metadata }: Content): Stored {
+function named({ dataSha256, metadataSha256 }: Entry, { data, metadata }: Content): KnownContent {
   if (data === undefined || metadata === undefined)
     throw new Error('the data or metadata that the leaf names is not here');
   if (sha256Hex(data) !== dataSha256) throw new Error('the data is not what the leaf names by digest');

@@ -19,14 +19,21 @@ export class EvidenceNamed {
     for (const sha256 of evidenceIn(data)) if (!this.named.has(sha256)) this.named.set(sha256, false);
   }
 
-  /** Throws where the bytes are not what the digest names, or no event before has named it. */
-  take({ evidence: sha256, length, bytes: encoded }: ProvenEvidence): void {
+  has(sha256: Sha256): boolean {
+    return this.named.has(sha256);
+  }
+
+  /**
+   * The bytes, where they are here. Throws where they are not what the digest names, or no event before has named it.
+   */
+  take({ evidence: sha256, length, bytes: encoded }: ProvenEvidence): Buffer | undefined {
     if (!this.named.has(sha256)) throw new Error(`no event before this line names the evidence ${sha256}`);
-    if (encoded === undefined) return;
+    if (encoded === undefined) return undefined;
     const bytes = strictBase64(encoded);
     if (bytes?.length !== length || sha256Hex(bytes) !== sha256)
       throw new Error(`the bytes are not the evidence ${sha256}`);
     this.named.set(sha256, true);
+    return bytes;
   }
 
   get counts(): VerifiedEvidence {

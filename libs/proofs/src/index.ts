@@ -1,7 +1,7 @@
 /**
  * What a proof of the log is, and what checks one: leaves, counts of streams, breaks, witnesses, the file and its
  * verifier. Promise: a proof is checked with nothing but the file and the keys; nothing here touches a database, a
- * network or a clock. Proven in: buckets.prop.spec.ts, shape.spec.ts.
+ * network or a clock. Proven in: answer.spec.ts, buckets.prop.spec.ts, shape.spec.ts.
  */
 export * from './leaf.js';
 export * from './evidence-names.js';
@@ -11,5 +11,6 @@ export * from './log-keys.js';
 export * from './break-note.js';
 export * from './witnessed.js';
 export * from './bundle.js';
+export type { AnsweredEvent, VerifiedAnswer } from './answer.js';
 export type { CheckedEvent } from './entry.js';
 export * from './verify.js';

@@ -5,13 +5,20 @@ import { openBreakNote, openCheckpointAfter, openNoteAfter } from './log-keys.js
 import { countIn, isBucketOf, streamKey } from './buckets.js';
 import { COUNTS_SEALED, parseCounts, type StreamCounts } from './count-note.js';
 import { NO_WITNESSES, witnessedBy, type TrustedWitnesses, type Witnessed } from './witnessed.js';
+import { AnswerCheck, checkedUnsealed, type AnsweredEvent, type VerifiedAnswer } from './answer.js';
 import {
+  ANSWER_FORMAT,
   BUNDLE_FORMAT,
   parseLine,
   type ProofEnd,
+  type ProofHead,
   type ProofLine,
+  type ProvenAnswer,
   type ProvenCount,
   type ProvenEvent,
+  type ProvenEvidence,
+  type ProvenStream,
+  type UnsealedEvent,
 } from './bundle.js';
 import { parseBundleV1 } from './bundle-v1.js';
 import { checkedEvent, type CheckedEvent } from './entry.js';
@@ -44,12 +51,18 @@ export interface Verified {
   streams: VerifiedStream[];
   events: number;
   evidence: VerifiedEvidence;
+  /** The answer that the proof is of. That it follows from its events is not checked here. */
+  answer: VerifiedAnswer | undefined;
 }
 
 export interface VerifyOptions {
   trusted?: TrustedWitnesses;
   /** Called for each event that holds, in order. What is told so counts only when the whole proof holds. */
   onEvent?: (event: CheckedEvent) => void;
+  /** Called for each event that the answer was made from, in order; also where it is not sealed yet. */
+  onAnswered?: (event: AnsweredEvent) => void;
+  /** Called for each piece of evidence whose bytes are in the file. */
+  onEvidence?: (sha256: string, bytes: Uint8Array) => void;
 }
 
 /**
@@ -75,6 +88,8 @@ interface PlacedLine {
   place: string;
 }
 
+const CURRENT = new RegExp(`^\\{"format":"(${BUNDLE_FORMAT}|${ANSWER_FORMAT})"`);
+
 /** The lines of a proof, also of one that a version before wrote. */
 async function* currentForm(lines: AsyncIterable<string>): AsyncGenerator<PlacedLine> {
   let isCurrent: boolean | undefined;
@@ -82,7 +97,7 @@ async function* currentForm(lines: AsyncIterable<string>): AsyncGenerator<Placed
   const older: string[] = [];
   for await (const text of lines) {
     number += 1;
-    isCurrent ??= text.startsWith(`{"format":${JSON.stringify(BUNDLE_FORMAT)}`);
+    isCurrent ??= CURRENT.test(text);
     if (isCurrent) yield { text, place: `line ${number}` };
     else older.push(text);
     characters += isCurrent ? 0 : text.length;
@@ -123,6 +138,8 @@ class ProofWalk {
   private end: ProofEnd | undefined;
   private readonly forms = new FormOrder();
   private readonly evidence = new EvidenceNamed();
+  private format: string = BUNDLE_FORMAT;
+  private answer: AnswerCheck | undefined;
 
   constructor(
     verifierKey: string,
@@ -137,9 +154,11 @@ class ProofWalk {
     const line = parseLine(text, place);
     if ('format' in line) this.takeHead(line);
     else if (this.head === undefined) throw this.refused('', `the proof does not begin with its format`);
+    else if ('answer' in line) this.takeAnswer(line.answer);
     else if ('stream' in line) this.begin(line);
     else if ('entry' in line) this.takeEvent(line, this.head.checkpoint);
-    else if ('evidence' in line) this.holding(() => this.evidence.take(line), '/evidence');
+    else if ('evidence' in line) this.takeEvidence(line);
+    else if ('unsealed' in line) this.takeUnsealed(line.unsealed);
     else if ('count' in line) this.takeCount(line.count, this.head);
     else this.takeEnd(line.end);
   }
@@ -147,17 +166,14 @@ class ProofWalk {
   done(): Verified {
     if (this.head === undefined || this.end === undefined)
       throw doesNotHold(`behind ${this.place}`, 'the proof is cut off: its last line is not there');
-    return { ...this.head, streams: this.streams, events: this.events, evidence: this.evidence.counts };
+    const { head, streams, events, evidence } = this;
+    const answer = refusing('/answer', () => this.answer?.done(evidence));
+    return { ...head, streams, events, evidence: evidence.counts, answer };
   }
 
-  private takeHead({
-    checkpoint: note,
-    breaks: notes = [],
-  }: {
-    checkpoint: string;
-    breaks?: string[] | undefined;
-  }): void {
+  private takeHead({ format, checkpoint: note, breaks: notes = [] }: ProofHead): void {
     if (this.head !== undefined) throw this.refused('', 'a second head');
+    this.format = format;
     const { key } = this;
     const breaks = refusing('/breaks', () => openBreaks(notes, (one) => openBreakNote(one, key)));
     // The name under which a checkpoint is signed says how many breaks came before it: none can be left out.
@@ -166,15 +182,25 @@ class ProofWalk {
     this.head = { checkpoint, breaks, witnessed };
   }
 
-  private begin({ stream, events, notYetSealed }: { stream: string; events: number; notYetSealed: number }): void {
+  private takeAnswer(answer: ProvenAnswer): void {
+    if (this.format !== ANSWER_FORMAT || this.answer !== undefined || this.stream !== undefined)
+      throw this.refused('/answer', 'an answer that does not stand behind the head of a proof of one');
+    this.answer = this.holding(() => new AnswerCheck(answer), '/answer');
+  }
+
+  private begin({ stream, events, notYetSealed }: ProvenStream): void {
     this.endStream();
+    if (this.answer === undefined && (this.format === ANSWER_FORMAT || events === 0))
+      throw this.refused('', this.format === ANSWER_FORMAT ? 'the answer is left out' : `no event of ${stream}`);
     if (this.streams.some((one) => one.stream === stream)) throw this.refused('', `the stream ${stream} a second time`);
-    this.stream = { stream, declared: events, notYetSealed, counted: undefined, before: 0, seen: 0, last: -1 };
+    this.holding(() => this.answer?.next(stream));
+    const none = { counted: undefined, before: 0, seen: 0, unsealed: 0, last: -1 };
+    this.stream = { stream, declared: events, notYetSealed, ...none };
   }
 
   private takeEvent(proven: ProvenEvent, checkpoint: Checkpoint): void {
     const { stream } = this;
-    if (stream === undefined) throw this.refused('', 'an event outside a stream');
+    if (stream === undefined || stream.unsealed > 0) throw this.refused('', 'an event outside a stream');
     const event = this.holding(() => checkedEvent(proven, checkpoint));
     if (event.stream !== stream.stream)
       throw this.refused('', `the event is one of the stream ${event.stream}, and not of ${stream.stream}`);
@@ -188,6 +214,28 @@ class ProofWalk {
     this.events += 1;
     this.evidence.name(event.data);
     this.options.onEvent?.(event);
+    if (this.answer !== undefined) this.options.onAnswered?.(event);
+  }
+
+  private takeUnsealed(unsealed: UnsealedEvent): void {
+    const { stream } = this;
+    if (stream === undefined || this.answer === undefined)
+      throw this.refused('/unsealed', 'an event without a proof outside a stream of an answer');
+    const event = this.holding(() => checkedUnsealed(unsealed), '/unsealed');
+    const version = stream.seen + stream.unsealed;
+    if (event.stream !== stream.stream || event.version !== version)
+      throw this.refused(
+        '/unsealed',
+        `version ${event.version} of ${event.stream} comes where version ${version} of ${stream.stream} belongs`,
+      );
+    stream.unsealed += 1;
+    this.evidence.name(event.data);
+    this.options.onAnswered?.(event);
+  }
+
+  private takeEvidence(line: ProvenEvidence): void {
+    const bytes = this.holding(() => this.evidence.take(line), '/evidence');
+    if (bytes !== undefined) this.options.onEvidence?.(line.evidence, bytes);
   }
 
   private takeCount(
@@ -230,6 +278,13 @@ class ProofWalk {
         '',
         `the log has ${counted.events} events of ${stream} before leaf ${counted.leaves}, and the proof has ${before}`,
       );
+    const { answer, stream: open } = this;
+    if (answer !== undefined && open.unsealed !== notYetSealed)
+      throw this.refused(
+        '',
+        `${notYetSealed} events of ${stream} are not sealed, and ${open.unsealed} of them are here`,
+      );
+    if (answer !== undefined) this.holding(() => answer.end({ ...open, sealed: seen }), '/answer');
     this.streams.push({ stream, events: seen, notYetSealed, whole: counted });
     this.stream = undefined;
   }
@@ -255,6 +310,8 @@ interface OpenStream {
   /** Events before the first leaf that was not counted. */
   before: number;
   seen: number;
+  /** Events without a proof behind them. */
+  unsealed: number;
   last: number;
 }
 

@@ -16,7 +16,12 @@ export * from './postgres-read-models.js';
 export { heldFigures, type HeldFigures } from './document-outcomes/held-figures.js';
 export { documentFigures } from './document-outcomes/figures.js';
 export { notUnderstoodCount } from './inbound-documents/figures.js';
+export { documentDetailOf, documentRow, needsAccount, type DocumentFacts } from './document-outcomes/detail.js';
 export { documentIdsOf } from './document-outcomes/query.js';
+export { groupDetailOf } from './groups/query.js';
+export { inboundDetailOf, inboundRow, receiptWithErrors } from './inbound-documents/detail.js';
+export { notificationOf } from './inbound-documents/query.js';
+export { caseDetailOf } from './cases/query.js';
 export { accountHolds, accountStanding, type AccountStanding } from './accounts/standing.js';
 export { orphans, type Orphan } from './orphans/query.js';
 export * from './phases.js';
@@ -31,6 +36,7 @@ export {
   type UnknownContentFigures,
 } from './sgtin-history/content-question.js';
 export { containerContent, containerHistory, packHistory, packState } from './sgtin-history/shape.js';
+export { packReadFrom } from './sgtin-history/query.js';
 export { foldState, type FoldedRow, type ItemState } from './sgtin-history/state.js';
 export { walkContainment, type ContainmentChange, type Containments } from './sgtin-history/containment.js';
 export {

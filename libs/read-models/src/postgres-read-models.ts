@@ -6,23 +6,13 @@ import { isUuid } from '#kernel';
 import type { Pool } from '#postgres';
 import { listAccess } from './access-log/query.js';
 import { caseDetailOf, listCases } from './cases/query.js';
-import { accountHolds, accountStanding } from './accounts/standing.js';
-import { foldDocumentOutcome } from './document-outcomes/fold.js';
-import {
-  countOutcomes,
-  listDocuments,
-  registered,
-  summaryOf,
-  waitedFor,
-  type Received,
-} from './document-outcomes/query.js';
-import type { DocumentOutcomeRow } from './document-outcomes/row.js';
-import { foldInbound } from './inbound-documents/fold.js';
-import { inboundSummary, listInbound, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
-import type { InboundDocumentRow } from './inbound-documents/row.js';
-import { sentenceOfInboundEvent } from './inbound-documents/sentences.js';
+import { accountStanding } from './accounts/standing.js';
+import { documentDetailOf, documentRow, needsAccount } from './document-outcomes/detail.js';
+import { countOutcomes, listDocuments, registered, waitedFor, type Received } from './document-outcomes/query.js';
+import { inboundDetailOf, inboundRow, receiptWithErrors } from './inbound-documents/detail.js';
+import { listInbound, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
 import { toldOfDocument, toldOfPack } from './epcis/told-documents.js';
-import { digestsIn, timelineOf } from './document-timeline/timeline.js';
+import { digestsIn } from './document-timeline/timeline.js';
 import { wholeStream } from './document-timeline/whole-stream.js';
 import type {
   AccessEntry,
@@ -98,16 +88,17 @@ export class PostgresReadModels implements ReadModels {
 
   /** Folded from the document's own stream, so that it is never behind the log, nor its summary behind its timeline. */
   async document(requestId: string): Promise<DocumentDetail | undefined> {
-    const events = await wholeStream(this.options.store, documentStream(requestId));
-    const row = events.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
+    const { store, pool, types, calendar } = this.options;
+    const events = await wholeStream(store, documentStream(requestId));
+    const row = documentRow(events);
     if (row === undefined) return undefined;
-    const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
-    const waitingFor = (await waitedFor([row], this.received))(row);
-    const notifications = await notificationsOf(this.options.pool, requestId, this.options.types);
-    const summary = summaryOf(row, { waitingFor, errors, calendar: this.options.calendar });
-    const ofAccount =
-      row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
-    return { ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] };
+    return documentDetailOf(row, events, {
+      errors: row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256),
+      waitingFor: (await waitedFor([row], this.received))(row),
+      notifications: await notificationsOf(pool, requestId, types),
+      account: needsAccount(row) ? await accountStanding(store, row.account) : undefined,
+      calendar,
+    });
   }
 
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>> {
@@ -117,14 +108,11 @@ export class PostgresReadModels implements ReadModels {
   /** Folded from its own stream, like a document of ours. */
   async inboundDocument(documentId: string): Promise<InboundDetail | undefined> {
     const events = await wholeStream(this.options.store, inboundStream(documentId));
-    const row = events.reduce<InboundDocumentRow | undefined>(foldInbound, undefined);
+    const row = inboundRow(events);
     if (row === undefined) return undefined;
-    const errors = row.receiptSha256 === null || row.errorCount === 0 ? [] : await this.errorsOf(row.receiptSha256);
-    return {
-      ...inboundSummary(row, this.inboundTypes()),
-      timeline: timelineOf(events, sentenceOfInboundEvent),
-      errors,
-    };
+    const receipt = receiptWithErrors(row);
+    const errors = receipt === null ? [] : await this.errorsOf(receipt);
+    return inboundDetailOf(row, events, { errors, types: this.inboundTypes() });
   }
 
   groups(query: GroupListQuery): Promise<Page<GroupSummary>> {

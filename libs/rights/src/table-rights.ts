@@ -80,12 +80,12 @@ export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
   registry_fetch_asked: { worker: WORK, reconciler: WORK, ...PEOPLE },
   registry_fetch_page: { worker: WORK, reconciler: WORK, ...PEOPLE },
 
-  // The Merkle log. A break begins a new tree, and that empties the old one.
+  // The Merkle log. A break begins a new tree, and that empties the old one. The gateway proves its answers from it.
   audit_tree: { auditor: 'SELECT, INSERT, UPDATE, TRUNCATE', ...PEOPLE },
-  audit_tile: { auditor: 'SELECT, INSERT, UPDATE, TRUNCATE', ...PEOPLE },
-  audit_page: { auditor: 'SELECT, INSERT, TRUNCATE', ...PEOPLE },
-  audit_count: { auditor: 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE', ...PEOPLE },
-  audit_count_bucket: { auditor: 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE', ...PEOPLE },
+  audit_tile: { ...OF_AUDITOR, auditor: 'SELECT, INSERT, UPDATE, TRUNCATE' },
+  audit_page: { ...OF_AUDITOR, auditor: 'SELECT, INSERT, TRUNCATE' },
+  audit_count: { ...OF_AUDITOR, auditor: 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' },
+  audit_count_bucket: { ...OF_AUDITOR, auditor: 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' },
   audit_checkpoint: OF_AUDITOR,
   audit_cosignature: { ...OF_AUDITOR, auditor: KEEP },
   audit_break: { ...OF_AUDITOR, auditor: ADD_AND_REMOVE },

@@ -1,10 +1,10 @@
 import { createCipheriv, createHash, randomUUID } from 'node:crypto';
-import { writeBuckets, writeEpoch } from '../../../apps/auditor/src/counts/count-table.js';
+import { writeBuckets, writeEpoch } from '#sealed-log';
 import { BucketTree, bucketOf, countedUp, streamKey } from '#proofs';
 import { COUNT_STREAM, COUNTS_SEALED, signCounts } from '#proofs';
 import { publish } from '../../../apps/auditor/src/log/checkpoints.js';
 import { leafOf } from '#proofs';
-import { writeTiles } from '../../../apps/auditor/src/log/tile-table.js';
+import { writeTiles } from '#sealed-log';
 import { TreeWalk, type BuiltTile } from '../../../apps/auditor/src/sweep/tree-walk.js';
 import { SOFTWARE_VERSION, type EventStore, type RecordedEvent } from '#event-store';
 import type { PostgresEvidenceStore } from '#evidence';

@@ -1,4 +1,4 @@
-import { proofLines } from '../../../apps/auditor/src/proof/prove.js';
+import { proofLines } from '#sealed-log';
 import { verifyProofLines } from '#proofs';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';

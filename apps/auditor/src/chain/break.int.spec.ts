@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { verifierKeyOf } from '#merkle';
 import type { ProofLine } from '#proofs';
+import { newestCheckpoint } from '#sealed-log';
 import { AuditedLog, ORIGIN, type TestAuditor } from '../../test/audited-log.js';
 import { headOf, provenLines, verifyLines } from '../../test/proofs.js';
-import { newestCheckpoint } from '../log/checkpoints.js';
 import { tellBreak } from './tell-break.js';
 
 let log: AuditedLog;

@@ -3,12 +3,11 @@ import { uuid5 } from '#kernel';
 import { inTransaction, installationId, type Pool } from '#postgres';
 import { type LogBreak, type LogKeys, NOTHING_SIGNED, openBreaks, originAfter, signBreak } from '#proofs';
 import { dropCheckpoint } from '#subscriptions';
-import { Contradiction } from '../memory/contradiction.js';
+import { breakNotes, Contradiction, keepBreaks } from '#sealed-log';
 import { differenceWords, firstDifference } from '../memory/first-difference.js';
 import type { AuditorFolder, Memory } from '../memory/folder.js';
 import { AUDITOR_SUBSCRIPTION, hold, rememberedCheckpoint } from '../memory/hold.js';
 import { TreeWalk } from '../sweep/tree-walk.js';
-import { breakNotes, keepBreaks } from './break-table.js';
 
 const LEAVES_AT_ONCE = 65_536;
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { leafHash } from '#merkle';
 import { bucketOf, BucketTree, countedUp, countIn, LogKeys, parseCounts, streamKey } from '#proofs';
+import { bucketHashesAt, bucketsAt, type CountEpoch, countEpochs } from '#sealed-log';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 import { StreamCounting } from './counting.js';
-import { bucketHashesAt, bucketsAt, countEpochs, type CountEpoch } from './count-table.js';
 
 let log: AuditedLog;
 let auditor: TestAuditor;

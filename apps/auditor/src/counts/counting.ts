@@ -14,24 +14,25 @@ import {
   signCounts,
   streamKey,
 } from '#proofs';
-import { breakCount } from '../chain/break-table.js';
-import { newestCheckpoint } from '../log/checkpoints.js';
-import { LeafPlaces } from '../log/leaf-place.js';
-import { digestsFrom, sealedSize } from '../log/seal.js';
-import { tilesIn } from '../log/tile-table.js';
-import { sealedEvents } from '../publication/entries.js';
-import { Contradiction } from '../memory/contradiction.js';
 import {
+  breakCount,
   bucketHashesAt,
   bucketsAt,
+  Contradiction,
+  type CountEpoch,
   countEpochs,
+  digestsFrom,
   dropOlder,
   dropOpen,
+  statementPlace,
+  newestCheckpoint,
+  sealedEvents,
+  sealedSize,
+  type StoredEpoch,
+  tilesIn,
   writeBuckets,
   writeEpoch,
-  type CountEpoch,
-  type StoredEpoch,
-} from './count-table.js';
+} from '#sealed-log';
 
 export interface CountingParts {
   pool: Pool;
@@ -261,13 +262,4 @@ async function countBuckets(
     await writeBuckets(tx, epoch, after);
   }
   return newStreams;
-}
-
-/** The leaf of the event that has the note of an epoch; undefined where it is not sealed yet. */
-export async function statementPlace(
-  { pool, store }: { pool: Queryable; store: Pick<EventStore, 'readAll'> },
-  { note, statementPosition: position }: CountEpoch,
-): ReturnType<LeafPlaces['of']> {
-  if (note === undefined || position === undefined) return undefined;
-  return new LeafPlaces(pool, store).of({ id: uuid5(note, await installationId(pool)), position });
 }

@@ -1,17 +1,7 @@
 import { checkpointText, hashesInTiles, rootOf, signNote, type Hash, type NoteSigner } from '#merkle';
 import type { Pool, Queryable } from '#postgres';
 import { LogKeys } from '#proofs';
-import { breakCount } from '../chain/break-table.js';
-import { Contradiction } from '../memory/contradiction.js';
-import { sealedSize } from './seal.js';
-import { tilesIn } from './tile-table.js';
-
-export interface StoredCheckpoint {
-  size: number;
-  root: Hash;
-  note: string;
-  signedAt: Date;
-}
+import { breakCount, Contradiction, newestCheckpoint, sealedSize, tilesIn, type StoredCheckpoint } from '#sealed-log';
 
 export interface SigningOptions {
   /** Verifier keys of earlier signing keys. */
@@ -64,32 +54,3 @@ export async function publish(
     [breaks, size, root, note],
   );
 }
-
-const COLUMNS =
-  'SELECT size, root, note, signed_at FROM audit_checkpoint WHERE breaks = (SELECT count(*) FROM audit_break)';
-
-/** The newest of the tree that is being sealed: since the last break of the log. */
-export async function newestCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
-  const { rows } = await db.query<CheckpointRow>(`${COLUMNS} ORDER BY size DESC LIMIT 1`);
-  return rows.map(stored)[0];
-}
-
-/** The one of this size, of the same tree. */
-export async function checkpointOf(db: Queryable, size: number): Promise<StoredCheckpoint | undefined> {
-  const { rows } = await db.query<CheckpointRow>(`${COLUMNS} AND size = $1`, [size]);
-  return rows.map(stored)[0];
-}
-
-interface CheckpointRow {
-  size: bigint;
-  root: Buffer;
-  note: string;
-  signed_at: Date;
-}
-
-const stored = ({ size, root, note, signed_at: signedAt }: CheckpointRow): StoredCheckpoint => ({
-  size: Number(size),
-  root,
-  note,
-  signedAt,
-});

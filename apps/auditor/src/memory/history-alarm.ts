@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '#kernel';
-import type { Contradiction } from './contradiction.js';
+import type { Contradiction } from '#sealed-log';
 
 /** Who found it: the regular look at the log, or the work of sealing a page. Each clears only what it raised. */
 export type AlarmSource = 'look' | 'seal';

@@ -13,11 +13,17 @@ import {
 import { inTransaction, type Pool, type Queryable } from '#postgres';
 import { leafOf, type LogBreak, type LogKeys, openBreaks } from '#proofs';
 import { checkpointPosition } from '#subscriptions';
-import { breakNotes } from '../chain/break-table.js';
-import { checkpointOf, newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { newestPage, sealedSize, type SealedPage } from '../log/seal.js';
-import { tilesIn } from '../log/tile-table.js';
-import { Contradiction } from './contradiction.js';
+import {
+  breakNotes,
+  checkpointOf,
+  Contradiction,
+  newestCheckpoint,
+  newestPage,
+  type SealedPage,
+  sealedSize,
+  type StoredCheckpoint,
+  tilesIn,
+} from '#sealed-log';
 import type { Memory } from './folder.js';
 
 /** Name of the subscription, as `GET /v1/operations` shows it. */

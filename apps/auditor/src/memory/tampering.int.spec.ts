@@ -1,7 +1,7 @@
+import { Contradiction } from '#sealed-log';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { cpSync, rmSync } from 'node:fs';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
-import { Contradiction } from './contradiction.js';
 
 const WIPED = `TRUNCATE audit_tree, audit_tile, audit_page, audit_checkpoint;
   DELETE FROM checkpoint WHERE name = 'auditor'`;

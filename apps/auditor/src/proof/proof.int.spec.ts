@@ -5,12 +5,9 @@ import { sha256Hex } from '#kernel';
 import { hashesInTiles, newSigningKey, noteSigner, proveInclusion, verifierKeyOf } from '#merkle';
 import { leafBytes, type ProofLine, type ProvenEvent, type ProvenEvidence } from '#proofs';
 import { catchUp } from '#subscriptions';
+import { LeafPlaces, newestCheckpoint, proofLines, tilesIn } from '#sealed-log';
 import { AuditedLog, ORIGIN, type TestAuditor } from '../../test/audited-log.js';
 import { checkedEvents, countOf, eventsIn, headOf, provenLines, verifyLines, verifyText } from '../../test/proofs.js';
-import { newestCheckpoint } from '../log/checkpoints.js';
-import { LeafPlaces } from '../log/leaf-place.js';
-import { tilesIn } from '../log/tile-table.js';
-import { proofLines } from './prove.js';
 
 let log: AuditedLog;
 let auditor: TestAuditor;

@@ -15,11 +15,14 @@ import {
   type Hash,
   type TileFile,
 } from '#merkle';
-import { newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { tilesIn } from '../log/tile-table.js';
-import { Contradiction } from '../memory/contradiction.js';
-import { cosignedNote } from '../witnesses/cosignature-table.js';
-import type { LogSource } from './entries.js';
+import {
+  Contradiction,
+  cosignedNote,
+  type LogSource,
+  newestCheckpoint,
+  type StoredCheckpoint,
+  tilesIn,
+} from '#sealed-log';
 import { bundleOf, eventsPath, LARGE_ENTRY, tileBytes } from './log-files.js';
 
 export interface ExportOptions extends LogSource {

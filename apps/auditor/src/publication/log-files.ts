@@ -9,11 +9,16 @@ import {
   type TileFile,
 } from '#merkle';
 import { contentOf } from '#proofs';
-import { newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { tilesIn } from '../log/tile-table.js';
-import { Contradiction } from '../memory/contradiction.js';
-import { cosignedNote } from '../witnesses/cosignature-table.js';
-import { sealedEvents, type LogSource, type SealedEvent } from './entries.js';
+import {
+  Contradiction,
+  cosignedNote,
+  type LogSource,
+  newestCheckpoint,
+  type SealedEvent,
+  sealedEvents,
+  type StoredCheckpoint,
+  tilesIn,
+} from '#sealed-log';
 
 /** A file of the log as others' tools read it (C2SP tlog-tiles). */
 export interface LogFile {

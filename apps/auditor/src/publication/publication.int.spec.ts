@@ -7,8 +7,8 @@ import type { RecordedEvent } from '#event-store';
 import { canonicalBytes, sha256Hex } from '#kernel';
 import { leafOf } from '#proofs';
 import type { ServiceLog } from '#service';
+import { newestCheckpoint } from '#sealed-log';
 import { AuditedLog, ORIGIN, type TestAuditor } from '../../test/audited-log.js';
-import { newestCheckpoint } from '../log/checkpoints.js';
 import { exportLog, type Exported } from './export.js';
 import { serveLog } from './serve.js';
 

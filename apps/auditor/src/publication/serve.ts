@@ -2,8 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { ServiceLog } from '#service';
-import { Contradiction } from '../memory/contradiction.js';
-import type { LogSource } from './entries.js';
+import { Contradiction, type LogSource } from '#sealed-log';
 import { logFile, type LogFile } from './log-files.js';
 
 export interface ServeOptions {

@@ -1,7 +1,7 @@
 import type { Hash } from '#merkle';
 import type { Pool } from '#postgres';
 import type { LeafForm, LogKeys } from '#proofs';
-import { tilesIn } from '../log/tile-table.js';
+import { tilesIn } from '#sealed-log';
 import type { Report } from './finding.js';
 import { hashesIn, type BuiltTile } from './tree-walk.js';
 

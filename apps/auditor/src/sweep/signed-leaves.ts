@@ -1,6 +1,6 @@
 import { checkInclusion, hashesInTiles, proveInclusion, TILE_WIDTH, type Checkpoint, type Hash } from '#merkle';
 import type { Pool } from '#postgres';
-import { tilesIn } from '../log/tile-table.js';
+import { tilesIn } from '#sealed-log';
 import type { LeafFile } from '../memory/leaf-file.js';
 import { hashesIn } from './tree-walk.js';
 

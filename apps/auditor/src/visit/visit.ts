@@ -23,10 +23,15 @@ import {
   type Witnessed,
   witnessedBy,
 } from '#proofs';
-import { breakNotes } from '../chain/break-table.js';
-import { checkpointOf, newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { tilesIn } from '../log/tile-table.js';
-import { cosignedNote, mostWitnessedSize } from '../witnesses/cosignature-table.js';
+import {
+  breakNotes,
+  checkpointOf,
+  cosignedNote,
+  mostWitnessedSize,
+  newestCheckpoint,
+  type StoredCheckpoint,
+  tilesIn,
+} from '#sealed-log';
 
 /**
  * What an auditor takes home: the checkpoint of today, with the proof that it follows from the one of the visit before

@@ -10,11 +10,15 @@ import {
 } from '#merkle';
 import type { Pool } from '#postgres';
 import { sentenceOf, type ServiceLog } from '#service';
-import { breakCount } from '../chain/break-table.js';
-import { newestCheckpoint, type StoredCheckpoint } from '../log/checkpoints.js';
-import { tilesIn } from '../log/tile-table.js';
+import {
+  breakCount,
+  cosignedSize,
+  keepCosignature,
+  newestCheckpoint,
+  type StoredCheckpoint,
+  tilesIn,
+} from '#sealed-log';
 import type { askWitness, WitnessAnswer } from './ask.js';
-import { cosignedSize, keepCosignature } from './cosignature-table.js';
 import type { ConfiguredWitness } from './witness-list.js';
 
 export interface WitnessRoundOptions {

@@ -1,9 +1,8 @@
 import { systemClock, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import type { ServiceLog, Trouble } from '#service';
-import { newestCheckpoint } from '../log/checkpoints.js';
+import { newestCheckpoint, signedSince } from '#sealed-log';
 import { askWitness } from './ask.js';
-import { signedSince } from './cosignature-table.js';
 import type { WitnessPolicy } from './witness-list.js';
 import { WitnessRound, type WitnessStanding } from './witness-round.js';
 

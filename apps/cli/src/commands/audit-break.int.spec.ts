@@ -6,12 +6,12 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { until } from '../../../../test/support/until.js';
 import { auditorConfig } from '../../../auditor/src/config.js';
 import { startAuditor, type RunningAuditor } from '../../../auditor/src/auditor.js';
-import { newestCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { verifyText } from '../../../auditor/test/proofs.js';
 import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
 import { migrate } from '#postgres';
+import { newestCheckpoint } from '#sealed-log';
 import { cliConfig, type CliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
 import { auditorEnvironment } from '../stack/auditor-environment.js';

@@ -9,10 +9,10 @@ import { startAuditor, type RunningAuditor } from '../../../auditor/src/auditor.
 import { auditorConfig } from '../../../auditor/src/config.js';
 import type { Finding } from '../../../auditor/src/sweep/finding.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
-import { newestCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { newSigningKey } from '#merkle';
 import { migrate } from '#postgres';
+import { newestCheckpoint } from '#sealed-log';
 import { cliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
 import { checkAudit } from './audit-check.js';

@@ -38,10 +38,14 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
     .description('prove every event of a document or a stream: prints a file that verifies offline')
     .argument('[document]', "its request_id, the ERP's command id or the ERP's reference")
     .option('--stream <name>', 'any stream of the log instead, such as group-ID, inbound-ID, run-ID or configuration')
+    .option(
+      '--answer <route>',
+      'an answer of the gateway instead, with its events: /v1/packs/SGTIN, or any other route',
+    )
     .option('--no-evidence', 'leave the bytes out that events name by digest')
     .action(
-      action(async (document: string | undefined, { stream, evidence }: ProveNamed) =>
-        (await import('./audit-proof.js')).proveNamed(config(), { document, stream, evidence }),
+      action(async (document: string | undefined, named: ProveNamed) =>
+        (await import('./audit-proof.js')).proveNamed(config(), { ...named, document }),
       ),
     );
   addBreak(audit, action, config);

@@ -5,9 +5,8 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { walkLog } from '../../../../test/support/log-walker.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
-import { newestCheckpoint, signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
+import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { seal } from '../../../auditor/src/log/seal.js';
-import { keepCosignature } from '../../../auditor/src/witnesses/cosignature-table.js';
 import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { PostgresEventStore } from '#event-store';
 import {
@@ -22,6 +21,7 @@ import {
 } from '#merkle';
 import { migrate } from '#postgres';
 import { catchUp } from '#subscriptions';
+import { keepCosignature, newestCheckpoint } from '#sealed-log';
 import { cliConfig } from '../config.js';
 import { exportWholeLog, verifyVisit, visit } from './audit-log.js';
 import { newAuditKey, showAuditKey } from './audit.js';

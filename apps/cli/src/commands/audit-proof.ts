@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
-import { proofLines } from '../../../auditor/src/proof/prove.js';
 import { documentStream } from '#domain';
 import { openEventStore, type EventStore } from '#event-store';
 import { PedigreeError, requestIdOf } from '#kernel';
@@ -17,8 +17,12 @@ import {
   verifyProofLines,
 } from '#proofs';
 import { readModelSchemas } from '#read-models';
+import { proofLines } from '#sealed-log';
 import type { CliConfig } from '../config.js';
+import { gatewayOf } from '../own-gateway.js';
 import { instant, out } from '../print.js';
+import { AnswerReading } from '../answers/answer-reading.js';
+import { answerShown, answerWords, isWhole, type AnsweredReading } from '../answers/answer-words.js';
 import { ambiguous, unknownDocument } from '../named-document.js';
 import { withDatabase } from '../stack/with-database.js';
 import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
@@ -27,26 +31,52 @@ import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 export interface ProveNamed {
   document?: string | undefined;
   stream?: string | undefined;
+  /** A route of the API, whose answer is to be proven. */
+  answer?: string | undefined;
   /** Whether the evidence that events name is in the proof. */
   evidence?: boolean | undefined;
 }
 
 /** Prints the proof of every event of a stream, from the configured database or the embedded one, as it is read. */
-export async function proveNamed(config: CliConfig, { document, stream, evidence }: ProveNamed): Promise<number> {
-  if ((document === undefined) === (stream === undefined))
-    throw new PedigreeError('invalid_parameter', 'name a document, or a stream of the log by --stream');
+export async function proveNamed(config: CliConfig, named: ProveNamed): Promise<number> {
+  const { document, stream, answer, evidence } = named;
+  if ([document, stream, answer].filter((one) => one !== undefined).length !== 1)
+    throw new PedigreeError(
+      'invalid_parameter',
+      'name a document, or a stream of the log by --stream, or an answer by --answer',
+    );
+  if (answer !== undefined) return proveAnswer(config, { answer, evidence });
   return withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [...auditorSchemas, ...readModelSchemas]);
     const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
-      const named = stream ?? documentStream(await requestIdInLog(pool, store, document as string));
-      for await (const line of proofLines({ pool, store }, named, { hasEvidence: evidence !== false }))
+      const proven = stream ?? documentStream(await requestIdInLog(pool, store, document as string));
+      for await (const line of proofLines({ pool, store }, proven, { hasEvidence: evidence !== false }))
         if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
     } finally {
       await store.close();
     }
     return 0;
   });
+}
+
+/** An answer is made by the gateway, and so is its proof. */
+async function proveAnswer(
+  config: CliConfig,
+  { answer, evidence }: { answer: string; evidence: boolean | undefined },
+): Promise<number> {
+  if (!answer.startsWith('/v1/'))
+    throw new PedigreeError('invalid_parameter', '--answer: must be a route of the API, such as /v1/packs/SGTIN', {
+      field: '--answer',
+      item: answer,
+    });
+  if (evidence === false)
+    throw new PedigreeError('invalid_parameter', '--no-evidence: an answer is proven with its evidence', {
+      field: '--no-evidence',
+    });
+  const route = `${answer}${answer.includes('?') ? '&' : '?'}proof=1`;
+  await pipeline(await gatewayOf(config).stream(route, 'application/x-ndjson'), process.stdout, { end: false });
+  return 0;
 }
 
 /**
@@ -90,7 +120,10 @@ export interface VerifyOptions {
   json?: boolean;
 }
 
-/** Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint. */
+/**
+ * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint, or
+ * events of an answer are not sealed yet.
+ */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
   const trusted = trustedWitnesses(witness, needed === undefined ? undefined : Number(needed));
   const input = file === '-' ? process.stdin : (await open(file)).createReadStream({ encoding: 'utf8' });
@@ -100,10 +133,12 @@ export async function verifyProof(file: string, { key, witness = [], needed, jso
   // Without a listener of its own a file that cannot be read would end the process.
   lines.on('error', () => undefined);
   const print = json === true ? jsonEvents() : eventLines();
-  const checked = verifyProofLines(lines, key, { trusted, onEvent: print.event });
+  const reading = new AnswerReading();
+  const checked = verifyProofLines(lines, key, { trusted, onEvent: print.event, ...reading.listening });
   const verified = await Promise.race([checked, failed]);
-  out(json === true ? print.end(verifiedAnswer(verified)) : verifiedWords(verified));
-  return verified.witnessed.isMet ? 0 : 1;
+  const answered = verified.answer && { answer: verified.answer, reading: await reading.of(verified.answer) };
+  out(json === true ? print.end(verifiedAnswer(verified, answered)) : verifiedWords(verified, answered));
+  return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;
 }
 
 /** What is printed while a proof is read: nothing of it is kept, however long it is. */
@@ -130,7 +165,10 @@ function jsonEvents(): EventPrinter {
   };
 }
 
-const verifiedAnswer = ({ checkpoint, streams, events, evidence, breaks, witnessed }: Verified): object => ({
+const verifiedAnswer = (
+  { checkpoint, streams, events, evidence, breaks, witnessed }: Verified,
+  answered: AnsweredReading | undefined,
+): object => ({
   origin: checkpoint.origin,
   size: checkpoint.size,
   root: checkpoint.root.toString('hex'),
@@ -144,11 +182,16 @@ const verifiedAnswer = ({ checkpoint, streams, events, evidence, breaks, witness
     counted_at: whole?.at ?? null,
   })),
   breaks: breaks.map(breakAnswer),
+  ...(answered === undefined ? {} : { answer: answerShown(answered) }),
   ...witnessedAnswer(witnessed),
 });
 
-const verifiedWords = ({ checkpoint, events, streams, evidence, breaks, witnessed }: Verified): string =>
+const verifiedWords = (
+  { checkpoint, events, streams, evidence, breaks, witnessed }: Verified,
+  answered: AnsweredReading | undefined,
+): string =>
   [
+    ...(answered === undefined ? [] : answerWords(answered)),
     `${events} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has signed`,
     ...streams.flatMap(streamWords),
     `${evidence.here} pieces of evidence that they name are in the file, byte for byte; ${evidence.notHere} are not`,
@@ -158,7 +201,10 @@ const verifiedWords = ({ checkpoint, events, streams, evidence, breaks, witnesse
   ].join('\n');
 
 function streamWords({ stream, events, notYetSealed, whole }: VerifiedStream): string[] {
-  const versions = `${stream}: versions 0 to ${events - 1}, none left out between them`;
+  const versions =
+    events === 0
+      ? `${stream}: no event of it is here`
+      : `${stream}: versions 0 to ${events - 1}, none left out between them`;
   const newer =
     notYetSealed === 0 ? [] : [`${notYetSealed} newer events of ${stream} are not signed yet, says the file`];
   if (whole === undefined)

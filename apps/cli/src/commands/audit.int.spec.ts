@@ -57,7 +57,7 @@ describe('pedigree audit prove', () => {
     expect(await prove(undefined, 'configuration')).toBe(0);
     expect(JSON.parse(String(print.mock.calls[1]?.[0]))).toMatchObject({ stream: 'configuration' });
     jest.restoreAllMocks();
-    await expect(prove(undefined)).rejects.toThrow('name a document, or a stream of the log by --stream');
+    await expect(prove(undefined)).rejects.toThrow('name a document, or a stream of the log by --stream, or an answer');
     await expect(prove('one', 'configuration')).rejects.toThrow('name a document, or a stream');
     await expect(prove(undefined, 'nobody')).rejects.toMatchObject({ code: 'not_found' });
   });

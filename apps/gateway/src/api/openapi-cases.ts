@@ -1,5 +1,6 @@
 import { caseActionBody, caseActionsBody, caseReleaseBody } from '../cases/case-body.js';
 import { answered, body, errors, FILES, inPath, orFile, queryParameters } from './openapi-parts.js';
+import { provable } from './openapi-proofs.js';
 import { caseListParameters } from './parameters.js';
 
 const CASE_ID = inPath('caseId', 'The id of the case: the list names it.');
@@ -31,13 +32,13 @@ export const casePaths = {
     },
   },
   '/v1/cases/{caseId}': {
-    get: {
+    get: provable({
       operationId: 'showCase',
       tags: ['Reconciliation'],
       summary: 'One case with its history',
       parameters: [CASE_ID],
       responses: { 200: answered('Case', 'As the log has it'), ...errors(400, 401, 403, 404) },
-    },
+    }),
   },
   '/v1/cases/{caseId}/releases': {
     post: {

@@ -3,6 +3,7 @@ import { resendBody } from '../resends/resend-body.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
 import { BODIES, XML_BODIES } from './openapi-examples.js';
 import { answer, answered, body, errors, inPath, location, orEpcis, queryParameters, text } from './openapi-parts.js';
+import { provable } from './openapi-proofs.js';
 import {
   commandParameters,
   documentItemsParameters,
@@ -162,7 +163,7 @@ export const documentPaths = {
     },
   },
   '/v1/documents/{requestId}': {
-    get: {
+    get: provable({
       operationId: 'showDocument',
       tags: ['Documents'],
       summary: 'One document with its whole timeline',
@@ -171,7 +172,7 @@ export const documentPaths = {
         200: orEpcis(answered('Document', 'The document; known from the moment at which its command was acknowledged')),
         ...errors(400, 401, 403, 404),
       },
-    },
+    }),
   },
   '/v1/documents/{requestId}/items': {
     get: {
@@ -225,7 +226,7 @@ export const documentPaths = {
     },
   },
   '/v1/groups/{groupId}': {
-    get: {
+    get: provable({
       operationId: 'showGroup',
       tags: ['Groups'],
       summary: 'One group with its members and its timeline',
@@ -234,7 +235,7 @@ export const documentPaths = {
         200: answered('Group', 'The group; known from the moment at which its command was acknowledged'),
         ...errors(400, 401, 403, 404),
       },
-    },
+    }),
   },
   ...holdDecisions('Group', '/v1/groups/{groupId}', GROUP_ID),
   '/v1/groups/{groupId}/resumptions': {

@@ -1,5 +1,6 @@
 import { answer, answered, errors, FILES, inPath, orEpcis, orFile, queryParameters, text } from './openapi-parts.js';
 import { evidenceParameters } from './access-parameters.js';
+import { provable } from './openapi-proofs.js';
 import { historyParameters, inboundListParameters } from './parameters.js';
 
 const ofPack = inPath(
@@ -32,7 +33,7 @@ export const evidencePaths = {
     },
   },
   '/v1/inbound/{documentId}': {
-    get: {
+    get: provable({
       operationId: 'showInbound',
       tags: ['Inbound'],
       summary: 'One document that is not ours, with its whole timeline and the document of ours that it belongs to',
@@ -41,10 +42,10 @@ export const evidencePaths = {
         200: answered('InboundDocument', 'The document as it stands, with its timeline'),
         ...errors(400, 401, 403, 404),
       },
-    },
+    }),
   },
   '/v1/packs/{sgtin}': {
-    get: {
+    get: provable({
       operationId: 'showPack',
       tags: ['Evidence'],
       summary: 'The state of one pack, now or as of a moment, and for each fact who told us',
@@ -56,10 +57,10 @@ export const evidencePaths = {
         200: answered('PackState', 'What is known of the pack'),
         ...errors(400, 401, 403, 404, 422),
       },
-    },
+    }),
   },
   '/v1/packs/{sgtin}/history': {
-    get: {
+    get: provable({
       operationId: 'showPackHistory',
       tags: ['Evidence'],
       summary: "One pack's movements, its containers' while they held it included",
@@ -69,7 +70,7 @@ export const evidencePaths = {
         200: orEpcis(orFile('PackHistory', 'Where the pack is now, and its movements in their order')),
         ...errors(400, 401, 403, 404, 422),
       },
-    },
+    }),
   },
   '/v1/containers/{sscc}/history': {
     get: {

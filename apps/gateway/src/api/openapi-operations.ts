@@ -1,4 +1,5 @@
 import { answer, answered, body, errors, inPath, location, queryParameters } from './openapi-parts.js';
+import { provable } from './openapi-proofs.js';
 import {
   accountResumption,
   configurationParameters,
@@ -115,7 +116,7 @@ export const operationPaths = {
     },
   },
   '/v1/operations/configuration': {
-    get: {
+    get: provable({
       operationId: 'listConfigurationChanges',
       tags: ['Operations'],
       summary: 'What programs were set to, who changed it and why, newest first',
@@ -124,7 +125,7 @@ export const operationPaths = {
         200: answered('ConfigurationChanges', 'A page of changes, the newest first'),
         ...errors(400, 401, 403),
       },
-    },
+    }),
   },
   '/v1/operations/dead-letters': {
     get: {
@@ -197,7 +198,7 @@ export const operationPaths = {
     },
   },
   '/v1/reconciliations/{runId}': {
-    get: {
+    get: provable({
       operationId: 'showReconciliation',
       tags: ['Reconciliation'],
       summary: 'One comparison with its findings',
@@ -209,7 +210,7 @@ export const operationPaths = {
         200: answered('ReconciliationDetail', 'As it stands; with a page of its findings once it was made'),
         ...errors(400, 401, 403, 404),
       },
-    },
+    }),
   },
   '/health/live': {
     get: {

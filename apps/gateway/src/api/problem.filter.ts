@@ -54,6 +54,12 @@ function asPedigreeError(error: unknown): PedigreeError {
   return new PedigreeError(REFUSED_BY_HTTP[status] ?? 'invalid_parameter', message ?? 'invalid request');
 }
 
+/** What is full or away, and what the auditor has not sealed yet, is no fault. */
+const IS_TOLD_ELSEWHERE = new Set<ErrorCode>(['backlog_full', 'unavailable', 'not_sealed_yet']);
+
+/** The auditor signs each minute while the log grows. */
+const SIGNED_EVERY_SECONDS = 60;
+
 /**
  * The problem document for whatever was thrown. A fault of ours goes into the log with all its details, and its name
  * into both. A full backlog or a database that is away is no fault. `where` tells the log what was asked; its `line`,
@@ -72,11 +78,14 @@ export function reportProblem(
       : new PedigreeError(known.code, `line ${line}: ${known.message}`, { ...known.place, line }),
   );
   // What is full or away is told by readiness and operations, not by every request that meets it.
-  if (problem.status < 500 || problem.code === 'backlog_full' || problem.code === 'unavailable') return problem;
+  if (problem.status < 500 || IS_TOLD_ELSEWHERE.has(problem.code)) return problem;
   const instance = `urn:uuid:${randomUUID()}`;
   log.error({ err: error, instance, ...where }, 'request failed');
   return { ...problem, instance };
 }
+
+const retryAfter = (code: ErrorCode): number =>
+  code === 'not_sealed_yet' ? SIGNED_EVERY_SECONDS : RETRY_AFTER_SECONDS;
 
 /** Turns every exception into a problem document, and keeps faults of ours out of the answer and in the log. */
 @Catch()
@@ -87,7 +96,7 @@ export class ProblemFilter implements ExceptionFilter {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const { method, url } = host.switchToHttp().getRequest<FastifyRequest>();
     const problem = reportProblem(error, this.log, { method, url });
-    if (problem.status === 503) void reply.header('retry-after', String(RETRY_AFTER_SECONDS));
+    if (problem.status === 503) void reply.header('retry-after', String(retryAfter(problem.code)));
     if (problem.code === 'too_many_wrong_keys') void reply.header('retry-after', String(WRONG_KEYS_WINDOW_SECONDS));
     if (problem.code === 'too_many_accesses') void reply.header('retry-after', String(ACCESS_WINDOW_SECONDS));
     if (problem.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer');

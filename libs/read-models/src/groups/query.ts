@@ -8,7 +8,7 @@ import { sentenceOfGroupEvent } from './event-sentences.js';
 import { foldGroup } from './fold.js';
 import { DOCUMENT_GROUP, type GroupRow } from './row.js';
 import { predecessorHoldsOf } from '../document-outcomes/holds.js';
-import { DOCUMENT_OUTCOME } from '../document-outcomes/row.js';
+import { DOCUMENT_OUTCOME, type DocumentOutcomeRow } from '../document-outcomes/row.js';
 import { wordsForGroup } from './sentences.js';
 import { groupSummary } from './shape.js';
 import { fieldsOf } from '../shapes.js';
@@ -40,21 +40,28 @@ export async function listGroups(db: Queryable, query: GroupListQuery): Promise<
  * A group with its members and its timeline, from its own stream; where each member stands is asked of the document
  * list.
  */
-export async function groupDetail(db: Queryable, events: RecordedEvent[]): Promise<GroupDetail | undefined> {
+export const groupDetail = (db: Queryable, events: RecordedEvent[]): Promise<GroupDetail | undefined> =>
+  groupDetailOf(events, (requestIds) => DOCUMENT_OUTCOME.load(db, requestIds));
+
+/** The rows of these documents, by request_id; those that are registered. */
+export type RowsOf = (requestIds: string[]) => Promise<Map<string, DocumentOutcomeRow>>;
+
+/** The answer about a group. */
+export async function groupDetailOf(events: RecordedEvent[], rowsOf: RowsOf): Promise<GroupDetail | undefined> {
   const row = events.reduce<GroupRow | undefined>(foldGroup, undefined);
   if (row === undefined) return undefined;
   const state = typedEvents<GroupEvent>(events).reduce(evolveGroup, NO_GROUP);
   return {
     ...groupSummaryOf(row),
-    members: await membersOf(db, state),
+    members: await membersOf(rowsOf, state),
     timeline: timelineOf(events, sentenceOfGroupEvent),
   };
 }
 
-async function membersOf(db: Queryable, state: GroupState): Promise<GroupMember[]> {
+async function membersOf(rowsOf: RowsOf, state: GroupState): Promise<GroupMember[]> {
   if (state.phase === 'absent') return [];
   const requestIds = state.members.map((one) => one.requestId);
-  const shown = await DOCUMENT_OUTCOME.load(db, requestIds);
+  const shown = await rowsOf(requestIds);
   return state.registration.members.map((member, index) => {
     const { requestId, commandId, docType, itemCount, documentSha256, reference } = member;
     const { documentId, outcome, cause } = { ...state.members[index] };

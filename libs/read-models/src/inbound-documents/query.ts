@@ -54,12 +54,15 @@ export async function notificationsOf(db: Queryable, requestId: string, types: I
     `SELECT ${INBOUND_DOCUMENT.select()} FROM inbound_document ` +
     `WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY seen_position LIMIT ${MOST_NOTIFICATIONS}`;
   const { rows } = await db.query<InboundDocumentRow>(text, [requestId]);
-  return rows.map((row) => ({
-    ...shownAsNotification(row),
-    title: titleFor(row, types),
-    by: row.linkedBy ?? 'request_id',
-  }));
+  return rows.map((row) => notificationOf(row, types));
 }
+
+/** What one of them is shown as. */
+export const notificationOf = (row: InboundDocumentRow, types: InboundTypes): Notification => ({
+  ...shownAsNotification(row),
+  title: titleFor(row, types),
+  by: row.linkedBy ?? 'request_id',
+});
 
 const shownAsNotification = fieldsOf(notification);
 const shown = fieldsOf(inboundSummaryShape);

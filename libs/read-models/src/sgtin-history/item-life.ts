@@ -26,6 +26,8 @@ export interface ItemLife {
   container: Fact | undefined;
   /** Of the item itself. */
   findings: ContainmentFinding[];
+  /** Log positions of all that was read for it, each once: also of what turned out not to move the item. */
+  readFrom: bigint[];
 }
 
 /** The documents that a question is about. */
@@ -54,6 +56,7 @@ export async function readItemLife(
     state,
     container: stay && { value: stay.container, by: packingOf(lived, { item, ...stay.from }) },
     findings: findings.filter((one) => one.item === item),
+    readFrom: [...new Set([...own, ...recalls].map((row) => row.position))],
   };
 }
 

@@ -45,6 +45,13 @@ export async function lifeOfPack(db: Queryable, sgtin: Sgtin, options: HistoryOp
   return readItemLife(db, sgtin, { known: await knownOf(db, options), types: options.types });
 }
 
+/**
+ * Log positions from which history and state of a pack are read; each is that of an event of one document.
+ * @throws PedigreeError `invalid_identifier`
+ */
+export const packReadFrom = async (db: Queryable, sgtin: Sgtin, options: HistoryOptions): Promise<bigint[]> =>
+  (await lifeOfPack(db, sgtin, options))?.readFrom ?? [];
+
 async function lifeOfContainer(db: Queryable, sscc: Sscc, options: HistoryOptions): Promise<ItemLife | undefined> {
   checkSscc(sscc);
   return readItemLife(db, sscc, { known: await knownOf(db, options), types: options.types });

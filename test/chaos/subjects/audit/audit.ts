@@ -1,7 +1,7 @@
-import { tilesIn } from '../../../../apps/auditor/src/log/tile-table.js';
 import type { EventStore } from '#event-store';
 import { appended, hashesInTiles, rootOf, type Hash, type Node, type ReadHashes } from '#merkle';
 import { leafOf } from '#proofs';
+import { tilesIn } from '#sealed-log';
 import { eventsOf } from '../../../support/event-log/events-of.js';
 import type { Ended, Subject } from '../subject.js';
 

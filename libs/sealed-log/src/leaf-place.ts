@@ -1,6 +1,6 @@
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
-import { pageWith, type SealedPage } from './seal.js';
+import { pageWith, type SealedPage } from './pages.js';
 
 /** Where an event is in the tree, and in which form. */
 export interface LeafPlace {

@@ -1,6 +1,6 @@
 import { cosignaturesIn, type Cosignature, type NoteVerifier } from '#merkle';
 import type { Queryable } from '#postgres';
-import type { StoredCheckpoint } from '../log/checkpoints.js';
+import type { StoredCheckpoint } from './checkpoints.js';
 
 const THIS_TREE = 'breaks = (SELECT count(*) FROM audit_break)';
 /** So many of the newest checkpoints are looked at for the one that most witnesses have seen. */

@@ -2,8 +2,8 @@ import type { EventStore, RecordedEvent } from '#event-store';
 import { HASH_BYTES, leafHash } from '#merkle';
 import type { Queryable } from '#postgres';
 import { leafBytes, type LeafForm } from '#proofs';
-import { pageOfLeaf, type SealedPage } from '../log/seal.js';
-import { Contradiction } from '../memory/contradiction.js';
+import { pageOfLeaf, type SealedPage } from './pages.js';
+import { Contradiction } from './contradiction.js';
 
 export interface LogSource {
   pool: Queryable;

@@ -1,0 +1,16 @@
+import { PedigreeError } from '#kernel';
+import type { CliConfig } from './config.js';
+import { GatewayClient } from './gateway-client.js';
+import { DataDir } from './stack/data-dir.js';
+
+/** The gateway that the configuration names, or the one that is up on DATA_DIR. */
+export function gatewayOf({ gatewayUrl, dataDir, apiKey }: CliConfig): GatewayClient {
+  const url = gatewayUrl ?? new DataDir(dataDir).readAddress()?.url;
+  if (url === undefined)
+    throw new PedigreeError(
+      'invalid_configuration',
+      `PEDIGREE_URL: not set, and nothing is up on ${dataDir}; run npm start first`,
+      { field: 'PEDIGREE_URL' },
+    );
+  return new GatewayClient(url, apiKey);
+}

@@ -1,0 +1,37 @@
+import type { DeadlineCalendar } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import { accountHolds, type AccountStanding } from '../accounts/standing.js';
+import { timelineOf } from '../document-timeline/timeline.js';
+import type { DocumentDetail, WaitedFor } from '../port.js';
+import { foldDocumentOutcome } from './fold.js';
+import { summaryOf } from './query.js';
+import type { DocumentOutcomeRow } from './row.js';
+
+/** What an answer about a document is made from, beside the events of its own stream. */
+export interface DocumentFacts {
+  waitingFor: WaitedFor[];
+  /** Of its receipt, where it has one. */
+  errors: DocumentDetail['errors'];
+  notifications: DocumentDetail['notifications'];
+  /** Undefined where it no longer matters. */
+  account: AccountStanding | undefined;
+  calendar?: DeadlineCalendar | undefined;
+}
+
+/** Where a document stands by the events of its stream; undefined where there are none. Pure. */
+export const documentRow = (events: readonly RecordedEvent[]): DocumentOutcomeRow | undefined =>
+  events.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
+
+/** A pause of its account keeps only a document that is not concluded. */
+export const needsAccount = ({ phase }: DocumentOutcomeRow): boolean => phase !== 'concluded';
+
+/** The answer about a document. Pure. */
+export function documentDetailOf(
+  row: DocumentOutcomeRow,
+  events: RecordedEvent[],
+  { waitingFor, errors, notifications, account, calendar }: DocumentFacts,
+): DocumentDetail {
+  const summary = summaryOf(row, { waitingFor, errors, calendar });
+  const ofAccount = account === undefined ? [] : accountHolds(row.phase, account);
+  return { ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] };
+}

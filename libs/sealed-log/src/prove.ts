@@ -1,0 +1,33 @@
+import { PedigreeError } from '#kernel';
+import { BUNDLE_FORMAT, type ProofLine } from '#proofs';
+import { newestCheckpoint } from './checkpoints.js';
+import type { ProofSource } from './best-checkpoint.js';
+import { spanOf, StreamProofs, type ProofOptions } from './stream-proofs.js';
+
+/**
+ * Everything that a stranger needs to see that the events of a stream are in the signed log, and that there are no
+ * others: checkpoint, events, their proofs, and the signed count. A stream of any length is read a page at a time.
+ * Throws PedigreeError `not_found`, and `unavailable` where nothing of it is signed yet.
+ */
+export async function* proofLines(
+  source: ProofSource,
+  stream: string,
+  options: ProofOptions = {},
+): AsyncGenerator<ProofLine> {
+  const newest = await newestCheckpoint(source.pool);
+  if (newest === undefined)
+    throw new PedigreeError('unavailable', 'no checkpoint was signed yet; is an auditor running?');
+  const span = await spanOf(source, stream, newest);
+  if (span.sealed === 0 && span.behind === 0)
+    throw new PedigreeError('not_found', `no event is in the stream ${stream}`, { item: stream });
+  if (span.sealed === 0)
+    throw new PedigreeError(
+      'unavailable',
+      `the events of ${stream} are newer than the newest checkpoint; it is signed every minute`,
+      { item: stream },
+    );
+  const proofs = await StreamProofs.open(source, { newest, spans: [span], ...options });
+  yield await proofs.head(BUNDLE_FORMAT);
+  yield* proofs.linesOf(span, { notYetSealed: span.behind });
+  yield { end: { streams: 1, events: span.sealed } };
+}

@@ -50,7 +50,7 @@ const decided = (stream: string, details: JsonObject): Told => ({
 
 /** `document-<request_id>` is the document; a stream of many things is itself. */
 function objectOf(stream: string): string {
-  const [, id] = /^(?:document|group|case|account|run)-(.+)$/.exec(stream) ?? [];
+  const [, id] = /^(?:document|group|case|suspension|account|run)-(.+)$/.exec(stream) ?? [];
   return id ?? stream;
 }
 
@@ -128,6 +128,12 @@ export const TELLINGS: Readonly<Record<string, Telling>> = {
   CaseReopened: override(),
   CaseSplit: override(),
   CaseRemedyReleased: override('requestId'),
+  SuspensionEntered: override('action', 'number'),
+  SuspensionMatched: override(),
+  SuspensionChanged: override('action', 'number'),
+  SuspensionReplied: override('version'),
+  SuspensionClosed: override(),
+  SuspendedListConfirmed: override('listSha256'),
   TaskRetried: override('key'),
   ParkedRetried: override('key', 'saga'),
   OrphansReplanned: override(),

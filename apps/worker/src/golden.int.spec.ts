@@ -68,6 +68,17 @@ const LATER = [
   ] as const),
 ] as const satisfies EventType[];
 
+/** What that version said in other words. */
+const REWORDED = [
+  [
+    'what stands behind is not processed, and is ended when that is sure',
+    'the documents after it are not processed and end once that is sure',
+  ],
+  ['what stands behind was not processed', 'the documents after it were not processed'],
+] as const;
+const reworded = (row: Row): Row =>
+  JSON.parse(REWORDED.reduce((text, [then, now]) => text.replaceAll(then, now), JSON.stringify(row))) as Row;
+
 interface Restored extends Stores {
   db: TestDatabase;
   close(): Promise<void>;
@@ -277,7 +288,7 @@ async function replay(
 /** Every column that the version before had holds what it held; a column that came since is left to its own tests. */
 async function expectRows({ db }: Restored, golden: Tables): Promise<void> {
   for (const table of READ_MODELS) {
-    const rows = golden[table] ?? [];
+    const rows = (golden[table] ?? []).map(reworded);
     expect([table, rows.length]).not.toEqual([table, 0]);
     const columns = Object.keys(rows[0] ?? {});
     const known = (row: Row): Row => Object.fromEntries(columns.map((name) => [name, row[name]]));

@@ -4,6 +4,7 @@ import { migrationsApplied, recordConfiguration, starterOf } from '#configuratio
 import { TASK_PAYLOADS, type PayloadOf } from '#domain';
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
+import { itemClaimsSchema } from '#item-claims';
 import { systemClock, type Clock } from '#kernel';
 import {
   installationId,
@@ -55,6 +56,7 @@ const reconcilerSchemas: MigrationSet[] = [
   tasksSchema,
   subscriptionsSchema,
   ...readModelSchemas,
+  itemClaimsSchema,
   segmentsSchema,
   registryListsSchema,
   registryFetchSchema,

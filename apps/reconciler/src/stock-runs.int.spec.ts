@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
+import { itemClaimsSchema } from '#item-claims';
 import { VirtualClock, type Clock } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
@@ -48,7 +49,7 @@ beforeAll(async () => {
   await buildPrograms();
   [db, folder] = [await testDatabase(), await temporaryFolder()];
   const stored = [installationSchema, eventStoreSchema, evidenceSchema, tasksSchema, subscriptionsSchema];
-  await migrate(db.pool, [...stored, ...readModelSchemas, segmentsSchema, reconciliationSchema]);
+  await migrate(db.pool, [...stored, ...readModelSchemas, itemClaimsSchema, segmentsSchema, reconciliationSchema]);
   store = new PostgresEventStore({ pool: db.pool });
 }, 600_000);
 afterAll(async () => {

@@ -28,7 +28,7 @@ export const EMPTY_ROOT: Hash = sha256(Buffer.alloc(0));
 export const leafHash = (data: Uint8Array): Hash => sha256(Buffer.concat([LEAF_PREFIX, data]));
 
 /** 0x01 || left || right; one buffer for all, for nothing else runs while a hash is made. */
-const node = Buffer.alloc(1 + 2 * HASH_BYTES, NODE_PREFIX);
+const node = Buffer.concat([NODE_PREFIX, Buffer.alloc(2 * HASH_BYTES)]);
 
 /** SHA-256(0x01 || left || right) (RFC 6962, 2.1). */
 export function nodeHash(left: Hash, right: Hash): Hash {

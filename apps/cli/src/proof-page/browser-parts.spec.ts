@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, hash as nodeHash, sign } from 'node:crypto';
 import { Bytes, BytesInPlaceOfBuffer } from './bytes.js';
-import { checkAsked, createPublicKey, verify } from './node-crypto.js';
+import { checkAsked, createPublicKey, hash, verify } from './node-crypto.js';
 import { sha256 } from './sha256.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_123);
@@ -24,6 +24,17 @@ describe('SHA-256 of the page', () => {
     };
     for (let length = 0; length <= 320; length += 1) check(new Uint8Array(length).map((_, at) => at * 31 + length));
     fc.assert(fc.property(fc.uint8Array({ maxLength: 5_000 }), check), { seed: SEED, numRuns: 300 });
+  });
+});
+
+describe('a digest in one call', () => {
+  it('is that of Node, as bytes and as text', () => {
+    for (const data of ['', 'a text with ü', new Uint8Array([0, 255, 7])]) {
+      expect(hex(hash('sha256', data, 'buffer') as Bytes)).toBe(nodeHash('sha256', data, 'hex'));
+      for (const encoding of ['hex', 'base64'] as const)
+        expect(hash('sha256', data, encoding)).toBe(nodeHash('sha256', data, encoding));
+    }
+    expect(() => hash('md5', '', 'hex')).toThrow('this page has no md5');
   });
 });
 

@@ -42,6 +42,12 @@ export function createHash(algorithm: string) {
   return hash;
 }
 
+/** The digest in one call. */
+export function hash(algorithm: string, data: string | Uint8Array, encoding: 'hex' | 'base64' | 'buffer') {
+  const made = createHash(algorithm).update(data);
+  return encoding === 'buffer' ? made.digest() : made.digest(encoding);
+}
+
 /** From the DER of a SubjectPublicKeyInfo. */
 export const createPublicKey = ({ key }: { key: Bytes }): PublicKey => ({ type: 'public', export: () => key });
 

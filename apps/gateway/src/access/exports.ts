@@ -21,7 +21,8 @@ const MOST_FILTER = 2_000;
 
 /**
  * Records whatever goes out as a file, before its first byte: in one place, so that no route can forget it. Pages that
- * are read one by one as JSON are no exports. What cannot be recorded does not go out.
+ * are read one by one as JSON are no exports, nor is a list without a line: a program that asks again and again whether
+ * there is something would fill the log. What cannot be recorded does not go out.
  */
 export function recordExports(fastify: FastifyInstance, accessLog: AccessLog, log: ServiceLog): void {
   fastify.addHook('onSend', async (request, reply, payload: Payload) => {
@@ -30,8 +31,10 @@ export function recordExports(fastify: FastifyInstance, accessLog: AccessLog, lo
     const by = { actor: (request as CallerRequest).caller.actor };
     try {
       if (payload instanceof Readable) {
+        const chunks = await begunChunks(payload);
+        if (chunks === undefined) return Readable.from([]);
         await accessLog.exportBegun([begun], by);
-        return Readable.from(recorded(payload, (end) => ended(request, begun, end), { accessLog, by, log }));
+        return Readable.from(recorded(chunks, (end) => ended(request, begun, end), { accessLog, by, log }));
       }
       const bytes = Buffer.from(payload as string);
       const digest = createHash('sha256').update(bytes).digest('hex');
@@ -88,16 +91,31 @@ const ended = (request: ExportingRequest | FastifyRequest, { data }: ExportBegun
   ...defined({ rows: (request as ExportingRequest).exportedRows }),
 });
 
+/** The same chunks, of which the first is there already; undefined where there is none. */
+async function begunChunks(source: Readable): Promise<AsyncIterable<Buffer | string> | undefined> {
+  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer | string>;
+  const first = await chunks.next();
+  if (first.done === true) return undefined;
+  return (async function* () {
+    try {
+      yield first.value;
+      yield* { [Symbol.asyncIterator]: () => chunks };
+    } finally {
+      source.destroy();
+    }
+  })();
+}
+
 /** The same bytes, and at their end, or where they break off, what went out. */
 async function* recorded(
-  source: Readable,
+  source: AsyncIterable<Buffer | string>,
   endOf: (end: End) => ExportEnded['data'],
   { accessLog, by, log }: { accessLog: AccessLog; by: Parameters<AccessLog['exportEnded']>[1]; log: ServiceLog },
 ): AsyncGenerator<Uint8Array | string> {
   const hash = createHash('sha256');
   let [byteLength, complete] = [0, false];
   try {
-    for await (const chunk of source as AsyncIterable<Buffer | string>) {
+    for await (const chunk of source) {
       hash.update(chunk);
       byteLength += Buffer.byteLength(chunk);
       yield chunk;

@@ -72,10 +72,7 @@ describe('who did what', () => {
     await db.pool.query('ALTER FUNCTION append_batch RENAME TO append_batch_away');
     const fresh = await new PostgresEvidenceStore({ pool: db.pool }).put(Buffer.from('<secret/>'), 'application/xml');
     try {
-      const answers = [
-        await ask(`/v1/evidence/${fresh}`),
-        await ask('/v1/cases', auditor, 'text/csv'),
-      ];
+      const answers = [await ask(`/v1/evidence/${fresh}`), await ask('/v1/cases', auditor, 'text/csv')];
       for (const answer of answers) {
         expect([answer.status, answer.headers.get('content-type')?.split(';')[0], answer.json()['code']]).toEqual([
           503,

@@ -54,7 +54,7 @@ const LIBRARIES = {
   },
   duckdb: { may: ['kernel'], because: 'it runs what it is given over files, and knows no table of ours' },
   segments: {
-    may: ['kernel', 'postgres', 'duckdb', 'subscriptions', 'documents', 'read-models'],
+    may: ['kernel', 'postgres', 'duckdb', 'subscriptions', 'documents', 'read-models', 'merkle', 'proofs'],
     because: 'it reads the tables of one read model as they are, and folds them as documents say; no log, no registry',
   },
   'item-claims': {
@@ -230,6 +230,11 @@ export default {
       'undici',
       ['libs/registry-client', 'apps/sandbox', 'apps/cli', 'test'],
       'there is one way out, and manners are kept in it',
+    ),
+    packageOnlyIn(
+      'nodemailer',
+      ['apps/worker/src/mail'],
+      'mail goes out in one place, and never in the way of anything',
     ),
     {
       name: 'resolvable',

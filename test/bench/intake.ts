@@ -54,7 +54,7 @@ export async function intake(options: { quick: boolean }): Promise<BenchReport> 
       services,
       commands: smallCommands(world, 'amqp', seconds * QUEUED_PER_SECOND),
     });
-    const store = openEventStore({ pool, eventStoreUrl: log.EVENTSTORE_URL });
+    const store = await openEventStore({ pool, eventStoreUrl: log.EVENTSTORE_URL });
     stops.push(() => store.close());
     const appends = await rawAppendsPerSecond(store, Math.min(seconds, 5));
     return reportOf({ http, ndjson, appends, ...amqp });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventStoreSchema, EventStoreDbEventStore, PostgresEventStore } from '#event-store';
+import { eventStoreSchema, openEventStoreDb, PostgresEventStore } from '#event-store';
 import { migrate, openPool, startEmbeddedPostgres } from '#postgres';
 import { startFakeProcess } from '../support/event-store-fake/fake-process.js';
 import { barePostgres } from './log/bare-postgres.js';
@@ -102,8 +102,8 @@ async function onFake(sizes: Sizes): Promise<LogFigures> {
   }
 }
 
-const onServer = (url: string, sizes: Sizes): Promise<LogFigures> =>
-  measureBoth(throughThePort(new EventStoreDbEventStore({ url })), bareServer(url), sizes);
+const onServer = async (url: string, sizes: Sizes): Promise<LogFigures> =>
+  measureBoth(throughThePort(await openEventStoreDb({ url })), bareServer(url), sizes);
 
 async function measureBoth(own: Way, bare: Way, sizes: Sizes): Promise<LogFigures> {
   try {

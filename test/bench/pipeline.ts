@@ -162,7 +162,7 @@ export async function withLog<T>(
   { eventStoreUrl }: CliConfig,
   work: (log: EventStore) => Promise<T>,
 ): Promise<T> {
-  const log = openEventStore({ pool, eventStoreUrl });
+  const log = await openEventStore({ pool, eventStoreUrl });
   try {
     return await work(log);
   } finally {

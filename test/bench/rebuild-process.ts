@@ -12,7 +12,7 @@ import type { Rebuilt } from './rebuild.js';
  */
 const [, , connectionString = '', eventStoreUrl] = process.argv;
 const pool = openPool({ connectionString, applicationName: 'pedigree-bench-rebuild' });
-const store = openEventStore({ pool, eventStoreUrl });
+const store = await openEventStore({ pool, eventStoreUrl });
 const evidence = new PostgresEvidenceStore({ pool });
 const begunMs = performance.now();
 let [lastMs, transactions, longestTransactionMs] = [begunMs, 0, 0];

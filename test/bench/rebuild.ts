@@ -39,7 +39,7 @@ export async function rebuild(options: { quick: boolean }): Promise<BenchReport>
     const pool = openPool({ connectionString: postgres.url, maxConnections: 4, applicationName: 'pedigree-bench' });
     stops.push(() => pool.end());
     const { EVENTSTORE_URL } = await namedLog();
-    const store = openEventStore({ pool, eventStoreUrl: EVENTSTORE_URL });
+    const store = await openEventStore({ pool, eventStoreUrl: EVENTSTORE_URL });
     stops.push(() => store.close());
     await fill(pool, store, documents);
     const program = fileURLToPath(new URL('./rebuild-process.js', import.meta.url));

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { audit } from './audit.js';
 import { growth } from './growth.js';
 import { history } from './history.js';
@@ -22,9 +22,18 @@ export interface BenchOptions {
   packs?: string;
   /** Of the benches `history` and `movements`: movements. */
   rows?: string;
+  /** Of the benches `audit` and `reconcile`: one of their parts. */
+  part?: string;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean; packs?: number; rows?: number }) => Promise<BenchReport>> = {
+interface Asked {
+  quick: boolean;
+  packs?: number;
+  rows?: number;
+  part?: string;
+}
+
+const BENCHES: Record<string, (options: Asked) => Promise<BenchReport>> = {
   audit,
   growth,
   history,
@@ -57,7 +66,12 @@ export async function runBench(name: string, options: BenchOptions): Promise<num
       { field: 'name' },
     );
   const rows = options.rows === undefined ? {} : { rows: rowsGiven(options.rows) };
-  const report = await bench({ quick: options.quick === true, ...packsOf(options), ...rows });
+  const report = await bench({
+    quick: options.quick === true,
+    ...packsOf(options),
+    ...rows,
+    ...defined({ part: options.part }),
+  });
   const { bench: _, machine, ...parts } = report;
   for (const [part, values] of Object.entries(parts)) {
     for (const [figure, value] of Object.entries(values))

@@ -49,7 +49,7 @@ export interface CampaignPlace {
 export async function runCampaign(options: CampaignOptions, place: CampaignPlace): Promise<Report> {
   const beganMs = systemClock.monotonicMs();
   const ground = await breakGround({ ...options, ...place });
-  const gathered = gatheredOn(ground, options, place);
+  const gathered = await gatheredOn(ground, options, place);
   const { erp, pool, feed, broker, orphans } = gathered;
   const hasBroker = broker !== undefined;
   const trouble = new Trouble(ground, place.say, (program) => sendsInHand(pool, program));
@@ -83,9 +83,13 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
 }
 
 /** What feeds and watches the programs; nothing of it is started yet. */
-function gatheredOn(ground: Ground, options: CampaignOptions, { eventStoreUrl }: CampaignPlace): Gathered {
+async function gatheredOn(
+  ground: Ground,
+  options: CampaignOptions,
+  { eventStoreUrl }: CampaignPlace,
+): Promise<Gathered> {
   const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
-  const log = new CampaignLog(openEventStore({ pool, eventStoreUrl }));
+  const log = new CampaignLog(await openEventStore({ pool, eventStoreUrl }));
   const gateways = ground.gateways.map((one) => one.url);
   const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
   const erp = new Erp({

@@ -35,6 +35,7 @@ import type { Ended, Fed, OurDocument, OutcomeMessage, Subject, TruthDocument } 
 
 const INSTALLATION = '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01';
 const idOf = (commandId: string): string => uuid5(commandId, INSTALLATION);
+const at = (second: number): string => new Date(Date.UTC(2026, 2, 2, 7, 0, second)).toISOString();
 const METADATA: EventMetadata = {
   participant: 'own',
   actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
@@ -47,10 +48,6 @@ const METADATA: EventMetadata = {
 const RECEIPT = Buffer.from('<receipt/>');
 const DOCUMENT = Buffer.from('<documents/>');
 const UNPACKING = readFileSync(new URL('../../libs/documents/fixtures/912-unit_unpack.xml', import.meta.url));
-
-function at(second: number): string {
-  return new Date(Date.UTC(2026, 2, 2, 7, 0, second)).toISOString();
-}
 
 let database: TestDatabase;
 let logs: OpenLog[];
@@ -488,6 +485,14 @@ describe('the checks of audit and reconciliation', () => {
 
   it('are content where all went well', async () => {
     expect([await found(audit), await found(reconciliation)]).toEqual([[], []]);
+  });
+
+  it('leave the last events of the auditor itself to its next start', async () => {
+    const set = (size: number, name: string): Promise<unknown> =>
+      other.pool.query(`UPDATE audit_tree SET size = ${size}; UPDATE event SET stream = '${name}' WHERE position = 4`);
+    await set(3, 'audit-sweep');
+    expect((await found(audit)).filter((one) => /has sealed/.test(one))).toEqual([]);
+    await set(4, 'run-4');
   });
 
   const TAMPERED: [Subject, string, string, string, RegExp][] = [

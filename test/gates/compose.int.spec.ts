@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { PROGRAMS } from '../../apps/cli/src/programs.js';
 import { parseOptions } from '../../apps/sandbox/src/config.js';
-import { DEFAULT_LIMITS, openEventStore } from '#event-store';
+import { DEFAULT_LIMITS, openEventStoreDb } from '#event-store';
 import { MOST_APPEND_BYTES } from '../support/event-store-fake/fake-event-store.js';
 import { KURRENTDB_IMAGE } from '../support/event-store-server.js';
 
@@ -216,7 +216,8 @@ describe.each(VARIANTS)('docker %s', (_name, load) => {
     );
     const { RABBITMQ_DEFAULT_USER, RABBITMQ_DEFAULT_PASS } = services['rabbitmq']?.environment ?? {};
     expect(values('AMQP_URL')[0]).toContain(`//${RABBITMQ_DEFAULT_USER}:${RABBITMQ_DEFAULT_PASS}@rabbitmq:`);
-    await openEventStore({ pool: undefined as never, eventStoreUrl: values('EVENTSTORE_URL')[0] as string }).close();
+    const log = await openEventStoreDb({ url: values('EVENTSTORE_URL')[0] as string });
+    await log.close();
   });
 });
 

@@ -6,6 +6,7 @@ import { caseIdOf } from '#domain';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { CaseLog } from '#reconciliation';
+import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 import { quickStack } from './quick-stack.js';
 import type { Stack } from './stack.js';
@@ -23,6 +24,8 @@ interface Sample {
   method: string;
   path: string;
   mediaType?: string;
+  /** Headers that have an example. */
+  headers: Record<string, string>;
   body?: unknown;
 }
 
@@ -33,9 +36,12 @@ const NOTHING_THERE: Record<string, number> = {
   showContainerHistory: 404,
   showContainerContent: 404,
   showSeries: 404,
+  // The comparison is asked for here, and made at its time.
+  listFindings: 404,
 };
 
 let stack: Stack;
+let stockFolder: TemporaryFolder;
 let api: { paths: Record<string, Record<string, Operation>> };
 let samples: Sample[];
 const ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true, binary: true } });
@@ -46,7 +52,7 @@ const ask = async <T>(path: string): Promise<T> => (await (await fetch(`${stack.
 const documentOf = (commandId: string) =>
   ask<{
     request_id: string;
-    document?: { phase: string; outcome?: string };
+    document?: { phase: string; outcome?: string; holds: object[] };
     group?: { phase: string; outcome?: string; halt?: string };
   }>(`/v1/commands/${commandId}`);
 const reaches = (commandId: string, expected: object): Promise<void> =>
@@ -60,6 +66,9 @@ const reaches = (commandId: string, expected: object): Promise<void> =>
   );
 
 function samplesOf(path: string, method: string, { operationId, parameters = [], requestBody }: Operation): Sample[] {
+  const headers = Object.fromEntries(
+    parameters.flatMap((one) => (one.in === 'header' && one.example !== undefined ? [[one.name, one.example]] : [])),
+  ) as Record<string, string>;
   const given = parameters.reduce(
     (text, one) => (one.in === 'path' && one.example !== undefined ? text.replace(`{${one.name}}`, one.example) : text),
     path,
@@ -71,6 +80,7 @@ function samplesOf(path: string, method: string, { operationId, parameters = [],
     operationId,
     method: method.toUpperCase(),
     path: given,
+    headers,
     ...one,
   }));
 }
@@ -81,11 +91,11 @@ function pathOf({ operationId, name, path }: Sample): string {
     .replace(/[0-9a-f-]{36}/, (id) => prepared[`${operationId}.${name}`] ?? id);
 }
 
-function requestOf({ method, mediaType = 'application/json', body }: Sample): RequestInit {
-  if (body === undefined) return { method };
+function requestOf({ method, mediaType = 'application/json', headers, body }: Sample): RequestInit {
+  if (body === undefined) return { method, headers };
   return {
     method,
-    headers: { 'content-type': mediaType },
+    headers: { ...headers, 'content-type': mediaType },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   };
 }
@@ -140,14 +150,19 @@ async function sendAll(...operationIds: string[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await quickStack('interface-v1', { seed: 5 }, { listPollMs: 500 });
+  stockFolder = await temporaryFolder();
+  const env = { RECONCILE_STOCK_FOLDER: stockFolder.path };
+  stack = await quickStack('interface-v1', { seed: 5, env }, { listPollMs: 500 });
   api = await ask('/v1/openapi.json');
   ajv.addSchema({ $id: 'api', ...api });
   samples = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, one]) => samplesOf(path, method, one)),
   );
 }, LIMIT_MS);
-afterAll(() => stack?.stop());
+afterAll(async () => {
+  await stack?.stop();
+  await stockFolder?.remove();
+});
 
 describe('every example of the description, sent to a running system as it stands', () => {
   it(
@@ -183,6 +198,13 @@ describe('every example of the description, sent to a running system as it stand
       };
       for (const [sample, commandId] of Object.entries(second))
         prepared[sample] = (await documentOf(commandId)).request_id;
+      await sendAll('holdDocument');
+      // One release ends both holds, once the second is there.
+      await until(
+        'a person holds it',
+        async () => (await documentOf('docs-held')).document?.holds.length === 2,
+        LIMIT_MS,
+      );
       await sendAll(
         'releaseDocument',
         'endDocument',
@@ -231,6 +253,7 @@ describe('every example of the description, sent to a running system as it stand
     const entered = (await send(of('enterSuspension')[0] as Sample)) as { suspension_id: string };
     done.push('enterSuspension');
     prepared['showSuspension'] = prepared['actOnSuspension'] = entered.suspension_id;
+    prepared['showSuspensionReply'] = entered.suspension_id;
     const store = new PostgresEventStore({ pool: stack.db.pool });
     const listSha256 = await new PostgresEvidenceStore({ pool: stack.db.pool }).put(
       Buffer.from('[]'),
@@ -252,8 +275,25 @@ describe('every example of the description, sent to a running system as it stand
       },
     ]);
     prepared['confirmSuspendedList'] = listSha256;
-    await sendAll('actOnSuspension', 'confirmSuspendedList', 'showSuspension', 'listSuspensions', 'listSuspendedLists');
+    await sendAll(
+      'actOnSuspension',
+      'confirmSuspendedList',
+      'showSuspension',
+      'showSuspensionReply',
+      'listSuspensions',
+      'listSuspendedLists',
+    );
     await store.close();
+  });
+
+  it('a stock file in parts', () =>
+    sendAll('beginStockUpload', 'putStockUploadPart', 'finishStockUpload', 'showStockUpload'));
+
+  it('mock recalls', async () => {
+    const begun = (await send(of('beginMockRecall')[0] as Sample)) as { recall_id: string };
+    done.push('beginMockRecall');
+    prepared['showMockRecall'] = prepared['traceMockRecall'] = begun.recall_id;
+    await sendAll('traceMockRecall', 'showMockRecall', 'listMockRecalls');
   });
 
   it('webhooks and dead letters', async () => {
@@ -283,9 +323,12 @@ describe('every example of the description, sent to a running system as it stand
       const inbound = async () => (await ask<{ items: { document_id: string }[] }>('/v1/inbound')).items;
       await until('a document of others', async () => (await inbound()).length > 0, LIMIT_MS);
       prepared['showInbound'] = (await inbound())[0]?.document_id ?? '';
-      prepared['showReconciliation'] =
-        (await ask<{ items: { id: string }[] }>('/v1/reconciliations')).items[0]?.id ?? '';
+      const compared = await ask<{ items: { id: string; kind: string }[] }>('/v1/reconciliations');
+      prepared['showReconciliation'] = compared.items.find(({ kind }) => kind === 'documents')?.id ?? '';
+      prepared['listFindings'] = prepared['showReconciliation'];
       await stack.caughtUp();
+      prepared['showAccess'] =
+        (await ask<{ items: { position: string }[] }>('/v1/access-log')).items[0]?.position ?? '';
       const left = [...new Set(samples.map((one) => one.operationId))].filter((one) => !done.includes(one));
       expect(samples.filter((one) => left.includes(one.operationId) && one.method !== 'GET')).toEqual([]);
       await sendAll(...left);

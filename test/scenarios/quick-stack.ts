@@ -22,7 +22,7 @@ const INTERVAL_MS = 50;
 /** A stack with the short waits, and with further rules of the profile; `roles`: each program by a role of its own. */
 export function quickStack(
   profile: ProfileName,
-  { roles = false, ...options }: SandboxOptions & { roles?: boolean },
+  { roles = false, env = {}, ...options }: SandboxOptions & { roles?: boolean; env?: Record<string, string> },
   rules: Record<string, number> = {},
 ): Promise<Stack> {
   const operations = Object.fromEntries(
@@ -32,7 +32,7 @@ export function quickStack(
     profile,
     overrides: { rules: { ...RULES, ...rules }, operations },
     sharesOverrides: true,
-    roles,
+    ...{ roles, env },
     sandbox: { language: 'en', processingMs: 50, ...options },
   });
 }

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDigitOf } from '#kernel';
 import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
-import { buildPrograms, repositoryFile } from './built-programs.js';
+import { buildPrograms } from './built-programs.js';
 import { startStack, type Stack } from './stack.js';
+import { startedReconcile } from './started-reconcile.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const sgtin = (n: number): string => `${GTIN}R${String(n).padStart(12, '0')}`;
@@ -42,16 +43,7 @@ interface Told {
   recorded: boolean;
 }
 
-const started = (args: string[]): ChildProcess =>
-  spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'reconcile', ...args], {
-    env: {
-      PATH: process.env['PATH'],
-      DATA_DIR: join(stack.folder, 'data'),
-      DATABASE_URL: stack.env['DATABASE_URL'],
-      PEDIGREE_URL: stack.gateway.url,
-      SEGMENTS_MEMORY_MB: '200',
-    },
-  });
+const started = (args: string[]): ChildProcess => startedReconcile(stack, args);
 
 async function reconcile(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
   const child = started(args);

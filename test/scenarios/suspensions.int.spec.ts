@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { z } from 'zod';
+import { DECISION_LIST_STREAM } from '#domain';
+import { PostgresEventStore } from '#event-store';
 import { checkDigitOf } from '#kernel';
 import type { suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
 import {
@@ -49,12 +52,14 @@ afterEach(() => {
 
 type Answer = z.infer<typeof suspensionAnswer>;
 const raw = async <T>(path: string): Promise<T> => (await stack.client.raw(path)) as T;
-const lists = async () => (await raw<z.infer<typeof suspendedListPage>>('/v1/suspended-lists')).items;
-const inForce = async () => (await raw<z.infer<typeof suspensionPage>>('/v1/suspensions?in_force=true')).items;
+const lists = async () => (await raw<z.infer<typeof suspendedListPage>>('/v1/suspended-lists?source=list')).items;
+const inForce = async (more = '') =>
+  (await raw<z.infer<typeof suspensionPage>>(`/v1/suspensions?in_force=true${more}`)).items;
+const listed = () => inForce('&source=list');
 const ask = (series: string, more = '') =>
   raw<Answer>(`/v1/series/${GTIN}/${encodeURIComponent(series)}/suspension${more}`);
 const order = (batch: string, haltType = 'suspend') =>
-  stack.control('/suspensions', { gtin: GTIN, batch, halt_type: haltType });
+  stack.control('/suspensions', { gtin: GTIN, batch, halt_type: haltType, halt_doc_num: `N-${batch}` });
 
 /** What a command prints. */
 async function printed(run: () => Promise<number>): Promise<string> {
@@ -92,14 +97,25 @@ describe('the watch for suspensions', () => {
     await order(LATIN as string);
     await order('B1');
     await listOf(3);
-    await until('all three', async () => (await inForce()).length === 3);
-    expect((await inForce()).map(({ series, source, state }) => [series, source, state]).sort()).toEqual(
+    await until('all three', async () => (await listed()).length === 3);
+    expect((await listed()).map(({ series, source, state }) => [series, source, state]).sort()).toEqual(
       [LATIN, CYRILLIC, 'B1'].map((series) => [series, 'list', 'open']).sort(),
     );
     const [newest] = await lists();
     expect(newest).toMatchObject({ packs: 14, account: 'main' });
+    await until('their decisions', async () => (await inForce('&source=decision')).length === 3, 30_000);
     whileSuspended = new Date().toISOString();
   }, 60_000);
+
+  it('names the decisions that suspend, with number and date, in a list of their own', async () => {
+    const [found] = (await inForce('&source=decision')).filter(({ series }) => series === 'B1');
+    expect(found).toMatchObject({ number: 'N-B1', date: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/) });
+    const { items } = await raw<z.infer<typeof suspendedListPage>>('/v1/suspended-lists?source=decisions');
+    expect(items.find(({ decisions }) => decisions === 3)).toMatchObject({ series: 3, source: 'decisions' });
+    expect(await ask('B1')).toMatchObject({ suspended: true, decided: true, decisions: { decisions: 3 } });
+    const words = await printed(() => showSuspension(stack.client, found?.suspension_id ?? '', { recent: '30' }));
+    expect(words).toContain('Suspended by decision N-B1 of ');
+  });
 
   it('answers for the shipment by the list of then, and for now by that of now', async () => {
     const then = await ask(CYRILLIC as string, `?document=${shipment}`);
@@ -116,7 +132,7 @@ describe('the watch for suspensions', () => {
 
   it('shows our packs of it by branch: what was shipped, recently, and by whom', async () => {
     await stack.caughtUp();
-    const [found] = (await inForce()).filter(({ series }) => series === CYRILLIC);
+    const [found] = (await listed()).filter(({ series }) => series === CYRILLIC);
     const detail = await raw<z.infer<typeof suspensionDetail>>(`/v1/suspensions/${found?.suspension_id}`);
     expect(detail.matches).toEqual([{ gtin: GTIN, series: CYRILLIC }]);
     // The series of a pack is known where a document has told it; here none has, and that is no pack of it.
@@ -132,7 +148,9 @@ describe('the watch for suspensions', () => {
     stack.worker = await startWorker(workerConfig(stack.env));
     await listOf(0);
     expect((await lists())[0]).toMatchObject({ doubt: 'empty', vanished: 3 });
-    expect(await inForce()).toHaveLength(3);
+    expect(await listed()).toHaveLength(3);
+    await until('the ended decisions', async () => (await inForce('&source=decision')).length === 0, 30_000);
+    expect(await listed()).toHaveLength(3);
     expect(await ask('B1')).toMatchObject({ suspended: true, listed: false, list: { doubt: 'empty' } });
     expect(await printed(() => listSuspendedLists(stack.client, { limit: '5' }))).toContain('empty');
     const sha256 = (await lists())[0]?.list_sha256 ?? '';
@@ -157,7 +175,9 @@ describe('the watch for suspensions', () => {
     await expect(act({ action: 'close' })).rejects.toThrow('no reply yet');
     await printed(() => act(reply));
     expect(await printed(() => act({ action: 'close' }))).toContain('recall, closed');
-    await until('the letter', async () => (await inForce()).length === 1);
+    // The letter is in force with its first event, its match comes with a later one: all of them are waited for.
+    await stack.caughtUp();
+    expect(await inForce()).toHaveLength(1);
     const detail = await raw<z.infer<typeof suspensionDetail>>(`/v1/suspensions/${id}`);
     expect(detail).toMatchObject({ in_force: true, look_alikes: [CYRILLIC], reply: { version: 1 } });
     const answer = await fetch(`${stack.gateway.url}/v1/evidence/${detail.letter_sha256}`);
@@ -177,9 +197,28 @@ describe('the watch for suspensions', () => {
       const { items } = await raw<{ items: { type: string; data: { action: string } }[] }>('/v1/outcomes?limit=500');
       return items.flatMap(({ type, data }) => (type === 'pedigree.suspension.changed.v1' ? [data.action] : []));
     };
-    await until('nine changes', async () => (await types()).length === 9);
+    await until('nine changes, and six by decisions', async () => (await types()).length === 15);
     expect((await types()).slice(-3)).toEqual(['recall', 'recall', 'release']);
   });
+
+  it('confirms a doubted list of decisions by its digest, and no other list', async () => {
+    await stack.worker.stop();
+    const store = new PostgresEventStore({ pool: stack.db.pool });
+    const told = await store.readStream(DECISION_LIST_STREAM, { limit: 1_000 });
+    const last = told.at(-1);
+    if (last === undefined) throw new Error('no decisions were held');
+    const listSha256 = 'd'.repeat(64);
+    const data = { ...last.data, fetchId: 'doubted', listSha256, doubt: 'empty' };
+    const { type, schemaVersion, metadata } = last;
+    await store.append(DECISION_LIST_STREAM, last.version, [{ id: randomUUID(), type, schemaVersion, data, metadata }]);
+    await printed(() => confirmSuspendedList(stack.client, listSha256, 'the inspectorate says so'));
+    const confirmed = await store.readStream(DECISION_LIST_STREAM, { fromVersion: last.version + 2 });
+    expect(confirmed.map((one) => [one.type, one.data['listSha256']])).toEqual([
+      ['SuspendedListConfirmed', listSha256],
+    ]);
+    await store.close();
+    stack.worker = await startWorker(workerConfig(stack.env));
+  }, 60_000);
 
   it('keeps the manners of the registry', async () => {
     expect((await stack.control<{ byRule: object }>('/violations')).byRule).toEqual({});

@@ -68,8 +68,8 @@ async function noted(
 
 describe('a witness that is killed with kill -9 as it writes', () => {
   it('has cosigned one history, whatever came first, and goes on with it', async () => {
-    const log = await WitnessedLog.of(KILLS * 2 + 2);
-    const fork = await WitnessedLog.fork(log, 1, KILLS * 2 + 2);
+    const log = WitnessedLog.of(KILLS * 2 + 2);
+    const fork = WitnessedLog.fork(log, 1, KILLS * 2 + 2);
     const seen = new Map<string, number>();
     const tell = (of: WitnessedLog, size: number, lines: string | undefined): Promise<void> =>
       noted(seen, { of, story: of === log ? 'log' : 'fork', size, lines });

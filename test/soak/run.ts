@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runFullSpecs, type SpecTotals } from './full-specs.js';
+import { runFullSpecs } from './full-specs.js';
 import { fuzzRun, type FuzzReport } from './fuzz-run.js';
 import { checkMentions } from './mentions.js';
 import { blocksOf, commandsIn, isShell, type Block } from './page.js';
@@ -15,6 +15,8 @@ export interface SoakOptions {
   seed: number;
   /** Whether the specs that are short in `npm test` are run at their full size. */
   fullSpecs: boolean;
+  /** Whether the longest of them are left out. */
+  short: boolean;
   /** The pages that are typed. */
   pages: readonly string[];
   /** Leaves the folder with everything that was written. */
@@ -52,7 +54,7 @@ export async function runSoak(options: SoakOptions): Promise<number> {
   const tally: Tally = { passed: 0, failed: 0, skipped: 0, commands: 0 };
   try {
     if (options.pages.length > 0) await typePages(options, folder, tally);
-    if (options.fullSpecs) tellSpecs(await runFullSpecs(options.root), tally);
+    if (options.fullSpecs) tellSpecs(await runFullSpecs(options.root, options), tally);
     if (options.fuzzMinutes > 0)
       reportFuzz(
         await fuzzRun({ root: options.root, folder, minutes: options.fuzzMinutes, seed: options.seed }),
@@ -191,7 +193,11 @@ function countCommands(blocks: Block[], { page, name, tally }: { page: string; n
 }
 
 /** Jest has named what failed; each test counts. */
-function tellSpecs({ passed, failed, skipped, remarks, seconds }: SpecTotals, tally: Tally): void {
+function tellSpecs(
+  { passed, failed, skipped, remarks, seconds, left }: Awaited<ReturnType<typeof runFullSpecs>>,
+  tally: Tally,
+): void {
+  for (const path of left) say(`left to npm run soak without --ci: ${path}`);
   for (const name of skipped) say(`!! SKIPPED  ${name}`);
   for (const remark of remarks) say(`FAILED  ${remark}`);
   tally.passed += passed;

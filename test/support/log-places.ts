@@ -16,7 +16,7 @@ export interface OpenLog {
 export async function openLog(place: (typeof LOG_PLACES)[number], pool: Pool): Promise<OpenLog> {
   const fake = place === 'PostgreSQL' ? undefined : new FakeEventStore();
   await fake?.start();
-  const store = openEventStore({ pool, eventStoreUrl: fake?.url });
+  const store = await openEventStore({ pool, eventStoreUrl: fake?.url });
   const close = async (): Promise<void> => {
     await store.close();
     await fake?.stop();

@@ -14,6 +14,7 @@ import { tasksSchema } from '#tasks';
 import { describeAuditorConfig, type AuditorConfig } from './config.js';
 import { StreamCounting, type CountingParts } from './counts/counting.js';
 import { RegularCounting } from './counts/regular-counting.js';
+import { leafPages, pageLeaves } from './log/leaf-pages.js';
 import { RegularSigning } from './log/regular-signing.js';
 import { AuditorFolder } from './memory/folder.js';
 import { HistoryAlarm } from './memory/history-alarm.js';
@@ -73,7 +74,7 @@ export async function startAuditor(
   const signing = new RegularSigning({ watch, alarm, everyMs, log, onSigned: () => witnesses.signed() });
   const sweep = openRegularSweep(config, { store, folder, signer, log, signal });
   const running = [
-    runSubscription({ store, pool, handle: watch.seal, signal, ...SEALING, ...subscriptions.callbacks }),
+    runSubscription({ ...sealingOf(store), pool, handle: watch.seal, signal, ...subscriptions.callbacks }),
     announcePresence({ pool, program: 'auditor', signal, log, subscriptions: standingsUnder(alarm, subscriptions) }),
     signing.run(signal),
     counting.run(signal),
@@ -113,7 +114,12 @@ function countingOf(
 }
 
 /** Proofs may be a second behind; few large pages cost a fraction of many small ones. */
-export const SEALING = { name: AUDITOR_SUBSCRIPTION, minPageIntervalMs: 1_000, batchSize: 1_000, readsAhead: true };
+export const sealingOf = (store: EventStore) => ({
+  name: AUDITOR_SUBSCRIPTION,
+  minPageIntervalMs: 1_000,
+  batchSize: pageLeaves(store),
+  store: leafPages(store),
+});
 
 const standingsUnder = (alarm: HistoryAlarm, subscriptions: SubscriptionWatch) => () =>
   haltedBy(alarm, subscriptions.standings());
@@ -139,7 +145,7 @@ async function openLog(config: AuditorConfig): Promise<OpenLog> {
     maxConnections: 4,
     applicationName: 'pedigree-auditor',
   });
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const close = async (): Promise<void> => {
     await store.close();
     await pool.end();

@@ -1,6 +1,6 @@
 import { SOFTWARE_VERSION } from '#event-store';
 import { optionalDependency, postgresDependency, type Dependency, type Program, type ProgramLine } from '#service';
-import { openWatching, serveMetrics, type Metrics } from '#telemetry';
+import { Metrics, serveMetrics } from '#telemetry';
 import { auditorLog, startAuditor, type RunningAuditor } from './auditor.js';
 import { auditorConfig, auditorVariables, type AuditorConfig } from './config.js';
 import { openLogPort } from './publication/log-port.js';
@@ -26,12 +26,7 @@ export function auditorProgram(config: AuditorConfig): Program {
       const auditor = await startAuditor(config, log, alarm);
       running.auditor = auditor;
       health.degradedBy(() => auditor.troubles());
-      const { metrics } = openWatching({
-        program: 'auditor',
-        version: SOFTWARE_VERSION,
-        profile: '',
-        otlpEndpoint: undefined,
-      });
+      const metrics = new Metrics({ program: 'auditor', version: SOFTWARE_VERSION, profile: '' });
       metrics.collect(() => showAlarm(metrics, alarm));
       metrics.collect(() => showWitnesses(metrics, auditor.witnesses));
       metrics.collect(() => showSweep(metrics, auditor.sweep()));

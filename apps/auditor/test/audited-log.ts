@@ -5,11 +5,12 @@ import { PostgresEventStore, type NewEvent } from '#event-store';
 import { grownTiles, newSigningKey, noteSigner, type NoteSigner } from '#merkle';
 import { leafOf, LogKeys } from '#proofs';
 import type { ServiceLog } from '#service';
-import { catchUp } from '#subscriptions';
+import { catchUp, checkpointPosition, runSubscription, type CatchUpOptions } from '#subscriptions';
 import { tilesIn, writeTiles } from '#sealed-log';
 import { copyOf, testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { madeEvent } from '../../../test/support/made-event.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { auditorSchemas } from '../src/auditor.js';
+import { auditorSchemas, sealingOf } from '../src/auditor.js';
 import { tellBreak, type TellBreakOptions, type ToldBreak } from '../src/chain/tell-break.js';
 import { StreamCounting } from '../src/counts/counting.js';
 import { lockedSize, seal } from '../src/log/seal.js';
@@ -73,7 +74,7 @@ export class AuditedLog {
     const { signal } = stopping;
     const watch = new HistoryWatch({ pool: db.pool, store, folder, signer, trusted, alarm, log: silent, signal });
     this.auditors.push(watch);
-    return { folder, alarm, watch, seal: () => this.sealWith(watch.seal) };
+    return { folder, alarm, watch, seal: () => this.sealAsRunning(watch.seal) };
   }
 
   /** A person tells the auditor of this name that the log does not go on from what was signed. */
@@ -161,23 +162,28 @@ export class AuditedLog {
     await this.place.remove();
   }
 
-  private sealWith(handle: HistoryWatch['seal']): Promise<bigint> {
+  /** As the program does, up to where the log ends now; but it throws the first error. */
+  private async sealAsRunning(handle: HistoryWatch['seal']): Promise<bigint> {
+    const { pool } = this.db;
+    const [head, from] = [await this.store.head(), await checkpointPosition(pool, 'auditor')];
+    if (from >= head) return from;
+    const ended = new AbortController();
+    let failed: unknown;
+    await runSubscription({
+      ...{ ...sealingOf(this.store), batchSize: 7, pool, handle, signal: ended.signal },
+      onBatch: ({ position }) => position >= head && ended.abort(),
+      onError: (error) => {
+        failed = error;
+        ended.abort();
+      },
+    });
+    if (failed !== undefined) throw failed;
+    return checkpointPosition(pool, 'auditor');
+  }
+
+  private sealWith(handle: CatchUpOptions['handle']): Promise<bigint> {
     return catchUp({ store: this.store, pool: this.db.pool, name: 'auditor', handle, batchSize: 7 });
   }
 }
 
-const event = (n: number): NewEvent => ({
-  id: randomUUID(),
-  type: 'ThingHappened',
-  schemaVersion: 1,
-  data: { n },
-  metadata: {
-    participant: 'own',
-    actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
-    softwareVersion: '1',
-    profile: 'interface-v1',
-    effectiveAt: '2026-01-15T09:00:00.000Z',
-    correlationId: 'c',
-    causationId: 'd',
-  },
-});
+const event = (n: number): NewEvent => madeEvent('ThingHappened', { n });

@@ -20,7 +20,7 @@ import {
 } from './commands/dead-letters.js';
 import { addAuditCommands } from './commands/audit-commands.js';
 import { addRebuildCommand } from './commands/rebuild-command.js';
-import { decideHold } from './commands/holds.js';
+import { decideHold, holdDocument } from './commands/holds.js';
 import { addDocumentsCommand } from './commands/documents.js';
 import { addKeyCommands } from './commands/keys-commands.js';
 import { addResendCommand } from './commands/resend.js';
@@ -33,8 +33,10 @@ import { addSchemaCommands, addTypes, addValidate } from './commands/schema-comm
 import { addPackListCommands } from './commands/pack-lists.js';
 import { addPackCommands } from './commands/packs.js';
 import { EPCIS_OPTION, showDocument, showInbound, type ShownAs } from './commands/show.js';
+import { addRecallCommands, addReportCommands } from './commands/reports.js';
 import { addSuspensionCommands } from './commands/suspension-commands.js';
 import { addTimelinessCommand } from './commands/timeliness.js';
+import type { BenchOptions } from '../../../test/bench/run.js';
 import type { StatesOptions } from './commands/states.js';
 import { addReconcileCommand, addRegistryCommands, addStockCommands } from './commands/stock-commands.js';
 import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
@@ -82,8 +84,10 @@ export function commandLine(finish: (status: number) => void): Command {
   addReconcileCommand(pedigree, action, { config: ownConfig, gateway });
   addCaseCommands(pedigree, { action, gateway, config: ownConfig });
   addSuspensionCommands(pedigree, { action, gateway });
+  addReportCommands(pedigree, action, gateway);
+  addRecallCommands(pedigree, action, gateway);
   addStatesCommand(pedigree, action);
-  addStockCommands(pedigree, action, ownConfig);
+  addStockCommands(pedigree, action, { config: ownConfig, gateway });
   addRegistryCommands(pedigree, action, ownConfig);
   addConfigCommand(pedigree, action);
   addDatabaseCommands(pedigree, action);
@@ -189,8 +193,9 @@ function addBench(pedigree: Command, action: Action): void {
     .option('--quick', 'end in under 50 seconds')
     .option('--packs <n>', 'for state: packs, with six movements each (default 10,000,000)')
     .option('--rows <n>', 'movements, for history and movements')
+    .option('--part <name>', 'for audit: sealing, proofs or evidence alone; for reconcile: cases')
     .action(
-      action((name: string, options: { json?: boolean; quick?: boolean; packs?: string; rows?: string }) =>
+      action((name: string, options: BenchOptions) =>
         import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options)),
       ),
     );
@@ -250,6 +255,12 @@ function addHoldCommands(pedigree: Command, action: Action): void {
         action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })),
       );
   }
+  pedigree
+    .command('hold')
+    .description('keep a document from being sent, until a person releases it')
+    .argument('<document>', NAMED)
+    .requiredOption(...REASON_OPTION)
+    .action(action((named: string, { reason }: { reason: string }) => holdDocument(gateway(), { named, reason })));
 }
 
 function addOperationCommands(pedigree: Command, action: Action): void {

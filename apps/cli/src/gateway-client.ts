@@ -103,16 +103,33 @@ export class GatewayClient {
     return body;
   }
 
-  /** Changes something by a body of JSON, and gives the answer as the API writes it; undefined where there is none. */
-  async change(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+  /**
+   * Changes something by a body of JSON, and gives the answer as the API writes it; undefined where there is none.
+   * `isLong`: the answer is waited for without a limit.
+   */
+  async change(
+    method: 'POST' | 'DELETE',
+    path: string,
+    body?: object,
+    { isLong = false }: { isLong?: boolean } = {},
+  ): Promise<unknown> {
     const { statusCode, body: answer } = await this.call(path, {
       method,
       ...(body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }),
-      ...LIMITS,
+      ...(isLong ? { headersTimeout: 0, bodyTimeout: 0 } : LIMITS),
     });
     const text = await answer.text();
     if (statusCode < 200 || statusCode > 299) throw problem(text, statusCode);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
+  }
+
+  /** PUT of bytes with their digest (RFC 9530). */
+  async put(path: string, bytes: Uint8Array, sha256: string): Promise<void> {
+    const digest = `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`;
+    const headers = { 'content-type': 'application/octet-stream', 'content-digest': digest };
+    const { statusCode, body } = await this.call(path, { method: 'PUT', headers, body: bytes, ...LIMITS });
+    const text = await body.text();
+    if (statusCode !== 204) throw problem(text, statusCode);
   }
 
   /** Has a failed task tried again, for a reason that is kept. */

@@ -58,7 +58,7 @@ describe('the exit status of pedigree', () => {
   });
 
   it.each([
-    ['an unknown command', ['recall'], {}, /unknown command/],
+    ['an unknown command', ['bring-back'], {}, /unknown command/],
     ['a missing argument', ['document'], {}, /missing required argument 'document'/],
     ['an unknown option', ['up', '--twice'], {}, /--twice/],
     ['a wrong variable', ['config'], { PORT: 'http' }, /^pedigree: PORT: /m],

@@ -1,4 +1,5 @@
 import type { BlockList } from 'node:net';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { documentTypeOf, schemaSetsIn, type SchemaSets } from '#documents';
 import { defined, PedigreeError, type JsonObject } from '#kernel';
@@ -86,6 +87,13 @@ const environment = z.object({
   CASES_DUE_DAYS: z.string().max(100).default(DEFAULT_DUE_DAYS),
   /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
+  /** Folder of the reconciler's files, where this machine has it: findings of runs about packs are read from it. */
+  SEGMENTS_DIR: z.string().min(1).optional(),
+  /**
+   * Folder from which the reconciler takes stock files, where this machine has it: uploads go there. Absent: none are
+   * taken.
+   */
+  RECONCILE_STOCK_FOLDER: z.string().min(1).optional(),
   /** Programs that should run, with commas between: readiness says when one of them does not. */
   PEDIGREE_EXPECTED_PROGRAMS: z.string().default('worker,auditor,reconciler'),
 });
@@ -122,6 +130,10 @@ export interface GatewayConfig extends ProgramSettings {
   dueDays: DueDays;
   /** Programs without which readiness is degraded. */
   expectedPrograms: ExpectedProgram[];
+  /** Absent: findings about packs are told where they lie, and not over HTTP. */
+  segmentsFolder: string | undefined;
+  /** Absent: no stock files are taken over HTTP. */
+  stockFolder: string | undefined;
   /** Where webhooks may go, besides where they always may. */
   webhookAllowed: BlockList;
 }
@@ -153,6 +165,8 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     deadlineAlertMs: Math.round(data.PEDIGREE_DEADLINE_ALERT_HOURS * HOUR_MS),
     outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
     deadLettersKeptDays: data.PEDIGREE_DEAD_LETTERS_KEPT_DAYS,
+    segmentsFolder: resolved(data.SEGMENTS_DIR),
+    stockFolder: resolved(data.RECONCILE_STOCK_FOLDER),
     webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () =>
       blockList(listOf(data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES)),
     ),
@@ -172,6 +186,9 @@ const limitsOf = (
   schemas: readVariable('SCHEMA_DIR', () => schemaSetsIn(schemaDir, profile.documentVersions)),
   profile: profile.name,
 });
+
+const resolved = (folder: string | undefined): string | undefined =>
+  folder === undefined ? undefined : resolve(folder);
 
 /** Parts between commas, without blanks. */
 const listOf = (text: string): string[] =>
@@ -208,6 +225,7 @@ export function describeGatewayConfig(config: GatewayConfig): JsonObject {
     deadlineCalendar: calendarFile === undefined ? 'none' : { ...namedCalendar(calendarFile) },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
     webhookAllowed: [...config.webhookAllowed.rules],
+    ...defined({ segmentsFolder: config.segmentsFolder, stockFolder: config.stockFolder }),
   };
 }
 

@@ -13,6 +13,8 @@ import { AccessLog } from './access/access-log.js';
 import type { ApiKeys } from './access/api-keys.js';
 import type { BodyLimits } from './api/body-limits.js';
 import { CasesController } from './api/cases.controller.js';
+import { MockRecallsController } from './api/mock-recalls.controller.js';
+import { ReportsController } from './api/reports.controller.js';
 import { CommandsController } from './api/commands.controller.js';
 import { DocumentationController } from './api/documentation.controller.js';
 import { DeadLettersController } from './api/dead-letters.controller.js';
@@ -36,12 +38,14 @@ import { OperationsController } from './api/operations.controller.js';
 import { PackListsController } from './api/pack-lists.controller.js';
 import { PacksController } from './api/packs.controller.js';
 import { ReadController } from './api/read.controller.js';
+import { StockUploadsController } from './api/stock-uploads.controller.js';
 import { SuspensionsController } from './api/suspensions.controller.js';
 import { TimelinessController } from './api/timeliness.controller.js';
 import { ValidateController } from './api/validate.controller.js';
 import { WebhooksController } from './api/webhooks.controller.js';
 import { ResendsController } from './api/resends.controller.js';
 import { Cases } from './cases/cases.js';
+import { MockRecalls } from './mock-recalls/mock-recalls.js';
 import { Intake } from './intake/intake.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
@@ -49,6 +53,7 @@ import { Webhooks } from './webhooks/webhooks.js';
 import { ReconciliationsController } from './api/reconciliations.controller.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
 import { Holds } from './holds/holds.js';
+import { StockUploads } from './stock-uploads/stock-uploads.js';
 import { Suspensions } from './suspensions/suspensions.js';
 import { Resends } from './resends/resends.js';
 import { Outcomes } from './outcomes/outcomes.js';
@@ -65,6 +70,8 @@ export interface GatewayParts {
   reconciliations: Reconciliations;
   cases: Cases;
   suspensions: Suspensions;
+  mockRecalls: MockRecalls;
+  stockUploads: StockUploads;
   holds: Holds;
   resends: Resends;
   outcomes: Outcomes;
@@ -98,6 +105,9 @@ const CONTROLLERS = [
   ReconciliationsController,
   CasesController,
   SuspensionsController,
+  ReportsController,
+  MockRecallsController,
+  StockUploadsController,
   DocumentationController,
 ];
 
@@ -119,6 +129,8 @@ export class GatewayModule {
         { provide: Reconciliations, useValue: parts.reconciliations },
         { provide: Cases, useValue: parts.cases },
         { provide: Suspensions, useValue: parts.suspensions },
+        { provide: MockRecalls, useValue: parts.mockRecalls },
+        { provide: StockUploads, useValue: parts.stockUploads },
         { provide: Holds, useValue: parts.holds },
         { provide: Resends, useValue: parts.resends },
         { provide: Outcomes, useValue: parts.outcomes },

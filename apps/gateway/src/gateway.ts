@@ -35,6 +35,7 @@ import { deliveryCursors, outcomesSchema } from './outcomes/delivery-table.js';
 import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
 import { partsOf, watchesOf, type Watches } from './parts.js';
 import { openServices, type Services } from './services.js';
+import { StockParts } from './stock-uploads/stock-parts.js';
 import { webhooksSchema } from './webhooks/schema.js';
 
 /** Requests that were begun before a stop may take so long to end. */
@@ -104,7 +105,8 @@ export async function startGateway(
   };
   try {
     await watch.untilThere();
-    const gateway = await buildGateway(config, { port, log, watching: watchingOf(config, log), health });
+    const frame = { port, log, watching: await watchingOf(config, log), health };
+    const gateway = await buildGateway(config, frame);
     watch.started();
     health.phase = 'running';
     return { ...gateway, stop: () => gateway.stop().finally(endWatch) };
@@ -116,7 +118,7 @@ export async function startGateway(
 }
 
 /** What the gateway tells of itself. */
-export const watchingOf = (config: GatewayConfig, log: ServiceLog): Watching =>
+export const watchingOf = (config: GatewayConfig, log: ServiceLog): Promise<Watching> =>
   openWatching({
     program: 'gateway',
     version: SOFTWARE_VERSION,
@@ -133,7 +135,7 @@ export async function buildGateway(
   config: GatewayConfig,
   { port, health, ...frame }: GatewayFrame,
 ): Promise<RunningGateway> {
-  const services = openServices(config, frame);
+  const services = await openServices(config, frame);
   let side: OutcomesSide | undefined;
   const close = async (): Promise<void> => {
     await side?.stop();
@@ -189,11 +191,12 @@ const verifySchemas = ({ schemas }: GatewayConfig): Promise<void> =>
 function openBusIntake(
   { bus: { amqpUrl, deliveryLimit } }: GatewayConfig,
   { bus, store, says, log }: Services,
-  { intake, installationId }: GatewayParts,
+  { intake, installationId, stockUploads }: GatewayParts,
 ): BusIntake {
   return new BusIntake({
     bus,
     intake,
+    stockParts: new StockParts(stockUploads),
     refusals: new Refusals({ store, installationId, says, clock: systemClock }),
     deliveryLimit,
     authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp',

@@ -8,6 +8,9 @@ import { subscriptionLag } from '#subscriptions';
 import type { Access } from './access/access.js';
 import { Accounts } from './accounts/accounts.js';
 import { Cases } from './cases/cases.js';
+import { packsSuspendedBy } from './suspensions/packs-suspended.js';
+import { MockRecalls } from './mock-recalls/mock-recalls.js';
+import { StockUploads } from './stock-uploads/stock-uploads.js';
 import { Suspensions } from './suspensions/suspensions.js';
 import type { GatewayConfig } from './config.js';
 import type { GatewayParts } from './gateway.module.js';
@@ -20,6 +23,7 @@ import { Operations } from './operations/operations.js';
 import { OrphanWatch } from './orphans/orphan-watch.js';
 import type { OutcomesSide } from './outcomes/start-outcomes.js';
 import { ProgramWatch } from './programs/program-watch.js';
+import { PackFindings } from './reconciliations/pack-findings.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
 import { Resends } from './resends/resends.js';
 import type { Services } from './services.js';
@@ -36,12 +40,13 @@ export interface Watches {
   refusals: Access['refusals'];
   deadLetters: DeadLetterWatch;
   deadlines: DeadlineWatch;
+  stockUploads: StockUploads;
 }
 
 export function watchesOf(
-  { accounts, expectedPrograms: expected, calendarFile, deadlineAlertMs: alertMs }: GatewayConfig,
+  { accounts, expectedPrograms: expected, calendarFile, deadlineAlertMs: alertMs, stockFolder: folder }: GatewayConfig,
   { pool, store, queue, bus, evidence, log, says }: Services,
-  { keyWatch: keys, refusals }: Access,
+  { keyWatch: keys, refusals, accessLog }: Access,
 ): Watches {
   const common = { clock: systemClock, log };
   return {
@@ -57,6 +62,11 @@ export function watchesOf(
     refusals,
     deadLetters: new DeadLetterWatch({ bus, ...common }),
     deadlines: new DeadlineWatch({ pool, evidence, calendarFile, alertMs, ...common }),
+    stockUploads: new StockUploads({
+      folder,
+      record: (uploaded, actor) => accessLog.stockUploaded(uploaded, { actor }),
+      ...common,
+    }),
   };
 }
 
@@ -67,14 +77,18 @@ export async function partsOf(
   { watches, ...given }: { watches: Watches } & Pick<Access, 'keys' | 'accessLog'> & OutcomesSide,
 ): Promise<GatewayParts> {
   const { pool, store, queue, bus, evidence, log, watching, says } = services;
-  const { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas, bodyLimits, failedGraceMs } = config;
+  const { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas, bodyLimits, failedGraceMs, segmentsFolder } =
+    config;
   const installation = { installationId: await installationId(pool) };
   // Whether a group may be resumed is decided on the log, not on a read model that may be behind.
   const groupState = async (groupId: string): Promise<GroupState> =>
     (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce(evolveGroup, NO_GROUP);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas };
-  const intake = new ObservedIntake({ pool, evidence, queue, groupState, ...installation, ...limits }, watching);
+  const packsSuspended = packsSuspendedBy({ pool, store, log, clock: systemClock });
+  const asked = { groupState, packsSuspended };
+  const intake = new ObservedIntake({ pool, evidence, queue, ...asked, ...installation, ...limits }, watching);
   const resends = new Resends({ pool, store, evidence, intake, failedGraceMs });
+  const readModels = readModelsOf(config, services);
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
   return {
     pool,
@@ -83,18 +97,18 @@ export async function partsOf(
     ...given,
     evidence,
     ...installation,
-    bodyLimits,
-    schemas,
-    log,
+    ...{ bodyLimits, schemas, log },
     accounts: watches.accounts,
-    operations: new Operations({ pool, store, queue, ...watches, ...says }),
+    stockUploads: watches.stockUploads,
+    operations: new Operations({ pool, store, queue, ...watches, accounts, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
-    reconciliations: new Reconciliations({ pool, store, queue }),
+    reconciliations: new Reconciliations({ pool, store, queue, packFindings: new PackFindings(segmentsFolder) }),
     cases: new Cases({ ...services, ...installation, ...config, resends, intake, clock: systemClock }),
     suspensions: new Suspensions({ ...services, ...installation, clock: systemClock }),
+    mockRecalls: new MockRecalls({ ...services, ...installation, readModels, clock: systemClock }),
     holds: new Holds({ pool, store, queue }),
     resends,
-    readModels: readModelsOf(config, services),
+    readModels,
   };
 }
 

@@ -21,7 +21,7 @@ export function gatewayProgram(config: GatewayConfig): Program {
       return { url: opened.url, stop: () => opened.drain(CUT_AFTER_MS) };
     },
     start: async ({ log, health, healthPort }) => {
-      const watching = watchingOf(config, log);
+      const watching = await watchingOf(config, log);
       const gateway = await buildGateway(config, { port: port as HttpPort, log, watching, health });
       serveMetrics(watching.metrics, healthPort, health);
       return gateway;

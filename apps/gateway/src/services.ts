@@ -21,12 +21,12 @@ export interface Services {
 }
 
 /** Opens the connections; nothing is asked over them yet. */
-export function openServices(
+export async function openServices(
   { databaseUrl, eventStoreUrl, bus: busOptions, participant, profile }: GatewayConfig,
   { log, watching }: Pick<Services, 'log' | 'watching'>,
-): Services & { close(): Promise<void> } {
+): Promise<Services & { close(): Promise<void> }> {
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 8, applicationName: 'pedigree-gateway' });
-  const store = openEventStore({ pool, eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
   const bus = openBus({
     ...busOptions,

@@ -33,6 +33,7 @@ describe('the reconciler’s configuration', () => {
     ['RECONCILE_OVERDUE_HOURS_BY_TYPE', '415:48'],
     ['PEDIGREE_CHANGE_REASON', 'x'],
     ['RECONCILE_STOCK_HOURS', '20'],
+    ['RECONCILE_STOCK_SETTLED_SECONDS', '0'],
     ['RECONCILE_STOCK_WAY', 'export'],
     ['RECONCILE_FILES_KEPT_DAYS', '7'],
   ])('names %s when it is %s', (variable, value) => {

@@ -6,12 +6,18 @@ import {
   comparisonSettings,
   DEFAULT_DUE_DAYS,
   dueDaysOf,
+  FETCH_WAYS,
+  MOST_LIMIT_HOURS,
+  USUAL_LIMITS,
   mappingOf,
+  timetableOf,
   type ComparisonSettings,
   type DueDays,
   type FetchWay,
+  type IncrementalLimits,
   type Mapping,
   type RunRules,
+  type Timetable,
 } from '#reconciliation';
 import type { SegmentSettings } from '#segments';
 import {
@@ -63,7 +69,21 @@ const environment = z.object({
   /** Account with which the registry is read; absent: the registry is left out. */
   RECONCILE_STOCK_ACCOUNT: z.string().min(1).max(100).optional(),
   /** How it is read. */
-  RECONCILE_STOCK_WAY: z.enum(['auto', 'filter', 'list']).default('auto'),
+  RECONCILE_STOCK_WAY: z.enum(FETCH_WAYS).default('auto'),
+  /**
+   * Each of these runs takes over what an earlier one has read and nothing speaks against, until the last run that
+   * asked about all is so many hours old. Absent: each run asks about all.
+   */
+  RECONCILE_STOCK_FULL_HOURS: z.coerce.number().int().min(1).max(MOST_LIMIT_HOURS).optional(),
+  /** With it: an answer of the registry that is so many hours old is asked for again. */
+  RECONCILE_STOCK_ROW_HOURS: z.coerce.number().int().min(0).max(MOST_LIMIT_HOURS).default(USUAL_LIMITS.rowHours),
+  /** With it: packs that moved so many hours before the earlier run are listed again. */
+  RECONCILE_STOCK_OVERLAP_HOURS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_LIMIT_HOURS)
+    .default(USUAL_LIMITS.overlapHours),
   /** Tolerances of these runs, JSON; absent: the usual ones. */
   RECONCILE_STOCK_SETTINGS: z.string().min(1).optional(),
   /** Hours of the day, in UTC, in which such a run may begin: `20-6`. */
@@ -71,6 +91,16 @@ const environment = z.object({
     .string()
     .regex(/^([01]?\d|2[0-3])-([01]?\d|2[0-4])$/, 'must be like 20-6')
     .default('0-24'),
+  /** Seconds for which a stock file has not changed when it is taken for whole. */
+  RECONCILE_STOCK_SETTLED_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
+  /** When runs of documents are asked for: a cron expression of five fields. Absent: at RECONCILE_DAILY_HOUR. */
+  RECONCILE_DOCUMENTS_CRON: z.string().min(1).max(100).optional(),
+  /** When runs of packs are asked for, with the newest stock that was imported. Absent: never by themselves. */
+  RECONCILE_PACKS_CRON: z.string().min(1).max(100).optional(),
+  /** Time zone of both. */
+  RECONCILE_CRON_ZONE: z.string().min(1).max(100).default('UTC'),
+  /** A stock that is older than so many hours makes no run by that timetable. */
+  RECONCILE_STOCK_STALE_HOURS: z.coerce.number().int().min(1).max(8_760).default(48),
   /** Days for which files of runs and snapshots are kept, but those that are in use. */
   RECONCILE_FILES_KEPT_DAYS: z.coerce.number().int().min(30).max(36_500).default(400),
 });
@@ -87,6 +117,16 @@ export interface ReconcilerConfig extends ProgramSettings {
   filesKeptDays: number;
   /** Absent: no folder is looked at. */
   stock: StockRuns | undefined;
+  timetables: Timetables;
+}
+
+/** When which runs are asked for. */
+export interface Timetables {
+  /** Absent: once a day, from `dailyHour` on. */
+  documents: Timetable | undefined;
+  packs: Timetable | undefined;
+  /** How old the newest stock may be then. */
+  staleHours: number;
 }
 
 /** Runs of the files that come into a folder. */
@@ -95,9 +135,13 @@ export interface StockRuns {
   mapping: Mapping;
   account: string | null;
   way: FetchWay;
+  /** null: each run asks about all. */
+  incremental: IncrementalLimits | null;
   settings: ComparisonSettings;
   /** They begin from the first hour on, and before the second; of UTC. */
   hours: [from: number, to: number];
+  /** A file that has not changed for so long is whole. */
+  settledMs: number;
 }
 
 /** Reads and checks the reconciler's configuration. Throws PedigreeError that names the variable. */
@@ -106,6 +150,7 @@ export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
   return {
     filesKeptDays: data.RECONCILE_FILES_KEPT_DAYS,
     stock: stockOf(data),
+    timetables: timetablesOf(data),
     ...programSettings(data),
     dailyHour: data.RECONCILE_DAILY_HOUR,
     findingsKeptDays: data.RECONCILE_FINDINGS_KEPT_DAYS,
@@ -136,9 +181,29 @@ function stockOf(data: z.infer<typeof environment>): StockRuns | undefined {
     folder: resolve(folder),
     mapping: readVariable('RECONCILE_STOCK_MAPPING', () => mappingOf(json(mapping), 'stock')),
     ...{ account: data.RECONCILE_STOCK_ACCOUNT ?? null, way: data.RECONCILE_STOCK_WAY },
+    incremental: incrementalOf(data),
     settings: readVariable('RECONCILE_STOCK_SETTINGS', () => comparisonSettings(file === undefined ? {} : json(file))),
     hours: [from, to],
+    settledMs: data.RECONCILE_STOCK_SETTLED_SECONDS * 1_000,
   };
+}
+
+function incrementalOf(data: z.infer<typeof environment>): IncrementalLimits | null {
+  const { RECONCILE_STOCK_FULL_HOURS: fullEveryHours } = data;
+  if (fullEveryHours === undefined) return null;
+  const { RECONCILE_STOCK_ROW_HOURS: rowHours, RECONCILE_STOCK_OVERLAP_HOURS: overlapHours } = data;
+  return { fullEveryHours, rowHours, overlapHours };
+}
+
+function timetablesOf(data: z.infer<typeof environment>): Timetables {
+  const timetable = (name: 'RECONCILE_DOCUMENTS_CRON' | 'RECONCILE_PACKS_CRON'): Timetable | undefined =>
+    data[name] === undefined ? undefined : timetableOf(data[name], data.RECONCILE_CRON_ZONE, name);
+  const packs = timetable('RECONCILE_PACKS_CRON');
+  if (packs !== undefined && data.SEGMENTS_DIR === undefined)
+    throw new PedigreeError('invalid_configuration', 'SEGMENTS_DIR: RECONCILE_PACKS_CRON needs it', {
+      field: 'SEGMENTS_DIR',
+    });
+  return { documents: timetable('RECONCILE_DOCUMENTS_CRON'), packs, staleHours: data.RECONCILE_STOCK_STALE_HOURS };
 }
 
 function limitsByType(text: string): Record<string, number> {
@@ -152,7 +217,7 @@ function limitsByType(text: string): Record<string, number> {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeReconcilerConfig(config: ReconcilerConfig): JsonObject {
-  const { dailyHour, findingsKeptDays, rules, dueDays, segments, filesKeptDays, stock } = config;
+  const { dailyHour, findingsKeptDays, rules, dueDays, segments, filesKeptDays, stock, timetables } = config;
   return {
     ...describeProgramSettings(config),
     dailyHour,
@@ -162,5 +227,8 @@ export function describeReconcilerConfig(config: ReconcilerConfig): JsonObject {
     segments: segments === undefined ? null : { ...segments },
     filesKeptDays,
     stock: stock === undefined ? null : (JSON.parse(JSON.stringify(stock)) as JsonObject),
+    ...(timetables.documents === undefined && timetables.packs === undefined
+      ? {}
+      : { timetables: JSON.parse(JSON.stringify(timetables)) as JsonObject }),
   };
 }

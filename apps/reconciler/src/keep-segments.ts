@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { systemClock, type Clock } from '#kernel';
+import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
 import { segmentParts, sweepSegments, writeNextSegment, type SegmentParts, type SegmentSettings } from '#segments';
 import type { ServiceLog } from '#service';
+import { sealSegments, type SealingParts } from './seal-segments.js';
 
 const LOOK_EVERY_MS = 60_000;
 /** After an upgrade there may be many to write: between so many, it is looked whether the program is to stop. */
@@ -11,15 +13,22 @@ const SWEEP_EVERY_MS = 3_600_000;
 /** Every so many sweeps read each byte. */
 const DEEP_SWEEP = 24;
 
-/** Writes each segment once its range is complete, and compares files with rows. Errors are said, never thrown. */
+/**
+ * Writes each segment once its range is complete, compares files with rows, and seals segments in the log. Errors are
+ * said, never thrown.
+ */
 export async function keepSegments({
   pool,
+  store,
+  installation,
   settings,
   signal,
   log,
   clock = systemClock,
 }: {
   pool: Pool;
+  store: EventStore;
+  installation: SealingParts['installation'];
   settings: SegmentSettings;
   signal: AbortSignal;
   log: ServiceLog;
@@ -33,12 +42,14 @@ export async function keepSegments({
   for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
     try {
       await writeAll(parts, signal);
-      if (clock.monotonicMs() - sweptMs < SWEEP_EVERY_MS) continue;
-      const found = await sweepSegments(parts, { deep: sweeps % DEEP_SWEEP === 0, mend: true });
-      if (found === 'busy') continue;
-      [sweeps, sweptMs] = [sweeps + 1, clock.monotonicMs()];
-      for (const one of found)
-        log[one.mended ? 'warn' : 'error'](one, one.mended ? 'a segment was mended' : 'a segment is wrong');
+      if (clock.monotonicMs() - sweptMs >= SWEEP_EVERY_MS) {
+        const found = await sweepSegments(parts, { deep: sweeps % DEEP_SWEEP === 0, mend: true });
+        if (found === 'busy') continue;
+        [sweeps, sweptMs] = [sweeps + 1, clock.monotonicMs()];
+        for (const one of found)
+          log[one.mended ? 'warn' : 'error'](one, one.mended ? 'a segment was mended' : 'a segment is wrong');
+      }
+      await sealSegments({ parts, pool, store, installation, log, clock }, signal);
     } catch (error) {
       log.error({ err: error }, 'segments could not be kept');
     }

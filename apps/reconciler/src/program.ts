@@ -1,6 +1,6 @@
 import { SOFTWARE_VERSION } from '#event-store';
 import { optionalDependency, postgresDependency, type Program, type ProgramLine } from '#service';
-import { openWatching, serveMetrics } from '#telemetry';
+import { Metrics, serveMetrics } from '#telemetry';
 import { reconcilerConfig, reconcilerVariables, type ReconcilerConfig } from './config.js';
 import { reconcilerLog, startReconciler } from './reconciler.js';
 
@@ -12,11 +12,8 @@ export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
   dependencies: [postgresDependency(config.databaseUrl), ...optionalDependency('eventstore', config.eventStoreUrl)],
   start: async ({ log, health, healthPort }) => {
     const reconciler = await startReconciler(config, log);
-    serveMetrics(
-      openWatching({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics,
-      healthPort,
-      health,
-    );
+    const metrics = new Metrics({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '' });
+    serveMetrics(metrics, healthPort, health);
     return reconciler;
   },
 });

@@ -46,6 +46,7 @@ import {
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
 import { keepRunFiles } from './keep-files.js';
 import { keepSegments } from './keep-segments.js';
+import { askByTimetable } from './timetable.js';
 import { keepStockRuns } from './stock-runs.js';
 
 const reconcilerSchemas: MigrationSet[] = [
@@ -96,7 +97,7 @@ export async function startReconciler(
     maxConnections: 4,
     applicationName: 'pedigree-reconciler',
   });
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
   const close = async (): Promise<void> => {
     await queue.close();
@@ -169,8 +170,9 @@ function runAll(parts: Parts): Promise<void>[] {
       report,
     }),
     askDaily(parts),
+    askByTimetable({ ...parts, ...config }),
     closeCases(parts),
-    ...(config.segments === undefined ? [] : [keepSegments({ pool, settings: config.segments, signal, log, clock })]),
+    ...(config.segments === undefined ? [] : [keepSegments({ ...parts, settings: config.segments })]),
     ...filesOfRuns(parts),
     announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
@@ -189,7 +191,6 @@ function filesOfRuns(parts: Parts): Promise<void>[] {
   const { stock, segments, dueDays } = config;
   if (segments === undefined) return [];
   const removing = keepRunFiles({ ...parts, folder: segments.folder, keptDays: config.filesKeptDays });
-  if (stock === undefined) return [removing];
   return [
     removing,
     keepStockRuns({ ...parts, stock, segments, dueDays, schedule: (tx, tasks) => queue.schedule(tx, tasks) }),
@@ -220,6 +221,7 @@ export const reconcilerRemovals = ({
  * never thrown.
  */
 async function askDaily({ config, pool, queue, installation, log, clock, signal }: Parts): Promise<void> {
+  if (config.timetables.documents !== undefined) return;
   for (let asked = ''; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
     const day = clock.now().toISOString().slice(0, 10);
     if (asked === day || clock.now().getUTCHours() < config.dailyHour) continue;

@@ -3,14 +3,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sha256Hex, VirtualClock } from '#kernel';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { SETTLED_MS, StockFolder } from './stock-folder.js';
+import { StockFolder } from './stock-folder.js';
+
+const SETTLED_MS = 60_000;
 
 let folder: TemporaryFolder;
 let clock: VirtualClock;
 let stock: StockFolder;
 beforeEach(async () => {
   [folder, clock] = [await temporaryFolder(), new VirtualClock()];
-  stock = new StockFolder(folder.path, clock);
+  stock = new StockFolder(folder.path, SETTLED_MS, clock);
 });
 afterEach(() => folder.remove());
 

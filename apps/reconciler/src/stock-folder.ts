@@ -13,8 +13,6 @@ export interface SettledFile {
   sha256: Sha256;
 }
 
-/** A file that has not changed for so long is whole. */
-export const SETTLED_MS = 60_000;
 /** Files that are looked at; more are not, and that is said. */
 export const MOST_FILES = 1_000;
 /** Names of files that are being written, by the habits of programs that copy. */
@@ -29,7 +27,7 @@ interface Seen {
 
 /**
  * A folder into which another program puts files. It is only read: nothing is moved, renamed or removed. A file is
- * settled when size, times and inode have been the same for `SETTLED_MS` by our clock, and are so still after its bytes
+ * settled when size, times and inode have been the same for `settledMs` by our clock, and are so still after its bytes
  * were read.
  */
 export class StockFolder {
@@ -37,6 +35,7 @@ export class StockFolder {
 
   constructor(
     private readonly folder: string,
+    private readonly settledMs: number,
     private readonly clock: Pick<Clock, 'monotonicMs'>,
   ) {}
 
@@ -60,7 +59,7 @@ export class StockFolder {
       if (now !== undefined) this.seen.set(name, { mark: now.mark, sinceMs: this.clock.monotonicMs() });
       return undefined;
     }
-    if (this.clock.monotonicMs() - before.sinceMs < SETTLED_MS) return undefined;
+    if (this.clock.monotonicMs() - before.sinceMs < this.settledMs) return undefined;
     before.sha256 ??= (await digestOfFile(path)).sha256;
     if ((await markOf(path))?.mark !== now.mark) {
       this.seen.delete(name);

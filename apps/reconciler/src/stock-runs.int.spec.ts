@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { itemClaimsSchema } from '#item-claims';
-import { VirtualClock, type Clock } from '#kernel';
+import { sha256Hex, VirtualClock, type Clock } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
 import {
@@ -16,6 +16,7 @@ import {
   mappingOf,
   reconciliationSchema,
   runsFolder,
+  uploadedName,
   type RunShown,
 } from '#reconciliation';
 import { segmentsSchema } from '#segments';
@@ -24,9 +25,11 @@ import { tasksSchema } from '#tasks';
 import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { SETTLED_MS, StockFolder } from './stock-folder.js';
-import { isWithin, StockFileRuns, type StockRunsParts } from './stock-runs.js';
+import { StockFolder } from './stock-folder.js';
+import type { StockRunsParts } from './stock-run-parts.js';
+import { isWithin, PackRuns } from './stock-runs.js';
 
+const SETTLED_MS = 60_000;
 const ITEM = '04601234567893TESTSERIAL';
 const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -63,24 +66,24 @@ interface Over {
 }
 
 /** A reconciler that has just started. */
-function started(over: Over = {}): StockFileRuns {
+function started(over: Over = {}): PackRuns {
   const mapping = mappingOf({ format: 'csv', delimiter: ';', columns: { item: 'KM', expiry: 'Until' } }, 'stock');
   const parts: StockRunsParts = {
     ...{ pool: db.pool, store: over.store ?? store, installation: { ...INSTALLATION, profile: 'none' } },
     schedule: () => Promise.reject(new Error('nothing is read from the registry')),
     stock: {
-      ...{ folder: folder.path, mapping, account: null, way: 'auto', hours: over.hours ?? [0, 24] },
-      settings: comparisonSettings({}),
+      ...{ folder: folder.path, mapping, account: null, way: 'auto', incremental: null, hours: over.hours ?? [0, 24] },
+      ...{ settings: comparisonSettings({}), settledMs: SETTLED_MS },
     },
     segments: { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 2 },
     ...{ dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), log: silent, clock, signal: new AbortController().signal },
     program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),
   };
-  return new StockFileRuns(parts, new StockFolder(folder.path, clock));
+  return new PackRuns(parts, new StockFolder(folder.path, SETTLED_MS, clock));
 }
 
 /** Looks until everything that lies there is settled and tried. */
-async function settle(runs: StockFileRuns): Promise<void> {
+async function settle(runs: PackRuns): Promise<void> {
   await runs.look();
   virtual.advance(SETTLED_MS);
   await runs.look();
@@ -122,6 +125,20 @@ describe('a stock file in the folder', () => {
     await settle(started());
     expect((await all()).length).toBe(count);
   });
+
+  it('is compared once for each moment that its upload said, at that moment', async () => {
+    const lines = `KM;Until\n${ITEM}010;2099-01-31\n${ITEM}011;2099-01-31\n`;
+    const moments = ['2026-11-21T20:00:00.000Z', '2026-11-22T20:00:00.000Z'];
+    for (const moment of [...moments, moments[0] as string]) {
+      const name = uploadedName({ name: 'friday.csv', sha256: sha256Hex(lines), moment });
+      await writeFile(path(name), lines);
+      await settle(started());
+    }
+    const made = (await all()).filter(({ reason }) => reason.startsWith('the stock file friday-'));
+    expect(made.map(({ state, packs }) => [state, packs?.started.moment]).sort()).toEqual(
+      moments.map((moment) => ['completed', moment]),
+    );
+  }, 120_000);
 
   it('that is broken makes a run that has failed, once, and says why', async () => {
     await writeFile(path('broken.csv'), 'Name;Until\naspirin;2030-01-01\n');

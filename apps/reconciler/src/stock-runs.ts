@@ -1,16 +1,19 @@
 import { mkdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { EventStore } from '#event-store';
-import { defined, PedigreeError, uuid5, type Clock } from '#kernel';
-import { databaseIsAway, type Pool } from '#postgres';
+import type { Actor } from '#event-store';
+import { defined, PedigreeError, uuid5 } from '#kernel';
+import { databaseIsAway } from '#postgres';
 import {
   CaseLog,
   casesAreRead,
   compareFile,
   findRequest,
   keepRequest,
+  momentOfUpload,
+  noteDryResult,
   noteProgress,
+  packRunData,
   openPackCases,
   readFileRun,
   readSchedule,
@@ -20,33 +23,19 @@ import {
   stockSide,
   writeFileRun,
   writeSchedule,
-  type CaseLogOptions,
-  type ComparingParts,
-  type DueDays,
   type FileRun,
+  type RunEstimate,
   type RunSchedule,
 } from '#reconciliation';
-import type { SegmentSettings } from '#segments';
-import { sentenceOf, type ServiceLog } from '#service';
+import { sentenceOf } from '#service';
 import type { StockRuns } from './config.js';
+import { estimating } from './run-progress.js';
 import { StockFolder, type SettledFile } from './stock-folder.js';
+import { ACTOR, type StockRunsParts } from './stock-run-parts.js';
+import { takeAsked } from './take-asked.js';
 
-export interface StockRunsParts {
-  pool: Pool;
-  store: EventStore;
-  installation: CaseLogOptions['installation'];
-  schedule: ComparingParts['schedule'];
-  stock: StockRuns;
-  segments: SegmentSettings;
-  dueDays: DueDays;
-  log: ServiceLog;
-  clock: Clock;
-  signal: AbortSignal;
-  /** What the processes of the comparison run; default: the one beside it. */
-  program?: string;
-}
-
-const LOOK_EVERY_MS = 30_000;
+/** Where a file is whole sooner than in a minute, it is looked for more often. */
+const MOST_LOOK_EVERY_MS = 30_000;
 /** Attempts at a run, and the wait behind the first one: four times as long behind each further one. */
 const MOST_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 60_000;
@@ -54,21 +43,27 @@ const CASES_PATIENCE_MS = 30_000;
 const MOST_RUNS = 10_000;
 /** Whoever makes such a run holds this lock: one at a time in an installation. */
 const LOCK_KEY = 0x7374_6f63;
-export const ACTOR = { kind: 'system', name: 'reconciler', authenticatedBy: 'process' } as const;
 
-/** The same bytes are one run for ever, whatever the file is called. */
-export const stockRunId = (installationId: string, sha256: string): string =>
-  uuid5(`stock-file:${sha256}`, installationId);
+/**
+ * The same bytes are one run for ever, whatever the file is called; where the sender of an upload has said a moment,
+ * one for each moment.
+ */
+export function stockRunId(installation: string, { name, sha256 }: Pick<SettledFile, 'name' | 'sha256'>): string {
+  const moment = momentOfUpload(name, sha256);
+  return uuid5(`stock-file:${sha256}${moment === undefined ? '' : `:${moment}`}`, installation);
+}
 
-/** Makes a run of each new stock file. Errors are said, never thrown. */
+/** Makes a run of each new stock file, and those that were asked for. Errors are said, never thrown. */
 export async function keepStockRuns(parts: StockRunsParts): Promise<void> {
   const { stock, log, clock, signal } = parts;
-  const runs = new StockFileRuns(parts, new StockFolder(stock.folder, clock));
-  for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
+  const folder = stock === undefined ? undefined : new StockFolder(stock.folder, stock.settledMs, clock);
+  const runs = new PackRuns(parts, folder);
+  const lookEveryMs = Math.min(MOST_LOOK_EVERY_MS, (stock?.settledMs ?? Infinity) / 2);
+  for (; !signal.aborted; await clock.wait(lookEveryMs, signal)) {
     try {
       await runs.look();
     } catch (error) {
-      log.error({ err: error, folder: stock.folder }, 'stock files could not be looked at');
+      log.error({ err: error, folder: stock?.folder }, 'runs about packs could not be looked after');
     }
   }
 }
@@ -77,41 +72,65 @@ export async function keepStockRuns(parts: StockRunsParts): Promise<void> {
 export const isWithin = ([from, to]: StockRuns['hours'], hour: number): boolean =>
   from < to ? hour >= from && hour < to : hour >= from || hour < to;
 
-/** The runs of the files of a folder. */
-export class StockFileRuns {
-  /** Digests that have their run. */
+/** The runs of the files of a folder, and those that persons or a timetable have asked for. */
+export class PackRuns {
+  /** Runs that are there. */
   private readonly taken = new Set<string>();
   private told = Promise.resolve();
 
   constructor(
     private readonly parts: StockRunsParts,
-    private readonly folder: StockFolder,
+    private readonly folder: StockFolder | undefined,
   ) {}
 
   /** Takes new files, then makes what is to be made now. */
   async look(): Promise<void> {
-    const { log, stock, clock, signal } = this.parts;
-    const { settled, tooMany } = await this.folder.look();
-    if (tooMany > 0) log.error({ tooMany, folder: stock.folder }, 'the folder has more stock files than are looked at');
-    for (const file of settled) await this.take(file);
-    if (!isWithin(stock.hours, clock.now().getUTCHours())) return;
+    const { stock, signal } = this.parts;
+    await this.apart({ folder: stock?.folder }, () => this.takeFiles());
+    await this.apart({}, () => this.alone(() => takeAsked(this.parts)));
     for (const runId of await this.waiting()) {
       if (signal.aborted) return;
-      await this.alone(() => this.attempt(runId));
+      await this.apart({ runId }, () => this.alone(() => this.attempt(runId)));
       await this.told;
     }
   }
 
-  /** Once for each content: what is written first is what makes it go on after a crash. */
-  private async take({ name, path, bytes, modifiedAt, sha256 }: SettledFile): Promise<void> {
-    const { pool, installation, stock, segments, log } = this.parts;
-    if (this.taken.has(sha256)) return;
-    const runId = stockRunId(installation.id, sha256);
+  /** What fails here keeps nothing else back, unless the database is away. */
+  private async apart(of: { folder?: string | undefined; runId?: string }, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (databaseIsAway(error)) throw error;
+      this.parts.log.error({ err: error, ...of }, 'runs about packs could not be looked after');
+    }
+  }
+
+  private async takeFiles(): Promise<void> {
+    const { log, stock } = this.parts;
+    if (stock === undefined || this.folder === undefined) return;
+    const { settled, tooMany } = await this.folder.look();
+    if (tooMany > 0) log.error({ tooMany, folder: stock.folder }, 'the folder has more stock files than are looked at');
+    for (const file of settled) await this.take(file, stock);
+  }
+
+  /** Once for each run: what is written first is what makes it go on after a crash. */
+  private async take(file: SettledFile, stock: StockRuns): Promise<void> {
+    const { pool, installation, segments, log } = this.parts;
+    const { name, path, bytes, modifiedAt, sha256 } = file;
+    const runId = stockRunId(installation.id, file);
+    if (this.taken.has(runId)) return;
     if ((await findRequest(pool, runId)) === undefined) {
+      const moment = momentOfUpload(name, sha256) ?? modifiedAt.toISOString();
       const run: FileRun = {
-        ...{ runId, stock: path, sha256, mapping: stock.mapping, moment: modifiedAt.toISOString(), branch: null },
+        ...{ runId, stock: path, sha256, mapping: stock.mapping, moment, branch: null },
         ...{ asOf: null, account: stock.account, way: stock.way, registry: null, disposals: null },
-        ...{ settings: stock.settings, dryRun: false, processes: 1, reason: `the stock file ${name}` },
+        ...{
+          settings: stock.settings,
+          incremental: stock.incremental,
+          dryRun: false,
+          processes: 1,
+          reason: `the stock file ${name}`,
+        },
       };
       const folder = join(runsFolder(segments.folder), runId);
       mkdirSync(folder, { recursive: true });
@@ -120,18 +139,29 @@ export class StockFileRuns {
       await keepRequest(pool, { runId, reason: run.reason, actor: ACTOR, kind: 'packs' });
       log.info({ runId, name, bytes, sha256 }, 'a stock file is taken');
     }
-    this.taken.add(sha256);
+    this.taken.add(runId);
   }
 
   private async waiting(): Promise<string[]> {
-    const { segments, clock } = this.parts;
+    const { segments, clock, stock } = this.parts;
     const runs = runsFolder(segments.folder);
     const now = clock.now().toISOString();
+    const isHour = stock === undefined || isWithin(stock.hours, clock.now().getUTCHours());
     const names = (await readdir(runs).catch(() => [])).slice(0, MOST_RUNS);
     return names.filter((name) => {
-      const schedule = readSchedule(join(runs, name));
-      return schedule?.ended === null && (schedule.notBefore === null || schedule.notBefore <= now);
+      const schedule = this.scheduleOf(join(runs, name));
+      if (schedule?.ended !== null || (!isHour && schedule.atAnyHour !== true)) return false;
+      return schedule.notBefore === null || schedule.notBefore <= now;
     });
+  }
+
+  private scheduleOf(folder: string): RunSchedule | undefined {
+    try {
+      return readSchedule(folder);
+    } catch (error) {
+      this.parts.log.error({ err: error, folder }, 'the schedule of a run is damaged: it is not made');
+      return undefined;
+    }
   }
 
   /** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
@@ -160,19 +190,21 @@ export class StockFileRuns {
     const schedule: RunSchedule = { ...before, attempts: before.attempts + 1 };
     // A crash counts, too: a file that ends the process is not read for ever.
     writeSchedule(folder, schedule);
-    const run = await readFileRun(folder);
-    const request = { runId, reason: run.reason, actor: ACTOR };
-    await keepRequest(pool, { ...request, kind: 'packs' });
+    const { reason = 'a run of which no request is kept', actor = ACTOR } = (await findRequest(pool, runId)) ?? {};
+    const request = { runId, reason, actor };
     try {
+      const run = await readFileRun(folder);
+      request.reason = run.reason;
+      await keepRequest(pool, { ...request, kind: 'packs' });
       if (schedule.attempts > MOST_ATTEMPTS) throw new Error('the program ended at each attempt');
-      await this.make(run);
+      await this.make(run, actor);
       writeSchedule(folder, { ...schedule, ended: 'completed' });
     } catch (error) {
       if (signal.aborted || databaseIsAway(error)) return writeSchedule(folder, before);
       if (!isFinal(error) && schedule.attempts < MOST_ATTEMPTS) return this.later(folder, { runId, schedule, error });
       await recordPackRunFailure(this.parts, request, sentenceOf(error));
       writeSchedule(folder, { ...schedule, ended: 'failed' });
-      log.error({ err: error, runId, file: run.stock }, 'a run of a stock file has failed, and is not tried again');
+      log.error({ err: error, ...request }, 'a run of a stock file has failed, and is not tried again');
     }
   }
 
@@ -186,13 +218,15 @@ export class StockFileRuns {
     writeSchedule(folder, { ...schedule, notBefore });
     log.warn({ err: error, runId, notBefore }, 'a run of a stock file is tried again later');
     await this.told;
-    await noteProgress(pool, runId, `attempt ${schedule.attempts} failed: ${sentenceOf(error)}; again at ${notBefore}`);
+    const progress = `attempt ${schedule.attempts} failed: ${sentenceOf(error)}; again at ${notBefore}`;
+    await noteProgress(pool, runId, { progress });
   }
 
   /** The same as `pedigree reconcile FILE`, and its cases. */
-  private async make(run: FileRun): Promise<void> {
+  private async make(run: FileRun, actor: Actor): Promise<void> {
     const { pool, store, installation, segments, schedule, clock, signal, program } = this.parts;
-    const say = (text: string): void => this.tell(run.runId, text);
+    const tell = estimating(clock, (text, estimate) => this.tell(run.runId, text, estimate));
+    const { say } = tell;
     const wait = async (delayMs: number): Promise<void> => {
       await clock.wait(delayMs, signal);
       signal.throwIfAborted();
@@ -201,19 +235,23 @@ export class StockFileRuns {
     say('the stock file is read');
     const stock = await stockSide(parts, run);
     signal.throwIfAborted();
-    const behind = { pool, actor: ACTOR, schedule, clock: { wait }, onFetch: fetchTeller(say) };
+    const behind = { pool, actor, schedule, clock: { wait, now: () => clock.now() }, onFetch: tell.onFetch };
     const made = await compareFile({ ...parts, ...behind }, run, stock);
-    const request = { runId: run.runId, reason: run.reason, actor: ACTOR };
+    if (run.dryRun) {
+      const found = { ...packRunData(run.runId, made), at: clock.now().toISOString() };
+      return noteDryResult(pool, run.runId, found);
+    }
+    const request = { runId: run.runId, reason: run.reason, actor };
     await recordPackRun({ pool, store, installation, clock }, request, made);
     await this.openCases(made.folder, run.runId);
   }
 
   /** One after the other, so that the last word stands. */
-  private tell(runId: string, text: string): void {
+  private tell(runId: string, text: string, estimate?: RunEstimate): void {
     const { pool, log } = this.parts;
     log.info({ runId }, text);
     this.told = this.told
-      .then(() => noteProgress(pool, runId, text))
+      .then(() => noteProgress(pool, runId, { progress: text, estimate }))
       .catch((err: unknown) => log.warn({ err }, 'the progress of a run was not noted'));
   }
 
@@ -233,12 +271,3 @@ export class StockFileRuns {
 
 /** What a file or a setting has wrong stays wrong; what is away may come back. */
 const isFinal = (error: unknown): boolean => error instanceof PedigreeError && error.code !== 'unavailable';
-
-function fetchTeller(say: (text: string) => void): NonNullable<ComparingParts['onFetch']> {
-  let told = '';
-  return ({ phase, nextPage, pages }) => {
-    const now = `the registry is read, ${phase}: ${nextPage} of ${pages ?? 'so many'} pages`;
-    if (now !== told) say(now);
-    told = now;
-  };
-}

@@ -17,7 +17,7 @@ let folder: TemporaryFolder;
 let log: WitnessedLog;
 beforeEach(async () => {
   folder = await temporaryFolder();
-  log = await WitnessedLog.of(30);
+  log = WitnessedLog.of(30);
   writeFileSync(join(folder.path, 'key.pem'), PEM, { mode: 0o600 });
 });
 afterEach(() => folder.remove());
@@ -77,7 +77,7 @@ describe('the witness as a program', () => {
   });
 
   it('raises the alarm when the log signs another tree, and still after a start', async () => {
-    const fork = await WitnessedLog.fork(log, 5, 30);
+    const fork = WitnessedLog.fork(log, 5, 30);
     const isToldOf = async (healthUrl: string): Promise<void> => {
       expect(await (await fetch(`${healthUrl}/health/ready`)).json()).toMatchObject({
         status: 'degraded',

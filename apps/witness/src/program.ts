@@ -3,7 +3,7 @@ import { SOFTWARE_VERSION } from '#event-store';
 import { noteSigner, parseVerifierKey, witnessKeyOf, type NoteSigner } from '#merkle';
 import { readSecretFile } from '#secret-files';
 import { HttpPort, readVariable, type Frame, type Program, type ProgramLine, type Trouble } from '#service';
-import { openWatching, serveMetrics, type Metrics } from '#telemetry';
+import { Metrics, serveMetrics } from '#telemetry';
 import { witnessConfig, witnessVariables, type WitnessConfig } from './config.js';
 import { answerRequests } from './requests.js';
 import { StateFolder } from './state-folder.js';
@@ -40,12 +40,7 @@ async function startWitness(
   const origins = [...new Set(config.logs.map((key) => parseVerifierKey(key).name))];
   const witness = new Witness({ signer, logs: config.logs.map(parseVerifierKey), state });
   health.degradedBy(() => origins.flatMap((origin) => refusedTrouble(state, origin)));
-  const { metrics } = openWatching({
-    program: 'witness',
-    version: SOFTWARE_VERSION,
-    profile: '',
-    otlpEndpoint: undefined,
-  });
+  const metrics = new Metrics({ program: 'witness', version: SOFTWARE_VERSION, profile: '' });
   metrics.collect(() => showState(metrics, state, origins));
   serveMetrics(metrics, healthPort, health);
   port.serve(

@@ -17,8 +17,8 @@ let log: WitnessedLog;
 let fork: WitnessedLog;
 beforeEach(async () => {
   folder = await temporaryFolder();
-  log = await WitnessedLog.of(40);
-  fork = await WitnessedLog.fork(log, 5, 40);
+  log = WitnessedLog.of(40);
+  fork = WitnessedLog.fork(log, 5, 40);
 });
 afterEach(() => folder.remove());
 
@@ -90,9 +90,9 @@ describe('a witness', () => {
 
   it('does not know other logs, other keys, signatures that do not fit, or what is no request', async () => {
     const one = witness();
-    const stranger = await WitnessedLog.of(9, { signer: noteSigner('other.example/log', newSigningKey()) });
+    const stranger = WitnessedLog.of(9, { signer: noteSigner('other.example/log', newSigningKey()) });
     expect(one.addCheckpoint(await stranger.request(0, 9)).status).toBe(404);
-    const sameName = await WitnessedLog.of(9, { signer: noteSigner(log.signer.name, newSigningKey()) });
+    const sameName = WitnessedLog.of(9, { signer: noteSigner(log.signer.name, newSigningKey()) });
     expect(one.addCheckpoint(await sameName.request(0, 9)).status).toBe(403);
     const good = await log.request(0, 9);
     expect(one.addCheckpoint(good.replace('\n9\n', '\n8\n')).status).toBe(403);
@@ -107,7 +107,7 @@ describe('a witness', () => {
 
   it('takes two keys of one log, as long as no known one signs wrongly', async () => {
     const next = noteSigner(log.signer.name, newSigningKey());
-    const renewed = await WitnessedLog.of(40, { signer: next });
+    const renewed = WitnessedLog.of(40, { signer: next });
     const one = new Witness({ signer, logs: [log.key, renewed.key], state: new StateFolder(folder.path), clock });
     await cosigned(one.addCheckpoint(await log.request(0, 10)), log, 10);
     await cosigned(one.addCheckpoint(await renewed.request(10, 20)), renewed, 20);

@@ -1,6 +1,5 @@
 import {
   addCheckpointText,
-  appended,
   checkpointText,
   leafHash,
   newSigningKey,
@@ -9,6 +8,7 @@ import {
   proveConsistency,
   rootOf,
   signNote,
+  treeInMemory,
   verifierKeyOf,
   type Hash,
   type NoteSigner,
@@ -17,24 +17,22 @@ import {
 
 /** A log in memory that can show any of its sizes, and can be forked: what somebody who has its key could do. */
 export class WitnessedLog {
-  private readonly hashes = new Map<string, Hash>();
-
-  private constructor(readonly signer: NoteSigner) {}
+  private constructor(
+    readonly signer: NoteSigner,
+    private readonly read: ReadHashes,
+  ) {}
 
   /** `story` is told by every leaf from `forkAt` on: logs of other stories differ from there. */
-  static async of(
+  static of(
     leaves: number,
     { signer = noteSigner('pedigree.example/log', newSigningKey()), forkAt = 0, story = '' } = {},
-  ): Promise<WitnessedLog> {
-    const log = new WitnessedLog(signer);
+  ): WitnessedLog {
     const data = Array.from({ length: leaves }, (_, n) => leafHash(Buffer.from(`${n}${n < forkAt ? '' : story}`)));
-    for (const { node, hash } of await appended(0, data, () => Promise.resolve([])))
-      log.hashes.set(`${node.level}/${node.index}`, hash);
-    return log;
+    return new WitnessedLog(signer, treeInMemory(data).read);
   }
 
   /** The same log up to a leaf, and other leaves from there on, under the same key. */
-  static fork(from: WitnessedLog, forkAt: number, leaves: number): Promise<WitnessedLog> {
+  static fork(from: WitnessedLog, forkAt: number, leaves: number): WitnessedLog {
     return WitnessedLog.of(leaves, { signer: from.signer, forkAt, story: ' forged' });
   }
 
@@ -58,7 +56,4 @@ export class WitnessedLog {
   async request(old: number, size: number): Promise<string> {
     return addCheckpointText({ old, path: await this.path(old, size), note: await this.note(size) });
   }
-
-  private readonly read: ReadHashes = (nodes) =>
-    Promise.resolve(nodes.map(({ level, index }) => this.hashes.get(`${level}/${index}`) as Hash));
 }

@@ -10,6 +10,7 @@ import {
   variablesOf,
   type ProgramSettings,
 } from '#service';
+import { mailVariables, readMailSettings, type MailSettings } from './mail/mail-settings.js';
 import { readGatePolicies, type GatePolicies } from './gate/gate-policies.js';
 
 /** No document names more items. */
@@ -65,14 +66,15 @@ const environment = z.object({
     .refine((most) => most <= MOST_CONTENTS, CONTENT_FETCH_FORM)
     .default(1_000),
   /**
-   * Minutes from one reading of the registry's list of suspended packs to the next, fractions too; `off`: it is not
-   * read.
+   * Minutes from one reading of the registry's suspended packs and decisions to the next, fractions too; `off`: none is
+   * made.
    */
   PEDIGREE_SUSPENDED_LIST_MINUTES: z
     .string()
     .refine((text) => text === 'off' || (Number(text) >= 0.01 && Number(text) <= 1_440), SUSPENDED_LIST_FORM)
     .transform((text) => (text === 'off' ? 0 : Number(text) * MINUTE_MS))
     .default(60 * MINUTE_MS),
+  ...mailVariables,
   /** For so long a document may be held before the metric for the alert counts it. */
   PEDIGREE_HELD_ALERT_HOURS: z.coerce.number().positive().max(8_760).default(24),
 });
@@ -95,6 +97,8 @@ export interface WorkerConfig extends ProgramSettings {
   contentFetch: number;
   /** 0: the list of suspended packs is not read. */
   suspendedListEveryMs: number;
+  /** Whom changes of suspensions are mailed to; undefined: nobody. */
+  mail: MailSettings | undefined;
 }
 
 /** Reads and checks the worker's configuration. Throws PedigreeError that names the variable. */
@@ -116,6 +120,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     factReleaseHours: data.PEDIGREE_FACT_RELEASE_HOURS,
     contentFetch: data.PEDIGREE_CONTENT_FETCH,
     suspendedListEveryMs: data.PEDIGREE_SUSPENDED_LIST_MINUTES,
+    mail: readMailSettings(data),
     gatePolicies: readVariable('PEDIGREE_SEQUENCE_GATE', () => readGatePolicies(data.PEDIGREE_SEQUENCE_GATE)),
   };
 }
@@ -138,5 +143,12 @@ export function describeWorkerConfig(config: WorkerConfig) {
     contentFetch,
     suspendedListEveryMs,
     gatePolicies: Object.fromEntries(config.gatePolicies),
+    mail: describedMail(config),
   };
+}
+
+function describedMail({ mail }: WorkerConfig) {
+  if (mail === undefined) return 'none';
+  const { host, port, tls, from, to, login } = mail;
+  return { host, port, tls, from, to, user: login?.user ?? 'none' };
 }

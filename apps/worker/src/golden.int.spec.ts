@@ -61,10 +61,13 @@ const LATER = [
     'GroupItemWaitLifted',
     'GateWarned',
     'GateHoldLifted',
+    'SuspensionWarned',
+    'SuspensionHoldLifted',
     'EvidenceOpened',
     'ExportBegun',
     'ExportEnded',
     'ApiKeysRefused',
+    'StockUploaded',
   ] as const),
 ] as const satisfies EventType[];
 
@@ -75,6 +78,7 @@ const REWORDED = [
     'the documents after it are not processed and end once that is sure',
   ],
   ['what stands behind was not processed', 'the documents after it were not processed'],
+  ['the registry holds more than one document under', 'the registry holds one document too many under'],
 ] as const;
 const reworded = (row: Row): Row =>
   JSON.parse(REWORDED.reduce((text, [then, now]) => text.replaceAll(then, now), JSON.stringify(row))) as Row;

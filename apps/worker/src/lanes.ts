@@ -9,8 +9,9 @@ import { downloadCopy } from './registry-tasks/download.js';
 import { noteGroupPredecessor, notePredecessor, releaseDependents } from './registry-tasks/dependents.js';
 import { concludeMembers, noteMember, settleGroup } from './registry-tasks/group-members.js';
 import { rejudgeAtGate } from './registry-tasks/gate.js';
+import { rejudgeSuspension } from './registry-tasks/suspension-stop.js';
 import { checkGroup, lookAtGroup, startGroup } from './registry-tasks/group-start.js';
-import { decideHold } from './registry-tasks/hold-decision.js';
+import { decideHold, holdDocument } from './registry-tasks/hold-decision.js';
 import { runCommand } from './registry-tasks/internal.js';
 import { lapseHolds, liftItemWait, refuseRing, waitForItems } from './registry-tasks/item-waits.js';
 import { lookUp } from './registry-tasks/look-up.js';
@@ -46,6 +47,8 @@ const internalLanes = (context: TaskContext): TypedLane[] => [
       lift_item_wait: { handle: (task) => liftItemWait(context, task) },
       refuse_ring: { handle: (task) => refuseRing(context, task) },
       rejudge_at_gate: { handle: (task) => rejudgeAtGate(context, task) },
+      rejudge_suspension: { handle: (task) => rejudgeSuspension(context, task) },
+      hold_document: { handle: (task) => holdDocument(context, task) },
       lapse_holds: { handle: (task) => lapseHolds(context, task) },
       note_member: { handle: (task) => noteMember(context, task) },
       conclude_members: { handle: (task) => concludeMembers(context, task) },

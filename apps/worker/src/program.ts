@@ -24,7 +24,7 @@ export const workerProgram = (config: WorkerConfig): Program => ({
   ],
   start: async ({ log, health, healthPort }) => {
     const onError = (error: unknown): void => log.warn({ err: error }, 'a figure could not be read');
-    const watching = openWatching({
+    const watching = await openWatching({
       program: 'worker',
       version: SOFTWARE_VERSION,
       profile: config.profile.name,

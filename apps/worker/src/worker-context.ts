@@ -15,6 +15,7 @@ import { ContainerRepository } from './container/container-repository.js';
 import { ContentCounts } from './container/content-counts.js';
 import type { ContainerParts } from './container/context.js';
 import { SequenceGate } from './gate/sequence-gate.js';
+import { SuspensionStop } from './gate/suspension-stop.js';
 import type { FetchContext } from './fetches/read-pages.js';
 import { SuspendedListRepository, SuspensionRepository } from './suspensions/repositories.js';
 import type { SuspendedListContext } from './suspensions/watch-list.js';
@@ -76,6 +77,7 @@ export async function openContext(
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });
   const restored = restoredOn(on, config, log);
+  const warn = (about: object, message: string): void => log.warn(about, message);
   const context: WorkerContext = {
     ...repositories,
     ...{ evidence, registry, gates, restored, clock, pool, queue },
@@ -89,9 +91,10 @@ export async function openContext(
     held: new RegistryDocuments(pool),
     containers,
     dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes },
-    sequence: new SequenceGate({ ...on, evidence, policies: config.gatePolicies }),
+    sequence: new SequenceGate({ ...on, evidence, policies: config.gatePolicies, warn }),
+    stop: new SuspensionStop({ ...on, evidence, rules: config.profile.suspension }),
     itemWaits: { factReleaseMs: config.factReleaseHours * SECONDS_PER_HOUR * 1_000, store: on.store },
-    warn: (about, message) => log.warn(about, message),
+    warn,
   };
   await restored.open();
   await gates.open();

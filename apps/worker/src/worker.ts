@@ -6,7 +6,7 @@ import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type Eve
 import { evidenceSchema } from '#evidence';
 import { itemClaimsSchema, runItemClaims } from '#item-claims';
 import { installationSchema, migrateOrCheck, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
-import { projections, readModelSchemas } from '#read-models';
+import { projections, readModelSchemas, suspensionQuestions } from '#read-models';
 import { RECONCILE_LANE, registryFetchSchema } from '#reconciliation';
 import { registryClientSchema, watchCertificates, type Profile } from '#registry-client';
 import { runRemovals } from '#retention';
@@ -33,6 +33,8 @@ import { workerParts } from './configuration-parts.js';
 import type { PausedAccount } from './account/account-gates.js';
 import type { InboundContext } from './inbound/context.js';
 import { fetchLanes } from './fetches/lanes.js';
+import { beginSuspensionMails, runSuspensionMails } from './mail/plan-mails.js';
+import { mailLane } from './mail/suspension-mail.js';
 import { suspendedListLanes, suspendedListTask } from './suspensions/watch-list.js';
 import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
@@ -100,10 +102,11 @@ async function closeAll(closing: Closing): Promise<void> {
 export async function startWorker(
   config: WorkerConfig,
   log: ServiceLog = boundedLog(workerLog(config)),
-  watching: Watching = unwatched(config),
+  given?: Watching,
 ): Promise<RunningWorker> {
   const closing: Closing = [];
   try {
+    const watching = given ?? (await unwatched(config));
     closing.push(() => watching.tracing.close());
     return await startParts(config, { log, watching }, closing);
   } catch (error) {
@@ -113,7 +116,7 @@ export async function startWorker(
 }
 
 /** For whoever starts a worker without a port for its metrics: traces go out all the same. */
-const unwatched = (config: WorkerConfig): Watching =>
+const unwatched = (config: WorkerConfig): Promise<Watching> =>
   openWatching({
     program: 'worker',
     version: SOFTWARE_VERSION,
@@ -138,6 +141,7 @@ async function startParts(
     [
       ...[...lanesOf(context, accounts, context), ...fetchLanes(context, accounts)],
       ...[...suspendedListLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
+      mailLaneOf(config, { ...opened, ...context }),
     ],
     watching,
   );
@@ -162,6 +166,16 @@ async function startParts(
   };
 }
 
+const mailLaneOf = (
+  { mail }: WorkerConfig,
+  on: Omit<Parameters<typeof suspensionQuestions>[0], 'types'> & { installation: { id: string } },
+): Lane =>
+  mailLane({
+    mail,
+    installation: on.installation,
+    suspensionNow: suspensionQuestions({ ...on, types: typeKnowledge }).one,
+  });
+
 const sagaRules = ({ profile, contentFetch }: WorkerConfig): Parameters<typeof sagasBy>[0] => ({
   ...profile.rules,
   statusGridMs: STATUS_GRID_MS,
@@ -180,7 +194,7 @@ async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
   closing.push(() => pool.end());
   await refuseUnfinishedRestore(pool);
   await migrateOrCheck(pool, workerSchemas);
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
   closing.push(
     () => store.close(),
@@ -188,6 +202,7 @@ async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
   );
   await settleLog({ ...config, db: pool, store, program: 'worker' });
   await refuseCursorsAhead({ db: pool, store });
+  await beginSuspensionMails(pool, store);
   const installation = await installationOf(config, pool);
   // What this worker is set to stands in the log before it does anything.
   await recordConfiguration({
@@ -253,6 +268,7 @@ function runAll(parts: RunningParts): Promise<void>[] {
     watchNeighbours(queue, { clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, ...subscriptions.callbacks, onParked })),
     runItemClaims({ store, pool, queue, evidence: context.evidence, documents, signal, ...subscriptions.callbacks }),
+    runSuspensionMails({ store, pool, queue, to: config.mail?.to ?? [], signal, ...subscriptions.callbacks }),
     ...projections({ evidence: context.evidence, documents, store }).map((projection) =>
       runProjection({ projection, store, pool, signal, ...subscriptions.callbacks }),
     ),

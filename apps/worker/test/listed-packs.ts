@@ -1,4 +1,4 @@
-import type { SgtinRecord } from '#registry-client';
+import type { ListRecord, SgtinRecord } from '#registry-client';
 import type { FetchContext } from '../src/fetches/read-pages.js';
 
 type Outcome = Awaited<ReturnType<FetchContext['packs']['lists']['page']>>;
@@ -11,6 +11,8 @@ export interface Pack {
   at: 'ours' | 'archive' | 'theirs';
 }
 
+export type Decision = ListRecord<'suspension_decisions'>;
+
 /** A registry's lists of packs in memory. Every call is written down before it is answered. */
 export class ListedPacks {
   /** `filter 0`, `list A B`, `archive A`. */
@@ -19,12 +21,18 @@ export class ListedPacks {
   before: (call: number) => { kind: 'refused'; text: string } | { kind: 'unknown'; reason: string } | undefined = () =>
     undefined;
 
+  /** What it decided about series; pages of these are numbered apart, and written down as `offset 0`. */
+  decisions: Decision[] = [];
+  readonly askedDecisions: string[] = [];
+  beforeDecisions: ListedPacks['before'] = () => undefined;
+
   constructor(public packs: Pack[]) {}
 
   readonly calls = {
     lists: {
-      page: (_account: string, _list: string, query: { offset?: number; limit?: number } = {}) => {
+      page: (_account: string, list: string, query: { offset?: number; limit?: number } = {}) => {
         const { offset = 0, limit = 0 } = query;
+        if (list === 'suspension_decisions') return this.pageOfDecisions(offset, limit);
         const ours = this.packs.filter(({ at }) => at === 'ours');
         const items = ours.slice(offset, offset + limit).map(recordOf);
         return this.answer(`filter ${offset}`, { items, total: ours.length }) as Promise<Outcome>;
@@ -47,13 +55,25 @@ export class ListedPacks {
     },
   } as unknown as FetchContext['packs'];
 
+  private pageOfDecisions(offset: number, limit: number): Promise<Outcome> {
+    this.askedDecisions.push(`offset ${offset}`);
+    const other = this.beforeDecisions(this.askedDecisions.length);
+    if (other !== undefined) return Promise.resolve(other as unknown as Outcome);
+    const items = this.decisions.slice(offset, offset + limit);
+    return answered({ items, total: this.decisions.length }) as Promise<Outcome>;
+  }
+
   private answer(what: string, value: object): Promise<unknown> {
     this.asked.push(what);
     const other = this.before(this.asked.length);
     if (other !== undefined) return Promise.resolve(other);
-    const body = Buffer.from(JSON.stringify(value));
-    return Promise.resolve({ kind: 'ok', value, raw: { body, receivedAt: new Date('2026-11-23T06:00:00Z') } });
+    return answered(value);
   }
+}
+
+function answered(value: object): Promise<unknown> {
+  const body = Buffer.from(JSON.stringify(value));
+  return Promise.resolve({ kind: 'ok', value, raw: { body, receivedAt: new Date('2026-11-23T06:00:00Z') } });
 }
 
 const recordOf = ({ sgtin, status = 'in_circulation', series = 'S1' }: Pack): SgtinRecord => ({

@@ -62,7 +62,7 @@ const STORES = [eventStoreSchema, evidenceSchema, registryClientSchema];
 
 export async function openStores(pool: Pool, eventStoreUrl?: string): Promise<Stores> {
   await migrate(pool, STORES);
-  const store = openEventStore({ pool, eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl });
   return {
     store,
     evidence: new PostgresEvidenceStore({ pool }),
@@ -196,10 +196,11 @@ export async function registerDocument(
 export async function acceptGroup(
   stores: Stores,
   size: number,
+  more: Partial<Registration> = {},
 ): Promise<{ group: GroupRegistration; command: Task<object> }> {
   const groupId = randomUUID();
   const ofGroup = (index: number): Promise<Registration> =>
-    registrationOf(stores, randomUUID(), { group: { groupId, index, of: size, kind: 'given' } });
+    registrationOf(stores, randomUUID(), { ...more, group: { groupId, index, of: size, kind: 'given' } });
   const members = await Promise.all(Array.from({ length: size }, (_, index) => ofGroup(index)));
   const group: GroupRegistration = {
     groupId,

@@ -14,6 +14,8 @@ export interface BackupOptions {
   handOnAfterMs?: number;
   /** Told after each page: rows of this table so far. */
   progress?(table: string, rows: number): void;
+  /** Before the file is written, once it is clear that it can be. */
+  onBegin?: () => Promise<void>;
 }
 
 const PAGE_ROWS = 2_000;
@@ -26,6 +28,11 @@ const PAGE_BYTES = 16_000_000;
  */
 export async function takeBackup(options: BackupOptions): Promise<BackupSummary> {
   const { pool, file } = options;
+  if (options.onBegin !== undefined) {
+    // Refused here, it is not begun; and what is recorded of it is in the backup itself.
+    await headerOf(pool, options);
+    await options.onBegin();
+  }
   const snapshot = await Snapshot.open(pool, options.handOnAfterMs);
   let isOpen = true;
   const close = async (): Promise<void> => {

@@ -27,8 +27,17 @@ export const digestOfLines = (duck: Duck, { file, line }: { file: string; line: 
   digestOfText(duck, {
     select: `SELECT ${line} FROM read_parquet(${quoted(file)})`,
     text: `${file}.lines`,
-    format: ", QUOTE '', ESCAPE '', DELIMITER '\u0001'",
+    format: AS_IT_IS,
   });
+
+const AS_IT_IS = ", QUOTE '', ESCAPE '', DELIMITER '\u0001'";
+
+/**
+ * Writes a query's one column of text to a file, a line that ends with LF for each row. No row may hold a control
+ * character.
+ */
+export const writeLines = (duck: Duck, { select, file }: { select: string; file: string }): Promise<void> =>
+  writeText(duck, { select, text: file, format: AS_IT_IS });
 
 interface Text {
   select: string;
@@ -36,11 +45,14 @@ interface Text {
   format: string;
 }
 
-async function digestOfText(duck: Duck, { select, text, format }: Text): Promise<Sha256> {
-  // Written in the order of the file, because DuckDB keeps the order where it is asked to.
-  await duck.run(`SET preserve_insertion_order = true;
+/** In the order of the query, because DuckDB keeps the order where it is asked to. */
+const writeText = (duck: Duck, { select, text, format }: Text): Promise<void> =>
+  duck.run(`SET preserve_insertion_order = true;
     COPY (${select}) TO ${quoted(text)} (FORMAT csv, HEADER false${format});
     SET preserve_insertion_order = false`);
+
+async function digestOfText(duck: Duck, { select, text, format }: Text): Promise<Sha256> {
+  await writeText(duck, { select, text, format });
   const hash = createHash('sha256');
   await pipeline(createReadStream(text, { highWaterMark: 1 << 20 }), hash);
   await rm(text);

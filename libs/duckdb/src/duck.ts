@@ -1,12 +1,4 @@
-import {
-  DuckDBDataChunk,
-  DuckDBInstance,
-  INTEGER,
-  UBIGINT,
-  type DuckDBConnection,
-  type DuckDBType,
-  type DuckDBVector,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBVector } from '@duckdb/node-api';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -35,6 +27,8 @@ const CHUNK_ROWS = 2_048;
 /** A DuckDB in memory, for one job. */
 export class Duck {
   private constructor(
+    /** Loaded at the first job: most programs that may want one never do. */
+    private readonly library: typeof import('@duckdb/node-api'),
     private readonly instance: DuckDBInstance,
     private readonly connection: DuckDBConnection,
     /** The job's own folder. */
@@ -44,7 +38,8 @@ export class Duck {
   static async open({ memoryMb, threads, temporary: parent }: DuckOptions): Promise<Duck> {
     await mkdir(parent, { recursive: true });
     const temporary = await mkdtemp(join(parent, 'job-'));
-    const instance = await DuckDBInstance.create(':memory:', {
+    const library = await import('@duckdb/node-api');
+    const instance = await library.DuckDBInstance.create(':memory:', {
       memory_limit: `${memoryMb}MB`,
       threads: String(threads),
       temp_directory: temporary,
@@ -52,7 +47,7 @@ export class Duck {
       // Nothing is fetched from outside, whatever a query names.
       autoinstall_known_extensions: 'false',
     });
-    return new Duck(instance, await instance.connect(), temporary);
+    return new Duck(library, instance, await instance.connect(), temporary);
   }
 
   /** Runs statements for what they do. */
@@ -78,6 +73,7 @@ export class Duck {
 
   /** Adds the first `count` rows of columns to a table of UBIGINT and INTEGER columns. */
   async append(table: string, columns: readonly NumberColumn[], count: number): Promise<void> {
+    const { DuckDBDataChunk, INTEGER, UBIGINT } = this.library;
     const types = columns.map((column): DuckDBType => (column instanceof Int32Array ? INTEGER : UBIGINT));
     const appender = await this.connection.createAppender(table);
     for (let from = 0; from < count; from += CHUNK_ROWS) {

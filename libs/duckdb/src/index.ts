@@ -4,5 +4,5 @@
  * digest says what rows hold and not how they are stored. Proven in: duckdb.int.spec.ts.
  */
 export { Duck, listed, parquet, quoted, type DuckOptions } from './duck.js';
-export { digestOfLines, rowsDigest } from './digest.js';
+export { digestOfLines, rowsDigest, writeLines } from './digest.js';
 export { digestOfFile, FolderStore, type FileStore, type StoredFile } from './file-store.js';

@@ -16,10 +16,10 @@ export {
   settleLog,
   type InstallationBegun,
 } from './settle-log.js';
-export { openEventStore } from './open-event-store.js';
-export { readStored, storedHeads, type StoredEvent } from './stored.js';
+export { openEventStore, openEventStoreDb } from './open-event-store.js';
+export { readStored, readStoredStreams, storedHeads, type StoredEvent } from './stored.js';
 export { PostgresEventStore } from './postgres.js';
-export { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';
+export type { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';
 export type { PersistentSubscriptionState } from './eventstoredb/persistent-subscriptions.js';
 export { SOFTWARE_VERSION } from './software-version.js';
 export { typedEvent, typedEvents, type TypedEvent } from './typed-events.js';

@@ -1,5 +1,5 @@
 import type { Pool } from '#postgres';
-import { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';
+import type { EventStoreDbEventStore, EventStoreDbOptions } from './eventstoredb/event-store-db.js';
 import type { EventStore } from './port.js';
 import { PostgresEventStore } from './postgres.js';
 import type { Upcast } from './read.js';
@@ -14,12 +14,18 @@ export interface OpenEventStoreOptions {
 }
 
 /**
- * Opens the event log that an installation is configured for. Nothing is connected yet. Throws PedigreeError
+ * Opens the event log that an installation is configured for. Nothing is connected yet. Rejects with PedigreeError
  * `invalid_configuration` for a wrong address.
  */
-export function openEventStore({ pool, eventStoreUrl, upcast }: OpenEventStoreOptions): EventStore {
+export async function openEventStore({ pool, eventStoreUrl, upcast }: OpenEventStoreOptions): Promise<EventStore> {
   const common = upcast === undefined ? {} : { upcast };
   return eventStoreUrl === undefined
     ? new PostgresEventStore({ pool, ...common })
-    : new EventStoreDbEventStore({ url: eventStoreUrl, ...common });
+    : openEventStoreDb({ url: eventStoreUrl, ...common });
+}
+
+/** As openEventStore. The client is large, so it is loaded only where the log lies on such a server. */
+export async function openEventStoreDb(options: EventStoreDbOptions): Promise<EventStoreDbEventStore> {
+  const { EventStoreDbEventStore: Store } = await import('./eventstoredb/event-store-db.js');
+  return new Store(options);
 }

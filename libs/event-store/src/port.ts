@@ -71,6 +71,29 @@ export interface ReadPage {
   readUpTo: bigint;
 }
 
+/** An event of the log with its content unread: data and metadata as JSON text. */
+export interface EventText extends Pick<RecordedEvent, 'id' | 'stream' | 'version' | 'type' | 'schemaVersion'> {
+  position: bigint;
+  /** ISO 8601 in UTC, with milliseconds. */
+  recordedAt: string;
+  data: string;
+  metadata: string;
+}
+
+/** What was made of each event, and the position up to which every event was looked at. */
+export interface TextPage<Made> {
+  events: Made[];
+  readUpTo: bigint;
+}
+
+export interface FollowingTexts<Made> {
+  /** Most events of a page. Default 1,000. */
+  limit?: number;
+  /** Called once for each event in order, as soon as it is read. What it throws, the page throws. */
+  each: (event: EventText) => Made;
+  signal: AbortSignal;
+}
+
 /**
  * The event log. An append commits by itself and never joins a caller's transaction. Repeating an append with the same
  * stream, expected version and event ids returns the first result, and does not say that it was there before: who must
@@ -91,13 +114,17 @@ export interface EventStore {
   readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
   /**
    * Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never
-   * yields an empty page unless the position moved past events that the filter left out. `readsAhead`: while a page is
-   * worked on, the next one may be read already.
+   * yields an empty page unless the position moved past events that the filter left out.
    */
   subscribeAll(
     after: bigint,
-    options: { filter?: EventFilter; limit?: number; readsAhead?: boolean; signal: AbortSignal },
+    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
   ): AsyncIterable<ReadPage>;
+  /**
+   * All events as `subscribeAll` gives them, but with their content as JSON text: as it is stored, where the log is in
+   * PostgreSQL. For whoever hashes it. While a page is worked on, the next one may be read already.
+   */
+  subscribeTexts<Made>(after: bigint, options: FollowingTexts<Made>): AsyncIterable<TextPage<Made>>;
   /** Position of the newest event, 0 when empty. */
   head(): Promise<bigint>;
   close(): Promise<void>;

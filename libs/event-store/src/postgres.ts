@@ -9,12 +9,15 @@ import type {
   EventFilter,
   EventStore,
   ExpectedVersion,
+  FollowingTexts,
   NewEvent,
   ReadPage,
   RecordedEvent,
+  TextPage,
 } from './port.js';
 import { readAllRows, readHead, readStreamRows, type PageRead, type StreamRange, type Upcast } from './read.js';
 import { Tail } from './tail.js';
+import { readingAhead, readTextPage, type TextRead } from './texts.js';
 
 export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
   pool: Pool;
@@ -66,7 +69,6 @@ interface ProcedureResults {
 interface Following {
   filter?: EventFilter;
   limit?: number;
-  readsAhead?: boolean;
 }
 
 /**
@@ -136,8 +138,7 @@ export class PostgresEventStore implements EventStore {
 
   /**
    * Pages for ever, until `signal` aborts or the store closes. Between pages it holds no connection and no transaction,
-   * so a consumer may take its time; with `readsAhead` one page is read meanwhile. A read that fails throws; the caller
-   * goes on from its last `readUpTo`.
+   * so a consumer may take its time. A read that fails throws; the caller goes on from its last `readUpTo`.
    */
   async *subscribeAll(
     after: bigint,
@@ -146,29 +147,37 @@ export class PostgresEventStore implements EventStore {
     checkRead(options.limit ?? DEFAULT_PAGE_EVENTS, options.filter, this.limits);
     this.following += 1;
     try {
-      yield* this.pagesAfter(after, options);
+      yield* this.pagesAfter(after, options.signal, (from) => this.readOn(from, options));
     } finally {
       this.following -= 1;
       if (this.following === 0) this.tail = this.newTail();
     }
   }
 
-  private async *pagesAfter(
+  async *subscribeTexts<Made>(
     after: bigint,
-    options: Following & { signal: AbortSignal },
-  ): AsyncGenerator<ReadPage, void, undefined> {
+    { limit = DEFAULT_PAGE_EVENTS, each, signal }: FollowingTexts<Made>,
+  ): AsyncGenerator<TextPage<Made>, void, undefined> {
+    checkRead(limit, undefined, this.limits);
+    const read = readingAhead((from) => readTextPage(this.options.pool, from, { limit, each }));
+    yield* this.pagesAfter(after, signal, read);
+  }
+
+  private async *pagesAfter<Event>(
+    after: bigint,
+    ended: AbortSignal,
+    read: (after: bigint) => Promise<TextRead<Event>>,
+  ): AsyncGenerator<TextPage<Event>, void, undefined> {
     const { fallbackPollMs = 1_000, minReadIntervalMs = 10, emptyPageIntervalMs = 1_000 } = this.options;
-    const signal = AbortSignal.any([options.signal, this.closing.signal]);
+    const signal = AbortSignal.any([ended, this.closing.signal]);
     let from = after;
     let told = after;
     let toldAtMs = this.clock.monotonicMs();
-    let ahead: ReturnType<PostgresEventStore['readOn']> | undefined;
     while (!signal.aborted) {
       const readAtMs = this.clock.monotonicMs();
-      const { events, readUpTo, reachedHead } = await (ahead ?? this.readOn(from, options));
+      const { events, readUpTo, reachedHead } = await read(from);
       if (signal.aborted) return;
       from = readUpTo;
-      ahead = this.readAhead({ readUpTo, reachedHead }, options);
       const emptyIsDue = readUpTo > told && this.clock.monotonicMs() - toldAtMs >= emptyPageIntervalMs;
       if (events.length > 0 || emptyIsDue) {
         yield { events, readUpTo };
@@ -185,17 +194,6 @@ export class PostgresEventStore implements EventStore {
   async close(): Promise<void> {
     this.closing.abort();
     await this.notices.close();
-  }
-
-  /** A failure is thrown when its turn comes; whoever ends before does not ask for it. */
-  private readAhead(
-    { readUpTo, reachedHead }: Pick<PageRead, 'readUpTo' | 'reachedHead'>,
-    options: Following,
-  ): ReturnType<PostgresEventStore['readOn']> | undefined {
-    if (options.readsAhead !== true || reachedHead) return undefined;
-    const read = this.readOn(readUpTo, options);
-    read.catch(() => undefined);
-    return read;
   }
 
   /** What one subscription reads next: out of what they share, where it is up to date. */

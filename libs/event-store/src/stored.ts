@@ -26,6 +26,20 @@ export async function readStored(db: Queryable, after: bigint, limit: number): P
   return rows;
 }
 
+/** Which event is of which stream, of the same events and in their order: for whoever only counts them. */
+export async function readStoredStreams(
+  db: Queryable,
+  after: bigint,
+  limit: number,
+): Promise<Pick<StoredEvent, 'position' | 'stream'>[]> {
+  const { rows } = await db.query<Pick<StoredEvent, 'position' | 'stream'>>({
+    name: 'event-read-stored-streams',
+    text: 'SELECT position, stream FROM event WHERE position > $1 ORDER BY position LIMIT $2',
+    values: [after, limit],
+  });
+  return rows;
+}
+
 /** The position that the next event follows, and the newest one there is: equal in a log that nobody touched. */
 export async function storedHeads(db: Queryable): Promise<{ counter: bigint; newest: bigint }> {
   const { rows } = await db.query<{ counter: bigint; newest: bigint }>(

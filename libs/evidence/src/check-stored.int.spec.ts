@@ -9,10 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-async function checked(maxBytes: number): Promise<{ pieces: number; damaged: string[] }> {
-  const all = { pieces: 0, damaged: [] as string[] };
+async function checked(maxBytes: number): Promise<{ pieces: number; contentBytes: number; damaged: string[] }> {
+  const all = { pieces: 0, contentBytes: 0, damaged: [] as string[] };
   for await (const page of checkAllStored(db.pool, undefined, maxBytes)) {
     all.pieces += page.pieces;
+    all.contentBytes += page.contentBytes;
     all.damaged.push(...page.damaged.map(({ sha256 }) => sha256));
   }
   return all;
@@ -20,10 +21,13 @@ async function checked(maxBytes: number): Promise<{ pieces: number; damaged: str
 
 it('looks at each piece once, in pages of any size, and names those that are not their digest', async () => {
   const store = new PostgresEvidenceStore({ pool: db.pool });
-  const digests = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => store.put(Buffer.from(`<a>${n}</a>`.repeat(1 + 40 * (n % 3))), 'text/xml')),
+  // Short ones as they are, compressed ones, and such as are inflated in a thread of their own.
+  const pieces = Array.from({ length: 40 }, (_, n) =>
+    Buffer.from(`<a>${n}</a>`.repeat([1, 41, 81, 40_000][n % 4] ?? 1)),
   );
-  for (const maxBytes of [1, 200, 1_000_000]) expect(await checked(maxBytes)).toEqual({ pieces: 40, damaged: [] });
+  const digests = await Promise.all(pieces.map((piece) => store.put(piece, 'text/xml')));
+  const whole = { pieces: 40, contentBytes: pieces.reduce((sum, { length }) => sum + length, 0) };
+  for (const maxBytes of [1, 200, 1_000_000]) expect(await checked(maxBytes)).toEqual({ ...whole, damaged: [] });
   const changes = [
     'content = set_bit(content, 21, 1 - get_bit(content, 21))',
     'byte_length = byte_length + 1',
@@ -31,8 +35,12 @@ it('looks at each piece once, in pages of any size, and names those that are not
     'encoding = 5',
     `content = ''`,
   ];
-  for (const [n, change] of changes.entries())
-    await db.pool.query(`UPDATE evidence SET ${change} WHERE sha256 = $1`, [Buffer.from(digests[n] as string, 'hex')]);
-  const damaged = digests.slice(0, changes.length).sort();
-  for (const maxBytes of [1, 1_000_000]) expect(await checked(maxBytes)).toEqual({ pieces: 40, damaged });
+  // Each of them to a piece of each kind.
+  const places = changes.flatMap((change, n) =>
+    [0, 1, 2, 3].map((kind) => ({ change, digest: digests[4 * n + kind] })),
+  );
+  for (const { change, digest } of places)
+    await db.pool.query(`UPDATE evidence SET ${change} WHERE sha256 = $1`, [Buffer.from(digest as string, 'hex')]);
+  const damaged = places.map(({ digest }) => digest).sort();
+  for (const maxBytes of [1, 1_000_000]) expect(await checked(maxBytes)).toMatchObject({ pieces: 40, damaged });
 });

@@ -1,5 +1,5 @@
 import { sha256Hex, type Sha256 } from '#kernel';
-import type { Queryable } from '#postgres';
+import { UNPARSED, type Queryable } from '#postgres';
 import { decode } from './encoding.js';
 
 /** What a look at some pieces of evidence has found. */
@@ -14,19 +14,14 @@ export interface StoredChecked {
   damaged: { sha256: Sha256; what: string }[];
 }
 
-const READ = `WITH ahead AS MATERIALIZED (
-    SELECT sha256, sum(octet_length(content)) OVER (ORDER BY sha256) - octet_length(content) AS before
-    FROM (SELECT sha256, content FROM evidence WHERE sha256 > $1 ORDER BY sha256 LIMIT 500) AS next
-  )
-  SELECT e.sha256, e.byte_length, e.encoding, e.content
-  FROM ahead JOIN evidence e USING (sha256) WHERE before < $2::int4 ORDER BY 1`;
+const READ = `SELECT encode(sha256, 'hex'), byte_length, encoding, encode(content, 'hex')
+  FROM (SELECT *, sum(octet_length(content)) OVER (ORDER BY sha256) - octet_length(content) AS before
+    FROM (SELECT sha256, byte_length, encoding, content FROM evidence WHERE sha256 > $1 ORDER BY sha256 LIMIT 500)
+      AS next) AS ahead
+  WHERE before < $2::int4 ORDER BY sha256`;
 
-interface Row {
-  sha256: Buffer;
-  byte_length: number;
-  encoding: number;
-  content: Buffer;
-}
+/** In the order of the statement, as the server wrote them. */
+type Row = [sha256: Sha256, byteLength: string, encoding: string, content: string];
 
 /**
  * Reads pieces of evidence behind a digest, in its order, about so many bytes and at least one piece, and holds each
@@ -38,7 +33,8 @@ export async function checkStored(db: Queryable, after: Sha256 | undefined, maxB
 
 async function readRows(db: Queryable, after: Sha256 | undefined, maxBytes: number): Promise<Row[]> {
   const values = [Buffer.from(after ?? '', 'hex'), maxBytes];
-  return (await db.query<Row>({ name: 'evidence-check', text: READ, values })).rows;
+  const query = { name: 'evidence-check-rows', text: READ, values };
+  return (await db.query<Row>({ ...query, rowMode: 'array', types: UNPARSED })).rows;
 }
 
 /** Pages that are read and not yet checked, or checked and not yet taken. */
@@ -60,7 +56,7 @@ export async function* checkAllStored(
       const rows = await read;
       const last = rows.at(-1);
       isEnd = last === undefined;
-      if (last !== undefined) read = ignoredUntilAwaited(readRows(db, last.sha256.toString('hex'), maxBytes));
+      if (last !== undefined) read = ignoredUntilAwaited(readRows(db, last[0], maxBytes));
       pages.push(ignoredUntilAwaited(checkedRows(rows)));
     }
     yield await (pages.shift() as Promise<StoredChecked>);
@@ -73,26 +69,30 @@ function ignoredUntilAwaited<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** Each where it is in a thread of its own: several are under way. */
+/** Long pieces are inflated in threads of their own: several are under way. */
 async function checkedRows(rows: Row[]): Promise<StoredChecked> {
-  const found = await Promise.all(rows.map((row) => damageOf(row, row.sha256.toString('hex'))));
   const checked: StoredChecked = { pieces: rows.length, bytes: 0, contentBytes: 0, upTo: undefined, damaged: [] };
-  rows.forEach((row, i) => {
-    const sha256 = row.sha256.toString('hex');
-    const what = found[i];
+  const found = rows.map(damageOf);
+  for (const [i, [sha256, byteLength, , content]] of rows.entries()) {
+    const what = await found[i];
     if (what !== undefined) checked.damaged.push({ sha256, what });
-    checked.bytes += row.content.length;
-    checked.contentBytes += row.byte_length;
+    checked.bytes += content.length / 2;
+    checked.contentBytes += Number(byteLength);
     checked.upTo = sha256;
-  });
+  }
   return checked;
 }
 
-async function damageOf(row: Row, sha256: Sha256): Promise<string | undefined> {
-  try {
-    const digest = sha256Hex(await decode(row.encoding, row.content, row.byte_length));
+function damageOf([sha256, byteLength, encoding, content]: Row): string | undefined | Promise<string | undefined> {
+  const judged = (bytes: Buffer): string | undefined => {
+    const digest = sha256Hex(bytes);
     return digest === sha256 ? undefined : `its bytes have the digest ${digest}`;
+  };
+  const unreadable = (error: unknown): string => `its bytes cannot be read: ${(error as Error).message}`;
+  try {
+    const bytes = decode(Number(encoding), Buffer.from(content, 'hex'), Number(byteLength));
+    return bytes instanceof Promise ? bytes.then(judged).catch(unreadable) : judged(bytes);
   } catch (error) {
-    return `its bytes cannot be read: ${(error as Error).message}`;
+    return unreadable(error);
   }
 }

@@ -20,6 +20,9 @@ const OPTIONS = { level: 1 };
 /** Compressed, signed or packed already: trying costs more than it ever saves. */
 const DENSE = /^application\/(pkcs7|pkix|pkcs10|cms|zip|gzip|x-zip|vnd\.apache\.parquet)/;
 
+/** Of zlib's own. */
+const LEAST_CHUNK_BYTES = 64;
+
 const deflateAsync = promisify<Uint8Array, { level: number }, Buffer>(deflate);
 const inflateAsync = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflate);
 
@@ -33,18 +36,28 @@ export function encode(bytes: Uint8Array, mediaType: string): Encoded | Promise<
     : deflateAsync(bytes, OPTIONS).then(smaller);
 }
 
-/** The bytes again. Throws when they are not `byteLength` long or no zlib stream; never inflates to more than that. */
-export async function decode(encoding: number, content: Uint8Array, byteLength: number): Promise<Buffer> {
+/**
+ * The bytes again; above 256 KB compressed, later. Throws when they are not `byteLength` long or no zlib stream; never
+ * inflates to more than that.
+ */
+export function decode(encoding: number, content: Uint8Array, byteLength: number): Buffer | Promise<Buffer> {
+  if (encoding === 1 && byteLength > ASYNC_BYTES)
+    return inflateAsync(content, { maxOutputLength: byteLength }).then((bytes) => ofLength(bytes, byteLength));
+  if (encoding !== 0 && encoding !== 1) throw new Error(`encoding ${encoding} is unknown`);
   const bytes =
     encoding === 1
-      ? await inflated(content, byteLength)
+      ? inflateSync(content, inOnePiece(byteLength))
       : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-  if (encoding !== 0 && encoding !== 1) throw new Error(`encoding ${encoding} is unknown`);
-  if (bytes.length !== byteLength) throw new Error(`${bytes.length} bytes where ${byteLength} are recorded`);
-  return bytes;
+  return ofLength(bytes, byteLength);
 }
 
-function inflated(content: Uint8Array, byteLength: number): Buffer | Promise<Buffer> {
-  const options = { maxOutputLength: Math.max(1, byteLength) };
-  return byteLength <= ASYNC_BYTES ? inflateSync(content, options) : inflateAsync(content, options);
+/** Into one buffer, and not into pieces of 16 KB that are put together. */
+const inOnePiece = (byteLength: number) => ({
+  maxOutputLength: Math.max(1, byteLength),
+  chunkSize: Math.max(LEAST_CHUNK_BYTES, byteLength + 1),
+});
+
+function ofLength(bytes: Buffer, byteLength: number): Buffer {
+  if (bytes.length !== byteLength) throw new Error(`${bytes.length} bytes where ${byteLength} are recorded`);
+  return bytes;
 }

@@ -25,7 +25,7 @@ export interface Holder {
 
 /**
  * `clear`: its first send is planned. `deciding`: a task will have it wait, or refused. `waiting`: it was told so.
- * `at_gate`: the sequence gate holds it, and nobody waits for it by their items.
+ * `at_gate`: a hold of its own keeps it from the send that was planned, and nobody waits for it by their items.
  */
 export type UnitPhase = 'clear' | 'deciding' | 'waiting' | 'at_gate';
 
@@ -122,15 +122,29 @@ export async function movePhase(
 }
 
 /**
- * What the sequence gate holds stands aside: nobody waits for it by their items, for another document of the same packs
- * may be what makes their state fit. Returns who waited and was told so; one that was not told yet is told first.
+ * What is held after its send was planned stands aside: nobody waits for it by their items, for another document of the
+ * same packs may be what makes their state fit, or takes them back. Returns who waited and was told so; one that was
+ * not told yet is told first. A member goes with its group, and what waits itself keeps its place.
  */
 export async function standAside(tx: Transaction, id: string): Promise<Holder[]> {
   const unit = (await holdersById(tx, [id])).get(id);
-  if (unit === undefined) return [];
+  if (unit === undefined || unit.unit !== unit.id || unit.phase !== 'clear') return [];
   await movePhase(tx, unit, 'at_gate');
   const waiters = await holdersById(tx, await liftWaitsFor(tx, id));
   return [...waiters.values()].filter((one) => one.phase === 'waiting');
+}
+
+/** Those of these that stand aside. */
+export async function asideAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {
+  const text = `SELECT id FROM claim_holder WHERE id = ANY ($1::text[]) AND phase = 'at_gate'`;
+  const { rows } = await tx.query<{ id: string }>({ name: 'claim-holder-aside', text, values: [ids] });
+  return new Set(rows.map((row) => row.id));
+}
+
+/** It is under way, and others wait for it again. */
+export async function stepBack(tx: Transaction, id: string): Promise<void> {
+  const text = `UPDATE claim_holder SET phase = 'clear' WHERE id = $1 AND phase = 'at_gate'`;
+  await tx.query({ name: 'claim-holder-step-back', text, values: [id] });
 }
 
 /** It goes behind all that are in the order by now. */

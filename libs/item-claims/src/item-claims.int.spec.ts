@@ -135,6 +135,26 @@ describe('what waits by its items', () => {
     expect(world.waitsFor('last')).toEqual(['held']);
   });
 
+  it('is a document with a pack of one that an earlier attempt has sent, whatever holds that', async () => {
+    for (const [n, isOnePage] of [true, false].entries()) {
+      const item = `${P.slice(0, -1)}${n + 5}`;
+      const [held, later] = [`held-${n}`, `later-${n}`];
+      await world.register(held, { items: [item] });
+      await world.settle();
+      await world.tried(held);
+      await world.execute(held, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+      if (!isOnePage) await world.settle();
+      await world.execute(held, {
+        ...{ type: 'RecordSendAnswer', attempt: 1 },
+        answer: { kind: 'sent', documentId: held, answerSha256: 'a'.repeat(64) },
+      });
+      await world.register(later, { items: [item] });
+      await world.settle();
+      expect([world.state(held).phase, world.waitsFor(later)]).toEqual(['sent', [held]]);
+      expect(world.sent).not.toContain(later);
+    }
+  });
+
   it('of a document that registered before another was released from the gate has its own number of sends', async () => {
     const hold: DocumentCommand = { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } };
     const waive: DocumentCommand = { type: 'WaiveHolds', predecessors: ['gate@7'] };
@@ -150,6 +170,41 @@ describe('what waits by its items', () => {
     await world.execute('other', waive);
     await world.settle();
     expect(world.sent).toEqual(['held', 'other', 'held', 'other']);
+  });
+
+  it('is none for a member that a suspension held: its turn has come, and its group claims for it', async () => {
+    await world.register('before', { items: [P] });
+    await world.register('first', { items: [P], group: 'g' });
+    await world.register('second', { items: [P], group: 'g' });
+    await world.registerGroup('g', ['first', 'second']);
+    await world.settle();
+    expect(world.sent).toEqual(['before', 'first']);
+    const finding = { series: [], packCount: 1, unknown: { items: [P], itemCount: 1 }, knownAt: '7' };
+    await world.execute('second', { type: 'HoldForSuspension', finding });
+    await world.settle();
+    await world.execute('second', { type: 'WaiveHolds', predecessors: ['suspension@7'] });
+    await world.settle();
+    expect([world.sent, world.waitsFor('second')]).toEqual([['before', 'first', 'second'], []]);
+  });
+
+  it('and the hold of a person end in any order, and then it is sent once', async () => {
+    for (const [n, order] of [['hold', 'wait'] as const, ['wait', 'hold'] as const].entries()) {
+      const item = `${P.slice(0, -1)}${n + 5}`;
+      const [before, id] = [`before-${n}`, `held-${n}`];
+      await world.register(before, { items: [item] });
+      await world.register(id, { items: [item] });
+      if (n === 0) await world.settle();
+      // The second is held before it was told to wait.
+      await world.execute(id, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+      await world.settle();
+      expect(world.waitsFor(id)).toEqual([before]);
+      for (const end of order) {
+        if (end === 'wait') await world.conclude(before, 'accepted');
+        else await world.execute(id, { type: 'WaiveHolds', predecessors: ['person@1'] });
+        await world.settle();
+      }
+      expect(world.sent.filter((one) => one === id)).toHaveLength(1);
+    }
   });
 
   it('is lifted once more, when what was held goes to the gate again', async () => {

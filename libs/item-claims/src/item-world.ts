@@ -4,6 +4,7 @@ import {
   decide,
   documentStream,
   evolve,
+  groupStream,
   type DocumentCommand,
   type DocumentEvent,
   type DocumentOutcome,
@@ -31,6 +32,8 @@ export interface GivenDocument {
   after?: string[];
   resendOf?: string;
   waives?: true;
+  /** Member of it: `registerGroup` follows. */
+  group?: string;
 }
 
 const METADATA: NewEvent['metadata'] = {
@@ -82,7 +85,7 @@ export class ItemWorld {
   }
 
   async register(id: string, given: GivenDocument): Promise<void> {
-    const { docType = 415, items, into, after = [], resendOf, waives } = given;
+    const { docType = 415, items, into, after = [], resendOf, waives, group } = given;
     const facts = {
       docType,
       fields: {},
@@ -102,8 +105,24 @@ export class ItemWorld {
       after: after.map(reference),
       ...(resendOf === undefined ? {} : { resendOf: reference(resendOf) }),
       ...(waives === undefined ? {} : { waivesItemWait: waives }),
+      ...(group === undefined ? {} : { group: { groupId: group, index: 0, of: 2, kind: 'split' as const } }),
     };
     await this.execute(id, { type: 'Register', registration });
+  }
+
+  /** It waives its wait. Only the log is told: what a group is told of its members does not matter here. */
+  async registerGroup(groupId: string, members: string[]): Promise<void> {
+    const registrations = members.map((id) => {
+      const state = this.state(id);
+      if (!('registration' in state)) throw new Error(`${id} is not registered`);
+      return state.registration;
+    });
+    const data = {
+      ...{ groupId, commandId: groupId, account: 'main', kind: 'split', members: registrations, after: [] },
+      waivesItemWait: true,
+    };
+    const event = { id: randomUUID(), type: 'GroupRegistered', data, schemaVersion: 1, metadata: METADATA };
+    await this.store.append(groupStream(groupId), 'none', [event]);
   }
 
   async execute(id: string, command: DocumentCommand): Promise<void> {
@@ -124,6 +143,16 @@ export class ItemWorld {
     await this.tell(id, outcome);
     if (resendOf !== undefined && (outcome === 'accepted' || outcome === 'partial'))
       await this.tell(resendOf.requestId, outcome);
+  }
+
+  /** Its first attempt counts as one that did not arrive. */
+  async tried(id: string): Promise<void> {
+    const answerSha256 = 'a'.repeat(64);
+    await this.append(id, [
+      { type: 'SendAttempted', data: { attempt: 1, account: 'main' } },
+      { type: 'SendUnconfirmed', data: { attempt: 1, reason: 'timeout' } },
+      { type: 'SendAbsenceProven', data: { attempt: 1, lookUps: 2, sinceAttemptEndedMs: 60_000, answerSha256 } },
+    ]);
   }
 
   async tell(predecessor: string, outcome: DocumentOutcome): Promise<void> {

@@ -1,8 +1,10 @@
 import {
   firstSend,
   groupIdOfStream,
+  isForPredecessor,
   requestIdOfStream,
   type DocumentConcluded,
+  type DocumentReleased,
   type DocumentReference,
   type GroupRegistered,
   type InboundConcluded,
@@ -16,6 +18,7 @@ import type { Transaction } from '#postgres';
 import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
 import { changeByClaims } from './containment.js';
 import {
+  asideAmong,
   claimsOn,
   containersAround,
   highestNumber,
@@ -30,12 +33,13 @@ import {
   movePhase,
   removeHolders,
   standAside,
+  stepBack,
   type Holder,
 } from './holders.js';
 import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
-import { unitOf, type ClaimEvent, type ItemClaimsParts, type MovingEvent } from './read-page.js';
+import { isPlain, unitOf, type ClaimEvent, type ItemClaimsParts, type MovingEvent } from './read-page.js';
 import { awaited, comeAfter, insertWaits, liftWaits, notAwaited, removeWaits, ringOf, takePlace } from './waits.js';
 
 export interface PageOptions extends ItemClaimsParts {
@@ -67,9 +71,11 @@ export class PageOfClaims {
   private readonly tasks: PlannedTask[] = [];
   private steps: Step[] = [];
   private lastNumber: number | undefined;
-  /** The event that is decided about: where it stands, and what a release says of the sequence gate. */
-  private cause: { position: bigint; gateHolds?: number | undefined } = { position: 0n };
+  /** The event that is decided about: where it stands, and what a release says of the send that follows. */
+  private cause: { position: bigint; released?: DocumentReleased['data'] } = { position: 0n };
   private readonly place: TaskPlace;
+  /** Of those that this page tells to be sent, who stands aside; and all who have since. */
+  private aside = new Set<string>();
 
   constructor(private readonly options: PageOptions) {
     this.place = { lane: 'internal', dueAt: options.handledAt };
@@ -79,6 +85,8 @@ export class PageOfClaims {
     const { tx, queue } = this.options;
     const registered = events.flatMap((event) => (event.type === 'DocumentRegistered' ? [event.data.requestId] : []));
     const expected = registered.length === 0 ? new Set<string>() : await awaited(tx, registered);
+    const sent = events.flatMap(({ type, stream }) => (type === 'DocumentSent' ? [requestIdOfStream(stream)] : []));
+    if (sent.length > 0) this.aside = await asideAmong(tx, sent);
     for (const event of events) await this.take(event, expected);
     await this.flush();
     if (this.tasks.length > 0) await queue.schedule(tx, this.tasks);
@@ -86,7 +94,7 @@ export class PageOfClaims {
 
   private async take(event: ClaimEvent, expected: Set<string>): Promise<void> {
     const { type, data, position } = event;
-    this.cause = { position, gateHolds: type === 'DocumentReleased' ? data.gateHolds : undefined };
+    this.cause = { position, ...(type === 'DocumentReleased' ? { released: data } : {}) };
     if (type === 'DocumentRegistered') await this.registered(data, position, expected);
     else if (type === 'GroupRegistered') await this.groupRegistered(data, position, expected);
     else if (type === 'ConclusionRevised') await this.changedLate(data);
@@ -100,9 +108,9 @@ export class PageOfClaims {
       if (data.kind === 'items') await this.told(unitOf(stream), data);
     } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
     else if (type === 'DocumentHeld') {
-      if (data.hold.kind === 'gate') await this.stoodAside(requestIdOfStream(stream));
-    } else if (type === 'DocumentConcluded')
-      this.steps.push({ kind: 'end', id: requestIdOfStream(stream), event: data });
+      if (!isForPredecessor(data.hold)) await this.stoodAside(requestIdOfStream(stream));
+    } else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
+    else if (type === 'DocumentConcluded') this.steps.push({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
   }
 
@@ -181,7 +189,7 @@ export class PageOfClaims {
     if (after.length > 0) return movePhase(tx, unit, 'waiting');
     await removeWaits(tx, [unit.id]);
     await movePhase(tx, unit, 'clear');
-    this.planSend(unit, this.cause.gateHolds);
+    this.planSend(unit, this.cause.released);
   }
 
   /** A unit and its members: whoever waits for one of these waits for it. */
@@ -219,9 +227,9 @@ export class PageOfClaims {
   }
 
   /** Up to the place in the log where this is decided, the states of its packs must be known when it is sent. */
-  private planSend({ account, firstSend: requestId }: Holder, gateHolds?: number): void {
+  private planSend({ account, firstSend: requestId }: Holder, released?: DocumentReleased['data']): void {
     const { position: knownFrom } = this.cause;
-    this.tasks.push(firstSend(account, requestId, { dueAt: this.options.handledAt, knownFrom, gateHolds }));
+    this.tasks.push(firstSend(account, requestId, { dueAt: this.options.handledAt, knownFrom, ...released }));
   }
 
   /** What was lifted before it was told is lifted now. */
@@ -237,6 +245,14 @@ export class PageOfClaims {
   private async stoodAside(id: string): Promise<void> {
     await this.flush();
     for (const waiter of await standAside(this.options.tx, id)) this.tasks.push(liftItemWait(waiter, id, this.place));
+    this.aside.add(id);
+  }
+
+  /** An earlier attempt had brought there what stands aside: who comes from here on waits for it. */
+  private async sent(id: string): Promise<void> {
+    if (!this.aside.has(id)) return;
+    await this.flush();
+    await stepBack(this.options.tx, id);
   }
 
   /**
@@ -248,6 +264,8 @@ export class PageOfClaims {
     await this.flush();
     const unit = (await holdersById(tx, [id])).get(id);
     if (unit === undefined || unit.phase === 'deciding') return;
+    // A member was held when its turn had come, and its group claims for it.
+    if (unit.unit !== unit.id) return this.planSend(unit, this.cause.released);
     if (unit.phase === 'at_gate') {
       // Others have gone ahead: it waits for those that are under way.
       await moveBack(tx, id, position);
@@ -273,10 +291,8 @@ export class PageOfClaims {
     const { tx } = this.options;
     const plain = steps.flatMap((step) => (step.kind === 'register' ? [step.plain] : []));
     const book = await this.bookFor(plain);
-    const ended = await holdersById(
-      tx,
-      steps.flatMap((step) => (step.kind === 'end' ? [step.id] : [])),
-    );
+    const ends = steps.flatMap((step) => (step.kind === 'end' ? [step.id] : []));
+    const ended = await holdersById(tx, ends);
     const waits: { unit: Holder; predecessors: ItemPredecessor[] }[] = [];
     for (const step of steps) {
       if (step.kind === 'end') leave(book, ended.get(step.id));
@@ -286,14 +302,10 @@ export class PageOfClaims {
         if (predecessors.length > 0) waits.push({ unit: step.plain.holder, predecessors });
       }
     }
-    await insertHolders(
-      tx,
-      plain.map((one) => one.holder),
-    );
-    await insertClaims(
-      tx,
-      plain.flatMap(({ holder, own }) => own.map((one) => ({ ...one, holder: holder.number }))),
-    );
+    const holders = plain.map((one) => one.holder);
+    await insertHolders(tx, holders);
+    const claims = plain.flatMap(({ holder, own }) => own.map((one) => ({ ...one, holder: holder.number })));
+    await insertClaims(tx, claims);
     for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
     await this.end(steps, ended);
   }
@@ -381,10 +393,6 @@ export class PageOfClaims {
     return this.lastNumber;
   }
 }
-
-/** It waits for nobody but by its items, takes nobody's place, and nobody waits for it yet. */
-const isPlain = ({ after, resendOf, requestId }: Registration, expected: Set<string>): boolean =>
-  after.length === 0 && resendOf === undefined && !expected.has(requestId);
 
 function leave(book: ClaimBook, holder: Holder | undefined): void {
   if (holder !== undefined && holder.toldId === holder.id) book.leave(holder.number);

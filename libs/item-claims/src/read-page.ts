@@ -1,4 +1,4 @@
-import type { DocumentEvent, GroupEvent, InboundConcluded, PlannedTask } from '#domain';
+import type { DocumentEvent, GroupEvent, InboundConcluded, PlannedTask, Registration } from '#domain';
 import type { DocumentFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -18,6 +18,10 @@ export type MovingEvent = Exclude<
 
 /** The document or group of a stream. */
 export const unitOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1);
+
+/** It waits for nobody but by its items, takes nobody's place, and nobody waits for it yet. */
+export const isPlain = ({ after, resendOf, requestId }: Registration, expected: Set<string>): boolean =>
+  after.length === 0 && resendOf === undefined && !expected.has(requestId);
 
 /** How documents are read; `documentReading()` of libs/documents. */
 export interface ItemReading {

@@ -19,7 +19,7 @@ export const ITEM_CLAIMS = 'item-claims';
 
 const TYPES: (DocumentEvent | GroupEvent | InboundEvent)['type'][] = [
   ...(['DocumentRegistered', 'DocumentWaiting', 'DocumentReleased', 'DocumentConcluded', 'ConclusionRevised'] as const),
-  'DocumentHeld',
+  ...(['DocumentHeld', 'DocumentSent'] as const),
   ...(['GroupRegistered', 'GroupWaiting', 'GroupReleased', 'GroupConcluded', 'InboundConcluded'] as const),
 ];
 const FILTER: EventFilter = {

@@ -1,4 +1,4 @@
-import { appended, foldRight, HASH_BYTES, nodeHash, type Hash, type Node, type ReadHashes } from './tree.js';
+import { appended, HASH_BYTES, nodeHash, type Hash, type Node, type ReadHashes } from './tree.js';
 
 /** Levels of the tree that one tile spans, and the hashes of a full tile. */
 const TILE_HEIGHT = 8;
@@ -34,30 +34,49 @@ export class TileTooNarrow extends Error {
   override readonly name = 'TileTooNarrow';
 }
 
-/** Reads the hashes of subtrees out of tiles; each tile once per call. Throws TileTooNarrow. */
+/**
+ * Reads the hashes of subtrees out of tiles; each tile is read, and each subtree in it hashed, once per call. Throws
+ * TileTooNarrow.
+ */
 export function hashesInTiles(readTiles: ReadTiles): ReadHashes {
   return async (nodes) => {
     const places = nodes.map(tileOf);
     const tiles = [...new Map(places.map(({ tile }) => [nameOf(tile), tile])).values()];
     const read = tiles.length === 0 ? [] : await readTiles(tiles);
-    const bytes = new Map(tiles.map((tile, i) => [nameOf(tile), read[i] as Buffer]));
-    return places.map(({ tile, from, width }) => subtreeIn(bytes.get(nameOf(tile)) as Buffer, { tile, from, width }));
+    const trees = new Map(tiles.map((tile, i) => [nameOf(tile), new TileTree(tile, read[i] as Buffer)]));
+    return places.map(({ tile, from, width }) => (trees.get(nameOf(tile)) as TileTree).hashOf(from, width));
   };
 }
 
-function subtreeIn(bytes: Buffer, { tile, from, width }: { tile: Tile; from: number; width: number }): Hash {
-  if (bytes.length < (from + width) * HASH_BYTES)
-    throw new TileTooNarrow(
-      `tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`,
-    );
-  let hashes = Array.from({ length: width }, (_, i) =>
-    bytes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES),
-  );
-  while (hashes.length > 1)
-    hashes = Array.from({ length: hashes.length / 2 }, (_, i) =>
-      nodeHash(hashes[2 * i] as Hash, hashes[2 * i + 1] as Hash),
-    );
-  return foldRight(hashes);
+/** The subtrees in a tile, each hashed when it is first asked for. */
+class TileTree {
+  private readonly known = new Map<number, Hash>();
+
+  constructor(
+    private readonly tile: Tile,
+    private readonly bytes: Buffer,
+  ) {}
+
+  /** Throws TileTooNarrow. */
+  hashOf(from: number, width: number): Hash {
+    const { tile, bytes } = this;
+    if (bytes.length < (from + width) * HASH_BYTES)
+      throw new TileTooNarrow(
+        `tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`,
+      );
+    return this.within(from, width);
+  }
+
+  private within(from: number, width: number): Hash {
+    if (width === 1) return this.bytes.subarray(from * HASH_BYTES, (from + 1) * HASH_BYTES);
+    // Its number in the tile's tree, row by row from the top.
+    const number = (TILE_WIDTH + from) / width;
+    const there = this.known.get(number);
+    if (there !== undefined) return there;
+    const hash = nodeHash(this.within(from, width / 2), this.within(from + width / 2, width / 2));
+    this.known.set(number, hash);
+    return hash;
+  }
 }
 
 /** The hashes of the leaves `from` to `to - 1`, one behind the other. Throws TileTooNarrow. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseTlogProof, tlogProofText } from './tlog-proof.js';
+import { parseTlogProof, TlogProofs, tlogProofText, type TlogProof } from './tlog-proof.js';
 import { leafHash } from './tree.js';
 
 const hashes = ['a', 'b', 'c'].map((text) => leafHash(Buffer.from(text)));
@@ -30,4 +30,26 @@ describe('a tlog-proof', () => {
     const text = tlogProofText({ index: 7, path: Array.from({ length: 64 }, () => hashes[0] as Buffer) });
     expect(() => parseTlogProof(text)).toThrow(/more than 63 hashes/);
   });
+
+  it('is read behind another one as it is read alone', () => {
+    const more = [...hashes, Buffer.alloc(32, 9)];
+    const paths = [hashes, hashes.slice(1), more, [...hashes].reverse(), [], hashes];
+    const proofs = new TlogProofs();
+    for (const [index, path] of paths.entries())
+      expect(proofs.parse(tlogProofText({ index, path }))).toEqual({ index, path });
+    const text = tlogProofText({ index: 0, path: hashes });
+    for (let at = 0; at < text.length; at += 1) {
+      const other = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
+      expect(outcome(() => proofs.parse(other))).toEqual(outcome(() => parseTlogProof(other)));
+      expect(proofs.parse(text).path).toEqual(hashes);
+    }
+  });
 });
+
+function outcome(read: () => TlogProof): TlogProof | string {
+  try {
+    return read();
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -17,19 +17,34 @@ export const tlogProofText = ({ index, path }: TlogProof): string =>
   [FIRST_LINE, `index ${index}`, ...path.map((hash) => hash.toString('base64')), '', ''].join('\n');
 
 /** Reads one to the letter. It has no `extra` line: nothing authenticates that. Throws an Error that names the line. */
-export function parseTlogProof(text: string): TlogProof {
-  const lines = text.split('\n');
-  if (lines.pop() !== '' || lines.pop() !== '') throw new Error('the proof does not end with an empty line');
-  const [first, second = '', ...rest] = lines;
-  if (first !== FIRST_LINE) throw new Error(`line 1 of the proof is not ${FIRST_LINE}`);
-  const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(second) ?? [];
-  if (index === undefined) throw new Error('line 2 of the proof is no index');
-  checkSize(Number(index));
-  if (rest.length > MOST_PATH) throw new Error(`the proof has more than ${MOST_PATH} hashes`);
-  const path = rest.map((line, n) => {
-    const hash = strictBase64(line);
-    if (hash === undefined || !isHash(hash)) throw new Error(`line ${n + 3} of the proof is no hash`);
-    return hash;
-  });
-  return { index: Number(index), path };
+export const parseTlogProof = (text: string): TlogProof => new TlogProofs().parse(text);
+
+/** Reads proofs one after the other: lines that the one before ended with too are not decoded again. */
+export class TlogProofs {
+  private last: { lines: string[]; path: Hash[] } = { lines: [], path: [] };
+
+  /** As `parseTlogProof`. */
+  parse(text: string): TlogProof {
+    const lines = text.split('\n');
+    if (lines.pop() !== '' || lines.pop() !== '') throw new Error('the proof does not end with an empty line');
+    const [first, second = '', ...rest] = lines;
+    if (first !== FIRST_LINE) throw new Error(`line 1 of the proof is not ${FIRST_LINE}`);
+    const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(second) ?? [];
+    if (index === undefined) throw new Error('line 2 of the proof is no index');
+    checkSize(Number(index));
+    if (rest.length > MOST_PATH) throw new Error(`the proof has more than ${MOST_PATH} hashes`);
+    const { last } = this;
+    const more = last.lines.length - rest.length;
+    const path = rest.map((line, n) =>
+      last.lines[n + more] === line ? (last.path[n + more] as Hash) : hashIn(line, n + 3),
+    );
+    this.last = { lines: rest, path };
+    return { index: Number(index), path };
+  }
+}
+
+function hashIn(line: string, number: number): Hash {
+  const hash = strictBase64(line);
+  if (hash === undefined || !isHash(hash)) throw new Error(`line ${number} of the proof is no hash`);
+  return hash;
 }

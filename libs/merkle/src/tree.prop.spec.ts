@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { checkConsistency, checkInclusion, proveConsistency, proveInclusion } from './proofs.js';
+import {
+  checkConsistency,
+  checkInclusion,
+  InclusionChecks,
+  proveConsistency,
+  proveInclusion,
+  proveInclusions,
+  type InclusionClaim,
+} from './proofs.js';
 import { appended, EMPTY_ROOT, leafHash, nodeHash, rootOf, type Hash, type Node, type ReadHashes } from './tree.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
@@ -79,6 +87,22 @@ describe(`the tree (seed ${SEED})`, () => {
     ));
 });
 
+/** One bit of any hash flipped; a path that is longer or shorter, at either end; another place. */
+function wrongClaims({ leaf, index, path }: InclusionClaim): InclusionClaim[] {
+  const other = path[0] ?? leaf;
+  return [
+    { leaf: flipped(leaf), index, path },
+    ...path.map((_, at) => ({ leaf, index, path: path.map((hash, i) => (i === at ? flipped(hash) : hash)) })),
+    { leaf, index, path: path.slice(1) },
+    { leaf, index, path: path.slice(0, -1) },
+    { leaf, index, path: [other, ...path] },
+    { leaf, index, path: [...path, other] },
+    { leaf, index, path: [...path].reverse() },
+    { leaf, index: index + 1, path },
+    { leaf, index: index ^ 1, path },
+  ];
+}
+
 describe(`an inclusion proof (seed ${SEED})`, () => {
   it('holds for its leaf, and for no other leaf, index, size, root or path', () =>
     run(
@@ -106,6 +130,40 @@ describe(`an inclusion proof (seed ${SEED})`, () => {
         expect(wrong.filter(checkInclusion)).toEqual([]);
       }),
     ));
+
+  it('holds behind other proofs of the same tree when it holds alone, and only then', () =>
+    run(
+      fc.asyncProperty(size, anyNumber, anyNumber, async (leaves, step, pick) => {
+        const tree = await treeOf(leaves, step);
+        const root = await rootOf(leaves, tree.read);
+        const near = [0, 1, 2, 9, 1, 0].map((by) => (pick + by) % leaves);
+        const paths = await proveInclusions(near, leaves, tree.read);
+        const checks = new InclusionChecks(leaves, root);
+        for (const [n, index] of near.entries()) {
+          const path = paths[n] as Hash[];
+          expect(path).toEqual(await proveInclusion(index, leaves, tree.read));
+          const claim = { leaf: tree.leaves[index] as Hash, index, path };
+          // Behind the path before, and behind the right one itself.
+          for (const wrong of [...wrongClaims(claim), claim, ...wrongClaims(claim), claim])
+            expect(checks.holds(wrong)).toBe(checkInclusion({ ...wrong, size: leaves, root }));
+          expect(checks.holds(claim)).toBe(true);
+        }
+      }),
+      60,
+    ));
+
+  it('is proven for many leaves at once with one read, in which no subtree comes twice', async () => {
+    const tree = await treeOf(1_000, 16);
+    const asked: Node[][] = [];
+    const read: ReadHashes = (nodes) => {
+      asked.push(nodes);
+      return tree.read(nodes);
+    };
+    await proveInclusions([5, 6, 7, 500, 999], 1_000, read);
+    const names = asked.flat().map(({ level, index }) => `${level}/${index}`);
+    expect([asked.length, new Set(names).size]).toEqual([1, names.length]);
+    await expect(proveInclusions([1, 1_000], 1_000, read)).rejects.toThrow('leaf 1000 is not in a tree of 1000');
+  });
 });
 
 describe(`a consistency proof (seed ${SEED})`, () => {

@@ -2,7 +2,7 @@
  * PostgreSQL for everybody: the pool, forward-only migrations, and the embedded server of a bare machine. Promise: a
  * migration runs once and in order, whoever starts first; an embedded server left by a kill is found and reused; no
  * transaction outlives 30 s. Proven in: migrate.int.spec.ts, embedded.int.spec.ts, away.spec.ts, listener.int.spec.ts,
- * transaction-limit.int.spec.ts.
+ * transaction-limit.int.spec.ts, unparsed.spec.ts.
  */
 export * from './pool.js';
 export {
@@ -20,3 +20,4 @@ export * from './migrate.js';
 export * from './embedded.js';
 export * from './installation.js';
 export * from './server-clock.js';
+export * from './unparsed.js';

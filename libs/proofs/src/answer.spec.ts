@@ -41,10 +41,22 @@ describe('an answer beside its streams', () => {
     ['/v1/groups/1', 'group-1'],
     ['/v1/inbound/A%2F1', 'inbound-A/1'],
     ['/v1/reconciliations/1?limit=2', 'run-1'],
+    ['/v1/suspensions/1?recent_days=3', 'suspension-1'],
     ['/v1/operations/configuration', 'configuration'],
   ])('is made from the stream of what its route is about: %s', (route, stream) => {
     expect(() => new AnswerCheck({ ...given, route })).toThrow(`made from the stream ${stream}`);
     expect(new AnswerCheck({ ...given, route, streams: [{ stream, events: 1 }] }).next(stream)).toBe(1);
+  });
+
+  it('is made from a part of a stream only where it is about one event', () => {
+    const streams = [{ stream: 'case-1', from: 2, events: 1 }];
+    expect(() => new AnswerCheck({ ...given, route: '/v1/cases/1', streams })).toThrow(
+      'an answer to /v1/cases/1 is made from the whole stream case-1, from its first event on',
+    );
+    const check = new AnswerCheck({ ...given, route: '/v1/access-log/7', streams });
+    expect(check.next('case-1', 2)).toBe(1);
+    expect(() => check.next('case-1', 3)).toThrow('made from version 2 of case-1 on, and not from 3');
+    expect(() => check.next('case-1')).toThrow('made from version 2 of case-1 on, and not from 0');
   });
 
   it('names no evidence but that of its events, and is an object', () => {

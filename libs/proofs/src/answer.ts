@@ -26,6 +26,7 @@ export interface VerifiedAnswer extends ProvenAnswer {
 
 interface Seen {
   stream: string;
+  from?: number | undefined;
   /** Events with a proof, and those without. */
   sealed: number;
   unsealed: number;
@@ -36,19 +37,24 @@ export class AnswerCheck {
   private readonly unsealed: VerifiedAnswer['unsealed'] = [];
   private ended = 0;
 
-  /** Throws where the answer is not about what its streams are of. */
+  /** Throws where the answer is not about what its streams are of, or leaves out how one of them began. */
   constructor(readonly answer: ProvenAnswer) {
     const { route, streams, body } = answer;
     const [subject] = streams;
     const expected = subjectStream(route);
     if (subject === undefined || (expected !== undefined && subject.stream !== expected))
       throw new Error(`an answer to ${route} is made from the stream ${expected ?? 'of its subject'}`);
+    const part = streams.find(({ from }) => from !== undefined);
+    if (part !== undefined && !OF_ONE_EVENT.test(route))
+      throw new Error(`an answer to ${route} is made from the whole stream ${part.stream}, from its first event on`);
     if (!isObjectText(body)) throw new Error('the body is no JSON object');
   }
 
-  /** How many events of this stream the answer was made from. Throws where another stream comes next. */
-  next(stream: string): number {
+  /** How many events of this stream the answer was made from. Throws where another stream or part comes next. */
+  next(stream: string, from?: number): number {
     const next = this.answer.streams[this.ended];
+    if (next?.stream === stream && next.from !== from)
+      throw new Error(`the answer was made from version ${next.from ?? 0} of ${stream} on, and not from ${from ?? 0}`);
     if (next?.stream !== stream)
       throw new Error(
         next === undefined
@@ -59,8 +65,8 @@ export class AnswerCheck {
   }
 
   /** Throws where the file has more or fewer events of the stream: an answer of another moment. */
-  end({ stream, sealed, unsealed }: Seen): void {
-    const events = this.next(stream);
+  end({ stream, from, sealed, unsealed }: Seen): void {
+    const events = this.next(stream, from);
     if (events !== sealed + unsealed)
       throw new Error(`the answer was made from ${events} events of ${stream}, and the file has ${sealed + unsealed}`);
     if (unsealed > 0) this.unsealed.push({ stream, events: unsealed });
@@ -77,11 +83,15 @@ export class AnswerCheck {
   }
 }
 
+/** Answers about one event, whatever else its stream has. */
+const OF_ONE_EVENT = /^\/v1\/access-log\/[^/?]+$/;
+
 const SUBJECTS: [RegExp, string][] = [
   [/^\/v1\/documents\/([^/?]+)$/, 'document-'],
   [/^\/v1\/groups\/([^/?]+)$/, 'group-'],
   [/^\/v1\/inbound\/([^/?]+)$/, 'inbound-'],
   [/^\/v1\/cases\/([^/?]+)$/, 'case-'],
+  [/^\/v1\/suspensions\/([^/?]+)$/, 'suspension-'],
   [/^\/v1\/reconciliations\/([^/?]+)$/, 'run-'],
   [/^\/v1\/operations\/configuration()$/, 'configuration'],
 ];

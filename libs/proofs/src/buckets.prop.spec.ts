@@ -1,7 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { appended, leafHash, type Hash } from '#merkle';
-import { bucketOf, BUCKETS, BucketTree, countedUp, countIn, isBucketOf, streamKey } from './buckets.js';
+import {
+  bucketOf,
+  BUCKETS,
+  BucketTree,
+  countedUp,
+  countIn,
+  EMPTY_BUCKET,
+  GROUP_BUCKETS,
+  isBucketOf,
+  pathInGroup,
+  streamKey,
+} from './buckets.js';
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex');
 let state = Number.parseInt(seed, 16) % 2 ** 31;
@@ -39,6 +50,19 @@ describe('the counts of streams', () => {
       expect(isBucketOf(streamKey(stream), bucket, path)).toBe(true);
       expect(countIn(bucket, streamKey(stream))).toBe(counts.get(stream) ?? 0);
     }
+  });
+
+  it('have the same path from the nodes that are stored and one group of buckets', () => {
+    for (let n = 0; n < 50; n += 1) {
+      const bucket = n < 25 ? below(BUCKETS) : bucketOf(streamKey(`thing-${below(3_000)}`));
+      const first = bucket - (bucket % GROUP_BUCKETS);
+      const group = Array.from({ length: GROUP_BUCKETS }, (_, i) => {
+        const bytes = buckets.get(first + i);
+        return bytes === undefined ? EMPTY_BUCKET : leafHash(bytes);
+      });
+      expect(pathInGroup(bucket, { group: Buffer.concat(group), nodes: tree.nodes })).toEqual(tree.path(bucket));
+    }
+    expect(() => pathInGroup(0, { group: EMPTY_BUCKET, nodes: tree.nodes })).toThrow('32 bytes are no hashes of');
   });
 
   it('have the root of RFC 6962 over the buckets', async () => {

@@ -9,6 +9,9 @@ import { checkInclusion, HASH_BYTES, leafHash, nodeHash, type Hash } from '#merk
  */
 export const BUCKETS = 2 ** 14;
 const LEVELS = 14;
+/** So many buckets are under one node of those that are stored; and so many of such nodes are under the root. */
+const GROUP_LEVELS = 7;
+export const GROUP_BUCKETS = 2 ** GROUP_LEVELS;
 const COUNT_BYTES = 8;
 const ROW_BYTES = HASH_BYTES + COUNT_BYTES;
 
@@ -62,23 +65,49 @@ export class BucketTree {
   private readonly levels: Hash[][];
 
   constructor(hashes: Map<number, Hash>) {
-    this.levels = [Array.from({ length: BUCKETS }, (_, i) => hashes.get(i) ?? EMPTY_BUCKET)];
-    for (let level = 0; level < LEVELS; level += 1) {
-      const below = this.levels[level] as Hash[];
-      this.levels.push(
-        Array.from({ length: below.length / 2 }, (_, i) => nodeHash(below[2 * i] as Hash, below[2 * i + 1] as Hash)),
-      );
-    }
+    this.levels = levelsOver(Array.from({ length: BUCKETS }, (_, i) => hashes.get(i) ?? EMPTY_BUCKET));
   }
 
   get root(): Hash {
     return this.levels[LEVELS]?.[0] as Hash;
   }
 
+  /** The hashes over each group of buckets, one behind the other: with them `pathInGroup` gives paths. */
+  get nodes(): Buffer {
+    return Buffer.concat(this.levels[GROUP_LEVELS] as Hash[]);
+  }
+
   /** PATH(bucket, D[16,384]) (RFC 6962, 2.1.1). */
   path(bucket: number): Hash[] {
-    return Array.from({ length: LEVELS }, (_, level) => this.levels[level]?.[(bucket >> level) ^ 1] as Hash);
+    return pathIn(this.levels, bucket);
   }
+}
+
+/** The same path, from the hashes of the buckets of its group and the nodes over all groups. */
+export function pathInGroup(bucket: number, { group, nodes }: { group: Buffer; nodes: Buffer }): Hash[] {
+  return [
+    ...pathIn(levelsOver(hashesIn(group)), bucket % GROUP_BUCKETS),
+    ...pathIn(levelsOver(hashesIn(nodes)), Math.floor(bucket / GROUP_BUCKETS)),
+  ];
+}
+
+/** The levels of a tree over a power of two of hashes, these first. */
+function levelsOver(hashes: Hash[]): Hash[][] {
+  const levels = [hashes];
+  for (let below = hashes; below.length > 1; levels.push(below))
+    below = Array.from({ length: below.length / 2 }, (_, i) =>
+      nodeHash(below[2 * i] as Hash, below[2 * i + 1] as Hash),
+    );
+  return levels;
+}
+
+const pathIn = (levels: Hash[][], index: number): Hash[] =>
+  levels.slice(0, -1).map((hashes, level) => hashes[(index >> level) ^ 1] as Hash);
+
+/** Throws where they are not those of a group. */
+function hashesIn(bytes: Buffer): Hash[] {
+  if (bytes.length !== GROUP_BUCKETS * HASH_BYTES) throw new Error(`${bytes.length} bytes are no hashes of a group`);
+  return Array.from({ length: GROUP_BUCKETS }, (_, i) => bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
 }
 
 /** Whether this is the bucket of the stream under the root. Never throws. */

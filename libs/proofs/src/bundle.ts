@@ -36,6 +36,8 @@ const event = z.strictObject({
 /** Before the events of a stream. */
 const stream = z.strictObject({
   stream: z.string().min(1).max(512),
+  /** Version of the first of them, where an answer was made from a part of the stream. */
+  from: z.int().min(0).optional(),
   /** Events of it in this proof; 0 only beside an answer. */
   events: z.int().min(0),
   /** Events of it that are newer than the checkpoint. */
@@ -76,9 +78,15 @@ const answer = z.strictObject({
     software: z.string().max(100),
     /** The body of the plain answer, as it was sent. */
     body: z.string(),
-    /** The streams that it was made from, that of its subject first, and how many events of each. */
+    /** The streams that it was made from, that of its subject first, and how many events of each, and from which on. */
     streams: z
-      .array(z.strictObject({ stream: z.string().min(1).max(512), events: z.int().min(0) }))
+      .array(
+        z.strictObject({
+          stream: z.string().min(1).max(512),
+          from: z.int().min(0).optional(),
+          events: z.int().min(0),
+        }),
+      )
       .min(1)
       .max(20_000),
   }),

@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from '#kernel';
-import { checkInclusion, leafHash, parseTlogProof, type Checkpoint } from '#merkle';
+import { InclusionChecks, leafHash, TlogProofs, type Checkpoint } from '#merkle';
 import { LEAF_FORMAT, type LeafForm } from './leaf.js';
 import type { ProvenEvent } from './bundle.js';
 
@@ -32,22 +32,32 @@ interface Entry {
   metadataSha256?: string;
 }
 
-/**
- * The event of a leaf, after its proof led to the root, and its content had the digests that the leaf names. Throws an
- * Error that says what does not hold.
- */
-export function checkedEvent({ entry, data, metadata, proof }: ProvenEvent, { size, root }: Checkpoint): CheckedEvent {
-  const { index, path } = parseTlogProof(proof);
-  if (!checkInclusion({ leaf: leafHash(Buffer.from(entry, 'utf8')), index, size, root, path }))
-    throw new Error('is not the leaf of the signed log that it claims to be');
-  const said = JSON.parse(entry) as Entry;
-  if (canonicalJson(said) !== entry) throw new Error('is not canonical JSON (RFC 8785)');
-  const { id, stream, version, type, schemaVersion, recordedAt } = said;
-  const of = { leaf: index, id, stream, version, type, schemaVersion, recordedAt };
-  if (said.format === undefined) return { ...of, form: 1, ...wholeEntry(said, { data, metadata }) };
-  if (said.format !== LEAF_FORMAT)
-    throw new Error(`the leaf has the form ${said.format}, which this version does not know`);
-  return { ...of, form: 2, ...named(said, { data, metadata }) };
+/** Checks events against one checkpoint. */
+export class EntryChecks {
+  private readonly proofs = new TlogProofs();
+  private readonly log: InclusionChecks;
+
+  constructor({ size, root }: Checkpoint) {
+    this.log = new InclusionChecks(size, root);
+  }
+
+  /**
+   * The event of a leaf, after its proof led to the root, and its content had the digests that the leaf names. Throws
+   * an Error that says what does not hold.
+   */
+  event({ entry, data, metadata, proof }: ProvenEvent): CheckedEvent {
+    const { index, path } = this.proofs.parse(proof);
+    if (!this.log.holds({ leaf: leafHash(Buffer.from(entry, 'utf8')), index, path }))
+      throw new Error('is not the leaf of the signed log that it claims to be');
+    const said = JSON.parse(entry) as Entry;
+    if (canonicalJson(said) !== entry) throw new Error('is not canonical JSON (RFC 8785)');
+    const { id, stream, version, type, schemaVersion, recordedAt } = said;
+    const of = { leaf: index, id, stream, version, type, schemaVersion, recordedAt };
+    if (said.format === undefined) return { ...of, form: 1, ...wholeEntry(said, { data, metadata }) };
+    if (said.format !== LEAF_FORMAT)
+      throw new Error(`the leaf has the form ${said.format}, which this version does not know`);
+    return { ...of, form: 2, ...named(said, { data, metadata }) };
+  }
 }
 
 type Content = Pick<ProvenEvent, 'data' | 'metadata'>;

@@ -5,7 +5,7 @@ const EVIDENCE =
   /"(?:document|receipt|answer|content|signature|certificate|chain|letter|list|inForce)Sha256":"([0-9a-f]{64})"/g;
 
 /** The same in the names of the API. */
-const IN_ANSWER = /"(?:document|receipt|answer|content|signature|certificate)_sha256":"([0-9a-f]{64})"/g;
+const IN_ANSWER = /"(?:document|receipt|answer|content|signature|certificate|letter|list)_sha256":"([0-9a-f]{64})"/g;
 
 /** The evidence that an answer of the API names, each once. */
 export const digestsInAnswer = (body: string): Sha256[] => [

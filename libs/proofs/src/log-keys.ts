@@ -16,8 +16,8 @@ import {
 export const originAfter = (origin: string, breaks: number): string =>
   breaks === 0 ? origin : `${origin}/${breaks + 1}`;
 
-const after = ({ name, publicKey }: NoteVerifier, breaks: number): NoteVerifier =>
-  verifierOf(originAfter(name, breaks), publicKey);
+const after = (key: NoteVerifier, breaks: number): NoteVerifier =>
+  breaks === 0 ? key : verifierOf(originAfter(key.name, breaks), key.publicKey);
 
 /** The checkpoint that the key signed after so many breaks. Throws when it did not. */
 export const openCheckpointAfter = (note: string, key: NoteVerifier, breaks: number): Checkpoint =>

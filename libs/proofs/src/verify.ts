@@ -21,13 +21,15 @@ import {
   type UnsealedEvent,
 } from './bundle.js';
 import { parseBundleV1 } from './bundle-v1.js';
-import { checkedEvent, type CheckedEvent } from './entry.js';
+import { EntryChecks, type CheckedEvent } from './entry.js';
 import { EvidenceNamed, type VerifiedEvidence } from './evidence-named.js';
 import { FormOrder } from './form-order.js';
 
 /** A stream whose events are in the log: versions from 0 on, in order, none left out between them. */
 export interface VerifiedStream {
   stream: string;
+  /** Where an answer was made from a part of the stream: the version that it begins with instead of 0. */
+  from: number | undefined;
   events: number;
   /** Events that are newer than the checkpoint, as the file says. */
   notYetSealed: number;
@@ -57,6 +59,10 @@ export interface Verified {
 
 export interface VerifyOptions {
   trusted?: TrustedWitnesses;
+  /** Whether a stream may be there without an event, to show that it has none. */
+  mayBeEmpty?: boolean;
+  /** What errors call the first of the lines. Default: 1. */
+  firstLine?: number;
   /** Called for each event that holds, in order. What is told so counts only when the whole proof holds. */
   onEvent?: (event: CheckedEvent) => void;
   /** Called for each event that the answer was made from, in order; also where it is not sealed yet. */
@@ -75,7 +81,7 @@ export async function verifyProofLines(
   options: VerifyOptions = {},
 ): Promise<Verified> {
   const walk = new ProofWalk(verifierKey, options);
-  for await (const { text, place } of currentForm(lines)) walk.take(text, place);
+  for await (const { text, place } of currentForm(lines, options.firstLine)) walk.take(text, place);
   return walk.done();
 }
 
@@ -91,9 +97,9 @@ interface PlacedLine {
 const CURRENT = new RegExp(`^\\{"format":"(${BUNDLE_FORMAT}|${ANSWER_FORMAT})"`);
 
 /** The lines of a proof, also of one that a version before wrote. */
-async function* currentForm(lines: AsyncIterable<string>): AsyncGenerator<PlacedLine> {
+async function* currentForm(lines: AsyncIterable<string>, firstLine = 1): AsyncGenerator<PlacedLine> {
   let isCurrent: boolean | undefined;
-  let [number, characters] = [0, 0];
+  let [number, characters] = [firstLine - 1, 0];
   const older: string[] = [];
   for await (const text of lines) {
     number += 1;
@@ -131,7 +137,7 @@ function readAs<T>(text: string): T {
 class ProofWalk {
   private readonly key: NoteVerifier;
   private place = 'line 1';
-  private head: Pick<Verified, 'checkpoint' | 'breaks' | 'witnessed'> | undefined;
+  private head: CheckedHead | undefined;
   private readonly streams: VerifiedStream[] = [];
   private stream: OpenStream | undefined;
   private events = 0;
@@ -156,7 +162,7 @@ class ProofWalk {
     else if (this.head === undefined) throw this.refused('', `the proof does not begin with its format`);
     else if ('answer' in line) this.takeAnswer(line.answer);
     else if ('stream' in line) this.begin(line);
-    else if ('entry' in line) this.takeEvent(line, this.head.checkpoint);
+    else if ('entry' in line) this.takeEvent(line, this.head.entries);
     else if ('evidence' in line) this.takeEvidence(line);
     else if ('unsealed' in line) this.takeUnsealed(line.unsealed);
     else if ('count' in line) this.takeCount(line.count, this.head);
@@ -166,7 +172,8 @@ class ProofWalk {
   done(): Verified {
     if (this.head === undefined || this.end === undefined)
       throw doesNotHold(`behind ${this.place}`, 'the proof is cut off: its last line is not there');
-    const { head, streams, events, evidence } = this;
+    const { streams, events, evidence } = this;
+    const { entries: _, ...head } = this.head;
     const answer = refusing('/answer', () => this.answer?.done(evidence));
     return { ...head, streams, events, evidence: evidence.counts, answer };
   }
@@ -179,7 +186,7 @@ class ProofWalk {
     // The name under which a checkpoint is signed says how many breaks came before it: none can be left out.
     const checkpoint = refusing('/checkpoint', () => openCheckpointAfter(note, key, breaks.length));
     const witnessed = refusing('/checkpoint', () => witnessedBy(note, this.options.trusted ?? NO_WITNESSES));
-    this.head = { checkpoint, breaks, witnessed };
+    this.head = { checkpoint, breaks, witnessed, entries: new EntryChecks(checkpoint) };
   }
 
   private takeAnswer(answer: ProvenAnswer): void {
@@ -188,24 +195,27 @@ class ProofWalk {
     this.answer = this.holding(() => new AnswerCheck(answer), '/answer');
   }
 
-  private begin({ stream, events, notYetSealed }: ProvenStream): void {
+  private begin({ stream, from, events, notYetSealed }: ProvenStream): void {
     this.endStream();
-    if (this.answer === undefined && (this.format === ANSWER_FORMAT || events === 0))
+    if (from !== undefined && this.answer === undefined) throw this.refused('', `${stream} without its first events`);
+    const isEmpty = events === 0 && this.options.mayBeEmpty !== true;
+    if (this.answer === undefined && (this.format === ANSWER_FORMAT || isEmpty))
       throw this.refused('', this.format === ANSWER_FORMAT ? 'the answer is left out' : `no event of ${stream}`);
     if (this.streams.some((one) => one.stream === stream)) throw this.refused('', `the stream ${stream} a second time`);
-    this.holding(() => this.answer?.next(stream));
+    this.holding(() => this.answer?.next(stream, from));
     const none = { counted: undefined, before: 0, seen: 0, unsealed: 0, last: -1 };
-    this.stream = { stream, declared: events, notYetSealed, ...none };
+    this.stream = { stream, from, first: from ?? 0, declared: events, notYetSealed, ...none };
   }
 
-  private takeEvent(proven: ProvenEvent, checkpoint: Checkpoint): void {
+  private takeEvent(proven: ProvenEvent, entries: EntryChecks): void {
     const { stream } = this;
     if (stream === undefined || stream.unsealed > 0) throw this.refused('', 'an event outside a stream');
-    const event = this.holding(() => checkedEvent(proven, checkpoint));
+    const event = this.holding(() => entries.event(proven));
     if (event.stream !== stream.stream)
       throw this.refused('', `the event is one of the stream ${event.stream}, and not of ${stream.stream}`);
-    if (event.version !== stream.seen)
-      throw this.refused('', `version ${event.version} of ${stream.stream} comes where version ${stream.seen} belongs`);
+    const version = stream.first + stream.seen;
+    if (event.version !== version)
+      throw this.refused('', `version ${event.version} of ${stream.stream} comes where version ${version} belongs`);
     if (event.leaf <= stream.last) throw this.refused('', 'the leaf comes before that of the version before it');
     this.holding(() => this.forms.take(event));
     stream.seen += 1;
@@ -222,7 +232,7 @@ class ProofWalk {
     if (stream === undefined || this.answer === undefined)
       throw this.refused('/unsealed', 'an event without a proof outside a stream of an answer');
     const event = this.holding(() => checkedUnsealed(unsealed), '/unsealed');
-    const version = stream.seen + stream.unsealed;
+    const version = stream.first + stream.seen + stream.unsealed;
     if (event.stream !== stream.stream || event.version !== version)
       throw this.refused(
         '/unsealed',
@@ -238,14 +248,11 @@ class ProofWalk {
     if (bytes !== undefined) this.options.onEvidence?.(line.evidence, bytes);
   }
 
-  private takeCount(
-    { statement, bucket, path }: ProvenCount,
-    { checkpoint, breaks }: Pick<Verified, 'checkpoint' | 'breaks'>,
-  ): void {
+  private takeCount({ statement, bucket, path }: ProvenCount, { checkpoint, breaks, entries }: CheckedHead): void {
     const { stream } = this;
-    if (stream === undefined || stream.counted !== undefined || stream.seen > 0)
-      throw this.refused('/count', 'a count that does not stand before the events of a stream');
-    const said = this.holding(() => checkedEvent(statement, checkpoint), '/count/statement');
+    if (stream === undefined || stream.counted !== undefined || stream.seen > 0 || stream.from !== undefined)
+      throw this.refused('/count', 'a count that does not stand before all events of a stream');
+    const said = this.holding(() => entries.event(statement), '/count/statement');
     const counts = this.holding(() => {
       if (said.type !== COUNTS_SEALED) throw new Error(`is an event ${said.type}, and no count`);
       const { note } = JSON.parse(said.data) as { note: string };
@@ -270,7 +277,7 @@ class ProofWalk {
 
   private endStream(): void {
     if (this.stream === undefined) return;
-    const { stream, declared, seen, notYetSealed, counted, before } = this.stream;
+    const { stream, from, declared, seen, notYetSealed, counted, before } = this.stream;
     if (declared !== seen)
       throw this.refused('', `the proof says that it has ${declared} events of ${stream}, and has ${seen}`);
     if (counted !== undefined && counted.events !== before)
@@ -285,7 +292,7 @@ class ProofWalk {
         `${notYetSealed} events of ${stream} are not sealed, and ${open.unsealed} of them are here`,
       );
     if (answer !== undefined) this.holding(() => answer.end({ ...open, sealed: seen }), '/answer');
-    this.streams.push({ stream, events: seen, notYetSealed, whole: counted });
+    this.streams.push({ stream, from, events: seen, notYetSealed, whole: counted });
     this.stream = undefined;
   }
 
@@ -302,8 +309,14 @@ class ProofWalk {
   }
 }
 
+/** What the first line says, and what holds events against its root. */
+type CheckedHead = Pick<Verified, 'checkpoint' | 'breaks' | 'witnessed'> & { entries: EntryChecks };
+
 interface OpenStream {
   stream: string;
+  /** Undefined: from its first event on. */
+  from: number | undefined;
+  first: number;
   declared: number;
   notYetSealed: number;
   counted: VerifiedStream['whole'];

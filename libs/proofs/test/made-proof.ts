@@ -1,22 +1,21 @@
 import { createHash } from 'node:crypto';
 import {
-  appended,
   checkpointText,
   cosign,
   leafHash,
   newSigningKey,
   noteSigner,
   proveInclusion,
-  rootOf,
   signNote,
   tlogProofText,
+  treeInMemory,
   verifierKeyOf,
   witnessKeyOf,
   type Hash,
   type NoteSigner,
-  type ReadHashes,
 } from '#merkle';
 import {
+  ANSWER_FORMAT,
   bucketOf,
   BucketTree,
   BUNDLE_FORMAT,
@@ -31,6 +30,7 @@ import {
   streamKey,
   type LeafEvent,
   type ProofLine,
+  type ProvenAnswer,
   type ProvenEvent,
 } from '../src/index.js';
 
@@ -49,10 +49,26 @@ const AT = new Date('2026-03-01T10:00:00.000Z');
 /** What an event of the stream says. */
 export type EventData = Record<string, unknown>;
 
+interface MadeWith {
+  evidence?: Record<string, Buffer>;
+  breaks?: number;
+  /** The body of an answer about the document, which the proof is of. */
+  answer?: object;
+}
+
+const answerOf = (body: object, events: number): ProvenAnswer => ({
+  route: '/v1/documents/1',
+  readAt: AT.toISOString(),
+  position: String(events),
+  software: '1',
+  body: JSON.stringify(body),
+  streams: [{ stream: STREAM, events }],
+});
+
 /** Data of the events of the stream, and pieces of evidence by the field that names them in the first event. */
 export async function madeProof(
   data: EventData[],
-  { evidence = {} as Record<string, Buffer>, breaks = 0 } = {},
+  { evidence = {}, breaks = 0, answer }: MadeWith = {},
 ): Promise<MadeProof> {
   const signer = noteSigner(ORIGIN, newSigningKey());
   const current = { ...signer, name: originAfter(ORIGIN, breaks) };
@@ -67,7 +83,12 @@ export async function madeProof(
   const text = checkpointText({ origin: current.name, size: all.length, root });
   const checkpoint = signNote(text, current) + cosign(text, witness, AT);
   const lines: ProofLine[] = [
-    { format: BUNDLE_FORMAT, checkpoint, ...(breaks === 0 ? {} : { breaks: breakNotes(breaks, signer) }) },
+    {
+      format: answer === undefined ? BUNDLE_FORMAT : ANSWER_FORMAT,
+      checkpoint,
+      ...(breaks === 0 ? {} : { breaks: breakNotes(breaks, signer) }),
+    },
+    ...(answer === undefined ? [] : [{ answer: answerOf(answer, events.length) }]),
     { stream: STREAM, events: events.length, notYetSealed: 0 },
     { count: { statement: proven.pop() as ProvenEvent, bucket, path } },
     proven[0] as ProvenEvent,
@@ -109,12 +130,8 @@ function countOf(events: number, signer: NoteSigner): { statement: LeafEvent; bu
   };
 }
 
-async function provenIn(events: LeafEvent[]): Promise<{ proven: ProvenEvent[]; root: Hash }> {
-  const nodes = new Map<string, Hash>();
-  const read: ReadHashes = (asked) =>
-    Promise.resolve(asked.map(({ level, index }) => nodes.get(`${level}/${index}`) as Hash));
-  const leaves = events.map((event) => leafHash(leafBytes(event)));
-  for (const { node, hash } of await appended(0, leaves, read)) nodes.set(`${node.level}/${node.index}`, hash);
+export async function provenIn(events: LeafEvent[]): Promise<{ proven: ProvenEvent[]; root: Hash }> {
+  const { root, read } = treeInMemory(events.map((event) => leafHash(leafBytes(event))));
   const proven: ProvenEvent[] = [];
   for (const [index, event] of events.entries()) {
     const { data, metadata } = contentOf(event);
@@ -125,7 +142,7 @@ async function provenIn(events: LeafEvent[]): Promise<{ proven: ProvenEvent[]; r
       proof: tlogProofText({ index, path: await proveInclusion(index, events.length, read) }),
     });
   }
-  return { proven, root: await rootOf(events.length, read) };
+  return { proven, root };
 }
 
 function breakNotes(count: number, signer: NoteSigner): string[] {

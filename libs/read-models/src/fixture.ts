@@ -4,6 +4,7 @@ import {
   groupStream,
   inboundStream,
   refusalStream,
+  stockUploadStream,
   writeToldContent,
   type CommandRefused,
   type ContainerEvent,
@@ -14,6 +15,7 @@ import {
   type GroupEvent,
   type InboundEvent,
   type Registration,
+  type StockUploaded,
   type ToldItem,
 } from '#domain';
 import {
@@ -280,6 +282,11 @@ export class LogOfTest {
     return this.append(refusalStream(data.deadLetterId), { type: 'CommandRefused', data });
   }
 
+  /** A stock file that came whole. */
+  upload(data: StockUploaded['data']): bigint {
+    return this.append(stockUploadStream(data.uploadId), { type: 'StockUploaded', data });
+  }
+
   /** An event of a document of others. */
   addInbound(documentId: string, event: InboundEvent): bigint {
     return this.append(inboundStream(documentId), event);
@@ -313,7 +320,7 @@ export class LogOfTest {
 
   private append(
     stream: string,
-    event: DocumentEvent | InboundEvent | GroupEvent | CommandRefused | ContainerEvent,
+    event: DocumentEvent | InboundEvent | GroupEvent | CommandRefused | ContainerEvent | StockUploaded,
   ): bigint {
     const version = (this.versions.get(stream) ?? -1) + 1;
     this.versions.set(stream, version);

@@ -10,6 +10,7 @@
  * access-log/*.spec.ts, document-timeline/timeline.spec.ts; orphans in apps/worker/src/orphans.
  */
 export * from './port.js';
+export * from './report-port.js';
 export * from './projections.js';
 export * from './schema.js';
 export * from './postgres-read-models.js';
@@ -56,6 +57,18 @@ export {
   stockLine,
   stockPage,
 } from './pack-state/shape.js';
+export { mockRecallOf, mockRecallStreams } from './pack-reports/mock-recalls.js';
+export {
+  expiringPacksShape,
+  mockRecallDetail,
+  mockRecallPage,
+  mockRecallShape,
+  overdueTransfersShape,
+  SHELF_PARTS,
+  tracedSeriesShape,
+  TRANSFER_DIRECTIONS,
+  unmovedPacksShape,
+} from './pack-reports/shape.js';
 export { packsAgainst } from './pack-state/against.js';
 export { recordStanding, type RecordStanding } from './pack-state/record-age.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
@@ -65,8 +78,10 @@ export { wholeStream } from './document-timeline/whole-stream.js';
 export { conclusionItems, type OutcomeItem } from './outbox/items.js';
 export { itemWarnings, toldWarnings } from './outbox/item-warnings.js';
 export { accessLogProjection, accessRowOf } from './access-log/projection.js';
+export { accessEntryOf } from './access-log/query.js';
 export { ACCESS_KINDS, type AccessKind } from './access-log/row.js';
-export { accessEntry } from './access-log/shape.js';
+export { OVERRIDE_KINDS, OVERRIDES } from './access-log/override-kinds.js';
+export { accessEntry, overridesShape } from './access-log/shape.js';
 export { digestsIn } from './document-timeline/timeline.js';
 export { caseFigures } from './cases/query.js';
 export { foldCase } from './cases/fold.js';
@@ -74,8 +89,11 @@ export { casesProjection } from './cases/projection.js';
 export { RECONCILIATION_CASE, type CaseRow } from './cases/row.js';
 export { caseDetail, caseSummary } from './cases/shape.js';
 export { wordsForCase } from './cases/words.js';
-export { answerSuspension, suspendedSeries } from './suspensions/answer.js';
-export { suspendedListFigures } from './suspensions/query.js';
+export { SuspensionsInForce, type InForce } from './suspensions/in-force.js';
+export { packsStopped, type NamedPacks } from './suspensions/packs-stopped.js';
+export { answerSuspension, suspendedSeries, toldDecisions } from './suspensions/answer.js';
+export { suspendedListFigures, suspensionDetailOf } from './suspensions/query.js';
+export { RECENT_DAYS, suspensionQuestions } from './suspensions/questions.js';
 export { suspensionsProjection } from './suspensions/projection.js';
 export {
   placeReply,
@@ -85,6 +103,7 @@ export {
   suspensionAnswer,
   suspensionDetail,
   suspensionPage,
+  suspensionReply,
   suspensionSummary,
 } from './suspensions/shape.js';
 export { conclusionsOf } from './outbox/parts.js';

@@ -9,10 +9,22 @@ import type {
   InboundChannel,
   InboundDirection,
   InboundOutcome,
+  RegistryList,
   SuspensionAction,
   SuspensionPhase,
   SuspensionSource,
 } from '#domain';
+import type {
+  ExpiringPacks,
+  Overrides,
+  OverridesQuery,
+  OverdueTransfers,
+  ShelfQuery,
+  SuspensionReply,
+  TracedSeries,
+  TransferQuery,
+  UnmovedPacks,
+} from './report-port.js';
 import type { AccessKind } from './access-log/row.js';
 import type { accessEntry } from './access-log/shape.js';
 import type { caseDetail, caseSummary } from './cases/shape.js';
@@ -27,6 +39,8 @@ import type {
   accountHold,
   afterHold,
   gateHold,
+  personHold,
+  suspensionHold,
   itemHold,
   documentDetail,
   documentSummary,
@@ -66,7 +80,7 @@ export type AfterHoldShown = Shown<typeof afterHold>;
 /** What keeps a document or a group from being sent because earlier ones name the same items. */
 export type ItemHoldShown = Shown<typeof itemHold>;
 /** What keeps a document from being sent, but for a pause of its account. */
-export type GateHoldShown = Shown<typeof gateHold>;
+export type OwnHoldShown = Shown<typeof gateHold> | Shown<typeof suspensionHold> | Shown<typeof personHold>;
 
 export type HoldShown = DocumentSummary['holds'][number];
 /** What keeps a document from being sent while its account is paused. */
@@ -162,6 +176,14 @@ export interface CheckQuery {
 
 /** Questions about many packs as they stand now. */
 export interface Packs {
+  /** On our shelves, and moved by nothing for so long. */
+  unmoved(query: ShelfQuery, asOf: Date): Promise<UnmovedPacks>;
+  /** On our shelves, and to be used for so long at most. */
+  expiring(query: ShelfQuery, asOf: Date): Promise<ExpiringPacks>;
+  /** Sent or received, and not accepted for so long. */
+  overdueTransfers(query: TransferQuery, asOf: Date): Promise<OverdueTransfers>;
+  /** Where every pack of a series is, as a recall needs it. */
+  trace(gtin: string, series: string, asOf: Date): Promise<TracedSeries>;
   list(query: PackListQuery): Promise<Page<PackSummary>>;
   stock(query: StockQuery): Promise<Stock>;
   check(query: CheckQuery): Promise<PackChecks>;
@@ -286,8 +308,10 @@ export interface Suspensions {
   list(query: SuspensionListQuery): Promise<Page<SuspensionSummary>>;
   /** `recentDays`: what was shipped in these is recent. `undefined` when it never began. */
   one(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
-  /** Versions of the registry's list that we held, the newest first. */
-  lists(query: { limit?: number; cursor?: string }): Promise<Page<SuspendedListVersion>>;
+  /** Its newest reply, as a document; `undefined` while there is none. */
+  reply(suspensionId: string): Promise<SuspensionReply | undefined>;
+  /** Versions of the registry's lists that we held, the newest first. */
+  lists(query: { limit?: number; cursor?: string; source?: RegistryList }): Promise<Page<SuspendedListVersion>>;
   /** By what we held then. @throws PedigreeError `not_found` for a document that was never sent. */
   answer(question: SuspensionQuestion): Promise<SuspensionAnswer>;
 }
@@ -344,6 +368,10 @@ export interface ReadModels {
   case(caseId: string): Promise<CaseDetail | undefined>;
   /** Who did what, was given what, and was refused. */
   accessLog(query: AccessLogQuery): Promise<Page<AccessEntry>>;
+  /** One entry, from the log itself; undefined where the event there tells nothing of the kind. */
+  access(position: bigint): Promise<AccessEntry | undefined>;
+  /** What persons overrode, and why. */
+  overrides(query: OverridesQuery, asOf: Date): Promise<Overrides>;
   /** What is suspended, was, and when we knew. */
   readonly suspensions: Suspensions;
   /** Many packs at once. */

@@ -4,7 +4,8 @@ import { epcisDocumentOf, type EpcisDocument, type TypeKnowledge } from '#docume
 import type { EvidenceStore } from '#evidence';
 import { isUuid } from '#kernel';
 import type { Pool } from '#postgres';
-import { listAccess } from './access-log/query.js';
+import { listOverrides } from './access-log/overrides.js';
+import { accessEntryOf, listAccess } from './access-log/query.js';
 import { caseDetailOf, listCases } from './cases/query.js';
 import { accountStanding } from './accounts/standing.js';
 import { documentDetailOf, documentRow, needsAccount } from './document-outcomes/detail.js';
@@ -42,6 +43,7 @@ import type {
   Timeliness,
   TimelinessQuery,
 } from './port.js';
+import type { Overrides, OverridesQuery } from './report-port.js';
 import { groupDetail, listGroups } from './groups/query.js';
 import { packQuestions } from './pack-state/questions.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
@@ -135,6 +137,16 @@ export class PostgresReadModels implements ReadModels {
   /** Evidence is opened by its digest: whoever asks for a document means its evidence too. */
   async accessLog(query: AccessLogQuery): Promise<Page<AccessEntry>> {
     return listAccess(this.options.pool, query, await this.digestsOf(query.object));
+  }
+
+  async access(position: bigint): Promise<AccessEntry | undefined> {
+    if (position < 1n) return undefined;
+    const [event] = (await this.options.store.readAll(position - 1n, { limit: 1 })).events;
+    return event?.position === position ? accessEntryOf(event) : undefined;
+  }
+
+  overrides(query: OverridesQuery, asOf: Date): Promise<Overrides> {
+    return listOverrides(this.options.pool, query, asOf);
   }
 
   private async digestsOf(object: string | undefined): Promise<string[]> {

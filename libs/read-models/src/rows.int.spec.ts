@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { installationSchema, migrate, type Queryable } from '#postgres';
-import { Entity, getMetadataArgsStorage } from 'typeorm';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { Entity, getMetadataArgsStorage } from './entity.js';
 import './projections.js';
 import { readModelSchemas } from './schema.js';
 import { column, Table } from './table.js';

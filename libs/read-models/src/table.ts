@@ -1,5 +1,5 @@
 import { copyRows, type Queryable, type Transaction } from '#postgres';
-import { Column, getMetadataArgsStorage, type ColumnOptions } from 'typeorm';
+import { Column, getMetadataArgsStorage, type ColumnOptions } from './entity.js';
 
 /** What each SQL type is in a row: as pg reads it, or as a bulk write may give it. */
 interface SqlTypes {

@@ -4,10 +4,11 @@
  * Promise: the same inputs, by digest, give the same findings and the same digest; a run is recorded once, and changes
  * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
  * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
- * runs/remove-files.int.spec.ts, fetches/walk.prop.spec.ts, snapshots/import.int.spec.ts,
+ * runs/remove-files.int.spec.ts, fetches/walk.prop.spec.ts, fetches/take-over.int.spec.ts,
+ * snapshots/import.int.spec.ts,
  * document-side/write-documents.int.spec.ts, reports/run-report.int.spec.ts, comparison/comparison.prop.int.spec.ts,
  * comparison/planted-world.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
- * test/scenarios/reconciliation.int.spec.ts.
+ * test/scenarios/incremental.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';
 export { casesAreRead } from './cases/caught-up.js';
@@ -41,16 +42,32 @@ export * from './fetches/walk.js';
 export * from './fetches/ways.js';
 export * from './registry-lists/schema.js';
 export { readFindings, removeFindings } from './runs/findings.js';
-export { allFindings, firstFindings, type FindingFilter, type FindingRow } from './reports/findings.js';
+export {
+  allFindings,
+  findingsCursor,
+  findingsPage,
+  findingsPlaceOf,
+  firstFindings,
+  type FindingFilter,
+  type FindingRow,
+} from './reports/findings.js';
+export { html } from './reports/html.js';
+export { page, tableOf } from './reports/page.js';
 export { readRunFacts, type RunFacts, type RunFactsOptions } from './reports/run-facts.js';
 export { runReport, type RunLogged, type RunReport } from './reports/run-report.js';
+export * from './runs/asked-run.js';
 export * from './runs/file-run.js';
+export * from './runs/incremental-limits.js';
+export { newestTick, tickRunId, timetableOf, type Timetable } from './runs/ticks.js';
 export * from './runs/pack-run.js';
+export { OVERRIDES, RULES } from './comparison/rules.js';
 export * from './runs/query.js';
 export { removeRunFiles, type FilesRemoval } from './runs/remove-files.js';
 export * from './runs/request.js';
+export * from './runs/run-folder.js';
 export * from './runs/run.js';
 export * from './runs/schedule.js';
+export { momentOfUpload, uploadedName } from './runs/uploaded-name.js';
 export { importSnapshot, MOST_REFUSED, type SnapshotRequest } from './snapshots/import.js';
 export { importFile, snapshotFolder, snapshotOfFile, type FileAsked } from './snapshots/of-file.js';
 export { inspectFile, type Proposal } from './snapshots/inspect.js';
@@ -60,6 +77,7 @@ export {
   bucketFile,
   BUCKETS,
   MANIFEST,
+  SNAPSHOT_FORMAT,
   readSnapshot,
   REFUSED,
   snapshotDigest,

@@ -18,6 +18,8 @@ import {
   notFound,
   archived,
   denied,
+  OURS,
+  THEIRS,
   type Story,
 } from './story.js';
 import { daysBefore, MOMENT } from './world.js';
@@ -37,6 +39,47 @@ export const INNOCENT: readonly Story[] = [
   { name: 'partially sold', registry: { status: 'in_partial_sale', moved_at: recent } },
   { name: 'partially dispensed', registry: { status: 'in_partial_discount_prescription_sale' } },
   { name: 'partially sold with a receipt', registry: { status: 'in_partial_sale' }, disposal: {} },
+  { name: 'paid for by federal money, as both say', stock: { funding: '2' }, registry: { funding: '2' } },
+  { name: 'used in part, as both say', stock: { part: '5/10' }, registry: { status: 'in_partial_medical_use' } },
+  {
+    name: 'used in part, which our documents write in another way',
+    stock: { part: '50/100' },
+    record: { part_left: '1/2', status: 'in_partial_sale' },
+    registry: { status: 'in_partial_sale' },
+  },
+  {
+    name: 'used in part by our documents, and then by a till',
+    stock: { part: '3/10' },
+    record: { part_left: '7/10', status: 'in_partial_sale' },
+    registry: { status: 'in_partial_sale' },
+  },
+  {
+    name: 'used in part, and the till has not told it',
+    stock: { part: '7/10' },
+    disposal: { moment: recent },
+    explained: ['till_sale_may_come'],
+  },
+  {
+    name: 'used in part by a document in flight',
+    stock: { part: '7/10' },
+    document: inFlight,
+    explained: ['in_flight'],
+  },
+  { name: 'whole, and ours, as both say', stock: { part: '1', owner: OURS, funding: '1' } },
+  { name: 'kept for another, as both say', stock: { owner: THEIRS }, registry: { owner: THEIRS } },
+  {
+    name: 'on its way to us, and its shipper owns it',
+    stock: { state: 'in_transit' },
+    record: { status: 'in_realization' },
+    registry: { status: 'in_realization', moved_at: recent, owner: THEIRS, funding: '2' },
+    explained: ['in_transit'],
+  },
+  {
+    name: 'accepted by the customer, who owns it',
+    ...notHere,
+    record: { place: CUSTOMER },
+    registry: { place: CUSTOMER, owner: THEIRS, funding: '3' },
+  },
   { name: 'expires today', stock: { expiry: MOMENT.slice(0, 10) }, registry: { expiry: MOMENT.slice(0, 10) } },
   {
     name: 'just sold, and the till has not told it',

@@ -17,6 +17,8 @@ import {
   notFound,
   archived,
   denied,
+  OURS,
+  THEIRS,
   type Finds,
   type Story,
 } from './story.js';
@@ -136,7 +138,7 @@ export const PLANTED: readonly Story[] = [
   plant(['suspended_in_transit', 'critical', 'series'], {
     name: 'suspended on its way to us',
     stock: { state: 'in_transit' },
-    registry: { status: 'paused_circulation' },
+    registry: { status: 'paused_circulation', owner: THEIRS },
   }),
   plant(['suspended_in_transit', 'critical', 'series'], {
     name: 'suspended on its way from us',
@@ -240,6 +242,54 @@ export const PLANTED: readonly Story[] = [
   }),
   plant(['attribute_mismatch', 'warning', 'series'], { name: 'another expiry', stock: { expiry: '2027-12-31' } }),
   plant(['attribute_mismatch', 'warning', 'series'], { name: 'another series', stock: { series: 'XY9' } }),
+  plant(['funding_mismatch', 'warning', 'series'], {
+    name: 'paid for by other money',
+    stock: { funding: '1' },
+    registry: { funding: '2' },
+  }),
+  plant(['part_mismatch', 'warning', 'series'], {
+    name: 'used in part here, and whole at the registry',
+    stock: { part: '7/10' },
+  }),
+  plant(['part_mismatch', 'warning', 'series'], {
+    name: 'used in part long ago, and no till has told it',
+    stock: { part: '7/10' },
+    disposal: {},
+  }),
+  plant(['part_mismatch', 'warning', 'series'], {
+    name: 'whole here, and used in part at the registry',
+    stock: { part: '1' },
+    registry: { status: 'in_partial_sale' },
+  }),
+  plant(['part_mismatch', 'warning', 'series'], {
+    name: 'more left than our documents say',
+    stock: { part: '9/10' },
+    record: { part_left: '7/10', status: 'in_partial_sale' },
+    registry: { status: 'in_partial_sale' },
+  }),
+  plant(['suspended_in_stock', 'critical', 'series'], {
+    name: 'suspended, for sale, and used in part',
+    stock: { part: '7/10' },
+    registry: { status: 'paused_circulation' },
+  }),
+  plant(['held_for_others', 'warning', 'series'], {
+    name: "counted as ours, and another's",
+    registry: { owner: THEIRS },
+  }),
+  plant(['held_for_others', 'warning', 'series'], {
+    name: "ours by name, and another's",
+    stock: { owner: OURS },
+    registry: { owner: THEIRS },
+  }),
+  plant(['owner_or_branch_mismatch', 'warning', 'series'], {
+    name: "counted as another's, and ours",
+    stock: { owner: THEIRS },
+  }),
+  plant(['moved_during_run', 'information', 'series'], {
+    name: 'whole at the count, and used in part since',
+    stock: { part: '1' },
+    registry: { status: 'in_partial_sale', moved_at: daysBefore(-0.1) },
+  }),
   plant(['hung_stock', 'information', 'series'], { name: 'never moves', registry: { moved_at: daysBefore(400) } }),
   plant(['hung_stock', 'information', 'series'], {
     name: 'never moves in its box',

@@ -13,6 +13,7 @@ import {
   HELD_BOX,
   HERE,
   INNER,
+  OURS,
   PALLET,
   SERIES,
   TRAVELLING,
@@ -127,10 +128,13 @@ const STOCK = { place: HERE, series: SERIES, expiry: '2027-01-31', state: 'sella
 const RECORD = { status: 'in_circulation', place: HERE, container: null, uncertain: false };
 const REGISTRY = {
   ...{ answer: 'found', status: 'in_circulation', place: HERE, container: null, series: SERIES },
-  ...{ expiry: '2027-01-31', moved_at: daysBefore(60), moment: MOMENT },
+  ...{ expiry: '2027-01-31', funding: '1', owner: OURS, moved_at: daysBefore(60), moment: MOMENT },
 };
 /** What an answer that shows nothing leaves out. */
-const HIDDEN = { status: null, place: null, container: null, series: null, expiry: null, moved_at: null };
+const HIDDEN = {
+  ...{ status: null, place: null, container: null, series: null, expiry: null },
+  ...{ funding: null, owner: null, moved_at: null },
+};
 
 interface Pack {
   item: string;
@@ -201,7 +205,7 @@ export async function writePlantedWorld(folder: string, world: PlantedWorld): Pr
   );
   return {
     stock: await imported(folder, 'stock', {
-      text: ['KM;Branch;Series;Expiry;State', ...cells, ''].join('\n'),
+      text: ['KM;Branch;Series;Expiry;State;Money;Left;Owner', ...cells, ''].join('\n'),
       csv: true,
     }),
     record: await states(folder, world.record),
@@ -212,10 +216,10 @@ export async function writePlantedWorld(folder: string, world: PlantedWorld): Pr
 }
 
 const WORDS = { sellable: 'Free', reserved: 'Picked', quarantine: 'Blocked', in_transit: 'Coming' };
-const lineOf = ({ item, place, series, expiry, state }: StockRow): string =>
+const lineOf = ({ item, place, series, expiry, state, funding, part, owner }: StockRow): string =>
   [
-    ...[item, place, series ?? '', (expiry ?? '').split('-').reverse().join('.')],
-    WORDS[state as keyof typeof WORDS],
+    ...[item, place, series, (expiry ?? '').split('-').reverse().join('.')],
+    ...[WORDS[state as keyof typeof WORDS], funding, part, owner],
   ].join(';');
 const ndjson = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
@@ -235,7 +239,10 @@ async function imported(
   const mapping = csv
     ? {
         ...{ format: 'csv', delimiter: ';', dates: ['DD.MM.YYYY'] },
-        columns: { item: 'KM', place: 'Branch', series: 'Series', expiry: 'Expiry', state: 'State' },
+        columns: {
+          ...{ item: 'KM', place: 'Branch', series: 'Series', expiry: 'Expiry', state: 'State' },
+          ...{ funding: 'Money', part: 'Left', owner: 'Owner' },
+        },
         words: { state: Object.fromEntries(Object.entries(WORDS).map(([word, theirs]) => [theirs, word])) },
       }
     : {

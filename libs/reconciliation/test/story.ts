@@ -35,6 +35,9 @@ export const HERE_TOO = 'P2';
 export const OTHER_BRANCH = 'P3';
 export const CUSTOMER = 'Q1';
 export const NEXT_CUSTOMER = 'Q2';
+/** Tax numbers: ours, and that of one whose packs we keep. */
+export const OURS = '7701234567';
+export const THEIRS = '7709876543';
 /** Containers in stock, by the state of their row, and one that lies in BOX's pallet. */
 const sscc = (n: number): string => {
   const digits = `04601234567890${String(n).padStart(3, '0')}`;

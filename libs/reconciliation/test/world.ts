@@ -14,6 +14,9 @@ export interface StockRow {
   expiry: string | null;
   state: string;
   twice: boolean;
+  funding?: string | null;
+  part?: string | null;
+  owner?: string | null;
 }
 export interface RecordRow {
   item: string;
@@ -21,6 +24,7 @@ export interface RecordRow {
   place: string | null;
   container: string | null;
   uncertain: boolean;
+  part_left?: string | null;
 }
 export interface RegistryRow {
   item: string;
@@ -30,6 +34,8 @@ export interface RegistryRow {
   container: string | null;
   series: string | null;
   expiry: string | null;
+  funding?: string | null;
+  owner?: string | null;
   moved_at: string | null;
   moment: string;
 }
@@ -164,7 +170,8 @@ export async function states(folder: string, record: (RecordRow & { known_from?:
     const file = `packs-${bucket.toString(16)}.parquet`;
     const rows = `read_json(${quoted(text)}, format = 'newline_delimited', columns = {item: 'VARCHAR',
       status: 'VARCHAR',
-      place: 'VARCHAR', container: 'VARCHAR', uncertain: 'BOOLEAN', known_from: 'BIGINT'})
+      place: 'VARCHAR', container: 'VARCHAR', uncertain: 'BOOLEAN', known_from: 'BIGINT',
+      part_left: 'VARCHAR'})
       WHERE substr(md5(item), 1, 1) = '${bucket.toString(16)}'`;
     await duck.run(`COPY (SELECT item, substr(item, 1, 14) AS gtin, * EXCLUDE (item) FROM ${rows} ORDER BY md5(item))
       TO ${quoted(join(out, file))} (FORMAT parquet)`);

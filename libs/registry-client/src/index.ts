@@ -24,6 +24,8 @@ export { PostgresSessionStore } from './session/session-store.js';
 export * from './client.js';
 export { callsPerDocument } from './call/call-counts.js';
 export { cursorFrom, type DocumentLists, type NewDocuments } from './lists/document-cursor.js';
+export type { ListRecord } from './lists/table.js';
+export type { Page } from './lists/walk-pages.js';
 export { Directory } from './operations/operations.js';
 export type { GroupCheck, Groups } from './operations/groups.js';
 export type { FullHierarchy, HierarchyNode, HierarchyPack, SsccRegistry } from './operations/sscc.js';

@@ -144,6 +144,16 @@ const names = <Name extends string, T extends z.ZodType>(keys: readonly Name[], 
 const status = z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']);
 const origin = z.url({ protocol: /^https?$/ });
 
+/**
+ * What is done about documents of suspended packs before they are sent: types of document, by action_id, that are
+ * stopped, under what they do. All others pass.
+ */
+const suspension = z.strictObject({
+  stops: z.record(z.string().min(1), z.array(count)),
+  /** Where nobody told of which series a pack is: it passes, and that is recorded; or it is held. */
+  unknownSeries: z.enum(['pass', 'hold']),
+});
+
 const profileShape = z.strictObject({
   name: z.string().min(1),
   about: z.string(),
@@ -184,6 +194,7 @@ const profileShape = z.strictObject({
   /** Which refusals concern the account: they pause it, and its documents wait. */
   accountRefusals,
   rules,
+  suspension,
   operations: names(OPERATIONS, operation).superRefine(checkPlaces),
   fields: names(FIELDS, z.string().min(1)),
 });

@@ -1,19 +1,26 @@
 import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
-import { checkpointOf, type StoredCheckpoint } from './checkpoints.js';
-import { countEpochs, type CountEpoch } from './count-table.js';
-import { mostWitnessedSize } from './cosignature-table.js';
-import { statementPlace } from './statement-place.js';
+import { checkpointsSeen } from './cosignature-table.js';
+import { LeafPlaces } from './leaf-place.js';
+import type { LogState, PublishedCount } from './log-state.js';
+import type { StoredCheckpoint } from './checkpoints.js';
 
 export interface ProofSource {
   pool: Pool;
   store: EventStore;
 }
 
-export interface Counted {
-  epoch: CountEpoch;
-  /** Leaf of the event that has its note. */
+/** A count of streams that a checkpoint covers, and the leaf of the event that has its note. */
+export interface Counted extends PublishedCount {
   leaf: number;
+}
+
+/** Under which checkpoint events are proven, and by which counts their streams. */
+export interface ProvenUnder {
+  checkpoint: StoredCheckpoint;
+  /** What witnesses said of it. */
+  cosignatures: string;
+  counted: Counted | undefined;
 }
 
 /**
@@ -22,25 +29,29 @@ export interface Counted {
  */
 export async function bestCheckpoint(
   source: ProofSource,
-  newest: StoredCheckpoint,
-  lastLeaf: number,
-): Promise<{ checkpoint: StoredCheckpoint; counted: Counted | undefined }> {
-  const { pool } = source;
-  const counts = await countsIn(source, newest.size);
-  for (const counted of [...counts, undefined]) {
-    const size = await mostWitnessedSize(pool, Math.max(lastLeaf, counted?.leaf ?? 0) + 1);
-    const checkpoint = size === undefined ? undefined : await checkpointOf(pool, size);
-    if (checkpoint !== undefined) return { checkpoint, counted };
-  }
-  return { checkpoint: newest, counted: counts[0] };
+  { newest, state, lastLeaf }: { newest: StoredCheckpoint; state: LogState; lastLeaf: number },
+): Promise<ProvenUnder> {
+  const counts = await countsUnder(source, newest, state.counts);
+  const newestOne = { checkpoint: newest, cosignatures: '', counted: counts[0] };
+  if (!state.isWitnessed) return newestOne;
+  const choices = [...counts, undefined];
+  const sizes = choices.map((counted) => Math.max(lastLeaf, counted?.leaf ?? 0) + 1);
+  const seen = await checkpointsSeen(source.pool, sizes);
+  const best = seen.findIndex((one) => one !== undefined);
+  return best < 0 ? newestOne : { ...(seen[best] as NonNullable<(typeof seen)[number]>), counted: choices[best] };
 }
 
-/** The counts under a checkpoint of this size, the newest first. */
-async function countsIn(source: ProofSource, size: number): Promise<Counted[]> {
-  const epochs = await countEpochs(source.pool);
-  const places = await Promise.all(epochs.map((epoch) => statementPlace(source, epoch)));
-  return epochs.flatMap((epoch, i) => {
-    const leaf = places[i]?.leaf;
-    return leaf === undefined || leaf >= size ? [] : [{ epoch, leaf }];
-  });
+/** The counts under this checkpoint, the newest first. */
+async function countsUnder(
+  { pool, store }: ProofSource,
+  { size }: StoredCheckpoint,
+  counts: PublishedCount[],
+): Promise<Counted[]> {
+  const places = new LeafPlaces(pool, store);
+  const found: Counted[] = [];
+  for (const count of counts) {
+    const leaf = (await places.in(count.page, count.event))?.leaf;
+    if (leaf !== undefined && leaf < size) found.push({ ...count, leaf });
+  }
+  return found;
 }

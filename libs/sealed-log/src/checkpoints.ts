@@ -14,23 +14,24 @@ const COLUMNS =
 /** The newest of the tree that is being sealed: since the last break of the log. */
 export async function newestCheckpoint(db: Queryable): Promise<StoredCheckpoint | undefined> {
   const { rows } = await db.query<CheckpointRow>(`${COLUMNS} ORDER BY size DESC LIMIT 1`);
-  return rows.map(stored)[0];
+  return rows.map(storedCheckpoint)[0];
 }
 
 /** The one of this size, of the same tree. */
 export async function checkpointOf(db: Queryable, size: number): Promise<StoredCheckpoint | undefined> {
   const { rows } = await db.query<CheckpointRow>(`${COLUMNS} AND size = $1`, [size]);
-  return rows.map(stored)[0];
+  return rows.map(storedCheckpoint)[0];
 }
 
-interface CheckpointRow {
+/** Its row. */
+export interface CheckpointRow {
   size: bigint;
   root: Buffer;
   note: string;
   signed_at: Date;
 }
 
-const stored = ({ size, root, note, signed_at: signedAt }: CheckpointRow): StoredCheckpoint => ({
+export const storedCheckpoint = ({ size, root, note, signed_at: signedAt }: CheckpointRow): StoredCheckpoint => ({
   size: Number(size),
   root,
   note,

@@ -1,6 +1,6 @@
 import { cosignaturesIn, type Cosignature, type NoteVerifier } from '#merkle';
 import type { Queryable } from '#postgres';
-import type { StoredCheckpoint } from './checkpoints.js';
+import { storedCheckpoint, type CheckpointRow, type StoredCheckpoint } from './checkpoints.js';
 
 const THIS_TREE = 'breaks = (SELECT count(*) FROM audit_break)';
 /** So many of the newest checkpoints are looked at for the one that most witnesses have seen. */
@@ -59,17 +59,38 @@ export async function cosignedNote(db: Queryable, { size, note }: StoredCheckpoi
   return [note, ...rows.map(({ line }) => line)].join('');
 }
 
-/**
- * Size of the checkpoint, among the newest that cover so many leaves, that most witnesses have seen; of those the
- * newest. Undefined where no witness has seen any.
- */
-export async function mostWitnessedSize(db: Queryable, leaves: number): Promise<number | undefined> {
-  const { rows } = await db.query<{ size: bigint }>(
-    `SELECT size FROM audit_cosignature WHERE ${THIS_TREE} AND size >= greatest($1, (
-       SELECT min(size) FROM (SELECT size FROM audit_checkpoint WHERE ${THIS_TREE} ORDER BY size DESC
-         LIMIT ${CHECKPOINTS_LOOKED_AT}) AS newest))
-     GROUP BY size ORDER BY count(*) DESC, size DESC LIMIT 1`,
-    [leaves],
-  );
-  return rows[0] === undefined ? undefined : Number(rows[0].size);
+/** A checkpoint with the lines of the witnesses that have seen it, as `cosignedNote` has them. */
+export interface SeenCheckpoint {
+  checkpoint: StoredCheckpoint;
+  cosignatures: string;
 }
+
+const SEEN = `SELECT n, checkpoint.size, root, note, signed_at, array_to_string(lines[1:15], '') AS lines
+  FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (leaves, n)
+  CROSS JOIN LATERAL (
+    SELECT size, array_agg(line ORDER BY cosigned_at, witness) AS lines FROM audit_cosignature
+    WHERE ${THIS_TREE} AND size >= greatest(asked.leaves, (
+      SELECT min(size) FROM (SELECT size FROM audit_checkpoint WHERE ${THIS_TREE} ORDER BY size DESC
+        LIMIT ${CHECKPOINTS_LOOKED_AT}) AS newest))
+    GROUP BY size ORDER BY count(*) DESC, size DESC LIMIT 1
+  ) AS seen
+  JOIN audit_checkpoint AS checkpoint ON checkpoint.size = seen.size AND checkpoint.${THIS_TREE}`;
+
+/**
+ * For each of these numbers of leaves the checkpoint, among the newest that cover so many, that most witnesses have
+ * seen; of those the newest. Undefined where no witness has seen any.
+ */
+export async function checkpointsSeen(db: Queryable, leaves: number[]): Promise<(SeenCheckpoint | undefined)[]> {
+  const { rows } = await db.query<CheckpointRow & { n: bigint; lines: string }>({
+    name: 'audit-checkpoints-seen',
+    text: SEEN,
+    values: [leaves],
+  });
+  const seen = leaves.map((): SeenCheckpoint | undefined => undefined);
+  for (const row of rows) seen[Number(row.n) - 1] = { checkpoint: storedCheckpoint(row), cosignatures: row.lines };
+  return seen;
+}
+
+/** The size of that checkpoint, for one number of leaves. */
+export const mostWitnessedSize = async (db: Queryable, leaves: number): Promise<number | undefined> =>
+  (await checkpointsSeen(db, [leaves]))[0]?.checkpoint.size;

@@ -1,5 +1,6 @@
 import { leafHash, type Hash } from '#merkle';
 import type { Queryable } from '#postgres';
+import { BucketTree, EMPTY_BUCKET, GROUP_BUCKETS, pathInGroup } from '#proofs';
 
 /** A run of counting: open while it counts, ended when its note is signed. */
 export interface CountEpoch {
@@ -11,6 +12,8 @@ export interface CountEpoch {
   note: string | undefined;
   /** Position of the event that has the note; absent where it is not known to be appended. */
   statementPosition: bigint | undefined;
+  /** Of the tree of its buckets, once it ended (`BucketTree.nodes`). Absent where an older version counted. */
+  nodes?: Buffer | undefined;
 }
 
 /** An epoch, and for how long nobody has worked on it. */
@@ -44,13 +47,14 @@ export async function countEpochs(db: Queryable): Promise<StoredEpoch[]> {
 
 export async function writeEpoch(
   db: Queryable,
-  { epoch, leaves, streams, note, statementPosition }: CountEpoch,
+  { epoch, leaves, streams, note, statementPosition, nodes }: CountEpoch,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO audit_count (epoch, leaves, streams, note, statement_position) VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO audit_count (epoch, leaves, streams, note, statement_position, nodes) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (epoch) DO UPDATE SET leaves = excluded.leaves, streams = excluded.streams, note = excluded.note,
-       statement_position = excluded.statement_position, touched_at = clock_timestamp()`,
-    [epoch, leaves, streams, note ?? null, statementPosition ?? null],
+       statement_position = excluded.statement_position, touched_at = clock_timestamp(),
+       nodes = coalesce(excluded.nodes, audit_count.nodes)`,
+    [epoch, leaves, streams, note ?? null, statementPosition ?? null, nodes ?? null],
   );
 }
 
@@ -72,6 +76,72 @@ export async function bucketHashesAt(db: Queryable, epoch: number): Promise<Map<
     [epoch],
   );
   return new Map(rows.map(({ bucket, hash }) => [bucket, hash]));
+}
+
+/** `BucketTree.nodes` of an epoch, as they are stored; undefined where an older version counted. */
+export async function nodesAt(db: Queryable, epoch: number): Promise<Buffer | undefined> {
+  const { rows } = await db.query<{ nodes: Buffer | null }>('SELECT nodes FROM audit_count WHERE epoch = $1', [epoch]);
+  return rows[0]?.nodes ?? undefined;
+}
+
+/** So many buckets are read with the hashes of their groups; for more the whole tree is read. */
+const MOST_GROUPS = 64;
+
+const BUCKETS_AND_GROUPS = `SELECT asked.bucket, own.entries, beside.group
+  FROM unnest($1::integer[]) AS asked (bucket)
+  LEFT JOIN LATERAL (
+    SELECT entries FROM audit_count_bucket WHERE bucket = asked.bucket AND epoch <= $2 ORDER BY epoch DESC LIMIT 1
+  ) AS own ON true
+  CROSS JOIN LATERAL (
+    SELECT string_agg(coalesce(hash, $3), ''::bytea ORDER BY n) AS group
+    FROM generate_series(asked.bucket / $4 * $4, asked.bucket / $4 * $4 + $4 - 1) AS n
+    LEFT JOIN (
+      SELECT DISTINCT ON (bucket) bucket, hash FROM audit_count_bucket
+      WHERE bucket BETWEEN asked.bucket / $4 * $4 AND asked.bucket / $4 * $4 + $4 - 1 AND epoch <= $2
+      ORDER BY bucket, epoch DESC
+    ) AS there ON there.bucket = n
+  ) AS beside`;
+
+/** A bucket as it was at the end of an epoch, and its path to the root of then. */
+export interface BucketProof {
+  entries: Buffer;
+  path: Hash[];
+}
+
+/**
+ * All at once: epochs that are older than the newest two are removed. The paths are only as good as what others may
+ * write into the tables: whoever gives them away holds them against the root.
+ */
+export async function bucketProofsAt(
+  db: Queryable,
+  { epoch, nodes }: Pick<CountEpoch, 'epoch' | 'nodes'>,
+  buckets: number[],
+): Promise<Map<number, BucketProof>> {
+  if (nodes === undefined || buckets.length > MOST_GROUPS) return bucketProofsInTree(db, epoch, buckets);
+  const { rows } = await db.query<{ bucket: number; entries: Buffer | null; group: Buffer }>({
+    name: 'audit-bucket-proofs',
+    text: BUCKETS_AND_GROUPS,
+    values: [buckets, epoch, EMPTY_BUCKET, GROUP_BUCKETS],
+  });
+  return new Map(
+    rows.map(({ bucket, entries, group }) => [
+      bucket,
+      { entries: entries ?? Buffer.alloc(0), path: pathInGroup(bucket, { group, nodes }) },
+    ]),
+  );
+}
+
+/** The same from the hashes of all buckets, whatever stands in `nodes`. */
+export async function bucketProofsInTree(
+  db: Queryable,
+  epoch: number,
+  buckets: number[],
+): Promise<Map<number, BucketProof>> {
+  const [contents, hashes] = await Promise.all([bucketsAt(db, epoch, buckets), bucketHashesAt(db, epoch)]);
+  const tree = new BucketTree(hashes);
+  return new Map(
+    buckets.map((bucket) => [bucket, { entries: contents.get(bucket) ?? Buffer.alloc(0), path: tree.path(bucket) }]),
+  );
 }
 
 export async function writeBuckets(db: Queryable, epoch: number, buckets: Map<number, Buffer>): Promise<void> {

@@ -16,5 +16,6 @@ export * from './leaf-place.js';
 export * from './pages.js';
 export * from './prove.js';
 export * from './prove-answer.js';
+export * from './prove-seals.js';
 export * from './statement-place.js';
 export * from './tile-table.js';

@@ -23,10 +23,17 @@ export async function newestPage(db: Queryable): Promise<SealedPage | undefined>
   return pageOf((await db.query<PageRow>(`SELECT ${PAGE_COLUMNS} ORDER BY last_position DESC LIMIT 1`)).rows);
 }
 
-/** The page that has the event of this position; undefined where that is not sealed yet. */
-export async function pageWith(db: Queryable, position: bigint): Promise<SealedPage | undefined> {
-  const text = `SELECT ${PAGE_COLUMNS} WHERE last_position >= $1 ORDER BY last_position LIMIT 1`;
-  return pageOf((await db.query<PageRow>(text, [position])).rows);
+/** The pages that have the events of these positions, in their order; undefined where one is not sealed yet. */
+export async function pagesWith(db: Queryable, positions: bigint[]): Promise<(SealedPage | undefined)[]> {
+  const { rows } = await db.query<PageRow | { firstLeaf: null }>({
+    name: 'audit-pages-with',
+    text: `SELECT page.* FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (position, n)
+      LEFT JOIN LATERAL (
+        SELECT ${PAGE_COLUMNS} WHERE last_position >= asked.position ORDER BY last_position LIMIT 1
+      ) AS page ON true ORDER BY n`,
+    values: [positions],
+  });
+  return rows.map((row) => (row.firstLeaf === null ? undefined : pageOf([row])));
 }
 
 /** The page that has this leaf; undefined where it is not sealed yet. */

@@ -1,8 +1,10 @@
 import { PedigreeError } from '#kernel';
 import { ANSWER_FORMAT, type ProofLine } from '#proofs';
-import { newestCheckpoint, type StoredCheckpoint } from './checkpoints.js';
 import type { ProofSource } from './best-checkpoint.js';
-import { spanOf, StreamProofs, type ProofOptions, type StreamSpan } from './stream-proofs.js';
+import type { StoredCheckpoint } from './checkpoints.js';
+import { logState, type LogState } from './log-state.js';
+import { StreamProofs, type ProofOptions } from './stream-proofs.js';
+import { fromOf, spansOf, type StreamPart, type StreamSpan } from './stream-span.js';
 
 /** An answer that was given, and what it was made from. */
 export interface AnswerToProve {
@@ -14,8 +16,8 @@ export interface AnswerToProve {
   software: string;
   /** As it was sent. */
   body: string;
-  /** That of its subject first. */
-  streams: string[];
+  /** That of its subject first; `only`: it was made from the event of this version alone. */
+  streams: StreamPart[];
 }
 
 /** The body is one line of the file. */
@@ -35,28 +37,28 @@ export async function* answerProofLines(
 ): AsyncGenerator<ProofLine, void> {
   if (answer.body.length > MOST_BODY_CHARACTERS)
     throw new PedigreeError('too_many_items', 'proof: the answer is longer than a proof may have; ask for a part');
-  const newest = await signed(source);
-  const spans: StreamSpan[] = [];
-  for (const stream of streams) spans.push(await spanOf(source, stream, { ...newest, position }));
+  const { state, newest } = await signed(source);
+  const spans = await spansOf(source, streams, { size: newest.size, position });
   checkSpans(spans);
-  const proofs = await StreamProofs.open(source, { newest, spans, ...options });
-  yield await proofs.head(ANSWER_FORMAT);
+  const proofs = await StreamProofs.open(source, { state, newest, spans, hasUnsealed: true, ...options });
+  yield proofs.head(ANSWER_FORMAT);
   yield {
     answer: {
       ...answer,
       readAt: readAt.toISOString(),
       position: String(position),
-      streams: spans.map(({ stream, upTo: events }) => ({ stream, events })),
+      streams: spans.map(({ stream, only, upTo: events }) => ({ stream, ...fromOf({ only }), events })),
     },
   };
-  for (const span of spans) yield* proofs.linesOf(span, { notYetSealed: span.behind, unsealed: span.behind });
+  for (const span of spans) yield* proofs.linesOf(span);
   yield { end: { streams: spans.length, events: spans.reduce((sum, { sealed }) => sum + sealed, 0) } };
 }
 
-async function signed({ pool }: ProofSource): Promise<StoredCheckpoint> {
+async function signed({ pool }: ProofSource): Promise<{ state: LogState; newest: StoredCheckpoint }> {
   try {
-    const newest = await newestCheckpoint(pool);
-    if (newest !== undefined) return newest;
+    const state = await logState(pool);
+    const { newest } = state;
+    if (newest !== undefined) return { state, newest };
   } catch (error) {
     if (!NOT_THERE.has((error as { code?: string }).code ?? '')) throw error;
   }

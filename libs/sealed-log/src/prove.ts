@@ -1,8 +1,9 @@
 import { PedigreeError } from '#kernel';
 import { BUNDLE_FORMAT, type ProofLine } from '#proofs';
-import { newestCheckpoint } from './checkpoints.js';
 import type { ProofSource } from './best-checkpoint.js';
-import { spanOf, StreamProofs, type ProofOptions } from './stream-proofs.js';
+import { logState } from './log-state.js';
+import { StreamProofs, type ProofOptions } from './stream-proofs.js';
+import { beginningOf, spansFrom, type StreamSpan } from './stream-span.js';
 
 /**
  * Everything that a stranger needs to see that the events of a stream are in the signed log, and that there are no
@@ -14,10 +15,11 @@ export async function* proofLines(
   stream: string,
   options: ProofOptions = {},
 ): AsyncGenerator<ProofLine> {
-  const newest = await newestCheckpoint(source.pool);
+  const [state, beginning] = await Promise.all([logState(source.pool), beginningOf(source, { stream })]);
+  const { newest } = state;
   if (newest === undefined)
     throw new PedigreeError('unavailable', 'no checkpoint was signed yet; is an auditor running?');
-  const span = await spanOf(source, stream, newest);
+  const [span] = (await spansFrom(source, [beginning], newest)) as [StreamSpan];
   if (span.sealed === 0 && span.behind === 0)
     throw new PedigreeError('not_found', `no event is in the stream ${stream}`, { item: stream });
   if (span.sealed === 0)
@@ -26,8 +28,8 @@ export async function* proofLines(
       `the events of ${stream} are newer than the newest checkpoint; it is signed every minute`,
       { item: stream },
     );
-  const proofs = await StreamProofs.open(source, { newest, spans: [span], ...options });
-  yield await proofs.head(BUNDLE_FORMAT);
-  yield* proofs.linesOf(span, { notYetSealed: span.behind });
+  const proofs = await StreamProofs.open(source, { state, newest, spans: [span], ...options });
+  yield proofs.head(BUNDLE_FORMAT);
+  yield* proofs.linesOf(span);
   yield { end: { streams: 1, events: span.sealed } };
 }

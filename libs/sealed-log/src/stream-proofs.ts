@@ -1,12 +1,13 @@
 import type { RecordedEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { hashesInTiles, leavesInTiles, proveInclusion, tlogProofText, type ReadHashes } from '#merkle';
+import { canonicalJson } from '#kernel';
+import { InclusionChecks, leafHash, noteText, proveInclusions, tlogProofText, type Hash } from '#merkle';
 import {
   bucketOf,
-  type BucketTree,
-  contentOf,
+  digestLeaf,
+  isBucketOf,
   leafBytes,
-  type LeafForm,
+  parseCounts,
   type ProofHead,
   type ProofLine,
   type ProvenCount,
@@ -14,191 +15,222 @@ import {
   streamKey,
   type UnsealedEvent,
 } from '#proofs';
-import { bestCheckpoint, type Counted, type ProofSource } from './best-checkpoint.js';
-import { breakNotes } from './break-table.js';
-import { cachedTiles } from './cached-tiles.js';
+import { bestCheckpoint, type Counted, type ProofSource, type ProvenUnder } from './best-checkpoint.js';
 import type { StoredCheckpoint } from './checkpoints.js';
-import { cosignedNote } from './cosignature-table.js';
-import { bucketsAt } from './count-table.js';
-import { sealedEvents } from './entries.js';
-import { bucketTreeOf } from './known-tree.js';
-import { LeafPlaces } from './leaf-place.js';
-import { NamedEvidence } from './named-evidence.js';
-import { tilesIn } from './tile-table.js';
-
-/** How much of a stream a proof has. */
-export interface StreamSpan {
-  stream: string;
-  /** The first events, which the newest checkpoint covers. */
-  sealed: number;
-  /** Those behind them. */
-  behind: number;
-  /** Of the last event that is sealed; -1 where none is. */
-  lastLeaf: number;
-  /** How many of all events are not behind the position that was asked about. */
-  upTo: number;
-}
+import { Contradiction } from './contradiction.js';
+import { bucketProofsAt, bucketProofsInTree, type BucketProof } from './count-table.js';
+import { knownNodes } from './known-nodes.js';
+import type { LogState } from './log-state.js';
+import { NamedEvidence, type EvidenceOfNext } from './named-evidence.js';
+import { fromOf, placedPages, type Placed, type StreamSpan } from './stream-span.js';
 
 export interface ProofOptions {
   /** Whether the evidence that events name is in the proof too. */
   hasEvidence?: boolean;
 }
 
-const PAGE_EVENTS = 500;
+type Sealed = Placed & { leaf: number };
 
-interface Placed {
-  event: RecordedEvent;
-  /** Undefined where it is not sealed yet. */
-  leaf: number | undefined;
-  form: LeafForm;
+interface ProofsOpening extends ProofOptions {
+  state: LogState;
+  newest: StoredCheckpoint;
+  spans: StreamSpan[];
+  /** Whether events that are not sealed yet come too, without a proof. */
+  hasUnsealed?: boolean;
 }
 
-/** The events of a stream, each with its leaf, in order. */
-async function* placed({ pool, store }: ProofSource, stream: string): AsyncGenerator<Placed> {
-  const places = new LeafPlaces(pool, store);
-  for (let fromVersion = 0; ;) {
-    const events = await store.readStream(stream, { fromVersion, limit: PAGE_EVENTS });
-    for (const event of events) {
-      const place = await places.of(event);
-      yield { event, leaf: place?.leaf, form: place?.form ?? 2 };
-    }
-    const last = events.at(-1);
-    if (last === undefined || events.length < PAGE_EVENTS) return;
-    fromVersion = last.version + 1;
-  }
-}
-
-/** How many events of the stream a checkpoint of this size covers. */
-export async function spanOf(
-  source: ProofSource,
-  stream: string,
-  { size, position }: { size: number; position?: bigint },
-): Promise<StreamSpan> {
-  const span = { stream, sealed: 0, behind: 0, lastLeaf: -1, upTo: 0 };
-  for await (const { event, leaf } of placed(source, stream)) {
-    if (position === undefined || event.position <= position) span.upTo += 1;
-    if (span.behind > 0 || leaf === undefined || leaf >= size) span.behind += 1;
-    else [span.sealed, span.lastLeaf] = [span.sealed + 1, leaf];
-  }
-  return span;
-}
-
-/** Under which checkpoint events are proven, and by which counts their streams. */
-interface Under {
-  checkpoint: StoredCheckpoint;
-  counted: Counted | undefined;
-}
-
-/** What the counts say of every stream: the event that has their note, and the tree of buckets. */
+/** What the counts say of every stream: the event that has their note, and the buckets of the streams. */
 interface CountsProven {
   statement: ProvenEvent;
-  tree: BucketTree;
-  buckets: Map<number, Buffer>;
+  buckets: Map<number, BucketProof>;
 }
 
 /** Proves streams under one checkpoint: that which most witnesses have seen of those that cover all of them. */
 export class StreamProofs {
-  private readonly read: ReadHashes;
+  private readonly known: ReturnType<typeof knownNodes>;
   private readonly evidence: NamedEvidence;
+  private readonly checks: InclusionChecks;
+  /** What was kept, proven together at the beginning. */
+  private readonly proven = new Map<Placed, ProvenEvent>();
+  private evidenceOfKept: EvidenceOfNext | undefined;
+  private counts: CountsProven | undefined;
 
   private constructor(
     private readonly source: ProofSource,
-    private readonly under: Under,
-    private readonly counts: CountsProven | undefined,
-    private readonly hasEvidence: boolean,
+    private readonly breaks: string[],
+    private readonly under: ProvenUnder,
+    private readonly options: Required<Pick<ProofsOpening, 'hasEvidence' | 'hasUnsealed'>>,
   ) {
-    this.read = hashesInTiles(cachedTiles(tilesIn(source.pool)));
+    const { size, root } = under.checkpoint;
+    this.known = knownNodes(source.pool, breaks.length);
+    this.checks = new InclusionChecks(size, root);
     this.evidence = new NamedEvidence(new PostgresEvidenceStore({ pool: source.pool, maxCacheBytes: 0 }));
   }
 
+  /** Throws Contradiction where the log is not what was signed. */
   static async open(
     source: ProofSource,
-    { newest, spans, hasEvidence = true }: { newest: StoredCheckpoint; spans: StreamSpan[] } & ProofOptions,
+    { state, newest, spans, hasEvidence = true, hasUnsealed = false }: ProofsOpening,
   ): Promise<StreamProofs> {
     const lastLeaf = Math.max(-1, ...spans.map((span) => span.lastLeaf));
-    const under = await bestCheckpoint(source, newest, lastLeaf);
-    const { counted } = under;
-    const streams = spans.map(({ stream }) => stream);
-    // All at once: counts that are older than the newest two are removed.
-    const counts = counted && (await provenCounts(source, { counted, size: under.checkpoint.size, streams }));
-    return new StreamProofs(source, under, counts, hasEvidence);
+    const under = await bestCheckpoint(source, { newest, state, lastLeaf });
+    const proofs = new StreamProofs(source, state.breaks, under, { hasEvidence, hasUnsealed });
+    await proofs.begin(spans);
+    return proofs;
   }
 
-  async head(format: ProofHead['format']): Promise<ProofHead> {
-    const { pool } = this.source;
-    const [breaks, checkpoint] = await Promise.all([breakNotes(pool), cosignedNote(pool, this.under.checkpoint)]);
-    return {
-      format,
-      checkpoint,
-      ...(breaks.length === 0 ? {} : { breaks }),
+  /** Proves all that was kept, and what the counts say of the streams, with one read of the tree. */
+  private async begin(spans: StreamSpan[]): Promise<void> {
+    const { source, under } = this;
+    const { counted } = under;
+    const kept = spans.flatMap((span) => (span.events ?? []).slice(0, this.wanted(span)));
+    const [statement, buckets, evidence] = await Promise.all([
+      counted && statementOf(source, counted),
+      counted && bucketProofsAt(source.pool, counted.epoch, bucketsOf(spans)),
+      this.evidenceIn(kept),
+    ]);
+    this.evidenceOfKept = evidence;
+    const events = [...(statement === undefined ? [] : [statement]), ...spans.flatMap(sealedAndKept)];
+    const proven = await this.prove(events);
+    events.forEach((one, n) => this.proven.set(one, proven[n] as ProvenEvent));
+    if (statement === undefined || buckets === undefined || counted === undefined) return;
+    const { root } = parseCounts(noteText(noteIn(statement)), this.origin);
+    this.counts = {
+      statement: this.proven.get(statement) as ProvenEvent,
+      buckets: areUnder(root, spans, buckets) ? buckets : await this.bucketsAnew(root, spans, counted),
     };
   }
 
-  /**
-   * The events of a stream that are sealed, and so many behind them without a proof. The proof says of `notYetSealed`
-   * that they are not.
-   */
-  async *linesOf(
-    { stream, sealed }: StreamSpan,
-    { notYetSealed, unsealed = 0 }: { notYetSealed: number; unsealed?: number },
-  ): AsyncGenerator<ProofLine> {
-    yield { stream, events: sealed, notYetSealed };
-    if (this.counts !== undefined) yield { count: countOf(stream, this.counts) };
-    let left = sealed + unsealed;
+  /** The nodes that are kept of the counts are not what was signed: the hashes of all buckets may be. */
+  private async bucketsAnew(root: Hash, spans: StreamSpan[], { epoch }: Counted): Promise<Map<number, BucketProof>> {
+    const buckets = await bucketProofsInTree(this.source.pool, epoch.epoch, bucketsOf(spans));
+    if (areUnder(root, spans, buckets)) return buckets;
+    throw new Contradiction('the table audit_count_bucket was changed: a bucket is not under the root that was signed');
+  }
+
+  private get origin(): string {
+    return this.under.checkpoint.note.split('\n')[0] as string;
+  }
+
+  private wanted({ sealed, behind }: StreamSpan): number {
+    return sealed + (this.options.hasUnsealed ? behind : 0);
+  }
+
+  private async evidenceIn(events: Placed[]): Promise<EvidenceOfNext | undefined> {
+    return this.options.hasEvidence ? this.evidence.of(events.map(({ event }) => event)) : undefined;
+  }
+
+  head(format: ProofHead['format']): ProofHead {
+    const { breaks, under } = this;
+    const checkpoint = `${under.checkpoint.note}${under.cosignatures}`;
+    return { format, checkpoint, ...(breaks.length === 0 ? {} : { breaks }) };
+  }
+
+  /** The events of a stream that are sealed, and those behind them without a proof where these are asked for. */
+  async *linesOf(span: StreamSpan): AsyncGenerator<ProofLine> {
+    const { stream, sealed, behind, events } = span;
+    yield { stream, ...fromOf(span), events: sealed, notYetSealed: behind };
+    if (this.counts !== undefined && span.only === undefined) yield { count: countOf(stream, this.counts) };
+    let left = this.wanted(span);
     if (left === 0) return;
-    for await (const one of placed(this.source, stream)) {
-      const { event, leaf, form } = one;
-      if (left > unsealed && leaf === undefined) throw new Error(`${stream} is sealed no more: the log was broken off`);
-      yield left > unsealed && leaf !== undefined
-        ? provenEvent({ event, leaf, form }, await proveInclusion(leaf, this.under.checkpoint.size, this.read))
-        : { unsealed: unsealedEvent(event) };
-      if (this.hasEvidence) yield* this.evidence.of(event);
-      left -= 1;
+    for await (const page of events === undefined ? placedPages(this.source, span) : [events]) {
+      const wanted = page.slice(0, left);
+      const isSealed = Math.max(0, left - this.wanted(span) + sealed);
+      yield* this.linesOfPage(wanted, wanted.slice(0, isSealed).map(stillSealed), events !== undefined);
+      left -= wanted.length;
       if (left === 0) return;
     }
     throw new Error(`${stream} ends before it did a moment ago`);
   }
+
+  /** The first of these events are sealed. */
+  private async *linesOfPage(page: Placed[], sealed: Sealed[], isKept: boolean): AsyncGenerator<ProofLine> {
+    const [proven, evidenceOfNext] = await Promise.all([
+      isKept ? sealed.map((one) => this.proven.get(one) as ProvenEvent) : this.prove(sealed),
+      isKept ? this.evidenceOfKept : this.evidenceIn(page),
+    ]);
+    for (const [n, { event }] of page.entries()) {
+      yield proven[n] ?? { unsealed: unsealedEvent(event) };
+      if (evidenceOfNext !== undefined) yield* evidenceOfNext();
+    }
+  }
+
+  /**
+   * Events with their paths, each of which was found to lead to the signed root: what was known of the tree may be
+   * wrong, and is then read again. Throws Contradiction.
+   */
+  private async prove(events: Sealed[]): Promise<ProvenEvent[]> {
+    const entries = events.map(entryOf);
+    const leaves = events.map(({ leaf }) => leaf);
+    const { size } = this.under.checkpoint;
+    let wrong = -1;
+    for (const isAnew of [false, true]) {
+      if (isAnew) this.known.forget();
+      const paths = await proveInclusions(leaves, size, this.known.read);
+      const holds = (path: Hash[], n: number): boolean =>
+        this.checks.holds({ leaf: (entries[n] as Entry).hash, index: leaves[n] as number, path });
+      wrong = paths.findIndex((path, n) => !holds(path, n));
+      if (wrong < 0)
+        return paths.map((path, n) => ({
+          ...(entries[n] as Entry).line,
+          proof: tlogProofText({ index: leaves[n] as number, path }),
+        }));
+    }
+    const leaf = leaves[wrong] as number;
+    throw new Contradiction(`leaf ${leaf} is not the event that was sealed, or the tree was changed`, leaf);
+  }
 }
 
-function provenEvent({ event, leaf, form }: Placed & { leaf: number }, path: Buffer[]): ProvenEvent {
-  const proof = tlogProofText({ index: leaf, path });
-  const entry = leafBytes(event, form).toString('utf8');
-  if (form === 1) return { entry, proof };
-  const { data, metadata } = contentOf(event);
-  return { entry, data: Buffer.from(data).toString('utf8'), metadata: Buffer.from(metadata).toString('utf8'), proof };
+const sealedAndKept = ({ events = [], sealed }: StreamSpan): Sealed[] => events.slice(0, sealed).map(stillSealed);
+
+function stillSealed(one: Placed): Sealed {
+  const { leaf, event } = one;
+  if (leaf === undefined) throw new Error(`${event.stream} is sealed no more: the log was broken off`);
+  return one as Sealed;
+}
+
+/** An event as a line has it, but for its path, and the hash of its leaf. */
+interface Entry {
+  line: Omit<ProvenEvent, 'proof'>;
+  hash: Hash;
+}
+
+function entryOf({ event, form }: Sealed): Entry {
+  if (form === 1) {
+    const bytes = leafBytes(event, form);
+    return { line: { entry: bytes.toString('utf8') }, hash: leafHash(bytes) };
+  }
+  const { entry, ...content } = unsealedEvent(event);
+  return { line: { entry, ...content }, hash: leafHash(Buffer.from(entry, 'utf8')) };
 }
 
 function unsealedEvent(event: RecordedEvent): UnsealedEvent {
-  const { data, metadata } = contentOf(event);
-  return {
-    entry: leafBytes(event).toString('utf8'),
-    data: Buffer.from(data).toString('utf8'),
-    metadata: Buffer.from(metadata).toString('utf8'),
-  };
+  const [data, metadata] = [canonicalJson(event.data), canonicalJson(event.metadata)];
+  return { entry: digestLeaf(event, { data, metadata }).toString('utf8'), data, metadata };
 }
 
-async function provenCounts(
-  { pool, store }: ProofSource,
-  { counted: { leaf, epoch }, size, streams }: { counted: Counted; size: number; streams: string[] },
-): Promise<CountsProven> {
-  const read = hashesInTiles(tilesIn(pool));
-  const hash = await leavesInTiles(tilesIn(pool), leaf, leaf + 1);
-  const [sealed] = await sealedEvents({ pool, store }, [leaf, leaf + 1], hash);
-  if (sealed === undefined) throw new Error(`leaf ${leaf} has no event`);
-  const buckets = [...new Set(streams.map((stream) => bucketOf(streamKey(stream))))];
-  const [path, tree, contents] = await Promise.all([
-    proveInclusion(leaf, size, read),
-    bucketTreeOf(pool, epoch),
-    bucketsAt(pool, epoch.epoch, buckets),
-  ]);
-  return { statement: provenEvent({ ...sealed, leaf }, path), tree, buckets: contents };
+/** The event that has the note of the counts. */
+async function statementOf({ store }: ProofSource, { event, leaf, page }: Counted): Promise<Sealed> {
+  const [there] = (await store.readAll(event.position - 1n, { limit: 1 })).events;
+  if (there?.position !== event.position) throw new Contradiction(`leaf ${leaf} has no event`, leaf);
+  return { event: there, leaf, form: page.form };
 }
 
-function countOf(stream: string, { statement, tree, buckets }: CountsProven): ProvenCount {
-  const bucket = bucketOf(streamKey(stream));
-  return {
-    statement,
-    bucket: (buckets.get(bucket) ?? Buffer.alloc(0)).toString('base64'),
-    path: tree.path(bucket).map((one) => one.toString('base64')),
-  };
+const bucketsOf = (spans: StreamSpan[]): number[] => [
+  ...new Set(spans.map(({ stream }) => bucketOf(streamKey(stream)))),
+];
+
+/** Whether the bucket of each stream leads to the root, as a verifier demands. */
+const areUnder = (root: Hash, spans: StreamSpan[], buckets: Map<number, BucketProof>): boolean =>
+  spans.every(({ stream }) => {
+    const key = streamKey(stream);
+    const { entries, path } = buckets.get(bucketOf(key)) as BucketProof;
+    return isBucketOf(key, entries, { root, path });
+  });
+
+const noteIn = ({ event }: Placed): string => String((event.data as { note?: unknown }).note);
+
+function countOf(stream: string, { statement, buckets }: CountsProven): ProvenCount {
+  const { entries, path } = buckets.get(bucketOf(streamKey(stream))) as BucketProof;
+  return { statement, bucket: entries.toString('base64'), path: path.map((hash) => hash.toString('base64')) };
 }

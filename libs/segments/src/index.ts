@@ -1,14 +1,16 @@
 /**
  * Segments: immutable Parquet files with all movements of packs by range of log positions, and from them the state of
  * all packs at any position, in bulk. Promise: every pack has the state that its own history gives it, now and at any
- * past position; memory stays within its limit; a range and its rows are the same after a rebuild. Proven in:
- * states.prop.int.spec.ts, segments.int.spec.ts.
+ * past position; memory stays within its limit; a range, its rows and its root are the same after a rebuild; what a
+ * segment has of an item is proven by its root. Proven in: states.prop.int.spec.ts, segments.int.spec.ts,
+ * of seals in apps/cli/src/commands.
  */
 export { segmentParts, type SegmentSettings } from './parts.js';
 export { segmentsSchema } from './schema.js';
 export {
   newestSegmentSeconds,
   segments,
+  setOf,
   statesAt,
   sweepSegments,
   writeNextSegment,
@@ -17,6 +19,7 @@ export {
   type StatesRequest,
   type SweepFinding,
 } from './segments.js';
+export { noteSealed, proveInSegment, rootNextSegment, unsealedSegments } from './seal.js';
 export { readStates, STATE_COLUMNS, STATES_FILE, type States } from './fold/state.js';
 export { foldStates } from './fold/state.js';
 export type { Movements } from './fold/documents.js';

@@ -2,8 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, type DuckOptions, type FileStore, type StoredFile } from '#duckdb';
 import { PedigreeError } from '#kernel';
+import { treeInMemory } from '#merkle';
 import type { Pool, Queryable } from '#postgres';
 import type { TypeKnowledge } from '#documents';
+import { hashesIn, readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
 import type { Movements } from './fold/documents.js';
 import { foldStates, type States } from './fold/state.js';
 import { historyUpTo, nextRange, SEGMENT_ROWS } from './ranges.js';
@@ -25,6 +27,12 @@ export interface Segment extends Range {
   files: StoredFile[];
   recordedAt: Date | null;
   format: number;
+  /** What its rows are under one root; null until that is worked out. */
+  root: string | null;
+  closings: number | null;
+  closingsSha256: string | null;
+  /** Of the event that says so. */
+  sealedPosition: bigint | null;
 }
 
 /** Whoever writes segments holds this lock, so that two do not write the same files. Per database. */
@@ -32,7 +40,8 @@ const LOCK_KEY = 0x7365_676d;
 
 const SELECT = `SELECT from_position AS "from", to_position AS "to", pack_rows AS "packRows", container_rows AS
   "containerRows",
-  rows_sha256 AS "rowsSha256", files, recorded_at AS "recordedAt", format FROM segment`;
+  rows_sha256 AS "rowsSha256", files, recorded_at AS "recordedAt", format, root, closings, closings_sha256 AS
+  "closingsSha256", sealed_position AS "sealedPosition" FROM segment`;
 
 /** All segments, in the order of the log. */
 export const segments = async (db: Queryable): Promise<Segment[]> =>
@@ -54,16 +63,16 @@ const padded = (position: bigint): string => String(position).padStart(20, '0');
 /**
  * Writes the next segment, when its range is complete. Files are durable before the row that names them; a crash
  * between the two leaves files without a row, which the next attempt replaces.
- * @returns the segment, `none` when no range is complete, `busy` when another process writes one.
+ * @returns its range, `none` when no range is complete, `busy` when another process writes one.
  */
-export async function writeNextSegment(parts: SegmentParts): Promise<Segment | 'none' | 'busy'> {
+export async function writeNextSegment(parts: SegmentParts): Promise<Range | 'none' | 'busy'> {
   return locked(parts.pool, async () => {
     const last = (await parts.pool.query<{ to: bigint | null }>('SELECT max(to_position) AS "to" FROM segment'))
       .rows[0];
     const upTo = await historyUpTo(parts.pool);
     const range = await nextRange(parts.pool, { from: last?.to ?? 0n, upTo, rows: parts.rows ?? SEGMENT_ROWS });
     if (range === undefined) return 'none';
-    const segment = { ...range, ...(await writeSet(parts, range)), format: FORMAT };
+    const segment = { ...range, ...(await writeSet(parts, range)) };
     await parts.pool.query(
       `INSERT INTO segment (from_position, to_position, pack_rows, container_rows, rows_sha256, files, recorded_at,
          format)
@@ -76,7 +85,7 @@ export async function writeNextSegment(parts: SegmentParts): Promise<Segment | '
         segment.rowsSha256,
         JSON.stringify(segment.files),
         segment.recordedAt,
-        segment.format,
+        FORMAT,
       ],
     );
     return segment;
@@ -102,7 +111,7 @@ async function writeSet(
 }
 
 /** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
-async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> {
+export async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> {
   const session = await pool.connect();
   let broken: Error | undefined;
   try {
@@ -161,7 +170,7 @@ async function rewrite(parts: SegmentParts, segment: Segment): Promise<boolean> 
   for (const earlier of await segments(parts.pool))
     if (earlier.to < segment.to && (await faultOf(parts.files, earlier, { deep: false })) !== undefined) return false;
   const { rowsSha256, files } = await writeSet(parts, segment);
-  if (rowsSha256 !== segment.rowsSha256) return false;
+  if (rowsSha256 !== segment.rowsSha256 || !(await isAsRooted(parts, segment))) return false;
   await parts.pool.query('UPDATE segment SET files = $2, format = $3 WHERE to_position = $1', [
     segment.to,
     JSON.stringify(files),
@@ -170,12 +179,47 @@ async function rewrite(parts: SegmentParts, segment: Segment): Promise<boolean> 
   return true;
 }
 
+/** The digest of rows is of packs, and only of which effect they have. The root is of all that the rows say. */
+async function isAsRooted(parts: SegmentParts, segment: Segment): Promise<boolean> {
+  if (segment.root === null) return true;
+  const { root, closingsSha256 } = await rootedRows(parts, segment);
+  return root === segment.root && closingsSha256 === segment.closingsSha256;
+}
+
+/** The rows of a segment, as its files have them, under one root. */
+export async function rootedRows(parts: SegmentParts, segment: Range): Promise<Blocks & { root: string }> {
+  const blocks = await withDuck(parts, (duck) => readBlocks(duck, filesOf(parts, segment)));
+  return { ...blocks, root: treeInMemory(hashesIn(blocks.hashes)).root.toString('hex') };
+}
+
+export const filesOf = ({ files }: SegmentParts, segment: Range): SegmentFiles => {
+  const path = (name: keyof typeof FILES): string => files.path(setOf(segment), FILES[name]);
+  return {
+    packs: path('packs'),
+    containers: path('containers'),
+    documents: path('documents'),
+    effects: path('effects'),
+    closings: path('closings'),
+  };
+};
+
+export async function withDuck<T>(parts: SegmentParts, work: (duck: Duck) => Promise<T>): Promise<T> {
+  const duck = await Duck.open(parts.duck);
+  try {
+    return await work(duck);
+  } finally {
+    await duck.close();
+  }
+}
+
 export interface StatesRequest {
   /** Log position; default: as far as the history of packs has read the log. */
   at?: bigint;
   /** Folder for the files of the answer. */
   out: string;
   types: TypeKnowledge;
+  /** Before anything is written, once it is clear that it can be. */
+  onBegin?: () => Promise<void>;
 }
 
 /**
@@ -184,7 +228,10 @@ export interface StatesRequest {
  * @throws PedigreeError `invalid_parameter` for a position that the history has not reached, and `not_found` when the
  *   files of a segment are missing or damaged.
  */
-export async function statesAt(parts: SegmentParts, { at: wanted, out, types }: StatesRequest): Promise<States> {
+export async function statesAt(
+  parts: SegmentParts,
+  { at: wanted, out, types, onBegin }: StatesRequest,
+): Promise<States> {
   const upTo = await historyUpTo(parts.pool);
   const at = wanted ?? upTo;
   if (at < 0n || at > upTo)
@@ -197,6 +244,7 @@ export async function statesAt(parts: SegmentParts, { at: wanted, out, types }: 
     );
   const used = (await segments(parts.pool)).filter(({ from }) => from < at);
   await checkFiles(parts.files, used);
+  await onBegin?.();
   const duck = await Duck.open(parts.duck);
   try {
     const tail = await tailOf(parts, duck, { used, to: at });
@@ -220,9 +268,14 @@ const faultOf = async (files: FileStore, segment: Segment, options: { deep: bool
     ? files.fault(setOf(segment), segment.files, options)
     : `${setOf(segment)} has the format ${segment.format} instead of ${FORMAT}`;
 
-async function checkFiles(files: FileStore, used: Segment[]): Promise<void> {
+/** `deep`: by their digests too, and not only by their lengths. Throws PedigreeError `not_found`. */
+export async function checkFiles(
+  files: FileStore,
+  used: readonly Segment[],
+  { deep = false }: { deep?: boolean } = {},
+): Promise<void> {
   for (const segment of used) {
-    const fault = await faultOf(files, segment, { deep: false });
+    const fault = await faultOf(files, segment, { deep });
     if (fault !== undefined) throw new PedigreeError('not_found', `${fault}; the reconciler writes it again`, {});
   }
 }

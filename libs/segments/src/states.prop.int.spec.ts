@@ -7,7 +7,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { livesOf, packOf, writeLives, type DocumentOfLife } from '../test/lives.js';
+import { boxOf, livesOf, packOf, placeOf, writeLives, type DocumentOfLife } from '../test/lives.js';
 import { Duck, FolderStore, parquet } from '#duckdb';
 import { segmentsSchema } from './schema.js';
 import { statesAt, writeNextSegment, type SegmentParts } from './segments.js';
@@ -39,6 +39,7 @@ interface State {
   container: string | null;
   known_from: string | null;
   uncertain: boolean;
+  part_left: string | null;
 }
 
 /** What the history of one pack says: the other way to the same answer. */
@@ -54,8 +55,12 @@ async function single(models: ReadModels, item: string, knownAt: bigint): Promis
     container: told.container ?? null,
     known_from: applied.at(-1)?.knownAt ?? null,
     uncertain: state?.uncertain.some(({ parts }) => parts.includes('status')) === true,
+    part_left: leftOf(state?.partLeft?.value),
   };
 }
+
+/** A part: all of it, or nothing, is no part. */
+const leftOf = (left: string | undefined): string | null => (left === undefined || left === '0' ? null : left);
 
 async function bulk(parts: SegmentParts, at: bigint, name: string): Promise<State[]> {
   const out = join(folder.path, name);
@@ -63,7 +68,7 @@ async function bulk(parts: SegmentParts, at: bigint, name: string): Promise<Stat
   const duck = await Duck.open(parts.duck);
   try {
     return await duck.rows<State>(
-      `SELECT item, status, place, container, known_from::VARCHAR AS known_from, uncertain
+      `SELECT item, status, place, container, known_from::VARCHAR AS known_from, uncertain, part_left
        FROM ${parquet(states.buckets.map(({ file }) => join(out, file)))} ORDER BY item`,
     );
   } finally {
@@ -109,4 +114,103 @@ describe('the state of all packs', () => {
       }
     },
   );
+
+  it('moves with its place what was left there, and nothing that had gone', async () => {
+    await db.pool.query(`TRUNCATE ${TABLES}`);
+    const told = movedPlaces();
+    const upTo = 10 * (told.length + 1);
+    await writeLives(db.pool, told, upTo);
+    const parts: SegmentParts = {
+      pool: db.pool,
+      files: new FolderStore(join(folder.path, 'files-places')),
+      duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
+    };
+    const states = await bulk(parts, BigInt(upTo), 'states-places');
+    const places = new Map(states.map(({ item, place }) => [item, place]));
+    expect([0, 1, 2, 3, 4, 5].map((n) => places.get(packOf(n)))).toEqual([4, 4, 2, 3, 4, 1].map(placeOf));
+    const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
+    for (const one of states) expect(one).toEqual(await single(models, one.item, BigInt(upTo)));
+  });
+
+  it('follows every transfer to its end, of packs by themselves and in containers', async () => {
+    await db.pool.query(`TRUNCATE ${TABLES}`);
+    const told: DocumentOfLife[] = [];
+    // A transfer alone in a life: in random lives another document nearly always comes behind it.
+    const cases = TRANSFERS.flatMap((types) => [types, types]);
+    cases.forEach((types, n) => told.push(...transferLife(n, { types, isInBox: n % 2 === 1, after: told.length })));
+    const upTo = 10 * (told.length + 1);
+    await writeLives(db.pool, told, upTo);
+    const parts: SegmentParts = {
+      pool: db.pool,
+      files: new FolderStore(join(folder.path, 'files-transfers')),
+      duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
+    };
+    const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
+    const expected: (State | undefined)[] = [];
+    for (const n of cases.keys()) expected.push(await single(models, packOf(n), BigInt(upTo)));
+    const bare = (states: (State | undefined)[]): string[] => states.map((one) => JSON.stringify(one)).sort();
+    expect(bare(await bulk(parts, BigInt(upTo), 'states-transfers'))).toEqual(bare(expected));
+  });
 });
+
+type Effect = Partial<DocumentOfLife['effects'][number]>;
+
+/** Documents, one after another: what each says, and of which item. */
+const documentsOf = (steps: readonly [Effect, string][]): DocumentOfLife[] =>
+  steps.map(([effect, item], step) => {
+    const knownFrom = 10 * (step + 1);
+    const at = Date.parse('2026-03-01T08:00:00Z') + knownFrom * 60_000;
+    return {
+      ...{ knownFrom, orderedAt: at, recordedAt: at, operation: knownFrom, docType: 702 },
+      ...{ subject: placeOf(8), counterparty: placeOf(9) },
+      effects: [{ result: 'applied', ...effect }],
+      rows: [[0, item]],
+    };
+  });
+
+/** Packs that were left at a place when it was moved whole, and packs that had gone before. */
+function movedPlaces(): DocumentOfLife[] {
+  const at = (n: number): Effect => ({ status: 'in_circulation', place: placeOf(n) });
+  const into = (n: number): Effect => ({ containment: 'packed', container: boxOf(n) });
+  return documentsOf([
+    ...[0, 1, 2, 3, 4, 5].map((n): [Effect, string] => [at(n === 0 || n === 2 ? 0 : 1), packOf(n)]),
+    ...[1, 3, 4, 5].map((n): [Effect, string] => [into(n), packOf(n)]),
+    ...[1, 3, 4].map((n): [Effect, string] => [at(0), boxOf(n)]),
+    [at(2), packOf(2)],
+    [{ ...at(3), containment: 'taken_out' }, packOf(3)],
+    [{ containment: 'taken_out' }, packOf(4)],
+    [{ containment: 'taken_out' }, packOf(5)],
+    [at(0), boxOf(5)],
+    [at(4), placeOf(0)],
+  ]);
+}
+
+/** How a transfer begins, and how it ends. */
+const TRANSFERS = [415, 416, 702].flatMap((begin) =>
+  [701, 607, 605, 606, 252, 251, 702].map((end): [number, number] => [begin, end]),
+);
+
+/** A pack comes, goes into a box or not, and is transferred; what the documents say of places differs each time. */
+function transferLife(
+  n: number,
+  { types: [begin, end], isInBox, after }: { types: [number, number]; isInBox: boolean; after: number },
+): DocumentOfLife[] {
+  const [pack, box] = [packOf(n), boxOf(n)];
+  const moved = isInBox ? box : pack;
+  const steps: [number, Partial<DocumentOfLife['effects'][number]>, string][] = [
+    [702, { status: 'in_circulation', place: placeOf(0) }, pack],
+    ...(isInBox ? [[911, { containment: 'packed', container: box }, pack] as never] : []),
+    [begin, { status: 'in_realization', place: placeOf(1) }, moved],
+    [end, { status: 'in_circulation', place: placeOf(2) }, moved],
+  ];
+  return steps.map(([docType, effect, item], step) => {
+    const knownFrom = 10 * (after + step + 1);
+    const at = Date.parse('2026-03-01T08:00:00Z') + knownFrom * 60_000;
+    return {
+      ...{ knownFrom, orderedAt: at, recordedAt: at, operation: knownFrom, docType },
+      ...{ subject: placeOf(3 + step), counterparty: placeOf(7 - step) },
+      effects: [{ result: 'applied', ...effect }],
+      rows: [[0, item]],
+    };
+  });
+}

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 const MODE = 0o644;
@@ -29,6 +30,31 @@ export function writeDurablyOnce(file: string, text: string, mode = MODE): void 
     rmSync(unnamed, { force: true });
   }
   syncFolder(dirname(file));
+}
+
+/** As `writeDurably`, of bytes that may be many, without holding up the program meanwhile. */
+export async function writeBytesDurably(file: string, contents: ByteChunks): Promise<void> {
+  const unnamed = unnamedOf(file);
+  try {
+    await writeBytesSynced(unnamed, contents);
+    await rename(unnamed, file);
+  } finally {
+    await rm(unnamed, { force: true });
+  }
+  syncFolder(dirname(file));
+}
+
+export type ByteChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** As `writeSynced`, of bytes that may be many. */
+export async function writeBytesSynced(file: string, contents: ByteChunks): Promise<void> {
+  const handle = await open(file, 'wx', MODE);
+  try {
+    for await (const bytes of contents) await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Writes a file that must not be there yet, and forces it to the disk. */

@@ -8,7 +8,16 @@
  */
 export * from './address.js';
 export * from './bounded-log.js';
-export { nameOnce, syncFolder, unnamedOf, writeDurably, writeDurablyOnce, writeSynced } from './durable-file.js';
+export {
+  nameOnce,
+  syncFolder,
+  unnamedOf,
+  writeBytesDurably,
+  writeBytesSynced,
+  writeDurably,
+  writeDurablyOnce,
+  writeSynced,
+} from './durable-file.js';
 export * from './environment.js';
 export * from './health.js';
 export * from './http-port.js';

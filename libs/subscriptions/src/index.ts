@@ -16,6 +16,7 @@ export {
   catchUp,
   runSubscription,
   type CatchUpOptions,
+  type Followed,
   type SubscriptionOptions,
   type SubscriptionTrouble,
 } from './runner.js';

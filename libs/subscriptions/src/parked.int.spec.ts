@@ -58,7 +58,7 @@ describe.each([
   afterAll(() => running?.stop());
   beforeEach(async () => {
     harness = await makeHarness(await testDatabase(HARNESS_SCHEMAS));
-    store = openEventStore({ pool: harness.pool, eventStoreUrl: running.url });
+    store = await openEventStore({ pool: harness.pool, eventStoreUrl: running.url });
     queue = new PostgresTaskQueue({ pool: harness.pool });
     // A log on a server is shared by these tests: each begins at its end.
     await harness.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, clock_timestamp())', [

@@ -1,9 +1,9 @@
 import { defined, backoffMs, systemClock, type Clock } from '#kernel';
-import type { EventFilter, EventStore, ReadPage, RecordedEvent } from '#event-store';
+import type { EventFilter, EventStore, RecordedEvent, TextPage } from '#event-store';
 import type { Pool } from '#postgres';
 import { randomUUID } from 'node:crypto';
 import { openCheckpoint, releaseCheckpoint } from './checkpoint.js';
-import { handlePage, type Handle, type Page, type PageOutcome, type Work } from './page.js';
+import { handlePage, type Handle, type Page, type PageOutcome, type Placed, type Work } from './page.js';
 
 /** What a runner says of itself when something failed. It goes on trying in every case. */
 export interface SubscriptionTrouble {
@@ -24,17 +24,23 @@ export interface SubscriptionTrouble {
 /** `running`: this process takes the next event. `standing_by`: another has the subscription. */
 export type SubscriptionRole = 'running' | 'standing_by';
 
-export interface SubscriptionOptions {
-  store: EventStore;
+/** A log, or what is made of its events, one for each. */
+export interface Followed<Event> {
+  subscribeAll(
+    after: bigint,
+    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+  ): AsyncIterable<TextPage<Event>>;
+}
+
+export interface SubscriptionOptions<Event extends Placed = RecordedEvent> {
+  store: Followed<Event>;
   pool: Pool;
   /** Name of the checkpoint. Several processes may run the same name: one works, the others stand by. */
   name: string;
   filter?: EventFilter;
   /** Most events of a page. Default 500. */
   batchSize?: number;
-  /** Reads the next page while one is handled: where it is far behind, and its pages are small enough for two. */
-  readsAhead?: boolean;
-  handle: Handle;
+  handle: Handle<Event>;
   signal: AbortSignal;
   /** After each commit. */
   onBatch?: (batch: { name: string; events: number; position: bigint }) => void;
@@ -67,16 +73,16 @@ const SHRINK_PER_ATTEMPT = 8;
  * Runs until `signal` aborts, then resolves; errors are reported, never thrown. Each event is handled once, in order
  * (principles 3.2).
  */
-export async function runSubscription(options: SubscriptionOptions): Promise<void> {
+export async function runSubscription<Event extends Placed>(options: SubscriptionOptions<Event>): Promise<void> {
   await new Runner(options).run();
 }
 
-class Runner {
+class Runner<Event extends Placed> {
   private readonly clock: Clock;
-  private readonly work: Work;
+  private readonly work: Work<Event>;
   private failures = 0;
 
-  constructor(private readonly options: SubscriptionOptions) {
+  constructor(private readonly options: SubscriptionOptions<Event>) {
     this.clock = options.clock ?? systemClock;
     const { pool, name, handle, leaseMs = 5_000 } = options;
     this.work = { pool, name, handle, leaseMs, holder: randomUUID(), takesOver: false };
@@ -103,12 +109,12 @@ class Runner {
 
   /** Works page after page from where the checkpoint stands, until it turns out to stand elsewhere. */
   private async follow(position: bigint): Promise<void> {
-    const { store, filter, batchSize = 500, readsAhead, signal, minPageIntervalMs = 50 } = this.options;
+    const { store, filter, batchSize = 500, signal, minPageIntervalMs = 50 } = this.options;
     let from = position;
     for await (const page of store.subscribeAll(from, {
       limit: batchSize,
       signal,
-      ...defined({ filter, readsAhead }),
+      ...defined({ filter }),
     })) {
       const beganAtMs = this.clock.monotonicMs();
       if (!(await this.workThrough(from, page))) return;
@@ -121,7 +127,7 @@ class Runner {
   /**
    * Handles a page, in smaller parts after a failure. False when the checkpoint is not ours any more or we are to end.
    */
-  private async workThrough(start: bigint, page: ReadPage): Promise<boolean> {
+  private async workThrough(start: bigint, page: TextPage<Event>): Promise<boolean> {
     let from = start;
     let rest = page.events;
     while (!this.options.signal.aborted) {
@@ -145,7 +151,7 @@ class Runner {
   }
 
   /** Says what failed and waits longer each time, within a limit. */
-  private async failed(error: unknown, part: RecordedEvent[] = []): Promise<void> {
+  private async failed(error: unknown, part: Placed[] = []): Promise<void> {
     const { name, signal, retryFirstDelayMs = 100, retryMaxDelayMs = 30_000, haltedAfterAttempts = 8 } = this.options;
     if (signal.aborted) return;
     this.failures += 1;
@@ -161,8 +167,8 @@ class Runner {
 /** What catching up needs. An error ends it and is thrown; the checkpoint stays at the last page that was handled. */
 export type CatchUpOptions = Pick<
   SubscriptionOptions,
-  'store' | 'pool' | 'name' | 'filter' | 'batchSize' | 'handle' | 'onBatch'
-> & { signal?: AbortSignal };
+  'pool' | 'name' | 'filter' | 'batchSize' | 'handle' | 'onBatch'
+> & { store: EventStore; signal?: AbortSignal };
 
 /**
  * Works up to where the log ended at the time of the call, then returns the checkpoint's position. A runner of the same

@@ -152,12 +152,17 @@ export const METRICS = {
   },
   pedigree_suspended_list_age_seconds: {
     kind: 'gauge',
-    help: "Age of the newest version of the registry's list of suspended packs. Absent while none was ever held.",
+    help: 'Age of the newest list of suspended packs, or of decisions where that is older. Absent while none was held.',
     labels: [],
   },
   pedigree_suspended_list_doubted: {
     kind: 'gauge',
-    help: '1 while the newest version of that list is doubted and nobody has confirmed it.',
+    help: '1 while the newest version of one of these lists is doubted and nobody has confirmed it.',
+    labels: [],
+  },
+  pedigree_suspension_decisions_not_understood: {
+    kind: 'gauge',
+    help: 'Decisions of the newest list that say neither that they suspend nor that they end, so nothing follows.',
     labels: [],
   },
   pedigree_tasks_ready: { kind: 'gauge', help: 'Tasks of a lane that wait, due or not.', labels: ['lane'] },

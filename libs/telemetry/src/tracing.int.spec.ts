@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { documentTrace } from './trace-ids.js';
-import { openTracing } from './tracing.js';
+import { openTracing } from './watching.js';
 
 const REQUEST_ID = '3f2504e0-4f89-51d3-9a0c-0305e82c3301';
 const [FROM, TO] = [new Date('2026-01-15T09:00:00.000Z'), new Date('2026-01-15T09:00:00.250Z')];
@@ -53,8 +53,8 @@ async function receiver(): Promise<{ endpoint: string; spans: OtlpSpan[]; servic
 describe('traces', () => {
   it('reach an OTLP receiver as one trace, whichever process told a step', async () => {
     const { endpoint, spans, services } = await receiver();
-    const gateway = openTracing({ program: 'gateway', version: '1', endpoint });
-    const worker = openTracing({ program: 'worker', version: '1', endpoint });
+    const gateway = await openTracing({ program: 'gateway', version: '1', endpoint });
+    const worker = await openTracing({ program: 'worker', version: '1', endpoint });
     const caller = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
     const done = { requestId: REQUEST_ID, startedAt: FROM, endedAt: TO };
     gateway.step({ ...done, name: 'intake', key: 'erp-1', kind: 'server', caller });
@@ -82,7 +82,7 @@ describe('traces', () => {
   it('tell a step that is done twice under one span id', async () => {
     const { endpoint, spans } = await receiver();
     for (let run = 0; run < 2; run += 1) {
-      const tracing = openTracing({ program: 'worker', version: '1', endpoint });
+      const tracing = await openTracing({ program: 'worker', version: '1', endpoint });
       tracing.step({ requestId: REQUEST_ID, name: 'receipt', key: 'receipt:1', startedAt: FROM, endedAt: TO });
       await tracing.close();
     }
@@ -91,7 +91,7 @@ describe('traces', () => {
   });
 
   it('cost nothing but spans when the receiver is away', async () => {
-    const tracing = openTracing({
+    const tracing = await openTracing({
       program: 'worker',
       version: '1',
       endpoint: 'http://127.0.0.1:1',

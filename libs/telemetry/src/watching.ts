@@ -1,5 +1,5 @@
 import { Metrics, type MetricsOptions } from './metrics.js';
-import { NO_TRACING, openTracing, type Tracing } from './tracing.js';
+import { NO_TRACING, type Tracing, type TracingOptions } from './tracing.js';
 
 /** What a program tells of itself while it works. */
 export interface Watching {
@@ -8,13 +8,22 @@ export interface Watching {
 }
 
 /** Metrics always; traces where an OTLP endpoint is configured. */
-export const openWatching = ({
+export const openWatching = async ({
   otlpEndpoint,
   ...options
-}: MetricsOptions & { otlpEndpoint: string | undefined }): Watching => ({
+}: MetricsOptions & { otlpEndpoint: string | undefined }): Promise<Watching> => ({
   metrics: new Metrics(options),
   tracing:
     otlpEndpoint === undefined
       ? NO_TRACING
-      : openTracing({ program: options.program, version: options.version, endpoint: otlpEndpoint }),
+      : await openTracing({ program: options.program, version: options.version, endpoint: otlpEndpoint }),
 });
+
+/**
+ * Opens the way to an OTLP receiver. A receiver that is away costs spans and never work. What it needs is loaded here:
+ * most programs have no receiver.
+ */
+export async function openTracing(options: TracingOptions): Promise<Tracing> {
+  const { OtlpTracing } = await import('./otlp-tracing.js');
+  return new OtlpTracing(options);
+}

@@ -135,10 +135,10 @@ async function fillCounts(
   const buckets = [...counts].map(([n, more]) => [n, countedUp(Buffer.alloc(0), more).bucket] as const);
   for (let at = 0; at < buckets.length; at += TILES_AT_ONCE)
     await writeBuckets(pool, 1, new Map(buckets.slice(at, at + TILES_AT_ONCE)));
-  const { root } = new BucketTree(new Map(buckets.map(([n, bytes]) => [n, leafHash(bytes)])));
+  const { root, nodes } = new BucketTree(new Map(buckets.map(([n, bytes]) => [n, leafHash(bytes)])));
   const note = signCounts({ leaves, streams, root, digestsFrom: 0 }, signer);
   const position = leaves + 1;
-  await writeEpoch(pool, { epoch: 1, leaves, streams, note, statementPosition: BigInt(position) });
+  await writeEpoch(pool, { epoch: 1, leaves, streams, note, statementPosition: BigInt(position), nodes });
   return {
     ...eventOf(COUNT_STREAM, position),
     id: uuid5(note, await installationId(pool)),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { SEALING } from '../../../apps/auditor/src/auditor.js';
+import { sealingOf } from '../../../apps/auditor/src/auditor.js';
 import { AuditorFolder } from '../../../apps/auditor/src/memory/folder.js';
 import { HistoryAlarm } from '../../../apps/auditor/src/memory/history-alarm.js';
 import { HistoryWatch } from '../../../apps/auditor/src/memory/history-watch.js';
@@ -12,6 +12,7 @@ import type { ServiceLog } from '#service';
 import { runSubscription } from '#subscriptions';
 import { inTurns, type Compared } from '../in-turns.js';
 import { fillEvents } from './many-events.js';
+import { serverCpuUs, takenSince } from './server-cpu.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as ServiceLog;
 const BARE_PAGE = 1_000;
@@ -23,18 +24,30 @@ export interface SealingSizes {
   rounds: number;
 }
 
+export interface SealingFigures extends Compared {
+  /** CPU of the server for each leaf. */
+  serverUsPerLeaf: number;
+}
+
 /**
  * Leaves sealed and signed per second, by what the auditor runs, from an empty tree to the end of a filled log; beside
  * it the bare work: the rows read, and data, metadata and a leaf of usual length hashed. The first round of both warms
  * up.
  */
-export async function sealing(pool: Pool, folder: string, { events, rounds }: SealingSizes): Promise<Compared> {
+export async function sealing(pool: Pool, folder: string, { events, rounds }: SealingSizes): Promise<SealingFigures> {
   await fillEvents(pool, events);
   const own = (round: number): Promise<void> => sealAll(pool, join(folder, `auditor-${round}`), events);
   const bare = (): Promise<void> => readAndHash(pool, events);
   await own(-1);
   await bare();
-  return inTurns(rounds, { own, bare, count: events }, systemClock);
+  let serverUs = 0;
+  const counted = async (round: number): Promise<void> => {
+    const before = await serverCpuUs(pool);
+    await own(round);
+    serverUs += takenSince(before, await serverCpuUs(pool));
+  };
+  const compared = await inTurns(rounds, { own: counted, bare, count: events }, systemClock);
+  return { ...compared, serverUsPerLeaf: serverUs / (rounds * events) };
 }
 
 /** Seals what is there with a new folder, and signs the tree once. */
@@ -59,7 +72,7 @@ async function sealAll(pool: Pool, folder: string, events: number): Promise<void
     failed.push(error);
     enough.abort();
   };
-  await runSubscription({ ...SEALING, store, pool, handle: watch.seal, signal, onBatch, onError });
+  await runSubscription({ ...sealingOf(store), pool, handle: watch.seal, signal, onBatch, onError });
   const signed = await watch.sign();
   await store.close();
   if (failed.length > 0 || signed?.size !== events)

@@ -62,7 +62,7 @@ export async function runAuditorCampaign({ seed, faults }: AuditorCampaign): Pro
     const tampering = life.pick(hasWitness);
     watch.expectAlarms();
     if (tampering.what === REWRITTEN) await life.rewrite();
-    else await stage.db.pool.query(tampering.sql({ leaves: await life.head(), middle: 5 }));
+    else await stage.db.pool.query(tampering.sql({ leaves: await life.signed(), middle: 5 }));
     const { verdict, said } = await verdictOf(stage, tampering.verdict);
     return {
       ...{ hasWitness, faults: life.done, tampering: tampering.what, expected: tampering.verdict, verdict, said },
@@ -117,6 +117,14 @@ class Life {
 
   head(): Promise<number> {
     return this.stage.store.head().then(Number);
+  }
+
+  /** An event behind these, such as the newest count of the streams, may be changed before it is sealed. */
+  async signed(): Promise<number> {
+    const { rows } = await this.stage.db.pool.query<{ size: number }>(
+      'SELECT max(size)::integer AS size FROM audit_checkpoint',
+    );
+    return rows[0]?.size ?? 0;
   }
 
   pick(hasWitness: boolean): Tampering {

@@ -9,6 +9,7 @@ import { PostgresEventStore, type NewEvent } from '#event-store';
 import { newSigningKey, noteSigner, verifierKeyOf, witnessKeyOf, type NoteSigner } from '#merkle';
 import { repositoryFile } from '../../scenarios/built-programs.js';
 import { testDatabase, type TestDatabase } from '../../support/database.js';
+import { madeEvent } from '../../support/made-event.js';
 import { temporaryFolder, type TemporaryFolder } from '../../support/temporary-folder.js';
 import { quietPort } from '../services/ports.js';
 import { Program, type Death } from '../services/program.js';
@@ -89,7 +90,8 @@ export class Stage {
   }
 
   loseFolder(): void {
-    rmSync(this.folder, { recursive: true });
+    // One that was killed at its start may not have made it again.
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** `only`: without the log itself. */
@@ -176,18 +178,4 @@ export class Stage {
   }
 }
 
-const eventOf = (n: number): NewEvent => ({
-  id: randomUUID(),
-  type: 'ThingHappened',
-  schemaVersion: 1,
-  data: { n },
-  metadata: {
-    participant: 'own',
-    actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
-    softwareVersion: '1',
-    profile: 'interface-v1',
-    effectiveAt: '2026-01-15T09:00:00.000Z',
-    correlationId: 'c',
-    causationId: 'd',
-  },
-});
+const eventOf = (n: number): NewEvent => madeEvent('ThingHappened', { n });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { EventStoreDbEventStore, type EventMetadata } from '#event-store';
+import { openEventStoreDb, type EventMetadata } from '#event-store';
 import { FakeEventStore } from '../event-store-fake/fake-event-store.js';
 import { demandEmptyLog } from './empty-log.js';
 
@@ -22,7 +22,7 @@ afterEach(() => fake.stop());
 
 it('takes an empty server, whatever the server keeps for itself, and refuses one that holds events', async () => {
   await demandEmptyLog(fake.url);
-  const store = new EventStoreDbEventStore({ url: fake.url });
+  const store = await openEventStoreDb({ url: fake.url });
   await store.append('document-1', 'none', [
     { id: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c14', type: 'Noted', schemaVersion: 1, data: {}, metadata: METADATA },
   ]);

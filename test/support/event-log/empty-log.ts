@@ -1,4 +1,4 @@
-import { EventStoreDbEventStore, holdsEvents } from '#event-store';
+import { holdsEvents, openEventStoreDb } from '#event-store';
 import { PedigreeError } from '#kernel';
 
 /**
@@ -6,7 +6,7 @@ import { PedigreeError } from '#kernel';
  * events, or `unavailable` when it is away.
  */
 export async function demandEmptyLog(eventStoreUrl: string): Promise<void> {
-  const store = new EventStoreDbEventStore({ url: eventStoreUrl });
+  const store = await openEventStoreDb({ url: eventStoreUrl });
   try {
     if (!(await holdsEvents(store))) return;
   } finally {

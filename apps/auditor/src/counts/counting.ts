@@ -169,10 +169,10 @@ export class StreamCounting {
     return inTransaction(pool, async (tx) => {
       await this.hold(tx, open);
       const { leaves, streams, epoch } = open;
-      const { root } = new BucketTree(open.hashes);
+      const { root, nodes } = new BucketTree(open.hashes);
       const first = Math.min(leaves, (await digestsFrom(tx)) ?? leaves);
       const note = signCounts({ leaves, streams, root, digestsFrom: first }, keys.signerAfter(await breakCount(tx)));
-      const closed = { ...open, note };
+      const closed = { ...open, note, nodes };
       await writeEpoch(tx, closed);
       await dropOlder(tx, epoch);
       return closed;

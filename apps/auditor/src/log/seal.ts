@@ -1,8 +1,8 @@
-import type { RecordedEvent } from '#event-store';
 import { grownTiles } from '#merkle';
 import type { Transaction } from '#postgres';
-import { leafOf, NEWEST_FORM } from '#proofs';
+import { NEWEST_FORM } from '#proofs';
 import { cachedTiles, tileColumns, tilesIn, WRITE_TILES } from '#sealed-log';
+import { leafOfSealable, type Sealable } from './leaf-pages.js';
 
 const WRITE_PAGE = `WITH grown AS (UPDATE audit_tree SET size = $1::bigint + $3::int),
     page AS (
@@ -15,15 +15,15 @@ const WRITE_PAGE = `WITH grown AS (UPDATE audit_tree SET size = $1::bigint + $3:
  * Makes a page of events leaves of the Merkle log, in the transaction that also moves the checkpoint of the
  * subscription: each event is one leaf, in the order of the log, whatever crashes. The page keeps in which form.
  */
-export async function seal(events: RecordedEvent[], tx: Transaction): Promise<void> {
+export async function seal(events: Sealable[], tx: Transaction): Promise<void> {
   await sealBehind(await lockedSize(tx), events, tx);
 }
 
 /** The same where `lockedSize` was asked in this transaction already. */
-export async function sealBehind(first: number, events: RecordedEvent[], tx: Transaction): Promise<void> {
+export async function sealBehind(first: number, events: Sealable[], tx: Transaction): Promise<void> {
   const last = events.at(-1);
   if (last === undefined) return;
-  const leaves = events.map((event) => leafOf(event));
+  const leaves = events.map(leafOfSealable);
   const tiles = await grownTiles(first, leaves, cachedTiles(tilesIn(tx)));
   await tx.query({
     name: 'audit-seal',

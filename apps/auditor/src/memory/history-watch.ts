@@ -1,4 +1,4 @@
-import type { EventStore, RecordedEvent } from '#event-store';
+import type { EventStore } from '#event-store';
 import { defined } from '#kernel';
 import { leavesInTiles, type NoteSigner } from '#merkle';
 import type { Pool, Transaction } from '#postgres';
@@ -6,6 +6,7 @@ import { LogKeys, openBreaks } from '#proofs';
 import type { ServiceLog } from '#service';
 import { breakCount, Contradiction, newestPage, type StoredCheckpoint, tilesIn } from '#sealed-log';
 import { publish, signCheckpoint } from '../log/checkpoints.js';
+import type { Sealable } from '../log/leaf-pages.js';
 import { lockedSize, sealBehind } from '../log/seal.js';
 import { differenceWords, firstDifference } from './first-difference.js';
 import type { AuditorFolder, Memory } from './folder.js';
@@ -75,7 +76,7 @@ export class HistoryWatch {
   }
 
   /** Makes a page of events leaves, in the transaction that moves the cursor. Throws Contradiction. */
-  readonly seal = (events: RecordedEvent[], tx: Transaction): Promise<void> =>
+  readonly seal = (events: Sealable[], tx: Transaction): Promise<void> =>
     this.alarmed('seal', async () => {
       const memory = this.options.folder.read();
       if ((await breakCount(tx)) !== memory.breaks.length)
@@ -96,7 +97,7 @@ export class HistoryWatch {
 
   /** Every event comes behind the newest leaf, once, and none is missing between. */
   private async holdOrder(
-    events: RecordedEvent[],
+    events: Sealable[],
     tx: Transaction,
     { size, told }: { size: number; told: bigint },
   ): Promise<void> {

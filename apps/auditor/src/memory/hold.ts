@@ -224,6 +224,9 @@ export function refuseGap({ end, next, leaf, told }: { end: bigint; next: bigint
   throw new Contradiction(`the log has no event at ${missing}: it was taken away before it was sealed`, leaf);
 }
 
+/** A page may be longer than what is in memory at a time. */
+const EVENTS_AT_ONCE = 1_000;
+
 /** The events of the newest page are the leaves that they were. */
 async function holdEvents(
   { pool, store }: Holding,
@@ -232,7 +235,7 @@ async function holdEvents(
   const hashes = await ofTiles(() => leavesInTiles(tilesIn(pool), firstLeaf, firstLeaf + leaves));
   let [index, after] = [0, afterPosition];
   while (index < leaves) {
-    const { events, readUpTo } = await store.readAll(after, { limit: leaves - index });
+    const { events, readUpTo } = await store.readAll(after, { limit: Math.min(EVENTS_AT_ONCE, leaves - index) });
     for (const event of events) {
       if (!leafOf(event, form).equals(hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)))
         throw new Contradiction(

@@ -28,6 +28,8 @@ import { bundleOf, eventsPath, LARGE_ENTRY, tileBytes } from './log-files.js';
 export interface ExportOptions extends LogSource {
   folder: string;
   progress?: (leaves: number, of: number) => void;
+  /** Before anything is written, once it is clear that it can be. */
+  onBegin?: () => Promise<void>;
 }
 
 export interface Exported {
@@ -48,6 +50,7 @@ export async function exportLog(options: ExportOptions): Promise<Exported> {
   const checkpoint = await newestCheckpoint(pool);
   if (checkpoint === undefined) throw new PedigreeError('unavailable', 'no checkpoint was signed yet');
   await holdCheckpoint(options, checkpoint);
+  await options.onBegin?.();
   const { size } = checkpoint;
   const exported: Exported = { size, written: 0, large: [] };
   for (let index = 0; index * TILE_WIDTH < size; index += 1) {

@@ -39,7 +39,7 @@ export async function openLogPort(options: LogPortOptions): Promise<{ url: strin
     maxConnections: CONNECTIONS,
     applicationName: 'pedigree-auditor-log',
   });
-  const store = openEventStore({ pool, eventStoreUrl: options.eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl: options.eventStoreUrl });
   opened.serve(serveLog({ source: { pool, store }, token, log }));
   return {
     url: opened.url,

@@ -1,11 +1,12 @@
 /** What is not as it should be. */
-export type FindingKind = 'event' | 'tile' | 'page' | 'checkpoint' | 'memory' | 'evidence' | 'read_model';
+export type FindingKind = 'event' | 'tile' | 'page' | 'checkpoint' | 'count' | 'memory' | 'evidence' | 'read_model';
 
 export const FINDING_KINDS: readonly FindingKind[] = [
   'event',
   'tile',
   'page',
   'checkpoint',
+  'count',
   'memory',
   'evidence',
   'read_model',

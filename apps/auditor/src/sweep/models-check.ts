@@ -51,7 +51,7 @@ const BUSY_WAIT_MS = 10_000;
  */
 export async function checkModels(parts: ModelsCheckParts, from: ModelsPlace): Promise<string[] | undefined> {
   const evidence = new PostgresEvidenceStore({ pool: parts.pool, maxCacheBytes: 0 });
-  const models = projections({ evidence, documents: documentReading(), store: parts.store });
+  const models = projections({ evidence, documents: documentReading(), store: parts.store }).map(sayingOfData);
   const first = Math.max(
     0,
     models.findIndex(({ name }) => name === from.model),
@@ -79,7 +79,7 @@ async function checkModel(
       return await compareBeside({
         projection,
         schema: schemaOfModel(model),
-        store,
+        store: readingStore(store),
         pool,
         poolIn: (settings) =>
           openPool({ connectionString, ...settings, maxConnections: 2, applicationName: 'pedigree-sweep' }),
@@ -92,7 +92,7 @@ async function checkModel(
         onWork: (work) => onWork(model, work),
       });
     } catch (error) {
-      if (isUnbuildable(error) || (parts.isDamaged() && isOfData(error)))
+      if (isUnbuildable(error) || (parts.isDamaged() && error instanceof OfData))
         return await sayUnbuildable(model, error as Error, report);
       // Another auditor compares it now.
       if (!(error instanceof PedigreeError) || error.code !== 'unavailable') throw error;
@@ -107,8 +107,44 @@ const isUnbuildable = (error: unknown): boolean =>
   error instanceof EvidenceDamaged ||
   (error instanceof Error && /^evidence [0-9a-f]{64}, .* is missing$/.test(error.message));
 
-/** Not of the database that is away, and not of another who compares. */
-const isOfData = (error: unknown): boolean => !databaseIsAway(error) && !(error instanceof PedigreeError);
+/** What an event says cannot be read, or no row follows from it. Everything else is the sweep's own trouble. */
+class OfData extends Error {}
+
+/** SQLSTATEs of what a row holds: 22 data exception, 23 constraint. Others are of the server, of rights, of time. */
+const STATES_OF_DATA = /^2[23]...$/;
+
+function sayOfData(error: unknown): never {
+  const { code } = Object(error) as { code?: unknown };
+  const isOwn =
+    !(error instanceof Error) ||
+    error instanceof PedigreeError ||
+    isUnbuildable(error) ||
+    databaseIsAway(error) ||
+    (typeof code === 'string' && !STATES_OF_DATA.test(code));
+  throw isOwn ? error : new OfData(error.message, { cause: error });
+}
+
+/** The same projection, which tells what is wrong with events from what is wrong with the world. */
+const sayingOfData = (projection: Projection): Projection => ({
+  ...projection,
+  project: async (...given) => {
+    try {
+      return await projection.project(...given);
+    } catch (error) {
+      return sayOfData(error);
+    }
+  },
+});
+
+/** The same log; an event that is no JSON any more is one that cannot be read. */
+const readingStore = (store: EventStore): EventStore =>
+  Object.assign(Object.create(store) as EventStore, {
+    readAll: (...given: Parameters<EventStore['readAll']>) =>
+      store.readAll(...given).catch((error: unknown) => {
+        if (!(error instanceof SyntaxError)) throw error;
+        return sayOfData(error);
+      }),
+  });
 
 async function sayUnbuildable(model: string, { message }: Error, report: Report): Promise<undefined> {
   await report({

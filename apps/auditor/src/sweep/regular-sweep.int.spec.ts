@@ -137,6 +137,52 @@ describe('a regular sweep', () => {
     ]);
   });
 
+  it('leaves open what was found of the counts while it cannot look for it, and says so', async () => {
+    await log.counting().advance();
+    await sign();
+    await log.db.pool.query('UPDATE audit_count_bucket SET hash = sha256(hash)');
+    const sweep = started(HOUR_MS);
+    await passesEnd(1, 2);
+    expect(sweep.figures().findings).toMatchObject({ count: 1, event: 0 });
+    await log.db.pool.query("UPDATE event SET data = data || convert_to(' ', 'UTF8') WHERE position = 7");
+    await passesEnd(2, 70);
+    expect(sweep.figures().findings).toMatchObject({ count: 1, event: 1 });
+    const events = await log.store.readStream(SWEEP_STREAM);
+    expect(events.map(({ type }) => type)).not.toContain('AuditFindingGone');
+    const ended = events.filter(({ type }) => type === 'AuditSweepEnded').map(({ data }) => data['skipped']);
+    expect(ended).toEqual([
+      ['stream counts: the table audit_count_bucket has not the counts that were signed'],
+      ['stream counts: the log is not what was signed'],
+    ]);
+  });
+
+  it('says its own trouble for what it is, also while something is found', async () => {
+    await log.db.pool.query("UPDATE event SET data = data || convert_to(' ', 'UTF8') WHERE position = 7");
+    const away = log.db.url.replace(/\/[^/]+$/, '/no_such_database');
+    const sweep = new RegularSweep({ ...parts(), connectionString: away, everyMs: HOUR_MS, log: silent });
+    running = sweep.run(ending.signal);
+    await until('it waits', () => clock.waiting > 0);
+    clock.advance(60_000);
+    await until('it fails', () => sweep.troubles().length > 1);
+    expect(sweep.troubles()).toMatchObject([
+      { name: 'audit findings', reason: expect.stringMatching(/^1 open, first: event: leaf 6/) },
+      { name: 'audit sweep', reason: expect.stringContaining('no_such_database') },
+    ]);
+    expect(await told()).toEqual(['AuditFindingRecorded']);
+  });
+
+  it('says that a read model cannot be built again where an event cannot be read', async () => {
+    const { pool } = log.db;
+    await pool.query("UPDATE event SET type = 'DocumentConcluded', stream = 'document-1' WHERE position = 7");
+    // The live tables have it, as they had the event that was there.
+    await pool.query("INSERT INTO checkpoint VALUES ('projection:document-outcomes', 40, now())");
+    const sweep = started(HOUR_MS);
+    await passesEnd(1, 2);
+    expect(sweep.troubles()).toMatchObject([{ name: 'audit findings' }]);
+    const found = state().findings.map(({ what, where, expected }) => [what, where, expected].join(' '));
+    expect(found.some((one) => /^read_model read model \S+ that it can be built again/.test(one))).toBe(true);
+  });
+
   it('is rid of an event that was deleted long ago when a person has told the break', async () => {
     await log.db.pool.query('DELETE FROM event WHERE position = 7');
     const sweep = started(HOUR_MS);

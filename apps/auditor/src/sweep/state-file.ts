@@ -2,10 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeDurably } from '#service';
+import { FINDING_KINDS } from './finding.js';
 
 const text = z.string().max(1_000_000);
 const finding = z.strictObject({
-  what: z.enum(['event', 'tile', 'page', 'checkpoint', 'memory', 'evidence', 'read_model']),
+  what: z.enum(FINDING_KINDS),
   where: text,
   expected: text,
   found: text,
@@ -35,14 +36,23 @@ const logPlace = z.strictObject({
   digestsFrom: z.number().int().min(0).optional(),
   wholeUpTo: z.number().int().min(0).optional(),
 });
+const countsPlace = z.strictObject({
+  epoch: z.number().int(),
+  bucket: z.number().int().min(0),
+  streams: z.number().int(),
+  differences: z.number().int(),
+});
 const pass = z.strictObject({
   begunAt: text,
   /** What was signed when it began, and all is held against: a note. */
   checkpoint: text,
   breaks: z.number().int(),
   restoration: text.nullable(),
-  part: z.enum(['log', 'evidence', 'read models']),
+  part: z.enum(['log', 'stream counts', 'evidence', 'read models']),
   log: logPlace.optional(),
+  counted: countsPlace.optional(),
+  /** Why the counts of streams were not compared, or not all of them. */
+  uncounted: text.optional(),
   /** The last digest that was looked at. */
   evidence: text.optional(),
   model: text.optional(),

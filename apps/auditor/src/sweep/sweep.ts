@@ -7,6 +7,8 @@ import type { Pool } from '#postgres';
 import { type LogKeys, openBreaks } from '#proofs';
 import type { AuditorFolder } from '../memory/folder.js';
 import { rememberedCheckpoint, toldHead } from '../memory/hold.js';
+import { checkCounts } from './counts-check.js';
+import type { FindingKind } from './finding.js';
 import { FindingBook } from './finding-book.js';
 import { LogCheck } from './log-check.js';
 import { checkModels } from './models-check.js';
@@ -52,9 +54,11 @@ export interface SweepEnded {
 
 export type PassOutcome = SweepEnded | 'nothing_signed' | 'ended_early';
 
+const LOG_FINDINGS: FindingKind[] = ['event', 'tile', 'page'];
 const EVIDENCE_BYTES = 4 * 1024 * 1024;
 const SAVE_EVERY_MS = 2_000;
-const PART_SHARES: Record<PassState['part'], number> = { log: 0, evidence: 1, 'read models': 2 };
+const PART_SHARES: Record<PassState['part'], number> = { log: 0, 'stream counts': 1, evidence: 2, 'read models': 3 };
+const PARTS = Object.keys(PART_SHARES).length;
 
 /** Another tree counts from here on: a person told a break, or another backup was restored. The pass means nothing. */
 class Outdated extends Error {}
@@ -120,6 +124,7 @@ export class Sweep {
   /** Undefined where the signal ended it. */
   private async work(begun: PassState): Promise<string[] | undefined> {
     if (begun.part === 'log') await this.holdLog(begun);
+    if (begun.part === 'stream counts') await this.holdCounts(begun);
     if (begun.part === 'evidence') await this.holdEvidence(begun);
     return this.parts.signal.aborted ? undefined : this.holdModels(begun);
   }
@@ -141,10 +146,10 @@ export class Sweep {
     );
     while (!signal.aborted) {
       const bytes = await check.next();
-      if (folder.read().breaks.length !== begun.breaks) throw new Outdated();
+      this.checkBreaks(begun);
       if (bytes === undefined) {
         await check.finish();
-        this.nextPart(begun, 'evidence');
+        this.nextPart(begun, 'stream counts');
         delete begun.log;
         return;
       }
@@ -152,6 +157,42 @@ export class Sweep {
       begun.counts.events = check.leaf;
       await this.worked(begun, { bytes, share: check.leaf / Math.max(1, signed.size) });
     }
+  }
+
+  /** Where the log is not what was signed, that is told, and its events are not what was counted. */
+  private async holdCounts(begun: PassState): Promise<void> {
+    const { pool, store, keys, signal } = this.parts;
+    const uncounted = this.isFound(LOG_FINDINGS)
+      ? 'the log is not what was signed'
+      : await checkCounts(
+          {
+            ...{ pool, store, keys, signal },
+            report: (finding) => {
+              this.checkBreaks(begun);
+              return this.report(finding);
+            },
+            onWork: (work) => {
+              this.checkBreaks(begun);
+              if (work.place !== undefined) begun.counted = work.place;
+              return this.worked(begun, work);
+            },
+          },
+          begun.counted,
+        );
+    if (signal.aborted) return;
+    if (uncounted !== undefined) begun.uncounted = uncounted;
+    delete begun.counted;
+    this.nextPart(begun, 'evidence');
+  }
+
+  /** Throws Outdated where a break was told meanwhile: what is counted and sealed is of another tree. */
+  private checkBreaks({ breaks }: PassState): void {
+    if (this.parts.folder.read().breaks.length !== breaks) throw new Outdated();
+  }
+
+  /** Whether this pass, or one before, has found something of these kinds that is not gone. */
+  private isFound(kinds: FindingKind[]): boolean {
+    return this.book.open().some(({ what }) => kinds.includes(what));
   }
 
   private async holdEvidence(begun: PassState): Promise<void> {
@@ -180,7 +221,7 @@ export class Sweep {
     return checkModels(
       {
         ...{ pool, connectionString, store, prefix, signal, report, clock },
-        isDamaged: () => this.book.open().some(({ what }) => what === 'event' || what === 'evidence'),
+        isDamaged: () => this.isFound(['event', 'evidence']),
         onWork: async (model, { bytes, rows, place }) => {
           if (begun.model !== model) delete begun.place;
           begun.model = model;
@@ -193,9 +234,11 @@ export class Sweep {
     );
   }
 
-  private async end(begun: PassState, skipped: string[]): Promise<SweepEnded> {
+  private async end(begun: PassState, skippedModels: string[]): Promise<SweepEnded> {
     const { pass } = this.state;
-    await this.book.endPass();
+    const { uncounted } = begun;
+    const skipped = [...(uncounted === undefined ? [] : [`stream counts: ${uncounted}`]), ...skippedModels];
+    await this.book.endPass(uncounted === undefined ? [] : ['count']);
     const findings = this.book.open();
     await this.parts.events.ended(pass, begun, { open: findings.length, skipped });
     const { breaks, restoration, counts, untold } = begun;
@@ -223,7 +266,7 @@ export class Sweep {
     this.savedAtMs = this.clock.monotonicMs();
     const { begun, pass } = this.state;
     if (begun === undefined) return;
-    const share = (PART_SHARES[begun.part] + Math.min(1, this.inPart)) / 3;
+    const share = (PART_SHARES[begun.part] + Math.min(1, this.inPart)) / PARTS;
     onProgress?.({ pass, part: begun.part, share, counts: begun.counts, findings: this.book.open().length });
   }
 }

@@ -2,217 +2,42 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditorSchemas } from '../../../auditor/src/auditor.js';
-import { StreamCounting } from '../../../auditor/src/counts/counting.js';
-import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
-import { seal } from '../../../auditor/src/log/seal.js';
 import { KEEPER, NEXT_YEAR, registerOn } from '../../../gateway/test/keys.js';
-import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
-import { documentReading } from '#documents';
-import {
-  caseIdOf,
-  decideCase,
-  decideGroup,
-  documentStream,
-  NO_CASE,
-  NO_GROUP,
-  type CaseCause,
-  type CaseCommand,
-  type DocumentCommand,
-  type Registration,
-} from '#domain';
-import { PostgresEventStore } from '#event-store';
-import { PostgresEvidenceStore } from '#evidence';
-import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
-import { migrate } from '#postgres';
-import { LogKeys, verifyProofLines, type ProofLine, type ProvenAnswer, type ProvenEvent, type Verified } from '#proofs';
-import { projections } from '#read-models';
+import { arrival, SGTIN } from '../../../gateway/test/test-harness.js';
+import { documentStream } from '#domain';
+import { type ProofLine } from '#proofs';
 import { answerProofLines } from '#sealed-log';
-import { catchUp, catchUpProjection } from '#subscriptions';
-import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { proveNamed, verifyProof } from '../commands/audit-proof.js';
 import { cliConfig } from '../config.js';
-import { AnswerReading, type Reading } from './answer-reading.js';
+import {
+  answerIn,
+  append,
+  caseId,
+  changed,
+  closeWorld,
+  done,
+  enteredAt,
+  eventsIn,
+  followed,
+  groupId,
+  harness,
+  key,
+  letterId,
+  open,
+  openedAt,
+  openWorld,
+  proofOf,
+  runId,
+  SHA,
+  sealed,
+  store,
+  told,
+  verified,
+} from '../../test/answer-world.js';
 
-const ORIGIN = 'pedigree.example/log';
-const signer = noteSigner(ORIGIN, newSigningKey());
-const key = verifierKeyOf(signer);
-const SHA = 'a'.repeat(64);
-const OTHER_PACK = SGTIN.replace(/1$/, '2');
-
-let harness: TestHarness;
-let store: PostgresEventStore;
-let done: string;
-let open: string;
-const told = 'registry-told-1';
-const CAUSE: CaseCause = { kind: 'document', document: 'r-1' };
-const caseId = caseIdOf('missing_locally', CAUSE);
-let groupId: string;
-let runId: string;
-
-const metadata = {
-  participant: 'own',
-  actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
-  softwareVersion: '1',
-  profile: 'interface-v1',
-  effectiveAt: '2026-01-15T09:00:00.000Z',
-  correlationId: 'c',
-  causationId: 'd',
-} as const;
-
-const append = (stream: string, events: { type: string; data: object }[]) =>
-  store.append(
-    stream,
-    'any',
-    events.map(({ type, data }) => ({ id: randomUUID(), type, schemaVersion: 1, data: data as never, metadata })),
-  );
-
-beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
-  await migrate(harness.db.pool, auditorSchemas);
-  store = new PostgresEventStore({ pool: harness.db.pool });
-  const evidence = new PostgresEvidenceStore({ pool: harness.db.pool });
-  await harness.post({
-    command_id: 'done',
-    reference: 'Invoice 1',
-    xml: arrival(`<sgtin>${SGTIN}</sgtin><sgtin>${OTHER_PACK}</sgtin>`),
-  });
-  await harness.post({ command_id: 'open', xml: arrival() });
-  const { rows } = await harness.db.pool.query("SELECT request_id FROM command WHERE command_id = 'done'");
-  done = String(rows[0].request_id);
-  const receipt =
-    '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
-    `<operation>701</operation><operation_id>${done}</operation_id>` +
-    '<operation_result>Partial</operation_result><errors><error_code>4</error_code>' +
-    `<error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors></result></documents>`;
-  await harness.run('done', concluded(await evidence.put(Buffer.from(receipt), 'application/xml')));
-  open = await harness.run('open');
-  await others();
-  await sealed();
-});
-afterAll(async () => {
-  await store.close();
-  await harness.stop();
-});
-
-/** A document comes to its end. */
-const concluded = (receiptSha256: string): DocumentCommand[] => [
-  { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA },
-  {
-    type: 'RecordSendAnswer',
-    attempt: 1,
-    answer: { kind: 'sent', documentId: 'registry-1', answerSha256: SHA },
-  },
-  { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
-  {
-    type: 'RecordReceipt',
-    receipt: { receiptSha256, result: 'partial', acceptedAt: '2026-01-15T07:00:00Z', errorCount: 1, comment: 'x' },
-  },
-];
-
-/** A document of others about `done`, a group, a case and a run. */
-async function others(): Promise<void> {
-  await append(`inbound-${told}`, [
-    {
-      type: 'InboundSeen',
-      data: {
-        documentId: told,
-        direction: 'incoming',
-        channel: 'counterparty',
-        account: 'main',
-        status: 'processed',
-        docType: 602,
-        answerSha256: SHA,
-      },
-    },
-    { type: 'InboundLinked', data: { requestId: done, by: 'request_id' } },
-  ]);
-  await aGroup();
-  const run = { kind: 'documents' as const, id: 'run-1', moment: '2026-01-16T00:00:00.000Z' };
-  const seen = { run, count: 1, findingsSha256: SHA };
-  const opened = { code: 'missing_locally', cause: CAUSE, severity: 'critical', dueAt: '2026-01-20T00:00:00.000Z' };
-  await append(`case-${caseId}`, decideCase(NO_CASE, { type: 'See', caseId, ...opened, seen } as CaseCommand));
-  const asked = await harness.post({ reason: 'for the auditor' }, '/v1/reconciliations');
-  runId = asked.json<{ id: string }>().id;
-  await append(`run-${runId}`, [{ type: 'RunStarted', data: { runId } }]);
-}
-
-/** Of the document that is open. */
-async function aGroup(): Promise<void> {
-  const [registered] = await store.readStream(documentStream(open));
-  const member = registered?.data as unknown as Registration;
-  groupId = randomUUID();
-  const group = { groupId, index: 0, of: 1, kind: 'given' as const };
-  await append(
-    `group-${groupId}`,
-    decideGroup(NO_GROUP, {
-      type: 'Register',
-      registration: {
-        groupId,
-        commandId: 'group',
-        account: 'main',
-        kind: 'given',
-        members: [{ ...member, group }],
-        after: [],
-      },
-    }),
-  );
-}
-
-/** The worker follows, and the auditor counts, seals and signs. */
-async function sealed(): Promise<void> {
-  await followed();
-  await sign();
-  const keys = new LogKeys(signer);
-  const now = () => new Date('2026-03-01T10:00:00.000Z');
-  const signal = new AbortController().signal;
-  await new StreamCounting({ pool: harness.db.pool, store, keys, now, participant: 'own', signal }).advance();
-  await sign();
-  await followed();
-}
-
-async function sign(): Promise<void> {
-  await catchUp({ store, pool: harness.db.pool, name: 'auditor', handle: seal });
-  await signCheckpoint(harness.db.pool, signer);
-}
-
-async function followed(): Promise<void> {
-  const evidence = new PostgresEvidenceStore({ pool: harness.db.pool });
-  for (const projection of projections({ evidence, documents: documentReading(), store }))
-    await catchUpProjection({ projection, store, pool: harness.db.pool });
-}
-
-async function proofOf(route: string): Promise<ProofLine[]> {
-  const answer = await harness.ask(`${route}${route.includes('?') ? '&' : '?'}proof=1`);
-  if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
-  expect(answer.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
-  return answer.text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as ProofLine);
-}
-
-async function* texts(lines: ProofLine[]): AsyncGenerator<string> {
-  for (const line of lines) yield await Promise.resolve(JSON.stringify(line));
-}
-
-/** As `pedigree audit verify` does it. */
-async function verified(lines: ProofLine[]): Promise<Verified & { reading: Reading }> {
-  const reading = new AnswerReading();
-  const found = await verifyProofLines(texts(lines), key, reading.listening);
-  if (found.answer === undefined) throw new Error('no answer');
-  return { ...found, reading: await reading.of(found.answer) };
-}
-
-const answerIn = (lines: ProofLine[]): ProvenAnswer =>
-  (lines.find((line) => 'answer' in line) as { answer: ProvenAnswer }).answer;
-const eventsIn = (lines: ProofLine[]): ProvenEvent[] => lines.filter((line) => 'entry' in line);
-const changed = (lines: ProofLine[], change: (copy: ProofLine[]) => void): ProofLine[] => {
-  const copy = structuredClone(lines);
-  change(copy);
-  return copy;
-};
+beforeAll(openWorld);
+afterAll(closeWorld);
 
 describe('the proof of an answer', () => {
   it.each([
@@ -221,6 +46,7 @@ describe('the proof of an answer', () => {
     ['a group', () => `/v1/groups/${groupId}`, () => [`group-${groupId}`, documentStream(open)], 'follows'],
     ['an inbound document', () => `/v1/inbound/${told}`, () => [`inbound-${told}`], 'follows'],
     ['a case', () => `/v1/cases/${caseId}`, () => [`case-${caseId}`], 'follows'],
+    ['a suspension', () => `/v1/suspensions/${letterId}`, () => [`suspension-${letterId}`], 'follows'],
     ['a run', () => `/v1/reconciliations/${runId}?limit=10`, () => [`run-${runId}`], 'unchecked'],
     ['a pack', () => `/v1/packs/${SGTIN}`, () => [documentStream(done)], 'unchecked'],
     ['the history of a pack', () => `/v1/packs/${SGTIN}/history`, () => [documentStream(done)], 'unchecked'],
@@ -236,6 +62,61 @@ describe('the proof of an answer', () => {
       expect([stream, events, whole?.events]).toEqual([stream, (await store.readStream(stream)).length, events]);
     expect(found.reading.kind).toBe(kind);
     expect(found.answer?.unsealed).toEqual([]);
+  });
+});
+
+describe('the proof of an entry of the access log', () => {
+  it('has the one event that it was made from, and no other of its stream', async () => {
+    const route = `/v1/access-log/${openedAt}`;
+    const plain = await harness.ask(route);
+    const day = plain.json<{ stream: string; version: number }>();
+    const recorded = await store.readStream(day.stream);
+    expect([day.version, recorded.length]).toEqual([recorded.length - 1, expect.any(Number)]);
+    expect(day.version).toBeGreaterThan(0);
+    const lines = await proofOf(route);
+    const { answer, reading, streams } = await verified(lines);
+    expect(answer?.body).toBe(plain.text);
+    expect(JSON.parse(plain.text)).toMatchObject({ kind: 'evidence', reason: 'a second look' });
+    expect(reading.kind).toBe('follows');
+    const whole = undefined;
+    expect(streams).toEqual([{ stream: day.stream, from: day.version, events: 1, notYetSealed: 0, whole }]);
+    // What was opened is not handed out by the proof of who opened it.
+    expect(lines.filter((line) => 'evidence' in line)).toEqual([]);
+    const first = await verified(await proofOf(`/v1/access-log/${enteredAt}`));
+    expect(first.streams).toMatchObject([{ stream: `suspension-${letterId}`, from: 0, events: 1 }]);
+  });
+
+  it('is refused with another event, without a stream that begins there, and as one of a document', async () => {
+    const [one, other] = [await proofOf(`/v1/access-log/${openedAt}`), await proofOf(`/v1/access-log/${enteredAt}`)];
+    const swapped = changed(other, (copy) => void (answerIn(copy).body = answerIn(one).body));
+    await expect(verified(swapped)).rejects.toThrow(/the answer says .*, and from the events follows/);
+    const moved = changed(one, (copy) => {
+      for (const line of copy) if ('stream' in line) line.from = 0;
+      for (const stream of answerIn(copy).streams) stream.from = 0;
+    });
+    await expect(verified(moved)).rejects.toThrow(/version [1-9]\d* of access-.* comes where version 0 belongs/);
+    const whole = changed(one, (copy) => {
+      for (const line of copy) if ('stream' in line) delete line.from;
+    });
+    await expect(verified(whole)).rejects.toThrow(/made from version \d+ of access-.* on, and not from 0/);
+    const part = changed(await proofOf(`/v1/documents/${done}`), (copy) => {
+      answerIn(copy).streams[0] = { stream: documentStream(done), from: 1, events: 1 };
+    });
+    await expect(verified(part)).rejects.toThrow(/is made from the whole stream document-/);
+    const plain = changed(one, (copy) => {
+      Object.assign(copy[0] as object, { format: 'pedigree-proof/2' });
+      copy.splice(1, 1);
+    });
+    await expect(verified(plain)).rejects.toThrow(/access-.* without its first events/);
+  });
+
+  it('is of an entry alone: another event, and a position without one, are not found', async () => {
+    const { rows } = await harness.db.pool.query<{ position: string }>(
+      `SELECT position::text FROM event WHERE type = 'InboundSeen'`,
+    );
+    for (const position of [rows[0]?.position, '999999', '0'])
+      expect((await harness.ask(`/v1/access-log/${position}?proof=1`)).status).toBe(404);
+    expect((await harness.ask('/v1/access-log/one')).status).toBe(400);
   });
 });
 
@@ -271,6 +152,46 @@ describe('what somebody changed in a proof of an answer', () => {
     ['an added member', () => `/v1/documents/${open}`, (body) => (body['status'] = 'processed'), /status/],
     ['the members of a group', () => `/v1/groups/${groupId}`, (body) => (body['members'] = []), /members/],
     ['the sender of others', () => `/v1/inbound/${told}`, (body) => (body['doc_type'] = 601), /doc_type/],
+    [
+      'who opened evidence',
+      () => `/v1/access-log/${openedAt}`,
+      (body) => ((body['actor'] as { name: string }).name = 'somebody'),
+      /actor\/name/,
+    ],
+    [
+      'what was opened',
+      () => `/v1/access-log/${openedAt}`,
+      (body) => ((body['objects'] as string[])[0] = SHA),
+      /objects\/0/,
+    ],
+    [
+      'when it was opened',
+      () => `/v1/access-log/${openedAt}`,
+      (body) => (body['at'] = '2026-01-01T00:00:00.000Z'),
+      /at/,
+    ],
+    [
+      'whether a suspension counts',
+      () => `/v1/suspensions/${letterId}`,
+      (body) => (body['in_force'] = false),
+      /in_force/,
+    ],
+    [
+      'what a suspension means',
+      () => `/v1/suspensions/${letterId}`,
+      (body) => ((body['matches'] as { series: string }[])[0] = { series: 'A2' }),
+      /matches/,
+    ],
+    [
+      'the series whose packs are counted',
+      () => `/v1/suspensions/${letterId}`,
+      (body) =>
+        ((body['affected'] as { series: string }[])[0] = {
+          ...(body['affected'] as { series: string }[])[0],
+          series: 'A2',
+        }),
+      /affected\/0\/series/,
+    ],
     ['the severity of a case', () => `/v1/cases/${caseId}`, (body) => (body['severity'] = 'warning'), /severity/],
   ])('is refused: %s', async (_, route, change, place) => {
     const lines = changed(await proofOf(route()), (copy) => {
@@ -491,7 +412,7 @@ describe('an answer that cannot be proven', () => {
   });
 
   it('is refused where a stream has grown since it was read', async () => {
-    const streams = [documentStream(done)];
+    const streams = [{ stream: documentStream(done) }];
     const answer = { route: `/v1/documents/${done}`, readAt: new Date(), software: '1', body: '{}', streams };
     const [first] = await store.readStream(documentStream(done));
     const lines = answerProofLines({ pool: harness.db.pool, store }, { ...answer, position: first?.position ?? 0n });

@@ -38,7 +38,7 @@ export class AnswerReading {
 
   /** Throws PedigreeError `invalid_parameter` where the answer does not follow from its events. */
   async of(answer: VerifiedAnswer): Promise<Reading> {
-    const [, noun = ''] = /^\/v1\/([a-z]+)\/[^/?]+$/.exec(answer.route.split('?')[0] ?? '') ?? [];
+    const [, noun = '', asked = ''] = /^\/v1\/([a-z-]+)\/([^/?]+)$/.exec(answer.route.split('?')[0] ?? '') ?? [];
     const read = READINGS[noun];
     if (read === undefined)
       return { kind: 'unchecked', why: 'an answer of this kind cannot be worked out from its events offline' };
@@ -46,7 +46,7 @@ export class AnswerReading {
       return { kind: 'unchecked', why: `it is made from more than ${MOST_EVENTS} events` };
     const body = JSON.parse(answer.body) as Record<string, unknown>;
     this.checkTimeline(answer, body);
-    const again = await this.readAgain(read, this.answered(answer, body));
+    const again = await this.readAgain(read, { ...this.answered(answer, body), asked });
     const isSame = answer.software === SOFTWARE_VERSION;
     checkSame(body, again?.answer, isSame ? {} : { except: WORDS, isPartial: true });
     const ofOther = `words and new members, which may differ: version ${answer.software} made it, and this is another`;
@@ -72,7 +72,7 @@ export class AnswerReading {
     }
   }
 
-  private answered({ readAt, streams }: VerifiedAnswer, body: Record<string, unknown>): Answered {
+  private answered({ readAt, streams }: VerifiedAnswer, body: Record<string, unknown>): Omit<Answered, 'asked'> {
     const [subject] = streams;
     const positions = positionsIn(body);
     return {

@@ -1,7 +1,8 @@
-import { accountStream, caseStream, documentStream, groupStream, inboundStream } from '#domain';
+import { accountStream, caseStream, documentStream, groupStream, inboundStream, suspensionStream } from '#domain';
 import { documentReading, typeKnowledge } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import {
+  accessEntryOf,
   accountStanding,
   caseDetailOf,
   documentDetailOf,
@@ -12,6 +13,8 @@ import {
   needsAccount,
   notificationOf,
   receiptWithErrors,
+  suspensionDetailOf,
+  type AffectedPacks,
   type DocumentFacts,
 } from '#read-models';
 
@@ -19,8 +22,10 @@ type Errors = DocumentFacts['errors'];
 
 /** An answer as it was given, and what stands beside it in the file. */
 export interface Answered {
-  /** Of the last part of its route. */
+  /** Of its subject, as its stream is named. */
   id: string;
+  /** The last part of its route. */
+  asked: string;
   body: Record<string, unknown>;
   readAt: Date;
   /** The events of a stream that the answer was made from. Throws where the file does not have the stream. */
@@ -41,11 +46,16 @@ const CALENDAR = 'when it is due, which follows from the calendar of deadlines';
 /** The log positions are those of the engine that keeps the log: no leaf has them. */
 const POSITIONS = 'log positions';
 
+/** Counted from the packs that we know of, which documents of many streams tell. */
+const AFFECTED = 'how many packs it concerns, by branch';
+
 /** Reads an answer from its events as the read models do; undefined where there is no such answer. */
 export const READINGS: Record<string, (answered: Answered) => Promise<ReadAgain | undefined>> = {
   documents: documentFrom,
   groups: groupFrom,
   inbound: inboundFrom,
+  suspensions: suspensionFrom,
+  'access-log': accessFrom,
   cases: ({ id, events, body, readAt }) => {
     const answer = caseDetailOf(events(caseStream(id)), readAt);
     if (answer === undefined) return Promise.resolve(undefined);
@@ -105,6 +115,22 @@ function inboundFrom(answered: Answered): Promise<ReadAgain | undefined> {
   const { errors, beside } = errorsOf(answered, receiptWithErrors(row));
   const answer = inboundDetailOf(row, own, { errors, types: typeKnowledge });
   return Promise.resolve({ answer: { ...answer, ...dueIn(body) }, beside: [POSITIONS, CALENDAR, ...beside] });
+}
+
+async function suspensionFrom({ id, events, body }: Answered): Promise<ReadAgain | undefined> {
+  const said = listIn(body, 'affected');
+  const answer = await suspensionDetailOf(events(suspensionStream(id)), ({ state }) =>
+    Promise.resolve(state.matches.map((one, n) => ({ ...said[n], ...one }) as AffectedPacks)),
+  );
+  return answer && { answer, beside: [POSITIONS, AFFECTED] };
+}
+
+/** No leaf has a log position: that of the route is taken as it was asked for. */
+function accessFrom({ asked, streams, events }: Answered): Promise<ReadAgain | undefined> {
+  const [event, another] = events(streams[0] ?? '');
+  if (event === undefined || another !== undefined) throw new Error('it follows from one event, and there are others');
+  const answer = accessEntryOf({ ...event, position: BigInt(asked) });
+  return Promise.resolve(answer && { answer, beside: [POSITIONS] });
 }
 
 /** The errors of a receipt, from its bytes where the file has them. */

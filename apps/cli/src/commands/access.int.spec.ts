@@ -7,7 +7,7 @@ import { accessStream } from '#domain';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
-import { migrate } from '#postgres';
+import { migrate, openPool } from '#postgres';
 import { accessLogProjection } from '#read-models';
 import { catchUp, catchUpProjection } from '#subscriptions';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -17,8 +17,10 @@ import { seal } from '../../../auditor/src/log/seal.js';
 import { TestHarness } from '../../../gateway/test/test-harness.js';
 import { cliConfig } from '../config.js';
 import { GatewayClient } from '../gateway-client.js';
+import { recordHostExport } from '../stack/host-export.js';
 import { addAccessCommand } from './access.js';
 import { proveNamed, verifyProof } from './audit-proof.js';
+import { writeStates } from './states.js';
 
 let harness: TestHarness;
 let folder: string;
@@ -66,6 +68,52 @@ const access = (...args: string[]): Promise<string> =>
     );
     await pedigree.parseAsync(['access', ...args], { from: 'user' });
   });
+
+describe('what a command on the host takes out', () => {
+  it('is recorded before its first byte, and nothing where nothing goes out', async () => {
+    const { pool, url } = harness.db;
+    const begun = async (): Promise<object[]> =>
+      (
+        await pool.query<{ data: string }>(
+          `SELECT convert_from(data, 'UTF8') AS data FROM event WHERE type = 'ExportBegun' ORDER BY position`,
+        )
+      ).rows.map(({ data }) => JSON.parse(data) as object);
+    const before = (await begun()).length;
+    const stream = accessStream(new Date());
+    const prove = (named: string) => proveNamed(cliConfig({ DATABASE_URL: url }), { stream: named });
+    await expect(prove('no-such-stream')).rejects.toMatchObject({ code: 'not_found' });
+    expect(await begun()).toHaveLength(before);
+    const states = writeStates(cliConfig({ DATABASE_URL: url }), { at: '999999999', out: join(folder, 'states') });
+    await expect(states).rejects.toMatchObject({ code: 'invalid_parameter' });
+    expect(await begun()).toHaveLength(before);
+    const proof = await printed(() => prove(stream));
+    expect(proof).toContain('"format":"pedigree-proof/2"');
+    expect((await begun()).slice(before)).toEqual([
+      {
+        exportId: expect.any(String),
+        ...{ what: 'pedigree audit prove', format: 'application/x-ndjson', address: 'host' },
+        filter: { stream, evidence: 'true' },
+      },
+    ]);
+    const store = new PostgresEventStore({ pool });
+    await catchUpProjection({ projection: accessLogProjection(), store, pool });
+    await store.close();
+    expect(await access('--kind', 'export', '--json')).toMatch(/"authenticated_by":"database"/);
+  });
+});
+
+describe('a database that may only be read', () => {
+  it('gives out what nobody can record, and that is said', async () => {
+    const pool = openPool({ connectionString: harness.db.url, maxConnections: 1, applicationName: 'test' });
+    await pool.query('SET default_transaction_read_only = on');
+    let said = '';
+    jest.spyOn(process.stderr, 'write').mockImplementation((text) => (said += String(text)) !== '');
+    const exported = { what: 'pedigree states', format: 'parquet', filter: {} };
+    await recordHostExport(cliConfig({ DATABASE_URL: harness.db.url }), pool, exported);
+    await pool.end();
+    expect(said).toContain('not recorded in the access log');
+  });
+});
 
 describe('pedigree access', () => {
   it('tells who opened what and why, as a table and as JSON, and what else was asked for alone', async () => {

@@ -33,7 +33,7 @@ export async function breakAuditLog(config: CliConfig, givenReason: string): Pro
   return withDatabase(config, async (pool) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
-    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
       const told = await tellBreak({
         pool,

@@ -39,7 +39,7 @@ export async function checkAudit(config: CliConfig, { json = false, mbPerSecond 
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
-    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
       const events = new SweepEvents({
         store,
@@ -91,7 +91,7 @@ function print({ counts, findings, untold, skipped }: SweepEnded, json: boolean)
       ),
     );
   for (const [what, count] of Object.entries(untold)) out(`and ${count} more of the kind ${what}`);
-  for (const one of skipped) out(`not compared: read model ${one}`);
+  for (const one of skipped) out(`not compared: ${one}`);
   const { events, evidence, rows } = counts;
   const looked = `${events} events, ${evidence} pieces of evidence and ${rows} rows of read models`;
   out(found.length === 0 ? `${looked} are as they were signed` : `${looked} were looked at: ${found.length} findings`);

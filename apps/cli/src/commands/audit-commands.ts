@@ -42,6 +42,7 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
       '--answer <route>',
       'an answer of the gateway instead, with its events: /v1/packs/SGTIN, or any other route',
     )
+    .option('--pack <code>', 'every movement of a pack or a container instead, by SGTIN or SSCC, from sealed segments')
     .option('--no-evidence', 'leave the bytes out that events name by digest')
     .action(
       action(async (document: string | undefined, named: ProveNamed) =>

@@ -9,6 +9,7 @@ import { migrateOrCheck } from '#postgres';
 import { trustedWitnesses } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say } from '../print.js';
+import { recordHostExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
 import type { VerifyOptions } from './audit-proof.js';
 import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
@@ -47,14 +48,18 @@ export function verifyVisit([since, file]: [string, string], options: VerifyOpti
 export const exportWholeLog = (config: CliConfig, folder: string): Promise<number> =>
   withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, auditorSchemas);
-    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     const place = resolve(folder);
+    const filter = { folder: place };
+    const onBegin = () =>
+      recordHostExport(config, pool, { what: 'pedigree audit export', format: 'tlog-tiles', filter });
     await mkdir(place, { recursive: true });
     try {
       const { size, written, large } = await exportLog({
         pool,
         store,
         folder: place,
+        onBegin,
         progress: (leaves, of) => {
           if (leaves % SAY_EVERY_LEAVES === 0) say(`wrote ${leaves} of ${of} events`);
         },

@@ -40,6 +40,18 @@ describe('pedigree audit page', () => {
     expect(readFileSync(file, 'utf8')).toBe(proof.text);
   });
 
+  it('writes one of an answer, but none of an answer that does not follow from its events', async () => {
+    // No read model takes these events: an answer to the route of a document cannot follow from them.
+    const forged = await madeProof([{ n: 0 }], { answer: { phase: 'concluded' } });
+    writeFileSync(file, forged.text);
+    await expect(writeProofPage(file, { key: forged.key })).rejects.toThrow(/^\/answer\/body/);
+    expect(existsSync(join(folder.path, 'proof.html'))).toBe(false);
+    const unchecked = forged.text.replace('/v1/documents/1', '/v1/packs/1/history');
+    writeFileSync(file, unchecked);
+    expect(await writeProofPage(file, { key: forged.key })).toBe(0);
+    expect(readFileSync(join(folder.path, 'proof.html'), 'utf8')).toContain(unchecked.trim());
+  });
+
   it('ends with 1 where too few witnesses have seen the checkpoint', async () => {
     const { witness } = await madeProof([{}]);
     expect(await writeProofPage(file, { key: proof.key, witness: [witness] })).toBe(1);

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { PedigreeError } from '#kernel';
+import { AnswerReading } from '../answers/answer-reading.js';
+import { answerWords, isWhole } from '../answers/answer-words.js';
 import { trustedWitnesses, verifyProofLines } from '#proofs';
 import { builtFile } from '../config.js';
 import { out } from '../print.js';
@@ -19,7 +21,7 @@ export interface PageFlags {
 
 /**
  * Writes the page of a proof that holds; throws PedigreeError where it does not. Status 1 where too few witnesses have
- * seen its checkpoint: the page says so too.
+ * seen its checkpoint, or events of an answer are not sealed yet: the page says so too.
  */
 export async function writeProofPage(file: string, { key, witness = [], needed, out: to }: PageFlags): Promise<number> {
   const least = needed === undefined ? undefined : Number(needed);
@@ -33,13 +35,17 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
     });
   const handle = await open(file);
   const proof = await handle.readFile('utf8').finally(() => handle.close());
-  const verified = await verifyProofLines(linesOf(proof), key, { trusted });
+  const reading = new AnswerReading();
+  const verified = await verifyProofLines(linesOf(proof), key, { trusted, ...reading.listening });
+  // The page shows an answer, and cannot work it out again: one that does not follow from its events gets no page.
+  const answered = verified.answer && { answer: verified.answer, reading: await reading.of(verified.answer) };
   writeDurably(
     page,
     pageFile(proof, { key, witnesses: witness, ...(least === undefined ? {} : { needed: least }) }, pageParts()),
   );
   out(`${page} has ${verified.events} events and checks them itself, in Chromium, Firefox or Safari`);
-  return verified.witnessed.isMet ? 0 : 1;
+  if (answered !== undefined) out(answerWords(answered).join('\n'));
+  return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;
 }
 
 /** What the build has made of the verifier. */

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
+import { FILE_TYPES } from '../../../gateway/src/api/file-types.js';
 import { documentStream } from '#domain';
 import { openEventStore, type EventStore } from '#event-store';
 import { PedigreeError, requestIdOf } from '#kernel';
@@ -11,9 +11,12 @@ import {
   breakWords,
   type CheckedEvent,
   type LogBreak,
+  PACK_PROOF_BEGIN,
+  type TrustedWitnesses,
   trustedWitnesses,
   type Verified,
   type VerifiedStream,
+  verifyPackProof,
   verifyProofLines,
 } from '#proofs';
 import { readModelSchemas } from '#read-models';
@@ -24,7 +27,9 @@ import { instant, out } from '../print.js';
 import { AnswerReading } from '../answers/answer-reading.js';
 import { answerShown, answerWords, isWhole, type AnsweredReading } from '../answers/answer-words.js';
 import { ambiguous, unknownDocument } from '../named-document.js';
+import { printExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
+import { provePack, verifiedPackAnswer, verifiedPackWords } from './audit-pack.js';
 import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 
 /** What is to be proven: a document by any of its names, or a stream of the log. */
@@ -33,26 +38,30 @@ export interface ProveNamed {
   stream?: string | undefined;
   /** A route of the API, whose answer is to be proven. */
   answer?: string | undefined;
+  /** A pack or a container, all of whose movements are to be proven. */
+  pack?: string | undefined;
   /** Whether the evidence that events name is in the proof. */
   evidence?: boolean | undefined;
 }
 
 /** Prints the proof of every event of a stream, from the configured database or the embedded one, as it is read. */
 export async function proveNamed(config: CliConfig, named: ProveNamed): Promise<number> {
-  const { document, stream, answer, evidence } = named;
-  if ([document, stream, answer].filter((one) => one !== undefined).length !== 1)
+  const { document, stream, answer, pack, evidence } = named;
+  if ([document, stream, answer, pack].filter((one) => one !== undefined).length !== 1)
     throw new PedigreeError(
       'invalid_parameter',
-      'name a document, or a stream of the log by --stream, or an answer by --answer',
+      'name a document, or a stream of the log by --stream, or an answer by --answer, or a pack by --pack',
     );
+  if (pack !== undefined) return provePack(config, pack);
   if (answer !== undefined) return proveAnswer(config, { answer, evidence });
   return withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [...auditorSchemas, ...readModelSchemas]);
-    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
       const proven = stream ?? documentStream(await requestIdInLog(pool, store, document as string));
-      for await (const line of proofLines({ pool, store }, proven, { hasEvidence: evidence !== false }))
-        if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
+      const lines = proofLines({ pool, store }, proven, { hasEvidence: evidence !== false });
+      const filter = { stream: proven, evidence: String(evidence !== false) };
+      await printExport(config, pool, { what: 'pedigree audit prove', format: FILE_TYPES.ndjson, filter, lines });
     } finally {
       await store.close();
     }
@@ -132,13 +141,44 @@ export async function verifyProof(file: string, { key, witness = [], needed, jso
   const lines = createInterface({ input, crlfDelay: Infinity });
   // Without a listener of its own a file that cannot be read would end the process.
   lines.on('error', () => undefined);
+  try {
+    return await verifyLines(lines, failed, { key, trusted, json });
+  } finally {
+    // A proof that is refused is not read to its end: whoever writes it must not keep the process waiting.
+    lines.close();
+    input.destroy();
+  }
+}
+
+/** `failed` rejects when the input does. */
+async function verifyLines(
+  lines: AsyncIterable<string>,
+  failed: Promise<never>,
+  { key, trusted, json }: { key: string; trusted: TrustedWitnesses; json: boolean | undefined },
+): Promise<number> {
   const print = json === true ? jsonEvents() : eventLines();
+  const { first, all } = await Promise.race([peeked(lines), failed]);
+  if (first.startsWith(PACK_PROOF_BEGIN)) {
+    const pack = await Promise.race([verifyPackProof(all, key, { trusted }), failed]);
+    out(json === true ? JSON.stringify(verifiedPackAnswer(pack)) : verifiedPackWords(pack));
+    return pack.log.witnessed.isMet ? 0 : 1;
+  }
   const reading = new AnswerReading();
-  const checked = verifyProofLines(lines, key, { trusted, onEvent: print.event, ...reading.listening });
+  const checked = verifyProofLines(all, key, { trusted, onEvent: print.event, ...reading.listening });
   const verified = await Promise.race([checked, failed]);
   const answered = verified.answer && { answer: verified.answer, reading: await reading.of(verified.answer) };
   out(json === true ? print.end(verifiedAnswer(verified, answered)) : verifiedWords(verified, answered));
   return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;
+}
+
+/** The first line of a file, which says what it is, and all of them. */
+async function peeked(lines: AsyncIterable<string>): Promise<{ first: string; all: AsyncGenerator<string> }> {
+  const reading = lines[Symbol.asyncIterator]();
+  const begin = await reading.next();
+  async function* all(): AsyncGenerator<string> {
+    for (let one = begin; one.done !== true; one = await reading.next()) yield one.value;
+  }
+  return { first: begin.done === true ? '' : begin.value, all: all() };
 }
 
 /** What is printed while a proof is read: nothing of it is kept, however long it is. */
@@ -174,8 +214,9 @@ const verifiedAnswer = (
   root: checkpoint.root.toString('hex'),
   event_count: events,
   evidence: { here: evidence.here, not_here: evidence.notHere },
-  streams: streams.map(({ stream, events: count, notYetSealed, whole }) => ({
+  streams: streams.map(({ stream, from, events: count, notYetSealed, whole }) => ({
     stream,
+    ...(from === undefined ? {} : { from }),
     events: count,
     not_yet_sealed: notYetSealed,
     whole_up_to_leaf: whole?.leaves ?? null,
@@ -200,7 +241,13 @@ const verifiedWords = (
     ...witnessedWords(witnessed),
   ].join('\n');
 
-function streamWords({ stream, events, notYetSealed, whole }: VerifiedStream): string[] {
+function streamWords({ stream, from, events, notYetSealed, whole }: VerifiedStream): string[] {
+  if (from !== undefined)
+    return [
+      events === 0
+        ? `${stream}: no event of it is here`
+        : `${stream}: version ${from} alone. What else the stream has is not part of this proof`,
+    ];
   const versions =
     events === 0
       ? `${stream}: no event of it is here`

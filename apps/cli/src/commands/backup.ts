@@ -19,6 +19,7 @@ import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { allSchemas } from '../schemas.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
+import { recordHostExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
 
 /** Progress of a table is said again after so many rows. */
@@ -39,7 +40,9 @@ export async function backup(config: CliConfig, file: string): Promise<number> {
   };
   const { header, rows, sha256 } = await withDatabase(config, async (pool) => {
     await refuseUnfinishedRestore(pool);
-    return takeBackup({ pool, file, softwareVersion: SOFTWARE_VERSION, progress });
+    const onBegin = () =>
+      recordHostExport(config, pool, { what: 'pedigree backup', format: 'backup', filter: { file } });
+    return takeBackup({ pool, file, softwareVersion: SOFTWARE_VERSION, progress, onBegin });
   });
   out(`${file}: the log up to event ${header.logHead} with all that belongs to it, as of ${header.takenAt}`);
   out(
@@ -206,7 +209,7 @@ async function note(
     reason,
   }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string },
 ): Promise<void> {
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
   const data: JsonObject = {
     restorationId: id,

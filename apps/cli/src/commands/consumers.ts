@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { EventStoreDbEventStore, PersistentSubscriptionState } from '#event-store';
+import { openEventStoreDb, type EventStoreDbEventStore, type PersistentSubscriptionState } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
@@ -72,9 +72,7 @@ async function withLog<T>({ eventStoreUrl }: CliConfig, use: (log: EventStoreDbE
       'the bus and by webhooks';
     throw new PedigreeError('invalid_configuration', `EVENTSTORE_URL: ${message}`, { field: 'EVENTSTORE_URL' });
   }
-  // Loaded when it is asked for: other commands need not wait for it.
-  const { EventStoreDbEventStore: Log } = await import('#event-store');
-  const log = new Log({ url: eventStoreUrl });
+  const log = await openEventStoreDb({ url: eventStoreUrl });
   try {
     return await use(log);
   } finally {

@@ -16,14 +16,21 @@ export const holdsTable = (holds: Hold[]): string =>
 
 /** The documents that it comes after, its group, or the cause why its account is paused. */
 function textOf(hold: Hold): string {
-  if (typeof hold.for === 'string') return hold.for;
-  if ('packs' in hold.for) return packsOf(hold.for);
+  if (hold.kind === 'group' || hold.kind === 'account') return hold.for;
+  if (hold.kind === 'gate') return packsOf(hold.for);
+  if (hold.kind === 'suspension') return suspendedOf(hold.for);
+  if (hold.kind === 'person') return `${hold.for.by}: ${hold.for.reason}`;
   return hold.for
     .map((one) => {
       const ended = one.outcome === undefined ? '' : ` (${one.outcome})`;
       return `${one.command_id}${ended}${'items' in one ? `: ${metIn(one)}` : ''}`;
     })
     .join(', ');
+}
+
+function suspendedOf({ series, unknown }: Extract<Hold, { kind: 'suspension' }>['for']): string {
+  const named = series.map((one) => `${one.pack_count} of series ${one.series} of ${one.gtin}`);
+  return [...named, ...(unknown === undefined ? [] : [`${unknown.item_count} of unknown series`])].join(', ');
 }
 
 function packsOf({ packs, pack_count }: Extract<Hold, { kind: 'gate' }>['for']): string {

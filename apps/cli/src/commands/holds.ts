@@ -7,6 +7,8 @@ interface Decided {
   request_id: string;
   held_for: { command_id: string; outcome: string }[];
   held_at_gate?: { packs: string[]; pack_count: number };
+  held_for_suspension?: { suspensions: string[]; pack_count: number };
+  held_by_person?: { by: string; reason: string };
 }
 
 /** Releases or ends a document that is held, or a group: whichever has the id. */
@@ -22,9 +24,30 @@ export async function decideHold(
     if (error instanceof PedigreeError && error.code === 'not_found') return post('groups');
     throw error;
   });
-  const { held_for: predecessors, held_at_gate: gate } = decided;
-  const forbidding = gate === undefined ? [] : [`by the state of ${gate.pack_count} packs, ${gate.packs[0]} first`];
-  const why = [...predecessors.map((one) => `${one.command_id} ended ${one.outcome}`), ...forbidding].join(', ');
-  out(`${decided.request_id} ${decision === 'release' ? 'is released' : 'is ended'}, though held: ${why}`);
+  const done = decision === 'release' ? 'is released' : 'is ended';
+  out(`${decided.request_id} ${done}, though held: ${whyHeld(decided).join(', ')}`);
+  return 0;
+}
+
+function whyHeld(decided: Decided): string[] {
+  const { held_for: predecessors, held_at_gate: gate, held_for_suspension: suspended, held_by_person: by } = decided;
+  return [
+    ...predecessors.map((one) => `${one.command_id} ended ${one.outcome}`),
+    ...(gate === undefined ? [] : [`by the state of ${gate.pack_count} packs, ${gate.packs[0]} first`]),
+    ...(suspended === undefined
+      ? []
+      : [`for ${suspended.pack_count} suspended packs, by ${suspended.suspensions.join(' ')}`]),
+    ...(by === undefined ? [] : [`by ${by.by}: ${by.reason}`]),
+  ];
+}
+
+/** Keeps a document from being sent that was not sent yet. */
+export async function holdDocument(
+  gateway: GatewayClient,
+  { named, reason }: { named: string; reason: string },
+): Promise<number> {
+  const id = await requestIdOfNamed(gateway, named);
+  await gateway.change('POST', `/v1/documents/${encodeURIComponent(id)}/hold`, { reason });
+  out(`${id} is to be held: pedigree release ${named} lets it go`);
   return 0;
 }

@@ -115,7 +115,7 @@ function withRegister<T>(
   const { participant, eventStoreUrl, registryProfile: profile } = config;
   return withDatabase(config, async (pool) => {
     await prepare(pool);
-    const store = openEventStore({ pool, eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl });
     try {
       await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
       const register = new KeyRegister({

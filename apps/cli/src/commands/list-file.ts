@@ -1,4 +1,5 @@
 import { createWriteStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { PedigreeError } from '#kernel';
@@ -28,12 +29,19 @@ export async function writtenToFile(
   if (chosen === undefined) return false;
   const { format, file } = chosen;
   const rows = await gateway.stream(path, FILE_TYPES[format], body);
-  if (file !== '-') {
-    await pipeline(rows, createWriteStream(file));
-    say(`written to ${file}`);
-  } else if (format === 'excel') await pipeline(rows, process.stdout, { end: false });
-  else for await (const text of rows.setEncoding('utf8')) await write(String(text));
+  if (file === '-' && format === 'excel') await pipeline(rows, process.stdout, { end: false });
+  else await writeText(rows, file);
   return true;
+}
+
+/** Writes an answer to a file; `-` is standard output, as text. */
+export async function writeText(rows: Readable, file: string): Promise<void> {
+  if (file === '-') {
+    for await (const text of rows.setEncoding('utf8')) await write(String(text));
+    return;
+  }
+  await pipeline(rows, createWriteStream(file));
+  say(`written to ${file}`);
 }
 
 /** The format and the file that were asked for. @throws PedigreeError `invalid_configuration` for several. */

@@ -22,7 +22,7 @@ const PATIENCE_MS = 30_000;
 export async function openCases(config: CliConfig, folder: string, flags: OpenCasesFlags): Promise<number> {
   const opening = await withDatabase(config, async (pool, connectionString) => {
     const given = reconcilerConfig({ ...ownEnvironment(), DATABASE_URL: connectionString });
-    const store = openEventStore({ pool, eventStoreUrl: given.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: given.eventStoreUrl });
     try {
       await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS });
       const { participant, dueDays } = given;

@@ -48,7 +48,7 @@ export function runRebuild(config: CliConfig, model: string | undefined, flags: 
 function withParts<T>(config: CliConfig, work: (parts: Parts) => Promise<T>): Promise<T> {
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
-    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
       const evidence = new PostgresEvidenceStore({ pool });
       const models = projections({ evidence, documents: documentReading(), store });

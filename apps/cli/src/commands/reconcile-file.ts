@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
-import { canonicalJson, PedigreeError } from '#kernel';
+import { canonicalJson, defined, PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   compareFile,
   comparisonSettings,
-  FETCH_WAYS,
+  fetchWayOf,
   findRun,
+  incrementalLimits,
   inspectFile,
   MANIFEST,
   mappingOf,
@@ -22,8 +23,8 @@ import {
   writeFileRun,
   type ComparingParts,
   type ComparisonResult,
-  type FetchWay,
   type FileRun,
+  type IncrementalLimits,
   type Mapping,
   type PackRun,
 } from '#reconciliation';
@@ -48,7 +49,12 @@ export interface FileRunFlags {
   registry?: string;
   disposals?: string;
   settings?: string;
+  incremental?: boolean;
+  fullHours?: string;
+  rowHours?: string;
+  overlapHours?: string;
   dryRun?: boolean;
+  confirm?: boolean;
   processes: string;
   reason: string;
   json?: boolean;
@@ -95,23 +101,46 @@ export async function resumeFileRun(config: CliConfig, runId: string, json: bool
   return tell(await makeFileRun(config, await readFileRun(runFolder(config, runId)), say), json);
 }
 
-async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
+/** @throws PedigreeError that names the option. */
+function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolean): void {
   const wrong = (field: string, message: string): PedigreeError =>
     new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
   if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
     throw wrong('--as-of', `${flags.asOf} is not a log position`);
-  if (!FETCH_WAYS.includes(flags.way)) throw wrong('--way', `${flags.way} is none of ${FETCH_WAYS.join(', ')}`);
+  if (isSnapshot && flags.confirm === true)
+    throw wrong('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
+}
+
+async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
   const isSnapshot = existsSync(join(stock, MANIFEST));
+  refuseWrongFlags(stock, flags, isSnapshot);
   const { account = null, branch = null, asOf = null } = flags;
   return {
-    ...{ runId: randomUUID(), stock, branch, asOf, account, way: flags.way as FetchWay },
+    ...{ runId: randomUUID(), stock, branch, asOf, account, way: fetchWayOf(flags.way) },
     mapping: isSnapshot ? null : await mappingFor(config, stock, flags.mapping),
     moment: isSnapshot ? null : momentOf(stock, flags.moment),
     registry: flags.registry === undefined ? null : resolve(flags.registry),
     disposals: flags.disposals === undefined ? null : resolve(flags.disposals),
     settings: comparisonSettings(flags.settings === undefined ? {} : readJsonOption('--settings', flags.settings)),
-    ...{ dryRun: flags.dryRun === true, processes: processesOf(flags.processes), reason: reasonGiven(flags.reason) },
+    incremental: limitsOf(flags),
+    ...{
+      dryRun: flags.dryRun === true,
+      confirm: flags.confirm === true,
+      processes: processesOf(flags.processes),
+      reason: reasonGiven(flags.reason),
+    },
   };
+}
+
+/** null: all is asked. */
+function limitsOf({ incremental, fullHours, rowHours, overlapHours }: FileRunFlags): IncrementalLimits | null {
+  const given = defined({ fullEveryHours: fullHours, rowHours, overlapHours });
+  if (incremental === true)
+    return incrementalLimits(Object.fromEntries(Object.entries(given).map(([name, text]) => [name, Number(text)])));
+  if (Object.keys(given).length === 0) return null;
+  throw new PedigreeError('invalid_parameter', '--incremental: without it all is asked, whatever the hours', {
+    field: '--incremental',
+  });
 }
 
 /** Without one that a person has checked, only a layout that leaves nothing open is read by what was proposed. */
@@ -165,7 +194,7 @@ function tell({ runId, folder, recorded, result }: FinishedRun, json: boolean): 
 async function recordRun(config: CliConfig, pool: Pool, { run, made }: { run: FileRun; made: PackRun }): Promise<void> {
   const { participant, eventStoreUrl, registryProfile: profile } = config;
   await migrateOrCheck(pool, [reconciliationSchema]);
-  const store = openEventStore({ pool, eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl });
   try {
     await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
     const installation = { id: await installationId(pool), participant, softwareVersion: SOFTWARE_VERSION, profile };
@@ -180,7 +209,7 @@ async function recordRun(config: CliConfig, pool: Pool, { run, made }: { run: Fi
 export const recordedDigest = (config: CliConfig, runId: string): Promise<string | undefined> =>
   withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [reconciliationSchema]);
-    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
       return (await findRun(pool, store, runId))?.packs?.completed.digest;
     } finally {

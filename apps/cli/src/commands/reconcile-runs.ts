@@ -11,7 +11,13 @@ interface RunLine {
   problem?: string;
   progress?: string;
   result?: { findings: number };
-  packs?: { findings: number };
+  packs?: { findings: number; calls: number; reading?: { taken_over: number; calls_of_full: number } };
+}
+
+/** Those of a run that took rows over beside those that asking about all would have taken. */
+function callsOf({ packs }: RunLine): string | number | undefined {
+  const { calls, reading } = packs ?? {};
+  return reading === undefined || reading.taken_over === 0 ? calls : `${calls} of ${reading.calls_of_full}`;
 }
 
 export interface RunsFlags {
@@ -25,9 +31,10 @@ export async function showRuns(gateway: GatewayClient, { limit, json }: RunsFlag
   const { items } = (await gateway.raw(path)) as { items: RunLine[] };
   const rows = items.map((one) => [
     ...[one.id, one.kind, one.state, instant(one.requested_at), one.requested_by, one.reason],
-    ...[(one.packs ?? one.result)?.findings, one.problem ?? one.progress],
+    ...[(one.packs ?? one.result)?.findings, callsOf(one), one.problem ?? one.progress],
   ]);
   if (json === true) for (const one of items) out(JSON.stringify(one));
-  else out(table(['run', 'compares', 'state', 'requested', 'by', 'reason', 'findings', 'how it stands'], rows));
+  else
+    out(table(['run', 'compares', 'state', 'requested', 'by', 'reason', 'findings', 'calls', 'how it stands'], rows));
   return 0;
 }

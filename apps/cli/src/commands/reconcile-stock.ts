@@ -76,14 +76,15 @@ export async function replay(
   stock?: string,
 ): Promise<number> {
   const folder = resolve(earlier);
-  const { legs, settings, moment, inputs } = await readRun(folder);
+  const { legs, settings, moment, inputs, standsOn } = await readRun(folder);
   const before = await resultOf(folder);
   const again = join(folder, 'replay');
   const laidAt = Object.fromEntries(Object.entries(legs).map(([leg, { folder: at }]) => [leg, at]));
   const request = { ...laidAt, ...defined({ stock, record, registry }) };
   try {
     await rm(again, { recursive: true, force: true });
-    const result = await compareIn(partsOf(config), { ...request, settings, moment }, { folder: again, processes });
+    const asBefore = { ...request, settings, moment, ...defined({ standsOn }) };
+    const result = await compareIn(partsOf(config), asBefore, { folder: again, processes });
     if (result.inputs !== inputs) say('the inputs are others than those of the run');
     const wanted = recorded ?? before.digest;
     const isSame = result.digest === wanted;

@@ -3,12 +3,11 @@ import { join, resolve } from 'node:path';
 import { PedigreeError, defined } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import {
-  FETCH_WAYS,
+  fetchWayOf,
   fetchProgress,
   fetchRegistrySide,
   listFetches,
   registryFetchSchema,
-  type FetchWay,
   type RegistryFetch,
   type SideRequest,
 } from '#reconciliation';
@@ -39,7 +38,7 @@ export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promi
   const wrong = (field: string, message: string): PedigreeError =>
     new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
   if (flags.account === undefined) throw wrong('--account', 'no account is given');
-  if (!FETCH_WAYS.includes(flags.way)) throw wrong('--way', `${flags.way} is none of ${FETCH_WAYS.join(', ')}`);
+  const way = fetchWayOf(flags.way);
   if (flags.resume !== undefined && !/^[0-9a-f-]{36}$/.test(flags.resume))
     throw wrong('--resume', `${flags.resume} is no id of a fetch`);
   const fetchId = flags.resume ?? randomUUID();
@@ -47,7 +46,7 @@ export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promi
   say(`fetch ${fetchId}: --resume ${fetchId} goes on with it`);
   const made = await withDatabase(config, (pool) =>
     registrySide(config, pool, {
-      ...{ fetchId, account: flags.account as string, way: flags.way as FetchWay, out },
+      ...{ fetchId, account: flags.account as string, way, out },
       reason: flags.reason ?? 'by hand',
       of: defined({ stock: flags.stock, record: flags.record }),
     }),

@@ -30,13 +30,15 @@ export async function writeRunPage(config: CliConfig, runId: string, { out }: { 
 }
 
 async function loggedOf({ eventStoreUrl }: CliConfig, pool: Pool, runId: string): Promise<RunLogged | undefined> {
-  const store = openEventStore({ pool, eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl });
   try {
     const run = await findRun(pool, store, runId);
     if (run?.packs === undefined) return undefined;
     const { requestedAt, actor, reason, packs } = run;
-    const { calls, digest } = packs.completed;
-    return { requestedAt: requestedAt.toISOString(), requestedBy: actor.name, reason, calls, digest };
+    const { calls, reading, digest } = packs.completed;
+    const { standsOn } = packs.started;
+    const told = { requestedAt: requestedAt.toISOString(), requestedBy: actor.name, reason, calls, digest };
+    return { ...told, ...defined({ reading, standsOn }) };
   } finally {
     await store.close();
   }

@@ -6,6 +6,7 @@ import { segmentParts, STATES_FILE, statesAt, type States } from '#segments';
 import type { CliConfig } from '../config.js';
 import { out as print } from '../print.js';
 import { writeDurably } from '#service';
+import { recordHostExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -22,7 +23,9 @@ export async function writeStates(config: CliConfig, { at, out, json }: StatesOp
   const folder = resolve(out);
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new PedigreeError('invalid_parameter', `--out: ${folder} is not empty`, { field: '--out' });
-  const states = await withDatabase(config, (pool) => {
+  const states = await withDatabase(config, async (pool) => {
+    const filter = { out: folder, ...defined({ at }) };
+    const onBegin = () => recordHostExport(config, pool, { what: 'pedigree states', format: 'parquet', filter });
     const settings = segmentSettings(config);
     const parts = segmentParts(pool, settings);
     // The reconciler empties its own folder at its start.
@@ -33,6 +36,7 @@ export async function writeStates(config: CliConfig, { at, out, json }: StatesOp
         ...defined({ at: at === undefined ? undefined : BigInt(at) }),
         out: folder,
         types: typeKnowledge,
+        onBegin,
       },
     );
   });

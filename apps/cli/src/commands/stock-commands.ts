@@ -9,16 +9,39 @@ import { reconcile, type ReconcileOptions } from './reconcile.js';
 import { showRuns, type RunsFlags } from './reconcile-runs.js';
 import type { FileRunFlags } from './reconcile-file.js';
 import type { StockRunFlags } from './reconcile-stock.js';
+import type { UploadFlags } from './stock-upload.js';
 import type { FetchFlags } from './registry-fetch.js';
 import type { ImportFlags, InspectFlags } from './stock.js';
 
 const KIND = ['--kind <kind>', 'what the file says: stock, registry or disposals', 'stock'] as const;
 
-/** `pedigree stock inspect` and `stock import`: files of others that become snapshots. They stand beside the count. */
-export function addStockCommands(pedigree: Command, action: Action, config: () => CliConfig): void {
+/** `pedigree stock upload`: for whoever cannot write into the folder of the reconciler. */
+function addStockUpload(stock: Command, action: Action, gateway: () => GatewayClient): void {
+  stock
+    .command('upload')
+    .description('send a stock file to the reconciler in parts; the same again goes on where it was')
+    .argument('<file>', 'CSV, NDJSON, Parquet or Excel')
+    .option('--moment <instant>', 'when it was true, for rows that name no moment; default: when it was last written')
+    .option(...JSON_OPTION)
+    .action(
+      action(async (file: string, flags: UploadFlags) =>
+        (await import('./stock-upload.js')).uploadStock(gateway(), file, flags),
+      ),
+    );
+}
+
+/** Files of others that become snapshots: `stock inspect`, `import` and `upload` stand beside the count. */
+export function addStockCommands(
+  pedigree: Command,
+  action: Action,
+  { config, gateway }: { config: () => CliConfig; gateway: () => GatewayClient },
+): void {
   const stock = pedigree.commands.find((one) => one.name() === 'stock');
   if (stock === undefined) throw new Error('the command stock is to be added first');
-  stock.description(`${stock.description()}; inspect FILE and import FILE read stock files`).enablePositionalOptions();
+  stock
+    .description(`${stock.description()}; inspect, import and upload are about stock files`)
+    .enablePositionalOptions();
+  addStockUpload(stock, action, gateway);
   stock
     .command('inspect')
     .description('look at the beginning of a file and print a mapping for it; remarks go to standard error')
@@ -99,6 +122,7 @@ export function addReconcileCommand(
     .option('--disposals <folder>', "a snapshot of the ERP's disposals")
     .option('--settings <file>', 'tolerances, JSON')
     .option('--dry-run', 'record nothing')
+    .option('--confirm', 'the stock is right though it has shrunk below half: recorded with the reason')
     .option('--processes <n>', 'processes that compare', '1')
     .option('--resume <run>', 'go on with a run that was broken off')
     .option('--replay <run>', 'do a run again from the same snapshots, and compare its digest')
@@ -112,10 +136,20 @@ export function addReconcileCommand(
           : runOfFile(config(), file, flags),
       ),
     );
+  addIncremental(command);
   addReconcileStock(command, action, config);
   addFindings(command, action, config);
   addReport(command, action, config);
   addRuns(command, action, gateway);
+}
+
+/** How far a run may stand on what an earlier one has read. */
+function addIncremental(reconcile: Command): void {
+  reconcile
+    .option('--incremental', 'take over what an earlier run has read, and ask for what changed or is doubtful')
+    .option('--full-hours <n>', 'of it: all is asked when that was last done so long ago (168)')
+    .option('--row-hours <n>', 'of it: answers that are older are asked for again (168)')
+    .option('--overlap-hours <n>', 'of it: packs that moved so long before the earlier run are listed again (24)');
 }
 
 /** `pedigree reconcile findings`: the items of a run. */

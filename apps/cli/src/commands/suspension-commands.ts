@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { SUSPENSION_ACTIONS } from '#domain';
 import type { GatewayClient } from '../gateway-client.js';
 import { JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
-import { withFiles } from './list-file.js';
+import { withFiles, type FileOptions } from './list-file.js';
 import {
   actOnSuspension,
   askSuspension,
@@ -14,6 +14,7 @@ import {
   matchesIn,
   placesIn,
   showSuspension,
+  suspensionLetter,
   type LetterOptions,
   type SuspensionListOptions,
 } from './suspensions.js';
@@ -29,6 +30,7 @@ export function addSuspensionCommands(pedigree: Command, parts: Parts): void {
     .command('suspensions')
     .description('series that must not be sold or sent on, by the registry’s list and by letters');
   addReading(suspensions, parts);
+  addDocument(suspensions, parts);
   addLetters(suspensions, parts);
   addActions(suspensions, parts);
 }
@@ -38,7 +40,7 @@ function addReading(suspensions: Command, { action, gateway }: Parts): void {
     .description('those that are in force, the newest first')
     .option('--all', 'those that were released too')
     .option('--state <state>', 'only unmatched, open, replied or closed ones')
-    .option('--source <source>', 'only by the list, or by letters: list, letter')
+    .option('--source <source>', 'only by the list, by letters, or by decisions: list, letter, decision')
     .option('--gtin <gtin>', 'only of this product')
     .option('--series <series>', 'only of this series, letter by letter')
     .option('--limit <n>', 'suspensions of a page, up to 1000', '50')
@@ -71,6 +73,14 @@ function addReading(suspensions: Command, { action, gateway }: Parts): void {
     .option('--limit <n>', 'how many, up to 1000', '20')
     .option(...JSON_OPTION)
     .action(action((options: JsonFlag & { limit: string }) => listSuspendedLists(gateway(), options)));
+}
+
+function addDocument(suspensions: Command, { action, gateway }: Parts): void {
+  withFiles(suspensions.command('letter'))
+    .description('the newest reply as a document: a page to print, or its rows')
+    .argument('<suspension>')
+    .option('--html <file>', 'write it as a page to print and to file')
+    .action(action((id: string, options: FileOptions & { html?: string }) => suspensionLetter(gateway(), id, options)));
 }
 
 const letterOptions = (command: Command): Command =>

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { z } from 'zod';
+import { HTML } from '../../../gateway/src/api/file-types.js';
 import { LETTER_MEDIA_TYPES, MOST_LETTER_BYTES } from '#domain';
 import { defined, PedigreeError } from '#kernel';
 import type { suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
 import { facts, instant, out, say, table } from '../print.js';
-import { writtenToFile, type FileOptions } from './list-file.js';
+import { chosenFile, writeText, writtenToFile, type FileOptions } from './list-file.js';
 
 type Detail = z.infer<typeof suspensionDetail>;
 
@@ -135,6 +136,21 @@ export async function actOnSuspension(gateway: GatewayClient, id: string, action
   return 0;
 }
 
+/** Writes the reply to a letter: a page to print, or its rows. */
+export async function suspensionLetter(
+  gateway: GatewayClient,
+  id: string,
+  { html, ...files }: FileOptions & { html?: string },
+): Promise<number> {
+  const path = `${pathOf(id)}/reply`;
+  const chosen = chosenFile(files);
+  if (html !== undefined && chosen !== undefined)
+    throw new PedigreeError('invalid_configuration', `--html and --${chosen.format}: choose one`, { field: '--html' });
+  if (html !== undefined) await writeText(await gateway.stream(path, HTML), html);
+  else if (!(await writtenToFile(gateway, { path }, files))) out(JSON.stringify(await gateway.raw(path)));
+  return 0;
+}
+
 /** `GTIN=SERIES`, several times. */
 export const matchesIn = (texts: string[]): { gtin: string; series: string }[] =>
   texts.map((text) => {
@@ -171,7 +187,7 @@ export async function askSuspension(
 }
 
 function answerWords(found: z.infer<typeof suspensionAnswer>): string {
-  const { list, listed, in_force: inForce, look_alikes: alike } = found;
+  const { list, listed, decided, in_force: inForce, look_alikes: alike } = found;
   return facts([
     ['at', instant(found.at)],
     ['suspended then', found.suspended ? 'yes' : 'no'],
@@ -179,13 +195,14 @@ function answerWords(found: z.infer<typeof suspensionAnswer>): string {
     ['that list', list && `${list.list_sha256}, read ${instant(list.fetched_at)}`],
     ['its age', list && `${Math.round(list.age_seconds)} s`],
     ['it was doubted', list?.doubt],
+    ['by a decision then', decided === undefined ? 'no decisions were held' : decided ? 'yes' : 'no'],
     ['in force then', inForce.join(', ')],
     ['only looks the same', alike.join(', ')],
     ['suspended now', found.suspended_now ? 'yes' : 'no'],
   ]);
 }
 
-/** Lists the versions of the registry's list that were held. */
+/** Lists the versions of the registry's lists that were held. */
 export async function listSuspendedLists(
   gateway: GatewayClient,
   { limit, json }: { limit: string; json?: boolean },
@@ -195,10 +212,17 @@ export async function listSuspendedLists(
   if (json === true) out(JSON.stringify(items));
   else {
     const rows = items.map((one) => [
-      ...[instant(one.fetched_at), String(one.series), String(one.packs), String(one.appeared), String(one.vanished)],
+      ...[
+        one.source,
+        instant(one.fetched_at),
+        String(one.series),
+        String(one.packs),
+        String(one.appeared),
+        String(one.vanished),
+      ],
       ...[one.doubt === undefined ? '' : one.confirmed_at === undefined ? one.doubt : 'confirmed', one.list_sha256],
     ]);
-    out(table(['read', 'series', 'packs', 'new', 'gone', 'doubt', 'digest'], rows));
+    out(table(['list', 'read', 'series', 'packs', 'new', 'gone', 'doubt', 'digest'], rows));
   }
   return 0;
 }

@@ -42,7 +42,15 @@ export const furtherChecks = (names: Set<string>): Check[] =>
     detail: 'Shown below as the file has it. This page does not work it out from the events.',
   }));
 
-function streamChecks({ stream, events, notYetSealed, whole }: VerifiedStream): Check[] {
+function streamChecks({ stream, from, events, notYetSealed, whole }: VerifiedStream): Check[] {
+  if (from !== undefined)
+    return [
+      {
+        what: `Version ${from} of ${stream}`,
+        result: events === 0 ? 'not proven' : 'passed',
+        detail: 'The answer was made from this event. What else its stream has is not part of this proof.',
+      },
+    ];
   const newer = notYetSealed === 0 ? '' : ` ${notYetSealed} newer events are not signed yet, says the file.`;
   const inOrder: Check = {
     what: `Versions of ${stream}`,

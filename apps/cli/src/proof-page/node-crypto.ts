@@ -8,7 +8,12 @@ import { sha256 } from './sha256.js';
  */
 export interface PublicKey {
   type: 'public';
-  export: () => Bytes;
+  export: () => WebKey;
+}
+
+/** A JSON Web Key of Ed25519, as far as it is looked at. */
+interface WebKey {
+  x: string;
 }
 
 interface Claim {
@@ -17,7 +22,6 @@ interface Claim {
   data: Uint8Array;
 }
 
-const RAW_KEY_BYTES = 32;
 /** Far more than a proof has; each costs a pass over the lines before it. */
 const MOST_SIGNATURES = 10_000;
 
@@ -48,12 +52,15 @@ export function hash(algorithm: string, data: string | Uint8Array, encoding: 'he
   return encoding === 'buffer' ? made.digest() : made.digest(encoding);
 }
 
-/** From the DER of a SubjectPublicKeyInfo. */
-export const createPublicKey = ({ key }: { key: Bytes }): PublicKey => ({ type: 'public', export: () => key });
+/** From a JSON Web Key. */
+export const createPublicKey = ({ key }: { key: WebKey }): PublicKey => ({ type: 'public', export: () => key });
+
+const rawOf = ({ x }: WebKey): Bytes =>
+  BytesInPlaceOfBuffer.from(`${x.replaceAll('-', '+').replaceAll('_', '/')}=`, 'base64');
 
 /** Whether the signature was checked already and holds. */
 export function verify(...[, data, key, signature]: [null, Uint8Array, PublicKey, Uint8Array]): boolean {
-  const raw = key.export().subarray(-RAW_KEY_BYTES) as Bytes;
+  const raw = rawOf(key.export());
   const name = [raw, new Bytes(signature), new Bytes(sha256(data))].map((one) => one.toString('hex')).join(' ');
   const answer = answers.get(name);
   if (answer === undefined) asked.set(name, { raw, signature, data });

@@ -119,6 +119,23 @@ const PASTES = (key: string): string => `
     expect(title).toBe('Proof from an audit log');
   });
 
+  it('shows the answer that a proof is of, as text, and says that it does not work it out', async () => {
+    const body = { phase: 'sent', [HOSTILE]: HOSTILE };
+    const { text, key } = await madeProof([{ n: 0 }, { n: 1 }], { answer: body });
+    const { dom, verdict, title, console: said } = await opened(pageOf(text, { key, witnesses: [] }));
+    expect({ title, verdict, said }).toEqual({ title: 'Proof from an audit log', verdict: 'good', said: '' });
+    const shown = dom.slice(dom.indexOf('<main'), dom.indexOf('</main>'));
+    expect(shown).toContain('<dt>route</dt><dd>/v1/documents/1</dd>');
+    expect(shown).toContain('"phase": "sent"');
+    expect(shown).toContain('&lt;/script&gt;&lt;script&gt;document.title');
+    expect(shown).not.toMatch(/<(script|img)/);
+    expect(dom).toContain('Further parts of the file are not proven.');
+    expect(shown).toContain('Further part of the file: answer');
+    const other = await opened(pageOf(text.replace('"events":2}]}', '"events":1}]}'), { key, witnesses: [] }));
+    expect(other.verdict).toBe('bad');
+    expect(other.dom).toContain('the answer was made from 1 events of document-1, and the file has 2');
+  });
+
   it('runs no script but its own, to the letter, and asks for nothing', async () => {
     const html = pageOf(proof.text, keys());
     const changed = await opened(html.replace('Checking ...', 'checking ...'));

@@ -43,6 +43,23 @@ beforeAll(async () => {
 });
 
 describe('the verifier in a page', () => {
+  it('checks a proof of an answer as the command does, and what was changed in it', async () => {
+    const { text, key } = await madeProof([{ n: 0 }, { n: 1 }], { answer: { phase: 'sent' } });
+    const own = { key, witnesses: [] };
+    expect(await bothSay(text, own)).toEqual(['holds', 'holds']);
+    const outcome = await inPage(text, own);
+    expect(outcome.kind === 'holds' && outcome.verified.answer?.body).toBe('{"phase":"sent"}');
+    for (const [from, to] of [
+      ['"events":2}]}', '"events":3}]}'],
+      ['/v1/documents/1', '/v1/documents/2'],
+      ['{\\"phase\\":\\"sent\\"}', '[]'],
+    ] as const) {
+      expect(text).toContain(from);
+      const [page, command] = await bothSay(text.replace(from, to), own);
+      expect([page, page === 'holds']).toEqual([command, false]);
+    }
+  });
+
   it('says of a proof what the command says, breaks, witnesses and count with it', async () => {
     const outcome = await inPage(proof.text, trusted);
     const verified = await byCommand(proof.text, trusted);
@@ -55,7 +72,7 @@ describe('the verifier in a page', () => {
           checkpoint: { origin: 'pedigree.example/log/3', size: 4 },
           breaks: [{ number: 1 }, { number: 2 }],
           witnessed: { witnesses: [{ name: 'witness.example', seenAt: '2026-03-01T10:00:00.000Z' }], isMet: true },
-          streams: verified.streams,
+          streams: JSON.parse(JSON.stringify(verified.streams)) as unknown,
           evidence: { here: 1, notHere: 0 },
         },
         events: [{ version: 0, form: 2 }, { version: 1 }, { version: 2 }],

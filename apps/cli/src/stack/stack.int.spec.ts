@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EventStoreDbEventStore } from '#event-store';
+import { openEventStoreDb } from '#event-store';
 import { FakeEventStore } from '../../../../test/support/event-store-fake/fake-event-store.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { cliConfig } from '../config.js';
@@ -48,7 +48,7 @@ describe('a first start with a server for the log', () => {
   });
 
   it('is refused in words when the server holds events of others', async () => {
-    const store = new EventStoreDbEventStore({ url: fake.url });
+    const store = await openEventStoreDb({ url: fake.url });
     const metadata = {
       participant: 'own',
       actor: { kind: 'system' as const, name: 'other', authenticatedBy: 'test' },

@@ -82,7 +82,7 @@ async function startParts(config: CliConfig, options: StackOptions, started: Sta
   dataDir.ensureKey(config.keyFile);
   if (config.databaseUrl === undefined) options.say('starting PostgreSQL');
   const { addresses, pool } = await ownDatabase(config, dataDir, started);
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   started.add({ stop: () => store.close() });
   const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
   if (sandbox !== undefined) started.add(sandbox);
@@ -146,10 +146,10 @@ async function startPrograms(
   { env, addresses, dataDir, started }: ProgramParts,
 ): Promise<{ gateway: RunningGateway; worker: RunningWorker; auditor: RunningAuditor }> {
   const of = (program: keyof ProgramAddresses): NodeJS.ProcessEnv => ({ ...env, DATABASE_URL: addresses[program] });
-  const gateway = started.add(await gatewayOnFreePort(config, of('gateway')));
+  const SEGMENTS_DIR = env['SEGMENTS_DIR'] ?? dataDir.file('segments');
+  const gateway = started.add(await gatewayOnFreePort(config, { ...of('gateway'), SEGMENTS_DIR }));
   const worker = started.add(await startWorker(workerConfig(of('worker'))));
   const auditor = started.add(await startAuditor(auditorConfig(auditorEnvironment(of('auditor'), dataDir))));
-  const SEGMENTS_DIR = env['SEGMENTS_DIR'] ?? dataDir.file('segments');
   started.add(await startReconciler(reconcilerConfig({ ...of('reconciler'), SEGMENTS_DIR })));
   return { gateway, worker, auditor };
 }

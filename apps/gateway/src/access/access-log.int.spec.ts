@@ -131,6 +131,13 @@ describe('who did what', () => {
     expect(await entries('kind=export&object=/v1/cases')).toHaveLength(4);
   });
 
+  it('tells the same bytes once: who asks for them every second leaves one export a day', async () => {
+    const before = (await recorded()).length;
+    for (let n = 0; n < 5; n += 1) await ask('/v1/cases?severity=warning', auditor, 'text/csv');
+    const told = (await recorded()).slice(before);
+    expect(told.map(({ type }) => type)).toEqual(['ExportBegun', 'ExportEnded']);
+  });
+
   it('is told to auditors, and to nobody else', async () => {
     expect((await ask('/v1/access-log', erp)).status).toBe(403);
     const operator = await makeKey(db.pool, 'operator', ['operator']);

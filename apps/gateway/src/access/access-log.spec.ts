@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApiKeysRefused, KeyRefusals } from '#domain';
+import type { ApiKeysRefused, ExportBegun, KeyRefusals } from '#domain';
 import type { Actor, NewEvent } from '#event-store';
 import { PedigreeError, VirtualClock } from '#kernel';
 import { ACCESS_WINDOW_SECONDS, AccessLog, MOST_ACCESSES } from './access-log.js';
@@ -39,6 +39,34 @@ const gateway = (limitMs?: number): AccessLog =>
     ...{ says, installationId, clock },
     ...(limitMs === undefined ? {} : { limitMs }),
   });
+
+const BEGUN: ExportBegun = {
+  type: 'ExportBegun',
+  data: { exportId: 'x', what: '/v1/packs', format: 'text/csv', filter: { state: 'open' }, address: '127.0.0.1' },
+};
+const END = { what: '/v1/packs', complete: true, byteLength: 7, fileSha256: opened(7).openedSha256 };
+
+describe('a list that is asked for again and again', () => {
+  it('is recorded once a day while its bytes are the same, and anew when anything differs', async () => {
+    const [first, second] = [gateway(), gateway()];
+    for (let n = 0; n < 2_000; n += 1) await first.exported(structuredClone(BEGUN), END, { actor: KEY });
+    expect(appended.map(([, { type }]) => type)).toEqual(['ExportBegun', 'ExportEnded']);
+    const [begun, ended] = appended.map(([, { data }]) => data as { exportId?: string });
+    expect(begun?.exportId).toBe(ended?.exportId);
+    await second.exported({ ...BEGUN, data: { ...BEGUN.data, exportId: 'y' } }, END, { actor: KEY });
+    expect(new Set(appended.map(([, { id }]) => id)).size).toBe(2);
+    const others: [ExportBegun, typeof END, Actor][] = [
+      [BEGUN, { ...END, fileSha256: opened(8).openedSha256 }, KEY],
+      [{ ...BEGUN, data: { ...BEGUN.data, filter: {} } }, END, KEY],
+      [{ ...BEGUN, data: { ...BEGUN.data, address: '10.0.0.1' } }, END, KEY],
+      [BEGUN, END, { ...KEY, name: 'other' }],
+    ];
+    for (const [one, end, actor] of others) await first.exported(one, end, { actor });
+    clock.advance(86_400_000);
+    await first.exported(BEGUN, END, { actor: KEY });
+    expect(new Set(appended.map(([, { id }]) => id)).size).toBe(2 + 2 * (others.length + 1));
+  });
+});
 
 const codeOf = (call: Promise<void>): Promise<string> =>
   call.then(
@@ -80,7 +108,7 @@ describe('evidence that is opened', () => {
     const log = gateway();
     for (let n = 0; n < MOST_ACCESSES; n += 1) await log.evidenceOpened(opened(n), { actor: KEY });
     expect(await codeOf(log.evidenceOpened(opened(MOST_ACCESSES), { actor: KEY }))).toBe('too_many_accesses');
-    expect(await codeOf(log.exportBegun([], { actor: KEY }))).toBe('too_many_accesses');
+    expect(await codeOf(log.exportBegun(BEGUN, { actor: KEY }))).toBe('too_many_accesses');
     expect(appended).toHaveLength(MOST_ACCESSES);
     expect(await codeOf(log.evidenceOpened(opened(1), { actor: KEY }))).toBe('recorded');
     expect(await codeOf(log.evidenceOpened(opened(1), { actor: { ...KEY, name: 'other' } }))).toBe('recorded');

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { accessStream, type AccessEvent, type ApiKeysRefused, type EvidenceOpened, type ExportEnded } from '#domain';
+import {
+  accessStream,
+  type AccessEvent,
+  type ApiKeysRefused,
+  type EvidenceOpened,
+  type ExportBegun,
+  type ExportEnded,
+  type StockUploaded,
+  stockUploadStream,
+} from '#domain';
 import type { Actor, EventMetadata, EventStore, NewEvent } from '#event-store';
 import { defined, PedigreeError, uuid5, type Clock } from '#kernel';
 
@@ -23,7 +32,7 @@ export const MOST_ACCESSES = 600;
 export const ACCESS_WINDOW_SECONDS = 60;
 /** Callers that are counted at a time; past it the one that was heard of longest ago begins anew. */
 const MOST_CALLERS = 10_000;
-/** Openings that this gateway knows to be in the log. */
+/** Openings, and exports of the same bytes, that this gateway knows to be in the log. */
 const MOST_KNOWN = 50_000;
 const LIMIT_MS = 5_000;
 
@@ -46,17 +55,36 @@ export class AccessLog {
     if (this.known.has(id)) return;
     this.countCall(by.actor);
     await this.append([this.envelope({ type: 'EvidenceOpened', data }, { ...by, at, id })], at);
-    this.known.add(id);
-    if (this.known.size > MOST_KNOWN) this.known.delete(this.known.values().next().value as string);
+    this.keep(id);
+  }
+
+  /** @throws PedigreeError as `evidenceOpened`; then nothing may go out. */
+  async exportBegun(event: ExportBegun, by: AccessBy): Promise<void> {
+    this.countCall(by.actor);
+    await this.record([event], by);
   }
 
   /**
-   * What goes out is recorded with its end where that is known already. @throws PedigreeError as `evidenceOpened`; then
-   * nothing may go out.
+   * An export whose bytes are known before they go out, with its end. The same bytes to the same caller, asked for in
+   * the same way, are told once a UTC day. @throws PedigreeError as `evidenceOpened`; then nothing may go out.
    */
-  async exportBegun(events: AccessEvent[], by: AccessBy): Promise<void> {
+  async exported(begun: ExportBegun, end: Omit<ExportEnded['data'], 'exportId'>, by: AccessBy): Promise<void> {
+    const at = this.options.clock.now();
+    const { exportId: _, ...asked } = begun.data;
+    const { kind, name, authenticatedBy } = by.actor;
+    const which = JSON.stringify([kind, name, authenticatedBy, asked, end]);
+    const id = uuid5(`${accessStream(at)}/export/${which}`, this.options.installationId);
+    if (this.known.has(id)) return;
     this.countCall(by.actor);
-    await this.record(events, by);
+    const ended: ExportEnded = { type: 'ExportEnded', data: { exportId: id, ...end } };
+    await this.append(
+      [
+        this.envelope({ ...begun, data: { exportId: id, ...asked } }, { ...by, at, id }),
+        this.envelope(ended, { ...by, at, id: uuid5('ended', id) }),
+      ],
+      at,
+    );
+    this.keep(id);
   }
 
   /** @throws PedigreeError `unavailable`. */
@@ -70,24 +98,39 @@ export class AccessLog {
     await this.append([this.envelope({ type: 'ApiKeysRefused', data }, { ...by, at, id })], at);
   }
 
+  /**
+   * The same upload again is the same event. @throws PedigreeError `unavailable`: then nobody may be given the file.
+   */
+  async stockUploaded(data: StockUploaded['data'], by: AccessBy): Promise<void> {
+    const at = this.options.clock.now();
+    const id = uuid5(`uploaded/${data.uploadId}/${data.openedAt}`, this.options.installationId);
+    const event = this.envelope({ type: 'StockUploaded', data }, { ...by, at, id });
+    await this.append([event], at, stockUploadStream(data.uploadId));
+  }
+
+  private keep(id: string): void {
+    this.known.add(id);
+    if (this.known.size > MOST_KNOWN) this.known.delete(this.known.values().next().value as string);
+  }
+
   private async record(events: AccessEvent[], by: AccessBy): Promise<void> {
     const at = this.options.clock.now();
     const envelopes = events.map((event) => this.envelope(event, { ...by, at, id: randomUUID() }));
     await this.append(envelopes, at);
   }
 
-  private async append(events: NewEvent[], at: Date): Promise<void> {
+  private async append(events: NewEvent[], at: Date, stream = accessStream(at)): Promise<void> {
     const { store, limitMs = LIMIT_MS } = this.options;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`the log did not answer within ${limitMs} ms`)), limitMs);
     });
     try {
-      await Promise.race([store.append(accessStream(at), 'any', events), late]);
+      await Promise.race([store.append(stream, 'any', events), late]);
     } catch {
       throw new PedigreeError(
         'unavailable',
-        'the event log is away, and what cannot be recorded is not given out; ask again later',
+        'the event log is away, and what cannot be recorded is not done; ask again later',
       );
     } finally {
       clearTimeout(timer);

@@ -5,7 +5,7 @@ import type { ExportBegun, ExportEnded } from '#domain';
 import { defined } from '#kernel';
 import { RETRY_AFTER_SECONDS, type ServiceLog } from '#service';
 import { EPCIS } from '../api/epcis-answer.js';
-import { FILE_TYPES } from '../api/file-types.js';
+import { FILE_TYPES, HTML } from '../api/file-types.js';
 import { reportProblem } from '../api/problem.filter.js';
 import { ACCESS_WINDOW_SECONDS, type AccessLog } from './access-log.js';
 import type { CallerRequest } from './access.guard.js';
@@ -15,7 +15,7 @@ type Payload = Readable | Buffer | string | null | undefined;
 /** A request whose answer is a list that goes out as a file. */
 export type ExportingRequest = CallerRequest & { exportedRows?: number };
 
-const EXPORTED = [...Object.values(FILE_TYPES), EPCIS];
+const EXPORTED = [...Object.values(FILE_TYPES), EPCIS, HTML];
 /** Characters of a filter that are kept. */
 const MOST_FILTER = 2_000;
 
@@ -30,17 +30,19 @@ export function recordExports(fastify: FastifyInstance, accessLog: AccessLog, lo
     const begun = begunBy(request);
     const by = { actor: (request as CallerRequest).caller.actor };
     try {
-      if (payload instanceof Readable) {
-        const chunks = await begunChunks(payload);
-        if (chunks === undefined) return Readable.from([]);
-        await accessLog.exportBegun([begun], by);
-        return Readable.from(recorded(chunks, (end) => ended(request, begun, end), { accessLog, by, log }));
+      const { bytes, rest } =
+        payload instanceof Readable
+          ? await heldOf(payload)
+          : { bytes: Buffer.from(payload as string), rest: undefined };
+      if (rest !== undefined) {
+        await accessLog.exportBegun(begun, by);
+        return Readable.from(recorded(rest, (end) => ended(request, begun, end), { accessLog, by, log }));
       }
-      const bytes = Buffer.from(payload as string);
-      const digest = createHash('sha256').update(bytes).digest('hex');
-      const end = ended(request, begun, { complete: true, byteLength: bytes.length, fileSha256: digest });
-      await accessLog.exportBegun([begun, { type: 'ExportEnded', data: end }], by);
-      return payload;
+      if (bytes.length === 0) return payload instanceof Readable ? Readable.from([]) : payload;
+      const fileSha256 = createHash('sha256').update(bytes).digest('hex');
+      const { exportId: _, ...end } = ended(request, begun, { complete: true, byteLength: bytes.length, fileSha256 });
+      await accessLog.exported(begun, end, by);
+      return payload instanceof Readable ? Readable.from([bytes]) : payload;
     } catch (error) {
       if (payload instanceof Readable) payload.destroy();
       return refusal(error, { request, reply, log });
@@ -91,19 +93,35 @@ const ended = (request: ExportingRequest | FastifyRequest, { data }: ExportBegun
   ...defined({ rows: (request as ExportingRequest).exportedRows }),
 });
 
-/** The same chunks, of which the first is there already; undefined where there is none. */
-async function begunChunks(source: Readable): Promise<AsyncIterable<Buffer | string> | undefined> {
+/** What is read before the first byte goes out: of what ends within it the digest is known then. */
+const MOST_HELD_BYTES = 256 * 1024;
+
+interface Held {
+  /** All of it, where there is no more. */
+  bytes: Buffer;
+  /** The same chunks, of which the first are there already; undefined where that is all. */
+  rest: AsyncIterable<Buffer | string> | undefined;
+}
+
+async function heldOf(source: Readable): Promise<Held> {
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer | string>;
-  const first = await chunks.next();
-  if (first.done === true) return undefined;
-  return (async function* () {
+  const held: Buffer[] = [];
+  for (let size = 0; size <= MOST_HELD_BYTES;) {
+    const next = await chunks.next();
+    if (next.done === true) return { bytes: Buffer.concat(held), rest: undefined };
+    const chunk = Buffer.from(next.value as string);
+    held.push(chunk);
+    size += chunk.length;
+  }
+  const rest = (async function* () {
     try {
-      yield first.value;
+      yield* held;
       yield* { [Symbol.asyncIterator]: () => chunks };
     } finally {
       source.destroy();
     }
   })();
+  return { bytes: Buffer.alloc(0), rest };
 }
 
 /** The same bytes, and at their end, or where they break off, what went out. */

@@ -1,4 +1,5 @@
 import { accessEntry, shapes } from '#read-models';
 
-/** The shape of the API's answer about access. Names as in the API. */
+/** The shapes of the API's answers about access. Names as in the API. */
+export { accessEntry };
 export const accessPage = shapes.pageShape(accessEntry);

@@ -1,12 +1,12 @@
-import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { defined } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { ReadModels } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import type { accessPage } from './access-answers.js';
-import { accessLogParameters } from './access-parameters.js';
+import { accessEntryParameters, accessLogParameters } from './access-parameters.js';
 import type { Columns } from './columns.js';
 import { parameters } from './parameters.js';
 import { LOG, READ_MODELS } from './queries.js';
@@ -45,5 +45,17 @@ export class AccessLogController {
     const pageAfter = async (cursor = rest.cursor): Promise<z.infer<typeof accessPage>> =>
       snakeCase(await this.readModels.accessLog(defined({ ...rest, actorKind, cursor })));
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
+  }
+
+  @Get(':position')
+  @Allow('auditor')
+  async show(@Param() path: unknown): Promise<Entry> {
+    const { position } = parameters(accessEntryParameters, path);
+    const entry = await this.readModels.access(BigInt(position));
+    if (entry === undefined)
+      throw new PedigreeError('not_found', `the event at position ${position} is none of the access log`, {
+        ...{ field: 'position', item: position },
+      });
+    return snakeCase(entry);
   }
 }

@@ -14,6 +14,11 @@ export const evidenceParameters = z.strictObject({
 
 const text = z.string().min(1).max(200);
 
+/** In the path of one entry. */
+export const accessEntryParameters = z.strictObject({
+  position: z.string().regex(/^(?:0|[1-9]\d{0,17})$/, 'must be a log position, as the list names it'),
+});
+
 /** Query parameters of the log of access; names as in the API. */
 export const accessLogParameters = z.strictObject({
   actor: text.optional().describe('Only what this person, program or API key did.'),

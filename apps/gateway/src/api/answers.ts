@@ -24,14 +24,22 @@ import {
   shapes,
   stockPage,
   timeliness,
+  expiringPacksShape,
+  mockRecallDetail,
+  mockRecallPage,
+  overdueTransfersShape,
+  overridesShape,
+  suspensionReply,
+  unmovedPacksShape,
 } from '#read-models';
 import { account, accountList } from './account-answers.js';
-import { accessPage } from './access-answers.js';
+import { accessEntry, accessPage } from './access-answers.js';
 import { caseActionResults, casePage } from './case-answers.js';
 import { group, groupPage, holdDecision } from './group-answers.js';
 import * as operations from './operations-answers.js';
 import * as outcomes from './outcome-answers.js';
-import { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
+import { findingPage, reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
+import { stockUpload } from './stock-upload-answers.js';
 import { validation } from './validation.js';
 
 export * from './operations-answers.js';
@@ -98,6 +106,7 @@ export const documentItems = pageShape(
 
 export const ANSWERS = {
   AccessPage: accessPage,
+  AccessEntry: accessEntry,
   Account: account,
   AccountList: accountList,
   Acknowledgement: acknowledgement,
@@ -115,18 +124,24 @@ export const ANSWERS = {
   DocumentItems: documentItems,
   DocumentPage: documentPage,
   DocumentSummary: documentSummary,
+  ExpiringPacks: expiringPacksShape,
   FailedTasks: operations.failedTasks,
+  FindingPage: findingPage,
   Group: group,
   GroupPage: groupPage,
   HoldDecision: holdDecision,
   InboundDocument: inboundDetail,
   InboundPage: inboundPage,
   InboundSummary: inboundSummary,
+  MockRecall: mockRecallDetail,
+  MockRecallPage: mockRecallPage,
   NewWebhook: outcomes.newWebhook,
   OperationsStatus: operations.operationsStatus,
   OrphanList: operations.orphanList,
   OutcomeCounts: outcomeCounts,
   OutcomePage: outcomes.outcomePage,
+  OverdueTransfers: overdueTransfersShape,
+  Overrides: overridesShape,
   PackChecks: packChecks,
   PackHistory: packHistory,
   PackPage: packPage,
@@ -141,9 +156,12 @@ export const ANSWERS = {
   Suspension: suspensionDetail,
   SuspensionAnswer: suspensionAnswer,
   SuspensionPage: suspensionPage,
+  SuspensionReply: suspensionReply,
   Stock: stockPage,
+  StockUpload: stockUpload,
   Timeliness: timeliness,
   TimelinessRow: dutyRow,
+  UnmovedPacks: unmovedPacksShape,
   Validation: validation,
   Webhook: outcomes.webhook,
   WebhookList: outcomes.webhookList,

@@ -10,6 +10,8 @@ export const MAX_COMMAND_BYTES = 8 * 1024 * 1024;
  * escaped.
  */
 export const MAX_LARGE_COMMAND_BYTES = 48 * 1024 * 1024;
+/** Bytes of every part of a stock file but the last. */
+export const PART_BYTES = 4 * 1024 * 1024;
 /** Bodies above MAX_COMMAND_BYTES that are taken in at the same time: each costs memory several times its size. */
 const LARGE_AT_ONCE = 2;
 
@@ -59,23 +61,40 @@ export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimi
   });
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/x-ndjson', (_request, payload, done) => done(null, payload));
-  const whole = (request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> => {
+  const whole = (
+    request: FastifyRequest,
+    payload: IncomingMessage,
+    most = MAX_LARGE_COMMAND_BYTES,
+  ): Promise<Buffer> => {
     const told = request.headers['content-length'];
     const { bodyShare: share } = request as ReadRequest;
     return wholeBody(payload, {
       share,
       toldBytes: told === undefined ? undefined : Number(told),
-      mostToldBytes: MAX_LARGE_COMMAND_BYTES,
-      mostBytes: MAX_COMMAND_BYTES,
+      mostToldBytes: most,
+      mostBytes: Math.min(most, MAX_COMMAND_BYTES),
     });
   };
-  fastify.addContentTypeParser('application/json', whole);
+  fastify.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) =>
+    whole(request, payload),
+  );
+  const octets = async (request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> => {
+    takenAt(PART_ROUTE, request, 'bytes are taken as parts of a stock file alone: send JSON');
+    return whole(request, payload, PART_BYTES);
+  };
+  fastify.addContentTypeParser('application/octet-stream', octets);
   fastify.addContentTypeParser(XML_TYPES, async (request: FastifyRequest, payload: IncomingMessage) => {
-    if (request.routeOptions.url !== XML_ROUTE)
-      throw new PedigreeError('unsupported_media_type', 'XML by itself is taken for validation alone: send JSON');
+    takenAt(XML_ROUTE, request, 'XML by itself is taken for validation alone: send JSON');
     return whole(request, payload);
   });
 }
+
+function takenAt(route: string, { routeOptions }: FastifyRequest, otherwise: string): void {
+  if (routeOptions.url !== route) throw new PedigreeError('unsupported_media_type', otherwise);
+}
+
+/** Where parts of a stock file come. */
+const PART_ROUTE = '/v1/stock-uploads/:uploadId/parts/:n';
 
 const XML_TYPES = ['application/xml', 'text/xml'];
 /** Where a document comes by itself, without a command around it. */

@@ -5,4 +5,7 @@ export const FILE_TYPES = {
   excel: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 } as const;
 
+/** A page to read and to print. */
+export const HTML = 'text/html';
+
 export type FileFormat = keyof typeof FILE_TYPES;

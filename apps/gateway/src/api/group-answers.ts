@@ -10,7 +10,7 @@ export const groupPage = pageShape(groupSummary);
 /** A decision about what is held: acknowledged, and carried out by the worker in a moment. */
 export const holdDecision = z.strictObject({
   request_id: requestId,
-  decision: z.enum(['release', 'end']),
+  decision: z.enum(['release', 'end', 'hold']),
   held_for: z
     .array(reference.extend({ outcome: documentOutcome }))
     .describe('What it was held for: the decision is about these, and no later ones.'),
@@ -18,6 +18,11 @@ export const holdDecision = z.strictObject({
     .strictObject({ packs: z.array(z.string()), pack_count: z.int() })
     .optional()
     .describe('Set where the known state of its packs holds it: the first of them, and how many.'),
+  held_for_suspension: z
+    .strictObject({ suspensions: z.array(z.string()), pack_count: z.int() })
+    .optional()
+    .describe('Set where suspensions hold it: which, and how many packs they concern.'),
+  held_by_person: z.strictObject({ by: z.string(), reason: z.string() }).optional(),
 });
 
 /** A group whose command nobody has run yet: durable, and not in the log. */

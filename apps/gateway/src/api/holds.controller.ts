@@ -7,7 +7,7 @@ import type { holdDecision } from './group-answers.js';
 import { holdBody, uuidParameter } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
-/** For operators: what a bad end before it holds is sent all the same, or ended, for a reason that is kept. */
+/** For operators: what is held is sent all the same, or ended; what was not sent is held. For a reason that is kept. */
 @Controller('v1')
 export class HoldsController {
   constructor(@Inject(Holds) private readonly holds: Holds) {}
@@ -27,6 +27,20 @@ export class HoldsController {
   @Allow('operator')
   endDocument(@Param('requestId') id: string, @Req() request: CallerRequest): Promise<z.infer<typeof holdDecision>> {
     return this.decide('document', uuidParameter('requestId', id), { request, decision: 'end' });
+  }
+
+  @Post('documents/:requestId/hold')
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Allow('operator')
+  async holdDocument(
+    @Param('requestId') id: string,
+    @Req() request: CallerRequest,
+  ): Promise<z.infer<typeof holdDecision>> {
+    const { reason } = jsonBody(holdBody, request.body);
+    const { actor } = request.caller;
+    return snakeCase(await this.holds.hold(uuidParameter('requestId', id), { reason, actor })) as z.infer<
+      typeof holdDecision
+    >;
   }
 
   @Post('groups/:groupId/release')

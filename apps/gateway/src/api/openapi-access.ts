@@ -1,5 +1,6 @@
 import { accessLogParameters } from './access-parameters.js';
-import { errors, FILES, orFile, queryParameters } from './openapi-parts.js';
+import { answered, errors, FILES, inPath, orFile, queryParameters } from './openapi-parts.js';
+import { provable } from './openapi-proofs.js';
 
 /** Who did what. */
 export const accessPaths = {
@@ -14,5 +15,16 @@ export const accessPaths = {
       parameters: queryParameters(accessLogParameters),
       responses: { 200: orFile('AccessPage', 'A page, the newest first'), ...errors(400, 401, 403, 503) },
     },
+  },
+  '/v1/access-log/{position}': {
+    get: provable({
+      operationId: 'showAccess',
+      tags: ['Operations'],
+      summary: 'One entry of who did what; for auditors',
+      description:
+        'It is read from the log itself. Its proof has the one event it was made from, and no other of its stream.',
+      parameters: [inPath('position', 'The log position of the entry: the list names it.')],
+      responses: { 200: answered('AccessEntry', 'As the log has it'), ...errors(400, 401, 403, 404) },
+    }),
   },
 };

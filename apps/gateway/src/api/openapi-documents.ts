@@ -41,6 +41,26 @@ const GROUP_ID = inPath(
   'The id of the group, a UUID: the acknowledgement of its command names it as request_id.',
 );
 
+/** A person holds a document that was not sent. */
+const holdDocument: object = {
+  '/v1/documents/{requestId}/hold': {
+    post: {
+      operationId: 'holdDocument',
+      tags: ['Documents'],
+      summary: 'Keep it from being sent, until a person releases it',
+      description:
+        'Only of a document that was not sent and is no member of a group: 409 not_holdable says how it stands. ' +
+        'Where its send begins at this moment, it is sent: `holds` of the document tells.',
+      parameters: [REQUEST_ID],
+      requestBody: body('holdDocument', holdBody),
+      responses: {
+        202: answered('HoldDecision', 'The decision is taken down, and carried out in a moment'),
+        ...errors(400, 401, 403, 404, 409, 422),
+      },
+    },
+  },
+};
+
 /** What a person may decide about a document, or a group, that is held. */
 function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): object {
   const tags = [`${noun}s`];
@@ -64,13 +84,13 @@ function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): ob
   return {
     [`${path}/release`]: decision(
       'release',
-      'Send it all the same, though something that it comes after ended badly',
+      'Send it all the same, though it is held',
       'The hold is waived, for a reason that is kept.',
     ),
     [`${path}/end`]: decision(
       'end',
-      'End it as failed, because something that it comes after ended badly',
-      'It concludes as failed with the cause predecessor_failed; nothing was sent.',
+      'End it as failed, because of what it is held for',
+      'It concludes as failed; nothing was sent.',
     ),
   };
 }
@@ -210,6 +230,7 @@ export const documentPaths = {
     },
   },
   ...holdDecisions('Document', '/v1/documents/{requestId}', REQUEST_ID),
+  ...holdDocument,
   '/v1/groups': {
     get: {
       operationId: 'listGroups',

@@ -1,4 +1,5 @@
 import { requestIdOf, sha256Hex } from '#kernel';
+import { stockUploadId } from '../stock-uploads/stock-uploads.js';
 
 /**
  * Requests that work as they stand against the sandbox and its sample world (apps/sandbox/data/world.json): in their
@@ -102,6 +103,15 @@ const commands = {
   }),
 };
 
+/** A stock file so small that it has one part. */
+const STOCK = `item,place\n${pack(1)},${OURS}\n`;
+export const PART_EXAMPLE = {
+  text: STOCK,
+  digest: `sha-256=:${Buffer.from(sha256Hex(STOCK), 'hex').toString('base64')}:`,
+};
+const STOCK_FILE = { name: 'stock.csv', bytes: Buffer.byteLength(STOCK), sha256: sha256Hex(STOCK) };
+const UPLOAD = { uploadId: stockUploadId({ ...STOCK_FILE, moment: null }) };
+
 /** Bodies by operation. */
 export const BODIES = {
   giveCommand: commands,
@@ -120,6 +130,7 @@ export const BODIES = {
     release: example('Send it all the same', { reason: 'the two have nothing to do with one another' }),
   },
   endDocument: { end: example('End it', { reason: 'the goods went back to the supplier' }) },
+  holdDocument: { hold: example('Hold it', { reason: 'quality looks at the packs' }) },
   releaseGroup: { release: example('Send it all the same', { reason: 'the two have nothing to do with one another' }) },
   endGroup: { end: example('End it', { reason: 'the goods went back to the supplier' }) },
   resumeGroup: {
@@ -197,7 +208,18 @@ export const BODIES = {
     close: example('Close it', { action: 'close', reason: 'the reply was sent' }),
   },
   confirmSuspendedList: { confirm: example('It is right', { reason: 'the inspectorate confirms it by phone' }) },
-  requestReconciliation: { now: example('Now', { reason: 'a pallet is disputed' }) },
+  beginMockRecall: {
+    now: example('Where is this series now?', {
+      ...{ gtin: pack(1).slice(0, 14), series: 'A1-2026', reason: 'the yearly exercise' },
+    }),
+  },
+  beginStockUpload: { small: example('A small file', STOCK_FILE) },
+  requestReconciliation: {
+    now: example('Now', { reason: 'a pallet is disputed' }),
+    packs: example('Packs, with the newest stock', {
+      ...{ reason: 'a pallet is disputed', packs: { dry_run: true, most_stock_hours: 48 } },
+    }),
+  },
 };
 
 /** Bodies of XML. */
@@ -221,6 +243,7 @@ export function pathExamples(installationId: string): Record<string, Record<stri
     resendDocument: { requestId: id('docs-rejected') },
     releaseDocument: { requestId: id('docs-held') },
     endDocument: { requestId: id('docs-held') },
+    holdDocument: { requestId: id('docs-held') },
     showGroup: { groupId: id('docs-group') },
     releaseGroup: { groupId: id('docs-held-group') },
     endGroup: { groupId: id('docs-held-group') },
@@ -233,5 +256,8 @@ export function pathExamples(installationId: string): Record<string, Record<stri
     showSeries: { gtin: pack(1).slice(0, 14), series: 'A1-2026' },
     readEvidence: { sha256: sha256Hex(Buffer.from(XML)) },
     resumeAccount: { name: 'main' },
+    showStockUpload: UPLOAD,
+    putStockUploadPart: { ...UPLOAD, n: '1' },
+    finishStockUpload: UPLOAD,
   };
 }

@@ -1,16 +1,16 @@
-import { answer, answered, body, errors, inPath, location, queryParameters } from './openapi-parts.js';
+import { answer, answered, body, errors, FILES, inPath, location, orFile, queryParameters } from './openapi-parts.js';
 import { provable } from './openapi-proofs.js';
 import {
   accountResumption,
   configurationParameters,
   deadLetterListParameters,
   letterDecision,
-  reconciliationBody,
   reconciliationFindingParameters,
   reconciliationListParameters,
   replanBody,
   retryBody,
 } from './parameters.js';
+import { findingListParameters, reconciliationBody } from './reconciliation-parameters.js';
 
 /** How the machinery stands, and what a person does about it. */
 export const operationPaths = {
@@ -186,6 +186,9 @@ export const operationPaths = {
       operationId: 'requestReconciliation',
       tags: ['Reconciliation'],
       summary: 'Ask for a comparison now, for a reason that is kept; the reconciler makes it',
+      description:
+        'With `packs` packs are compared, from snapshots that lie with the reconciler; it needs SEGMENTS_DIR. ' +
+        'GET /v1/reconciliations/{runId} tells how far it is, with an estimate.',
       requestBody: body('requestReconciliation', reconciliationBody),
       responses: {
         202: {
@@ -211,6 +214,23 @@ export const operationPaths = {
         ...errors(400, 401, 403, 404),
       },
     }),
+  },
+  '/v1/reconciliations/{runId}/findings': {
+    get: {
+      operationId: 'listFindings',
+      tags: ['Reconciliation'],
+      summary: 'Findings of one comparison, of documents or of packs',
+      description:
+        '404 says why there are none to list: the comparison is not made yet, has failed, or its findings were ' +
+        'removed. Findings about packs are read from the files of the reconciler: the gateway needs SEGMENTS_DIR. ' +
+        'A filter of the other kind is refused. ' +
+        `Columns of files are those of the kind of the run. ${FILES}`,
+      parameters: [
+        inPath('runId', 'The id of the comparison: the list names it, and the answer to the request for one.'),
+        ...queryParameters(findingListParameters),
+      ],
+      responses: { 200: orFile('FindingPage', 'A page of findings'), ...errors(400, 401, 403, 404, 422, 503) },
+    },
   },
   '/health/live': {
     get: {

@@ -3,7 +3,7 @@ import { defined, ERROR_CODES, PedigreeError, type ErrorCode, type ErrorPlace } 
 import { ANSWERS } from './answers.js';
 import { EPCIS } from './epcis-answer.js';
 import { MOST_EXCEL_ROWS } from './excel.js';
-import { FILE_TYPES } from './file-types.js';
+import { FILE_TYPES, HTML } from './file-types.js';
 import { BODIES, type OperationWithBody } from './openapi-examples.js';
 import { problemOf } from './problem.filter.js';
 
@@ -26,6 +26,12 @@ export const orFile = (name: keyof typeof ANSWERS, description: string) => ({
     [FILE_TYPES.csv]: { schema: text },
     [FILE_TYPES.excel]: { schema: { ...text, format: 'binary' } },
   },
+});
+
+/** The same answer as a page to print, for who accepts that. */
+export const orPage = ({ description, content }: { description: string; content: object }) => ({
+  description,
+  content: { ...content, [HTML]: { schema: text } },
 });
 
 /** What holds of the files of `orFile`. */
@@ -226,7 +232,7 @@ export const TAGS = {
   Inbound: 'Documents that are not ours: told by other participants, or sent in our name past this system.',
   Packs: 'How packs stand now: lists, stock, the file of a series, and whether a scanned pack may be moved.',
   Evidence: 'The life of a pack, and the bytes that prove it.',
-  Reports: 'What was due when, and whether that was kept.',
+  Reports: 'What was due when; packs that rest, expire or wait; who overrode what; mock recalls.',
   Reconciliation: 'Comparisons of what we hold with what the registry shows.',
   Suspensions: 'Series that must not be sold or sent on, and what we knew of them at any moment.',
   Operations: 'How the machinery stands, and what a person must look at.',

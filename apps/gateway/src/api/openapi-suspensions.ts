@@ -1,5 +1,6 @@
 import { letterBody, listConfirmationBody, suspensionActionBody } from '../suspensions/suspension-body.js';
-import { answered, body, errors, FILES, inPath, orFile, queryParameters } from './openapi-parts.js';
+import { answered, body, errors, FILES, inPath, orFile, orPage, queryParameters } from './openapi-parts.js';
+import { provable } from './openapi-proofs.js';
 import {
   suspendedListParameters,
   suspensionAnswerParameters,
@@ -29,11 +30,23 @@ export const suspensionPaths = {
     },
   },
   '/v1/suspensions/{suspensionId}': {
-    get: {
+    get: provable({
       ...{ operationId: 'showSuspension', tags },
       summary: 'One suspension with its history, and our packs that it concerns, by branch',
       parameters: [SUSPENSION_ID, ...queryParameters(suspensionParameters)],
       responses: { 200: answered('Suspension', 'As the log has it'), ...errors(400, 401, 403, 404) },
+    }),
+  },
+  '/v1/suspensions/{suspensionId}/reply': {
+    get: {
+      ...{ operationId: 'showSuspensionReply', tags },
+      summary: 'The newest reply as a document: what it answers, what was found by place, also when there was nothing',
+      description: `As text/html a page to print and to file, which runs no script. ${FILES}`,
+      parameters: [SUSPENSION_ID],
+      responses: {
+        200: orPage(orFile('SuspensionReply', 'The reply, with our record of the series as it is now')),
+        ...errors(400, 401, 403, 404, 422),
+      },
     },
   },
   '/v1/suspensions/{suspensionId}/actions': {

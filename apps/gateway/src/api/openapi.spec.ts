@@ -44,7 +44,7 @@ const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, ...operation })),
 );
 
-const ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
+const ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true, binary: true } });
 ajv.addSchema({ $id: 'api', ...(api as object) });
 /** What is wrong with a value by a schema of the description. */
 function faults(schema: object, value: unknown): string | undefined {

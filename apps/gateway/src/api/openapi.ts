@@ -3,6 +3,7 @@ import { commandBody } from '../intake/command-body.js';
 import { DEFAULT_BODY_LIMITS } from './body-limits.js';
 import { accessPaths } from './openapi-access.js';
 import { casePaths } from './openapi-cases.js';
+import { stockUploadPaths } from './openapi-stock-uploads.js';
 import { suspensionPaths } from './openapi-suspensions.js';
 import { documentPaths } from './openapi-documents.js';
 import { evidencePaths } from './openapi-evidence.js';
@@ -32,6 +33,7 @@ const paths = {
   ...casePaths,
   ...accessPaths,
   ...suspensionPaths,
+  ...stockUploadPaths,
   ...operationPaths,
 };
 

@@ -186,7 +186,9 @@ const day = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day as YYYY-MM-DD')
   .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is no day of the calendar');
-const placeId = z.string().regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
+export const placeId = z
+  .string()
+  .regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
 export const gtinText = z.string().regex(/^\d{14}$/, 'must be a GTIN, 14 digits');
 export const seriesText = z.string().min(1).max(20);
 const packStatus = z.string().regex(/^[a-z_]{1,60}$/, 'must be a status of a pack, such as in_circulation');
@@ -335,8 +337,6 @@ export const configurationParameters = z.strictObject({
   limit: page.limit,
 });
 
-/** Why a comparison is asked for. */
-export const reconciliationBody = z.strictObject({ reason });
 export const reconciliationPath = z.strictObject({ runId: z.string().min(1).max(100) });
 
 export const reconciliationListParameters = z.strictObject({

@@ -37,7 +37,23 @@ const packs = z.strictObject({
   counts: z.record(z.string(), count).describe('Findings by code.'),
   explained: z.record(z.string(), count).describe('Differences that a rule explains, by that rule.'),
   not_looked_for: z.array(z.string()).describe('Codes that need a side which is absent.'),
+  stands_on: z
+    .strictObject({ run: z.string(), registry: sha256.describe("Digest of that run's registry side.") })
+    .optional()
+    .describe('The run from which rows of the registry were taken over. Part of inputs_digest.'),
   calls: count.describe('Calls at the registry.'),
+  reading: z
+    .strictObject({
+      asked: count.describe('Rows that the registry answered for this run.'),
+      taken_over: count.describe('Rows that an earlier run had read. No finding rests on one.'),
+      calls_of_full: count.describe('Calls that asking about all would have taken, by the last run that did so.'),
+      oldest_at: instant.nullable().describe('The oldest answer among the rows.'),
+      full_run: z.string().describe('The run that last asked about all.'),
+      full_at: instant.describe('When it began to read.'),
+      why_full: z.string().optional().describe('Why this run was allowed to take rows over, and took none.'),
+    })
+    .optional()
+    .describe('Absent where the registry was not read.'),
   digest: sha256.describe('Over inputs and findings: the same for two runs over the same.'),
 });
 
@@ -47,6 +63,11 @@ const runFields = {
   state: z.enum(['requested', 'completed', 'failed']),
   problem: z.string().optional().describe('Why it failed.'),
   progress: z.string().optional().describe('How far it is, or what its last attempt met. Absent at its end.'),
+  estimate: z
+    .strictObject({ step: z.string(), done: count, of: count, seconds_left: count.nullable() })
+    .optional()
+    .describe('How far the step in hand is. seconds_left: at this pace, or what the calls take at least.'),
+  dry_run: z.literal(true).optional().describe('Neither log nor cases have it.'),
   requested_at: instant,
   requested_by: z.string(),
   reason: z.string(),
@@ -79,21 +100,27 @@ export const reconciliationPage = z.strictObject({
   next_before: z.string().optional().describe('Give it as `before`. Absent on the last page.'),
 });
 
+const documentFinding = z.strictObject({
+  n: count,
+  kind: findingKind,
+  reason_code: z.string(),
+  request_id: z.string(),
+  document_id: z.string().optional(),
+  account: z.string().optional(),
+  doc_type: count.optional(),
+  sentence: z.string(),
+  remedy: z.string(),
+  detail: z.record(z.string(), z.unknown()).describe('What was compared.'),
+});
+
+/** Findings of documents, or of packs: what each side says of an item, null where it says nothing. */
+export const findingPage = z.strictObject({
+  items: z.array(z.union([documentFinding, z.record(z.string(), z.string().nullable())])),
+  next_cursor: shapes.nextCursor,
+});
+
 export const reconciliationDetail = z.strictObject({
   ...runFields,
-  findings: z.array(
-    z.strictObject({
-      n: count,
-      kind: findingKind,
-      reason_code: z.string(),
-      request_id: z.string(),
-      document_id: z.string().optional(),
-      account: z.string().optional(),
-      doc_type: count.optional(),
-      sentence: z.string(),
-      remedy: z.string(),
-      detail: z.record(z.string(), z.unknown()).describe('What was compared.'),
-    }),
-  ),
+  findings: z.array(documentFinding),
   next_after: count.optional().describe('Give it as `after` for further findings. Absent on the last page.'),
 });

@@ -2,16 +2,27 @@ import { Controller, Get, HttpCode, HttpStatus, Inject, Param, Post, Query, Req,
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { defined, isSha256, PedigreeError } from '#kernel';
-import type { ReadModels, suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
+import {
+  RECENT_DAYS,
+  type ReadModels,
+  type suspendedListPage,
+  type suspensionAnswer,
+  type suspensionDetail,
+  type suspensionPage,
+  type suspensionReply,
+} from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { letterBody, listConfirmationBody, suspensionActionBody } from '../suspensions/suspension-body.js';
+import { replyLetter } from '../suspensions/reply-letter.js';
 import { Suspensions } from '../suspensions/suspensions.js';
+import { HTML } from './file-types.js';
 import { columnsOf } from './columns.js';
 import { jsonBody } from './json-body.js';
 import { parameters, uuidParameter } from './parameters.js';
 import { LOG, READ_MODELS } from './queries.js';
-import { sendList } from './send-list.js';
+import { REPLY } from './report-columns.js';
+import { sendList, sendRows } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 import {
   suspendedListParameters,
@@ -28,7 +39,6 @@ const COLUMNS = columnsOf<SuspensionPage['items'][number]>(
   ...(['suspension_id', 'source', 'state', 'action', 'in_force', 'product', 'series', 'versions', 'number'] as const),
   ...(['date', 'from', 'changed_at'] as const),
 );
-const RECENT_DAYS = 90;
 
 /** Series that must not be sold or sent on: by the registry's list, and by letters that persons enter. */
 @Controller('v1')
@@ -61,6 +71,25 @@ export class SuspensionsController {
   async show(@Param('suspensionId') text: string, @Query() query: unknown): Promise<Detail> {
     const { recent_days: days } = parameters(suspensionParameters, query);
     return this.found(uuidParameter('suspensionId', text), days);
+  }
+
+  @Get('suspensions/:suspensionId/reply')
+  @Allow('operator', 'auditor')
+  async reply(
+    @Param('suspensionId') text: string,
+    @Req() request: CallerRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const id = uuidParameter('suspensionId', text);
+    const found = await this.readModels.suspensions.reply(id);
+    if (found === undefined)
+      throw new PedigreeError('not_found', `nobody has replied to the suspension ${id}, or there is none`, {
+        ...{ field: 'suspensionId', item: id },
+      });
+    const told: z.infer<typeof suspensionReply> = snakeCase(found);
+    if (request.headers.accept?.includes(HTML) !== true)
+      return sendRows({ request, reply, log: this.log }, told, REPLY);
+    await reply.header('content-type', `${HTML}; charset=utf-8`).send(replyLetter(told));
   }
 
   @Post('suspensions/:suspensionId/actions')

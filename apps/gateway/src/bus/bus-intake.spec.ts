@@ -3,6 +3,7 @@ import type { ConsumeOptions, Handled, IncomingMessage } from '#bus';
 import { PedigreeError, VirtualClock } from '#kernel';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 import type { CommandBody } from '../intake/command-body.js';
+import type { StockPart } from '../stock-uploads/stock-parts.js';
 import { BusIntake } from './bus-intake.js';
 
 const COMMAND = JSON.stringify({ command_id: 'erp-1', xml: '<documents/>' });
@@ -75,6 +76,13 @@ function harness(faults: unknown[] = [], recordFaults: unknown[] = []) {
   const { intake, taken, actors, world } = intakeWith(faults);
   const { refused, refusals } = recorder(recordFaults);
   const { bus, ...hand } = busByHand();
+  const stockParts: StockPart[] = [];
+  const stockFaults: unknown[] = [];
+  const takePart = async (part: StockPart): Promise<void> => {
+    const fault = stockFaults.shift();
+    if (fault !== undefined) throw fault;
+    stockParts.push(part);
+  };
   const logged: string[] = [];
   const log = {
     error: (_: unknown, text: string) => void logged.push(text),
@@ -84,6 +92,7 @@ function harness(faults: unknown[] = [], recordFaults: unknown[] = []) {
     bus,
     intake,
     refusals,
+    stockParts: { take: takePart },
     log,
     clock,
     deliveryLimit: 10,
@@ -95,7 +104,7 @@ function harness(faults: unknown[] = [], recordFaults: unknown[] = []) {
     await settle();
   };
   const setRoom = (room: () => Promise<boolean>) => (world.room = room);
-  return { ...hand, busIntake, settle, pass, taken, actors, refused, logged, setRoom };
+  return { ...hand, busIntake, settle, pass, taken, actors, refused, logged, setRoom, stockParts, stockFaults };
 }
 
 describe('a message of the bus', () => {
@@ -190,6 +199,51 @@ describe('a message of the bus', () => {
       expect([await handle('no JSON'), refused]).toMatchObject([{ kind: 'dead' }, [{ code: 'invalid_json' }]]);
     },
   );
+});
+
+describe('a part of a stock file', () => {
+  const sha256 = 'ab'.repeat(32);
+  const PART = {
+    ...{ type: 'stock_part', part: 1, sha256, content: 'aXRlbQo=' },
+    file: { name: 'stock.csv', bytes: 5, sha256, moment: '2026-11-23T23:00:00+03:00' },
+  };
+  const message = (over: object = {}): string => JSON.stringify({ ...PART, ...over });
+
+  it('is taken with all that it tells', async () => {
+    const { handle, taken, stockParts } = harness();
+    expect(await handle(message())).toEqual({ kind: 'done' });
+    const file = { name: 'stock.csv', bytes: 5, sha256, moment: '2026-11-23T20:00:00.000Z' };
+    expect([taken, stockParts]).toEqual([[], [{ file, n: 1, bytes: Buffer.from('item\n'), sha256 }]]);
+  });
+
+  it.each([
+    [
+      'a field that there is not',
+      { parts: 3 },
+      /^\/parts: is not a field of a part of stock file; known are type, file/,
+    ],
+    ['base64 with a blank', { content: 'aXRl bQo=' }, /^\/content: must be base64/],
+    ['base64 without its end', { content: 'aXRlbQo' }, /^\/content: must be base64/],
+    ['part 0', { part: 0 }, /^\/part: /],
+    ['no file', { file: undefined }, /^\/file: /],
+    ['a name with folders', { file: { ...PART.file, name: '../stock.csv' } }, /^\/file\/name: /],
+  ])('with %s is dead at once', async (_, over, reason) => {
+    const { handle, stockParts, refused } = harness();
+    const dead = { kind: 'dead', code: 'invalid_command', reason: expect.stringMatching(reason) as unknown };
+    expect(await handle(message(over))).toEqual(dead);
+    expect([stockParts, refused]).toEqual([[], [{ id: 'l-1', code: 'invalid_command' }]]);
+  });
+
+  it('that the disk does not take comes again and keeps no command back; the last time it is dead', async () => {
+    const { handle, mayTakeMore, stockFaults, refused } = harness();
+    const full = () => new PedigreeError('unavailable', 'the disk is full');
+    stockFaults.push(full(), full());
+    expect(await handle(message())).toEqual({ kind: 'retry', reason: 'the disk is full' });
+    expect(await mayTakeMore()).toBe(true);
+    expect(await handle(message(), { deliveries: 10 })).toMatchObject({ kind: 'dead', code: 'delivery_limit' });
+    expect(refused).toEqual([{ id: 'l-1', code: 'delivery_limit' }]);
+    expect(await handle(message())).toEqual({ kind: 'done' });
+  });
 });
 
 describe('while the time is not right', () => {

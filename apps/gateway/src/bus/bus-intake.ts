@@ -3,8 +3,9 @@ import type { Actor } from '#event-store';
 import { PedigreeError, systemClock, type Clock } from '#kernel';
 import type { ServiceLog } from '#service';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
-import { parseCommand, type CommandBody } from '../intake/command-body.js';
+import { checkCommand, readBody, type CommandBody } from '../intake/command-body.js';
 import type { Intake } from '../intake/intake.js';
+import { isStockPart, parseStockPart, type StockPart, type StockParts } from '../stock-uploads/stock-parts.js';
 import { inTraceOf } from '../watch/caller-trace.js';
 import { isOutage } from './outages.js';
 import { BackoffGate } from './backoff-gate.js';
@@ -13,6 +14,7 @@ import type { Refusals, Refused } from './refusals.js';
 export interface BusIntakeOptions {
   bus: Pick<MessageBus, 'consumeCommands'>;
   intake: Pick<Intake, 'take' | 'hasRoom'>;
+  stockParts: Pick<StockParts, 'take'>;
   refusals: Pick<Refusals, 'record'>;
   /** Deliveries of one message before it is put aside. */
   deliveryLimit: number;
@@ -31,9 +33,9 @@ const CONCURRENCY = 128;
 const MOST_BYTES = 8 * MAX_COMMAND_BYTES;
 
 /**
- * Takes the ERP's commands from the bus, by the same checks as those that come over HTTP. What is wrong with a message
- * is said in its dead letter; what is wrong with us (no database, a full backlog) is waited for with the message in
- * hand, and the queue keeps the others.
+ * Takes the ERP's commands and stock files from the bus, by the same checks as those that come over HTTP. What is wrong
+ * with a message is said in its dead letter; what is wrong with us (no database, a full backlog) is waited for with the
+ * message in hand, and the queue keeps the others.
  */
 export class BusIntake {
   private readonly stopping = new AbortController();
@@ -73,7 +75,9 @@ export class BusIntake {
     const actor = this.actorOf(publisher);
     try {
       if (body.length > MAX_COMMAND_BYTES) throw new PedigreeError('body_too_large', tooLarge(body.length));
-      const command = parseCommand(body);
+      const given = readBody(body);
+      if (isStockPart(given)) return await this.takePart(parseStockPart(given), actor);
+      const command = checkCommand(given);
       if (publisher === undefined) refuseDecision(command);
       return await inTraceOf(headers['traceparent'], () => this.patiently(untilMs, () => this.take(command, actor)));
     } catch (error) {
@@ -100,6 +104,15 @@ export class BusIntake {
 
   private async take(command: CommandBody, actor: Actor): Promise<Handled> {
     await this.options.intake.take(command, actor);
+    return { kind: 'done' };
+  }
+
+  /**
+   * Never waited for with the message in hand: a disk that is full keeps no command back. It comes again, as often as
+   * any message on which we fail.
+   */
+  private async takePart(part: StockPart, actor: Actor): Promise<Handled> {
+    await this.options.stockParts.take(part, actor);
     return { kind: 'done' };
   }
 

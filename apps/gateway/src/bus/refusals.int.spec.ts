@@ -58,6 +58,7 @@ function gatewayOn(bus: MessageBus, { diesAfterRecording = false, mostADay = 100
   const busIntake = new BusIntake({
     bus,
     intake,
+    stockParts: { take: async () => undefined },
     refusals: { record },
     deliveryLimit: SHORT.deliveryLimit,
     authenticatedBy: 'database',

@@ -11,11 +11,14 @@ import {
   type DocumentState,
   type GroupEvent,
   type GroupState,
+  suspensionsOf,
+  type Hold,
+  type PersonHold,
   type Waiting,
   type PlannedTask,
 } from '#domain';
 import type { Actor, EventStore, TypedEvent } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { TaskQueue } from '#tasks';
 import { streamEvents } from '../stream-events.js';
@@ -31,10 +34,13 @@ export type Decision = 'release' | 'end';
 /** What a person decided, on what. */
 export interface Decided {
   requestId: string;
-  decision: Decision;
+  decision: Decision | 'hold';
   heldFor: { commandId: string; requestId: string; outcome: string }[];
   /** Where the state of its packs holds it: the first of them, and how many. */
   heldAtGate?: { packs: string[]; packCount: number };
+  /** Where suspensions hold it, and how many packs they concern. */
+  heldForSuspension?: { suspensions: string[]; packCount: number };
+  heldByPerson?: { by: string; reason: string };
 }
 
 interface Found {
@@ -48,8 +54,8 @@ interface Found {
 const INTERNAL_LANE = 'internal';
 
 /**
- * What a person decides about documents and groups that a bad end of their predecessors holds. The worker does it: it
- * alone writes to their streams.
+ * What a person decides about documents and groups that are held: by a bad end of their predecessors, at the gate, for
+ * suspensions, or by a person. The worker does it: it alone writes to their streams.
  */
 export class Holds {
   constructor(private readonly options: HoldsOptions) {}
@@ -81,14 +87,43 @@ export class Holds {
     };
     const key = `decide_hold:${requestId}:${found.heldAt}:${decision}`;
     await queue.schedule(pool, [{ key, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
-    const gate = held.find((one) => one.kind === 'gate');
-    return {
-      ...{ requestId, decision },
-      heldFor: held.filter(isForPredecessor).map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })),
-      ...(gate === undefined
-        ? {}
-        : { heldAtGate: { packs: gate.packs.map((one) => one.item), packCount: gate.packCount } }),
-    };
+    return { ...{ requestId, decision }, ...whyHeld(held) };
+  }
+
+  /**
+   * Holds a document that was not sent, until a person releases it. Where its send begins meanwhile, it is sent. Who
+   * holds it by another reason, or as another person, before that is done is refused: one reason is kept.
+   * @throws PedigreeError not_found, not_holdable.
+   */
+  async hold(requestId: string, { reason, actor }: { reason: string; actor: Actor }): Promise<Decided> {
+    const events = await streamEvents<DocumentEvent>(this.options.store, documentStream(requestId));
+    const state = events.reduce(evolve, ABSENT);
+    if (state.phase === 'absent') throw refusal('not_found', requestId, `no document has the id ${requestId}`);
+    const why = whyNotHoldable(state);
+    if (why !== undefined) throw refusal('not_holdable', requestId, `document ${requestId} cannot be held: ${why}`);
+    const { pool, queue } = this.options;
+    const key = `hold_document:${requestId}:${events.at(-1)?.version ?? 0}`;
+    const payload = { requestId, actor, reason };
+    await queue.schedule(pool, [{ key, kind: 'hold_document', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
+    const kept = (await this.scheduledHold(key)) ?? (await this.personHold(requestId)) ?? { by: actor.name, reason };
+    if (kept.by !== actor.name || kept.reason !== reason)
+      throw refusal('not_holdable', requestId, `document ${requestId} cannot be held: ${heldAlready(kept)}`);
+    return { requestId, decision: 'hold', heldFor: [] };
+  }
+
+  /** Who holds it by this task; undefined once it is done. */
+  private async scheduledHold(key: string): Promise<HeldBy | undefined> {
+    const { rows } = await this.options.pool.query<{ payload: string }>('SELECT payload FROM task WHERE key = $1', [
+      key,
+    ]);
+    if (rows[0] === undefined) return undefined;
+    const { actor, reason } = JSON.parse(rows[0].payload) as { actor: Actor; reason: string };
+    return { by: actor.name, reason };
+  }
+
+  private async personHold(requestId: string): Promise<HeldBy | undefined> {
+    const events = await streamEvents<DocumentEvent>(this.options.store, documentStream(requestId));
+    return heldBy(events.reduce(evolve, ABSENT));
   }
 
   private async find(noun: 'document' | 'group', requestId: string): Promise<Found> {
@@ -108,7 +143,39 @@ function foundIn<State extends DocumentState | GroupState, Event extends { type:
   return { phase: state.phase, waiting: state.phase === 'waiting' ? state : undefined, heldAt };
 }
 
-const refusal = (code: 'not_found' | 'not_held', requestId: string, message: string): PedigreeError =>
+function whyHeld(held: Hold[]): Omit<Decided, 'requestId' | 'decision'> {
+  const gate = held.find((one) => one.kind === 'gate');
+  const suspension = held.find((one) => one.kind === 'suspension');
+  const person = held.find((one) => one.kind === 'person');
+  return {
+    heldFor: held.filter(isForPredecessor).map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })),
+    ...defined({
+      heldAtGate: gate && { packs: gate.packs.map((one) => one.item), packCount: gate.packCount },
+      heldForSuspension: suspension && {
+        suspensions: suspensionsOf(suspension),
+        packCount: suspension.packCount,
+      },
+      heldByPerson: person && { by: person.by, reason: person.reason },
+    }),
+  };
+}
+
+function whyNotHoldable(state: Exclude<DocumentState, { phase: 'absent' }>): string | undefined {
+  if (state.phase !== 'ready' && state.phase !== 'waiting') return `it is ${state.phase}`;
+  const { group } = state.registration;
+  if (group !== undefined) return `it is a member of the group ${group.groupId}, and goes with it`;
+  const held = heldBy(state);
+  return held && heldAlready(held);
+}
+
+type HeldBy = Pick<PersonHold, 'by' | 'reason'>;
+
+const heldBy = (state: DocumentState): HeldBy | undefined =>
+  state.phase === 'waiting' ? state.holds.find((one) => one.kind === 'person') : undefined;
+
+const heldAlready = ({ by, reason }: HeldBy): string => `${by} holds it already: ${reason}`;
+
+const refusal = (code: 'not_found' | 'not_held' | 'not_holdable', requestId: string, message: string): PedigreeError =>
   new PedigreeError(code, message, { field: 'requestId', item: requestId });
 
 function whyNotHeld({ phase, waiting }: Found): string {

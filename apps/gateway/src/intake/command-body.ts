@@ -160,21 +160,34 @@ export type CommandBody = z.infer<typeof commandBody>;
  * Parses and checks one command. `account` is for a command that names none. Errors name the field by RFC 6901 pointer.
  */
 export function parseCommand(bytes: Uint8Array, account?: string): CommandBody {
-  if (bytes.length === 0)
-    throw new PedigreeError('missing_body', 'the command has no body; send JSON with command_id and xml or document', {
-      field: '',
-    });
-  const parsed = commandBody.safeParse(parseStrictJson(bytes));
-  if (!parsed.success) throw invalid(parsed.error.issues[0]);
-  return account === undefined || parsed.data.account !== undefined ? parsed.data : { ...parsed.data, account };
+  const command = checkCommand(readBody(bytes));
+  return account === undefined || command.account !== undefined ? command : { ...command, account };
 }
 
-function invalid(issue: z.core.$ZodIssue | undefined): PedigreeError {
+/** @throws PedigreeError missing_body, invalid_json. */
+export function readBody(bytes: Uint8Array): unknown {
+  if (bytes.length > 0) return parseStrictJson(bytes);
+  const message = 'the command has no body; send JSON with command_id and xml or document';
+  throw new PedigreeError('missing_body', message, { field: '' });
+}
+
+/** @throws PedigreeError invalid_command that names the field. */
+export function checkCommand(given: unknown): CommandBody {
+  const parsed = commandBody.safeParse(given);
+  if (!parsed.success) throw invalidBody(parsed.error.issues[0], 'command', commandBody);
+  return parsed.data;
+}
+
+/** The first issue of a body that is not of its shape. */
+export function invalidBody(
+  issue: z.core.$ZodIssue | undefined,
+  what: string,
+  { shape }: { shape: Record<string, unknown> },
+): PedigreeError {
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = pointer([...(issue?.path ?? []), ...unknown]);
-  const why =
-    unknown.length > 0
-      ? `is not a field of a command; known are ${Object.keys(commandBody.shape).join(', ')}`
-      : (issue?.message ?? 'is invalid');
-  return new PedigreeError('invalid_command', `${field === '' ? 'the command' : field}: ${why}`, { field });
+  const path = issue?.path ?? [];
+  const field = pointer([...path, ...unknown]);
+  const known = path.length === 0 ? `; known are ${Object.keys(shape).join(', ')}` : '';
+  const why = unknown.length > 0 ? `is not a field of a ${what}${known}` : (issue?.message ?? 'is invalid');
+  return new PedigreeError('invalid_command', `${field === '' ? `the ${what}` : field}: ${why}`, { field });
 }

@@ -7,11 +7,13 @@ import type {
   ItemWarning,
   PlannedTask,
   Registration,
+  SuspensionFinding,
 } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
+import type { NamedPacks } from '#read-models';
 import type { PostgresTaskQueue, TaskQueue } from '#tasks';
 import type { Entangled } from './cycles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
@@ -51,6 +53,8 @@ export interface IntakeOptions {
   maxItems(docType: number): number;
   /** What documents are checked and built by. */
   schemas: SchemaSets;
+  /** Which packs of a document are suspended; absent: nobody asks. */
+  packsSuspended?: (document: NamedPacks) => Promise<SuspensionFinding | undefined>;
   /** A group as the log has it. */
   groupState(groupId: string): Promise<GroupState>;
   /** Most tasks of any kind that may wait to be done. Past it, 503. */

@@ -1,5 +1,5 @@
 import type { DocumentItem, DocumentJson } from '#documents';
-import type { ItemWarning } from '#domain';
+import { suspensionsOf, type ItemWarning, type SuspensionFinding } from '#domain';
 import { PedigreeError, readItemCode, wrongCheckDigitOf, type JsonObject, type JsonValue } from '#kernel';
 import { pointer } from './strict-json.js';
 
@@ -32,6 +32,25 @@ export class ItemWarnings {
   /** Items that were given in XML, which stays as it is. */
   checkItems(items: readonly Pick<DocumentItem, 'kind' | 'id'>[], field: string): void {
     for (const item of items) this.checkDigit(item, field);
+  }
+
+  /** Packs that were suspended when the command came, and those of which nobody knows. */
+  addSuspended(finding: SuspensionFinding, field: string): void {
+    const { series, packCount, unknown } = finding;
+    const { places: before = [], count = 0, suspensions = [] } = this.found.get('suspended') ?? {};
+    if (packCount > 0)
+      this.found.set('suspended', {
+        code: 'suspended',
+        count: count + packCount,
+        places: [...before, ...series.flatMap((one) => one.packs.map((item) => ({ field, item })))].slice(
+          0,
+          MOST_PLACES,
+        ),
+        suspensions: [...new Set([...suspensions, ...suspensionsOf(finding)])].slice(0, MOST_PLACES),
+      });
+    for (const item of unknown?.items ?? []) this.add('series_unknown', { field, item });
+    const told = this.found.get('series_unknown');
+    if (told !== undefined && unknown !== undefined) told.count += unknown.itemCount - unknown.items.length;
   }
 
   private object(value: JsonObject, field: string): JsonObject {

@@ -17,9 +17,11 @@ import {
   type GroupRegistration,
   type GroupState,
   type Registration,
+  type SuspensionFinding,
 } from '#domain';
 import type { EvidenceStore } from '#evidence';
 import { defined, PedigreeError, requestIdOf, type Sha256 } from '#kernel';
+import type { NamedPacks } from '#read-models';
 import type { CommandBody, MemberBody } from './command-body.js';
 import { ItemWarnings } from './item-warnings.js';
 
@@ -32,6 +34,8 @@ export interface RegistrationsOptions {
   maxItems(docType: number): number;
   /** What documents are checked and built by. */
   schemas: SchemaSets;
+  /** Which packs of a document are suspended; absent: nobody asks. */
+  packsSuspended?: (document: NamedPacks) => Promise<SuspensionFinding | undefined>;
 }
 
 type Given = Pick<MemberBody, 'xml' | 'document'>;
@@ -40,6 +44,9 @@ interface Read {
   xml: Uint8Array;
   facts: DocumentFacts;
 }
+
+/** Where in the command a document was given. */
+const fieldOf = ({ xml }: Given, field: string): string => `${field}/${xml === undefined ? 'document' : 'xml'}`;
 
 /** A group that ended before its end. */
 export type HaltedGroup = Extract<GroupState, { phase: 'concluded' }>;
@@ -67,6 +74,7 @@ export class Registrations {
   ): Promise<Registration | GroupRegistration> {
     const warnings = new ItemWarnings();
     const { given, parts } = this.read(body, '', warnings);
+    await this.markSuspended(parts, { field: fieldOf(body, ''), warnings });
     const told = defined({ warnings: warnings.list });
     const after = this.referencesOf(body);
     const [only] = parts;
@@ -189,7 +197,16 @@ export class Registrations {
         `${field}: the document has more items than one may have, and a member of a group is not split`,
         { field },
       );
+    await this.markSuspended(parts, { field: fieldOf(given, field), warnings });
     return this.registrationOf(given, { account, read });
+  }
+
+  /** A mark, and no refusal: what is suspended is judged again before it is sent. */
+  private async markSuspended(parts: Read[], to: { field: string; warnings: ItemWarnings }): Promise<void> {
+    for (const { facts } of parts) {
+      const finding = facts.items.length === 0 ? undefined : await this.options.packsSuspended?.(facts);
+      if (finding !== undefined) to.warnings.addSuspended(finding, to.field);
+    }
   }
 
   /** The document's bytes and facts, checked. `field`: where in the command it was given. */

@@ -8,8 +8,11 @@ import type { Readiness } from '#service';
 import { PostgresTaskQueue } from '#tasks';
 import { documentReading } from '#documents';
 import { PostgresEvidenceStore } from '#evidence';
+import { migrate } from '#postgres';
 import { projections } from '#read-models';
+import { registryListsSchema } from '#reconciliation';
 import { catchUpProjection } from '#subscriptions';
+import { KeyRegister } from '../access/key-register.js';
 import { failedTasks, operationsStatus, orphanList, parkedInstances } from '../api/answers.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway, type RunningGateway } from '../gateway.js';
@@ -263,4 +266,23 @@ describe('what nothing carries on', () => {
     expect((await healthOf(gateway)).body.status).toBe('ready');
     await db.pool.query('DELETE FROM task WHERE kind = $1', ['replan']);
   });
+});
+
+it('shows every list of the configured accounts of a restored database as unread, though none was ever read', async () => {
+  await db.pool.query(
+    `INSERT INTO restoration (state, taken_at, restored_by, loaded_at) VALUES ('comparing', now(), 'olga', now())`,
+  );
+  // The table of the worker, which reads the lists.
+  await migrate(db.pool, [registryListsSchema]);
+  const store = new PostgresEventStore({ pool: db.pool });
+  const says = { program: 'gateway', participant: 'one', softwareVersion: '1', profile: 'mdlp' };
+  const admin = { name: 'olga', roles: ['admin' as const], expiresAt: new Date(Date.now() + 3_600_000) };
+  const key = await new KeyRegister({ pool: db.pool, store, ...says }).make(admin, {
+    actor: { kind: 'person', name: 'olga', authenticatedBy: 'database' },
+    reason: 'to look',
+  });
+  const answer = await fetch(`${gateway.url}/v1/operations`, { headers: { authorization: `Bearer ${key}` } });
+  const { restoration } = operationsStatus.parse(await answer.json());
+  expect(restoration?.unread).toEqual(['incoming', 'outgoing'].map((list) => ({ account: 'main', list })));
+  await store.close();
 });

@@ -43,6 +43,8 @@ export interface OperationsOptions {
   orphans: Pick<OrphanWatch, 'look'>;
   programs: Pick<ProgramWatch, 'look'>;
   deadlines: Pick<DeadlineWatch, 'found'>;
+  /** Names of the configured accounts. */
+  accounts: string[];
   participant: string;
   softwareVersion: string;
   profile: string;
@@ -94,10 +96,10 @@ export class Operations {
   }
 
   private async restoration(): Promise<OperationsStatus['restoration']> {
-    const { pool } = this.options;
+    const { pool, accounts } = this.options;
     const newest = await newestRestoration(pool);
     if (newest === undefined) return undefined;
-    const [lists, found] = await Promise.all([listsSince(pool, newest), foundSince(pool, newest)]);
+    const [lists, found] = await Promise.all([listsSince(pool, newest, accounts), foundSince(pool, newest)]);
     const unread = lists
       .filter((one) => newest.state !== 'released' && !one.isRead)
       .map(({ account, list, problem }) => ({ account, list, ...(problem === null ? {} : { problem }) }));

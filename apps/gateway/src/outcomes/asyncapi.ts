@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { busNames } from '#bus';
 import { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, type OutcomeType } from '#read-models';
 import { commandBody } from '../intake/command-body.js';
+import { stockPartBody } from '../stock-uploads/stock-parts.js';
 import { CLOUD_EVENT_TYPE } from './publisher.js';
 
 const NAMES = busNames('pedigree');
@@ -41,7 +42,7 @@ const channels = {
       'again is a no-op. Give each message a message_id of its own, and keep it when you publish it again: one ' +
       'message_id with one content counts as one message. Set user_id to the user that you connect as: the ' +
       'broker checks it, and the log keeps it; resume_group is not taken without.',
-    messages: { Command: component('Command') },
+    messages: { Command: component('Command'), StockPart: component('StockPart') },
     bindings: {
       amqp: {
         is: 'queue',
@@ -77,6 +78,17 @@ const messages = {
     contentType: 'application/json',
     payload: schemaOf(commandBody, 'input'),
     bindings: { amqp: { contentEncoding: 'utf-8', messageType: 'Command' } },
+  },
+  StockPart: {
+    name: 'StockPart',
+    title: 'A part of a stock file',
+    summary: 'Parts come in any order, and one twice changes nothing. The last one hands the file to the reconciler.',
+    description:
+      'When the file is whole, and its digest right, you are told pedigree.stock.uploaded.v1. A part that is refused ' +
+      'is told as pedigree.command.refused.v1.',
+    contentType: 'application/json',
+    payload: schemaOf(stockPartBody, 'input'),
+    bindings: { amqp: { contentEncoding: 'utf-8', messageType: 'StockPart' } },
   },
   ...Object.fromEntries(
     TYPES.map((type) => [
@@ -122,7 +134,7 @@ export function asyncApiDocument(): object {
       takeCommand: {
         action: 'receive',
         channel: { $ref: '#/channels/commands' },
-        summary: 'Pedigree takes a command.',
+        summary: 'Pedigree takes a command, or a part of a stock file.',
       },
       tellOutcome: {
         action: 'send',

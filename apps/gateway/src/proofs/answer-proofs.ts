@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { SOFTWARE_VERSION } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { ProofLine } from '#proofs';
 import { answerProofLines } from '#sealed-log';
 import type { ServiceLog } from '#service';
@@ -84,7 +84,9 @@ async function provenAnswer(
   if (typeof payload !== 'string' || !type.startsWith('application/json'))
     throw refused('invalid_parameter', 'only an answer in JSON is proven; leave out Accept');
   const body = JSON.parse(payload) as Record<string, unknown>;
-  const streams = [...new Set(await provable.streams({ ...parts, query: request.query, body }))];
+  const names = new Set(await provable.streams({ ...parts, query: request.query, body }));
+  const only = provable.only?.(body);
+  const streams = [...names].map((stream) => ({ stream, ...defined({ only }) }));
   const answer = {
     route: plainRoute(request.url),
     readAt,

@@ -1,6 +1,6 @@
 import { CONFIGURATION_STREAM } from '#configuration';
 import { typeKnowledge } from '#documents';
-import { accountStream, caseStream, documentStream, groupStream, inboundStream } from '#domain';
+import { accountStream, caseStream, documentStream, groupStream, inboundStream, suspensionStream } from '#domain';
 import type { EventStore } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
@@ -25,6 +25,8 @@ export interface Provable {
   models: string[];
   /** The streams that it is made from, that of its subject first. */
   streams: (answered: Answered) => Promise<string[]> | string[];
+  /** Where it is made from one event of its stream alone: the version of it. */
+  only?: (body: Record<string, unknown>) => number;
 }
 
 /** By the route as the API has it. */
@@ -36,6 +38,16 @@ export const PROVABLE: Readonly<Record<string, Provable>> = {
   '/v1/packs/:sgtin/history': { models: ['sgtin-history'], streams: ofPack },
   '/v1/cases/:caseId': { models: [], streams: ({ body }) => [caseStream(textIn(body, 'case_id'))] },
   '/v1/reconciliations/:runId': { models: [], streams: ({ body }) => [runStream(textIn(body, 'id'))] },
+  '/v1/suspensions/:suspensionId': {
+    models: ['sgtin-history'],
+    streams: ({ body }) => [suspensionStream(textIn(body, 'suspension_id'))],
+  },
+  // The stream of a day has whatever anybody was given on it: one entry is proven without the others.
+  '/v1/access-log/:position': {
+    models: [],
+    streams: ({ body }) => [textIn(body, 'stream')],
+    only: ({ version }) => Number(version),
+  },
   '/v1/operations/configuration': { models: [], streams: () => [CONFIGURATION_STREAM] },
 };
 

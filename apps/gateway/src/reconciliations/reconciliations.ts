@@ -4,21 +4,30 @@ import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import {
+  comparisonSettings,
   findRun,
+  keepAskedRun,
   keepRequest,
   listRuns,
   readFindings,
   runTask,
   type Finding,
+  type FindingFilter,
   type FindingKind,
+  type FindingRow,
+  type IncrementalLimits,
   type RunShown,
 } from '#reconciliation';
 import type { TaskQueue } from '#tasks';
+import type { PacksAsked } from '../api/reconciliation-parameters.js';
+import { camelCase } from '../api/snake-case.js';
+import type { PackFindings } from './pack-findings.js';
 
 export interface ReconciliationsOptions {
   pool: Pool;
   store: Pick<EventStore, 'readStream'>;
   queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
+  packFindings: PackFindings;
 }
 
 /** Asks for comparisons and shows what they found; the reconciler makes them. */
@@ -38,6 +47,42 @@ export class Reconciliations {
       { name: 'a request for a reconciliation' },
     );
     return this.find(runId);
+  }
+
+  /** The same of packs: the reconciler takes it from its row. */
+  async requestPacks(reason: string, asked: PacksAsked, actor: Actor): Promise<RunShown> {
+    const runId = randomUUID();
+    const { stock, branch, as_of: asOf, account, registry, disposals, incremental, most_stock_hours: hours } = asked;
+    await keepAskedRun(this.options.pool, {
+      ...{ runId, reason, actor },
+      asked: {
+        ...{ stock: stock ?? null, branch: branch ?? null, asOf: asOf ?? null, account: account ?? null },
+        ...{ way: asked.way, registry: registry ?? null, disposals: disposals ?? null },
+        ...{ settings: asked.settings ?? comparisonSettings({}), dryRun: asked.dry_run, mostHours: hours ?? null },
+        incremental: incremental === undefined ? null : camelCase<IncrementalLimits>(incremental),
+      },
+    });
+    return this.find(runId);
+  }
+
+  /** A page of findings about packs. */
+  packFindings(
+    { runId }: RunShown,
+    page: FindingFilter & { cursor?: string | undefined; limit: number },
+  ): Promise<{ items: FindingRow[]; next_cursor?: string }> {
+    return this.options.packFindings.page(runId, page);
+  }
+
+  /** A run whose findings can be listed. @throws PedigreeError `not_found` that says why there is none to list. */
+  async findWithFindings(runId: string): Promise<RunShown> {
+    const run = await this.find(runId);
+    const why = whyNoFindings(run);
+    if (why !== undefined)
+      throw new PedigreeError('not_found', `the findings of ${runId} are not there: ${why}`, {
+        field: 'runId',
+        item: runId,
+      });
+    return run;
   }
 
   /** Throws PedigreeError `not_found`. */
@@ -64,4 +109,11 @@ export class Reconciliations {
       ? []
       : readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
   }
+}
+
+/** A run that was not made, and one without findings, are two answers. */
+function whyNoFindings({ state, problem, findingsRemovedAt }: RunShown): string | undefined {
+  if (findingsRemovedAt !== undefined) return `they were removed at ${findingsRemovedAt.toISOString()}`;
+  if (state === 'failed') return `the comparison has failed: ${problem}`;
+  return state === 'requested' ? 'the comparison is not made yet' : undefined;
 }

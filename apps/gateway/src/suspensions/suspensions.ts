@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  DECISION_LIST_STREAM,
   decideSuspendedList,
   decideSuspension,
   evolveSuspendedList,
@@ -55,9 +56,9 @@ export class Suspensions {
     await this.tell(await this.commandOf(suspensionId, asked), { actor, reason: asked.reason });
   }
 
-  /** Says that the newest list is right, though it leaves out so much. @throws PedigreeError suspension_conflict. */
+  /** Says that a list, the newest, is right, though it leaves out much. @throws PedigreeError suspension_conflict. */
   async confirmList(listSha256: Sha256, reason: string, actor: Actor): Promise<void> {
-    await this.appended(SUSPENDED_LIST_STREAM, { actor, reason }, (recorded) => {
+    await this.appended(await this.listStreamOf(listSha256), { actor, reason }, (recorded) => {
       const state = typedEvents<SuspendedListEvent>(recorded).reduce(evolveSuspendedList, NO_LIST);
       const events = decideSuspendedList(state, { type: 'Confirm', listSha256 });
       const isDone = state.phase === 'believed' && state.believed?.listSha256 === listSha256;
@@ -65,6 +66,13 @@ export class Suspensions {
         throw conflict(listSha256, 'only the newest list can be confirmed, and only while it is doubted');
       return events;
     });
+  }
+
+  /** The two lists have no content in common: a digest is of one of them. */
+  private async listStreamOf(listSha256: Sha256): Promise<string> {
+    const recorded = await wholeStream(this.options.store, DECISION_LIST_STREAM);
+    const isDecisions = typedEvents<SuspendedListEvent>(recorded).some(({ data }) => data.listSha256 === listSha256);
+    return isDecisions ? DECISION_LIST_STREAM : SUSPENDED_LIST_STREAM;
   }
 
   private async tell(command: SuspensionCommand, act: Act): Promise<void> {

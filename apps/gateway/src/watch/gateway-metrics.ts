@@ -80,6 +80,7 @@ const suspendedList: Collect = async (metrics, { pool }) => {
   const gauge = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
   metrics.replace('pedigree_suspended_list_age_seconds', gauge(found?.ageSeconds));
   metrics.replace('pedigree_suspended_list_doubted', gauge(found && Number(found.isDoubted)));
+  metrics.replace('pedigree_suspension_decisions_not_understood', gauge(found?.notUnderstood));
 };
 
 const orphaned: Collect = (metrics, { orphans }) => {

@@ -11,6 +11,11 @@ const stateShape = {
   status: z.string().default('in_circulation'),
   series: z.string().optional(),
   sscc: z.string().optional(),
+  expires: z
+    .string()
+    .regex(/^\d{2}\.\d{2}\.\d{4}$/, 'is no day like 31.12.2028')
+    .optional(),
+  funding: z.number().int().min(1).max(5).optional(),
   transfer: z
     .object({ from: z.string(), to: z.string(), order: z.enum(['direct', 'reverse']).default('direct') })
     .optional(),

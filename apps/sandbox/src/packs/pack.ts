@@ -26,6 +26,8 @@ export interface PackState {
   readonly sscc?: Sscc | undefined;
   readonly transfer?: Transfer | undefined;
   readonly series?: string | undefined;
+  /** Code of the money that paid for it, 1 to 5 (public-facts 3.3); absent: own. */
+  readonly funding?: number | undefined;
   /** How much of it was sold or used, as the document wrote it: `2/10`. */
   readonly partUsed?: string | undefined;
   /** The status before a decision of suspension stopped it. */

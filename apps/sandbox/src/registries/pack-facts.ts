@@ -25,9 +25,13 @@ const MAX_WRITTEN = 10_000;
 export const holds = (text: string | undefined, part: string | undefined): boolean =>
   part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
 
-/** Whether the participant may see the pack's record: its owner, or a side of its shipment (public-facts 1.9). */
-export const mayRead = (world: World, participant: Participant, { owner, transfer }: PackState): boolean =>
+/**
+ * Whether the participant may see the pack's record: its owner, a side of its shipment, or who keeps it at a place of
+ * his (public-facts 1.9).
+ */
+export const mayRead = (world: World, participant: Participant, { owner, place, transfer }: PackState): boolean =>
   owner === participant.key ||
+  world.participantAt(place) === participant ||
   (transfer !== undefined && [transfer.from, transfer.to].some((side) => world.participantAt(side) === participant));
 
 export const emittedMs = ({ trail }: PackState): number => {
@@ -38,8 +42,8 @@ export const emittedMs = ({ trail }: PackState): number => {
 export const statusSinceMs = (state: PackState): number => state.trail?.sinceMs ?? RELEASED_MS;
 export const lastChangeMs = (state: PackState): number => state.trail?.change.atMs ?? RELEASED_MS;
 
-/** `31.12.2028` as a moment. */
-export function expiration({ standing }: World): string {
-  const [day, month, year] = standing.expirationDate.split('.');
+/** `31.12.2028` as a moment: of the pack, or else that of the world. */
+export function expiration({ standing }: World, expires = standing.expirationDate): string {
+  const [day, month, year] = expires.split('.');
   return `${year}-${month}-${day}T00:00:00Z`;
 }

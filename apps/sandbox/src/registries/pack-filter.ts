@@ -3,7 +3,7 @@ import type { Participant, World } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { pageOfClasses, type PackClass } from './pack-index.js';
 import { emittedMs, holds, lastChangeMs } from './pack-facts.js';
-import { BILLING, EMISSION_OWN, SOURCE_DOMESTIC } from './records.js';
+import { BILLING, EMISSION_OWN, SOURCE_OWN } from './records.js';
 import type { FilterReader, Page } from './request.js';
 
 interface Found {
@@ -39,7 +39,7 @@ export function findPacks(registry: Registry, filter: FilterReader, search: Pack
   const sgtin = filter.text('sgtin');
   const sscc = filter.text('pack3_id');
   const products = productsOf(world, filter);
-  const byDate = dateMatcher(registry, filter);
+  const byState = stateMatcher(registry, filter);
   const possible = areConstantsMet(filter);
   filter.end();
   if (!possible || owner === null) return { numbers: [], total: 0 };
@@ -47,14 +47,14 @@ export function findPacks(registry: Registry, filter: FilterReader, search: Pack
   const isWanted = (one: PackClass) =>
     (products === undefined || products.has(one.gtin)) && (search.ofClass?.(one) ?? true);
   if (sgtin === undefined && sscc === undefined && search.also === undefined) {
-    return pageOfClasses(filtered(packs.index.select(wanted), isWanted), page, byDate);
+    return pageOfClasses(filtered(packs.index.select(wanted), isWanted), page, byState);
   }
   const also = new Set(search.also);
   const named = sgtin !== undefined ? [sgtin] : sscc !== undefined ? (packs.container(sscc)?.packs ?? []) : undefined;
   const classes = new Set(packs.index.select(wanted));
   const matches = (number: number): boolean => {
     const one = packs.index.class(number);
-    if (!classes.has(one) || (byDate !== undefined && !byDate(number))) return false;
+    if (!classes.has(one) || (byState !== undefined && !byState(number))) return false;
     if (sgtin !== undefined && sscc !== undefined && packs.index.state(number).sscc !== sscc) return false;
     return isWanted(one) || also.has(packs.index.sgtin(number));
   };
@@ -62,7 +62,7 @@ export function findPacks(registry: Registry, filter: FilterReader, search: Pack
     [...all].map((one) => packs.numberOf(one)).filter((one) => one !== undefined);
   if (named !== undefined) return cut(numbersOf(named).filter(matches), page);
   // Whole classes first, then the packs that are named besides and lie in none of them.
-  const whole = pageOfClasses(filtered(classes, isWanted), page, byDate);
+  const whole = pageOfClasses(filtered(classes, isWanted), page, byState);
   const rest = numbersOf(also).filter((number) => matches(number) && !isWanted(packs.index.class(number)));
   const more = cut(rest, {
     startFrom: Math.max(0, page.startFrom - whole.total),
@@ -104,14 +104,17 @@ function productsOf({ products }: World, filter: FilterReader): Set<string> | un
   );
 }
 
-function dateMatcher({ packs }: Registry, filter: FilterReader): ((number: number) => boolean) | undefined {
+/** Of dates and money, which no class has. */
+function stateMatcher({ packs }: Registry, filter: FilterReader): ((number: number) => boolean) | undefined {
   const asked = DATES.filter((name) => filter.has(`${name}_from`, `${name}_to`)).map((name) => ({
     name,
     isWithin: filter.range(`${name}_from`, `${name}_to`),
   }));
   for (const name of DATES) filter.range(`${name}_from`, `${name}_to`);
-  if (asked.length === 0) return undefined;
+  const money = [filter.numbers('source_type'), filter.numbers('source')].filter((one) => one !== undefined);
+  if (asked.length === 0 && money.length === 0) return undefined;
   const fits = (state: PackState): boolean =>
+    money.every((codes) => codes.includes(state.funding ?? SOURCE_OWN)) &&
     asked.every(({ name, isWithin }) =>
       isWithin(name === 'last_tracing_op_date' ? lastChangeMs(state) : emittedMs(state)),
     );
@@ -137,8 +140,6 @@ function isBilled(filter: FilterReader | undefined): boolean {
 function areConstantsMet(filter: FilterReader): boolean {
   const met = [
     filter.numbers('emission_type')?.includes(EMISSION_OWN) ?? true,
-    filter.numbers('source_type')?.includes(SOURCE_DOMESTIC) ?? true,
-    filter.numbers('source')?.includes(SOURCE_DOMESTIC) ?? true,
     filter.text('oms_order_id') === undefined,
     filter.flag('vzn_drug') !== true,
     filter.flag('gnvlp') !== true,

@@ -6,7 +6,8 @@ import type { Registry } from '../registry.js';
 import { emittedMs, expiration, isoSecond, lastChangeMs, statusSinceMs } from './pack-facts.js';
 
 export const EMISSION_OWN = 1;
-export const SOURCE_DOMESTIC = 1;
+/** Own money. */
+export const SOURCE_OWN = 1;
 /** Who paid for the code of a pack. */
 export const BILLING = { is_prepaid: false, free_code: false, is_paid: true, contains_vzn: false } as const;
 
@@ -30,11 +31,11 @@ export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState):
     release_date: emitted,
     emission_operation_date: emitted,
     ...regionRecord(world.participantAt(state.place)),
-    expiration_date: expiration(world),
+    expiration_date: expiration(world, state.expires),
     ...productNames(world, product),
     pack3_id: state.sscc,
     last_tracing_op_date: isoSecond(lastChangeMs(state)),
-    source_type: SOURCE_DOMESTIC,
+    source_type: state.funding ?? SOURCE_OWN,
     billing_info: { ...BILLING, payments: [] },
     vzn_drug: false,
     gnvlp: false,
@@ -56,7 +57,7 @@ export function publicRecord(registry: Registry, sgtin: Sgtin, state: PackState)
   return registry.profile.named({
     sgtin,
     batch: registry.packs.seriesOf(sgtin) ?? '',
-    expiration_date: expiration(registry.world),
+    expiration_date: expiration(registry.world, state.expires),
     ...productNames(registry.world, product),
     reg_date: product?.regDate,
     reg_number: product?.regNumber,

@@ -127,7 +127,7 @@ function leaf(registry: Registry, sscc: Sscc, sgtin: string): Record<string, unk
     ...(settings.leafNames === 'internal_state'
       ? { internal_state: status, series_number: series }
       : { sgtin_status: status, batch: series }),
-    expiration_date: expiration(world),
+    expiration_date: expiration(world, packs.pack(sgtin)?.expires),
     ...(decision === undefined ? {} : { pause_decision_info: profile.named(suspension(decision)) }),
   });
 }

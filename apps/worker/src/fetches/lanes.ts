@@ -25,6 +25,11 @@ export function fetchLanes(context: FetchContext, accounts: string[]): Lane[] {
         handle: (task, { signal }) => readPages(context, task, { phase: 'suspended', signal }),
       },
     }),
+    lane(account, 'decisions', {
+      fetch_suspension_decisions: {
+        handle: (task, { signal }) => readPages(context, task, { phase: 'decisions', signal }),
+      },
+    }),
   ];
   const planning: TypedLane = {
     ...{ name: FETCH_LANE, concurrency: 1 },

@@ -22,10 +22,10 @@ import {
   type Place,
   type RegistryFetch,
 } from '#reconciliation';
-import type { Profile, SgtinRecord, UndiciRegistryClient } from '#registry-client';
+import type { Page, Profile, SgtinRecord, UndiciRegistryClient } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
-import { pageOfFilter, pageOfList } from './rows.js';
+import { pageOfDecisions, pageOfFilter, pageOfList, type DecisionRecord } from './rows.js';
 
 /** What reading the registry's packs takes. */
 export interface FetchContext {
@@ -86,7 +86,7 @@ async function begin(
  */
 export async function readPages(
   context: FetchContext,
-  task: TaskOf<'fetch_sgtins' | 'fetch_sgtins_by_list' | 'fetch_archived_sgtins' | 'fetch_suspended_sgtins'>,
+  task: { payload: { fetchId: string } },
   { phase, signal }: { phase: CallingPhase; signal: AbortSignal },
 ): Promise<TaskResult> {
   const endMs = context.clock.monotonicMs() + TURN_MS;
@@ -107,7 +107,7 @@ async function readPage(
   fetch: RegistryFetch,
   phase: CallingPhase,
 ): Promise<TaskResult | 'more'> {
-  const isWalk = phase === 'filter' || phase === 'suspended';
+  const isWalk = phase === 'filter' || phase === 'suspended' || phase === 'decisions';
   if (isWalk && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
     return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
   const read = await (isWalk ? readWalk(context, fetch, phase) : readList(context, fetch, phase));
@@ -126,16 +126,23 @@ async function readPage(
 }
 
 /** Which list of the registry is walked through, page by page. */
-const WALKED = { filter: 'sgtins', suspended: 'suspended_sgtins' } as const;
+const WALKED = { filter: 'sgtins', suspended: 'suspended_sgtins', decisions: 'suspension_decisions' } as const;
 
 async function readWalk({ packs }: FetchContext, fetch: RegistryFetch, phase: keyof typeof WALKED): Promise<Read> {
+  const { movedFrom = null } = fetch;
   const place = fetch.place === null ? BEGINNING : (JSON.parse(fetch.place) as Place);
   const pageSize = fetch.pageSize ?? DEFAULT_PAGE;
-  const outcome = await packs.lists.page(fetch.account, WALKED[phase], { offset: place.offset, limit: pageSize });
+  const window = { offset: place.offset, limit: pageSize };
+  const outcome = await (phase === 'filter' && movedFrom !== null
+    ? packs.lists.page(fetch.account, 'sgtins', { ...window, filter: { movedFrom } })
+    : packs.lists.page(fetch.account, WALKED[phase], window));
   if (outcome.kind !== 'ok') return problemOf(outcome);
-  const { items, total } = outcome.value;
+  const { items, total } = outcome.value as Page<SgtinRecord | DecisionRecord>;
   const next = nextPlace(place, { keys: items.map(keyOf), total, pageSize });
-  const page = pageOfFilter(outcome.value.items, outcome.raw);
+  const page =
+    phase === 'decisions'
+      ? pageOfDecisions(items as DecisionRecord[], outcome.raw)
+      : pageOfFilter(items as SgtinRecord[], outcome.raw);
   if (next === 'end') return { page, moved: 'end' };
   const nextPage = fetch.nextPage + 1;
   const pages = pagesAt(nextPage, { offset: next.offset, total }, pageSize);
@@ -153,8 +160,11 @@ async function readList({ pool, packs }: FetchContext, fetch: RegistryFetch, pha
   return { page, moved: nextPage >= pages ? 'end' : { nextPage, pages, place: null } };
 }
 
-/** A pack stands in the list of suspended ones once for each decision. */
-const keyOf = ({ sgtin, haltId }: SgtinRecord): string => (haltId === undefined ? sgtin : `${sgtin} ${haltId}`);
+/** A pack stands in the list of suspended ones once for each decision, a decision once for each series. */
+const keyOf = (one: SgtinRecord | DecisionRecord): string =>
+  'sgtin' in one
+    ? [one.sgtin, ...(one.haltId === undefined ? [] : [one.haltId])].join(' ')
+    : JSON.stringify([one.haltId, one.haltType, one.gtin, one.series]);
 
 const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
 

@@ -30,10 +30,14 @@ describe('an answer by list', () => {
 
 describe('a record', () => {
   it('becomes a row with the moment of its answer; what is not a day is left out', () => {
-    const record = { sgtin: 's', status: 'new word', sscc: 'box', expiresOn: 'soon', statusAt: '2026-01-01T00:00:00Z' };
+    const record = {
+      ...{ sgtin: 's', status: 'new word', sscc: 'box', expiresOn: 'soon', statusAt: '2026-01-01T00:00:00Z' },
+      ...{ funding: '2', inn: '7701234567' },
+    };
     expect(pageOfFilter([{ ...record, fields: {} }], RAW).rows).toEqual([
       {
         ...{ item: 's', answer: 'found', status: 'new word', container: 'box', moved_at: '2026-01-01T00:00:00Z' },
+        ...{ funding: '2', owner: '7701234567' },
         moment: '2026-11-23T06:00:00.000Z',
       },
     ]);

@@ -1,21 +1,25 @@
 import { defined } from '#kernel';
-import type { FetchedPage, FetchedRow } from '#reconciliation';
-import type { RawAnswer, SgtinAnswers, SgtinRecord } from '#registry-client';
+import type { FetchedDecision, FetchedPage, FetchedRow } from '#reconciliation';
+import type { ListRecord, RawAnswer, SgtinAnswers, SgtinRecord } from '#registry-client';
 
 /** A day as the registry writes it; other forms are left out. */
 const dayOf = (text: string | undefined): string | undefined => /^\d{4}-\d{2}-\d{2}/.exec(text ?? '')?.[0];
 
 function rowOf(record: SgtinRecord, answer: 'found' | 'archived', moment: string): FetchedRow {
-  const { sgtin, status, place, sscc, series, expiresOn, movedAt, statusAt } = record;
+  const { sgtin, status, place, sscc, series, expiresOn, funding, inn, movedAt, statusAt } = record;
   return {
     item: sgtin,
     answer,
     ...defined({ status, place, container: sscc, series, expiry: dayOf(expiresOn), moved_at: movedAt ?? statusAt }),
+    ...defined({ funding, owner: inn }),
     moment,
   };
 }
 
-export function pageOfFilter(records: readonly SgtinRecord[], { body, receivedAt }: RawAnswer): FetchedPage {
+export function pageOfFilter(
+  records: readonly SgtinRecord[],
+  { body, receivedAt }: RawAnswer,
+): FetchedPage<FetchedRow> {
   const rows = records.map((one) => rowOf(one, 'found', receivedAt.toISOString()));
   return { rows, missing: [], unanswered: [], answer: body, fetchedAt: receivedAt };
 }
@@ -28,7 +32,7 @@ export function pageOfList(
   { found, failed, unanswered }: SgtinAnswers,
   { body, receivedAt }: RawAnswer,
   phase: 'list' | 'archive',
-): FetchedPage {
+): FetchedPage<FetchedRow> {
   const moment = receivedAt.toISOString();
   const isArchive = phase === 'archive';
   const absent = failed
@@ -47,4 +51,24 @@ export function pageOfList(
     unanswered: [...unanswered, ...failed.map(({ sgtin }) => sgtin).filter((item) => !settled.has(item))],
     ...{ answer: body, fetchedAt: receivedAt },
   };
+}
+
+export type DecisionRecord = ListRecord<'suspension_decisions'>;
+
+const SAYS = { 0: 'suspend', 1: 'end' } as const;
+
+/** Decisions that suspend series, and decisions that end that (registry-interface 2.3). */
+export function pageOfDecisions(
+  records: readonly DecisionRecord[],
+  { body, receivedAt }: Pick<RawAnswer, 'body' | 'receivedAt'>,
+): FetchedPage<FetchedDecision> {
+  const rows = records.map((one): FetchedDecision => {
+    const { haltId, haltType = -1, gtin = '', series = '', sgtinCount = 0, decidedAt, haltedAt, enteredAt } = one;
+    return {
+      ...{ decisionId: haltId, says: SAYS[haltType as keyof typeof SAYS] ?? 'unknown', gtin, series },
+      ...defined({ number: one.decisionNumber, date: one.decidedOn, decidedAt, haltedAt, enteredAt }),
+      packs: sgtinCount,
+    };
+  });
+  return { rows, missing: [], unanswered: [], answer: body, fetchedAt: receivedAt };
 }

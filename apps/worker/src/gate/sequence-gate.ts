@@ -13,8 +13,11 @@ export interface SequenceGateOptions {
   evidence: Pick<EvidenceStore, 'get'>;
   documents: { readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts };
   policies: GatePolicies;
+  warn(about: object, message: string): void;
 }
 
+/** A record of packs that stands still for so long is waited for no longer. */
+export const STILL_MS = 600_000;
 /** Most events that a document has before its first send; what comes later is not asked for. */
 const MOST_EVENTS = 1_000;
 
@@ -22,6 +25,7 @@ const MOST_EVENTS = 1_000;
 export class SequenceGate {
   /** The record of packs is known to have come so far: most documents need no question. */
   private reached = 0n;
+  private stoodAt: bigint | undefined;
 
   constructor(private readonly options: SequenceGateOptions) {}
 
@@ -36,26 +40,37 @@ export class SequenceGate {
     return events.at(-1)?.position ?? 0n;
   }
 
-  /** How far the record of packs is; undefined when it has reached `neededAt`. */
+  /** How far the record of packs is; undefined when it has reached `neededAt`. That it stands still is said once. */
   async behind(neededAt: bigint): Promise<RecordStanding | undefined> {
     if (neededAt <= this.reached) return undefined;
     const standing = await recordStanding(this.options.pool);
-    this.reached = standing.position;
-    return standing.position < neededAt ? standing : undefined;
+    const { position, stillMs } = standing;
+    this.reached = position;
+    if (position >= neededAt) return undefined;
+    if (stillMs >= STILL_MS && this.stoodAt !== position) {
+      this.stoodAt = position;
+      this.options.warn(
+        { position: String(position), neededAt: String(neededAt), stillMs },
+        'the record of packs stands still: sends wait for it no longer',
+      );
+    }
+    return standing;
   }
 
   /** The packs of a document that speak against it; undefined where its bytes cannot be read: its send says that. */
   async judge({ docType, subjectId, documentSha256 }: Registration): Promise<GateFinding | undefined> {
     const { pool, evidence, documents } = this.options;
     const blob = await evidence.get(documentSha256);
-    const facts = blob === undefined ? undefined : read(() => documents.readDocument(blob.bytes, documentSha256));
+    const facts =
+      blob === undefined ? undefined : readOrNothing(() => documents.readDocument(blob.bytes, documentSha256));
     if (facts === undefined) return undefined;
     const { fields } = facts;
     return packsAgainst(pool, { docType, subjectId, fields, items: facts.items.map(({ id }) => id) });
   }
 }
 
-function read(facts: () => DocumentFacts): DocumentFacts | undefined {
+/** The facts of a document; undefined where its bytes cannot be read. */
+export function readOrNothing(facts: () => DocumentFacts): DocumentFacts | undefined {
   try {
     return facts();
   } catch {

@@ -11,6 +11,7 @@ import type { GroupRepository } from '../group/group-repository.js';
 import type { InboundRepository } from '../inbound/inbound-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
 import type { SequenceGate } from '../gate/sequence-gate.js';
+import type { SuspensionStop } from '../gate/suspension-stop.js';
 import type { Claim, Planning } from '../lane.js';
 import { Candidate } from '../aggregate/candidate.js';
 import { registryActor, SYSTEM, type Cause } from '../aggregate/aggregate-repository.js';
@@ -46,6 +47,8 @@ export interface TaskContext {
   itemWaits?: { factReleaseMs: number; store: Pick<EventStore, 'readStream'> };
   /** What is asked about packs before they are sent; absent where nothing is. */
   sequence?: Pick<SequenceGate, 'policyOf' | 'neededAt' | 'behind' | 'judge'>;
+  /** Which suspensions stop a document before it is sent; absent where none does. */
+  stop?: Pick<SuspensionStop, 'unknownSeries' | 'stops' | 'inForce' | 'judge'>;
   /** What the document lists have shown; absent where none are read. */
   held?: RegistryDocuments;
   /** Whether this database is a restored backup; absent where none can be. */

@@ -435,11 +435,12 @@ describe('dependents', () => {
     const kept = await waitFor(requestId);
     await sagaIsThere();
     await stores.pool.query('DELETE FROM saga_dependent WHERE key = $1', [requestId]);
-    await stores.pool.query(
-      `UPDATE saga_state SET state = (state::jsonb || jsonb_build_object('dependents', ` +
-        `jsonb_build_array(jsonb_build_object('requestId', $2::text, 'account', 'main'))))::text WHERE key = $1`,
-      [requestId, kept],
-    );
+    const flagged = { account: 'main', lookUps: 0, receiptsAsked: 0, compareCopy: false };
+    const dependents = [{ requestId: kept, account: 'main' }];
+    await stores.pool.query('UPDATE saga_state SET state = $2 WHERE key = $1', [
+      requestId,
+      JSON.stringify({ ...flagged, dependents }),
+    ]);
     await give(requestId, ...SENT, receipt('accepted'));
     await workOff();
     expect(await phaseOf(kept)).toBe('ready');

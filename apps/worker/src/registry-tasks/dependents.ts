@@ -163,7 +163,7 @@ async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise
   if (document.phase !== 'concluded') return 'open';
   const { outcome, cause, status, registration, resentAs, supersededBy } = document;
   const { commandId, requestId } = registration;
-  const { isFinal } = endOfDocument({ outcome, ...defined({ cause }) });
+  const isFinal = endOfDocument({ outcome, ...defined({ cause }) }).certainty === 'final';
   const isTurning = cause === 'registry_failed' && status !== 'failed';
   return {
     news: { outcome },
@@ -179,14 +179,14 @@ async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise
 function ownEndOfGroup(group: GroupState): OwnEnd {
   if (group.phase !== 'concluded') return 'open';
   const { registration, halt, resumedBy } = group;
-  const { outcome, isFinal } = endOfGroup({
+  const { outcome, certainty } = endOfGroup({
     outcome: group.outcome,
     ...(halt === undefined ? {} : { halt: halt.cause }),
   });
   const reference = { commandId: registration.commandId, requestId: registration.groupId };
   return {
     news: { outcome },
-    isFinal,
+    isFinal: certainty === 'final',
     isTurning: false,
     reference,
     standsFor: registration.resumes?.groupId,

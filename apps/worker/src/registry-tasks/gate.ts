@@ -1,5 +1,13 @@
-import { gateHoldOf, type GateFinding, type Registration, type ToSend } from '#domain';
+import {
+  gateHoldOf,
+  type GateCommand,
+  type GateFinding,
+  type Registration,
+  type StopCommand,
+  type ToSend,
+} from '#domain';
 import type { TaskResult } from '#tasks';
+import { STILL_MS } from '../gate/sequence-gate.js';
 import type { TaskOf } from '../lane.js';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { ageMs, bySystem, causeOf, type TaskContext } from './context.js';
@@ -7,8 +15,6 @@ import { ageMs, bySystem, causeOf, type TaskContext } from './context.js';
 const DONE: TaskResult = { kind: 'done' };
 /** How soon a document is looked at again that waits for the record of packs. */
 const BEHIND_MS = 250;
-/** A record of packs that stands still for so long is waited for no longer. */
-const STILL_MS = 600_000;
 /** How soon a held document is looked at again: at first, and at last. */
 const REJUDGE_FIRST_MS = 5_000;
 const REJUDGE_LAST_MS = 600_000;
@@ -29,12 +35,8 @@ export async function passGate(
   if (sequence === undefined || !isJudged(state)) return undefined;
   const policy = sequence.policyOf(state.registration.docType);
   if (policy === 'off') return undefined;
-  const neededAt = await sequence.neededAt(state.registration.requestId, task.payload.knownFrom);
-  const behind = await sequence.behind(neededAt);
-  if (behind !== undefined)
-    return behind.stillMs < STILL_MS
-      ? wait(neededAt, behind.position)
-      : decided(context, task, unjudged(neededAt, behind.position));
+  const behind = await recordBehind(sequence, task);
+  if (behind !== undefined) return behind.stillMs < STILL_MS ? wait(behind) : decided(context, task, unjudged(behind));
   const finding = await sequence.judge(state.registration);
   if (finding === undefined || finding.packCount === 0) return undefined;
   return decided(context, task, { type: policy === 'refuse' ? 'HoldAtGate' : 'WarnAtGate', finding });
@@ -49,23 +51,43 @@ function isJudged({ gate, send, registration: { itemCount, group, waivesItemWait
   return isFirst && itemCount > 0 && group === undefined && waivesItemWait !== true;
 }
 
-const wait = (neededAt: bigint, position: bigint): TaskResult => ({
+type Sequence = NonNullable<TaskContext['sequence']>;
+
+/** How far the record of packs is, where it has not reached what let the document go. */
+async function recordBehind(sequence: Sequence, { payload }: TaskOf<'send'>) {
+  const neededAt = await sequence.neededAt(payload.requestId, payload.knownFrom);
+  const standing = await sequence.behind(neededAt);
+  return standing && { ...standing, neededAt };
+}
+
+/** Has a send wait for the record of packs; undefined where that has come so far, or has stood still for too long. */
+export async function waitForRecord({ sequence }: TaskContext, task: TaskOf<'send'>): Promise<TaskResult | undefined> {
+  const behind = sequence && (await recordBehind(sequence, task));
+  return behind !== undefined && behind.stillMs < STILL_MS ? wait(behind) : undefined;
+}
+
+interface Behind {
+  neededAt: bigint;
+  position: bigint;
+}
+
+const wait = ({ neededAt, position }: Behind): TaskResult => ({
   kind: 'retry',
   delayMs: BEHIND_MS,
   error: `the record of packs has come to position ${position}, and ${neededAt} is needed`,
   countsAsAttempt: false,
 });
 
-const unjudged = (neededAt: bigint, position: bigint) => ({
+const unjudged = ({ neededAt, position }: Behind) => ({
   type: 'WarnAtGate' as const,
   finding: { packs: [], packCount: 0, knownAt: String(position), neededAt: String(neededAt) },
 });
 
 /** It goes on only where it is still ready: it was warned of, or a person has waived that before. */
-async function decided(
+export async function decided(
   context: TaskContext,
   task: TaskOf<'send'>,
-  command: { type: 'HoldAtGate' | 'WarnAtGate'; finding: GateFinding },
+  command: Extract<GateCommand | StopCommand, { type: `HoldAt${string}` | `HoldFor${string}` | `Warn${string}` }>,
 ): Promise<TaskResult | undefined> {
   const { state } = await bySystem(context, task, command);
   return state.phase === 'ready' ? undefined : DONE;
@@ -74,7 +96,7 @@ async function decided(
 /** Looks again at the packs of what the gate holds: at longer and longer intervals, for as long as it is held. */
 export async function rejudgeAtGate(context: TaskContext, task: TaskOf<'rejudge_at_gate'>): Promise<TaskResult> {
   const { sequence, documents } = context;
-  const { requestId, holdKnownAt, heldAt } = task.payload;
+  const { requestId, holdKnownAt } = task.payload;
   const state = await documents.stateInLog(requestId);
   if (sequence === undefined || state.phase !== 'waiting' || gateHoldOf(state)?.knownAt !== holdKnownAt) return DONE;
   const finding = await findingNow(sequence, state.registration, holdKnownAt);
@@ -83,13 +105,19 @@ export async function rejudgeAtGate(context: TaskContext, task: TaskOf<'rejudge_
     const { events } = await documents.execute(requestId, command, causeOf(task, SYSTEM));
     if (events.length > 0) return DONE;
   }
-  const delayMs = Math.min(REJUDGE_LAST_MS, Math.max(REJUDGE_FIRST_MS, ageMs(task, heldAt) * REJUDGE_SHARE));
-  return { kind: 'retry', delayMs, error: 'the state of its packs forbids it', countsAsAttempt: false };
+  return rejudgeAgain(task, 'the state of its packs forbids it');
+}
+
+/** The next look at what is held. */
+export function rejudgeAgain(task: TaskOf<'rejudge_at_gate' | 'rejudge_suspension'>, error: string): TaskResult {
+  const ageOfHoldMs = ageMs(task, task.payload.heldAt);
+  const delayMs = Math.min(REJUDGE_LAST_MS, Math.max(REJUDGE_FIRST_MS, ageOfHoldMs * REJUDGE_SHARE));
+  return { kind: 'retry', delayMs, error, countsAsAttempt: false };
 }
 
 /** Undefined where nothing is known that was not known when it was held. */
 async function findingNow(
-  sequence: NonNullable<TaskContext['sequence']>,
+  sequence: Sequence,
   registration: Registration,
   holdKnownAt: string,
 ): Promise<GateFinding | undefined> {

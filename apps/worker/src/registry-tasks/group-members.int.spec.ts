@@ -50,6 +50,17 @@ const concludeMembers = (groupId: string): Task => ({
 
 /** Two members whom the registry has; their group is checked next. */
 async function sentGroup(): Promise<TestHarness> {
+  const group = await registeredGroup();
+  const { registry, context, toGroup, requestIds } = group;
+  for (const requestId of requestIds) {
+    const documentId = registry.take(requestId);
+    await context.documents.execute(requestId, lookedUp(documentId), CAUSE);
+    await toGroup({ type: 'NoteMemberSent', requestId, documentId });
+  }
+  return group;
+}
+
+async function registeredGroup(): Promise<TestHarness> {
   const registry = new FakeRegistry();
   const clock = new VirtualClock();
   const context = processOn({ ...stores, registry, clock });
@@ -69,11 +80,6 @@ async function sentGroup(): Promise<TestHarness> {
   } as GroupRegistration;
   const toGroup = (command: GroupCommand) => context.groups.execute(groupId, command, CAUSE);
   await toGroup({ type: 'Register', registration: group });
-  for (const requestId of requestIds) {
-    const documentId = registry.take(requestId);
-    await context.documents.execute(requestId, lookedUp(documentId), CAUSE);
-    await toGroup({ type: 'NoteMemberSent', requestId, documentId });
-  }
   return { context, registry, clock, toGroup, requestIds, task: concludeMembers(groupId) };
 }
 
@@ -142,6 +148,18 @@ describe('the members of a group that was not started', () => {
       (events) => events.at(-1)?.id,
     );
     expect(new Set(ids).size).toBe(2);
+  });
+
+  it('are ended where a suspension holds them, before its release could send them', async () => {
+    const { context, toGroup, requestIds, task } = await registeredGroup();
+    const [first, second] = requestIds;
+    const finding = { series: [], packCount: 1, knownAt: '7', unknown: { items: ['x'], itemCount: 1 } };
+    const held = await context.documents.execute(second, { type: 'HoldForSuspension', finding }, CAUSE);
+    expect(held.state.phase).toBe('waiting');
+    const end = { outcome: 'failed', cause: 'send_refused', partialStops: true } as const;
+    await toGroup({ type: 'NoteMemberConcluded', requestId: first, ...end });
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(await phases([second])).toEqual(['not_processed']);
   });
 
   it(

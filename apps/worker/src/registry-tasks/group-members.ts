@@ -163,7 +163,7 @@ async function concludeOne(
     command: { type: 'ConcludeNotProcessed', because: why },
     candidates,
   });
-  return !['ready', 'sending', 'uploading', 'unconfirmed'].includes(state.phase);
+  return !['ready', 'waiting', 'sending', 'uploading', 'unconfirmed'].includes(state.phase);
 }
 
 function because(groupId: string, { member, predecessor }: Halt): DocumentNotProcessed['data'] {

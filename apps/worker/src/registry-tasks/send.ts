@@ -1,5 +1,5 @@
 import { isToSend, type DocumentState, type SendAnswer, type SignedBy, type ToSend } from '#domain';
-import { PedigreeError, type Sha256 } from '#kernel';
+import { defined, PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
@@ -7,6 +7,7 @@ import { heldAlready } from '../inbound/held-already.js';
 import { callOnce, hear, type Checked, type Heard } from './attempt.js';
 import { bySystem, byRegistry, type TaskContext } from './context.js';
 import { passGate } from './gate.js';
+import { passStop, passStopAgain, type JudgedAt } from './suspension-stop.js';
 
 /** How long a document rests that could not be signed. */
 const SIGN_AGAIN_AFTER_MS = 10_000;
@@ -14,7 +15,8 @@ const SIGN_AGAIN_AFTER_MS = 10_000;
 /** What is sent, and what the intent says of it. */
 interface Sending {
   document: Omit<DocumentToSend, 'notAfterMonotonicMs'>;
-  intent: SignedBy & { upload?: true };
+  intent: SignedBy & { upload?: true; suspensionsKnownAt?: string };
+  judgedAt: JudgedAt | undefined;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
     did: 'sent it',
     attemptIn: (now) => (isToSend(now) ? now.send : undefined),
     check: () => checkDocument(context, task, state),
-    sign: (sending) => sign(context, task, sending),
+    sign: (sending) => signAndJudge(context, task, { sending, state }),
     begin: (sending) => bySystem(context, task, { type: 'BeginSend', ...sending?.intent }),
     call: ({ document, intent }, notAfterMonotonicMs) =>
       callRegistry(context, task, { document: { ...document, notAfterMonotonicMs }, isLarge: intent.upload === true }),
@@ -54,6 +56,8 @@ async function checkDocument(context: TaskContext, task: TaskOf<'send'>, state: 
   if (alreadyHeld !== undefined) return alreadyHeld;
   const stopped = await passGate(context, task, state);
   if (stopped !== undefined) return { wait: stopped };
+  const passed = await passStop(context, task, state);
+  if ('stopped' in passed) return { wait: passed.stopped };
   const blob = await context.evidence.get(documentSha256);
   const { maxDocumentBytes, maxLargeDocumentBytes } = context.profile.rules;
   if (blob === undefined) return failed(`evidence ${documentSha256} of document ${requestId} is missing`);
@@ -65,11 +69,27 @@ async function checkDocument(context: TaskContext, task: TaskOf<'send'>, state: 
     ready: {
       document: { xml, requestId, signature: undefined, ...bulk },
       intent: xml.length > maxDocumentBytes ? { upload: true } : {},
+      judgedAt: passed.judgedAt,
     },
   };
 }
 
 const failed = (error: string): { wait: TaskResult } => ({ wait: { kind: 'failed', error } });
+
+/** What was suspended while it was signed still stops it: only the append of its intent comes after that. */
+async function signAndJudge(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  { sending, state }: { sending: Sending; state: ToSend },
+): Promise<{ ready: Sending } | { wait: TaskResult }> {
+  const signed = await sign(context, task, sending);
+  if ('wait' in signed) return signed;
+  const { ready } = signed;
+  const passed = await passStopAgain(context, task, { ...state, judgedAt: ready.judgedAt });
+  if ('stopped' in passed) return { wait: passed.stopped };
+  const suspensionsKnownAt = passed.judgedAt?.knownAt.toString();
+  return { ready: { ...ready, intent: { ...ready.intent, ...defined({ suspensionsKnownAt }) } } };
+}
 
 /**
  * A signer that is away, or a certificate that has ended, says nothing against the document: it waits, however long
@@ -78,7 +98,7 @@ const failed = (error: string): { wait: TaskResult } => ({ wait: { kind: 'failed
 async function sign(
   context: TaskContext,
   task: TaskOf<'send'>,
-  { document, intent }: Sending,
+  { document, intent, judgedAt }: Sending,
 ): Promise<{ ready: Sending } | { wait: TaskResult }> {
   const { account } = task.payload;
   let signature: Buffer | undefined;
@@ -90,7 +110,7 @@ async function sign(
     throw error;
   }
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
-  return { ready: { document: { ...document, signature }, intent: { ...signed, ...intent } } };
+  return { ready: { document: { ...document, signature }, intent: { ...signed, ...intent }, judgedAt } };
 }
 
 /**

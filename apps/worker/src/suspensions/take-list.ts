@@ -1,6 +1,7 @@
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import {
+  DECISION_LIST_STREAM,
   doubtOf,
   listedSuspensionId,
   seriesInOrder,
@@ -11,22 +12,13 @@ import {
   type SuspendedListState,
   type SuspensionCommand,
 } from '#domain';
-import type { EvidenceStore } from '#evidence';
 import { canonicalJson, defined, sha256Hex, type Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
 import { suspendedSeries } from '#read-models';
-import { removeStaged, stagedPages, type FetchedRow, type RegistryFetch } from '#reconciliation';
+import { removeStaged, stagedPages, type FetchedRow, type RegistryFetch, type WatchWay } from '#reconciliation';
 import { registryActor, type Cause } from '../aggregate/aggregate-repository.js';
-import type { SuspendedListRepository, SuspensionRepository } from './repositories.js';
-
-/** What taking a list over takes. */
-export interface TakeContext {
-  pool: Pool;
-  evidence: EvidenceStore;
-  profile: { name: string };
-  suspensions: { one: SuspensionRepository; list: SuspendedListRepository };
-  warn(about: object, message: string): void;
-}
+import type { ListTaken, TakeContext } from './list-taken.js';
+import { readDecisions } from './take-decisions.js';
 
 /** Series of one list; more is no list that was ever seen. */
 const MOST_SERIES = 100_000;
@@ -36,56 +28,57 @@ const GTIN_LENGTH = 14;
 
 const unzipped = promisify(gunzip);
 
+const STREAMS = { suspended: SUSPENDED_LIST_STREAM, decisions: DECISION_LIST_STREAM } as const;
+
 /**
- * Makes a list that was read whole the newest version: what is new in it is suspended, and what it leaves out is
- * released, unless the list is doubted. All digests are durable before the events that name them, and the version is
+ * Makes a list that was read whole the newest version: what is new in it is suspended, and what it leaves out or ends
+ * is released, unless the list is doubted. All digests are durable before the events that name them, and the version is
  * recorded last: after a crash the same pages tell the same events again, under the same ids.
  */
 export async function takeList(context: TakeContext, fetch: RegistryFetch): Promise<void> {
   const { fetchId } = fetch;
-  const state = await context.suspensions.list.stateInLog(SUSPENDED_LIST_STREAM);
-  const read = await readPages(context.pool, fetchId);
-  const change = changeBy(read.series, await heldBefore(context, state));
-  const version = { listSha256: await keepSeries(context, read.series), fetchedAt: read.fetchedAt.toISOString() };
+  const stream = STREAMS[fetch.way as WatchWay];
+  const state = await context.suspensions.list.stateInLog(stream);
+  const taken = await (fetch.way === 'decisions' ? readDecisions : readList)(context, fetch, state);
+  const version = {
+    listSha256: await keepContent(context, taken.content),
+    fetchedAt: taken.fetchedAt.toISOString(),
+  };
   const cause: Cause = {
-    ...{ taskKey: `suspended_list:${fetchId}`, lease: '1', effectiveAt: read.fetchedAt },
+    ...{ taskKey: `suspended_list:${fetchId}`, lease: '1', effectiveAt: taken.fetchedAt },
     actor: registryActor(context.profile.name),
   };
-  const { appeared, released } = change;
-  await tellAll(context, cause, [
-    ...appeared.map((one) => ({ type: 'List' as const, suspensionId: listedSuspensionId(one), ...one, ...version })),
-    ...released.map((one) => ({ type: 'Unlist' as const, suspensionId: listedSuspensionId(one), ...version })),
-  ]);
-  await hold(context, { fetch, state, read, change, version }, cause);
-  if (change.doubt !== undefined) {
-    const about = { doubt: change.doubt, series: read.series.length, vanished: change.vanished, ...version };
-    context.warn(about, 'the list of suspended packs is doubted: nothing is released until a person confirms it');
+  await tellAll(context, cause, taken.commands(version));
+  await hold(context, { fetch, stream, state, taken, version }, cause);
+  const { doubt, vanished, figures } = taken;
+  if (doubt !== undefined) {
+    const what = fetch.way === 'decisions' ? 'decisions about circulation' : 'suspended packs';
+    const about = { doubt, ...figures, vanished, ...version };
+    context.warn(about, `the list of ${what} is doubted: nothing is released until a person confirms it`);
   }
   await removeStaged(context.pool, fetchId);
 }
 
 interface Taken {
   fetch: RegistryFetch;
+  stream: string;
   state: SuspendedListState;
-  read: ReadList;
-  change: ReturnType<typeof changeBy>;
+  taken: ListTaken;
   version: ListVersion;
 }
 
 /** Records the version. Its answers are kept where its content is another than before. */
-async function hold(context: TakeContext, { fetch, state, read, change, version }: Taken, cause: Cause): Promise<void> {
+async function hold(context: TakeContext, { fetch, stream, state, taken, version }: Taken, cause: Cause) {
   const { fetchId, account, calls } = fetch;
-  const { series, packs, packsWithoutSeries } = read;
+  const { figures, appeared, vanished, doubt } = taken;
   const isNew = state.phase === 'never_held' || state.newest.listSha256 !== version.listSha256;
   const answerSha256 = isNew ? await keepAnswers(context, fetchId) : undefined;
-  const inForceSha256 = await keepSeries(context, change.inForce);
-  const figures = { series: series.length, packs, packsWithoutSeries, calls };
-  const changed = { appeared: change.appeared.length, vanished: change.vanished };
+  const inForceSha256 = await keepContent(context, taken.inForce);
   await context.suspensions.list.execute(
-    SUSPENDED_LIST_STREAM,
+    stream,
     {
-      ...{ type: 'Hold', fetchId, account, ...version, ...figures, ...changed, inForceSha256 },
-      ...defined({ doubt: change.doubt, answerSha256 }),
+      ...{ type: 'Hold', fetchId, account, ...version, ...figures, calls, appeared, vanished, inForceSha256 },
+      ...defined({ doubt, answerSha256 }),
     },
     cause,
   );
@@ -106,6 +99,24 @@ interface ReadList {
   packsWithoutSeries: number;
   /** When its first page came: what happened after that may be missing. */
   fetchedAt: Date;
+}
+
+async function readList(
+  context: TakeContext,
+  { fetchId }: RegistryFetch,
+  state: SuspendedListState,
+): Promise<ListTaken> {
+  const { series, fetchedAt, ...packs } = await readPages(context.pool, fetchId);
+  const change = changeBy(series, await heldBefore(context, state));
+  const { appeared, released, vanished, doubt, inForce } = change;
+  return {
+    ...{ content: series, inForce, fetchedAt, appeared: appeared.length, vanished, doubt },
+    figures: { series: series.length, ...packs },
+    commands: (version: ListVersion) => [
+      ...appeared.map((one) => ({ type: 'List' as const, suspensionId: listedSuspensionId(one), ...one, ...version })),
+      ...released.map((one) => ({ type: 'Unlist' as const, suspensionId: listedSuspensionId(one), ...version })),
+    ],
+  };
 }
 
 async function readPages(pool: Pool, fetchId: string): Promise<ReadList> {
@@ -155,10 +166,10 @@ export function changeBy(
   };
 }
 
-const SERIES_TYPE = 'application/json';
+const CONTENT_TYPE = 'application/json';
 
-const keepSeries = ({ evidence }: TakeContext, series: ProductSeries[]): Promise<Sha256> =>
-  evidence.put(Buffer.from(canonicalJson(series)), SERIES_TYPE);
+const keepContent = ({ evidence }: TakeContext, content: object): Promise<Sha256> =>
+  evidence.put(Buffer.from(canonicalJson(content as never)), CONTENT_TYPE);
 
 /** Keeps every answer byte for byte, and the page that names them all. */
 async function keepAnswers({ pool, evidence }: TakeContext, fetchId: string): Promise<Sha256> {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  DECISION_LIST_STREAM,
+  decidedSuspensionId,
+  letterSuspensionId,
   listedSuspensionId,
   SUSPENDED_LIST_STREAM,
   suspensionStream,
@@ -10,13 +13,20 @@ import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-st
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { checkDigitOf, VirtualClock } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
-import { answerSuspension, readModelSchemas, suspendedSeries, suspensionsProjection } from '#read-models';
+import {
+  answerSuspension,
+  readModelSchemas,
+  suspendedSeries,
+  SuspensionsInForce,
+  suspensionsProjection,
+  toldDecisions,
+} from '#read-models';
 import { registryFetchSchema } from '#reconciliation';
 import { loadProfile } from '#registry-client';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { ListedPacks, type Pack } from '../../test/listed-packs.js';
+import { ListedPacks, type Decision, type Pack } from '../../test/listed-packs.js';
 import { fetchLanes } from '../fetches/lanes.js';
 import type { FetchContext } from '../fetches/read-pages.js';
 import { SuspendedListRepository, SuspensionRepository } from './repositories.js';
@@ -26,7 +36,9 @@ const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const LATIN = 'A1';
 const CYRILLIC = 'А1';
 const EVERY_MS = 3_600_000;
-const PROFILE = loadProfile('interface-v1', { operations: { suspended_sgtins: { pageSize: 5 } } });
+const PROFILE = loadProfile('interface-v1', {
+  operations: { suspended_sgtins: { pageSize: 5 }, suspension_decisions: { pageSize: 3 } },
+});
 const INSTALLATION = {
   ...{ id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: 'test' },
   profile: 'interface-v1',
@@ -112,8 +124,8 @@ async function work(context: SuspendedListContext & FetchContext): Promise<'done
   throw new Error('the list does not come to an end');
 }
 
-async function held(): Promise<SuspendedListHeld['data'][]> {
-  const events = await store.readStream(SUSPENDED_LIST_STREAM);
+async function held(stream = SUSPENDED_LIST_STREAM): Promise<SuspendedListHeld['data'][]> {
+  const events = await store.readStream(stream);
   return events.filter(({ type }) => type === 'SuspendedListHeld').map((one) => one.data as never);
 }
 const newest = async () => (await held()).at(-1) as SuspendedListHeld['data'];
@@ -231,5 +243,160 @@ describe('the list of suspended packs', () => {
     // The answers of this registry are dated before the spec: an old list says so.
     expect(then.list?.ageSeconds).toBe((whileListed.getTime() - Date.parse('2026-11-23T06:00:00Z')) / 1_000);
     expect(await ask('Nothing', whileListed)).toMatchObject({ suspended: false, listed: false, lookAlikes: [] });
+  });
+});
+
+describe('the decisions of the registry', () => {
+  /** One that suspends is of the second of March, one that ends that of the fifth. */
+  const decision = (haltId: string, haltType: 0 | 1, series: string): Decision => ({
+    ...{ haltId, haltType, gtin: GTIN, series, decisionNumber: `N-${haltId}`, decidedOn: '2026-03-01', sgtinCount: 7 },
+    ...{ haltedAt: `2026-03-0${haltType === 0 ? 2 : 5}T00:00:00.000Z`, fields: {} },
+  });
+  const six = ['D1', 'D2', 'D3', 'D4', 'D5', 'D6'].map((series, n) => decision(`s${n}`, 0, series));
+  const versions = () => held(DECISION_LIST_STREAM);
+  const newestOne = async () => (await versions()).at(-1) as SuspendedListHeld['data'];
+  const idOf = (series: string) => decidedSuspensionId({ gtin: GTIN, series });
+  const decided = async (...series: string[]): Promise<string[]> => {
+    const { one } = processOfTest().suspensions;
+    const states = await Promise.all(series.map((name) => one.stateInLog(idOf(name))));
+    return states.map((state: SuspensionState) => (state.phase === 'absent' ? 'never' : state.newest.action));
+  };
+  /** Suspensions by which the stop before a send would stop a pack of the series. */
+  const stopsBy = async (series: string) =>
+    (await new SuspensionsInForce({ pool: db.pool, store }).now()).of(GTIN, series);
+  const eventsOf = async (series: string) => (await store.readStream(suspensionStream(idOf(series)))).map((one) => one);
+  const readDecisions = (decisions: Decision[]): Promise<'done' | 'died'> => {
+    registry.decisions = decisions;
+    registry.askedDecisions.length = 0;
+    return readAgain();
+  };
+  let whileDecided: Date;
+
+  it('suspend series with number and date, over pages, on after a crash between them, with the same events', async () => {
+    registry = new ListedPacks(packsOf({ B: 1, F: 1, D6: 1 }));
+    registry.beforeDecisions = (call) => {
+      if (call === 3) throw new Error('died');
+      return undefined;
+    };
+    expect(await readDecisions(six)).toBe('died');
+    expect(await decided('D1', 'D6')).toEqual(['never', 'never']);
+    registry.beforeDecisions = () => undefined;
+    expect(await work(processOfTest())).toBe('done');
+    expect(registry.askedDecisions.filter((one) => one === 'offset 0')).toHaveLength(1);
+    expect(await decided('D1', 'D6', 'D7')).toEqual(['suspend', 'suspend', 'never']);
+    const [first] = await eventsOf('D1');
+    expect(first?.data).toMatchObject({ decision: { decisionId: 's0', number: 'N-s0', date: '2026-03-01' } });
+    expect(await stopsBy('D1')).toEqual([idOf('D1')]);
+    const version = await newestOne();
+    expect(version).toMatchObject({ series: 6, decisions: 6, packs: 42, appeared: 6 });
+    expect(await toldDecisions(evidence, version.listSha256)).toHaveLength(6);
+    expect(await evidence.get(version.answerSha256 ?? '')).toBeDefined();
+    whileDecided = new Date();
+  });
+
+  it('that are told in another order are the same version, and tell nothing twice', async () => {
+    const { listSha256 } = await newestOne();
+    expect(await readDecisions([...six].reverse())).toBe('done');
+    const again = await newestOne();
+    expect([again.listSha256, again.appeared, again.answerSha256]).toEqual([listSha256, 0, undefined]);
+    expect(await eventsOf('D1')).toHaveLength(1);
+  });
+
+  it('that a crash takes between their series and the version are told once', async () => {
+    const before = (await versions()).length;
+    const dying = Object.create(store) as EventStore;
+    dying.append = (stream, ...rest) => {
+      if (stream === DECISION_LIST_STREAM) throw new Error('the database is away');
+      return store.append(stream, ...rest);
+    };
+    const context = processOfTest();
+    const on = { store: dying, clock: context.clock as VirtualClock, installation: INSTALLATION };
+    const list = new SuspendedListRepository(on);
+    registry.decisions = [...six, decision('s7', 0, 'D7')];
+    const dies = readAgain({ ...context, suspensions: { ...context.suspensions, list } });
+    await expect(dies).rejects.toThrow('to an end');
+    expect([await decided('D7'), (await versions()).length]).toEqual([['suspend'], before]);
+    expect(await work(processOfTest())).toBe('done');
+    expect([(await versions()).length, (await eventsOf('D7')).length]).toEqual([before + 1, 1]);
+  });
+
+  it('that end a suspension release what a decision suspended, and nothing of the list or of a letter', async () => {
+    const letter = { from: 'the inspectorate', number: '7', date: '2026-03-01', letterSha256: 'a'.repeat(64) };
+    const suspensionId = letterSuspensionId(letter);
+    const cause = {
+      ...{ taskKey: 'test', lease: '1', reason: 'it came' },
+      actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const,
+    };
+    const { one } = processOfTest().suspensions;
+    const entered = { type: 'Enter', suspensionId, action: 'suspend', product: 'P', series: 'D5', ...letter } as const;
+    await one.execute(suspensionId, entered, cause);
+    await one.execute(
+      suspensionId,
+      { type: 'Match', suspensionId, matches: [{ gtin: GTIN, series: 'D5' }] },
+      { ...cause, taskKey: 'test2' },
+    );
+    const ends = ['D4', 'D5', 'D6'].map((series, n) => decision(`e${n}`, 1, series));
+    expect(await readDecisions([...ends, ...six, decision('s7', 0, 'D7')])).toBe('done');
+    expect(await decided('D3', 'D4', 'D5', 'D6')).toEqual(['suspend', 'release', 'release', 'release']);
+    expect((await eventsOf('D4')).at(-1)?.data).toMatchObject({ decision: { decisionId: 'e0', number: 'N-e0' } });
+    expect(await stopsBy('D4')).toEqual([]);
+    expect(await stopsBy('D5')).toEqual([suspensionId]);
+    expect(await stopsBy('D6')).toEqual([listedSuspensionId({ gtin: GTIN, series: 'D6' })]);
+    // The list ends, and the decision stays.
+    registry.packs = packsOf({ B: 1, F: 1, D3: 1 });
+    expect(await readAgain()).toBe('done');
+    expect(await stopsBy('D6')).toEqual([]);
+    registry.packs = packsOf({ B: 1, F: 1 });
+    expect(await readAgain()).toBe('done');
+    expect(await stopsBy('D3')).toEqual([idOf('D3')]);
+  });
+
+  it.each([
+    ['are none', [], 'empty'],
+    ['are far fewer', [decision('s8', 0, 'D8')], 'shrunken'],
+  ])('that %s release nothing, and what is new counts, until a person confirms them', async (_, decisions, doubt) => {
+    expect(await readDecisions(decisions)).toBe('done');
+    expect((await newestOne()).doubt).toBe(doubt);
+    expect(await decided('D1', 'D2', 'D3', 'D7', 'D4')).toEqual([
+      ...Array.from({ length: 4 }, () => 'suspend'),
+      'release',
+    ]);
+    expect(await decided('D8')).toEqual([doubt === 'empty' ? 'never' : 'suspend']);
+    expect(warned.join()).toContain('decisions about circulation is doubted');
+    expect((await newest()).doubt).toBeUndefined();
+    expect(await ask('D1', new Date())).toMatchObject({ suspended: true, decided: false, decisions: { doubt } });
+  });
+
+  it('that a person confirmed release at the next reading', async () => {
+    const { listSha256 } = await newestOne();
+    const cause = {
+      ...{ taskKey: 'test', lease: '1', reason: 'they said so' },
+      actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const,
+    };
+    await processOfTest().suspensions.list.execute(DECISION_LIST_STREAM, { type: 'Confirm', listSha256 }, cause);
+    expect(await decided('D1')).toEqual(['suspend']);
+    expect(await readAgain()).toBe('done');
+    expect(await decided('D1', 'D7', 'D8')).toEqual(['release', 'release', 'suspend']);
+  });
+
+  it('answer for a moment by what was held then', async () => {
+    const then = await ask('D1', whileDecided);
+    expect(then).toMatchObject({ suspended: true, listed: false, decided: true, suspendedNow: false });
+    expect(then.inForce).toEqual([idOf('D1')]);
+    expect(then.decisions).toMatchObject({ source: 'decisions', series: 6, decisions: 6 });
+    expect(then.list?.source).toBe('list');
+    expect(await ask('D1', beforeAnything)).not.toHaveProperty('decided');
+  });
+
+  it('count their packs series by series, and those that nobody understands, which suspend nothing', async () => {
+    const [s8, both, other] = [decision('s8', 0, 'D8'), decision('s9', 0, 'D9'), decision('s9', 0, 'D10')];
+    const { haltType: _, ...odd } = decision('u1', 0, 'D11');
+    warned.length = 0;
+    expect(await readDecisions([s8, both, { ...other, sgtinCount: 4 }, odd])).toBe('done');
+    expect(await newestOne()).toMatchObject({ series: 3, decisions: 4, packs: 7 + 7 + 4, notUnderstood: 1 });
+    expect(await decided('D9', 'D10', 'D11')).toEqual(['suspend', 'suspend', 'never']);
+    expect(warned.join()).toContain('neither that they suspend nor that they end');
+    expect(await readDecisions([s8, both, other])).toBe('done');
+    expect(await newestOne()).not.toHaveProperty('notUnderstood');
   });
 });

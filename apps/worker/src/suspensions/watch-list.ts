@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlannedTask } from '#domain';
 import type { Clock } from '#kernel';
-import { keepFetch, newestSuspendedFetch, planFetchTask, type RegistryFetch } from '#reconciliation';
+import { keepFetch, newestWatchFetch, planFetchTask, type RegistryFetch, type WatchWay } from '#reconciliation';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { checkedLane, type Lane, type Planning, type TaskOf } from '../lane.js';
-import { takeList, type TakeContext } from './take-list.js';
+import type { TakeContext } from './list-taken.js';
+import { takeList } from './take-list.js';
 
 export interface SuspendedListContext extends TakeContext {
   queue: Planning;
@@ -39,26 +40,34 @@ export const suspendedListLanes = (context: SuspendedListContext, accounts: stri
     }),
   );
 
-/** Begins a reading when one is due, and takes over what was read whole. It never fails for good. */
+/** What is read, each by readings of its own: one that fails keeps the other from nothing. */
+const WAYS = ['suspended', 'decisions'] as const;
+
+/** Begins readings when they are due, and takes over what was read whole. It never fails for good. */
 export async function watchList(context: SuspendedListContext, task: TaskOf<'suspended_list'>): Promise<TaskResult> {
+  if (context.suspendedListEveryMs === 0) return { kind: 'retry', delayMs: IDLE_LOOK_MS, countsAsAttempt: false };
+  const looks: { delayMs: number; error?: string }[] = [];
+  for (const way of WAYS) looks.push(await lookAfter(context, task.payload.account, way));
+  const error = looks.flatMap((one) => one.error ?? []).join('; ');
+  const delayMs = Math.min(...looks.map((one) => one.delayMs));
+  return { kind: 'retry', delayMs, countsAsAttempt: false, ...(error === '' ? {} : { error }) };
+}
+
+/** One of them: when to look again, and what went wrong. */
+async function lookAfter(context: SuspendedListContext, account: string, way: WatchWay) {
   const { suspendedListEveryMs: everyMs } = context;
-  const again = (delayMs: number, error?: string): TaskResult => ({
-    ...{ kind: 'retry', delayMs, countsAsAttempt: false },
-    ...(error === undefined ? {} : { error }),
-  });
-  if (everyMs === 0) return again(IDLE_LOOK_MS);
   try {
-    const newest = await newestSuspendedFetch(context.pool);
+    const newest = await newestWatchFetch(context.pool, way);
     if (newest?.phase === 'complete') await takeList(context, newest);
     else if (isDue(newest, { nowMs: context.clock.now().getTime(), everyMs })) {
-      await begin(context, task.payload.account, newest);
-      return again(BUSY_LOOK_MS);
-    } else if (newest !== undefined && !hasEnded(newest)) return again(BUSY_LOOK_MS);
-    return again(Math.min(everyMs, IDLE_LOOK_MS));
+      await begin(context, { account, way }, newest);
+      return { delayMs: BUSY_LOOK_MS };
+    } else if (newest !== undefined && !hasEnded(newest)) return { delayMs: BUSY_LOOK_MS };
+    return { delayMs: Math.min(everyMs, IDLE_LOOK_MS) };
   } catch (error) {
     const { message } = error as Error;
-    context.warn({ error: message }, 'the list of suspended packs could not be taken over');
-    return again(IDLE_LOOK_MS, message);
+    context.warn({ error: message, way }, 'the list of suspended packs could not be taken over');
+    return { delayMs: IDLE_LOOK_MS, error: message };
   }
 }
 
@@ -73,13 +82,13 @@ function isDue(newest: RegistryFetch | undefined, { nowMs, everyMs }: { nowMs: n
 
 async function begin(
   { pool, queue }: SuspendedListContext,
-  account: string,
+  { account, way }: { account: string; way: WatchWay },
   newest: RegistryFetch | undefined,
 ): Promise<void> {
   const fetchId = newest?.phase === 'asked' ? newest.fetchId : randomUUID();
   await keepFetch(
     pool,
-    { fetchId, account, way: 'suspended', reason: 'the watch for suspensions', actor: SYSTEM, expected: null },
+    { fetchId, account, way, reason: 'the watch for suspensions', actor: SYSTEM, expected: null },
     // A walk through a list names no packs.
     { items: Readable.from([]), schedule: (tx) => queue.schedule(tx, [planFetchTask(fetchId)]) },
   );

@@ -76,7 +76,35 @@ export interface ApiKeysRefused {
   };
 }
 
-export type AccessEvent = EvidenceOpened | ExportBegun | ExportEnded | ApiKeysRefused;
+/**
+ * A stock file came whole, over HTTP or the bus, and its digest is right. Recorded before the reconciler can see it, in
+ * a stream of the upload.
+ */
+export interface StockUploaded {
+  type: 'StockUploaded';
+  data: {
+    uploadId: string;
+    /** As its sender calls it. */
+    name: string;
+    /** Its name in the folder from which the reconciler takes stock files. */
+    file: string;
+    byteLength: number;
+    fileSha256: Sha256;
+    /** Ends of lines, where the file is text: its rows, and mostly one for their names. */
+    lines?: number;
+    /** When the stock was true, where the sender says it. */
+    moment?: string;
+    openedAt: string;
+    openedBy: string;
+  };
+}
+
+export type AccessEvent = EvidenceOpened | ExportBegun | ExportEnded | ApiKeysRefused | StockUploaded;
+
+export const STOCK_UPLOAD_STREAM_PREFIX = 'stock-upload-';
+
+/** The same file under the same name has one id, and one stream, for ever. */
+export const stockUploadStream = (uploadId: string): string => `${STOCK_UPLOAD_STREAM_PREFIX}${uploadId}`;
 
 export const ACCESS_STREAM_PREFIX = 'access-';
 

@@ -49,11 +49,11 @@ function seen(state: CaseState, { type: _, ...data }: See): CaseEvent[] {
   if (!isNewer(state, sighting.run)) return [];
   if (state.phase === 'resolved')
     return sighting.run.moment > (state.resolvedAt ?? '')
-      ? [{ type: 'CaseReopened', data: { caseId, severity, dueAt, seen: sighting } }]
+      ? [{ type: 'CaseReopened', data: { caseId, dueAt, seen: sighting, severity } }]
       : [];
   const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);
   const earlier = isWorse && dueAt < state.dueAt ? { dueAt } : {};
-  return [{ type: 'CaseSeen', data: { caseId, severity, ...earlier, seen: sighting } }];
+  return [{ type: 'CaseSeen', data: { caseId, ...earlier, seen: sighting, severity } }];
 }
 
 /** A run changes a case once; one that looked at an earlier moment than the last says nothing of now. */

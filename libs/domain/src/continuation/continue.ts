@@ -1,7 +1,7 @@
 import { defined, neverReached } from '#kernel';
 import { notePredecessor } from '../document/dependents.js';
 import type { DocumentReference } from '../document/events.js';
-import { gateHoldOf } from '../document/gate.js';
+import { gateHoldOf, suspensionHoldOf } from '../document/gate.js';
 import type { Waiting } from '../document/hold.js';
 import type { Dependent } from '../document/planned-task.js';
 import type { DocumentState } from '../document/state.js';
@@ -77,16 +77,22 @@ function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], 
   });
 }
 
-/** Looks again at what the sequence gate holds it for. */
+/** Looks again at what the sequence gate, or a suspension, holds it for. */
 function askAtGate(
   own: { requestId: string; account: string },
   waiting: Waiting,
   { id, at }: Replanning,
 ): PlannedTask[] {
-  const hold = gateHoldOf(waiting);
-  if (hold === undefined) return [];
-  const payload = { ...own, holdKnownAt: hold.knownAt, heldAt: at.toISOString() };
-  return [{ ...placed(own.requestId, { id, at })('rejudge_at_gate', 'internal'), payload }];
+  const task = placed(own.requestId, { id, at });
+  const payloadOf = ({ knownAt }: { knownAt: string }) => ({ ...own, holdKnownAt: knownAt, heldAt: at.toISOString() });
+  const gate = gateHoldOf(waiting);
+  const suspension = suspensionHoldOf(waiting);
+  return [
+    ...(gate === undefined ? [] : [{ ...task('rejudge_at_gate', 'internal'), payload: payloadOf(gate) }]),
+    ...(suspension === undefined
+      ? []
+      : [{ ...task('rejudge_suspension', 'internal'), payload: payloadOf(suspension) }]),
+  ];
 }
 
 const placeOf = ({ attempt, finish }: Uploading): { attempt: number; round: number } => ({

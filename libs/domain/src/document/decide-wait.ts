@@ -6,7 +6,7 @@ import {
   type Hold,
   type Registration,
 } from './events.js';
-import { rejudged, releasedBy } from './gate.js';
+import { isStoppedBy, rejudged, rejudgedSuspension, releasedBy } from './gate.js';
 import type { GateFinding, GateWarned } from './gate-events.js';
 import {
   decidedHolds,
@@ -20,6 +20,7 @@ import {
 } from './hold.js';
 import { failed } from './send-attempt.js';
 import type { DocumentState } from './state.js';
+import type { SuspensionFinding } from './stop-events.js';
 
 /** What is asked of a document that waits, or is held. */
 export type WaitCommand =
@@ -33,6 +34,14 @@ export type WaitCommand =
   /** What it would wait for waits for it. */
   | { type: 'RefuseRing'; ring: DocumentReference[] };
 
+/** What a person decides before a send, and what suspensions say right before each send and while it is held. */
+export type StopCommand =
+  | { type: 'HoldByPerson'; by: string; reason: string }
+  | { type: 'HoldForSuspension'; finding: SuspensionFinding }
+  /** The series of packs are not known, and it goes all the same. */
+  | { type: 'WarnOfSuspension'; finding: SuspensionFinding }
+  | { type: 'RejudgeSuspension'; holdKnownAt: string; finding: SuspensionFinding };
+
 /** What was found at the sequence gate, right before the first send, and while it is held there. */
 export type GateCommand =
   | { type: 'HoldAtGate'; finding: GateFinding }
@@ -40,7 +49,7 @@ export type GateCommand =
   | { type: 'RejudgeAtGate'; holdKnownAt: string; finding: GateFinding };
 
 /** What follows for a document that waits, or is held. */
-export function decideWait(state: DocumentState, command: WaitCommand | GateCommand): DocumentEvent[] {
+export function decideWait(state: DocumentState, command: WaitCommand | GateCommand | StopCommand): DocumentEvent[] {
   switch (command.type) {
     case 'WaiveHolds':
       return waiveHolds(state, command);
@@ -58,6 +67,11 @@ export function decideWait(state: DocumentState, command: WaitCommand | GateComm
     case 'WarnAtGate':
     case 'RejudgeAtGate':
       return decideGate(state, command);
+    case 'HoldByPerson':
+    case 'HoldForSuspension':
+    case 'WarnOfSuspension':
+    case 'RejudgeSuspension':
+      return decideStop(state, command);
     default:
       return neverReached(command, 'document command');
   }
@@ -72,9 +86,39 @@ function decideGate(state: DocumentState, command: GateCommand): DocumentEvent[]
   return [{ type: 'DocumentHeld', data: { hold: { kind: 'gate', ...command.finding } } }];
 }
 
+/**
+ * Before every attempt: what an earlier one brought is known by then. So what holds it keeps the number of the next.
+ * A member of a group is judged when its turn has come.
+ */
+function decideStop(state: DocumentState, command: StopCommand): DocumentEvent[] {
+  if (command.type === 'HoldByPerson') return holdByPerson(state, command);
+  if (command.type === 'RejudgeSuspension') return state.phase === 'waiting' ? rejudgedSuspension(state, command) : [];
+  if (state.phase !== 'ready' || !isStoppedBy(state.gate, command.finding)) return [];
+  if (command.type === 'HoldForSuspension')
+    return [{ type: 'DocumentHeld', data: { hold: { kind: 'suspension', ...command.finding } } }];
+  return state.gate?.isSuspensionWarned === true ? [] : [{ type: 'SuspensionWarned', data: command.finding }];
+}
+
+/** Not a member, whose group would send the next one; and once, until it is released. */
+function holdByPerson(state: DocumentState, { by, reason }: { by: string; reason: string }): DocumentEvent[] {
+  if (state.phase !== 'ready' && state.phase !== 'waiting') return [];
+  if (state.registration.group !== undefined) return [];
+  if (state.phase === 'waiting' && state.holds.some((one) => one.kind === 'person')) return [];
+  const number = (state.gate?.holds ?? 0) + 1;
+  return [{ type: 'DocumentHeld', data: { hold: { kind: 'person', number, by, reason } } }];
+}
+
 export function endedFor(registration: Registration, hold: Hold): DocumentEvent[] {
-  if (hold.kind === 'gate')
-    return [{ type: 'DocumentRefused', data: { gate: hold } }, failed(registration, 'packs_forbid')];
+  switch (hold.kind) {
+    case 'gate':
+      return [{ type: 'DocumentRefused', data: { gate: hold } }, failed(registration, 'packs_forbid')];
+    case 'suspension':
+      return [{ type: 'DocumentRefused', data: { suspension: hold } }, failed(registration, 'packs_forbid')];
+    case 'person':
+      return [{ type: 'DocumentRefused', data: { person: hold } }, failed(registration, 'ended_by_person')];
+    case 'after':
+    case 'items':
+  }
   const refused: DocumentEvent = {
     type: 'DocumentRefused',
     data: { predecessor: hold.for, predecessorOutcome: hold.outcome },

@@ -10,7 +10,7 @@ import type {
   Registration,
   RegistryStatus,
 } from './events.js';
-import { decideWait, endedFor, type GateCommand, type WaitCommand } from './decide-wait.js';
+import { decideWait, endedFor, type GateCommand, type StopCommand, type WaitCommand } from './decide-wait.js';
 import { releasedBy } from './gate.js';
 import { judgeNews, type PredecessorNews } from './hold.js';
 import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
@@ -27,7 +27,8 @@ export type DocumentCommand =
   | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
   | WaitCommand
   | GateCommand
-  | ({ type: 'BeginSend'; /** The call only announces it. */ upload?: true } & SignedBy)
+  | StopCommand
+  | ({ type: 'BeginSend'; /** The call only announces it. */ upload?: true; suspensionsKnownAt?: string } & SignedBy)
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
   | ({
       type: 'RecordLookUp';
@@ -74,24 +75,24 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
     case 'HoldAtGate':
     case 'WarnAtGate':
     case 'RejudgeAtGate':
+    case 'HoldByPerson':
+    case 'HoldForSuspension':
+    case 'WarnOfSuspension':
+    case 'RejudgeSuspension':
       return decideWait(state, command);
     case 'BeginSend':
       return beginSend(state, command);
     case 'RecordSendAnswer':
       return recordSendAnswer(state, command);
-    case 'RecordLookUp':
-      return recordLookUp(state, command);
     case 'BeginFinish':
     case 'RecordUploadAnswer':
       return decideUpload(state, command);
+    case 'RecordLookUp':
     case 'ObserveStatus':
-      return observeStatus(state, command);
     case 'RecordReceipt':
-      return recordReceipt(state, command.receipt);
     case 'RecordDownload':
-      return recordDownload(state, command.documentSha256);
+      return recordSeen(state, command);
     case 'ConcludeNotProcessed':
-      return concludeNotProcessed(state, command.because);
     case 'NoteResent':
     case 'NoteSuperseded':
       return noteReplaced(state, command);
@@ -100,10 +101,22 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
   }
 }
 
+function recordSeen(
+  state: DocumentState,
+  command: Extract<DocumentCommand, { type: 'RecordLookUp' | 'ObserveStatus' | 'RecordReceipt' | 'RecordDownload' }>,
+): DocumentEvent[] {
+  if (command.type === 'RecordLookUp') return recordLookUp(state, command);
+  if (command.type === 'ObserveStatus') return observeStatus(state, command);
+  return command.type === 'RecordReceipt'
+    ? recordReceipt(state, command.receipt)
+    : recordDownload(state, command.documentSha256);
+}
+
 function noteReplaced(
   state: DocumentState,
-  command: Extract<DocumentCommand, { type: 'NoteResent' | 'NoteSuperseded' }>,
+  command: Extract<DocumentCommand, { type: 'ConcludeNotProcessed' | 'NoteResent' | 'NoteSuperseded' }>,
 ): DocumentEvent[] {
+  if (command.type === 'ConcludeNotProcessed') return concludeNotProcessed(state, command.because);
   return command.type === 'NoteResent' ? noteResent(state, command.by) : noteSuperseded(state, command);
 }
 
@@ -168,7 +181,7 @@ function recordSendAnswer(
 /**
  * The registry has the document. That counts also when nobody waited for the answer any more, because its process was
  * thought dead: nothing may be sent again. When another attempt got through as well, the registry has two (principles
- * 2.2).
+ * 2.2); when it was ended as not sent, it has one too many.
  */
 function recordSent(
   state: DocumentState,
@@ -190,18 +203,22 @@ function recordSent(
     case 'received':
     case 'concluded': {
       const known = state.documentId;
-      return known === undefined || known === documentId
-        ? []
-        : [{ type: 'DuplicateDetected', data: { documentIds: [known, documentId], answerSha256 } }];
+      if (known === documentId || (known === undefined && !hasTried(state, attempt))) return [];
+      const documentIds = known === undefined ? [documentId] : [known, documentId];
+      return [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
     }
-    case 'absent':
     case 'waiting':
+      return hasTried(state, attempt) ? [sent] : [];
+    case 'absent':
     case 'refused':
       return [];
     default:
       return neverReached(state, 'document state');
   }
 }
+
+const hasTried = (state: DocumentState, attempt: number): boolean =>
+  'tried' in state && state.tried !== undefined && hasBegun(state.tried, attempt);
 
 /**
  * The registry waits for the document's bytes. The same answer after somebody else took over still tells where they go:
@@ -288,12 +305,13 @@ function recordDownload(state: DocumentState, documentSha256: Sha256): DocumentE
 }
 
 /**
- * Only what was never tried, or lies at the registry without a final status. While an attempt is open nobody knows what
- * there is to conclude, and whoever asked has to ask again.
+ * Only what nobody sends now, be it held or not, or what lies at the registry without a final status. While an attempt
+ * is open nobody knows what there is to conclude, and whoever asked has to ask again.
  */
 function concludeNotProcessed(state: DocumentState, because: DocumentNotProcessed['data']): DocumentEvent[] {
   const untouched =
     state.phase === 'ready' ||
+    state.phase === 'waiting' ||
     (state.phase === 'sent' &&
       (state.status === undefined || state.status === 'uploading' || state.status === 'processing'));
   if (!untouched || state.registration.group?.groupId !== because.groupId) return [];

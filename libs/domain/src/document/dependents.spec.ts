@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { documentStream, type DocumentEvent } from './events.js';
 import { attempted, concludedFailed, DOCUMENT_ID, observed, registered, sent, SHA } from './given.js';
-import type { DocumentRules, DocumentSagaState } from './planned-task.js';
+import type { DocumentRules } from './planned-task.js';
+import { fromFlags, type DocumentSagaState, type FlaggedState } from './saga-state.js';
 import type { DocumentReaction } from './dependents.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 
@@ -186,7 +187,7 @@ describe('the end of a document', () => {
       expect(after([...SENT, last]).state).toBe(DOCUMENT_SAGA.initial);
     expect(after([...SENT, concludedFailed, revised]).state).toBe(DOCUMENT_SAGA.initial);
     for (const cause of ['registry_failed', 'not_processed'] as const)
-      expect(after([...SENT, failure(cause)]).state).toMatchObject({ concluded: 'failed', account: 'main' });
+      expect(after([...SENT, failure(cause)]).state).toMatchObject({ end: { outcome: 'failed' }, account: 'main' });
   });
 
   it('is not undone by what still comes when it is forgotten', () => {
@@ -201,34 +202,67 @@ describe('the end of a document', () => {
   });
 });
 
-describe('a state that the version before wrote', () => {
-  const old = (more: object = {}): DocumentSagaState => ({
-    ...after(SENT).state,
-    dependents: [
-      { requestId: 'r-10', account: 'main' },
-      { requestId: 'g-1', account: 'main', kind: 'group' },
-    ],
+describe('a state that a version before wrote', () => {
+  const stored = (more: Partial<FlaggedState> = {}): FlaggedState => ({
+    account: 'main',
+    receiptsAsked: 0,
+    compareCopy: false,
+    documentId: DOCUMENT_ID,
     ...more,
   });
+  const dependents = [
+    { requestId: 'r-10', account: 'main' },
+    { requestId: 'g-1', account: 'main', kind: 'group' as const },
+  ];
   const rows = [ROW, { dependent: 'g-1', data: { account: 'main', kind: 'group' } }];
 
   it('gives its dependents to rows with its next event, whichever that is, and keeps the rest', () => {
-    const reaction = react(old(), recorded(ended('accepted'), 4), 'r-9');
+    const old = stored({ dependents });
+    const reaction = react(old, recorded(ended('accepted'), 4), 'r-9');
     expect(reaction).toMatchObject({ dependents: rows, tasksForDependents: [{ key: 'release_dependents:r-9:4' }] });
-    expect(react(old(), recorded(dependent, 4, 'r-11'), 'r-9')).toMatchObject({
+    expect(react(old, recorded(dependent, 4, 'r-11'), 'r-9')).toMatchObject({
       dependents: [...rows, { dependent: 'r-11' }],
       tasks: [],
     });
-    const { state } = react(old(), recorded(observed('processed'), 4), 'r-9');
-    expect(state).not.toHaveProperty('dependents');
-    expect(state).toMatchObject({ account: 'main', receiptsAsked: 1 });
+    const { state } = react(old, recorded(observed('processed'), 4), 'r-9');
+    expect(state).toEqual({
+      ...{ noun: 'document', phase: 'open', account: 'main', documentId: DOCUMENT_ID, receiptsAsked: 1 },
+    });
   });
 
   it('that counts as failed, without saying why, is treated as one that may turn', () => {
-    const failed = old({ concluded: 'failed', dependents: [] });
+    const failed = stored({ concluded: 'failed' });
     expect(react(failed, recorded(dependent, 10, 'r-10'), 'r-9').tasks).toEqual([late({ dueAt: at(10, GRACE_MS) })]);
-    expect(react(old({ concluded: 'accepted', dependents: [] }), recorded(dependent, 10, 'r-10'), 'r-9').tasks).toEqual(
-      [late({ dueAt: new Date(0) })],
-    );
+    const accepted = stored({ concluded: 'accepted' });
+    expect(react(accepted, recorded(dependent, 10, 'r-10'), 'r-9').tasks).toEqual([late({ dueAt: new Date(0) })]);
+  });
+
+  it('goes on in its phase, with all that it remembers', () => {
+    const known = { account: 'main', isResend: true as const };
+    const doubted = { attemptEndedAt: at(2).toISOString(), round: 2 };
+    expect(fromFlags(stored({ ...known, ...doubted, memberOf: 'g-1', compareCopy: true }))).toEqual({
+      ...{ ...known, ...doubted, memberOf: 'g-1', compareCopy: true, documentId: DOCUMENT_ID },
+      ...{ noun: 'document', phase: 'open', receiptsAsked: 0 },
+    });
+    const tellFrom = at(9).toISOString();
+    const ends = [
+      [{ mayTurn: true }, 'turning'],
+      [{ isFinal: true }, 'final'],
+      [{}, 'revisable'],
+    ] as const;
+    for (const [flag, certainty] of ends)
+      expect(fromFlags(stored({ concluded: 'failed', tellFrom, ...flag }))).toMatchObject({
+        phase: 'ended',
+        end: { outcome: 'failed', tellFrom, certainty },
+      });
+    const group = { first: 'r-1', checks: 3, looks: 1, attempts: 2, attemptEndedAt: at(2).toISOString() };
+    expect(fromFlags(stored({ group }))).toEqual({ noun: 'group', phase: 'open', account: 'main', ...group });
+  });
+
+  it('of which nothing was known but its end, or nothing at all, is no open one', () => {
+    expect(fromFlags(stored({ account: '' }))).toBe(DOCUMENT_SAGA.initial);
+    const revised = fromFlags(stored({ account: '', concluded: 'partial' }));
+    expect(revised).toEqual({ phase: 'revised', end: { outcome: 'partial', certainty: 'revisable' } });
+    expect(react(revised, recorded(observed('processed'), 4), 'r-9')).toEqual({ state: revised, tasks: [] });
   });
 });

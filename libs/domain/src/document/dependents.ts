@@ -1,13 +1,7 @@
 import { defined } from '#kernel';
-import type { DocumentConcluded, DocumentOutcome } from './events.js';
-import type {
-  Dependent,
-  DependentRow,
-  DocumentRules,
-  DocumentSagaState,
-  PlannedGroupTask,
-  PlannedTask,
-} from './planned-task.js';
+import type { DocumentConcluded, FailureCause } from './events.js';
+import type { Dependent, DependentRow, DocumentRules, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { endOf, isOfDocument, type DocumentSagaState, type SagaEnd } from './saga-state.js';
 
 /** What follows from one event, for the saga's transaction. */
 export interface DocumentReaction {
@@ -46,24 +40,25 @@ export function registeredAfterMe(
   { key, at, rules }: { key: string; at: Date; rules: DocumentRules },
 ): DocumentReaction {
   const dependents = [rowOf(dependent)];
-  if (state.concluded !== undefined) {
+  const end = endOf(state);
+  if (end !== undefined) {
     // The first that comes to wait after the end has the reads planned: at the end itself nobody waited.
-    const reads = state.mayTurn === true ? lateReads(state, { requestId: key, at, rules }) : [];
+    const reads = end.certainty === 'turning' ? lateReads(state, { requestId: key, at, rules }) : [];
     return {
       state,
-      tasks: [notePredecessor(dependent, key, { dueAt: toldFrom(state, at, rules) }), ...reads],
+      tasks: [notePredecessor(dependent, key, { dueAt: toldFrom(end, at, rules) }), ...reads],
       dependents,
     };
   }
-  if (state.account !== '') return { state, tasks: [], dependents };
+  if (state.phase === 'open') return { state, tasks: [], dependents };
   // One that registers later concludes later, and its conclusion finds the row: only an end that was forgotten here,
   // which is final, is to be told.
   return { state, tasks: [notePredecessor(dependent, key, { dueAt: NOW, finalOnly: true })], dependents };
 }
 
-function toldFrom({ concluded, tellFrom }: DocumentSagaState, at: Date, rules: DocumentRules): Date {
-  if (concluded !== 'failed') return NOW;
-  // A state that the version before wrote does not say whether its failure may turn: it is treated as one that may.
+function toldFrom({ outcome, tellFrom }: SagaEnd, at: Date, rules: DocumentRules): Date {
+  if (outcome !== 'failed') return NOW;
+  // A state that an old version wrote does not say whether its failure may turn: it is treated as one that may.
   return tellFrom === undefined ? later(at, rules.failedGraceMs) : new Date(tellFrom);
 }
 
@@ -94,19 +89,15 @@ export const releaseDependents = (of: {
   payload: { requestId: of.predecessor, account: of.account, predecessor: of.predecessor },
 });
 
-export interface Ended {
-  outcome: DocumentOutcome;
-  /** True when no later event says otherwise: the instance may be forgotten. */
-  isFinal: boolean;
-  /** True for a bare FAILED, which may turn within its grace. */
-  mayTurn: boolean;
-}
+export type Ended = Omit<SagaEnd, 'tellFrom'>;
+
+/** What surely never reached the registry, or was refused by it, stays failed. */
+const FINAL_CAUSES: (FailureCause | undefined)[] = ['send_refused', 'predecessor_failed', 'waits_in_ring'];
 
 export function endOfDocument({ outcome, cause }: Pick<DocumentConcluded['data'], 'outcome' | 'cause'>): Ended {
+  if (outcome !== 'failed' || FINAL_CAUSES.includes(cause)) return { outcome, certainty: 'final' };
   // Of a member that its halted group has ended the registry may still send a receipt.
-  const isFinal =
-    outcome !== 'failed' || cause === 'send_refused' || cause === 'predecessor_failed' || cause === 'waits_in_ring';
-  return { outcome, isFinal, mayTurn: outcome === 'failed' && cause === 'registry_failed' };
+  return { outcome, certainty: cause === 'registry_failed' ? 'turning' : 'revisable' };
 }
 
 /**
@@ -115,29 +106,24 @@ export function endOfDocument({ outcome, cause }: Pick<DocumentConcluded['data']
  */
 export function afterEnd(
   state: DocumentSagaState,
-  of: Ended & { key: string; version: number; at: Date; rules: DocumentRules },
+  of: { ended: Ended; key: string; version: number; at: Date; rules: DocumentRules },
 ): Pick<DocumentReaction, 'state'> & { release: PlannedTask } {
-  const dueAt = of.mayTurn ? later(of.at, of.rules.failedGraceMs) : of.at;
-  const { mayTurn: _, ...rest } = state;
-  const ended = {
-    ...rest,
-    concluded: of.outcome,
-    tellFrom: dueAt.toISOString(),
-    ...(of.isFinal ? { isFinal: true as const } : {}),
-    ...(of.mayTurn ? { mayTurn: true as const } : {}),
-  };
+  const dueAt = of.ended.certainty === 'turning' ? later(of.at, of.rules.failedGraceMs) : of.at;
+  const end = { ...of.ended, tellFrom: dueAt.toISOString() };
+  const account = 'account' in state ? state.account : '';
   return {
-    state: ended,
-    release: releaseDependents({ predecessor: of.key, account: state.account, version: of.version, dueAt }),
+    state: 'noun' in state ? { ...state, phase: 'ended', end } : { phase: 'revised', end },
+    release: releaseDependents({ predecessor: of.key, account, version: of.version, dueAt }),
   };
 }
 
 /** While documents wait for one that failed without a receipt, its status is read a few times more. */
 export function lateReads(
-  { account, documentId }: DocumentSagaState,
+  state: DocumentSagaState,
   { requestId, at, rules }: { requestId: string; at: Date; rules: DocumentRules },
 ): PlannedTask[] {
-  if (rules.failedGraceMs === 0 || documentId === undefined) return [];
+  if (rules.failedGraceMs === 0 || !isOfDocument(state) || state.documentId === undefined) return [];
+  const { account, documentId } = state;
   return LATE_READS.map((times) => ({
     key: `status:${requestId}:late-${times}`,
     kind: 'status',
@@ -145,12 +131,4 @@ export function lateReads(
     dueAt: later(at, times * rules.failedGraceMs),
     payload: { requestId, account, documentId },
   }));
-}
-
-/** The version before kept dependents inside the state. They become rows with the next event of the instance. */
-export function movedOut({ dependents = [], ...state }: DocumentSagaState): {
-  state: DocumentSagaState;
-  dependents: DependentRow[];
-} {
-  return { state, dependents: dependents.map(rowOf) };
 }

@@ -1,7 +1,9 @@
-import { ITEM_MENDINGS, type Sha256 } from '#kernel';
+import type { Sha256 } from '#kernel';
 import type { AccountCause } from '../account/events.js';
 import type { FactData } from '../attempt/attempt.js';
 import type { GateHold, GateHoldLifted, GateWarned } from './gate-events.js';
+import type { PersonHold, SuspensionHold, SuspensionHoldLifted, SuspensionWarned } from './stop-events.js';
+import type { ItemWarning } from './item-warning.js';
 import type { UploadEvent } from './upload-events.js';
 import type { SignedBy } from './signed-by.js';
 
@@ -12,7 +14,8 @@ export type DocumentOutcome = (typeof DOCUMENT_OUTCOMES)[number];
 /**
  * `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it
  * (registry-interface 3.2). `waits_in_ring`: what it would wait for waits for it, and nothing of it was sent.
- * `packs_forbid`: the known state of its packs forbids it, and a person ended it.
+ * `packs_forbid`: the known state of its packs, or a suspension, forbids it, and a person ended it. `ended_by_person`:
+ * a person held it, and ended it.
  */
 export const FAILURE_CAUSES = [
   'registry_failed',
@@ -21,6 +24,7 @@ export const FAILURE_CAUSES = [
   'not_processed',
   'waits_in_ring',
   'packs_forbid',
+  'ended_by_person',
 ] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
@@ -56,16 +60,6 @@ export interface GroupMembership {
  */
 export const GROUP_KINDS = ['given', 'split', 'resumption'] as const;
 export type GroupKind = (typeof GROUP_KINDS)[number];
-
-/** What of a command's items was mended, or is odd; nothing was refused for it. */
-export const ITEM_WARNING_CODES = [...ITEM_MENDINGS, 'wrong_check_digit'] as const;
-export interface ItemWarning {
-  code: (typeof ITEM_WARNING_CODES)[number];
-  /** How many items, or for check digits how many numbers. */
-  count: number;
-  /** The first of them: where in the command (RFC 6901), and the item as it was read. */
-  places: { field: string; item: string }[];
-}
 
 /** The command was taken; the document's bytes are in the evidence store. */
 export interface DocumentRegistered {
@@ -162,7 +156,10 @@ export interface ItemHold {
 /** A predecessor ended badly. */
 export type PredecessorHold = AfterHold | ItemHold;
 
-export type Hold = PredecessorHold | GateHold;
+/** Holds of the document itself: each ends the send that was planned. */
+export type OwnHold = GateHold | SuspensionHold | PersonHold;
+
+export type Hold = PredecessorHold | OwnHold;
 
 /**
  * Reports of an accomplished fact: retail sales and dispensing (511, 521), hand-over for medical use (531), disposal
@@ -174,8 +171,8 @@ export const BAD_OUTCOMES = ['rejected', 'failed'] as const satisfies DocumentOu
 export type BadOutcome = (typeof BAD_OUTCOMES)[number];
 
 /**
- * A predecessor ended badly, or the known state of packs forbids it. Nothing is sent until that changes, or a person
- * decides.
+ * A predecessor ended badly, the known state of packs or a suspension forbids it, or a person holds it. Nothing is sent
+ * until that changes, or a person decides.
  */
 export interface DocumentHeld {
   type: 'DocumentHeld';
@@ -206,7 +203,12 @@ export interface ItemWaitLifted {
 /** Nothing is waited for any more. */
 export interface DocumentReleased {
   type: 'DocumentReleased';
-  data: { /** How often the sequence gate has held it; absent: never. */ gateHolds?: number };
+  data: {
+    /** How often it was held after its send was planned; absent: never. */
+    gateHolds?: number;
+    /** Of the send that follows, where earlier ones surely did not arrive; absent: the first. */
+    attempt?: number;
+  };
 }
 
 /**
@@ -222,8 +224,10 @@ export interface DocumentRefused {
     predecessorOutcome?: DocumentOutcome;
     /** Set where it would wait for itself, by `after` and by items: those that wait for it, from `predecessor` on. */
     ring?: DocumentReference[];
-    /** What the sequence gate held it for. */
+    /** What the sequence gate, a suspension or a person held it for. */
     gate?: GateHold;
+    suspension?: SuspensionHold;
+    person?: PersonHold;
   };
 }
 
@@ -239,6 +243,8 @@ export interface SendAttempted {
     account: string;
     /** Set for a document above the limit of a plain send: the call announces it, and its bytes go up afterwards. */
     upload?: true;
+    /** Where suspensions could stop it: the log position up to which they were known right before. */
+    suspensionsKnownAt?: string;
   } & SignedBy;
 }
 
@@ -281,7 +287,7 @@ export interface SendAbsenceProven {
   data: FactData['proven_undone'];
 }
 
-/** More than one document at the registry carries this request_id. An alarm. */
+/** An alarm: more than one document at the registry carries this request_id; or one that was ended as not sent. */
 export interface DuplicateDetected {
   type: 'DuplicateDetected';
   data: { documentIds: string[]; answerSha256: Sha256 };
@@ -364,6 +370,8 @@ export type DocumentEvent =
   | ItemWaitLifted
   | GateWarned
   | GateHoldLifted
+  | SuspensionWarned
+  | SuspensionHoldLifted
   | DocumentReleased
   | DocumentRefused
   | SendAttempted

@@ -4,8 +4,10 @@ import type { PlannedTask } from '../task/task.js';
 /** What is known of a first send when it is planned. */
 interface FirstSend {
   dueAt: Date;
-  /** How often the sequence gate has held it: each release has a send of its own. */
+  /** How often it was held after its send was planned: each release has a send of its own. */
   gateHolds?: number | undefined;
+  /** Greater than 1 where earlier attempts surely did not arrive. */
+  attempt?: number | undefined;
   /** The log position of what let it go: up to there the states of its packs must be known. */
   knownFrom?: bigint | undefined;
 }
@@ -14,13 +16,13 @@ interface FirstSend {
 export const firstSend = (
   account: string,
   requestId: string,
-  { dueAt, gateHolds = 0, knownFrom }: FirstSend,
+  { dueAt, gateHolds = 0, attempt = 1, knownFrom }: FirstSend,
 ): PlannedTask => ({
-  key: `send:${requestId}:1${gateHolds === 0 ? '' : `:gate-${gateHolds}`}`,
+  key: `send:${requestId}:${attempt}${gateHolds === 0 ? '' : `:gate-${gateHolds}`}`,
   kind: 'send',
   lane: `${account}/send`,
   dueAt,
-  payload: { requestId, account, attempt: 1, ...defined({ knownFrom: knownFrom?.toString() }) },
+  payload: { requestId, account, attempt, ...defined({ knownFrom: knownFrom?.toString() }) },
 });
 
 interface Held {
@@ -32,13 +34,17 @@ interface Held {
   at: Date;
 }
 
-/** Has the packs of what the sequence gate holds looked at again. */
-export const rejudgeAtGate = ({ requestId, account, version, at }: Held, hold: { knownAt: string }): PlannedTask => ({
-  key: `rejudge_at_gate:${requestId}:${version}`,
-  kind: 'rejudge_at_gate',
+/** Has what the sequence gate, or a suspension, holds looked at again. */
+export const rejudge = (
+  kind: 'rejudge_at_gate' | 'rejudge_suspension',
+  { requestId, account, version, at }: Held,
+  { knownAt }: { knownAt: string },
+): PlannedTask => ({
+  key: `${kind}:${requestId}:${version}`,
+  kind,
   lane: 'internal',
   dueAt: at,
-  payload: { requestId, account, holdKnownAt: hold.knownAt, heldAt: at.toISOString() },
+  payload: { requestId, account, holdKnownAt: knownAt, heldAt: at.toISOString() },
 });
 
 /** Releases a report of an accomplished fact when its time is up; of anything else nothing follows. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { continueDocument } from '../continuation/continue.js';
-import { DOCUMENT_SAGA, reactToDocumentEvent } from '../saga/document-saga.js';
+import { reactToDocumentEvent } from '../saga/document-saga.js';
 import type { DocumentCommand } from './decide.js';
 import type { DocumentEvent } from './events.js';
 import type { GateFinding } from './gate-events.js';
@@ -14,6 +14,7 @@ import {
   typesOf,
   unconfirmed,
   when,
+  REMEMBERED,
 } from './given.js';
 
 const SGTIN = '046070000000011234567890123';
@@ -129,7 +130,7 @@ describe('its saga', () => {
   };
   const tasksOf = (event: DocumentEvent) =>
     reactToDocumentEvent(rules)(
-      { ...DOCUMENT_SAGA.initial, account: 'main' },
+      REMEMBERED,
       { ...event, stream: 'document-r-9', version: 3, handledAt: new Date(5) },
       'r-9',
     ).tasks;

@@ -1,6 +1,7 @@
 import { decide, type DocumentCommand } from './decide.js';
 import type { DocumentEvent, DocumentReference, Registration } from './events.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
+import type { DocumentMemory } from './saga-state.js';
 
 /** Words for the specs of a document: given these events, when this command, then those events. */
 export const SHA = 'a'.repeat(64);
@@ -59,3 +60,6 @@ export const stateAfter = (events: DocumentEvent[]): DocumentState => events.red
 export const when = (given: DocumentEvent[], command: DocumentCommand): DocumentEvent[] =>
   decide(stateAfter(given), command);
 export const typesOf = (events: DocumentEvent[]): string[] => events.map((event) => event.type);
+
+/** What the saga remembers of a document once it is registered. */
+export const REMEMBERED: DocumentMemory = { noun: 'document', phase: 'open', account: 'main', receiptsAsked: 0 };

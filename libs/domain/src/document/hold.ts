@@ -6,6 +6,7 @@ import type {
   Hold,
   ItemHold,
   ItemPredecessor,
+  OwnHold,
   PredecessorHold,
 } from './events.js';
 
@@ -36,10 +37,13 @@ export interface HoldDecision {
   predecessors: string[];
 }
 
-/** What a hold is known by: the predecessor's request_id; of the sequence gate the position of its judgement. */
-export const holdIdOf = (hold: Hold): string => (hold.kind === 'gate' ? `gate@${hold.knownAt}` : hold.for.requestId);
+/** What a hold is known by: the predecessor's request_id; of a judgement its position; of a person's its number. */
+export function holdIdOf(hold: Hold): string {
+  if (isForPredecessor(hold)) return hold.for.requestId;
+  return `${hold.kind}@${hold.kind === 'person' ? hold.number : hold.knownAt}`;
+}
 
-export const isForPredecessor = (hold: Hold): hold is PredecessorHold => hold.kind !== 'gate';
+export const isForPredecessor = (hold: Hold): hold is PredecessorHold => hold.kind === 'after' || hold.kind === 'items';
 
 /** All that is waited for, and what holds it because that ended badly. */
 const awaitedBy = ({ waitingFor, holds }: Waiting): Awaited[] => [
@@ -66,6 +70,8 @@ export type WaitEvent = Extract<
       | 'ItemWaitLifted'
       | 'GateHoldLifted'
       | 'GateWarned'
+      | 'SuspensionHoldLifted'
+      | 'SuspensionWarned'
       | 'DocumentReleased'
       | 'DocumentRefused';
   }
@@ -80,6 +86,8 @@ const WAIT_EVENTS: Record<WaitEvent['type'], true> = {
   ItemWaitLifted: true,
   GateHoldLifted: true,
   GateWarned: true,
+  SuspensionHoldLifted: true,
+  SuspensionWarned: true,
   DocumentReleased: true,
   DocumentRefused: true,
 };
@@ -111,9 +119,9 @@ export function judgeNews(waiting: Waiting, { requestId, outcome }: PredecessorN
 
 /** Whether nothing else is waited for, and nothing else holds it. */
 const isOnlyFor = (waiting: Waiting, requestId: string): boolean =>
-  gateless(waiting) && awaitedBy(waiting).every((one) => one.requestId === requestId);
+  hasNoOwnHold(waiting) && awaitedBy(waiting).every((one) => one.requestId === requestId);
 
-const gateless = ({ holds }: Waiting): boolean => holds.every(isForPredecessor);
+const hasNoOwnHold = ({ holds }: Waiting): boolean => holds.every(isForPredecessor);
 
 const holdFor = (predecessor: Awaited, outcome: BadOutcome): PredecessorHold =>
   'items' in predecessor ? { kind: 'items', for: predecessor, outcome } : { kind: 'after', for: predecessor, outcome };
@@ -155,17 +163,17 @@ export const withoutPredecessor = ({ waitingFor, holds }: Waiting, requestId: st
   holds: holds.filter((one) => !isForPredecessor(one) || one.for.requestId !== requestId),
 });
 
-/** A hold at the gate takes the place of an earlier one. */
+/** A hold of the document itself takes the place of an earlier one of its kind. */
 export function withHold(waiting: Waiting, hold: Hold): Waiting {
   const { waitingFor, holds } = isForPredecessor(hold)
     ? withoutPredecessor(waiting, hold.for.requestId)
-    : withoutGate(waiting);
+    : withoutOwn(waiting, hold.kind);
   return { waitingFor, holds: [...holds, hold] };
 }
 
-export const withoutGate = ({ waitingFor, holds }: Waiting): Waiting => ({
+export const withoutOwn = ({ waitingFor, holds }: Waiting, kind: OwnHold['kind']): Waiting => ({
   waitingFor,
-  holds: holds.filter(isForPredecessor),
+  holds: holds.filter((one) => one.kind !== kind),
 });
 
 export const withoutHolds = ({ waitingFor, holds }: Waiting, waived: Hold[]): Waiting => ({

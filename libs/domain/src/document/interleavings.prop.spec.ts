@@ -6,7 +6,7 @@ import type { DocumentEvent, DocumentOutcome, RegistryStatus } from './events.js
 import { OTHER_SHA, registration, SHA } from './given.js';
 import { holdIdOf, isForPredecessor } from './hold.js';
 import { chanceOf, LateRegistry, type Chance } from './late-registry.js';
-import type { DocumentRules, DocumentSagaState, PlannedTask } from './planned-task.js';
+import type { DocumentRules, PlannedTask } from './planned-task.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
@@ -83,7 +83,7 @@ class Model {
   /** What each process remembers of documents; it may be old. */
   private readonly memories = Array.from({ length: PROCESSES }, () => new Map<string, Remembered>());
   private seen = 0;
-  private readonly states = new Map<string, DocumentSagaState>();
+  private readonly states = new Map<string, typeof DOCUMENT_SAGA.initial>();
   /** Who waits for whom, as `<predecessor> <dependent>`: the rows beside the saga's states. */
   readonly rows = new Set<string>();
   /** Those that a person is done with: released or ended, whatever else happens. */

@@ -3,7 +3,7 @@ import { reactToDocumentEvent, DOCUMENT_SAGA, keysOfDocumentEvent } from '../sag
 import type { DocumentCommand } from './decide.js';
 import { decide } from './decide.js';
 import type { DocumentEvent, ItemHold, ItemPredecessor } from './events.js';
-import { attempted, FIRST, registered, registration, SECOND, stateAfter } from './given.js';
+import { attempted, FIRST, registered, registration, REMEMBERED, SECOND, stateAfter } from './given.js';
 
 const SGTIN = '046070000000011234567890123';
 const met: ItemPredecessor = { ...FIRST, items: [SGTIN], itemCount: 1 };
@@ -132,22 +132,20 @@ describe('its saga', () => {
 
   it('leaves the first send to whoever decides by items', () => {
     expect(react(DOCUMENT_SAGA.initial, recorded(registered()), 'r-9').tasks).toEqual([]);
-    expect(react(DOCUMENT_SAGA.initial, recorded({ type: 'DocumentReleased', data: {} }), 'r-9').tasks).toEqual([]);
+    expect(react(REMEMBERED, recorded({ type: 'DocumentReleased', data: {} }), 'r-9').tasks).toEqual([]);
   });
 
   it('keeps a row of who waits, with each that it waits for', () => {
     expect(keysOfDocumentEvent(recorded(wait(1, met)))).toEqual(['r-9', FIRST.requestId]);
-    const known = { ...DOCUMENT_SAGA.initial, account: 'main' };
-    expect(react(known, recorded(wait(1, met)), FIRST.requestId)).toMatchObject({
+    expect(react(REMEMBERED, recorded(wait(1, met)), FIRST.requestId)).toMatchObject({
       tasks: [],
       dependents: [{ dependent: 'r-9', data: { account: 'main' } }],
     });
   });
 
   it('has a hold by items looked at again, and one by `after` not', () => {
-    const known = { ...DOCUMENT_SAGA.initial, account: 'main' };
     const tasksOf = (data: Extract<DocumentEvent, { type: 'DocumentHeld' }>['data']) =>
-      react(known, recorded({ type: 'DocumentHeld', data }), 'r-9').tasks.map((task) => task.key);
+      react(REMEMBERED, recorded({ type: 'DocumentHeld', data }), 'r-9').tasks.map((task) => task.key);
     expect(tasksOf({ hold })).toEqual(['lapse_holds:r-9:3']);
     expect(tasksOf({ hold: { kind: 'after', for: FIRST, outcome: 'failed' } })).toEqual([]);
   });

@@ -1,5 +1,4 @@
 import type { PlannedTask } from '../task/task.js';
-import type { DocumentOutcome } from './events.js';
 
 export type { PlannedTask };
 
@@ -29,17 +28,6 @@ export type PlannedGroupTask = PlannedTask<
   | 'note_group_predecessor'
 >;
 
-/** What a saga instance remembers of a group, beside what it remembers of whatever may be waited for. */
-export interface GroupSagaState {
-  first: string;
-  /** Asked so far, over all attempts: they number the tasks. */
-  checks: number;
-  looks: number;
-  /** The newest start that surely has not begun the group. */
-  attempts: number;
-  attemptEndedAt?: string;
-}
-
 /** Something that comes after another document or group. */
 export interface Dependent {
   requestId: string;
@@ -51,38 +39,4 @@ export interface Dependent {
 export interface DependentRow {
   dependent: string;
   data: { account: string; kind?: 'group' };
-}
-
-/** What is remembered between events of one document, or of one group: who sends it, and how it ended. */
-export interface DocumentSagaState {
-  account: string;
-  concluded: DocumentOutcome | undefined;
-  /** Only in states that the version before wrote: who waits is kept in rows now. */
-  dependents?: Dependent[];
-  /** Nobody is told before this moment how it ended (ISO 8601). */
-  tellFrom?: string;
-  /** It ended with a bare FAILED, which may turn. */
-  mayTurn?: true;
-  /** It ended, and nothing can revise that. */
-  isFinal?: true;
-  /**
-   * It stands for another document or group, which ended badly: whoever waits for that one may go when this one
-   * succeeds.
-   */
-  isResend?: true;
-  /** The registry's id, once it is known. */
-  documentId?: string;
-  lookUps: number;
-  attemptEndedAt: string | undefined;
-  receiptsAsked: number;
-  /**
-   * We learnt by a look-up that the registry has the document: its copy is then fetched and compared with what we sent.
-   */
-  compareCopy: boolean;
-  /** The round of a large document's upload; absent before the first. */
-  round?: number;
-  /** The group that this document is a member of, while it concerns the group how it goes. */
-  memberOf?: string;
-  /** Set for a group. */
-  group?: GroupSagaState;
 }

@@ -13,7 +13,8 @@ import {
   SHA,
   unconfirmed,
 } from './given.js';
-import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import type { DocumentRules, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import type { DocumentSagaState } from './saga-state.js';
 import { DOCUMENT_SAGA, reactToDocumentEvent } from '../saga/document-saga.js';
 
 const RULES: DocumentRules = {

@@ -1,8 +1,16 @@
 import { defined, neverReached } from '#kernel';
 import { afterEnd, endOfDocument, lateReads, type DocumentReaction } from './dependents.js';
-import type { ConclusionRevised, DocumentConcluded, DocumentEvent, DocumentRegistered, Hold } from './events.js';
-import { firstSend, lapseHoldsOf, rejudgeAtGate } from './first-send.js';
-import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import type {
+  ConclusionRevised,
+  DocumentConcluded,
+  DocumentEvent,
+  DocumentRegistered,
+  DocumentReleased,
+  Hold,
+} from './events.js';
+import { firstSend, lapseHoldsOf, rejudge } from './first-send.js';
+import type { DocumentRules, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { isOfDocument, type DocumentMemory, type DocumentSagaState } from './saga-state.js';
 import { isAboutWaiting, type WaitEvent } from './hold.js';
 import { standsFor } from './state.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
@@ -12,28 +20,39 @@ const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime
 
 type Reaction = DocumentReaction;
 
-export interface Own {
-  state: DocumentSagaState;
+interface OwnEvent<State> {
+  state: State;
   event: DocumentEvent;
   requestId: string;
   at: Date;
   rules: DocumentRules;
   version: number;
 }
+type Own = OwnEvent<DocumentMemory>;
 
-/** What follows from one event of a document for that document itself. */
-export function reactToOwn(own: Own): Reaction {
-  const reaction = reactToKnown(own);
-  return isForgotten(own.state, own.event) ? { state: own.state, tasks: [] } : reaction;
+/**
+ * What follows from one event of a document for that document itself. Of what is forgotten, its own end is told
+ * whatever is known of it; what else still comes (another look at its status, its successor) moves nothing.
+ */
+export function reactToOwn(own: OwnEvent<DocumentSagaState>): Reaction {
+  const { state, event } = own;
+  if (event.type === 'DocumentRegistered') return afterRegistration(own, event);
+  if (event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised') return afterConclusion(own, event);
+  // An event of a type that is not known here stops what is forgotten too.
+  const reaction = reactToOpen({ ...own, state: isOfDocument(state) ? state : NOT_REMEMBERED }, event);
+  return isOfDocument(state) ? reaction : { state, tasks: [] };
 }
 
-function reactToKnown(own: Own): Reaction {
-  const { state, event, at } = own;
+const NOT_REMEMBERED: DocumentMemory = { noun: 'document', phase: 'open', account: '', receiptsAsked: 0 };
+
+function reactToOpen(
+  own: Own,
+  event: Exclude<DocumentEvent, DocumentRegistered | DocumentConcluded | ConclusionRevised>,
+): Reaction {
+  const { state, at } = own;
   if (isAboutUpload(event)) return reactToUpload(own, event);
   if (isAboutWaiting(event)) return reactToWaiting(own, event);
   switch (event.type) {
-    case 'DocumentRegistered':
-      return afterRegistration(own, event);
     case 'SendNotDelivered':
       return { state, tasks: [send(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))] };
     case 'SendAbsenceProven':
@@ -46,9 +65,6 @@ function reactToKnown(own: Own): Reaction {
       return afterSent({ ...own, event });
     case 'StatusObserved':
       return afterStatus({ ...own, event });
-    case 'DocumentConcluded':
-    case 'ConclusionRevised':
-      return afterConclusion(own, event);
     case 'SendAttempted':
     case 'SendRefused':
     case 'DuplicateDetected':
@@ -68,7 +84,7 @@ function reactToWaiting(own: Own, event: WaitEvent): Reaction {
   const { state, requestId, version, at } = own;
   switch (event.type) {
     case 'DocumentReleased':
-      return { state, tasks: sendFirst(own, event.data.gateHolds), stopsWaiting: true };
+      return { state, tasks: sendFirst(own, event.data), stopsWaiting: true };
     case 'DocumentRefused':
       return { state, tasks: [], stopsWaiting: true };
     case 'DocumentHeld':
@@ -80,6 +96,8 @@ function reactToWaiting(own: Own, event: WaitEvent): Reaction {
     case 'ItemWaitLifted':
     case 'GateHoldLifted':
     case 'GateWarned':
+    case 'SuspensionHoldLifted':
+    case 'SuspensionWarned':
       return { state, tasks: [] };
     default:
       return neverReached(event, 'event of a waiting document');
@@ -88,18 +106,12 @@ function reactToWaiting(own: Own, event: WaitEvent): Reaction {
 
 function afterHold(held: Parameters<typeof lapseHoldsOf>[0], hold: Hold): PlannedTask[] {
   if (hold.kind === 'items') return [lapseHoldsOf(held)];
-  return hold.kind === 'gate' ? [rejudgeAtGate(held, hold)] : [];
+  if (hold.kind === 'suspension') return [rejudge('rejudge_suspension', held, hold)];
+  return hold.kind === 'gate' ? [rejudge('rejudge_at_gate', held, hold)] : [];
 }
 
-const sendFirst = ({ state, requestId, at, rules }: Own, gateHolds?: number): PlannedTask[] =>
-  rules.itemsDecide === true ? [] : [firstSend(state.account, requestId, { dueAt: at, gateHolds })];
-
-/**
- * It ended for good: what still comes (another look at its status, its successor) moves nothing. Its own end is told
- * whatever is known of it.
- */
-const isForgotten = ({ account }: DocumentSagaState, { type }: DocumentEvent): boolean =>
-  account === '' && type !== 'DocumentRegistered' && type !== 'DocumentConcluded' && type !== 'ConclusionRevised';
+const sendFirst = ({ state, requestId, at, rules }: Own, released: DocumentReleased['data'] = {}): PlannedTask[] =>
+  rules.itemsDecide === true ? [] : [firstSend(state.account, requestId, { dueAt: at, ...released })];
 
 function reactToUpload(own: Own, event: UploadEvent): Reaction {
   switch (event.type) {
@@ -129,12 +141,15 @@ function send({ state: { account }, requestId }: Own, attempt: number, dueAt: Da
   };
 }
 
-function afterRegistration(own: Own, { data }: DocumentRegistered): Reaction {
+function afterRegistration(own: OwnEvent<DocumentSagaState>, { data }: DocumentRegistered): Reaction {
   const { account, group, after } = data;
-  const state = { ...own.state, account, ...(standsFor(data) === undefined ? {} : { isResend: true as const }) };
+  const isResend = standsFor(data) === undefined ? undefined : (true as const);
+  const state: DocumentMemory = {
+    ...{ noun: 'document', phase: 'open', account, receiptsAsked: 0 },
+    ...defined({ isResend, memberOf: group?.groupId }),
+  };
   // A member is sent when its group says so.
-  if (group !== undefined) return { state: { ...state, memberOf: group.groupId }, tasks: [] };
-  return { state, tasks: after.length === 0 ? sendFirst({ ...own, state }) : [] };
+  return { state, tasks: group === undefined && after.length === 0 ? sendFirst({ ...own, state }) : [] };
 }
 
 function sendAnew(own: Own, attempt: number): Reaction {
@@ -144,8 +159,9 @@ function sendAnew(own: Own, attempt: number): Reaction {
 
 /** Nobody knows what became of the attempt: it is looked up. */
 function doubt({ state, requestId, at, rules }: Own, attempt: number): Reaction {
-  const ended = { ...state, lookUps: 0, attemptEndedAt: at.toISOString() };
-  return { state: ended, tasks: [lookUp({ state: ended, requestId, attempt, dueAt: later(at, rules.lookUpEveryMs) })] };
+  const ended = { ...state, attemptEndedAt: at.toISOString() };
+  const dueAt = later(at, rules.lookUpEveryMs);
+  return { state: ended, tasks: [lookUp({ state: ended, requestId, attempt, number: 1, dueAt })] };
 }
 
 /** The last look-up is no sooner than the grace after the attempt's end, for only then its silence proves anything. */
@@ -153,28 +169,23 @@ function lookAgain(
   { state, requestId, at, rules }: Own,
   { attempt, lookUp: lookUps }: { attempt: number; lookUp: number },
 ): Reaction {
-  const asked = { ...state, lookUps };
   const graceEnd = later(new Date(state.attemptEndedAt ?? at), rules.unknownGraceMs);
   const dueAt = new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime()));
-  return { state: asked, tasks: [lookUp({ state: asked, requestId, attempt, dueAt })] };
+  return { state, tasks: [lookUp({ state, requestId, attempt, number: lookUps + 1, dueAt })] };
 }
 
-function afterConclusion(own: Own, event: DocumentConcluded | ConclusionRevised): Reaction {
+function afterConclusion(own: OwnEvent<DocumentSagaState>, event: DocumentConcluded | ConclusionRevised): Reaction {
   const { state, requestId } = own;
   const { outcome, cause } = event.data;
   // The same outcome may come again after another: a revision is told under its own number.
   const what = event.type === 'DocumentConcluded' ? outcome : `${outcome}@${own.version}`;
-  const told = tellGroup({ state, requestId }, what, {
-    outcome,
-    version: own.version,
-    ...defined({ cause }),
-  });
+  const news = { outcome, version: own.version, ...defined({ cause }) };
+  const told = isOfDocument(state) ? tellGroup({ state, requestId }, what, news) : [];
   const end = endOfDocument(event.data);
-  const ended = afterEnd(state, { ...own, ...end, key: requestId });
-  const reads = end.mayTurn ? lateReads(state, own) : [];
+  const ended = afterEnd(state, { ...own, ended: end, key: requestId });
+  const reads = end.certainty === 'turning' ? lateReads(state, own) : [];
   // Who waits for the document that it stands for is found by the task.
-  if (state.isResend === true)
-    return { state: ended.state, tasks: [...told, ended.release], tasksForDependents: reads };
+  if ('isResend' in state) return { state: ended.state, tasks: [...told, ended.release], tasksForDependents: reads };
   return { state: ended.state, tasks: told, tasksForDependents: [ended.release, ...reads] };
 }
 
@@ -188,7 +199,7 @@ function afterSent({
 }: Own & { event: Extract<DocumentEvent, { type: 'DocumentSent' }> }): Reaction {
   const { attempt, documentId, foundByLookUp } = event.data;
   const { account } = state;
-  const known = { ...state, documentId, ...(foundByLookUp ? { compareCopy: true } : {}) };
+  const known = { ...state, documentId, ...(foundByLookUp ? { compareCopy: true as const } : {}) };
   const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
   const status: PlannedTask = {
     key: `status:${requestId}:${attempt}`,
@@ -209,7 +220,7 @@ function afterSent({
 
 /** The task that tells the group of a member how the member goes. `what` is new each time it is told. */
 function tellGroup(
-  { state, requestId }: { state: DocumentSagaState; requestId: string },
+  { state, requestId }: { state: DocumentMemory; requestId: string },
   what: string,
   news: Partial<PlannedGroupTask['payload']>,
 ): PlannedGroupTask[] {
@@ -230,14 +241,14 @@ function tellGroup(
  * After an attempt of unknown outcome one more look: an attempt that lands late makes a second document, and that must
  * be seen.
  */
-const verify = (of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask => ({
-  ...lookUp(of),
+const verify = (of: Omit<Parameters<typeof lookUp>[0], 'number'>): PlannedTask => ({
+  ...lookUp({ ...of, number: 1 }),
   key: `look_up:${of.requestId}:${of.attempt}:verify`,
 });
 
 /** Parts and end of a large document: in a lane of their own, for they take long. */
 function upload(of: {
-  state: DocumentSagaState;
+  state: DocumentMemory;
   event: Extract<DocumentEvent, { type: 'UploadOpened' | 'UploadFinishNotDelivered' | 'UploadProvenOpen' }>;
   requestId: string;
   at: Date;
@@ -254,14 +265,21 @@ function upload(of: {
     dueAt,
     payload: { requestId, account, attempt, round },
   };
-  return { state: { ...state, round, lookUps: 0 }, tasks: [task] };
+  return { state: { ...state, round }, tasks: [task] };
 }
 
-function lookUp(of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask {
-  const { account, lookUps, attemptEndedAt, round } = of.state;
+function lookUp(of: {
+  state: DocumentMemory;
+  requestId: string;
+  attempt: number;
+  /** The how manieth of this attempt, or of this round of an upload, from 1. */
+  number: number;
+  dueAt: Date;
+}): PlannedTask {
+  const { account, attemptEndedAt, round } = of.state;
   const inRound = round === undefined ? '' : `round-${round}:`;
   return {
-    key: `look_up:${of.requestId}:${of.attempt}:${inRound}${lookUps + 1}`,
+    key: `look_up:${of.requestId}:${of.attempt}:${inRound}${of.number}`,
     kind: 'look_up',
     lane: `${account}/find_by_request_id`,
     dueAt: of.dueAt,
@@ -295,7 +313,7 @@ function afterStatus({
     const receipt = task('receipt', receiptsAsked, later(at, rules.receiptAfterStatusMs));
     return {
       state: { ...state, receiptsAsked },
-      tasks: state.compareCopy ? [receipt, task('download', '', at)] : [receipt],
+      tasks: state.compareCopy === true ? [receipt, task('download', '', at)] : [receipt],
     };
   }
   // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).

@@ -1,5 +1,6 @@
 import { defined, neverReached } from '#kernel';
 import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
+import { hasBegun } from '../attempt/decide.js';
 import type {
   DocumentConcluded,
   DocumentEvent,
@@ -15,13 +16,13 @@ import type {
   Registration,
   RegistryStatus,
 } from './events.js';
-import type { AtGate } from './gate.js';
+import { gateAfterHold, gateAfterWaiver, type AtGate } from './gate.js';
 import {
   isAboutWaiting,
   NO_WAIT,
   withHold,
-  withoutGate,
   withoutHolds,
+  withoutOwn,
   withoutPredecessor,
   type Waiting,
   type WaitEvent,
@@ -46,16 +47,26 @@ export interface ToSend {
   upload?: true;
   /** How often it was to wait for its items, while it was not sent. */
   itemWaits?: number;
-  /** How it stands with the sequence gate, while it was not sent. */
+  /** How it stands with what is judged before it is sent. */
   gate?: AtGate;
+}
+
+/** It waits, or is held. */
+export interface WaitingDocument extends Waiting {
+  phase: 'waiting';
+  registration: Registration;
+  itemWaits?: number;
+  gate?: AtGate;
+  /** The attempt to come, where an earlier one surely did not arrive; absent: none was made. */
+  tried?: Attempt;
 }
 
 /** Where a document stands, as a union of named phases. */
 export type DocumentState =
   | { phase: 'absent' }
-  | (Waiting & { phase: 'waiting'; registration: Registration; itemWaits?: number; gate?: AtGate })
+  | WaitingDocument
   | ToSend
-  | { phase: 'refused'; registration: Registration }
+  | { phase: 'refused'; registration: Registration; tried?: Attempt }
   | Uploading
   | {
       phase: 'sent';
@@ -72,6 +83,8 @@ export type DocumentState =
       documentId: string | undefined;
       status: RegistryStatus | undefined;
       cause?: FailureCause;
+      /** Where no document of the registry is known: what was tried all the same, and may have landed. */
+      tried?: Attempt;
     } & Successors);
 
 /**
@@ -133,7 +146,7 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
   if (isAboutWaiting(event)) return beforeSend(state, event);
   switch (event.type) {
     case 'SendRefused':
-      return { phase: 'refused', registration };
+      return { phase: 'refused', registration, ...triedOf(state) };
     case 'SendAttempted':
     case 'SendNotDelivered':
     case 'SendAbsenceProven':
@@ -169,43 +182,58 @@ function beforeSend(state: Registered, event: WaitEvent): DocumentState {
     case 'DocumentWaiting':
       return waiting(state, event.data);
     case 'DocumentReleased':
-      return { ...ready(registration), ...keptBeforeSend(state) };
+      return released(state);
     case 'GateWarned':
-      return state.phase === 'ready' ? { ...state, gate: { holds: 0, ...state.gate, isPassed: true } } : state;
+      return withGate(state, { isPassed: true });
+    case 'SuspensionWarned':
+      return withGate(state, { isSuspensionWarned: true });
     case 'DocumentHeld':
       return held(state, event.data.hold);
     case 'DocumentRefused':
-      return { phase: 'refused', registration };
+      return { phase: 'refused', registration, ...triedOf(state) };
     case 'HoldWaived':
       return state.phase === 'waiting'
-        ? { ...state, ...evolveWaiting(state, event), ...afterWaiver(state, event.data.holds) }
+        ? { ...state, ...evolveWaiting(state, event), ...gateAfterWaiver(state.gate, event.data.holds) }
         : state;
     case 'PredecessorConcluded':
     case 'HoldLapsed':
     case 'ItemWaitLifted':
     case 'GateHoldLifted':
+    case 'SuspensionHoldLifted':
       return state.phase === 'waiting' ? { ...state, ...evolveWaiting(state, event) } : state;
     default:
       return neverReached(event, 'event of a waiting document');
   }
 }
 
-/** What is known of it from before its first send. */
-const keptBeforeSend = (state: Registered): { itemWaits?: number; gate?: AtGate } =>
-  state.phase === 'waiting' || state.phase === 'ready' ? defined({ itemWaits: state.itemWaits, gate: state.gate }) : {};
+const withGate = (state: Registered, news: Partial<AtGate>): DocumentState =>
+  state.phase === 'ready' ? { ...state, gate: { holds: 0, ...state.gate, ...news } } : state;
 
-/** The gate holds what was ready; a bad end holds what waits. */
+/** What is known of it from before its first send. */
+function keptBeforeSend(state: Registered): Pick<WaitingDocument, 'itemWaits' | 'gate' | 'tried'> {
+  if (state.phase !== 'waiting' && state.phase !== 'ready') return {};
+  const { itemWaits, gate } = state;
+  return { ...defined({ itemWaits, gate }), ...triedOf(state) };
+}
+
+/** The attempts that were made so far; none where it was never tried, or the registry's document is known. */
+function triedOf(state: Registered): { tried?: Attempt } {
+  if (isToSend(state)) return hasBegun(state.send, 1) ? { tried: state.send } : {};
+  return 'tried' in state ? defined({ tried: state.tried }) : {};
+}
+
+function released(state: Registered): ToSend {
+  const { tried, ...kept } = keptBeforeSend(state);
+  return { ...ready(state.registration), ...kept, ...defined({ send: tried }) };
+}
+
+/** Its own holds hold what was ready, or waits; a bad end holds what waits. */
 function held(state: Registered, hold: Hold): DocumentState {
   const { registration } = state;
   const waiting = withHold(state.phase === 'waiting' ? state : NO_WAIT, hold);
   const kept = keptBeforeSend(state);
-  const gate = hold.kind === 'gate' ? { gate: { ...kept.gate, holds: (kept.gate?.holds ?? 0) + 1 } } : {};
-  return { phase: 'waiting', registration, ...waiting, ...kept, ...gate };
+  return { phase: 'waiting', registration, ...waiting, ...kept, ...gateAfterHold(kept.gate, hold) };
 }
-
-/** Waived once, the gate does not judge it again. */
-const afterWaiver = ({ gate }: { gate?: AtGate }, holds: Hold[]): { gate?: AtGate } =>
-  holds.some((one) => one.kind === 'gate') ? { gate: { holds: 0, ...gate, isPassed: true } } : {};
 
 /** A wait by items may come on top of another. */
 function waiting(state: Registered, wait: DocumentWaiting['data']): DocumentState {
@@ -224,7 +252,15 @@ function evolveWaiting(
   waiting: Waiting,
   event: Extract<
     WaitEvent,
-    { type: 'PredecessorConcluded' | 'HoldWaived' | 'HoldLapsed' | 'ItemWaitLifted' | 'GateHoldLifted' }
+    {
+      type:
+        | 'PredecessorConcluded'
+        | 'HoldWaived'
+        | 'HoldLapsed'
+        | 'ItemWaitLifted'
+        | 'GateHoldLifted'
+        | 'SuspensionHoldLifted';
+    }
   >,
 ): Waiting {
   switch (event.type) {
@@ -233,7 +269,9 @@ function evolveWaiting(
     case 'ItemWaitLifted':
       return withoutPredecessor(waiting, event.data.for.requestId);
     case 'GateHoldLifted':
-      return withoutGate(waiting);
+      return withoutOwn(waiting, 'gate');
+    case 'SuspensionHoldLifted':
+      return withoutOwn(waiting, 'suspension');
     case 'HoldWaived':
     case 'HoldLapsed':
       return withoutHolds(waiting, event.data.holds);
@@ -246,7 +284,9 @@ function duringSend(state: Registered, event: SendEvent): DocumentState {
   const { registration } = state;
   const send = evolveAttempt(isToSend(state) ? state.send : FIRST_ATTEMPT, sendStepOf(event));
   const isLarge = event.type === 'SendAttempted' ? event.data.upload : 'upload' in state && state.upload;
-  return { phase: PHASES[send.step], registration, send, ...(isLarge && send.step !== 'open' ? { upload: true } : {}) };
+  const gate = isToSend(state) ? state.gate : undefined;
+  const upload = isLarge && send.step !== 'open' ? { upload: true as const } : {};
+  return { phase: PHASES[send.step], registration, send, ...upload, ...defined({ gate }) };
 }
 
 function duringUpload(state: Registered, event: UploadEvent): DocumentState {
@@ -272,6 +312,7 @@ function concluded(state: Registered, { outcome, cause }: DocumentConcluded['dat
     documentId: documentIdOf(state),
     status: statusOf(state),
     ...defined({ cause }),
+    ...triedOf(state),
     ...successorsOf(state),
   };
 }

@@ -61,6 +61,8 @@ const EVENTS: DocumentEvent[] = [
   },
   { type: 'GateWarned', data: { packs: [], packCount: 0, knownAt: '1' } },
   { type: 'GateHoldLifted', data: { knownAt: '1' } },
+  { type: 'SuspensionWarned', data: { series: [], packCount: 0, knownAt: '1' } },
+  { type: 'SuspensionHoldLifted', data: { knownAt: '1' } },
   { type: 'DocumentNotProcessed', data: { groupId: 'g-1' } },
   { type: 'DocumentSuperseded', data: { by: reference, groupId: 'g-2' } },
   { type: 'DocumentResent', data: { by: reference } },
@@ -82,7 +84,7 @@ const TABLE: [string, DocumentEvent[], string[]][] = [
     [registered()],
     [
       ...['DocumentWaiting', 'DocumentRefused', 'SendAttempted', 'DocumentSent', 'UploadOpened'],
-      ...['DocumentHeld', 'GateWarned', 'DocumentNotProcessed', 'DocumentConcluded', ...LATE],
+      ...['DocumentHeld', 'GateWarned', 'SuspensionWarned', 'DocumentNotProcessed', 'DocumentConcluded', ...LATE],
     ],
   ],
   [
@@ -90,7 +92,8 @@ const TABLE: [string, DocumentEvent[], string[]][] = [
     [registered([FIRST]), one('DocumentWaiting')],
     [
       ...['DocumentWaiting', 'PredecessorConcluded', 'DocumentHeld', 'HoldWaived', 'HoldLapsed'],
-      ...['GateHoldLifted', 'DocumentReleased', 'DocumentRefused', ...LATE],
+      ...['GateHoldLifted', 'SuspensionHoldLifted', 'DocumentReleased', 'DocumentRefused', 'DocumentSent', ...LATE],
+      ...['DocumentNotProcessed', 'DocumentConcluded'],
     ],
   ],
   ['refused', [registered(), attempted(1), one('SendRefused')], ['DocumentConcluded', ...LATE]],

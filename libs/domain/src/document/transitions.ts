@@ -24,6 +24,8 @@ const FOLLOWS: Record<LaterEvent['type'], readonly DocumentPhase[] | 'anywhere'>
   ItemWaitLifted: WAITING,
   GateHoldLifted: WAITING,
   GateWarned: ['ready'],
+  SuspensionHoldLifted: WAITING,
+  SuspensionWarned: ['ready'],
   DocumentReleased: WAITING,
   DocumentRefused: ['ready', 'waiting'],
   SendAttempted: ['ready'],
@@ -32,7 +34,8 @@ const FOLLOWS: Record<LaterEvent['type'], readonly DocumentPhase[] | 'anywhere'>
   SendUnconfirmed: ['sending'],
   LookUpMissed: ['unconfirmed', 'uploading'],
   SendAbsenceProven: ['unconfirmed', 'uploading'],
-  DocumentSent: [...TO_SEND, 'uploading'],
+  // One that an earlier attempt brought there, whatever was known of it when it was held.
+  DocumentSent: [...TO_SEND, 'uploading', 'waiting'],
   UploadOpened: TO_SEND,
   UploadFinishAttempted: UPLOADING,
   UploadFinishNotDelivered: UPLOADING,
@@ -44,10 +47,10 @@ const FOLLOWS: Record<LaterEvent['type'], readonly DocumentPhase[] | 'anywhere'>
   DocumentDownloaded: 'anywhere',
   StatusObserved: ['sent', 'concluded'],
   ReceiptStored: ['sent', 'concluded'],
-  DocumentNotProcessed: ['ready', 'sent'],
+  DocumentNotProcessed: ['ready', 'waiting', 'sent'],
   DocumentSuperseded: ENDED,
   DocumentResent: ENDED,
-  DocumentConcluded: ['ready', 'sent', 'received', 'refused'],
+  DocumentConcluded: ['ready', 'waiting', 'sent', 'received', 'refused'],
   ConclusionRevised: ['received'],
 };
 

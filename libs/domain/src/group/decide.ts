@@ -234,7 +234,7 @@ function stops({ outcome, cause, partialStops }: NoteMemberConcluded): HaltCause
   if (outcome === 'accepted') return undefined;
   if (outcome === 'partial') return partialStops ? 'member_partial' : undefined;
   if (outcome === 'rejected') return 'member_rejected';
-  return cause === 'send_refused' ? 'member_not_sent' : 'member_failed';
+  return cause === 'send_refused' || cause === 'packs_forbid' ? 'member_not_sent' : 'member_failed';
 }
 
 function conclusion(members: Pick<Member, 'outcome'>[], halt: HaltCause | undefined): GroupEvent[] {

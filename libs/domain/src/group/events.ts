@@ -8,10 +8,10 @@ import type {
   GroupKind,
   ItemHold,
   ItemWait,
-  ItemWarning,
   PredecessorHold,
   Registration,
 } from '../document/events.js';
+import type { ItemWarning } from '../document/item-warning.js';
 
 /** Most members of one group: their registrations stand in one event, which has its limit. */
 export const MAX_GROUP_MEMBERS = 200;

@@ -7,7 +7,8 @@ import {
   registration as documentRegistration,
   sent,
 } from '../document/given.js';
-import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import type { DocumentRules, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import type { DocumentSagaState } from '../document/saga-state.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 import type { GroupCommand } from './decide.js';
 import { groupStream, type GroupEvent, type HaltCause } from './events.js';

@@ -2,13 +2,8 @@ import { defined, neverReached } from '#kernel';
 import { afterEnd, type DocumentReaction, type Ended } from '../document/dependents.js';
 import type { Hold } from '../document/events.js';
 import { firstSend, lapseHoldsOf } from '../document/first-send.js';
-import type {
-  DocumentRules,
-  DocumentSagaState,
-  GroupSagaState,
-  PlannedGroupTask,
-  PlannedTask,
-} from '../document/planned-task.js';
+import type { DocumentRules, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import { isOfGroup, type DocumentSagaState, type GroupMemory } from '../document/saga-state.js';
 import {
   isAboutStart,
   type GroupConcluded,
@@ -19,8 +14,8 @@ import {
 } from './events.js';
 import { outcomeForDependents } from './state.js';
 
-export interface OwnGroupEvent {
-  state: DocumentSagaState;
+interface OwnEvent<State> {
+  state: State;
   event: GroupEvent;
   groupId: string;
   at: Date;
@@ -28,6 +23,7 @@ export interface OwnGroupEvent {
   version: number;
 }
 
+type Own = OwnEvent<GroupMemory>;
 type Reaction = DocumentReaction;
 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
@@ -36,12 +32,28 @@ const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delay
  * What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that
  * is their order (registry-interface 4.1).
  */
-export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
-  const { state, event, at } = own;
+export function reactToOwnGroup(own: OwnEvent<DocumentSagaState>): Reaction {
+  const { state, event } = own;
+  if (event.type === 'GroupRegistered') return afterRegistration(own, event.data);
+  if (event.type === 'GroupConcluded' || event.type === 'GroupConclusionRevised')
+    return afterConclusion(own, event.data);
+  // Of what is forgotten nothing follows but its end. An event of a type that is not known here stops it too.
+  const reaction = reactToOpen({ ...own, state: isOfGroup(state) ? state : NOT_REMEMBERED }, event);
+  return isOfGroup(state) ? reaction : { state, tasks: [] };
+}
+
+const NOT_REMEMBERED: GroupMemory = {
+  ...{ noun: 'group', phase: 'open', account: '' },
+  ...{ first: '', checks: 0, looks: 0, attempts: 0 },
+};
+
+function reactToOpen(
+  own: Own,
+  event: Exclude<GroupEvent, { type: 'GroupRegistered' | 'GroupConcluded' | 'GroupConclusionRevised' }>,
+): Reaction {
+  const { state, at } = own;
   if (isAboutStart(event)) return reactToStart(own, event);
   switch (event.type) {
-    case 'GroupRegistered':
-      return afterRegistration(own, event.data);
     case 'GroupReleased':
       return { state, tasks: sendFirst(own), stopsWaiting: true };
     case 'MemberSent':
@@ -50,9 +62,6 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
         : { state, tasks: [firstSend(state.account, event.data.nextRequestId, { dueAt: at })] };
     case 'GroupHalted':
       return afterHalt(own, event.data);
-    case 'GroupConcluded':
-    case 'GroupConclusionRevised':
-      return afterConclusion(own, event.data);
     case 'GroupHeld':
       return { state, tasks: lapseHolds(own, event.data.hold) };
     case 'GroupWaiting':
@@ -71,20 +80,22 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
 }
 
 function afterRegistration(
-  own: OwnGroupEvent,
+  own: OwnEvent<DocumentSagaState>,
   { account, after, members, resumes }: GroupRegistered['data'],
 ): Reaction {
-  const group: GroupSagaState = { first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 };
-  const isResend = resumes === undefined ? {} : { isResend: true as const };
-  const state = { ...own.state, account, group, ...isResend };
+  const state: GroupMemory = {
+    ...{ noun: 'group', phase: 'open', account },
+    ...{ first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 },
+    ...(resumes === undefined ? {} : { isResend: true }),
+  };
   return { state, tasks: after.length === 0 ? sendFirst({ ...own, state }) : [] };
 }
 
 /** The first member, unless somebody else decides when it goes. */
-const sendFirst = ({ state, rules, at }: OwnGroupEvent): PlannedTask[] =>
-  rules.itemsDecide === true ? [] : [firstSend(state.account, groupOf(state).first, { dueAt: at })];
+const sendFirst = ({ state, rules, at }: Own): PlannedTask[] =>
+  rules.itemsDecide === true ? [] : [firstSend(state.account, state.first, { dueAt: at })];
 
-function afterHalt(own: OwnGroupEvent, { cause, started, member, rest }: GroupHalted['data']): Reaction {
+function afterHalt(own: Own, { cause, started, member, rest }: GroupHalted['data']): Reaction {
   const tasks = rest.length === 0 ? [] : [endRest(own, started, member?.requestId)];
   const waited = cause === 'predecessor_failed' || cause === 'waits_in_ring';
   return { state: own.state, tasks, ...(waited ? { stopsWaiting: true as const } : {}) };
@@ -94,36 +105,36 @@ function afterHalt(own: OwnGroupEvent, { cause, started, member, rest }: GroupHa
 export function endOfGroup(concluded: GroupConcluded['data']): Ended {
   const outcome = outcomeForDependents(concluded);
   const mayTurn = outcome === 'failed' && concluded.halt === 'member_failed';
-  return { outcome, isFinal: !mayTurn, mayTurn };
+  return { outcome, certainty: mayTurn ? 'turning' : 'final' };
 }
 
 function afterConclusion(
-  { state, groupId, version, at, rules }: OwnGroupEvent,
+  { state, groupId, version, at, rules }: OwnEvent<DocumentSagaState>,
   concluded: GroupConcluded['data'],
 ): Reaction {
-  const ended = afterEnd(state, { ...endOfGroup(concluded), key: groupId, version, at, rules });
+  const ended = afterEnd(state, { ended: endOfGroup(concluded), key: groupId, version, at, rules });
   // Who waits for the group that it resumes is found by the task.
-  return state.isResend === true
+  return 'isResend' in state
     ? { state: ended.state, tasks: [ended.release] }
     : { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
 }
 
-function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
+function reactToStart(own: Own, event: StartEvent): Reaction {
   const { state, at, rules } = own;
   switch (event.type) {
     case 'GroupCheckPassed':
-      return { state, tasks: [start(own, groupOf(state).attempts + 1, at)] };
+      return { state, tasks: [start(own, state.attempts + 1, at)] };
     case 'GroupCheckDenied':
       return check(own, later(at, rules.statusPollMs));
     case 'GroupStartNotDelivered':
       return {
-        state: withGroup(state, { attempts: event.data.attempt }),
+        state: { ...state, attempts: event.data.attempt },
         tasks: [start(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))],
       };
     case 'GroupStartAbsenceProven':
-      return check({ ...own, state: withGroup(state, { attempts: event.data.attempt }) }, at);
+      return check({ ...own, state: { ...state, attempts: event.data.attempt } }, at);
     case 'GroupStartUnconfirmed': {
-      const ended = withGroup(state, { attemptEndedAt: at.toISOString() });
+      const ended = { ...state, attemptEndedAt: at.toISOString() };
       return look(
         { ...own, state: ended },
         event.data.attempt,
@@ -131,7 +142,7 @@ function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
       );
     }
     case 'GroupStartNotSeen': {
-      const graceEnd = later(new Date(groupOf(state).attemptEndedAt ?? at), rules.unknownGraceMs);
+      const graceEnd = later(new Date(state.attemptEndedAt ?? at), rules.unknownGraceMs);
       return look(
         own,
         event.data.attempt,
@@ -148,20 +159,13 @@ function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
   }
 }
 
-const groupOf = (state: DocumentSagaState): GroupSagaState =>
-  state.group ?? { first: '', checks: 0, looks: 0, attempts: 0 };
-const withGroup = (state: DocumentSagaState, news: Partial<GroupSagaState>): DocumentSagaState => ({
-  ...state,
-  group: { ...groupOf(state), ...news },
-});
-
 /** An item hold of reports of accomplished facts lapses. Of what it holds, the task asks the log. */
-const lapseHolds = ({ state, groupId, version, at }: OwnGroupEvent, { kind }: Hold): PlannedTask[] =>
+const lapseHolds = ({ state, groupId, version, at }: Own, { kind }: Hold): PlannedTask[] =>
   kind === 'items' ? [lapseHoldsOf({ requestId: groupId, isGroup: true, account: state.account, version, at })] : [];
 
 /** Its status moves only now, and is read no sooner than after a send. */
 function readStatus(
-  { state: { account }, at, rules }: OwnGroupEvent,
+  { state: { account }, at, rules }: Own,
   { requestId, documentId }: { requestId: string; documentId: string },
 ): PlannedTask {
   const dueAt = new Date(
@@ -176,8 +180,8 @@ function readStatus(
   };
 }
 
-function check({ state, groupId }: OwnGroupEvent, dueAt: Date): Reaction {
-  const checks = groupOf(state).checks + 1;
+function check({ state, groupId }: Own, dueAt: Date): Reaction {
+  const checks = state.checks + 1;
   const { account } = state;
   const task: PlannedGroupTask = {
     key: `group_check:${groupId}:${checks}`,
@@ -186,10 +190,10 @@ function check({ state, groupId }: OwnGroupEvent, dueAt: Date): Reaction {
     dueAt,
     payload: { groupId, account },
   };
-  return { state: withGroup(state, { checks }), tasks: [task] };
+  return { state: { ...state, checks }, tasks: [task] };
 }
 
-function start({ state: { account }, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): PlannedGroupTask {
+function start({ state: { account }, groupId }: Own, attempt: number, dueAt: Date): PlannedGroupTask {
   return {
     key: `group_start:${groupId}:${attempt}`,
     kind: 'group_start',
@@ -199,13 +203,13 @@ function start({ state: { account }, groupId }: OwnGroupEvent, attempt: number, 
   };
 }
 
-function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): Reaction {
-  const looks = groupOf(state).looks + 1;
+function look({ state, groupId }: Own, attempt: number, dueAt: Date): Reaction {
+  const looks = state.looks + 1;
   const { account } = state;
-  const { attemptEndedAt } = groupOf(state);
+  const { attemptEndedAt } = state;
   const payload = { groupId, account, attempt, ...defined({ attemptEndedAt }) };
   return {
-    state: withGroup(state, { looks }),
+    state: { ...state, looks },
     tasks: [{ key: `group_look:${groupId}:${looks}`, kind: 'group_look', lane: `${account}/status`, dueAt, payload }],
   };
 }
@@ -215,7 +219,7 @@ function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): 
  * to turn.
  */
 function endRest(
-  { state: { account }, groupId, at, rules }: OwnGroupEvent,
+  { state: { account }, groupId, at, rules }: Own,
   started: boolean,
   stoppedBy = 'none',
 ): PlannedGroupTask {

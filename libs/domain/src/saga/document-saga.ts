@@ -1,12 +1,13 @@
-import { movedOut, registeredAfterMe, type DocumentReaction } from '../document/dependents.js';
+import { registeredAfterMe, rowOf, type DocumentReaction } from '../document/dependents.js';
 import {
   DOCUMENT_STREAM_PREFIX,
   requestIdOfStream,
   type DocumentEvent,
   type DocumentReference,
 } from '../document/events.js';
-import type { Dependent, DocumentRules, DocumentSagaState } from '../document/planned-task.js';
+import type { Dependent, DocumentRules } from '../document/planned-task.js';
 import { reactToOwn } from '../document/saga.js';
+import { endOf, fromFlags, UNKNOWN, type DocumentSagaState, type FlaggedState } from '../document/saga-state.js';
 import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent } from '../group/events.js';
 import { reactToOwnGroup } from '../group/saga.js';
 import { eventIn, type SagaEvent as AnySagaEvent } from './saga-event.js';
@@ -17,19 +18,12 @@ type SagaEvent = Omit<AnySagaEvent, 'position'>;
 export const DOCUMENT_SAGA = {
   name: 'document',
   filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX] },
-  initial: {
-    account: '',
-    concluded: undefined,
-    lookUps: 0,
-    attemptEndedAt: undefined,
-    receiptsAsked: 0,
-    compareCopy: false,
-  } as DocumentSagaState,
+  initial: UNKNOWN,
   /**
    * What nothing can revise is forgotten. A bare FAILED stays, and what its halted group has ended: the registry may
    * still say otherwise.
    */
-  isDone: (state: DocumentSagaState): boolean => state.isFinal === true,
+  isDone: (state: DocumentSagaState): boolean => endOf(state)?.certainty === 'final',
 };
 
 const ownerOf = (stream: string): string =>
@@ -57,12 +51,12 @@ type Reaction = DocumentReaction;
  * server included, makes a call too early or too late.
  */
 export function reactToDocumentEvent(rules: DocumentRules) {
-  return (state: DocumentSagaState, recorded: SagaEvent, key: string): Reaction => {
+  return (stored: DocumentSagaState | FlaggedState, recorded: SagaEvent, key: string): Reaction => {
     const at = recorded.handledAt;
-    if (state.dependents === undefined) return reactTo({ state, recorded, key, at, rules });
-    const moved = movedOut(state);
-    const reaction = reactTo({ state: moved.state, recorded, key, at, rules });
-    return { ...reaction, dependents: [...moved.dependents, ...(reaction.dependents ?? [])] };
+    if ('phase' in stored) return reactTo({ state: stored, recorded, key, at, rules });
+    const reaction = reactTo({ state: fromFlags(stored), recorded, key, at, rules });
+    // Old versions kept those who wait inside the state.
+    return { ...reaction, dependents: [...(stored.dependents ?? []).map(rowOf), ...(reaction.dependents ?? [])] };
   };
 }
 

@@ -1,7 +1,7 @@
 import { neverReached } from '#kernel';
 import type {
+  ByRegistry,
   Letter,
-  ListVersion,
   PlaceReply,
   ProductSeries,
   SuspensionAction,
@@ -16,10 +16,10 @@ export const MOST_VERSIONS = 1_000;
 
 /** What may be asked of a suspension. */
 export type SuspensionCommand =
-  /** The registry's list names the series. */
+  /** The registry's list names the series, or a decision suspends it. */
   | ({ type: 'List' } & SuspensionListed['data'])
-  /** The registry's list names it no more, and that is believed. */
-  | ({ type: 'Unlist'; suspensionId: string } & ListVersion)
+  /** The registry's list names it no more, or no decision suspends it, and that is believed. */
+  | ({ type: 'Unlist'; suspensionId: string } & ByRegistry)
   | ({ type: 'Enter' } & SuspensionEntered['data'])
   | { type: 'Match'; suspensionId: string; matches: ProductSeries[] }
   /** A later letter about the same. */
@@ -40,10 +40,14 @@ export function decideSuspension(state: SuspensionState, command: SuspensionComm
 
 function listed(state: SuspensionState, { type: _, ...data }: SuspensionCommand & { type: 'List' }): SuspensionEvent[] {
   if (state.phase === 'absent') return [{ type: 'SuspensionListed', data }];
-  const { suspensionId, listSha256, fetchedAt } = data;
-  if (state.newest.action !== 'release') return [];
-  return [{ type: 'SuspensionChanged', data: { suspensionId, action: 'suspend', listSha256, fetchedAt } }];
+  const { gtin: _gtin, series: _series, suspensionId, ...version } = data;
+  if (state.newest.action !== 'release' && decisionOf(state.newest) === version.decision?.decisionId) return [];
+  return [{ type: 'SuspensionChanged', data: { suspensionId, action: 'suspend', ...version } }];
 }
+
+/** The decision that last said how it stands; undefined of a list and a letter. */
+const decisionOf = (newest: KnownSuspension['newest']): string | undefined =>
+  'decision' in newest ? newest.decision?.decisionId : undefined;
 
 function ofKnown(
   state: KnownSuspension,
@@ -52,9 +56,9 @@ function ofKnown(
   const { suspensionId } = command;
   switch (command.type) {
     case 'Unlist': {
-      const { listSha256, fetchedAt } = command;
       if (state.newest.action === 'release') return [];
-      return [{ type: 'SuspensionChanged', data: { suspensionId, action: 'release', listSha256, fetchedAt } }];
+      const { type: _, ...version } = command;
+      return [{ type: 'SuspensionChanged', data: { ...version, action: 'release' } }];
     }
     case 'Match': {
       const { type: _, ...data } = command;
@@ -87,9 +91,9 @@ export function whyNotSuspension(state: SuspensionState, command: SuspensionComm
     case 'Unlist':
       return undefined;
     case 'Match':
-      return state.source === 'list' ? 'the list names the product itself' : undefined;
+      return state.source !== 'letter' ? 'the registry names the product itself' : undefined;
     case 'Change':
-      if (state.source === 'list') return 'it stands by the list: enter the letter as one of its own';
+      if (state.source !== 'letter') return 'it stands by the registry: enter the letter as one of its own';
       if (state.versions >= MOST_VERSIONS) return `it has ${MOST_VERSIONS} versions`;
       return undefined;
     case 'Reply':

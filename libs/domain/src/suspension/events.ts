@@ -1,10 +1,10 @@
 import { canonicalJson, uuid5, type Sha256 } from '#kernel';
 
-/** What a letter or the registry's list says of a series. `terminate`: its circulation has ended for good. */
+/** What a letter, the registry's list or a decision in it says of a series. `terminate`: circulation ended for good. */
 export const SUSPENSION_ACTIONS = ['suspend', 'terminate', 'recall', 'release'] as const;
 export type SuspensionAction = (typeof SUSPENSION_ACTIONS)[number];
 
-export const SUSPENSION_SOURCES = ['list', 'letter'] as const;
+export const SUSPENSION_SOURCES = ['list', 'letter', 'decision'] as const;
 export type SuspensionSource = (typeof SUSPENSION_SOURCES)[number];
 
 /** Forms in which a letter's file is taken, and its largest size. */
@@ -23,6 +23,16 @@ export interface ListVersion {
   fetchedAt: string;
 }
 
+/** A decision of the regulator, as the registry names it. `date` is a calendar date, YYYY-MM-DD. */
+export interface DecisionNamed {
+  decisionId: string;
+  number?: string;
+  date?: string;
+}
+
+/** A version of the list of suspended packs, or of the list of decisions: of that the decision that says so, too. */
+export type ByRegistry = ListVersion & { decision?: DecisionNamed };
+
 /** A letter as it was written. `date` is a calendar date, YYYY-MM-DD; the file is evidence. */
 export interface Letter {
   number: string;
@@ -32,10 +42,10 @@ export interface Letter {
   letterSha256: Sha256;
 }
 
-/** The registry's list names a series that it did not name before. */
+/** The registry's list, or a decision in its list of decisions, suspends a series that it did not suspend before. */
 export interface SuspensionListed {
   type: 'SuspensionListed';
-  data: { suspensionId: string; gtin: string; series: string } & ListVersion;
+  data: { suspensionId: string; gtin: string; series: string } & ByRegistry;
 }
 
 /** A person entered a letter. Product and series are its words: which packs they mean is not decided here. */
@@ -53,7 +63,7 @@ export interface SuspensionMatched {
 /** A later version, by the list or by another letter. The reply to the version before counts no more. */
 export interface SuspensionChanged {
   type: 'SuspensionChanged';
-  data: { suspensionId: string; action: SuspensionAction } & (ListVersion | Letter);
+  data: { suspensionId: string; action: SuspensionAction } & (ByRegistry | Letter);
 }
 
 /** What was found at one place, in packs. All zero: somebody looked there, and there was nothing. */
@@ -95,6 +105,10 @@ const NAMESPACE = '3f6f0d1e-4c0b-5b7a-8a52-0f3f5f1c7b21';
 /** What the list says of one series, letter by letter. */
 export const listedSuspensionId = ({ gtin, series }: ProductSeries): string =>
   uuid5(canonicalJson(['list', gtin, series]), NAMESPACE);
+
+/** What decisions say of one series, letter by letter. */
+export const decidedSuspensionId = ({ gtin, series }: ProductSeries): string =>
+  uuid5(canonicalJson(['decision', gtin, series]), NAMESPACE);
 
 /** One letter, by who wrote it, its number and its date. */
 export const letterSuspensionId = ({ from, number, date }: Omit<Letter, 'letterSha256'>): string =>

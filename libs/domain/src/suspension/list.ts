@@ -5,7 +5,7 @@ import type { ListVersion, ProductSeries } from './events.js';
 export const LIST_DOUBTS = ['empty', 'shrunken'] as const;
 export type ListDoubt = (typeof LIST_DOUBTS)[number];
 
-/** A version of the registry's list came, whole. */
+/** A version of the registry's list came, whole: of suspended packs or, in a stream of its own, of decisions. */
 export interface SuspendedListHeld {
   type: 'SuspendedListHeld';
   data: ListVersion & {
@@ -16,9 +16,13 @@ export interface SuspendedListHeld {
     series: number;
     packs: number;
     packsWithoutSeries: number;
+    /** Of the list of decisions: how many it has. The series are then those that they suspend. */
+    decisions?: number;
+    /** Decisions of which nobody knows whether they suspend or end; absent: none. They hold and end nothing. */
+    notUnderstood?: number;
     /** Calls that it took. */
     calls: number;
-    /** Series that were not in force before it, and series of the believed list that it does not name. */
+    /** Series that were not in force before it; series, or decisions, of the believed list that it does not name. */
     appeared: number;
     vanished: number;
     /** What counts with us from here on: its own content; of a doubted list that together with what counted before. */
@@ -37,8 +41,13 @@ export interface SuspendedListConfirmed {
 
 export type SuspendedListEvent = SuspendedListHeld | SuspendedListConfirmed;
 
-/** One stream: there is one list, whoever of our accounts reads it. */
+/** The lists of the registry that suspend series: of suspended packs, and of decisions. */
+export const REGISTRY_LISTS = ['list', 'decisions'] as const;
+export type RegistryList = (typeof REGISTRY_LISTS)[number];
+
+/** One stream each: there is one list, whoever of our accounts reads it. */
 export const SUSPENDED_LIST_STREAM = 'suspended-list';
+export const DECISION_LIST_STREAM = 'suspended-list-decisions';
 
 interface HeldList extends ListVersion {
   fetchId: string;
@@ -112,17 +121,20 @@ export function doubtOf(
   return vanished > FEW && vanished * 2 > believed ? 'shrunken' : undefined;
 }
 
-const keyOf = ({ gtin, series }: ProductSeries): string => JSON.stringify([gtin, series]);
+export const seriesKey = ({ gtin, series }: ProductSeries): string => JSON.stringify([gtin, series]);
 
 /** Series that are in the first list and not in the second. Letter by letter: look-alikes are others. */
-export function seriesWithout(first: readonly ProductSeries[], second: readonly ProductSeries[]): ProductSeries[] {
-  const known = new Set(second.map(keyOf));
-  return first.filter((one) => !known.has(keyOf(one)));
+export function seriesWithout<Series extends ProductSeries>(
+  first: readonly Series[],
+  second: readonly ProductSeries[],
+): Series[] {
+  const known = new Set(second.map(seriesKey));
+  return first.filter((one) => !known.has(seriesKey(one)));
 }
 
 /** What a list names, each once, in one order: the same series give the same digest. */
 export function seriesInOrder(series: Iterable<ProductSeries>): ProductSeries[] {
-  const byKey = new Map([...series].map((one) => [keyOf(one), { gtin: one.gtin, series: one.series }]));
+  const byKey = new Map([...series].map((one) => [seriesKey(one), { gtin: one.gtin, series: one.series }]));
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 

@@ -1,7 +1,7 @@
 import { neverReached } from '#kernel';
 import type {
+  ByRegistry,
   Letter,
-  ListVersion,
   PlaceReply,
   ProductSeries,
   SuspensionAction,
@@ -17,14 +17,14 @@ export const SUSPENSION_PHASES = ['unmatched', 'open', 'replied', 'closed'] as c
 export type SuspensionPhase = (typeof SUSPENSION_PHASES)[number];
 
 /** What last said how the series stands. */
-export type SuspensionVersion = { action: SuspensionAction } & (ListVersion | Letter);
+export type SuspensionVersion = { action: SuspensionAction } & (ByRegistry | Letter);
 
 /** Bounded, and plain JSON: the read model keeps it. */
 export interface KnownSuspension {
   phase: SuspensionPhase;
   suspensionId: string;
   source: SuspensionSource;
-  /** As the letter writes them; of a series of the list GTIN and series. */
+  /** As the letter writes them; of a series of the registry's lists GTIN and series. */
   product: string;
   series: string;
   matches: ProductSeries[];
@@ -75,10 +75,11 @@ type Beginning = Extract<SuspensionEvent, { type: 'SuspensionListed' | 'Suspensi
 function begun(event: Beginning): KnownSuspension {
   const { suspensionId } = event.data;
   if (event.type === 'SuspensionListed') {
-    const { gtin, series, listSha256, fetchedAt } = event.data;
-    const newest = { action: 'suspend', listSha256, fetchedAt } as const;
-    const about = { suspensionId, source: 'list', product: gtin, series, matches: [{ gtin, series }] } as const;
-    return { phase: 'open', ...about, matches: [{ gtin, series }], versions: 1, newest, reply: null };
+    const { suspensionId: _, gtin, series, ...version } = event.data;
+    const newest = { action: 'suspend', ...version } as const;
+    const about = { suspensionId, source: version.decision === undefined ? 'list' : 'decision' } as const;
+    const matches = [{ gtin, series }];
+    return { phase: 'open', ...about, product: gtin, series, matches, versions: 1, newest, reply: null };
   }
   const { suspensionId: _, product, series, ...newest } = event.data;
   const about = { suspensionId, source: 'letter', product, series } as const;

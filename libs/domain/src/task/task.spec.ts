@@ -27,6 +27,7 @@ const STORED: [TaskKind, string][] = [
   ['release_dependents', `{${OWN},"predecessor":"r1","cursor":"r7","by":"r9"}`],
   ['lapse_holds', `{${OWN}}`],
   ['rejudge_at_gate', `{${OWN},"holdKnownAt":"7","heldAt":"2026-11-23T00:00:00.000Z"}`],
+  ['rejudge_suspension', `{${OWN},"holdKnownAt":"7","heldAt":"2026-11-23T00:00:00.000Z"}`],
   ['wait_for_items', `{${OWN},"round":1,"for":[{"requestId":"r0","commandId":"c0","items":["a"],"itemCount":1}]}`],
   ['lift_item_wait', `{${OWN},"predecessor":"r0"}`],
   ['refuse_ring', `{${OWN},"isGroup":true,"ring":[{"requestId":"r0","commandId":"c0"}]}`],
@@ -64,6 +65,7 @@ const STORED: [TaskKind, string][] = [
     `{"group":{${GROUP},"commandId":"c1","kind":"resumption","members":[{${REGISTRATION},"after":[]}],"after":[],` +
       `"resumes":{"groupId":"g0","commandId":"c0"}},${ACTOR}}`,
   ],
+  ['hold_document', `{"requestId":"r1",${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"r1","decision":"release","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"g1","isGroup":true,"decision":"end","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['replan', '{"kind":"group","id":"g1","replanId":"7@2026-03-02"}'],
@@ -74,7 +76,10 @@ const STORED: [TaskKind, string][] = [
   ['fetch_sgtins_by_list', '{"fetchId":"f1","account":"main"}'],
   ['fetch_archived_sgtins', '{"fetchId":"f1","account":"main"}'],
   ['suspended_list', '{"account":"main"}'],
+  ['mail_suspensions', `{"suspensions":["s1"],"count":3}`],
+  ['mail_suspensions', `{"suspensions":["s1"],"count":3,"to":"quality@example.org"}`],
   ['fetch_suspended_sgtins', '{"fetchId":"f1","account":"main"}'],
+  ['fetch_suspension_decisions', '{"fetchId":"f1","account":"main"}'],
 ];
 
 describe('the payload of a task', () => {

@@ -86,6 +86,7 @@ export const TASK_PAYLOADS = {
   send: z.object({ ...document, attempt: count, knownFrom: optional }),
   /** `holdKnownAt`: which hold of the gate is meant; `heldAt`: since when. */
   rejudge_at_gate: z.object({ ...document, holdKnownAt: text, heldAt: text }),
+  rejudge_suspension: z.object({ ...document, holdKnownAt: text, heldAt: text }),
   upload: z.object({ ...document, attempt: count, round: count }),
   look_up: z.object({ ...document, attempt: count, attemptEndedAt: optional, round: z.exactOptional(count) }),
   status: sent,
@@ -149,6 +150,8 @@ export const TASK_PAYLOADS = {
     actor,
     reason: text,
   }),
+  /** A person holds a document that was not sent. */
+  hold_document: z.object({ requestId: text, actor, reason: text }),
   /** `replanId`: the version at which it stands, and the day: two calls about one stand are one. */
   replan: z.object({ kind: z.enum(['document', 'group']), id: text, replanId: text }),
   retry_parked: z.object({ saga: text, key: text }),
@@ -161,6 +164,9 @@ export const TASK_PAYLOADS = {
   // The registry's list of suspended packs: the worker's own, again and again, and what it has read.
   suspended_list: z.object({ account: text }),
   fetch_suspended_sgtins: fetched,
+  fetch_suspension_decisions: fetched,
+  /** What changed, at most twenty of them, and how many in all. Absent `to`: to all receivers. */
+  mail_suspensions: z.object({ suspensions: z.array(text), count, to: text.optional() }),
 };
 
 export type TaskKind = keyof typeof TASK_PAYLOADS;

@@ -8,11 +8,14 @@ import type {
   EventFilter,
   EventStore,
   ExpectedVersion,
+  FollowingTexts,
   NewEvent,
   ReadPage,
   RecordedEvent,
+  TextPage,
 } from '../port.js';
 import type { Upcast } from '../read.js';
+import { textOf } from '../texts.js';
 import { Appender } from './append.js';
 import { answerWithinMs, closeClient, openClient, patiently } from './connection.js';
 import { followTogether, SharedFollowing, type Follow } from './follow-together.js';
@@ -125,6 +128,14 @@ export class EventStoreDbEventStore implements EventStore {
       limit,
       signal,
     });
+  }
+
+  async *subscribeTexts<Made>(
+    after: bigint,
+    { each, ...options }: FollowingTexts<Made>,
+  ): AsyncGenerator<TextPage<Made>, void, undefined> {
+    for await (const { events, readUpTo } of this.subscribeAll(after, options))
+      yield { events: events.map((event) => each(textOf(event))), readUpTo };
   }
 
   head(): Promise<bigint> {

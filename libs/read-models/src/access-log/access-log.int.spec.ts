@@ -2,10 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor, RecordedEvent } from '#event-store';
 import type { JsonObject } from '#kernel';
 import { inTransaction, installationSchema } from '#postgres';
+import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import type { AccessLogQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { TELLINGS } from './kinds.js';
+import { OVERRIDES } from './override-kinds.js';
+import { listOverrides } from './overrides.js';
 import { accessLogProjection, accessRowOf } from './projection.js';
 import { listAccess } from './query.js';
 
@@ -15,6 +18,7 @@ const KEY: Actor = { kind: 'system', name: 'audit-tool', authenticatedBy: 'api-k
 const OLD_KEY: Actor = { kind: 'person', name: 'audit-tool', authenticatedBy: 'api-key' };
 const WORKER: Actor = { kind: 'system', name: 'worker', authenticatedBy: 'process' };
 const DIGEST = 'ab'.repeat(32);
+const FILE = 'ef'.repeat(32);
 const DOCUMENT = '5f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01';
 
 interface Happened {
@@ -105,11 +109,19 @@ const LOG = eventsOf([
   },
   { stream: `document-${DOCUMENT}`, type: 'DocumentRegistered', data: { commandId: 'c-1', waivesItemWait: true } },
   { stream: `document-${DOCUMENT}`, type: 'DocumentRegistered', data: { commandId: 'c-2' } },
+  {
+    stream: 'stock-upload-u-1',
+    type: 'StockUploaded',
+    data: {
+      ...{ uploadId: 'u-1', name: 'stock.csv', file: 'stock-ab.csv', byteLength: 46, fileSha256: FILE, lines: 2 },
+      ...{ openedAt: '2026-11-13T00:00:00Z', openedBy: 'erp' },
+    },
+  },
 ]);
 
 let db: TestDatabase;
 beforeAll(async () => {
-  db = await testDatabase([installationSchema, ...readModelSchemas]);
+  db = await testDatabase([installationSchema, subscriptionsSchema, ...readModelSchemas]);
   const projection = accessLogProjection();
   await inTransaction(db.pool, (tx) => projection.project(LOG, tx), { name: 'test' });
 });
@@ -121,7 +133,7 @@ const typesOf = async (query: AccessLogQuery, alike: string[] = []): Promise<str
 describe('who did what', () => {
   it('is told the newest first, without what the system did by itself', async () => {
     expect(await typesOf({})).toEqual([
-      ...['DocumentRegistered', 'TaskRetried', 'ConfigurationChanged', 'ApiKeysRefused', 'HoldWaived'],
+      ...['StockUploaded', 'DocumentRegistered', 'TaskRetried', 'ConfigurationChanged', 'ApiKeysRefused', 'HoldWaived'],
       ...['ExportEnded', 'ExportBegun', 'EvidenceOpened', 'EvidenceOpened', 'ApiKeyMade'],
     ]);
     expect((await listAccess(db.pool, { kind: 'override', actor: 'olga' })).items).toEqual([
@@ -130,6 +142,16 @@ describe('who did what', () => {
         actor: { kind: 'person', name: 'olga', authenticatedBy: 'database' },
         ...{ reason: 'the goods are here', objects: [DOCUMENT], details: {} },
         ...{ stream: `document-${DOCUMENT}`, version: 5 },
+      },
+    ]);
+  });
+
+  it('tells of a stock file who gave it, and its name, digest and lines', async () => {
+    const { items } = await listAccess(db.pool, { kind: 'upload', object: FILE });
+    expect(items).toMatchObject([
+      {
+        ...{ type: 'StockUploaded', actor: { name: 'audit-tool' }, objects: ['u-1', 'stock.csv', FILE] },
+        details: { name: 'stock.csv', fileSha256: FILE, byteLength: 46, lines: 2, openedBy: 'erp' },
       },
     ]);
   });
@@ -195,5 +217,33 @@ describe('who did what', () => {
       { name: 'test' },
     );
     expect(await rows()).toEqual(before);
+  });
+});
+
+describe('what persons overrode', () => {
+  it('is told by kind, the newest first, with the position up to which it is known', async () => {
+    await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, 13, now())`, [
+      projectionCheckpoint(accessLogProjection()),
+    ]);
+    const asOf = new Date('2026-12-01T00:00:00Z');
+    await db.pool.query('UPDATE checkpoint SET position = 11');
+    expect((await listOverrides(db.pool, { kind: 'waiver' }, asOf)).items).toEqual([]);
+    await db.pool.query('UPDATE checkpoint SET position = 13');
+    const all = await listOverrides(db.pool, {}, asOf);
+    expect([all.asOf, all.knownAt]).toEqual([asOf.toISOString(), '13']);
+    expect(all.items.map(({ kind, type, actor, reason }) => [kind, type, actor.name, reason])).toEqual([
+      ['waiver', 'DocumentRegistered', 'audit-tool', undefined],
+      ['retry', 'TaskRetried', 'audit-tool', 'it was full'],
+      ['release', 'HoldWaived', 'olga', 'the goods are here'],
+    ]);
+    expect((await listOverrides(db.pool, { kind: 'release', actor: 'olga' }, asOf)).items).toHaveLength(1);
+    expect((await listOverrides(db.pool, { kind: 'release', actor: 'audit-tool' }, asOf)).items).toEqual([]);
+    const [first, second] = [await listOverrides(db.pool, { limit: 2 }, asOf), all.items[2]];
+    const rest = await listOverrides(db.pool, { limit: 2, cursor: first.nextCursor as string }, asOf);
+    expect([first.items.length, rest.items]).toEqual([2, [second]]);
+  });
+
+  it('comes from what the log of access tells', () => {
+    expect(Object.keys(OVERRIDES).filter((type) => TELLINGS[type] === undefined)).toEqual([]);
   });
 });

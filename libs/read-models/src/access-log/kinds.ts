@@ -1,4 +1,12 @@
-import type { AccessEvent, AccountEvent, ApiKeyEvent, CaseEvent, DocumentEvent, GroupEvent } from '#domain';
+import {
+  suspensionsOf,
+  type AccessEvent,
+  type AccountEvent,
+  type ApiKeyEvent,
+  type CaseEvent,
+  type DocumentEvent,
+  type GroupEvent,
+} from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { defined, type JsonObject } from '#kernel';
 import type { AccessKind } from './row.js';
@@ -9,6 +17,9 @@ export interface Told {
   objects: string[];
   details: JsonObject;
 }
+
+/** More would make a row that nobody reads; the event has them. */
+const MOST_FIELDS = 50;
 
 type Telling = (event: RecordedEvent) => Told | undefined;
 
@@ -36,11 +47,24 @@ const override =
   ({ stream, data, metadata }) =>
     metadata.reason === undefined ? undefined : decided(stream, pick(data, fields));
 
+/** A hold that a person waived: in spite of which suspensions. */
+const waived: Telling = (event) => {
+  const { holds } = event.data as unknown as DataOf<'HoldWaived'>;
+  const suspensions = suspensionsOf({ series: holds.flatMap((one) => (one.kind === 'suspension' ? one.series : [])) });
+  return event.metadata.reason === undefined
+    ? undefined
+    : decided(event.stream, suspensions.length === 0 ? {} : { suspensions: suspensions.slice(0, MOST_FIELDS) });
+};
+
 /** The same, where whoever gives a command says it by the command itself. */
 const waivesWait: Telling = ({ stream, data }) =>
   data['waivesItemWait'] === true
     ? decided(stream, { ...pick(data, ['commandId']), waives: 'the wait for earlier documents of the same items' })
     : undefined;
+
+/** A stock that has shrunk below half is compared all the same. */
+const confirmsStock: Telling = ({ stream, data }) =>
+  data['stockConfirmed'] === true ? decided(stream, { confirms: 'a stock that has shrunk below half' }) : undefined;
 
 const decided = (stream: string, details: JsonObject): Told => ({
   kind: 'override',
@@ -77,9 +101,6 @@ const configuration: Telling = ({ data }) => {
   };
 };
 
-/** More would make a row that nobody reads; the event has them. */
-const MOST_FIELDS = 50;
-
 /** Every type of event that tells who did what; a test holds the list against what is recorded with a reason. */
 export const TELLINGS: Readonly<Record<string, Telling>> = {
   ApiKeyMade: key('roles', 'expiresAt'),
@@ -111,9 +132,18 @@ export const TELLINGS: Readonly<Record<string, Telling>> = {
     details: { what, ...defined(rest) },
   })),
 
+  StockUploaded: of('StockUploaded', ({ uploadId, name, fileSha256, ...rest }) => ({
+    kind: 'upload',
+    objects: [uploadId, name, fileSha256],
+    details: { name, fileSha256, ...defined(rest) },
+  })),
+
   DocumentRegistered: waivesWait,
   GroupRegistered: waivesWait,
-  HoldWaived: override(),
+  DocumentHeld: override(),
+  PackRunStarted: confirmsStock,
+  MockRecallBegun: override('gtin', 'series'),
+  HoldWaived: waived,
   GroupHoldWaived: override(),
   DocumentRefused: override(),
   GroupConcluded: override('outcome'),

@@ -1,6 +1,8 @@
+import type { RecordedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type { AccessEntry, AccessLogQuery, Page } from '../port.js';
+import { accessRowOf } from './projection.js';
 import { ACCESS_ENTRY, type AccessRow } from './row.js';
 
 /**
@@ -28,10 +30,16 @@ export async function listAccess(
      WHERE ${wanted.join(' AND ')} ORDER BY position DESC LIMIT ${given(limit + 1)}`,
     values,
   );
-  return pageOf(rows, limit, { show: accessEntryOf, positionOf: (row) => row.position });
+  return pageOf(rows, limit, { show: shown, positionOf: (row) => row.position });
 }
 
-function accessEntryOf(row: AccessRow): AccessEntry {
+/** What an event tells of who did what; undefined where it tells nothing of the kind. Pure. */
+export function accessEntryOf(event: RecordedEvent): AccessEntry | undefined {
+  const row = accessRowOf(event);
+  return row && shown(row);
+}
+
+function shown(row: AccessRow): AccessEntry {
   const { position, at, kind, type, actorKind, actorName, authenticatedBy, reason, objects, details } = row;
   return {
     position: String(position),

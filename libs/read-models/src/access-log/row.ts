@@ -1,9 +1,9 @@
 import type { JsonObject } from '#kernel';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /** `key`: what happened to an API key, and what was refused. `override`: a person decided against what was to come. */
-export const ACCESS_KINDS = ['key', 'evidence', 'export', 'override', 'configuration'] as const;
+export const ACCESS_KINDS = ['key', 'evidence', 'export', 'upload', 'override', 'configuration'] as const;
 export type AccessKind = (typeof ACCESS_KINDS)[number];
 
 /** One thing that somebody did, was given or was refused. It never changes. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { instant, position, whole } from '../shapes.js';
+import { instant, nextCursor, position, whole } from '../shapes.js';
+import { OVERRIDE_KINDS } from './override-kinds.js';
 import { ACCESS_KINDS } from './row.js';
 
 export const accessEntry = z.strictObject({
@@ -17,4 +18,18 @@ export const accessEntry = z.strictObject({
   details: z.record(z.string(), z.unknown()).describe('By type of event; names as in the event.'),
   stream: z.string().describe('pedigree audit prove --stream STREAM proves it.'),
   version: whole.describe('Of the event in its stream.'),
+});
+
+/** What persons overrode. */
+export const overridesShape = z.strictObject({
+  as_of: instant.describe('When it was asked.'),
+  known_at: position.describe('Up to here the log is in this page.'),
+  items: z.array(
+    accessEntry.extend({
+      kind: z.enum(OVERRIDE_KINDS).describe('What the person went against; see the page on reports.'),
+      as_of: instant,
+      known_at: position,
+    }),
+  ),
+  next_cursor: nextCursor,
 });

@@ -1,5 +1,5 @@
 import type { CaseCause, CasePhase, CaseRun, CaseSeverity, KnownCase } from '#domain';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /** How a case stands, as the fold makes it and the table keeps it. */

@@ -52,6 +52,18 @@ const WORDS: Record<string, Words> = {
     what: 'of another series or expiry at the registry',
     remedy: 'Correct the master data of the stock.',
   },
+  funding_mismatch: {
+    what: 'paid for by other money at the registry',
+    remedy: 'Find the document of their purchase, and correct the stock or that document.',
+  },
+  part_mismatch: {
+    what: 'with another part left than the registry or our record tells',
+    remedy: 'Find the part that was sold or used and not told, and tell it.',
+  },
+  held_for_others: {
+    what: 'in stock as ours, and of another owner at the registry',
+    remedy: 'Do not sell them as ours. Correct the owner in the stock, or have the transfer completed.',
+  },
   duplicate_locally: { what: 'in several rows of the stock', remedy: 'Count the place again.' },
   sold_in_registry_in_stock_here: {
     what: 'on the shelf, and sold at the registry',

@@ -1,7 +1,8 @@
-import type { DeadlineCalendar } from '#domain';
+import type { DeadlineCalendar, Registration } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { accountHolds, type AccountStanding } from '../accounts/standing.js';
 import { timelineOf } from '../document-timeline/timeline.js';
+import { toldWarnings } from '../outbox/item-warnings.js';
 import type { DocumentDetail, WaitedFor } from '../port.js';
 import { foldDocumentOutcome } from './fold.js';
 import { summaryOf } from './query.js';
@@ -33,5 +34,9 @@ export function documentDetailOf(
 ): DocumentDetail {
   const summary = summaryOf(row, { waitingFor, errors, calendar });
   const ofAccount = account === undefined ? [] : accountHolds(row.phase, account);
-  return { ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] };
+  const { warnings } = (events[0]?.data ?? {}) as Partial<Registration>;
+  return {
+    ...{ ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] },
+    ...(warnings === undefined ? {} : { warnings: toldWarnings(warnings) }),
+  };
 }

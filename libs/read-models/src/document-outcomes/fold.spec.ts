@@ -47,6 +47,16 @@ describe('a row of the document list', () => {
     });
   });
 
+  it('is held by nothing when its group has ended it', () => {
+    const held: DocumentEvent = {
+      type: 'DocumentHeld',
+      data: { hold: { kind: 'person', number: 1, by: 'anna', reason: 'quality looks' } },
+    };
+    const ended: DocumentEvent = { type: 'DocumentNotProcessed', data: { groupId: 'g-1' } };
+    expect(given([held], { sent: false }).heldFor).toHaveLength(1);
+    expect(given([held, ended], { sent: false }).heldFor).toEqual([]);
+  });
+
   it('counts attempts and keeps the problem until the registry has the document', () => {
     const unconfirmed: DocumentEvent = { type: 'SendUnconfirmed', data: { attempt: 1, reason: 'timeout' } };
     const proven: DocumentEvent = {

@@ -12,6 +12,7 @@ import {
 import { type RecordedEvent, typedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
+import { stoppedListed } from '../stop-words.js';
 import { changedHolds, withWait } from './holds.js';
 import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 
@@ -82,6 +83,7 @@ function changes(
       return {};
     case 'DocumentNotProcessed':
       return {
+        ...{ waitingFor: [], heldFor: [] },
         problem: event.data.failed === undefined ? null : `${event.data.failed.commandId} ${event.data.failed.outcome}`,
       };
     case 'DocumentResent':
@@ -117,7 +119,10 @@ function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Parti
       return changedHolds(row, { waived: event.data.holds });
     case 'GateHoldLifted':
       return changedHolds(row, { lifted: 'gate' });
+    case 'SuspensionHoldLifted':
+      return changedHolds(row, { lifted: 'suspension' });
     case 'GateWarned':
+    case 'SuspensionWarned':
       return {};
     case 'DocumentReleased':
       return { phase: 'ready', waitingFor: [], heldFor: [] };
@@ -132,9 +137,12 @@ function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Parti
   }
 }
 
-/** What it was to come after, and how that ended; those that wait for it, in a ring; or its packs. */
-function refusedFor({ predecessor, predecessorOutcome, ring, gate }: DocumentRefused['data']): string {
+/** What it was to come after, and how that ended; those that wait for it, in a ring; its packs; or whoever held it. */
+function refusedFor(data: DocumentRefused['data']): string {
+  const { predecessor, predecessorOutcome, ring, gate, suspension, person } = data;
   if (gate !== undefined) return packsListed(gate);
+  if (suspension !== undefined) return `suspended: ${stoppedListed(suspension)}`;
+  if (person !== undefined) return `held by ${person.by}: ${person.reason}`;
   return ring === undefined
     ? `${predecessor?.commandId} ${predecessorOutcome}`
     : ring.map(({ commandId }) => commandId).join(', ');
@@ -184,7 +192,8 @@ function sendChanges(
     case 'SendRefused':
       return { problem: event.data.text === '' ? event.data.code : event.data.text };
     case 'DocumentSent':
-      return { phase: 'sent', documentId: event.data.documentId, problem: null };
+      // An earlier attempt may have brought there what is held by now.
+      return { phase: 'sent', documentId: event.data.documentId, problem: null, heldFor: [], waitingFor: [] };
     default:
       return neverReached(event, 'send event');
   }

@@ -1,15 +1,16 @@
 import {
   holdIdOf,
+  isForPredecessor,
   type AfterHold,
   type Awaited,
   type DocumentWaiting,
-  type GateHold,
   type Hold,
+  type OwnHold,
   type PredecessorHold,
 } from '#domain';
-import { defined } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import type { DocumentPhase } from '../phases.js';
-import type { AfterHoldShown, GateHoldShown, HoldShown, ItemHoldShown } from '../port.js';
+import type { AfterHoldShown, HoldShown, ItemHoldShown, OwnHoldShown } from '../port.js';
 
 /** A predecessor, as the rows of documents and groups keep it: with the items in which the two meet, where they do. */
 export type WaitingForRow = Awaited & { /** ISO 8601; of a wait by items. */ since?: string };
@@ -17,18 +18,25 @@ export type WaitingForRow = Awaited & { /** ISO 8601; of a wait by items. */ sin
 /** A predecessor that ended badly. `since` is ISO 8601. */
 export type HeldForPredecessor = Awaited & { outcome: AfterHold['outcome']; since: string };
 
-/** What a document or a group is held for: a predecessor, or the state of its packs. */
-export type HeldFor = HeldForPredecessor | (GateHold & { since: string });
+type Since<Hold> = Hold & { since: string };
+
+/** What a document or a group is held for: a predecessor, or what is known of itself. */
+export type HeldFor = HeldForPredecessor | Since<OwnHold>;
+
+const isOwn = (one: HeldFor): one is Since<OwnHold> => 'kind' in one;
 
 /** Those that are predecessors. */
 export const predecessorsHeldFor = (heldFor: readonly HeldFor[]): HeldForPredecessor[] =>
-  heldFor.flatMap((one) => ('packs' in one ? [] : [one]));
+  heldFor.flatMap((one) => (isOwn(one) ? [] : [one]));
 
-/** What the sequence gate holds it for. */
-export const gateHeldFor = (heldFor: readonly HeldFor[]): (GateHold & { since: string }) | undefined =>
-  heldFor.flatMap((one) => ('packs' in one ? [one] : []))[0];
+/** What holds the document itself: the sequence gate, a suspension, a person. */
+export const ownHoldOf = <Kind extends OwnHold['kind']>(
+  heldFor: readonly HeldFor[],
+  kind: Kind,
+): Since<Extract<OwnHold, { kind: Kind }>> | undefined =>
+  heldFor.filter(isOwn).find((one): one is Since<Extract<OwnHold, { kind: Kind }>> => one.kind === kind);
 
-const rowIdOf = (one: HeldFor): string => ('packs' in one ? holdIdOf(one) : one.requestId);
+const rowIdOf = (one: HeldFor): string => (isOwn(one) ? holdIdOf(one) : one.requestId);
 
 /** What stands in the way of a document or a group, as its row keeps it. */
 export interface HeldRow {
@@ -44,7 +52,7 @@ interface DocumentStand {
   registeredAt: Date;
 }
 
-type HoldChange = { predecessor: string } | { hold: Hold; at: Date } | { waived: Hold[] } | { lifted: 'gate' };
+type HoldChange = { predecessor: string } | { hold: Hold; at: Date } | { waived: Hold[] } | { lifted: OwnHold['kind'] };
 
 /** The row after one more wait; that by items comes on top of another. */
 export function withWait({ waitingFor, heldFor }: HeldRow, wait: DocumentWaiting['data'], at: Date) {
@@ -62,10 +70,12 @@ export function changedHolds(
       waitingFor,
       heldFor: heldFor.filter((one) => !change.waived.some((other) => holdIdOf(other) === rowIdOf(one))),
     });
-  const others = predecessorsHeldFor(heldFor);
-  if ('lifted' in change) return withPhase({ waitingFor, heldFor: others });
-  if ('hold' in change && change.hold.kind === 'gate')
-    return withPhase({ waitingFor, heldFor: [...others, { ...change.hold, since: change.at.toISOString() }] });
+  const withoutKind = (kind: OwnHold['kind']): HeldFor[] => heldFor.filter((one) => !isOwn(one) || one.kind !== kind);
+  if ('lifted' in change) return withPhase({ waitingFor, heldFor: withoutKind(change.lifted) });
+  if ('hold' in change && !isForPredecessor(change.hold)) {
+    const { hold, at } = change;
+    return withPhase({ waitingFor, heldFor: [...withoutKind(hold.kind), { ...hold, since: at.toISOString() }] });
+  }
   return ofPredecessor({ waitingFor, heldFor }, change as PredecessorChange);
 }
 
@@ -93,8 +103,7 @@ const withPhase = (row: HeldRow): HeldRow & { phase: 'waiting' | 'held' } => ({
 /** Everything that the document's own stream knows to keep it from being sent. */
 export function holdsOf(row: HeldRow & DocumentStand): HoldShown[] {
   const { phase, attempts, groupId, registeredAt } = row;
-  const gate = gateHeldFor(row.heldFor);
-  const own = [...predecessorHoldsOf(row), ...(gate === undefined ? [] : [shownGate(gate)])];
+  const own = [...predecessorHoldsOf(row), ...row.heldFor.filter(isOwn).map(shownOwn)];
   if (groupId === null || phase !== 'ready' || attempts > 0) return own;
   return [...own, { kind: 'group', since: registeredAt.toISOString(), for: groupId, waivableBy: 'nobody' }];
 }
@@ -120,9 +129,24 @@ export function predecessorHoldsOf({
 const shownBadEnd = ({ since, ...predecessor }: HeldForPredecessor): AfterHoldShown | ItemHoldShown =>
   shownHold(predecessor, { since, waivableBy: 'operator' });
 
-const shownGate = ({ kind, since, ...finding }: GateHold & { since: string }): GateHoldShown => ({
-  ...{ kind, since, for: finding, waivableBy: 'operator' },
-});
+function shownOwn(hold: Since<OwnHold>): OwnHoldShown {
+  switch (hold.kind) {
+    case 'gate': {
+      const { kind, since, ...finding } = hold;
+      return { kind, since, for: finding, waivableBy: 'operator' };
+    }
+    case 'suspension': {
+      const { kind, since, ...finding } = hold;
+      return { kind, since, for: finding, waivableBy: 'operator' };
+    }
+    case 'person': {
+      const { kind, since, by, reason } = hold;
+      return { kind, since, for: { by, reason }, waivableBy: 'operator' };
+    }
+    default:
+      return neverReached(hold, 'hold');
+  }
+}
 
 /** One hold for all that are waited for in one way. */
 function waitOf(predecessors: WaitingForRow[], since: string): AfterHoldShown | ItemHoldShown {

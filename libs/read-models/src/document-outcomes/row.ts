@@ -1,6 +1,6 @@
 import type { DocumentOutcome, FailureCause, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import type { HeldFor, WaitingForRow } from './holds.js';
 import type { DocumentPhase } from '../phases.js';
 import { column, Table } from '../table.js';

@@ -110,7 +110,7 @@ describe('plain words for a document', () => {
   it('alarms about a duplicate in any phase', () => {
     expect(wordsFor({ ...base, duplicate: true })).toEqual({
       sentence:
-        'Accepted by the registry: all 100 items. Attention: the registry holds more than one document under ' +
+        'Accepted by the registry: all 100 items. Attention: the registry holds one document too many under ' +
         'this request_id.',
       remedy: "Compare the registry's documents of this request_id and undo the one too many.",
     });

@@ -3,7 +3,8 @@ import { neverReached } from '#kernel';
 import type { WaitedFor } from '../port.js';
 import { because, counted, unquoted } from '../wording.js';
 import { packsListed } from '../gate-words.js';
-import { gateHeldFor, predecessorsHeldFor, type HeldFor } from './holds.js';
+import { stoppedListed } from '../stop-words.js';
+import { ownHoldOf, predecessorsHeldFor, type HeldFor } from './holds.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 export interface PlainWords {
@@ -47,7 +48,7 @@ export function wordsFor(document: Described): PlainWords {
   const words = wordsByPhase(document);
   return document.duplicate
     ? {
-        sentence: `${words.sentence} Attention: the registry holds more than one document under this request_id.`,
+        sentence: `${words.sentence} Attention: the registry holds one document too many under this request_id.`,
         remedy:
           `${words.remedy === undefined ? '' : `${words.remedy} `}Compare the registry's documents of this ` +
           'request_id and undo the one too many.',
@@ -104,14 +105,8 @@ export function metIn(one: { commandId: string; items?: string[]; itemCount?: nu
 
 /** What holds it, and what may be done about it; for documents and for groups. */
 export function heldWords(heldFor: HeldFor[], what: 'document' | 'group'): PlainWords {
-  const gate = gateHeldFor(heldFor);
-  if (gate !== undefined)
-    return {
-      sentence: `Held, and not sent: the known state of its packs forbids it. ${packsListed(gate)}.`,
-      remedy:
-        'It goes when a later document makes their state fit. Else decide: pedigree release REQUEST_ID --reason TEXT ' +
-        'sends it all the same, pedigree end REQUEST_ID --reason TEXT ends it.',
-    };
+  const own = ownWords(heldFor);
+  if (own !== undefined) return own;
   const why = listed(predecessorsHeldFor(heldFor).map((one) => `${one.commandId} ended ${one.outcome}${metIn(one)}`));
   return {
     sentence: `Held, and not sent: it comes after others, and ${why}.`,
@@ -119,6 +114,31 @@ export function heldWords(heldFor: HeldFor[], what: 'document' | 'group'): Plain
       'It goes when that turns out otherwise, or when the earlier document is sent again, or the earlier group ' +
       `resumed, and accepted. Else decide: pedigree release REQUEST_ID --reason TEXT sends this ${what} all the ` +
       'same, pedigree end REQUEST_ID --reason TEXT ends it.',
+  };
+}
+
+const DECIDE =
+  'pedigree release REQUEST_ID --reason TEXT sends it all the same, pedigree end REQUEST_ID --reason TEXT ends it.';
+
+/** What holds the document itself. A person's hold comes first: no other end of a hold lets it go. */
+function ownWords(heldFor: HeldFor[]): PlainWords | undefined {
+  const person = ownHoldOf(heldFor, 'person');
+  if (person !== undefined)
+    return {
+      sentence: `Held, and not sent: ${person.by} holds it: ${unquoted(person.reason)}.`,
+      remedy: `It goes when a person says so: ${DECIDE}`,
+    };
+  const suspension = ownHoldOf(heldFor, 'suspension');
+  if (suspension !== undefined)
+    return {
+      sentence: `Held, and not sent: packs of it are suspended. ${stoppedListed(suspension)}.`,
+      remedy: `It goes when the suspension has ended. Else decide: ${DECIDE}`,
+    };
+  const gate = ownHoldOf(heldFor, 'gate');
+  if (gate === undefined) return undefined;
+  return {
+    sentence: `Held, and not sent: the known state of its packs forbids it. ${packsListed(gate)}.`,
+    remedy: `It goes when a later document makes their state fit. Else decide: ${DECIDE}`,
   };
 }
 
@@ -221,10 +241,8 @@ function failed(document: Described): PlainWords {
         remedy: 'Nothing has moved. Give those documents without `after`, or this one with waive_item_wait.',
       };
     case 'packs_forbid':
-      return {
-        sentence: `Not sent: the known state of its packs forbids it${because(document.problem)}.`,
-        remedy: 'Nothing has moved. Send a new document for the packs whose state fits.',
-      };
+    case 'ended_by_person':
+      return ended(document.problem, cause);
     case 'not_processed':
       return notProcessed(document);
     case null:
@@ -233,6 +251,18 @@ function failed(document: Described): PlainWords {
       return neverReached(cause, 'failure cause');
   }
 }
+
+/** A person ended what was held. */
+const ended = (problem: string | null, cause: 'packs_forbid' | 'ended_by_person'): PlainWords =>
+  cause === 'packs_forbid'
+    ? {
+        sentence: `Not sent: the known state of its packs forbids it${because(problem)}.`,
+        remedy: 'Nothing has moved. Send a new document for the packs whose state fits.',
+      }
+    : {
+        sentence: `Not sent: a person held it, and ended it${because(problem)}.`,
+        remedy: 'Nothing has moved. Send a new document where one is wanted.',
+      };
 
 function notProcessed({ problem, groupId, supersededBy }: Described): PlainWords {
   const why =

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { GATE_REASONS } from '#domain';
 import { timeline } from '../document-timeline/shape.js';
 import { notification } from '../inbound-documents/shape.js';
+import { itemWarnings } from '../outbox/item-warnings.js';
 import { DOCUMENT_PHASES } from '../phases.js';
 import {
   documentOutcome,
@@ -73,6 +74,43 @@ export const gateHold = z.strictObject({
   waivable_by: z.literal('operator'),
 });
 
+/** Packs of a document, and suspensions of their series. */
+export const suspensionFinding = z.strictObject({
+  series: z
+    .array(
+      z.strictObject({
+        gtin: z.string(),
+        series: z.string(),
+        suspensions: z.array(z.string()).describe('In force for it: /v1/suspensions/{id}.'),
+        packs: z.array(z.string()).describe('The first of its packs, also of those that lie in a named container.'),
+        pack_count: whole,
+      }),
+    )
+    .describe('Suspended series that it has packs of; the first of them.'),
+  pack_count: whole.describe('Packs of all suspended series.'),
+  unknown: z
+    .strictObject({ items: z.array(z.string()), item_count: whole })
+    .optional()
+    .describe('Packs and containers of which nobody told what series they are of; the first of them.'),
+  known_at: z.string().describe('The log position up to which suspensions were known.'),
+});
+
+/** What keeps a document from being sent because series of its packs are suspended. */
+export const suspensionHold = z.strictObject({
+  kind: z.literal('suspension').describe('suspension: packs of it are of a suspended series.'),
+  since: instant,
+  for: suspensionFinding,
+  waivable_by: z.literal('operator'),
+});
+
+/** What a person keeps from being sent. */
+export const personHold = z.strictObject({
+  kind: z.literal('person').describe('person: a person holds it.'),
+  since: instant,
+  for: z.strictObject({ by: z.string(), reason: z.string() }),
+  waivable_by: z.literal('operator'),
+});
+
 /** What keeps a member of a group from being sent. */
 export const groupHold = z.strictObject({
   kind: z.literal('group').describe('group: its turn in its group has not come.'),
@@ -112,7 +150,7 @@ const documentSummaryFields = {
     )
     .describe('For phase waiting: the commands that it is held for.'),
   holds: z
-    .array(z.discriminatedUnion('kind', [afterHold, itemHold, gateHold, groupHold]))
+    .array(z.discriminatedUnion('kind', [afterHold, itemHold, gateHold, suspensionHold, personHold, groupHold]))
     .describe('What keeps it from being sent. A pause of its account is told with the single document alone.'),
   attempts: whole,
   document_id: z.string().optional().describe("The registry's id."),
@@ -123,7 +161,7 @@ const documentSummaryFields = {
   error_count: whole,
   document_sha256: sha256,
   receipt_sha256: sha256.optional(),
-  duplicate: z.boolean().describe('Alarm: the registry holds more than one document under the request_id.'),
+  duplicate: z.boolean().describe('Alarm: the registry holds one document too many under the request_id.'),
   group_id: requestId.optional().describe('The group that it is a member of: /v1/groups/{groupId}.'),
   group_index: whole.optional().describe('Its place there, from 0.'),
   group_size: whole.optional(),
@@ -144,8 +182,11 @@ export const documentDetail = z.strictObject({
   notifications: z.array(notification).describe('What others told about it, the oldest first; at most 1,000.'),
   errors: receiptErrors,
   holds: z
-    .array(z.discriminatedUnion('kind', [afterHold, itemHold, gateHold, groupHold, accountHold]))
+    .array(
+      z.discriminatedUnion('kind', [afterHold, itemHold, gateHold, suspensionHold, personHold, groupHold, accountHold]),
+    )
     .describe('Everything that keeps it from being sent.'),
+  warnings: itemWarnings.optional(),
 });
 
 export const outcomeCounts = z.strictObject({

@@ -1,5 +1,7 @@
-import { isForPredecessor, type DocumentEvent, type Hold } from '#domain';
+import { isForPredecessor, type DocumentEvent, type Hold, type OwnHold } from '#domain';
+import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
+import { stoppedListed } from '../stop-words.js';
 import { counted, unquoted } from '../wording.js';
 
 const commandsOf = (holds: Hold[]): string[] => holds.filter(isForPredecessor).map((one) => one.for.commandId);
@@ -17,13 +19,12 @@ const SENTENCES: SentenceOf = {
     `The earlier document ${data.requestId} ended ` +
     `${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
   DocumentHeld: ({ hold }) =>
-    hold.kind === 'gate'
-      ? `Held: the known state of ${counted(hold.packCount, 'pack')} forbids it. ${packsListed(hold)}.`
-      : `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`,
+    isForPredecessor(hold)
+      ? `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`
+      : `Held: ${heldBy(hold)}.`,
   HoldWaived: (data) =>
-    data.holds.some((one) => one.kind === 'gate')
-      ? 'A person decided that it is sent, whatever the state of its packs.'
-      : `A person decided that it need not wait for ${listed(commandsOf(data.holds))}.`,
+    data.holds.flatMap((one) => (isForPredecessor(one) ? [] : [WAIVED[one.kind]]))[0] ??
+    `A person decided that it need not wait for ${listed(commandsOf(data.holds))}.`,
   HoldLapsed: (data) =>
     `Warning: sent all the same, though ${listed(data.holds.map((one) => one.for.commandId))} did not succeed: it ` +
     'reports what has happened, and its time is up. The registry may refuse it.',
@@ -36,13 +37,16 @@ const SENTENCES: SentenceOf = {
       : `Warning: sent without a look at its packs: their record had come to position ${data.knownAt}, and not to ` +
         `${data.neededAt}.`,
   GateHoldLifted: () => 'The state of its packs forbids it no longer.',
+  SuspensionWarned: (data) =>
+    `Warning: sent, though nobody told whether its packs are of a suspended series. ${stoppedListed(data)}.`,
+  SuspensionHoldLifted: () => 'No suspension that it was held for is in force any more.',
   DocumentReleased: () => 'Nothing is waited for any more.',
   DocumentRefused: (data) =>
     data.ring !== undefined
       ? `Not to be sent: it would wait for itself, for ${listed(data.ring.map((one) => one.commandId))} wait for it.`
-      : data.gate !== undefined
-        ? 'Not to be sent: a person ended it, for the state of its packs forbids it.'
-        : `Not to be sent: the earlier document ${data.predecessor?.commandId} ended ${data.predecessorOutcome}.`,
+      : data.predecessor === undefined
+        ? `Not to be sent: a person ended it, for ${endedFor(data)}.`
+        : `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
   SendAttempted: (data) => `Attempt ${data.attempt}: signed and handed to the registry as account ${data.account}.`,
   DocumentSent: (data) =>
     data.foundByLookUp
@@ -82,7 +86,7 @@ const SENTENCES: SentenceOf = {
     'the end.',
   UploadProvenOpen: () => 'The registry still awaits bytes: the upload goes on.',
   DuplicateDetected: (data) =>
-    `Alarm: the registry holds ${data.documentIds.length} documents under this request_id: ` +
+    `Alarm: the registry holds ${counted(data.documentIds.length, 'document')} under this request_id: ` +
     `${listed(data.documentIds)}.`,
   StatusObserved: (data) => `The registry's status is ${data.status}.`,
   ReceiptStored: (data) =>
@@ -104,6 +108,30 @@ const SENTENCES: SentenceOf = {
   ConclusionRevised: (data) => `What counted as ${data.previousOutcome} turned out ${data.outcome}.`,
 };
 
+function heldBy(hold: OwnHold): string {
+  switch (hold.kind) {
+    case 'gate':
+      return `the known state of ${counted(hold.packCount, 'pack')} forbids it. ${packsListed(hold)}`;
+    case 'suspension':
+      return `packs of it are suspended. ${stoppedListed(hold)}`;
+    case 'person':
+      return `${hold.by} holds it: ${unquoted(hold.reason)}`;
+    default:
+      return neverReached(hold, 'hold');
+  }
+}
+
+const WAIVED: Record<OwnHold['kind'], string> = {
+  gate: 'A person decided that it is sent, whatever the state of its packs.',
+  suspension: 'A person decided that it is sent, though packs of it are suspended.',
+  person: 'A person decided that it is held no longer.',
+};
+
+function endedFor({ suspension, person }: Extract<DocumentEvent, { type: 'DocumentRefused' }>['data']): string {
+  if (person !== undefined) return 'a person held it';
+  return suspension === undefined ? 'the state of its packs forbids it' : 'packs of it are suspended';
+}
+
 const CAUSES: Record<NonNullable<Extract<DocumentEvent, { type: 'DocumentConcluded' }>['data']['cause']>, string> = {
   registry_failed: 'the registry failed without a receipt',
   send_refused: 'the registry refused to take it',
@@ -111,6 +139,7 @@ const CAUSES: Record<NonNullable<Extract<DocumentEvent, { type: 'DocumentConclud
   not_processed: 'its group stopped before its turn',
   waits_in_ring: 'it would wait for itself',
   packs_forbid: 'the state of its packs forbids it',
+  ended_by_person: 'a person held it, and ended it',
 };
 
 /**

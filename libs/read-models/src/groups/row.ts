@@ -1,6 +1,6 @@
 import type { DocumentOutcome, GroupKind, HaltCause } from '#domain';
 import type { Sha256 } from '#kernel';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import type { HeldFor, WaitingForRow } from '../document-outcomes/holds.js';
 import { column, Table } from '../table.js';
 import type { GroupPhase } from '../phases.js';

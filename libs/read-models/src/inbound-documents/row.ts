@@ -1,6 +1,6 @@
 import type { InboundChannel, InboundDirection, InboundOutcome, LinkedBy, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 import type { InboundPhase } from '../phases.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BAD_OUTCOMES, CASE_RUN_KINDS, CASE_SEVERITIES, GROUP_KINDS } from '#domain';
 import { uuid5 } from '#kernel';
 import { caseCauseKind, caseResolution, caseSeverity } from '../cases/shape.js';
-import { gateFinding } from '../document-outcomes/shape.js';
+import { gateFinding, suspensionFinding } from '../document-outcomes/shape.js';
 import { itemWarnings } from './item-warnings.js';
 import { SUSPENSION_TOPICS, suspensionChanged } from '../suspensions/shape.js';
 import { documentOutcome, failureCause, haltCause, instant, reference, sha256 } from '../shapes.js';
@@ -79,7 +79,7 @@ const documentFields = {
   item_count: count,
   sentence: z.string().describe('What it means, in one plain sentence.'),
   remedy: z.string().optional().describe('What to do, where there is something to do.'),
-  duplicate: z.boolean().describe('Alarm: the registry holds more than one document under the request_id.'),
+  duplicate: z.boolean().describe('Alarm: the registry holds one document too many under the request_id.'),
   document_sha256: sha256,
   operation_date: z.string().describe('First time: when it happened, as the document claims it.'),
   known_at: z.string().regex(/^\d+$/).describe('Third time: the log position at which it was known.'),
@@ -219,6 +219,19 @@ const caseFields = {
   href: z.string().describe('Where the case stands now: a path of the API.'),
 };
 
+const stockFields = {
+  upload_id: z.uuid().describe('The same file under the same name has the same id for ever.'),
+  name: z.string().describe('As you call it.'),
+  file: z.string().describe('Its name in the folder from which the reconciler takes stock files.'),
+  bytes: count,
+  sha256,
+  lines: count.optional().describe('Ends of lines, where the name says that it is text.'),
+  moment: instant.optional().describe('When the stock was true, where you said it.'),
+  sentence: documentFields.sentence,
+  known_at: documentFields.known_at,
+  href: z.string().describe('The upload: a path of the API.'),
+};
+
 /** The data of each type of event. A new type is a new line here and one in outcome-table.ts. */
 export const OUTCOME_DATA = {
   'pedigree.document.waiting.v1': z
@@ -232,10 +245,16 @@ export const OUTCOME_DATA = {
       ...documentFields,
       held_for: heldFor,
       held_at_gate: gateFinding.optional().describe('Set where the known state of its packs forbids it.'),
+      held_for_suspension: suspensionFinding.optional().describe('Set where packs of it are of a suspended series.'),
+      held_by_person: z
+        .strictObject({ by: z.string(), reason: z.string() })
+        .optional()
+        .describe('Set where a person holds it.'),
     })
     .describe(
-      'A document that it comes after ended badly, or the known state of its packs forbids it: nothing is sent until ' +
-        'that changes, or a person releases or ends this one. It is no end.',
+      'A document that it comes after ended badly, the known state of its packs forbids it, packs of it are of a ' +
+        'suspended series, or a person holds it: nothing is sent until that changes, or a person releases or ends ' +
+        'this one. It is no end. What holds it now, all of it: `held_for` and the fields beside it.',
     ),
   'pedigree.document.concluded.v1': z
     .strictObject(conclusionFields)
@@ -248,7 +267,7 @@ export const OUTCOME_DATA = {
       ...documentFields,
       document_ids: z.array(z.string()).describe("The registry's documents under this request_id."),
     })
-    .describe('Alarm: the registry holds more than one document under one request_id.'),
+    .describe('Alarm: the registry holds one document too many under one request_id.'),
   'pedigree.group.held.v1': z
     .strictObject({ ...groupFields, held_for: heldFor })
     .describe('The same for a group: none of its members is sent meanwhile.'),
@@ -285,6 +304,9 @@ export const OUTCOME_DATA = {
     })
     .describe('A case is over: a person says so, a later run no longer found it, or the receipt of its remedy came.'),
   'pedigree.suspension.changed.v1': suspensionChanged,
+  'pedigree.stock.uploaded.v1': z
+    .strictObject(stockFields)
+    .describe('A stock file came whole, over HTTP or the bus, and its digest is right: the reconciler takes it.'),
   'pedigree.group.revised.v1': z
     .strictObject({ ...groupConclusionFields, previous_outcome: documentOutcome })
     .describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
@@ -309,6 +331,7 @@ export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {
   'pedigree.case.opened.v1': CASE_SEVERITIES.map((severity) => `case.opened.${severity}`),
   'pedigree.case.resolved.v1': ['case.resolved'],
   'pedigree.suspension.changed.v1': SUSPENSION_TOPICS,
+  'pedigree.stock.uploaded.v1': ['stock.uploaded'],
 };
 
 export type OutcomeData<Type extends OutcomeType = OutcomeType> = z.infer<(typeof OUTCOME_DATA)[Type]>;
@@ -327,8 +350,8 @@ export const cloudEventOf = (type: OutcomeType) =>
       subject: z
         .string()
         .describe(
-          'request_id of the document, id of the group, case or suspension, or id of the dead letter. Events of one ' +
-            'subject come in their order.',
+          'request_id of the document, id of the group, case, suspension or upload, or id of the dead letter. ' +
+            'Events of one subject come in their order.',
         ),
       time: instant.describe('When it was recorded.'),
       sequence: z

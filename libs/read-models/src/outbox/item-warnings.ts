@@ -12,6 +12,10 @@ const SENTENCES: Record<ItemWarning['code'], string> = {
     'keyboard layout: compare them with the packs.',
   wrong_check_digit:
     'The check digit of the GTIN or SSCC is wrong. The document was taken as it is: compare it with the pack.',
+  suspended:
+    'These packs were of a suspended series when the command came. A document of a type that the profile stops is ' +
+    'held before it is sent.',
+  series_unknown: 'A series of their product was suspended when the command came, and nobody has told which is theirs.',
 };
 
 /** What is told of the items of a command beside its acknowledgement, and with its outcome. */
@@ -23,10 +27,13 @@ export const itemWarnings = z
       count: z.number().int().min(1).describe('How many items; of check digits, how many numbers.'),
       places: z
         .array(z.strictObject({ field: z.string().describe('RFC 6901 pointer into the command.'), item: z.string() }))
-        .describe('The first of them, as they were read.'),
+        .describe('The first of them, as they were read; of code suspended also packs in containers that it names.'),
+      suspensions: z.exactOptional(z.array(z.string()).describe('Of code suspended: /v1/suspensions/{id}.')),
     }),
   )
-  .describe('What was mended in the items of the command, and wrong check digits. Nothing is refused for them.');
+  .describe(
+    'What was mended in the items of the command, wrong check digits, suspended packs. Nothing is refused for them.',
+  );
 
 export const toldWarnings = (warnings: ItemWarning[]): z.infer<typeof itemWarnings> =>
-  warnings.map(({ code, count, places }) => ({ code, sentence: SENTENCES[code], count, places }));
+  warnings.map(({ code, ...warning }) => ({ code, sentence: SENTENCES[code], ...warning }));

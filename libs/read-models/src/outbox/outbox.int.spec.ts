@@ -291,6 +291,69 @@ describe('the outbox', () => {
   });
 });
 
+describe('a document that is held', () => {
+  const suspended = { gtin: '04600000000015', series: 'A1', suspensions: ['s-1'], packs: [pack(1)], packCount: 1 };
+  const finding = { series: [suspended], packCount: 1, unknown: { items: [pack(2)], itemCount: 1 }, knownAt: '7' };
+
+  it('for a suspended series, and then by a person too, says of both what they are', async () => {
+    log = new LogOfTest();
+    const requestId = log.send({ docType: 415, items: [pack(1), pack(2)] });
+    log.add(requestId, { type: 'DocumentHeld', data: { hold: { kind: 'suspension', ...finding } } });
+    const hold = { kind: 'person', number: 1, by: 'anna', reason: 'quality looks' } as const;
+    log.add(requestId, { type: 'DocumentHeld', data: { hold } });
+    const events = await outbox();
+    for (const event of events)
+      expect(cloudEventOf('pedigree.document.held.v1').safeParse(event).error).toBeUndefined();
+    const forSuspension = {
+      series: [{ gtin: '04600000000015', series: 'A1', suspensions: ['s-1'], packs: [pack(1)], pack_count: 1 }],
+      ...{ pack_count: 1, unknown: { items: [pack(2)], item_count: 1 }, known_at: '7' },
+    };
+    const byPerson = { by: 'anna', reason: 'quality looks' };
+    const told = (events as OutcomeEvent<'pedigree.document.held.v1'>[]).map(({ data }) => [
+      ...[data.held_for, data.held_for_suspension, data.held_by_person],
+    ]);
+    expect(told).toEqual([
+      [[], forSuspension, undefined],
+      [[], forSuspension, byPerson],
+    ]);
+    expect(events.map(({ data }) => 'sentence' in data && data.sentence)).toEqual([
+      expect.stringMatching(/suspended/),
+      expect.stringMatching(/quality looks/),
+    ]);
+  });
+});
+
+describe('a stock file', () => {
+  it('that came whole is told once, with what names it', async () => {
+    log = new LogOfTest();
+    const uploadId = '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01';
+    const fileSha256 = 'ab'.repeat(32);
+    const moment = '2026-11-22T20:00:00.000Z';
+    log.upload({
+      ...{ uploadId, name: 'stock.csv', file: 'stock-ab.csv', byteLength: 46, fileSha256, lines: 2, moment },
+      ...{ openedAt: '2026-11-23T12:00:00.000Z', openedBy: 'erp' },
+    });
+    const events = await outbox();
+    expect(events).toHaveLength(1);
+    expect(cloudEventOf('pedigree.stock.uploaded.v1').safeParse(events[0]).error).toBeUndefined();
+    expect((await outcomesAfter(db.pool, 0n, 10)).map((one) => one.topic)).toEqual(
+      OUTCOME_TOPICS['pedigree.stock.uploaded.v1'],
+    );
+    expect(events[0]).toMatchObject({
+      subject: uploadId,
+      data: {
+        upload_id: uploadId,
+        name: 'stock.csv',
+        file: 'stock-ab.csv',
+        bytes: 46,
+        sha256: fileSha256,
+        lines: 2,
+        moment,
+      },
+    });
+  });
+});
+
 describe('a command that the bus refused', () => {
   const refusal = {
     deadLetterId: 'l-1',

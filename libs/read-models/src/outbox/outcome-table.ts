@@ -3,6 +3,7 @@ import {
   DOCUMENT_STREAM_PREFIX,
   GROUP_STREAM_PREFIX,
   REFUSAL_STREAM_PREFIX,
+  STOCK_UPLOAD_STREAM_PREFIX,
   SUSPENSION_STREAM_PREFIX,
   requestIdOfStream,
   type CommandRefused,
@@ -12,6 +13,7 @@ import {
   type GroupEvent,
   type DocumentRegistered,
   type Registration,
+  type StockUploaded,
 } from '#domain';
 import type { ReceiptFacts } from '#documents';
 import { type RecordedEvent, typedEvent } from '#event-store';
@@ -24,7 +26,7 @@ import { CASE_OUTCOMES } from './case-outcomes.js';
 import { SUSPENSION_OUTCOMES } from './suspension-outcomes.js';
 import { askedBy } from './asked.js';
 import { documentPath } from './items.js';
-import { heldAtGateOf, heldForOf, waitingForOf } from './held.js';
+import { heldAtGateOf, heldForOf, stoppedOf, waitingForOf } from './held.js';
 import type { KnownGroup } from './split.js';
 import type { OutcomePayload } from './outcome-payload.js';
 
@@ -59,6 +61,7 @@ export const GROUP_OUTCOME_TABLE: Partial<
 };
 
 const REFUSAL: CommandRefused['type'] = 'CommandRefused';
+const UPLOADED: StockUploaded['type'] = 'StockUploaded';
 
 /** Every event that is told, and the streams in which they are found. */
 export const OUTCOME_EVENTS = [
@@ -67,10 +70,12 @@ export const OUTCOME_EVENTS = [
   ...CASE_OUTCOMES,
   ...SUSPENSION_OUTCOMES,
   REFUSAL,
+  UPLOADED,
 ];
 export const OUTCOME_STREAMS = [
   ...[DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, CASE_STREAM_PREFIX, SUSPENSION_STREAM_PREFIX],
   REFUSAL_STREAM_PREFIX,
+  STOCK_UPLOAD_STREAM_PREFIX,
 ];
 
 /** A part of a document that was split: how it ended is told with the whole, and not by itself. Its alarms are. */
@@ -93,7 +98,7 @@ function held(known: Known): OutcomePayload {
     type: 'pedigree.document.held.v1',
     topic: 'document.held',
     subject: row.requestId,
-    data: { ...documentFields(row, known), held_for: heldForOf(row), ...heldAtGateOf(row) },
+    data: { ...documentFields(row, known), held_for: heldForOf(row), ...heldAtGateOf(row), ...stoppedOf(row) },
   };
 }
 

@@ -1,4 +1,10 @@
-import { CASE_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX, SUSPENSION_STREAM_PREFIX } from '#domain';
+import {
+  CASE_STREAM_PREFIX,
+  GROUP_STREAM_PREFIX,
+  REFUSAL_STREAM_PREFIX,
+  STOCK_UPLOAD_STREAM_PREFIX,
+  SUSPENSION_STREAM_PREFIX,
+} from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
@@ -9,6 +15,7 @@ import type { DocumentReading } from '../sgtin-history/movements.js';
 import { Table } from '../table.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
 import { caseTold } from './case-outcomes.js';
+import { stockUploaded } from './stock-outcomes.js';
 import { suspensionTold } from './suspension-outcomes.js';
 import { historyOf } from './history.js';
 import { digestsOf, readConclusion } from './items.js';
@@ -106,6 +113,7 @@ async function toldOf(
 ): Promise<OutcomePayload | undefined> {
   const { stream } = known.event;
   if (stream.startsWith(REFUSAL_STREAM_PREFIX)) return commandRefused(known.event);
+  if (stream.startsWith(STOCK_UPLOAD_STREAM_PREFIX)) return stockUploaded(known.event);
   if (stream.startsWith(CASE_STREAM_PREFIX)) return caseTold(known.history);
   if (stream.startsWith(SUSPENSION_STREAM_PREFIX)) return suspensionTold(known.history);
   return stream.startsWith(GROUP_STREAM_PREFIX)

@@ -1,4 +1,4 @@
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /** An outcome in the outbox: its body is a CloudEvent in JSON, given out byte for byte. */

@@ -3,6 +3,7 @@ import type { RecordedEvent } from '#event-store';
 import { present } from '../list-page.js';
 import { sentenceOfSuspensionEvent } from '../suspensions/event-sentences.js';
 import { foldSuspension } from '../suspensions/fold.js';
+import { saidBy } from '../suspensions/query.js';
 import type { SuspensionRow } from '../suspensions/row.js';
 import type { OutcomePayload } from './outcome-payload.js';
 
@@ -18,12 +19,13 @@ export function suspensionTold(history: RecordedEvent[]): OutcomePayload {
   if (row === undefined || event === undefined) throw new Error('a suspension is told of that never began');
   const { suspensionId, action, inForce, source, position, state } = row;
   const { product, series, matches, newest } = state;
-  const { number, date, from, letterSha256, listSha256 } = { ...newest } as Partial<Record<string, string>>;
+  const { from, letterSha256, listSha256 } = { ...newest } as Partial<Record<string, string>>;
+  const { number, date, decisionId } = saidBy(newest);
   return {
     ...{ type: 'pedigree.suspension.changed.v1', topic: `suspension.${action}`, subject: suspensionId },
     data: {
       ...{ suspension_id: suspensionId, action, in_force: inForce, source, product, series, matches },
-      ...present({ number, date, from, letter_sha256: letterSha256, list_sha256: listSha256 }),
+      ...present({ number, date, decision_id: decisionId, from, letter_sha256: letterSha256, list_sha256: listSha256 }),
       ...{ sentence: sentenceOfSuspensionEvent(event), known_at: String(position) },
       href: `/v1/suspensions/${suspensionId}`,
     },

@@ -1,14 +1,21 @@
 import type { Pool } from '#postgres';
+import { tracedSeries } from '../pack-reports/mock-recalls.js';
+import { expiringPacks, unmovedPacks } from '../pack-reports/shelf.js';
+import { overdueTransfers } from '../pack-reports/transfers.js';
 import type { Packs } from '../port.js';
 import { checkPacks } from './check.js';
 import { listPacks, type PackTypes } from './list.js';
 import { seriesFileOf } from './series-file.js';
 import { stockOf } from './stock.js';
 
-/** What the API and the command line ask about many packs. Changes nothing. */
-export const packQuestions = (pool: Pool, types: PackTypes): Packs => ({
+/** What the API and the command line ask about many packs. Changes nothing. `limits`: for tests. */
+export const packQuestions = (pool: Pool, types: PackTypes, limits: { mostLines?: number } = {}): Packs => ({
   list: (query) => listPacks(pool, query, types),
   stock: (query) => stockOf(pool, query, types),
   check: (query) => checkPacks(pool, query, types),
+  unmoved: (query, asOf) => unmovedPacks(pool, query, { types, asOf, ...limits }),
+  expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, ...limits }),
+  overdueTransfers: (query, asOf) => overdueTransfers(pool, query, { types, asOf, ...limits }),
+  trace: (gtin, series, asOf) => tracedSeries(pool, { gtin, series }, { types, asOf }),
   series: (gtin, series) => seriesFileOf(pool, { gtin, series }, types),
 });

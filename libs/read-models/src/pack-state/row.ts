@@ -1,4 +1,4 @@
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /** An item right after the last document that named it. */

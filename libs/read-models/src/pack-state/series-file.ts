@@ -51,6 +51,9 @@ const EXPIRIES = `SELECT DISTINCT s.expires_on AS day FROM pack_state s WHERE ${
 /** Places that documents of ours speak for. */
 const OWN_PLACES = 'SELECT DISTINCT subject_id AS place FROM movement_document WHERE document_id IS NULL';
 
+export const ownPlaces = async (db: Queryable): Promise<ReadonlySet<string>> =>
+  new Set((await db.query<{ place: string }>(OWN_PLACES)).rows.map(({ place }) => place));
+
 /** Packs of a series that stand alike, and the document that told it. */
 export type SeriesGroup = StandingNow & {
   docType: number;
@@ -75,8 +78,7 @@ export async function groupsOfSeries(
   const { rows } = await db.query<SeriesGroup>(GROUPS, values);
   if (rows.length > MOST_GROUPS) throw new Error(`series ${series} stands in more than ${MOST_GROUPS} groups`);
   const groups = await movedByPlaces(db, rows, { moves, types });
-  const places = await db.query<{ place: string }>(OWN_PLACES);
-  return { groups, own: new Set(places.rows.map(({ place }) => place)), knownAt };
+  return { groups, own: await ownPlaces(db), knownAt };
 }
 
 /**
@@ -151,6 +153,8 @@ const FATE_OF: Readonly<Record<string, Figure['fate']>> = {
   moved_to_eeu: 'shipped',
   moved_to_unregistered: 'shipped',
 };
+/** Statuses in which a pack is on no shelf any more, whatever its place. */
+export const OFF_THE_SHELF: readonly string[] = Object.keys(FATE_OF);
 /** Statuses of packs on their way from one side to the other. */
 export const ON_ITS_WAY: ReadonlySet<string> = new Set(['in_realization', 'transferred_to_agent']);
 

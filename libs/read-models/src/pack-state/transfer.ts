@@ -29,3 +29,9 @@ export function transferAfter(
       return neverReached(step, 'step of a transfer');
   }
 }
+
+/** Where the goods of a transfer come from and go, and whose acceptance is missing. */
+export function transferParts(transfer: string): { from: string; to: string; awaited: string } {
+  const [order, from = '', to = ''] = transfer.split(' ');
+  return { from, to, awaited: order === 'reverse' ? from : to };
+}

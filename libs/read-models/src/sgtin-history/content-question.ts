@@ -9,7 +9,7 @@ import {
 import type { RecordedEvent } from '#event-store';
 import type { Queryable, Transaction } from '#postgres';
 import { projectionCheckpoint } from '#subscriptions';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { JOIN_STAY } from '../pack-state/now.js';
 import { column, Table } from '../table.js';
 import type { Known } from './life-rows.js';

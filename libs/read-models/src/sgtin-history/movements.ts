@@ -114,6 +114,8 @@ function attemptText(cause: FailureCause | undefined): string {
       return 'Not sent: it would have waited for itself.';
     case 'packs_forbid':
       return 'Not sent: the known state of its packs forbade it.';
+    case 'ended_by_person':
+      return 'Not sent: a person held it, and ended it.';
     case undefined:
       return 'The document failed.';
     default:

@@ -1,7 +1,7 @@
 import type { FailureCause, InboundChannel, InboundOutcome } from '#domain';
 import type { ItemEffect } from '#documents';
 import type { Sha256 } from '#kernel';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /** Under which id the registry took a document. */

@@ -103,6 +103,24 @@ describe('late, recalled and corrected documents', () => {
     ]);
   });
 
+  it('the recall of a move of all that a place held concerns only what was there then', () => {
+    const emptied = (place: string): LifeDocument => ({
+      docType: 431,
+      items: [place],
+      subject: place,
+      counterparty: OTHERS,
+    });
+    const recalled: LifeDocument = { docType: 250, fields: { operation_id: 'r2', recall_action_id: '431' } };
+    const typesOf = ({ lived }: Folded): number[] => lived.map(({ docType }) => docType);
+    const [here, elsewhere] = [OURS, THIRD].map((place) => after(received, emptied(place), recalled)) as [
+      Folded,
+      Folded,
+    ];
+    expect(typesOf(here)).toEqual([702, 431, 250]);
+    expect(typesOf(elsewhere)).toEqual([702]);
+    expect([here, elsewhere].map((one) => facts(one).place)).toEqual([OURS, OURS]);
+  });
+
   it('a second recall leaves the first one standing, and one before its operation changes nothing', () => {
     const moved: LifeDocument = { docType: 431, items: [P], counterparty: THIRD };
     const recall = (operation: string): LifeDocument => ({ docType: 250, fields: { operation_id: operation } });

@@ -85,11 +85,19 @@ export function foldState(
   const after = (before: ItemState, row: FoldedRow): ItemState =>
     recalled.has(row.position) || !concerns(row, before) ? before : evolveState(before, row, { gtin, types });
   let state = UNKNOWN;
+  /** Whether an earlier movement, as all counts now, is one of the item. */
+  const counted = (at: number): boolean => {
+    const row = rows[at] as FoldedRow;
+    return row.depth >= 0 || concerns(row, rows.slice(0, at).reduce(after, UNKNOWN));
+  };
   for (const [n, row] of rows.entries()) {
     if (!concerns(row, state)) continue;
-    if (row.recalled === undefined || !rows.slice(0, n).some(({ position }) => position === row.recalled)) {
+    const earlier = row.recalled === undefined ? [] : indexesOf(rows.slice(0, n), row.recalled);
+    if (row.recalled === undefined || earlier.length === 0) {
       state = evolveState(state, row, { gtin, types });
     } else {
+      // The recall of a move of a place concerns only what that had moved.
+      if (!earlier.some(counted)) continue;
       recalled.add(row.recalled);
       state = rows.slice(0, n + 1).reduce(after, UNKNOWN);
     }
@@ -97,6 +105,10 @@ export function foldState(
   }
   return { state, lived };
 }
+
+/** Where among these rows those of a log position are. */
+const indexesOf = (rows: readonly FoldedRow[], position: bigint): number[] =>
+  rows.flatMap((row, n) => (row.position === position ? [n] : []));
 
 /** A move of a whole place concerns only what was there. */
 const concerns = ({ depth, result, item }: FoldedRow, { place }: ItemState): boolean =>

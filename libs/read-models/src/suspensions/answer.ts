@@ -1,10 +1,12 @@
 import {
   documentStream,
   evolveSuspension,
+  holdingDecisions,
   isInForce,
   looksAlike,
   NO_SUSPENSION,
   suspensionStream,
+  type CirculationDecision,
   type ProductSeries,
   type SuspensionEvent,
 } from '#domain';
@@ -31,9 +33,30 @@ export async function suspendedSeries(evidence: Pick<EvidenceStore, 'get'>, sha2
   return JSON.parse(found.bytes.toString()) as ProductSeries[];
 }
 
+/** The decisions of a version of their list, from its bytes. @throws Error when these are not stored. */
+export async function toldDecisions(
+  evidence: Pick<EvidenceStore, 'get'>,
+  sha256: Sha256,
+): Promise<CirculationDecision[]> {
+  const found = await evidence.get(sha256);
+  if (found === undefined) throw new Error(`the version ${sha256} of the list of decisions is not stored`);
+  return (JSON.parse(found.bytes.toString()) as { decisions: CirculationDecision[] }).decisions;
+}
+
+/** Whether the newest list of decisions of then suspends a series; empty: none was held. */
+async function decidedAt({ pool, evidence }: AnswerOptions, one: ProductSeries, at: Date) {
+  const held = await listHeldAt(pool, 'decisions', at);
+  if (held === undefined) return {};
+  const holding = holdingDecisions(await toldDecisions(evidence, held.listSha256), held.fetchedAt);
+  return {
+    decided: holding.some(({ gtin, series }) => gtin === one.gtin && series === one.series),
+    decisions: { ...listVersionOf(held), ageSeconds: ageOf(held, at) },
+  };
+}
+
 /**
- * Whether a series was suspended at a moment, by what we held then: the newest list, read from its own bytes, and the
- * letters that were entered by then. Nothing that came later speaks in it.
+ * Whether a series was suspended at a moment, by what we held then: the newest lists, read from their own bytes, and
+ * the letters that were entered by then. Nothing that came later speaks in it.
  * @throws PedigreeError `not_found` for a document that was never sent.
  */
 export async function answerSuspension(
@@ -42,14 +65,16 @@ export async function answerSuspension(
   now: Date,
 ): Promise<SuspensionAnswer> {
   const at = requestId === undefined ? (given ?? now) : await sentAt(options.store, requestId);
-  const held = await listHeldAt(options.pool, at);
+  const held = await listHeldAt(options.pool, 'list', at);
   const named = held === undefined ? [] : await suspendedSeries(options.evidence, held.listSha256);
   const listed = named.some((one) => one.gtin === gtin && one.series === series);
+  const decided = await decidedAt(options, { gtin, series }, at);
   const inForce = await inForceAt(options, { gtin, series }, at);
   return {
     ...{ gtin, series, at: at.toISOString(), ...present({ requestId }) },
-    suspended: listed || inForce.length > 0,
+    suspended: listed || decided.decided === true || inForce.length > 0,
     ...(held === undefined ? {} : { listed, list: { ...listVersionOf(held), ageSeconds: ageOf(held, at) } }),
+    ...decided,
     inForce,
     lookAlikes: named.filter((one) => one.gtin === gtin && looksAlike(one.series, series)).map((one) => one.series),
     knownAt: String(await knownUpTo(options.pool)),

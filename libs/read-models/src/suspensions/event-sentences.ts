@@ -1,4 +1,4 @@
-import type { Letter, ListVersion, PlaceReply, SuspensionAction, SuspensionEvent } from '#domain';
+import type { ByRegistry, Letter, PlaceReply, SuspensionAction, SuspensionEvent } from '#domain';
 import { typedEvent, type RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 
@@ -9,10 +9,13 @@ const DONE: Record<SuspensionAction, string> = {
   release: 'Released',
 };
 
-const by = (version: ListVersion | Letter): string =>
-  'letterSha256' in version
-    ? `by letter ${version.number} of ${version.date} (${version.from})`
-    : `by the list as of ${version.fetchedAt}`;
+function by(version: ByRegistry | Letter): string {
+  if ('letterSha256' in version) return `by letter ${version.number} of ${version.date} (${version.from})`;
+  const { decision, fetchedAt } = version;
+  if (decision === undefined) return `by the list as of ${fetchedAt}`;
+  const { decisionId, number = decisionId, date } = decision;
+  return `by decision ${number}${date === undefined ? '' : ` of ${date}`}`;
+}
 
 /** What an event of a suspension says, in one sentence. */
 export function sentenceOfSuspensionEvent(recorded: RecordedEvent): string {

@@ -1,7 +1,9 @@
 import {
+  DECISION_LIST_STREAM,
   SUSPENDED_LIST_STREAM,
   SUSPENSION_STREAM_PREFIX,
   suspensionIdOfStream,
+  type RegistryList,
   type SuspendedListEvent,
   type SuspendedListHeld,
 } from '#domain';
@@ -19,7 +21,7 @@ export function suspensionsProjection(): Projection {
     name: 'suspensions',
     filter: { streamPrefixes: [SUSPENSION_STREAM_PREFIX, SUSPENDED_LIST_STREAM] },
     project: async (events, tx) => {
-      const ofList = events.filter(({ stream }) => stream === SUSPENDED_LIST_STREAM);
+      const ofList = events.filter(({ stream }) => stream === SUSPENDED_LIST_STREAM || stream === DECISION_LIST_STREAM);
       const others = events.filter(({ stream }) => stream.startsWith(SUSPENSION_STREAM_PREFIX));
       await foldPage(tx, others, { table: SUSPENSION, keyOf: suspensionIdOfStream, fold: foldSuspension });
       await keepLists(tx, ofList);
@@ -39,15 +41,23 @@ async function keepLists(tx: Transaction, events: RecordedEvent[]): Promise<void
     // Whoever confirms means the newest version before that.
     await tx.query(
       `UPDATE suspended_list SET confirmed_at = $2
-       WHERE position = (SELECT max(position) FROM suspended_list WHERE position < $1)`,
-      [recorded.position, recorded.recordedAt],
+       WHERE position = (SELECT max(position) FROM suspended_list WHERE position < $1 AND source = $3)`,
+      [recorded.position, recorded.recordedAt, sourceOf(recorded)],
     );
   }
 }
 
-const rowOf = ({ position, recordedAt }: RecordedEvent, data: SuspendedListHeld['data']): SuspendedListRow => ({
+const sourceOf = ({ stream }: RecordedEvent): RegistryList => (stream === DECISION_LIST_STREAM ? 'decisions' : 'list');
+
+const rowOf = (recorded: RecordedEvent, data: SuspendedListHeld['data']): SuspendedListRow => ({
   ...SUSPENDED_LIST.nulls,
-  ...{ position, heldAt: recordedAt, fetchedAt: new Date(data.fetchedAt), account: data.account },
+  ...{ source: sourceOf(recorded), decisions: data.decisions ?? null, notUnderstood: data.notUnderstood ?? null },
+  ...{
+    position: recorded.position,
+    heldAt: recorded.recordedAt,
+    fetchedAt: new Date(data.fetchedAt),
+    account: data.account,
+  },
   ...{ listSha256: data.listSha256, inForceSha256: data.inForceSha256, series: data.series, packs: data.packs },
   ...{ packsWithoutSeries: data.packsWithoutSeries, appeared: data.appeared, vanished: data.vanished },
   ...{ calls: data.calls, doubt: data.doubt ?? null },

@@ -1,4 +1,4 @@
-import { looksAlike } from '#domain';
+import { looksAlike, REGISTRY_LISTS, type RegistryList, type SuspensionVersion } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
 import { timelineOf } from '../document-timeline/timeline.js';
@@ -52,54 +52,69 @@ export async function suspensionDetailOf(
   };
 }
 
-function summaryOf(row: SuspensionRow): SuspensionSummary {
+export function summaryOf(row: SuspensionRow): SuspensionSummary {
   const { suspensionId, source, phase, action, inForce, changedAt, position, state } = row;
   const { product, series, matches, versions, newest } = state;
-  const { number, date, from, letterSha256, listSha256 } = { ...newest } as Partial<Record<string, string>>;
+  const { from, letterSha256, listSha256 } = { ...newest } as Partial<Record<string, string>>;
   return {
     ...{ suspensionId, source, state: phase, action, inForce, product, series, matches, versions },
     lookAlikes: [...new Set(matches.map((one) => one.series))].filter((one) => looksAlike(one, series)),
-    ...present({ number, date, from, letterSha256, listSha256 }),
+    ...present({ ...saidBy(newest), from, letterSha256, listSha256 }),
     ...{ changedAt: changedAt.toISOString(), position: String(position) },
   };
+}
+
+/** Number and date of the letter or the decision that last said how a suspension stands. */
+export function saidBy(newest: SuspensionVersion): { number?: string; date?: string; decisionId?: string } {
+  if ('letterSha256' in newest) return { number: newest.number, date: newest.date };
+  return newest.decision ?? {};
 }
 
 const versionFields = fieldsOf(suspendedListVersion);
 export const listVersionOf = (row: SuspendedListRow): SuspendedListVersion =>
   versionFields(row) as SuspendedListVersion;
 
-/** One page of the versions of the list that we held, the newest first. */
+/** One page of the versions of the lists that we held, the newest first. */
 export async function listSuspendedLists(
   db: Queryable,
-  query: { limit?: number; cursor?: string },
+  query: { limit?: number; cursor?: string; source?: RegistryList },
 ): Promise<Page<SuspendedListVersion>> {
   const limit = pageLimit(query.limit);
   const before = query.cursor === undefined ? null : readCursor(query.cursor);
   const { rows } = await db.query<SuspendedListRow>(
-    `SELECT ${SUSPENDED_LIST.select()} FROM suspended_list WHERE $1::bigint IS NULL OR position < $1
+    `SELECT ${SUSPENDED_LIST.select()} FROM suspended_list 
+     WHERE ($1::bigint IS NULL OR position < $1) AND ($3::text IS NULL OR source = $3)
      ORDER BY position DESC LIMIT $2`,
-    [before, limit + 1],
+    [before, limit + 1, query.source ?? null],
   );
   return pageOf(rows, limit, { show: listVersionOf, positionOf: (row) => row.position });
 }
 
-/** How old the newest version is, and whether it is doubted; undefined: none was ever held. */
+/**
+ * Of the newest versions: the age of the older one, whether one is doubted, and how many decisions nobody understands.
+ * Undefined: never held.
+ */
 export async function suspendedListFigures(
   db: Queryable,
   now: Date,
-): Promise<{ ageSeconds: number; isDoubted: boolean } | undefined> {
-  const held = await listHeldAt(db, now);
-  if (held === undefined) return undefined;
-  const ageSeconds = Math.max(0, (now.getTime() - held.fetchedAt.getTime()) / 1_000);
-  return { ageSeconds, isDoubted: held.doubt !== null && held.confirmedAt === null };
+): Promise<{ ageSeconds: number; isDoubted: boolean; notUnderstood: number } | undefined> {
+  const found = await Promise.all(REGISTRY_LISTS.map((source) => listHeldAt(db, source, now)));
+  const held = found.filter((one) => one !== undefined);
+  if (held.length === 0) return undefined;
+  const ages = held.map(({ fetchedAt }) => (now.getTime() - fetchedAt.getTime()) / 1_000);
+  return {
+    ageSeconds: Math.max(0, ...ages),
+    isDoubted: held.some(({ doubt, confirmedAt }) => doubt !== null && confirmedAt === null),
+    notUnderstood: held.reduce((sum, one) => sum + (one.notUnderstood ?? 0), 0),
+  };
 }
 
-/** The newest version that we held at a moment; undefined: none was held yet. */
-export async function listHeldAt(db: Queryable, at: Date): Promise<SuspendedListRow | undefined> {
+/** The newest version of a list that we held at a moment; undefined: none was held yet. */
+export async function listHeldAt(db: Queryable, source: RegistryList, at: Date): Promise<SuspendedListRow | undefined> {
   const { rows } = await db.query<SuspendedListRow>(
-    `SELECT ${SUSPENDED_LIST.select()} FROM suspended_list WHERE held_at <= $1
+    `SELECT ${SUSPENDED_LIST.select()} FROM suspended_list WHERE held_at <= $1 AND source = $2
      ORDER BY held_at DESC, position DESC LIMIT 1`,
-    [at],
+    [at, source],
   );
   return rows[0];
 }

@@ -4,12 +4,16 @@ import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import { wholeStream } from '../document-timeline/whole-stream.js';
-import type { Suspensions } from '../port.js';
+import type { AffectedPacks, Suspensions } from '../port.js';
 import { affectedPacks } from './affected.js';
 import { answerSuspension } from './answer.js';
 import { listSuspendedLists, listSuspensions, suspensionDetailOf } from './query.js';
+import { replyOf } from './reply.js';
+import type { SuspensionRow } from './row.js';
 
 const DAY_MS = 86_400_000;
+/** What moved within so many days is recent, where nobody asks for others. */
+export const RECENT_DAYS = 90;
 
 export function suspensionQuestions(options: {
   pool: Pool;
@@ -18,15 +22,21 @@ export function suspensionQuestions(options: {
   types: TypeKnowledge;
 }): Suspensions {
   const { pool, store, types } = options;
+  const affectedSince =
+    (recentDays: number) =>
+    ({ state }: SuspensionRow): Promise<AffectedPacks[]> => {
+      const recentFrom = new Date(Date.now() - recentDays * DAY_MS);
+      return Promise.all(state.matches.map((one) => affectedPacks(pool, one, { types, recentFrom })));
+    };
   return {
     list: (query) => listSuspensions(pool, query),
     lists: (query) => listSuspendedLists(pool, query),
     answer: (question) => answerSuspension(options, question, new Date()),
-    one: async (suspensionId, recentDays) => {
-      const recentFrom = new Date(Date.now() - recentDays * DAY_MS);
-      return suspensionDetailOf(await wholeStream(store, suspensionStream(suspensionId)), ({ state }) =>
-        Promise.all(state.matches.map((one) => affectedPacks(pool, one, { types, recentFrom }))),
-      );
-    },
+    one: async (suspensionId, recentDays) =>
+      suspensionDetailOf(await wholeStream(store, suspensionStream(suspensionId)), affectedSince(recentDays)),
+    reply: async (suspensionId) =>
+      replyOf(await wholeStream(store, suspensionStream(suspensionId)), {
+        ...{ asOf: new Date(), affectedBy: affectedSince(RECENT_DAYS) },
+      }),
   };
 }

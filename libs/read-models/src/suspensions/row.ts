@@ -2,11 +2,12 @@ import type {
   KnownSuspension,
   ListDoubt,
   ProductSeries,
+  RegistryList,
   SuspensionAction,
   SuspensionPhase,
   SuspensionSource,
 } from '#domain';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /** How a suspension stands. */
@@ -28,10 +29,11 @@ export class SuspensionRow {
   @column('jsonb') matched!: ProductSeries[];
 }
 
-/** A version of the registry's list that we held. */
+/** A version of the registry's list, or of its list of decisions, that we held. */
 @Entity('suspended_list')
 export class SuspendedListRow {
   @column('bigint', { primary: true }) position!: bigint;
+  @column('text', { update: false }) source!: RegistryList;
   @column('timestamptz', { update: false }) heldAt!: Date;
   @column('timestamptz', { update: false }) fetchedAt!: Date;
   @column('text', { update: false }) account!: string;
@@ -40,6 +42,8 @@ export class SuspendedListRow {
   @column('integer', { update: false }) series!: number;
   @column('integer', { update: false }) packs!: number;
   @column('integer', { update: false }) packsWithoutSeries!: number;
+  @column('integer', { nullable: true, update: false }) decisions!: number | null;
+  @column('integer', { nullable: true, update: false }) notUnderstood!: number | null;
   @column('integer', { update: false }) appeared!: number;
   @column('integer', { update: false }) vanished!: number;
   @column('integer', { update: false }) calls!: number;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { LIST_DOUBTS, SUSPENSION_ACTIONS, SUSPENSION_PHASES, SUSPENSION_SOURCES } from '#domain';
+import { LIST_DOUBTS, REGISTRY_LISTS, SUSPENSION_ACTIONS, SUSPENSION_PHASES, SUSPENSION_SOURCES } from '#domain';
+import { accessEntry } from '../access-log/shape.js';
 import { timeline } from '../document-timeline/shape.js';
 import { instant, pageShape, position, sha256, whole } from '../shapes.js';
 
@@ -17,7 +18,9 @@ const summaryFields = {
   suspension_id: z.uuid(),
   source: z
     .enum(SUSPENSION_SOURCES)
-    .describe('list: the registry’s list names the series; letter: a person entered it.'),
+    .describe(
+      'list: the registry’s list names the series; letter: a person entered it; decision: one in the registry.',
+    ),
   state: z
     .enum(SUSPENSION_PHASES)
     .describe('unmatched: nobody has said which products it means; open: a reply is owed.'),
@@ -30,9 +33,10 @@ const summaryFields = {
     .array(z.string())
     .describe('Series among the matches that differ from the one above only by letters that look the same.'),
   versions: whole,
-  number: z.string().optional().describe('Of the newest letter.'),
+  number: z.string().optional().describe('Of the newest letter or decision, as is date.'),
   date: day.optional(),
   from: z.string().optional(),
+  decision_id: z.string().optional().describe('The decision in the registry that last changed it.'),
   letter_sha256: sha256.optional(),
   list_sha256: sha256.optional().describe('The version of the list that last changed it.'),
   changed_at: instant,
@@ -68,18 +72,48 @@ export const suspensionDetail = z.strictObject({
   timeline,
 });
 
+/** The newest reply of a suspension, as a document. */
+const {
+  in_force: _inForce,
+  state: _state,
+  changed_at: _changedAt,
+  versions: _versions,
+  ...letterFields
+} = summaryFields;
+export const suspensionReply = z.strictObject({
+  ...letterFields,
+  as_of: instant.describe('When it was asked: our record is as of then.'),
+  version: whole.describe('Of the suspension, that it answers.'),
+  is_newest: z.boolean().describe('False: a newer version owes a reply.'),
+  replied_at: instant,
+  replied_by: accessEntry.shape.actor,
+  reason: z.string().optional(),
+  position: position.describe('Log position of the reply.'),
+  stream: z.string().describe('pedigree audit prove --stream STREAM proves it.'),
+  stream_version: whole,
+  places: z.array(placeReply).describe('Each place that was looked at, also where nothing was found.'),
+  totals: placeReply.omit({ place: true }),
+  nothing_found: z.boolean(),
+  record: z.array(affectedPacks).describe('What our record holds of it now, by match.'),
+});
+
 export const suspendedListVersion = z.strictObject({
   position,
+  source: z.enum(REGISTRY_LISTS).describe('list: of suspended packs; decisions: about circulation.'),
   held_at: instant.describe('Since when we held it.'),
   fetched_at: instant.describe('When its first page was read: it is as old as that.'),
   account: z.string(),
-  list_sha256: sha256.describe('Its content: the series, in one order. Fetch it at /v1/evidence/{sha256}.'),
+  list_sha256: sha256.describe(
+    'Its content: the series, or the decisions, in one order. Fetch it at /v1/evidence/{sha256}.',
+  ),
   in_force_sha256: sha256.describe('What counted with us from here on.'),
   series: whole,
   packs: whole,
   packs_without_series: whole,
+  decisions: whole.optional().describe('How many decisions it names. `series` are those that they suspend.'),
+  not_understood: whole.optional().describe('Decisions that say neither that they suspend nor that they end.'),
   appeared: whole.describe('Series that were not in force before.'),
-  vanished: whole.describe('Series of the believed list that it does not name.'),
+  vanished: whole.describe('Series, or decisions, of the believed list that it does not name.'),
   calls: whole,
   doubt: z.enum(LIST_DOUBTS).optional().describe('It released nothing by itself.'),
   confirmed_at: instant.optional().describe('When a person said that it is right.'),
@@ -91,7 +125,7 @@ export const suspensionAnswer = z.strictObject({
   series: z.string(),
   at: instant.describe('The moment that the answer is about.'),
   request_id: z.uuid().optional().describe('The document whose first send that was.'),
-  suspended: z.boolean().describe('In the newest list that we held then, or by a letter that was entered by then.'),
+  suspended: z.boolean().describe('In the newest lists that we held then, or by a letter that was entered by then.'),
   listed: z.boolean().optional().describe('In that list. Absent: we held none.'),
   list: z
     .strictObject({
@@ -99,7 +133,15 @@ export const suspensionAnswer = z.strictObject({
       age_seconds: z.number().describe('From its reading to the moment.'),
     })
     .optional(),
-  in_force: z.array(z.uuid()).describe('Suspensions that counted with us then, by the list or by letters.'),
+  decided: z
+    .boolean()
+    .optional()
+    .describe('By a decision in the newest list of decisions of then. Absent: none was held.'),
+  decisions: z
+    .strictObject({ ...suspendedListVersion.shape, age_seconds: z.number() })
+    .optional()
+    .describe('That list of decisions.'),
+  in_force: z.array(z.uuid()).describe('Suspensions that counted with us then, by lists, decisions or letters.'),
   look_alikes: z.array(z.string()).describe('Series of the same product in that list that only look the same.'),
   known_at: position.describe('Up to here the log is in this answer.'),
   suspended_now: z.boolean(),
@@ -118,9 +160,10 @@ export const suspensionChanged = z
     product: z.string().describe('As the letter writes it; of a series of the list its GTIN.'),
     series: z.string().describe('As the letter or the list writes it, letter by letter.'),
     matches: z.array(productSeries).describe('Which packs are meant; empty while nobody has said so of a letter.'),
-    number: z.string().optional().describe('Of the letter, as are date and from.'),
+    number: z.string().optional().describe('Of the letter or the decision, as is date; from: of the letter.'),
     date: z.string().optional(),
     from: z.string().optional(),
+    decision_id: z.string().optional().describe('The decision in the registry that says so.'),
     letter_sha256: sha256.optional(),
     list_sha256: sha256.optional().describe('The version of the registry’s list that says so.'),
     sentence: z.string().describe('What it means, in one plain sentence.'),

@@ -6,6 +6,7 @@ import {
   letterSuspensionId,
   listedSuspensionId,
   NO_SUSPENSION,
+  DECISION_LIST_STREAM,
   SUSPENDED_LIST_STREAM,
   suspensionStream,
   type SuspendedListEvent,
@@ -14,6 +15,7 @@ import {
 } from '#domain';
 import { typeKnowledge } from '#documents';
 import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
+import { defined } from '#kernel';
 import { inTransaction, installationSchema } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -95,11 +97,11 @@ async function tell(...commands: SuspensionCommand[]): Promise<void> {
 }
 
 const version = { listSha256: SHA, fetchedAt: '2026-03-01T00:00:00.000Z' };
-const held = (n: number, doubt?: 'empty'): SuspendedListEvent => ({
+const held = (n: number, doubt?: 'empty', notUnderstood?: number): SuspendedListEvent => ({
   type: 'SuspendedListHeld',
   data: {
     ...{ ...version, fetchId: `f${n}`, account: 'main', series: n, packs: n, packsWithoutSeries: 0, calls: 1 },
-    ...{ appeared: 0, vanished: 0, inForceSha256: SHA, ...(doubt === undefined ? {} : { doubt }) },
+    ...{ appeared: 0, vanished: 0, inForceSha256: SHA, ...defined({ doubt, notUnderstood }) },
   },
 });
 
@@ -141,14 +143,20 @@ describe('the lists of suspensions', () => {
       { type: 'Match', suspensionId: letterId, matches: [] },
     );
     await append(SUSPENDED_LIST_STREAM, [held(1), held(2, 'empty')]);
+    // Between a list and its confirmation stands the other list: nobody has confirmed that.
+    await append(DECISION_LIST_STREAM, [held(4, 'empty', 2)]);
     await append(SUSPENDED_LIST_STREAM, [{ type: 'SuspendedListConfirmed', data: version }, held(3)]);
     const first = await replay(1_000);
-    expect(first).toHaveLength(6);
+    expect(first).toHaveLength(7);
     expect(await replay(1_000)).toEqual(first);
     expect(await replay(1)).toEqual(first);
     const later = new Date(Date.parse(version.fetchedAt) + 1e12);
-    expect(await suspendedListFigures(db.pool, later)).toEqual({ ageSeconds: 1e9, isDoubted: false });
-    const lists = (await listSuspendedLists(db.pool, {})).items;
+    expect(await suspendedListFigures(db.pool, later)).toEqual({
+      ...{ ageSeconds: 1e9, isDoubted: true, notUnderstood: 2 },
+    });
+    const [decisions] = (await listSuspendedLists(db.pool, { source: 'decisions' })).items;
+    expect([decisions?.series, decisions?.doubt, decisions?.confirmedAt]).toEqual([4, 'empty', undefined]);
+    const lists = (await listSuspendedLists(db.pool, { source: 'list' })).items;
     expect(lists.map(({ series, doubt, confirmedAt }) => [series, doubt, confirmedAt !== undefined])).toEqual([
       [3, undefined, false],
       [2, 'empty', true],

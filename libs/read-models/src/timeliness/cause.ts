@@ -77,6 +77,8 @@ const BEGINS: Record<DocumentEvent['type'], DelayCause | 'end' | undefined> = {
   HoldLapsed: 'predecessor',
   GateHoldLifted: undefined,
   GateWarned: undefined,
+  SuspensionHoldLifted: undefined,
+  SuspensionWarned: undefined,
   DocumentReleased: 'not_known',
   DocumentRefused: undefined,
   SendAttempted: 'registry_not_reached',

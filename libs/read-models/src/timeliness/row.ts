@@ -1,6 +1,6 @@
 import type { DeadlineChannel, InboundOutcome } from '#domain';
 import type { Sha256 } from '#kernel';
-import { Entity } from 'typeorm';
+import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
 /**

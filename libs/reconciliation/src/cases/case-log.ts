@@ -103,8 +103,9 @@ export class CaseLog {
       id: uuid5(`${id}@${caseId}@${version}/${event.type}/${digest}`, installation),
       ...{ type: event.type, schemaVersion: 1, data: event.data },
       metadata: {
-        ...{ participant, actor, ...defined({ reason }), softwareVersion, profile, effectiveAt: at },
-        ...{ correlationId: caseId, causationId: id },
+        // In the order of canonical JSON, so that nothing is sorted when the log takes it.
+        ...{ actor, causationId: id, correlationId: caseId, effectiveAt: at, participant, profile },
+        ...{ ...defined({ reason }), softwareVersion },
       },
     };
   }

@@ -30,7 +30,7 @@ const MOST_PARTS = 100_000;
 export async function openPackCases(folder: string, options: PackCasesOptions): Promise<Opening> {
   const record = await readRun(folder);
   const result = await resultOf(folder);
-  const run: CaseRun = { kind: 'packs', id: record.inputs, moment: record.moment };
+  const run: CaseRun = { id: record.inputs, kind: 'packs', moment: record.moment };
   const act = {
     ...{ actor: options.actor, id: `cases:${record.inputs}`, at: record.moment },
     ...(options.reason === undefined ? {} : { reason: options.reason }),
@@ -51,11 +51,20 @@ async function openAll(opening: PackOpening): Promise<Opening> {
   const { options, duck, act } = opening;
   const counted = noOpening();
   const [{ n = 0n } = {}] = await duck.rows<{ n: bigint }>('SELECT count(*) AS n FROM pack_group');
+  const tell = async (commands: CaseCommand[], done: number): Promise<void> => {
+    count(counted, await options.log.tellAll(commands, act));
+    options.onProgress?.(Math.min(Number(n), done), Number(n));
+  };
+  // One ahead: while the log writes some cases, others, for each cause is in one group, are made ready.
+  let before = Promise.resolve();
   for (let from = 0; from < Number(n); from += AT_ONCE) {
-    const groups = await readGroups(duck, from, AT_ONCE);
-    count(counted, await options.log.tellAll(await commandsOf(opening, groups), act));
-    options.onProgress?.(Math.min(Number(n), from + AT_ONCE), Number(n));
+    const telling = tell(await commandsOf(opening, await readGroups(duck, from, AT_ONCE)), from + AT_ONCE);
+    // Its own failure is thrown when it is awaited.
+    telling.catch(() => undefined);
+    await before;
+    before = telling;
   }
+  await before;
   const earlier = await findEarlierRuns(opening);
   for await (const { over, notCovered } of packCasesOver(opening, earlier)) {
     counted.notCovered += notCovered;
@@ -99,16 +108,16 @@ async function commandsOf(
     options.db,
     groups.flatMap(({ kind, c1 }) => (kind === 'part' ? [c1] : [])),
   );
+  const legs = Object.keys(record.legs);
+  // Names stand in the order of canonical JSON, so that nothing is sorted when the log takes the events.
   return groups.map((group): CaseCommand => {
     const cause = causeOf(group, { documents, parts });
     const severity = CASE_SEVERITIES[group.severity] ?? 'critical';
-    const seen: CaseSighting = {
-      ...{ run, count: group.count, findingsSha256, legs: Object.keys(record.legs), places: placesOf(group) },
-      rows: { file: CASE_ITEMS_FILE, from: group.first, to: group.first + group.count },
-    };
+    const rows = { file: CASE_ITEMS_FILE, from: group.first, to: group.first + group.count };
+    const seen: CaseSighting = { count: group.count, findingsSha256, legs, places: placesOf(group), rows, run };
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
-    return { type: 'See', caseId: caseIdOf(code, cause), code, cause, severity, dueAt: due, seen };
+    return { type: 'See', caseId: caseIdOf(code, cause), cause, code, dueAt: due, seen, severity };
   });
 }
 
@@ -121,8 +130,8 @@ function causeOf(
   { kind, c1, series, place }: PackGroup,
   { documents, parts }: { documents: Map<string, string>; parts: Map<string, CaseCause> },
 ): CaseCause {
-  if (kind === 'container') return { kind, container: c1 };
-  if (kind === 'series') return { kind, gtin: c1, series, place };
+  if (kind === 'container') return { container: c1, kind };
+  if (kind === 'series') return { gtin: c1, kind, place, series };
   if (kind === 'part') return parts.get(c1) as CaseCause;
   const document = isPosition(c1) ? documents.get(c1) : c1;
   if (document === undefined)
@@ -133,7 +142,7 @@ function causeOf(
         item: c1,
       },
     );
-  return { kind, document };
+  return { document, kind };
 }
 
 const isPosition = (text: string): boolean => /^\d+$/.test(text);

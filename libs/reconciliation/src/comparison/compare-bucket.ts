@@ -3,14 +3,10 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOfLines, quoted, type Duck } from '#duckdb';
 import { ORDER } from '../snapshots/buckets.js';
-import { joined, LEG_COLUMNS } from './joined.js';
+import { differing, joined, LEG_COLUMNS } from './joined.js';
 import { OVERRIDDEN, OVERRIDES, RULES, type Rule } from './rules.js';
 import { appliesTo, bucketResultFile, findingsFile, type BucketResult, type RunRecord } from './run-record.js';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** Calendar days of the registry (design 9): all its zone-less times are of this zone. */
-const ZONE_MS = 3 * HOUR_MS;
+import { withValues } from './values.js';
 
 const SHOWN = Object.values(LEG_COLUMNS).flatMap((columns) => Object.keys(columns));
 /** Columns of a findings file, in the order of the canonical row. `held`: it is in a container of the stock. */
@@ -18,37 +14,11 @@ export const FINDING_COLUMNS = ['item', 'code', 'severity', ...SHOWN, 'held'];
 /** The canonical row of a finding. */
 export const CANONICAL = `json_array(${FINDING_COLUMNS.join(', ')})`;
 
-/** A rule's condition with the run's moment and settings in it. */
-function conditionOf({ when }: Rule, { moment, settings }: RunRecord): string {
-  const at = Date.parse(moment);
-  const transit = Object.entries(settings.transitDaysOf).map(
-    ([status, days]) => `WHEN ${quoted(status)} THEN ${days * DAY_MS}`,
-  );
-  const values: Record<string, string> = {
-    $moment: String(at),
-    $tillSales: String(settings.tillSalesDays * DAY_MS),
-    $inFlight: String(settings.inFlightHours * HOUR_MS),
-    $stale: String(settings.staleHours * HOUR_MS),
-    $hung: settings.hungDays === null ? 'NULL' : String(settings.hungDays * DAY_MS),
-    $day: `DATE ${quoted(new Date(at + ZONE_MS).toISOString().slice(0, 10))}`,
-    $containers: String(settings.containers),
-    $transit:
-      transit.length === 0
-        ? String(settings.transitDays * DAY_MS)
-        : `(CASE g_status ${transit.join(' ')} ELSE ${settings.transitDays * DAY_MS} END)`,
-  };
-  return when.replace(/\$[a-zA-Z]+/g, (name) => {
-    const value = values[name];
-    if (value === undefined) throw new Error(`a rule speaks of ${name}, which no run has`);
-    return value;
-  });
-}
-
 /** Of each topic the number of the first rule that holds; a topic without rules is left out. */
 function topics(run: RunRecord, rules: readonly Rule[]): { topic: Rule['topic']; name: string; first: string }[] {
   return [...new Set(rules.map(({ topic }) => topic))].map((topic) => {
     const cases = rules.flatMap((one, number) =>
-      one.topic === topic && appliesTo(run.legs, one) ? [`WHEN ${conditionOf(one, run)} THEN ${number}`] : [],
+      one.topic === topic && appliesTo(run.legs, one) ? [`WHEN ${withValues(one.when, run)} THEN ${number}`] : [],
     );
     return { topic, name: `t_${topic}`, first: cases.length === 0 ? 'NULL::INTEGER' : `CASE ${cases.join('\n ')} END` };
   });
@@ -69,7 +39,7 @@ function overridden(
 ): string {
   const cases = overrides.flatMap((one, index) =>
     appliesTo(run.legs, one)
-      ? [`WHEN ${replaces(one, { rules, number })} AND ${conditionOf(one, run)} THEN ${-1 - index}`]
+      ? [`WHEN ${replaces(one, { rules, number })} AND ${withValues(one.when, run)} THEN ${-1 - index}`]
       : [],
   );
   return cases.length === 0 ? number : `CASE ${cases.join(' ')} ELSE ${number} END`;
@@ -81,6 +51,8 @@ export interface BucketOfRun {
   /** Default: those of this version. */
   rules?: readonly Rule[];
   overrides?: readonly Rule[];
+  /** Also looks at items about which sides agree: for the test that no rule speaks of them. */
+  withAgreeing?: boolean;
 }
 
 /**
@@ -92,11 +64,17 @@ export async function compareBucket(duck: Duck, of: BucketOfRun & { folder: stri
   return write(duck, of);
 }
 
-/** Makes the table `finding` of a bucket: what rules find, and what they explain (`quiet`). */
+/**
+ * Makes the table `finding` of a bucket: what rules find, and what they explain (`quiet`). A first pass joins the few
+ * columns that show where sides agree, and leaves out those items; the rules look at whole rows of the rest.
+ */
 export async function findDifferences(
   duck: Duck,
-  { run, bucket, rules = RULES, overrides = OVERRIDES }: BucketOfRun,
+  { run, bucket, rules = RULES, overrides = OVERRIDES, withAgreeing = false }: BucketOfRun,
 ): Promise<void> {
+  const items = withAgreeing ? undefined : differing(run, bucket);
+  if (items !== undefined) await duck.run(`CREATE OR REPLACE TEMP TABLE differing AS ${items}`);
+  const rows = joined(run, bucket, items === undefined ? undefined : 'differing');
   const told = topics(run, rules);
   const quietOnes = rules.flatMap(({ quiet }, number) => (quiet === true ? [number] : []));
   const isQuiet = (number: string): string =>
@@ -111,7 +89,7 @@ export async function findDifferences(
   const values = known.map(([n, one]) => `(${n}, ${quoted(one.code)}, ${quoted(one.severity)}, ${one.quiet === true})`);
   await duck.run(`
     CREATE OR REPLACE TEMP TABLE seen AS SELECT * FROM (
-      SELECT *, ${told.map(({ name, first }) => `${first} AS ${name}`).join(',\n')} FROM (${joined(run, bucket)}))
+      SELECT *, ${told.map(({ name, first }) => `${first} AS ${name}`).join(',\n')} FROM (${rows}))
       WHERE coalesce(${told.map(({ name }) => name).join(', ')}) IS NOT NULL;
     CREATE OR REPLACE TEMP TABLE finding AS SELECT DISTINCT item, r.code, r.severity, r.quiet, ${SHOWN.join(', ')}, held
       FROM (SELECT *, unnest([${final.join(', ')}]) AS number FROM seen) f

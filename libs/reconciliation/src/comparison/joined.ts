@@ -1,5 +1,5 @@
 import { quoted, type Duck } from '#duckdb';
-import { wrongCheckDigit } from '../snapshots/codes.js';
+import { agrees, columnsOfAgreement, WRONG_DIGIT } from './agreeing.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
 import { STANDINGS } from './statuses.js';
@@ -11,6 +11,9 @@ export const LEG_COLUMNS: Record<Leg, Record<string, [from: string, type: string
     s_state: ['state', 'VARCHAR'],
     s_series: ['series', 'VARCHAR'],
     s_expiry: ['expiry', 'DATE'],
+    s_funding: ['funding', 'VARCHAR'],
+    s_part: ['part', 'VARCHAR'],
+    s_owner: ['owner', 'VARCHAR'],
     s_moment: ['moment', 'BIGINT'],
     copies: ['copies', 'INTEGER'],
   },
@@ -20,6 +23,7 @@ export const LEG_COLUMNS: Record<Leg, Record<string, [from: string, type: string
     r_container: ['container', 'VARCHAR'],
     r_known_from: ['known_from', 'BIGINT'],
     r_uncertain: ['uncertain', 'BOOLEAN'],
+    r_part: ['part_left', 'VARCHAR'],
   },
   registry: {
     answer: ['answer', 'VARCHAR'],
@@ -28,6 +32,8 @@ export const LEG_COLUMNS: Record<Leg, Record<string, [from: string, type: string
     g_container: ['container', 'VARCHAR'],
     g_series: ['series', 'VARCHAR'],
     g_expiry: ['expiry', 'DATE'],
+    g_funding: ['funding', 'VARCHAR'],
+    g_owner: ['owner', 'VARCHAR'],
     moved_at: ['moved_at', 'BIGINT'],
     g_moment: ['moment', 'BIGINT'],
   },
@@ -82,12 +88,12 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
 
 const of = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;
 
-function legOf(leg: Leg, files: readonly string[] | undefined): string {
+function legOf(leg: Leg, files: readonly string[] | undefined, more = ''): string {
   const columns = Object.entries(LEG_COLUMNS[leg]);
   const named = columns.map(([name, [from, type]]) => `${files === undefined ? 'NULL' : from}::${type} AS ${name}`);
   return files === undefined
-    ? `(SELECT NULL::VARCHAR AS item, ${named.join(', ')} LIMIT 0)`
-    : `(SELECT item, ${named.join(', ')} FROM ${of(files)})`;
+    ? `(SELECT NULL::VARCHAR AS item, ${named.join(', ')}${more} LIMIT 0)`
+    : `(SELECT item, ${named.join(', ')}${more} FROM ${of(files)})`;
 }
 
 /** Cyrillic letters that look like Latin ones, in a series. */
@@ -100,14 +106,31 @@ const HELD = `hg.container IS NOT NULL OR hr.container IS NOT NULL AS held, coal
       coalesce(hg.place, hr.place) AS h_place`;
 const NOT_HELD = 'false AS held, NULL::VARCHAR AS h_state, NULL::VARCHAR AS h_place';
 
-/** The joined rows of a bucket: the columns over which rules speak. Rows of stock that disagree count as sellable. */
-export function joined(run: RunRecord, bucket: number): string {
+function fileOf({ legs }: RunRecord, leg: Leg, bucket: number): string[] | undefined {
+  const file = legs[leg]?.files[bucket];
+  return file === undefined ? undefined : [file];
+}
+
+/** The items of a bucket about which sides do not agree; undefined where sides cannot be told to agree. */
+export function differing(run: RunRecord, bucket: number): string | undefined {
+  if (run.legs.registry === undefined) return undefined;
+  const legs = (['stock', 'registry', 'record', 'disposals'] as const).map((leg) =>
+    legOf(leg, fileOf(run, leg, bucket), columnsOfAgreement(leg, run)),
+  );
+  return `SELECT item FROM ${legs.reduce((one, other) => `${one} FULL JOIN ${other} USING (item)`)}
+    WHERE NOT ${agrees(run)}`;
+}
+
+/**
+ * The joined rows of a bucket: the columns over which rules speak. Rows of stock that disagree count as sellable.
+ * `among`: a table of the items that are looked at; default: all.
+ */
+export function joined(run: RunRecord, bucket: number, among?: string): string {
   const legIn = (leg: Leg): string => {
-    const file = run.legs[leg]?.files[bucket];
-    return legOf(leg, file === undefined ? undefined : [file]);
+    const rows = legOf(leg, fileOf(run, leg, bucket));
+    return among === undefined ? rows : `(SELECT * FROM ${rows} SEMI JOIN ${among} USING (item))`;
   };
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');
-  const wrong = `CASE length(item) WHEN 18 THEN ${wrongCheckDigit('item', 18)} ELSE ${wrongCheckDigit('item', 14)} END`;
   const isOf = (place: string): string => (places === undefined ? 'true' : `${place} IN (${places})`);
   return `SELECT *, in_stock OR held AS here, coalesce(s_place, h_place) AS place,
       CASE WHEN in_stock THEN coalesce(s_state, 'sellable') WHEN held THEN coalesce(h_state, 'sellable') END AS state,
@@ -117,7 +140,7 @@ export function joined(run: RunRecord, bucket: number): string {
       answer IS NOT NULL AS in_registry, d_moment IS NOT NULL AS disposed, coalesce(r_uncertain, false) AS uncertain,
       rs.standing AS r_standing, gs.standing AS g_standing,
       ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
-      ${run.wrongCheckDigits ? wrong : 'false'} AS wrong_digit,
+      ${run.wrongCheckDigits ? WRONG_DIGIT : 'false'} AS wrong_digit,
       ${run.containers ? HELD : NOT_HELD}, coalesce(${isOf('coalesce(g_place, r_place)')}, true) AS covered
     FROM ${legIn('stock')} FULL JOIN ${legIn('registry')} USING (item) FULL JOIN ${legIn('record')} USING (item)
       FULL JOIN ${legIn('disposals')} USING (item)

@@ -1,7 +1,13 @@
+import { TELLING_PARTS } from './statuses.js';
+
 export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
 
 export type Severity = 'critical' | 'warning' | 'information';
+
+type Topic =
+  | ('rows' | 'presence' | 'status' | 'expiry' | 'place' | 'container' | 'attribute')
+  | ('funding' | 'part' | 'owner' | 'movement' | 'coverage');
 
 /** A condition over the joined row of an item, and what it means. */
 export interface Rule {
@@ -9,7 +15,7 @@ export interface Rule {
   code: string;
   severity: Severity;
   /** Of each topic, the first rule that holds speaks. */
-  topic: 'rows' | 'presence' | 'status' | 'expiry' | 'place' | 'container' | 'attribute' | 'movement' | 'coverage';
+  topic: Topic;
   /** Legs without which nothing can be told. */
   needs: readonly Leg[];
   /** Over the columns of joined.ts, and the settings as $name. */
@@ -30,6 +36,15 @@ const EXPIRED = "coalesce(s_expiry, g_expiry) < $day AND g_standing IS DISTINCT 
 /** Containers count while a pack is in circulation, and where the registry's side tells of any at all. */
 const CONTAINED = `$containers AND tells_containers AND (here OR ours) AND ${FOUND}
       AND g_standing IN ('shelf', 'transit', 'suspended')`;
+/** The pack is in trade, and its side of the registry is known. */
+const HELD = `in_stock AND ${FOUND} AND g_standing IN ('shelf', 'suspended')`;
+/** The registry tells that a part was sold, used or withdrawn, and not how much. */
+const IN_PART = `(${TELLING_PARTS.map((prefix) => `starts_with(g_status, '${prefix}')`).join(' OR ')})`;
+const share = (part: string): string => `split_part(${part}, '/', 1)::DOUBLE / split_part(${part}, '/', 2)::DOUBLE`;
+/** What travels to us is the shipper's, also where it was suspended on its way. */
+const STANDS = `${HELD} AND state <> 'in_transit'`;
+/** Of what names no owner in the stock, we are the owner. */
+const OWNER = 'coalesce(s_owner, $owner)';
 
 /** A row of the table: topic, meaning, condition. */
 const rule = (
@@ -224,6 +239,33 @@ export const RULES: readonly Rule[] = [
   ),
   rule('attribute', ['attribute_mismatch', 'warning', 'stock registry'], 's_series <> g_series'),
 
+  rule('funding', ['funding_mismatch', 'warning', 'stock registry'], `${HELD} AND s_funding <> g_funding`),
+
+  rule(
+    'part',
+    ['till_sale_may_come', 'information', 'stock disposals registry', 'quiet'],
+    `${HELD} AND s_part <> '1/1' AND NOT ${IN_PART} AND d_moment >= $moment - $tillSales`,
+  ),
+  // A suspended pack does not tell by its status that a part of it was used.
+  rule(
+    'part',
+    ['part_mismatch', 'warning', 'stock registry'],
+    `${HELD} AND g_standing = 'shelf' AND (s_part <> '1/1') <> ${IN_PART}`,
+  ),
+  // Where less is left than our documents say, tills have told the registry of the rest, and not us.
+  rule(
+    'part',
+    ['part_mismatch', 'warning', 'stock record'],
+    `in_stock AND NOT uncertain AND ${share('s_part')} > ${share('r_part')}`,
+  ),
+
+  rule(
+    'owner',
+    ['held_for_others', 'warning', 'stock registry'],
+    `${STANDS} AND ${OWNER} <> g_owner AND g_owner IS DISTINCT FROM $owner`,
+  ),
+  rule('owner', ['owner_or_branch_mismatch', 'warning', 'stock registry'], `${STANDS} AND s_owner <> g_owner`),
+
   rule(
     'movement',
     ['hung_stock', 'information', 'stock registry'],
@@ -242,7 +284,7 @@ export const RULES: readonly Rule[] = [
 const BY_DOCUMENT = [
   ...['missing_in_registry', 'sold_here_open_in_registry', 'missing_locally', 'awaiting_counterparty'],
   ...['not_accepted_inbound', 'status_mismatch', 'undetermined_item', 'owner_or_branch_mismatch'],
-  ...['container_dissolved', 'container_mismatch'],
+  ...['container_dissolved', 'container_mismatch', 'part_mismatch', 'held_for_others'],
 ];
 const byDocument = (meaning: [string, Severity, string, 'quiet'?], when: string): Rule => ({
   ...rule('presence', meaning, `${when} AND NOT (here AND coalesce(g_standing = 'gone', false))`),
@@ -266,4 +308,4 @@ export const OVERRIDES: readonly Rule[] = [
   rule('presence', ['moved_during_run', 'information', 'registry'], 'moved_at > coalesce(s_moment, $moment)'),
   rule('presence', ['stale_snapshot', 'information', 'registry'], 'g_moment < coalesce(s_moment, $moment) - $stale'),
 ];
-export const OVERRIDDEN: readonly Rule['topic'][] = ['presence', 'status', 'place', 'container'];
+export const OVERRIDDEN: readonly Rule['topic'][] = ['presence', 'status', 'place', 'container', 'part', 'owner'];

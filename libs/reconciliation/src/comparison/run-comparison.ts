@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { canonicalJson, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
+import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { readStates } from '#segments';
-import { BUCKETS, bucketFile, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { writeDurably } from '#service';
+import { refuseOldFiles } from './old-files.js';
+import { BUCKETS, bucketFiles, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import {
   findingsFile,
   inputsDigest,
@@ -14,6 +16,7 @@ import {
   unseenCodes,
   type LegInput,
   type RunRecord,
+  type StandsOn,
 } from './run-record.js';
 import type { Leg } from './rules.js';
 import type { ComparisonSettings } from './settings.js';
@@ -28,6 +31,8 @@ export interface ComparisonRequest {
   /** Folder of a snapshot of documents of ours without a good end, beside two others. */
   documents?: string;
   settings: ComparisonSettings;
+  /** Of the registry's side. */
+  standsOn?: StandsOn;
   /** Default: the moment of the stock, or else of the registry's answers. */
   moment?: string;
 }
@@ -48,22 +53,27 @@ export interface ComparisonResult {
 
 /**
  * Writes the record of a run into its folder, or reads the one that is there.
- * @throws PedigreeError `invalid_parameter` for fewer than two legs, or a folder that has a run of other inputs.
+ * @throws PedigreeError `invalid_parameter` for fewer than two legs, or a folder that has a run of other inputs;
+ * `not_found` for files of a version before.
  */
 export async function openComparison(folder: string, request: ComparisonRequest): Promise<RunRecord> {
   const run = await runOf(request);
+  await refuseOldFiles(run.legs);
   await mkdir(folder, { recursive: true });
   const there = await readdir(folder);
   if (there.includes(RUN_FILE)) {
     if ((await readRun(folder)).inputs === run.inputs) return run;
     throw new PedigreeError('invalid_parameter', `${folder} has a run of other inputs: give another folder`, {});
   }
-  if (there.length > 0) throw new PedigreeError('invalid_parameter', `${folder} is not empty`, { file: folder });
-  await writeFile(join(folder, RUN_FILE), JSON.stringify(run, undefined, 2), { flush: true });
+  // What a process left that was killed while it wrote the record is no run, and stands in nobody's way.
+  if (there.some((name) => !name.startsWith(`${RUN_FILE}.`)))
+    throw new PedigreeError('invalid_parameter', `${folder} is not empty`, { file: folder });
+  writeDurably(join(folder, RUN_FILE), JSON.stringify(run, undefined, 2));
   return run;
 }
 
-async function runOf({ settings, moment, ...folders }: ComparisonRequest): Promise<RunRecord> {
+/** What a comparison of these sides hangs on. */
+export async function runOf({ settings, moment, standsOn, ...folders }: ComparisonRequest): Promise<RunRecord> {
   const { legs, shelf, pinned } = await legsOf(folders);
   const at = moment ?? pinned;
   if (Object.keys(legs).filter((leg) => leg !== 'disposals' && leg !== 'documents').length < 2)
@@ -72,6 +82,7 @@ async function runOf({ settings, moment, ...folders }: ComparisonRequest): Promi
     throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is no moment`, { field: 'moment' });
   const run: Omit<RunRecord, 'inputs'> = {
     ...{ format: 1, moment: new Date(at).toISOString(), settings, legs, places: shelf?.places ?? null },
+    ...defined({ standsOn }),
     wrongCheckDigits: isSome(shelf?.wrongCheckDigits),
     containers: isSome(shelf?.containers),
     unseen: unseenCodes(legs),
@@ -108,7 +119,7 @@ async function legsOf({ stock, record, registry, disposals, documents }: Pick<Co
 
 const inputOf = (folder: string, { digest, rows }: SnapshotManifest): LegInput => ({
   ...{ folder: resolve(folder), digest, rows },
-  files: Array.from({ length: BUCKETS }, (_, bucket) => resolve(folder, bucketFile(bucket))),
+  files: bucketFiles(resolve(folder)),
 });
 
 async function recordInput(folder: string): Promise<LegInput> {
@@ -149,7 +160,8 @@ export async function runComparison(folder: string, options: ChildOptions): Prom
   return { peakMb };
 }
 
-async function missingBuckets(folder: string): Promise<number[]> {
+/** Buckets that are not done yet. */
+export async function missingBuckets(folder: string): Promise<number[]> {
   const all = [...Array(BUCKETS).keys()];
   const results = await Promise.all(all.map((bucket) => readBucketResult(folder, bucket)));
   return all.filter((bucket) => results[bucket] === undefined);
@@ -207,7 +219,7 @@ export async function resultOf(folder: string): Promise<ComparisonResult> {
     ...{ inputs, moment, findings: buckets.reduce((sum, one) => sum + one.findings, 0) },
     ...{ counts, quieted, unseen, digest: sha256Hex(canonicalJson({ inputs }) + lines.join('')), buckets },
   };
-  await writeFile(join(folder, RESULT_FILE), JSON.stringify(result, undefined, 2), { flush: true });
+  writeDurably(join(folder, RESULT_FILE), JSON.stringify(result, undefined, 2));
   return result;
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalJson, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
+import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { LEGS, OVERRIDES, RULES, type Leg, type Rule } from './rules.js';
 import type { ComparisonSettings } from './settings.js';
 
@@ -13,6 +13,12 @@ export interface LegInput {
   files: string[];
 }
 
+/** An earlier run from which rows of the registry were taken over, and the digest of its registry's side. */
+export interface StandsOn {
+  run: string;
+  registry: Sha256;
+}
+
 /** `run.json`: all that a run hangs on, written before its first bucket. */
 export interface RunRecord {
   format: 1;
@@ -22,6 +28,8 @@ export interface RunRecord {
   legs: Partial<Record<Leg, LegInput>>;
   /** Places that the stock speaks of; null: of all. */
   places: string[] | null;
+  /** Absent: the registry was asked about all. */
+  standsOn?: StandsOn;
   /** Whether the stock has wrong check digits or containers, so that they are looked for. */
   wrongCheckDigits: boolean;
   containers: boolean;
@@ -54,9 +62,15 @@ export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
   return [...new Set([...RULES, ...OVERRIDES].map(({ code }) => code))].filter((code) => !seen.has(code)).sort();
 }
 
-export function inputsDigest({ moment, settings, legs, places }: Omit<RunRecord, 'inputs'>): Sha256 {
+export function inputsDigest({ moment, settings, legs, places, standsOn }: Omit<RunRecord, 'inputs'>): Sha256 {
   const digests = Object.fromEntries(LEGS.map((leg) => [leg, legs[leg]?.digest ?? null]));
-  return sha256Hex(canonicalJson({ moment, settings, legs: digests, places, rules: [RULES, OVERRIDES] }));
+  return sha256Hex(
+    canonicalJson({
+      ...{ moment, settings, legs: digests, places },
+      ...defined({ standsOn }),
+      rules: [RULES, OVERRIDES],
+    }),
+  );
 }
 
 /** @throws PedigreeError `not_found` when the folder holds no run of this version. */

@@ -18,6 +18,12 @@ const settings = z.strictObject({
   hungDays: days.nullable().default(null),
   /** Whether containers are compared. */
   containers: z.boolean().default(true),
+  /** Our tax number (INN), whose packs are those of rows that name no owner; null: only rows that name one are told. */
+  owner: z
+    .string()
+    .regex(/^(?:\d{10}|\d{12})$/, 'must be 10 or 12 digits')
+    .nullable()
+    .default(null),
 });
 
 /** Tolerances of a comparison. They are recorded in the run, and are part of its digest. */

@@ -33,6 +33,9 @@ const OF: Record<Standing, string> = {
     declared_warehouse moved_to_warehouse transfer_to_production in_arbitration`,
 };
 
+/** How a status begins that tells that a part of the pack is gone. */
+export const TELLING_PARTS = ['in_partial_', 'ooc_part_'] as const;
+
 /** Every status of the registry (public-facts 3.2 and 5) and what it says. One that is not here is a finding. */
 export const STANDINGS: ReadonlyMap<string, Standing> = new Map(
   Object.entries(OF).flatMap(([standing, names]) => names.split(/\s+/).map((name) => [name, standing as Standing])),

@@ -6,7 +6,7 @@ import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { bucketFile, BUCKETS } from '../snapshots/manifest.js';
+import { bucketFiles } from '../snapshots/manifest.js';
 import { writeDocumentSide } from './write-documents.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
@@ -95,7 +95,7 @@ async function side(at: bigint, name: string): Promise<{ digest: string; rows: R
   const { digest } = await writeDocumentSide({ pool: db.pool, at, moment: MOMENT, out, duck: LIMITS });
   const duck = await Duck.open({ ...LIMITS, temporary: join(folder.path, 'duck') });
   try {
-    const files = Array.from({ length: BUCKETS }, (_, bucket) => join(out, bucketFile(bucket)));
+    const files = bucketFiles(out);
     const rows = await duck.rows<{ item: string; standing: string; document: string; position: string }>(
       `SELECT item, standing, document, position FROM ${parquet(files)} ORDER BY item`,
     );

@@ -12,12 +12,15 @@ const FETCH_PRIORITY = 900;
 /** The lane in which a worker chooses the way of a fetch. It calls nobody. */
 export const FETCH_LANE = 'registry_fetch';
 
-/** `suspended`: packs of suspended series, whoever owns them. */
-export type FetchWay = 'auto' | 'filter' | 'list' | 'suspended';
+/** `suspended`: packs of suspended series, whoever owns them. `decisions`: decisions that suspend, and end that. */
+export type FetchWay = 'auto' | 'filter' | 'list' | WatchWay;
+/** What the watch for suspensions reads. */
+export type WatchWay = 'suspended' | 'decisions';
 /** `asked`: not all of its items are there yet. */
 export type FetchPhase = 'asked' | 'plan' | CallingPhase | 'complete' | 'failed' | 'gathered';
-/** A phase in which the registry is called. */
-export type CallingPhase = 'filter' | 'list' | 'archive' | 'suspended';
+/** The phases in which the registry is called. */
+export const CALLING_PHASES = ['filter', 'list', 'archive', 'suspended', 'decisions'] as const;
+export type CallingPhase = (typeof CALLING_PHASES)[number];
 
 /** A reading of the registry's packs that was asked for. */
 export interface FetchRequest {
@@ -28,6 +31,8 @@ export interface FetchRequest {
   actor: Actor;
   /** Packs that the registry is expected to have of us, for the choice of the way; null: not known. */
   expected: number | null;
+  /** Of a filter: only packs whose last operation was from here on; absent: all of them. */
+  movedFrom?: Date | null;
 }
 
 /** A request, and how far it has come. */
@@ -50,7 +55,8 @@ export interface RegistryFetch extends FetchRequest {
   completedAt: Date | null;
 }
 
-const COLUMNS = `fetch_id AS "fetchId", account, way, phase, reason, actor, items, expected, next_page AS "nextPage",
+const COLUMNS = `fetch_id AS "fetchId", account, way, phase, reason, actor, items, expected,
+  moved_from AS "movedFrom", next_page AS "nextPage",
   pages, page_size AS "pageSize", interval_ms AS "intervalMs", place, calls, failures, problem,
   failed_phase AS "failedPhase", resumed, requested_at AS "requestedAt", began_at AS "beganAt",
   completed_at AS "completedAt"`;
@@ -70,11 +76,11 @@ export async function keepFetch(
   request: FetchRequest,
   { items, schedule }: { items: AsyncIterable<string[]>; schedule: (tx: Transaction) => Promise<void> },
 ): Promise<void> {
-  const { fetchId, account, way, reason, actor, expected } = request;
+  const { fetchId, account, way, reason, actor, expected, movedFrom = null } = request;
   await pool.query(
-    `INSERT INTO registry_fetch (fetch_id, account, way, reason, actor, items, expected)
-     VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT DO NOTHING`,
-    [fetchId, account, way, reason, canonicalJson(actor), expected],
+    `INSERT INTO registry_fetch (fetch_id, account, way, reason, actor, items, expected, moved_from)
+     VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT DO NOTHING`,
+    [fetchId, account, way, reason, canonicalJson(actor), expected, movedFrom],
   );
   if ((await findFetch(pool, fetchId))?.phase !== 'asked') return;
   const kept = await keepItems(pool, fetchId, items);
@@ -119,10 +125,10 @@ export async function findFetch(db: Queryable, fetchId: string): Promise<Registr
   return rows[0] === undefined ? undefined : fetchOf(rows[0]);
 }
 
-/** The newest one that reads the suspended packs; undefined: none was asked for. */
-export async function newestSuspendedFetch(db: Queryable): Promise<RegistryFetch | undefined> {
+/** The newest one that reads the suspended packs, or the decisions; undefined: none was asked for. */
+export async function newestWatchFetch(db: Queryable, way: WatchWay): Promise<RegistryFetch | undefined> {
   const { rows } = await db.query<Parameters<typeof fetchOf>[0]>(
-    `SELECT ${COLUMNS} FROM registry_fetch WHERE way = 'suspended' ORDER BY requested_at DESC, fetch_id LIMIT 1`,
+    `SELECT ${COLUMNS} FROM registry_fetch WHERE way = '${way}' ORDER BY requested_at DESC, fetch_id LIMIT 1`,
   );
   return rows[0] === undefined ? undefined : fetchOf(rows[0]);
 }
@@ -151,6 +157,7 @@ const CALLS = {
   list: ['fetch_sgtins_by_list', 'sgtins_by_list'],
   archive: ['fetch_archived_sgtins', 'archived_sgtins_by_list'],
   suspended: ['fetch_suspended_sgtins', 'suspended_sgtins'],
+  decisions: ['fetch_suspension_decisions', 'suspension_decisions'],
 } as const;
 
 /** Method of the registry that a phase calls; its lane and its budget are called so, too. */

@@ -6,11 +6,11 @@ import { finished } from 'node:stream/promises';
 import { PedigreeError, type Sha256 } from '#kernel';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import type { Pool, Transaction } from '#postgres';
-import { importSnapshot } from '../snapshots/import.js';
+import { importSnapshot, type SnapshotRequest } from '../snapshots/import.js';
 import { columnsOf } from '../snapshots/kinds.js';
-import { bucketFile, BUCKETS, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { bucketFiles, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
-import { findFetch, type RegistryFetch } from './fetch.js';
+import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';
 
 /** Answers of the registry, one gzip member each, in the order of `answers.ndjson`. */
 export const ANSWERS_FILE = 'answers.gz';
@@ -25,6 +25,8 @@ export interface GatherRequest {
   fetchIds: readonly string[];
   /** Snapshots of the registry beneath them. */
   base?: readonly string[];
+  /** Of the snapshot, where no fetch tells it: ISO 8601. */
+  moment?: string;
   /** The folder that becomes the snapshot. */
   out: string;
   duck: Omit<DuckOptions, 'temporary'>;
@@ -38,12 +40,13 @@ export async function gatherFetches({
   pool,
   fetchIds,
   base = [],
+  moment,
   out,
   duck,
 }: GatherRequest): Promise<SnapshotManifest> {
   const fetches = await completeOnes(pool, fetchIds);
-  const last = fetches.at(-1);
-  if (last === undefined) throw new PedigreeError('invalid_parameter', 'no fetch is given', {});
+  const at = fetches.at(-1)?.completedAt?.toISOString() ?? moment;
+  if (at === undefined) throw new PedigreeError('invalid_parameter', 'no fetch is given', {});
   await mkdir(dirname(out), { recursive: true });
   const work = await mkdtemp(join(dirname(out), '.gather-'));
   try {
@@ -52,12 +55,7 @@ export async function gatherFetches({
     await writeStaged(pool, fetches, { rows, answers: beside[0] as string, index: beside[1] as string });
     const path = join(work, 'rows.parquet');
     await newestOfEach({ rows, base, path }, { ...duck, temporary: work });
-    const columns = Object.fromEntries(['item', ...NAMES].map((name) => [name, name]));
-    return await importSnapshot({
-      ...{ kind: 'registry', path, out, duck, beside, confirmed: true },
-      mapping: mappingOf({ format: 'parquet', columns }, 'registry'),
-      moment: (last.completedAt as Date).toISOString(),
-    });
+    return await importRows({ path, out, duck, beside, moment: at });
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -65,11 +63,27 @@ export async function gatherFetches({
 
 const NAMES = columnsOf('registry').map(({ name }) => name);
 
+/** Makes the snapshot of a Parquet file of rows, each column as {@link REGISTRY_CELLS} has it. */
+export function importRows(
+  rows: Pick<SnapshotRequest, 'path' | 'out' | 'duck' | 'moment' | 'beside'>,
+): Promise<SnapshotManifest> {
+  const columns = Object.fromEntries(['item', ...NAMES].map((name) => [name, name]));
+  return importSnapshot({
+    ...{ kind: 'registry', ...rows, confirmed: true },
+    mapping: mappingOf({ format: 'parquet', columns }, 'registry'),
+  });
+}
+
 async function completeOnes(pool: Pool, fetchIds: readonly string[]): Promise<RegistryFetch[]> {
   const found = await Promise.all(fetchIds.map((id) => findFetch(pool, id)));
   return found.map((fetch, n) => {
-    if (fetch?.phase === 'complete') return fetch;
-    const why = fetch === undefined ? 'is not known' : `is in phase ${fetch.phase}`;
+    if (fetch?.phase === 'complete' && fetch.way !== 'decisions') return fetch;
+    const why =
+      fetch === undefined
+        ? 'is not known'
+        : fetch.way === 'decisions'
+          ? 'tells no packs'
+          : `is in phase ${fetch.phase}`;
     throw new PedigreeError('not_found', `the fetch ${fetchIds[n]} ${why}: only a complete one is gathered`, {});
   });
 }
@@ -121,7 +135,7 @@ async function write(stream: WriteStream, bytes: string | Buffer): Promise<void>
 
 /** Pages of a fetch in the order in which they were read: of packs the filter, then the list, then the archive. */
 export async function* stagedPages(pool: Pool, fetchId: string): AsyncGenerator<Staged> {
-  for (const phase of ['filter', 'list', 'archive', 'suspended']) {
+  for (const phase of CALLING_PHASES) {
     for (let from = 0; ; from += PAGES_AT_ONCE) {
       const { rows } = await pool.query<Staged>(
         `SELECT phase, n, rows, row_count, unanswered, answer, sha256, fetched_at FROM registry_fetch_page
@@ -134,6 +148,15 @@ export async function* stagedPages(pool: Pool, fetchId: string): AsyncGenerator<
   }
 }
 
+const instant = (name: string): string => `strftime(make_timestamp_ms(${name}), '%Y-%m-%dT%H:%M:%S.%gZ') AS ${name}`;
+
+/** The columns of a registry snapshot as cells of a file, for a SELECT. */
+export const REGISTRY_CELLS = ['item', ...NAMES]
+  .map((name) =>
+    name === 'moment' || name === 'moved_at' ? instant(name) : name === 'expiry' ? 'expiry::VARCHAR AS expiry' : name,
+  )
+  .join(', ');
+
 /** One row for each item: the newest of the pages, or else that of the last snapshot beneath them. */
 async function newestOfEach(
   { rows, base, path }: { rows: string; base: readonly string[]; path: string },
@@ -141,7 +164,6 @@ async function newestOfEach(
 ): Promise<void> {
   const duck = await Duck.open(options);
   const fields = ['item', ...NAMES].map((name) => `${name}: 'VARCHAR'`).join(', ');
-  const instant = (name: string): string => `strftime(make_timestamp_ms(${name}), '%Y-%m-%dT%H:%M:%S.%gZ') AS ${name}`;
   try {
     const sources = [
       `SELECT page, item, ${NAMES.join(', ')} FROM read_json(${quoted(rows)}, format = 'newline_delimited',
@@ -149,12 +171,7 @@ async function newestOfEach(
     ];
     for (const [n, folder] of base.entries()) {
       await readSnapshot(folder, 'registry');
-      const files = Array.from({ length: BUCKETS }, (_, bucket) => join(folder, bucketFile(bucket)));
-      sources.push(
-        `SELECT ${n - base.length} AS page, item, ${NAMES.map((name) =>
-          name === 'moment' || name === 'moved_at' ? instant(name) : name === 'expiry' ? 'expiry::VARCHAR' : name,
-        ).join(', ')} FROM ${parquet(files)}`,
-      );
+      sources.push(`SELECT ${n - base.length} AS page, ${REGISTRY_CELLS} FROM ${parquet(bucketFiles(folder))}`);
     }
     await duck.run(`COPY (SELECT * EXCLUDE (page) FROM (${sources.join(' UNION ALL ')})
       QUALIFY row_number() OVER (PARTITION BY item ORDER BY page DESC) = 1) TO ${quoted(path)} (FORMAT parquet)`);

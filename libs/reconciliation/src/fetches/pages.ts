@@ -1,5 +1,6 @@
 import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
+import type { CirculationDecision } from '#domain';
 import { sha256Hex } from '#kernel';
 import type { Queryable, Transaction } from '#postgres';
 import { ASKED_AT_ONCE, type CallingPhase, type RegistryFetch } from './fetch.js';
@@ -15,14 +16,20 @@ export interface FetchedRow {
   container?: string;
   series?: string;
   expiry?: string;
+  /** Code of the money that paid for it, and tax number of its owner. */
+  funding?: string;
+  owner?: string;
   moved_at?: string;
   /** When the answer came. */
   moment: string;
 }
 
+/** A decision on its way, and how many packs it was about. */
+export type FetchedDecision = CirculationDecision & { packs: number };
+
 /** What one call brought. */
-export interface FetchedPage {
-  rows: FetchedRow[];
+export interface FetchedPage<Row = FetchedRow | FetchedDecision> {
+  rows: readonly Row[];
   /** The registry does not have them: the archive is to be asked. */
   missing: string[];
   /** Nothing is known of them. */

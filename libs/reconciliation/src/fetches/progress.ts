@@ -1,5 +1,5 @@
 import { filterPages } from './ways.js';
-import type { RegistryFetch } from './fetch.js';
+import { CALLING_PHASES, type RegistryFetch } from './fetch.js';
 
 export interface FetchProgress {
   /** Calls of this phase that are still to be made; null: not known yet. */
@@ -8,11 +8,10 @@ export interface FetchProgress {
   leftMs: number | null;
 }
 
-const CALLING: readonly string[] = ['filter', 'list', 'archive', 'suspended'];
-
 /** How far a fetch is. The archive is asked last, for what the list does not have: that is not known before. */
 export function fetchProgress({ phase, pages, nextPage, intervalMs }: RegistryFetch): FetchProgress {
-  if (!CALLING.includes(phase) || pages === null || intervalMs === null) return { callsLeft: null, leftMs: null };
+  if (CALLING_PHASES.every((one) => one !== phase) || pages === null || intervalMs === null)
+    return { callsLeft: null, leftMs: null };
   const callsLeft = Math.max(0, pages - nextPage);
   return { callsLeft, leftMs: callsLeft * intervalMs };
 }

@@ -20,9 +20,23 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   way: FetchWay;
   expected: number | null;
   /** Whose packs are asked for by name. */
-  of: Omit<ItemsOf, 'except'>;
+  of: Omit<ItemsOf, 'except' | 'known'>;
   /** The folder that becomes the snapshot. */
   out: string;
+  /** Rows of an earlier reading that stand; absent: all is asked. */
+  taken?: TakenOver;
+}
+
+/** What need not be asked for. */
+export interface TakenOver {
+  /** Folder of a registry snapshot of the rows that stand. */
+  rows: string;
+  /** That of the earlier reading. What was found there is asked for again, where its row does not stand. */
+  known: string;
+  /** Packs that have moved since are listed. */
+  movedFrom: Date;
+  /** Of the snapshot, where nothing has to be asked: ISO 8601. */
+  moment: string;
 }
 
 export interface SideOptions {
@@ -48,21 +62,18 @@ export async function fetchRegistrySide(
   options: SideOptions,
 ): Promise<{ manifest: SnapshotManifest; calls: number }> {
   const { pool, duck } = options;
-  const { fetchId, out, of } = request;
-  const restId = uuid5(`${fetchId}:rest`, NAMESPACE);
-  const ids = [fetchId, restId];
+  const { fetchId, out, taken } = request;
+  const ids = [fetchId, restIdOf(fetchId)];
   if (!(await isThere(out))) {
-    const temporary = `${out}.items`;
+    const folders = { temporary: `${out}.items`, filter: `${out}.filter` };
     try {
-      const items = itemsOf(of, { ...duck, temporary });
-      const first = await fetched({ ...request, fetchId }, { items, ...options });
-      const rest =
-        first.way === 'filter' ? await restOf(request, { ...options, except: `${out}.filter`, temporary }) : undefined;
-      if (rest !== undefined) await fetched({ ...request, fetchId: restId, way: 'list' }, { items: rest, ...options });
-      await gatherFetches({ pool, fetchIds: rest === undefined ? [fetchId] : ids, out, duck });
+      const fetchIds = await (taken === undefined
+        ? readAll(request, { ...options, ...folders })
+        : readRest({ ...request, taken }, { ...options, ...folders }));
+      const beneath = taken === undefined ? {} : { base: [taken.rows], moment: taken.moment };
+      await gatherFetches({ pool, fetchIds, out, duck, ...beneath });
     } finally {
-      await rm(temporary, { recursive: true, force: true });
-      await rm(`${out}.filter`, { recursive: true, force: true });
+      for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
     }
   }
   let calls = 0;
@@ -78,17 +89,62 @@ const NAMESPACE = '5f0c1e0a-7d6c-4b53-9a70-7f2f5f0c9b11';
 
 const isThere = async (folder: string): Promise<boolean> => (await stat(folder).catch(() => undefined)) !== undefined;
 
-/** What is to be asked for by name behind a filter; undefined: nothing. */
-async function restOf(
-  { fetchId, of }: SideRequest,
-  { pool, duck, except, temporary }: SideOptions & { except: string; temporary: string },
-): Promise<AsyncIterable<string[]> | undefined> {
-  if (Object.values(of).every((folder) => folder === undefined)) return undefined;
-  await rm(except, { recursive: true, force: true });
-  await gatherFetches({ pool, fetchIds: [fetchId], out: except, duck });
-  const rest = (): AsyncIterable<string[]> => itemsOf({ ...of, except }, { ...duck, temporary });
-  for await (const some of rest()) if (some.length > 0) return rest();
-  return undefined;
+const restIdOf = (fetchId: string): string => uuid5(`${fetchId}:rest`, NAMESPACE);
+
+interface Folders {
+  temporary: string;
+  /** Of what a filter has shown. */
+  filter: string;
+}
+
+/** By the way that was asked for; what a filter does not show, by name. Returns the fetches. */
+async function readAll(request: SideRequest, options: SideOptions & Folders): Promise<string[]> {
+  const { fetchId, of } = request;
+  const first = await fetched({ ...request, fetchId }, { items: itemsIn(of, options), ...options });
+  if (first.way !== 'filter' || Object.values(of).every((folder) => folder === undefined)) return [fetchId];
+  await gatherFilter(fetchId, options);
+  return [fetchId, ...(await readByName(request, { ...of, except: [options.filter] }, options))];
+}
+
+/** What has moved since, unless only names are to be asked for; then by name all that is known and does not stand. */
+async function readRest(
+  request: SideRequest & { taken: TakenOver },
+  options: SideOptions & Folders,
+): Promise<string[]> {
+  const { fetchId, of, way, taken } = request;
+  const ids: string[] = [];
+  const except = [taken.rows];
+  if (way !== 'list') {
+    const { movedFrom } = taken;
+    await fetched({ ...request, fetchId, way: 'filter', movedFrom }, { items: nothing(), ...options });
+    await gatherFilter(fetchId, options);
+    except.push(options.filter);
+    ids.push(fetchId);
+  }
+  return [...ids, ...(await readByName(request, { ...of, known: taken.known, except }, options))];
+}
+
+const itemsIn = (of: ItemsOf, { duck, temporary }: SideOptions & Folders): AsyncIterable<string[]> =>
+  itemsOf(of, { ...duck, temporary });
+
+/** A filter is asked for without names. */
+async function* nothing(): AsyncGenerator<string[]> {
+  await Promise.resolve();
+}
+
+async function gatherFilter(fetchId: string, { pool, duck, filter }: SideOptions & Folders): Promise<void> {
+  await rm(filter, { recursive: true, force: true });
+  await gatherFetches({ pool, fetchIds: [fetchId], out: filter, duck });
+}
+
+/** Asks for these packs, and returns the fetch; none where there are none. */
+async function readByName(request: SideRequest, of: ItemsOf, options: SideOptions & Folders): Promise<string[]> {
+  let isAny = false;
+  for await (const some of itemsIn(of, options)) if ((isAny ||= some.length > 0)) break;
+  if (!isAny) return [];
+  const fetchId = restIdOf(request.fetchId);
+  await fetched({ ...request, fetchId, way: 'list' }, { items: itemsIn(of, options), ...options });
+  return [fetchId];
 }
 
 /** Asks for a fetch, or goes on with it, and waits until it is complete. */

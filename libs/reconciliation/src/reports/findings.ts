@@ -61,6 +61,54 @@ export async function firstFindings(
   );
 }
 
+/** Where a list of findings goes on: in the file of a bucket, behind a row. */
+export interface FindingsPlace {
+  bucket: number;
+  afterRow: number;
+}
+
+/** Before the first. */
+const BEGINNING: FindingsPlace = { bucket: 0, afterRow: -1 };
+
+/** The place as a text that its reader need not understand. */
+export const findingsCursor = ({ bucket, afterRow }: FindingsPlace): string =>
+  Buffer.from(`f1:${bucket}:${afterRow}`).toString('base64url');
+
+/** The place of a cursor; without one the beginning. @throws PedigreeError `invalid_parameter`. */
+export function findingsPlaceOf(cursor: string | undefined): FindingsPlace {
+  if (cursor === undefined) return BEGINNING;
+  const [, bucket, row] = /^f1:(\d+):(-1|\d{1,12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const place = { bucket: Number(bucket), afterRow: Number(row) };
+  if (bucket === undefined || place.bucket >= BUCKETS || findingsCursor(place) !== cursor)
+    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  return place;
+}
+
+/** One page, bucket by bucket, in the order of the files; `next` is absent behind the last one. */
+export async function findingsPage(
+  duck: Duck,
+  folder: string,
+  { from, limit, ...filter }: FindingFilter & { from: FindingsPlace; limit: number },
+): Promise<{ rows: FindingRow[]; next?: FindingsPlace }> {
+  const files = await findingsFiles(folder);
+  const rows: FindingRow[] = [];
+  for (let { bucket, afterRow } = from; bucket < BUCKETS; [bucket, afterRow] = [bucket + 1, -1]) {
+    const left = limit - rows.length;
+    const found = await duck.rows<FindingRow & { at: string }>(
+      `SELECT file_row_number::VARCHAR AS at, ${AS_TEXT}
+       FROM read_parquet(${quoted(files[bucket] as string)}, file_row_number = true)
+       WHERE file_row_number > ${afterRow} AND ${conditionOf(filter)} ORDER BY file_row_number LIMIT ${left + 1}`,
+    );
+    const taken = found.slice(0, left);
+    rows.push(...taken.map(({ at: _at, ...row }) => row));
+    if (found.length > left) {
+      const last = taken.at(-1);
+      return { rows, next: { bucket, afterRow: last === undefined ? afterRow : Number(last.at) } };
+    }
+  }
+  return { rows };
+}
+
 const PAGE = 5_000;
 
 /**

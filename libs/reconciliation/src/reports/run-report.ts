@@ -1,4 +1,6 @@
 import { wordsForCase } from '#read-models';
+import type { StandsOn } from '../comparison/run-record.js';
+import type { RegistryReading } from '../runs/pack-run.js';
 import { barChart } from './chart.js';
 import { html, type Html } from './html.js';
 import { page, tableOf, type Cell } from './page.js';
@@ -11,6 +13,8 @@ export interface RunLogged {
   requestedBy: string;
   reason: string;
   calls: number;
+  reading?: RegistryReading;
+  standsOn?: StandsOn;
   digest: string;
 }
 
@@ -55,7 +59,7 @@ function header(title: string, { facts, logged, writtenAt, version }: RunReport)
       ? html`<p>This run is not in the log: a dry run, or one of another database.</p>`
       : html`<p>
           Asked for by ${logged.requestedBy} at ${seconds(logged.requestedAt)}: ${logged.reason}. It took
-          ${logged.calls.toLocaleString('en-US')} calls at the registry.
+          ${logged.calls.toLocaleString('en-US')} calls at the registry. ${takenOver(logged)}
         </p>`;
   const isSame = logged === undefined || logged.digest === result.digest;
   return html`<header>
@@ -70,6 +74,16 @@ function header(title: string, { facts, logged, writtenAt, version }: RunReport)
     </p>
     <p class="soft">Written at ${seconds(writtenAt)} by Pedigree ${version}. All times are UTC.</p>
   </header>`;
+}
+
+function takenOver({ reading, standsOn }: RunLogged): Html {
+  if (reading === undefined || standsOn === undefined) return html``;
+  const number = (value: number): string => value.toLocaleString('en-US');
+  return html`The registry answered for ${number(reading.asked)} rows. ${number(reading.takenOver)} were taken over from
+    run <code>${standsOn.run}</code>, the oldest answer from ${seconds(reading.oldestAt ?? reading.fullAt)}: no finding
+    rests on them. Asking about all would have taken ${number(reading.callsOfFull)} calls; that was last done by run
+    <code>${reading.fullRun}</code>, at ${seconds(reading.fullAt)}. What changed silently at the registry since is shown
+    by the next run that does so.`;
 }
 
 function sides({ sides: all, record }: RunFacts): Html {

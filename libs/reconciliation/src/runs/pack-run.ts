@@ -1,9 +1,10 @@
-import { uuid5, type Sha256 } from '#kernel';
+import { defined, systemClock, uuid5, type Sha256 } from '#kernel';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
-import type { RunRecord } from '../comparison/run-record.js';
+import type { RunRecord, StandsOn } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
-import { keepRequest, runStream, type RunRequest } from './request.js';
+import { callsOfFull, type Reading } from './reading.js';
+import { findRequest, keepRequest, noteDryResult, runStream, type RunRequest } from './request.js';
 import { metadataOf, type RunOptions } from './run.js';
 
 /** What a comparison of packs went by. */
@@ -18,7 +19,11 @@ export interface PackRunStarted {
   sides: Partial<Record<Leg, { digest: Sha256; rows: number }>>;
   /** Log position of our record; absent without one. */
   recordAt?: string;
+  /** Rows of the registry were taken over from this run; absent: all were asked. It is part of the digest. */
+  standsOn?: StandsOn;
   inputsDigest: Sha256;
+  /** A person said that the stock is right though it is empty or has shrunk below half. */
+  stockConfirmed?: true;
 }
 
 export interface PackRunCompleted {
@@ -31,8 +36,26 @@ export interface PackRunCompleted {
   unseen: string[];
   /** Calls at the registry. */
   calls: number;
+  /** Absent where the registry was not read. */
+  reading?: RegistryReading;
   /** Over inputs and findings. */
   digest: Sha256;
+}
+
+/** What reading the registry took. */
+export interface RegistryReading {
+  /** Rows that it answered for this run, and rows that an earlier run had read. */
+  asked: number;
+  takenOver: number;
+  /** Calls that asking about all would have taken; of a run that asked about all, those that it took. */
+  callsOfFull: number;
+  /** The oldest answer: ISO 8601. */
+  oldestAt: string | null;
+  /** The run that last asked about all. */
+  fullRun: string;
+  fullAt: string;
+  /** Why it was allowed to take rows over, and took none. */
+  whyFull?: string;
 }
 
 /** A run that could not be made, and will not be tried again by itself. */
@@ -46,14 +69,16 @@ export interface PackRun {
   run: RunRecord;
   result: ComparisonResult;
   calls: number;
+  reading?: Reading | undefined;
   recordAt?: string | undefined;
+  stockConfirmed?: boolean;
 }
 
 /** Records a comparison of packs in the log, once: a repeat of the same is its own repeat. */
 export async function recordPackRun(
   options: Pick<RunOptions, 'pool' | 'store' | 'installation' | 'clock'>,
   request: RunRequest,
-  { run, result, calls, recordAt }: PackRun,
+  made: PackRun,
 ): Promise<void> {
   const { pool, store } = options;
   const { runId } = request;
@@ -61,20 +86,41 @@ export async function recordPackRun(
   await keepRequest(pool, { ...request, kind: 'packs' });
   const there = await store.readStream(stream, { limit: MOST_EVENTS });
   if (there.some(({ type }) => type === 'PackRunCompleted')) return;
-  const sides = Object.fromEntries(
-    Object.entries(run.legs).map(([leg, { digest, rows }]) => [leg, { digest, rows }]),
-  ) as PackRunStarted['sides'];
-  const { moment, places, settings, inputs: inputsDigest } = run;
-  const started: PackRunStarted = {
-    ...{ runId, moment, places, settings, sides, inputsDigest },
-    ...(recordAt === undefined ? {} : { recordAt }),
-  };
-  const { findings, counts, quieted, unseen, digest } = result;
-  const completed: PackRunCompleted = { runId, findings, counts, quieted, unseen, calls, digest };
+  const { started, completed } = packRunData(runId, made);
   const event = eventsOf(options, request);
   await store.append(stream, there.length === 0 ? 'none' : there.length - 1, [
     ...[event('PackRunStarted', started), event('PackRunCompleted', completed)],
   ]);
+}
+
+/** What is recorded of a run. */
+export function packRunData(
+  runId: string,
+  { run, result, calls, reading, recordAt, stockConfirmed }: PackRun,
+): { started: PackRunStarted; completed: PackRunCompleted } {
+  const sides = Object.fromEntries(
+    Object.entries(run.legs).map(([leg, { digest, rows }]) => [leg, { digest, rows }]),
+  ) as PackRunStarted['sides'];
+  const { moment, places, settings, standsOn, inputs: inputsDigest } = run;
+  const started: PackRunStarted = {
+    ...{ runId, moment, places, settings, sides, inputsDigest },
+    ...defined({ recordAt, standsOn }),
+    ...(stockConfirmed === true ? { stockConfirmed } : {}),
+  };
+  const { findings, counts, quieted, unseen, digest } = result;
+  const completed: PackRunCompleted = {
+    ...{ runId, findings, counts, quieted, unseen, calls, digest },
+    ...defined({ reading: reading && told(runId, reading) }),
+  };
+  return { started, completed };
+}
+
+function told(runId: string, reading: Reading): RegistryReading {
+  const { rows, takenOver, oldestAt, full, whyFull } = reading;
+  return {
+    ...{ asked: rows - takenOver, takenOver, callsOfFull: callsOfFull(reading, runId), oldestAt },
+    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull }) },
+  };
 }
 
 /** Events of a run: two, and one before them where somebody went on with a run that had failed. */
@@ -86,13 +132,16 @@ function eventsOf(options: Pick<RunOptions, 'installation' | 'clock'>, request: 
   return (type: string, data: object) => ({ id: id(type), type, schemaVersion: 1, data, metadata });
 }
 
-/** Records that a run could not be made, once. A run that is recorded already stays as it is. */
+/** Records that a run could not be made, once: a dry one not in the log. What is recorded already stays as it is. */
 export async function recordPackRunFailure(
   options: Pick<RunOptions, 'pool' | 'store' | 'installation' | 'clock'>,
   request: RunRequest,
   problem: string,
 ): Promise<void> {
-  await keepRequest(options.pool, { ...request, kind: 'packs' });
+  const { pool, clock = systemClock } = options;
+  await keepRequest(pool, { ...request, kind: 'packs' });
+  if ((await findRequest(pool, request.runId))?.dryRun === true)
+    return noteDryResult(pool, request.runId, { problem, at: clock.now().toISOString() });
   const stream = runStream(request.runId);
   if ((await options.store.readStream(stream, { limit: 1 })).length > 0) return;
   const failed: PackRunFailed = { runId: request.runId, problem };

@@ -1,6 +1,6 @@
 import { typedEvent, type EventStore, type RecordedEvent, type TypedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
-import { findRequest, listRequests, runStream, type KeptRequest } from './request.js';
+import { findRequest, listRequests, runStream, type DryResult, type KeptRequest } from './request.js';
 import type { PackRunCompleted, PackRunFailed, PackRunStarted } from './pack-run.js';
 import type { RunCompleted, RunStarted } from './run.js';
 
@@ -61,10 +61,18 @@ function packsShown(request: KeptRequest, events: RecordedEvent[]): RunShown {
   const started = toldIn<PackRunStarted>(events, 'PackRunStarted');
   const completed = toldIn<PackRunCompleted>(events, 'PackRunCompleted');
   const failed = toldIn<PackRunFailed>(events, 'PackRunFailed')?.data;
+  if (request.dryResult !== undefined) return dryShown(request, request.dryResult);
   if (started === undefined || completed === undefined)
     return failed === undefined
       ? { ...request, state: 'requested' }
       : { ...request, state: 'failed', problem: failed.problem };
   const packs = { started: started.data, completed: completed.data };
   return { ...request, state: 'completed', packs, completedAt: completed.recordedAt };
+}
+
+function dryShown(request: KeptRequest, result: DryResult): RunShown {
+  const completedAt = new Date(result.at);
+  if ('problem' in result) return { ...request, state: 'failed', problem: result.problem, completedAt };
+  const { started, completed } = result as { started: PackRunStarted; completed: PackRunCompleted };
+  return { ...request, state: 'completed', packs: { started, completed }, completedAt };
 }

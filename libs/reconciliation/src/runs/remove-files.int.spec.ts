@@ -9,7 +9,7 @@ import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { snapshotDigest } from '../snapshots/manifest.js';
+import { SNAPSHOT_FORMAT, snapshotDigest } from '../snapshots/manifest.js';
 import { removeRunFiles } from './remove-files.js';
 import { findRequest, keepRequest, reconciliationSchema } from './request.js';
 
@@ -67,7 +67,7 @@ const digestOf = (name: string, days: number) => snapshotDigest(scopeOf(name, da
 async function snapshot(name: string, days: number): Promise<void> {
   const own = join(snapshots(), name);
   await mkdir(own, { recursive: true });
-  const manifest = { format: 1, ...scopeOf(name, days), buckets: [], digest: digestOf(name, days) };
+  const manifest = { format: SNAPSHOT_FORMAT, ...scopeOf(name, days), buckets: [], digest: digestOf(name, days) };
   await writeFile(join(own, 'manifest.json'), canonicalJson(manifest));
   await age(own, days);
 }
@@ -126,6 +126,13 @@ describe('old files of runs', () => {
     await snapshot('A-fresh-copy', 10);
     await run('made-of-snapshot', 399, { of: ['A-of-run'], places: ['P9'] });
     expect(await removed()).toEqual(['snapshots/A-old', 'snapshots/A-older']);
+  });
+
+  it('go without the answers behind rows that a run which stays took over', async () => {
+    await Promise.all([snapshot('registry-full', 400), snapshot('registry-other', 399), snapshot('registry-new', 10)]);
+    await run('stands-on-others', 399, { places: ['P8'] });
+    await writeFile(join(runs(), 'stands-on-others', 'reading.json'), JSON.stringify({ chain: ['full'] }));
+    expect(await removed()).toEqual(['snapshots/registry-other']);
   });
 
   it('of which a crash has left a part go wholly', async () => {

@@ -5,7 +5,8 @@ import { FolderStore } from '#duckdb';
 import type { Queryable } from '#postgres';
 import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
-import { FILE_RUN, runsFolder, snapshotsFolder, type FileRun } from './file-run.js';
+import { FILE_RUN, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
+import { READING_FILE, type Reading } from './reading.js';
 import { noteRemoved } from './request.js';
 import { readSchedule, SCHEDULE_FILE } from './schedule.js';
 
@@ -31,6 +32,8 @@ interface RunFolder {
   /** As far as it was begun. Its inputs are not checked: rules of an earlier version made it perhaps. */
   record: Pick<RunRecord, 'inputs' | 'moment' | 'places' | 'legs'> | undefined;
   request: Pick<FileRun, 'stock' | 'registry' | 'disposals'> | undefined;
+  /** Where rows of its registry side were taken over. */
+  reading: Pick<Reading, 'chain'> | undefined;
   isWhole: boolean;
   isWaiting: boolean;
 }
@@ -87,6 +90,7 @@ async function runsIn(folder: string): Promise<RunFolder[]> {
       ...{ runId: name, folder: own, changedMs: Math.max(...changed.map((one) => one ?? 0)) },
       record: await json<RunFolder['record']>(join(own, 'comparison', RUN_FILE)),
       request: await json<RunFolder['request']>(join(own, FILE_RUN)),
+      reading: await json<RunFolder['reading']>(join(own, READING_FILE)),
       ...{ isWhole: changed.at(-1) !== undefined, isWaiting: readSchedule(own)?.ended === null },
     });
   }
@@ -151,8 +155,9 @@ async function unusedSnapshots(
   }
   const digests = new Set(kept.flatMap(({ record }) => Object.values(record?.legs ?? {}).map(({ digest }) => digest)));
   const names = new Set(
-    kept.flatMap(({ runId, request }) => [
-      `registry-${runId}`,
+    kept.flatMap(({ runId, request, reading }) => [
+      // The answers behind rows that were taken over lie where they were read.
+      ...[runId, ...(reading?.chain ?? [])].map((id) => `registry-${id}`),
       ...[request?.stock, request?.registry, request?.disposals].flatMap((one) => (one ? basename(one) : [])),
     ]),
   );

@@ -48,15 +48,30 @@ export const runTask = (runId: string): PlannedTask<'reconcile_documents'> => ({
 export const dailyRunId = (installationId: string, day: string): string =>
   uuid5(`reconciliation:${day}`, installationId);
 
+/** How far a run is: of so many parts of a step, and how long that step takes at least, or goes on at this pace. */
+export interface RunEstimate {
+  step: string;
+  done: number;
+  of: number;
+  /** Null: not known yet. */
+  secondsLeft: number | null;
+}
+
+export type DryResult = { at: string } & ({ started: object; completed: object } | { problem: string });
+
 /** A request as it is kept. */
 export type KeptRequest = RunRequest & {
   kind: RunKind;
   requestedAt: Date;
   /** How far it is, or what its last attempt met, while it is being made. */ progress?: string;
+  estimate?: RunEstimate;
+  /** Neither log nor cases have it. */ dryRun?: true;
+  /** What a dry run found, or why it failed: it is recorded nowhere else. */ dryResult?: DryResult;
   /** Since when its findings are gone, or going. */ findingsRemovedAt?: Date;
 };
 
-const COLUMNS = 'run_id, kind, requested_at, reason, actor, findings_removed_at, progress';
+const COLUMNS = `run_id, kind, requested_at, reason, actor, findings_removed_at, progress, estimate, dry_result,
+  (asked::json ->> 'dryRun')::boolean AS is_dry`;
 
 export async function findRequest(db: Queryable, runId: string): Promise<KeptRequest | undefined> {
   const { rows } = await db.query<RequestRow>(`SELECT ${COLUMNS} FROM reconciliation_request WHERE run_id = $1`, [
@@ -87,14 +102,28 @@ interface RequestRow {
   actor: string;
   findings_removed_at: Date | null;
   progress: string | null;
+  estimate: string | null;
+  dry_result: string | null;
+  is_dry: boolean | null;
 }
 
 const MOST_PROGRESS = 1_000;
 
 /** Says how far a run is. */
-export async function noteProgress(db: Queryable, runId: string, progress: string): Promise<void> {
-  await db.query('UPDATE reconciliation_request SET progress = $2 WHERE run_id = $1', [
-    ...[runId, progress.slice(0, MOST_PROGRESS)],
+export async function noteProgress(
+  db: Queryable,
+  runId: string,
+  { progress, estimate }: { progress: string; estimate?: RunEstimate | undefined },
+): Promise<void> {
+  await db.query('UPDATE reconciliation_request SET progress = $2, estimate = $3 WHERE run_id = $1', [
+    ...[runId, progress.slice(0, MOST_PROGRESS), estimate === undefined ? null : canonicalJson(estimate)],
+  ]);
+}
+
+/** Keeps what a dry run found, or why it failed, once: no event does. */
+export async function noteDryResult(db: Queryable, runId: string, result: DryResult): Promise<void> {
+  await db.query('UPDATE reconciliation_request SET dry_result = $2 WHERE run_id = $1 AND dry_result IS NULL', [
+    ...[runId, canonicalJson(result)],
   ]);
 }
 
@@ -114,5 +143,8 @@ const requestOf = (row: RequestRow): KeptRequest => ({
   reason: row.reason,
   actor: JSON.parse(row.actor) as Actor,
   ...(row.progress === null ? {} : { progress: row.progress }),
+  ...(row.estimate === null ? {} : { estimate: JSON.parse(row.estimate) as RunEstimate }),
+  ...(row.is_dry === true ? { dryRun: true } : {}),
+  ...(row.dry_result === null ? {} : { dryResult: JSON.parse(row.dry_result) as DryResult }),
   ...(row.findings_removed_at === null ? {} : { findingsRemovedAt: row.findings_removed_at }),
 });

@@ -8,6 +8,8 @@ export interface RunSchedule {
   /** Not tried before, ISO 8601. */
   notBefore: string | null;
   ended: 'completed' | 'failed' | null;
+  /** It was asked for, and waits for no hour. */
+  atAnyHour?: boolean;
 }
 
 export const SCHEDULE_FILE = 'schedule.json';

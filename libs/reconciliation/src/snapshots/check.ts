@@ -55,6 +55,7 @@ function valueOf(column: Column, { mapping, moment, branch }: Checking): string 
   }
   if (column.type === 'date') return dateOf(cell, mapping);
   if (column.type === 'word') return wordOf(column, cell, mapping);
+  if (column.type === 'part') return partOf(cell);
   return column.name === 'place' && branch !== undefined ? `coalesce(${cell}, ${quoted(branch)})` : cell;
 }
 
@@ -66,6 +67,7 @@ function reasonOf(column: Column, { mapping, branch }: Checking): string {
   if (column.type === 'instant') return unless(instantOf(cell, mapping), 'is no moment like 2026-01-31T08:00:00+03:00');
   if (column.type === 'date') return unless(dateOf(cell, mapping), `is no date like ${mapping.dates.join(' or ')}`);
   if (column.type === 'word') return unless(wordOf(column, cell, mapping), 'is no word that the mapping knows (words)');
+  if (column.type === 'part') return unless(partOf(cell), 'is no part of a pack like 7/10 or 1');
   const other =
     column.name === 'place' && branch !== undefined
       ? ` WHEN ${cell} <> ${quoted(branch)} THEN ${bad(`is another place than ${branch}`)}`
@@ -91,4 +93,14 @@ function wordOf({ name, words = [], absent }: Column, cell: string, mapping: Map
   const known = [...words.map((word) => [word, word]), ...Object.entries(mapping.words[name] ?? {})];
   const cases = known.map(([from = '', to = '']) => `WHEN ${quoted(from)} THEN ${quoted(to)}`);
   return `CASE coalesce(${cell}, ${quoted(absent ?? '')}) ${cases.join(' ')} END`;
+}
+
+/** In lowest terms; at most the whole. */
+function partOf(cell: string): string {
+  const [above, below] = [1, 2].map(
+    (n) => `try_cast(regexp_extract(${cell}, '^([0-9]{1,6})/([0-9]{1,6})$', ${n}) AS INTEGER)`,
+  );
+  const share = `gcd(${above}, ${below})`;
+  return `CASE WHEN ${cell} = '1' THEN '1/1' WHEN ${cell} = '0' THEN '0/1' WHEN ${below} > 0 AND ${above} <= ${below}
+    THEN concat(${above} // ${share}, '/', ${below} // ${share}) END`;
 }

@@ -56,15 +56,47 @@ const refusedOf = async (out: string): Promise<{ line: number; reason: string }[
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as { line: number; reason: string });
 
+/** What these files do not tell. */
+const UNTOLD = { funding: null, part: null, owner: null };
+
 describe('a stock file', () => {
   it('becomes rows with typed values, in buckets by the MD5 of the item', async () => {
     const { out, rows, refused, places } = await imported(HEAD + row(1) + row(2, 'P2;;;'));
     expect({ rows, refused, places }).toEqual({ rows: 2, refused: 0, places: ['P1', 'P2'] });
     const moment = BigInt(Date.parse(MOMENT));
     expect(await rowsOf(out)).toEqual([
-      { item: sgtin(1), place: 'P1', series: 'S1', expiry: '2027-12-31', state: 'sellable', moment, copies: 1 },
-      { item: sgtin(2), place: 'P2', series: null, expiry: null, state: 'sellable', moment, copies: 1 },
+      {
+        item: sgtin(1),
+        place: 'P1',
+        series: 'S1',
+        expiry: '2027-12-31',
+        state: 'sellable',
+        ...UNTOLD,
+        moment,
+        copies: 1,
+      },
+      { item: sgtin(2), place: 'P2', series: null, expiry: null, state: 'sellable', ...UNTOLD, moment, copies: 1 },
     ]);
+  });
+
+  it('may tell money, owner and what is left of a pack, in lowest terms', async () => {
+    const parts = ['7/10', '50/100', '1', '0', '', '12/10', '1/0', '0,7', '1234567/2', '0000012345/0000054321'];
+    const text = `KM;Left;Money;Owner\n${parts.map((part, n) => `${sgtin(n)};${part};2;7701234567\n`).join('')}`;
+    const columns = { item: 'KM', part: 'Left', funding: 'Money', owner: 'Owner' };
+    const { out, refused } = await imported(text, { map: { columns, words: {} } });
+    const rows = await rowsOf<Record<'part' | 'funding' | 'owner', string>>(out);
+    expect(rows.map(({ part, funding, owner }) => [part, funding, owner])).toEqual(
+      ['7/10', '1/2', '1/1', '0/1', null].map((part) => [part, '2', '7701234567']),
+    );
+    expect(refused).toBe(5);
+    expect((await refusedOf(out)).map(({ reason }) => reason)).toEqual(
+      parts.slice(5).map((part) => `part: "${part}" is no part of a pack like 7/10 or 1`),
+    );
+    await expect(
+      imported(`KM;Money\n${sgtin(1)};9\n${sgtin(2)};1\n`, {
+        map: { columns: { item: 'KM', funding: 'Money' }, words: {} },
+      }),
+    ).resolves.toMatchObject({ rows: 1, refused: 1 });
   });
 
   it('has the digest of its canonical rows, whatever the order of the file', async () => {
@@ -235,7 +267,7 @@ describe('a file that cannot be right', () => {
 
   it.each(['', HEAD])('is empty (%j): a person confirms that', async (text) => {
     await expect(imported(text)).rejects.toThrow(/--confirm/);
-    expect((await imported(text, { confirmed: true })).rows).toBe(0);
+    expect(await imported(text, { confirmed: true })).toMatchObject({ rows: 0, confirmed: true });
   });
 
   it('has shrunk below half of the newest of its branch: a person confirms that', async () => {
@@ -247,7 +279,11 @@ describe('a file that cannot be right', () => {
     await expect(imported(HEAD + row(1) + row(2), { out: out('b') })).rejects.toThrow(
       'the file has 2 rows, and the snapshot of 2026-11-22T08:00:00.000Z has 5',
     );
-    await imported(HEAD + row(1) + row(2), { out: out('b'), confirmed: true });
+    expect((await imported(HEAD + row(1) + row(2), { out: out('b'), confirmed: true })).confirmed).toBe(true);
+    // Said without need, it is not in the manifest.
+    expect(
+      (await imported(HEAD + [1, 2, 3, 4].map((n) => row(n)).join(''), { out: out('c'), confirmed: true })).confirmed,
+    ).toBeUndefined();
     await expect(imported(HEAD + row(1), { out: out('b') })).rejects.toThrow('a snapshot is never changed');
   });
 
@@ -256,6 +292,17 @@ describe('a file that cannot be right', () => {
     const file = join(out, 'manifest.json');
     await writeFile(file, (await readFile(file, 'utf8')).replace('"branch": null', '"branch": "P9"'));
     await expect(readSnapshot(out)).rejects.toThrow('its digest does not fit');
+    for (const damaged of [
+      '',
+      '{"format":1',
+      'null',
+      '7',
+      '{"format":1,"kind":"stock"}',
+      '{"format":1,"buckets":[null]}',
+    ]) {
+      await writeFile(file, damaged);
+      await expect(readSnapshot(out)).rejects.toMatchObject({ code: 'not_found' });
+    }
   });
 });
 

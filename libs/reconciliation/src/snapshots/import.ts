@@ -8,7 +8,15 @@ import { wrongCheckDigit } from './codes.js';
 import { mustHaveColumns, sheetAsNdjson } from './excel.js';
 import { columnsOf, type SnapshotKind } from './kinds.js';
 import { csvShape, loadCsv, loadNdjson, loadParquet, PARQUET_ROWS, parquetShape, type CsvShape } from './load.js';
-import { MANIFEST, readSnapshot, REFUSED, snapshotDigest, type Scope, type SnapshotManifest } from './manifest.js';
+import {
+  MANIFEST,
+  readSnapshot,
+  REFUSED,
+  SNAPSHOT_FORMAT,
+  snapshotDigest,
+  type Scope,
+  type SnapshotManifest,
+} from './manifest.js';
 import type { Mapping } from './mapping.js';
 import { ahead, digestOfSource, mustBeFile, TextSource, type Chunk, type SourceFacts } from './source.js';
 
@@ -54,11 +62,14 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
   try {
     const job = new Job(request, duck, { draft, staging: join(work, 'staging'), work });
     const manifest = await job.run();
-    await mustBeExpected(manifest, request);
+    const doubt = await doubtOf(manifest, request.out);
+    if (doubt !== undefined && request.confirmed !== true)
+      throw new PedigreeError('invalid_parameter', `${doubt}: is that right? then confirm it (--confirm)`, {});
     await duck.close();
     await rm(work, { recursive: true, force: true });
     for (const path of request.beside ?? []) await copyFile(path, join(draft, basename(path)));
-    const whole = { ...manifest, files: await filesOf(draft) };
+    const confirmed = doubt === undefined ? {} : { confirmed: true as const };
+    const whole = { ...manifest, ...confirmed, files: await filesOf(draft) };
     await writeFile(join(draft, MANIFEST), `${JSON.stringify(whole, undefined, 2)}\n`);
     await store.keep(set);
     return whole;
@@ -131,7 +142,7 @@ class Job {
     const scope: Scope = { kind, moment, branch: request.branch ?? null, places: await this.places() };
     const rows = buckets.reduce((sum, one) => sum + one.rows, 0);
     return {
-      ...{ format: 1, ...scope, rows, ...(await this.counts()), refused, duplicates },
+      ...{ format: SNAPSHOT_FORMAT, ...scope, rows, ...(await this.counts()), refused, duplicates },
       source: { name: basename(request.path), ...source },
       ...{ mapping, importedAt: systemClock.now().toISOString(), digest: snapshotDigest(scope, buckets), buckets },
     };
@@ -271,21 +282,15 @@ async function filesOf(draft: string): Promise<StoredFile[]> {
   return Promise.all(names.map(async (name) => ({ name, ...(await digestOfFile(join(draft, name))) })));
 }
 
-/** Stock that is empty, or has less than half the rows of the newest snapshot of the same branch beside it. */
-async function mustBeExpected(
+/** Whether it is empty, or has less than half the rows of the newest snapshot of the same branch beside it. */
+async function doubtOf(
   { kind, rows, branch }: Omit<SnapshotManifest, 'files'>,
-  { out, confirmed }: SnapshotRequest,
-): Promise<void> {
-  if (confirmed === true) return;
-  const ask = 'is that right? then confirm it (--confirm)';
-  if (rows === 0) throw new PedigreeError('invalid_parameter', `the file has no row that can be used: ${ask}`, {});
+  out: string,
+): Promise<string | undefined> {
+  if (rows === 0) return 'the file has no row that can be used';
   const before = await newestBeside(dirname(out), { kind, branch });
-  if (before !== undefined && rows * 2 < before.rows)
-    throw new PedigreeError(
-      'invalid_parameter',
-      `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}: ${ask}`,
-      {},
-    );
+  if (before === undefined || rows * 2 >= before.rows) return undefined;
+  return `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}`;
 }
 
 /** Snapshots that are looked at to find the newest. */

@@ -1,8 +1,8 @@
 /** How a column of a snapshot is read, stored and written in a canonical row. */
 export interface Column {
   name: string;
-  /** `word`: one of `words`. `instant`: milliseconds since 1970. */
-  type: 'text' | 'word' | 'date' | 'instant';
+  /** `word`: one of `words`. `instant`: milliseconds since 1970. `part`: what is left, as in `7/10`; `1/1`: all. */
+  type: 'text' | 'word' | 'date' | 'instant' | 'part';
   words?: readonly string[];
   /** Of a cell that is empty, or a column that the file has not. */
   absent?: string;
@@ -10,6 +10,8 @@ export interface Column {
   known: readonly string[];
 }
 
+/** The money that paid for a pack, as documents name it (source_type): own, federal, regional, of funds, mixed. */
+export const FUNDING = ['1', '2', '3', '4', '5'] as const;
 export const STOCK_STATES = ['sellable', 'reserved', 'quarantine', 'in_transit'] as const;
 /** `not_found`: neither the registry nor its archive has it. `denied`: it is there, and not for our eyes. */
 export const ANSWERS = ['found', 'archived', 'not_found', 'denied'] as const;
@@ -44,6 +46,8 @@ const expiry: Column = {
   type: 'date',
   known: ['expiry', 'expiration_date', 'expires', 'exp_date', 'срок годности', 'годен до'],
 };
+/** Whose a pack is: the tax number of a participant. */
+const owner: Column = { name: 'owner', type: 'text', known: ['owner_inn', 'inn', 'инн владельца'] };
 const moment = (known: readonly string[]): Column => ({ name: 'moment', type: 'instant', known });
 
 /** What a snapshot holds about an item, by kind, in the order of its canonical rows. `item` comes before these. */
@@ -59,6 +63,14 @@ export const KINDS = {
       absent: 'sellable',
       known: ['state', 'stock_state', 'состояние', 'статус'],
     },
+    {
+      name: 'funding',
+      type: 'word',
+      words: FUNDING,
+      known: ['funding', 'source', 'source_type', 'источник финансирования'],
+    },
+    { name: 'part', type: 'part', known: ['part', 'part_left', 'остаток доли', 'доля'] },
+    owner,
     moment(['moment', 'date', 'as_of', 'дата', 'на дату']),
   ],
   registry: [
@@ -68,6 +80,8 @@ export const KINDS = {
     { name: 'container', type: 'text', known: ['container', 'sscc', 'pack3_id', 'упаковка'] },
     series,
     expiry,
+    { name: 'funding', type: 'text', known: ['funding', 'source_type'] },
+    owner,
     { name: 'moved_at', type: 'instant', known: ['moved_at', 'last_tracing_op_date', 'status_date', 'дата операции'] },
     moment(['moment', 'fetched_at', 'date']),
   ],

@@ -7,9 +7,14 @@ import type { Mapping } from './mapping.js';
 
 /** By the first hexadecimal digit of the item's MD5. */
 export const BUCKETS = 16;
+/** Of the columns in kinds.ts: a snapshot of another format is made again from its source. */
+export const SNAPSHOT_FORMAT = 2;
 export const MANIFEST = 'manifest.json';
 export const REFUSED = 'refused.ndjson';
 export const bucketFile = (bucket: number): string => `items-${bucket.toString(16)}.parquet`;
+/** Paths of all buckets of a snapshot. */
+export const bucketFiles = (folder: string): string[] =>
+  Array.from({ length: BUCKETS }, (_, bucket) => join(folder, bucketFile(bucket)));
 
 /** What a snapshot speaks of: part of its digest, for it decides what a comparison may conclude. */
 export interface Scope {
@@ -29,7 +34,7 @@ export interface BucketFacts {
 
 /** `manifest.json` of a snapshot. Its digest is over scope and rows, so that it is the same on another machine. */
 export interface SnapshotManifest extends Scope {
-  format: 1;
+  format: typeof SNAPSHOT_FORMAT;
   rows: number;
   /** Of these, SSCCs. */
   containers: number;
@@ -42,6 +47,8 @@ export interface SnapshotManifest extends Scope {
   source: { name: string; bytes: number; sha256: Sha256 };
   mapping: Mapping;
   importedAt: string;
+  /** It is empty or has shrunk below half, and whoever imported it said that this is right. */
+  confirmed?: true;
   digest: Sha256;
   buckets: BucketFacts[];
   files: StoredFile[];
@@ -53,18 +60,38 @@ export function snapshotDigest({ kind, moment, branch, places }: Scope, buckets:
   return sha256Hex(`${canonicalJson({ kind, moment, branch, places })}\n${lines.join('')}`);
 }
 
-/** @throws PedigreeError `not_found` when the folder holds no snapshot of this kind. */
+/** @throws PedigreeError `not_found` when the folder holds no snapshot of this kind, or one that is damaged. */
 export async function readSnapshot(folder: string, kind?: SnapshotKind): Promise<SnapshotManifest> {
   const file = join(folder, MANIFEST);
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined)
     throw new PedigreeError('not_found', `${folder} holds no snapshot: ${MANIFEST} is missing`, { file });
-  const manifest = JSON.parse(text) as SnapshotManifest;
-  if (manifest.format !== 1)
-    throw new PedigreeError('not_found', `${file} is of another version of pedigree`, { file });
+  const manifest = manifestIn(text);
+  if (manifest === undefined) throw new PedigreeError('not_found', `${file} is damaged: it is not JSON`, { file });
+  if (manifest.format !== SNAPSHOT_FORMAT)
+    throw new PedigreeError('not_found', `${file} is of another version of pedigree: make the snapshot again`, {
+      file,
+    });
   if (kind !== undefined && manifest.kind !== kind)
     throw new PedigreeError('not_found', `${folder} holds a ${manifest.kind} snapshot, and not ${kind}`, { file });
-  if (snapshotDigest(manifest, manifest.buckets) !== manifest.digest)
+  if (!hasItsDigest(manifest))
     throw new PedigreeError('not_found', `${file} was changed: its digest does not fit`, { file });
   return manifest;
+}
+
+function manifestIn(text: string): SnapshotManifest | undefined {
+  try {
+    return Object(JSON.parse(text)) as SnapshotManifest;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasItsDigest(manifest: SnapshotManifest): boolean {
+  try {
+    return snapshotDigest(manifest, manifest.buckets) === manifest.digest;
+  } catch {
+    // What is damaged may lack its scope or its buckets.
+    return false;
+  }
 }

@@ -18,6 +18,8 @@ export const SGTIN = {
   statusAt: instant('status_date'),
   owner: text('owner'),
   inn: text('inn'),
+  /** Code of the money that paid for it (public-facts 1.3). */
+  funding: text('source_type'),
   /** The place of activity where it lies. */
   place: text('branch_id'),
   systemId: text('sys_id'),

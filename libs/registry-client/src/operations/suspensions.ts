@@ -1,4 +1,4 @@
-import { instant, key, number, text } from '../lists/shape.js';
+import { day, instant, key, number, text } from '../lists/shape.js';
 
 /**
  * A decision that suspends the circulation of a series, or ends its suspension (public-facts 1.4). `haltType`: 0
@@ -9,6 +9,7 @@ export const DECISION = {
   haltType: number('halt_type'),
   decisionNumber: text('halt_doc_num'),
   decidedAt: instant('halt_doc_date'),
+  decidedOn: day('halt_doc_date'),
   haltedAt: instant('halt_date'),
   enteredAt: instant('op_date'),
   gtin: text('gtin'),

@@ -20,7 +20,10 @@ export interface States {
 }
 
 /** Columns of the files, in the order of the canonical rows. */
-export const STATE_COLUMNS = ['item', 'gtin', 'status', 'place', 'container', 'known_from', 'uncertain'] as const;
+export const STATE_COLUMNS = [
+  ...(['item', 'gtin', 'status', 'place', 'container', 'known_from', 'uncertain'] as const),
+  'part_left',
+] as const;
 
 /**
  * The state of every pack at a log position, a Parquet file for each of 16 buckets, sorted by the MD5 of the item.
@@ -74,6 +77,8 @@ interface Walked {
   container: Int32Array;
   rank: Int32Array;
   uncertain: Int32Array;
+  /** What is left of packs of which parts were used: few of them. */
+  partLeft: Map<bigint, string>;
 }
 
 function walkAll(fold: { packs: Packs; effects: Effects; carried: Carried; unusual: Unusual }): Walked {
@@ -84,6 +89,7 @@ function walkAll(fold: { packs: Packs; effects: Effects; carried: Carried; unusu
     count,
     ids: new BigUint64Array(ids.buffer, ids.byteOffset, count),
     ...{ status: column(), place: column(), container: column(), rank: column(), uncertain: column() },
+    partLeft: new Map(),
   };
   const walk = new Walk(packs, effects, carried);
   for (let pack = 0; pack < count; pack += 1) {
@@ -112,11 +118,12 @@ function usual({ key, meaning }: Walk, { meanings }: Effects): FoldedPack {
   };
 }
 
-function write(walked: Walked, pack: number, { status, place, rank, isUncertain }: FoldedPack): void {
+function write(walked: Walked, pack: number, { status, place, rank, isUncertain, partLeft }: FoldedPack): void {
   walked.status[pack] = status;
   walked.place[pack] = place;
   walked.rank[pack] = rank;
   walked.uncertain[pack] = Number(isUncertain);
+  if (partLeft !== undefined) walked.partLeft.set(walked.ids[pack] as bigint, partLeft);
 }
 
 /** Joins the words and writes the file. */
@@ -128,15 +135,27 @@ async function writeBucket(
   await duck.run(`CREATE TABLE walked (id UBIGINT, status INTEGER, place INTEGER, container INTEGER, rank INTEGER,
     uncertain INTEGER)`);
   await duck.append('walked', [ids, status, place, container, rank, uncertain], count);
+  await writePartsLeft(duck, walked);
   await duck.run(`
     COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
-        d.known_from, w.uncertain > 0 AS uncertain
+        d.known_from, w.uncertain > 0 AS uncertain, l.part_left
       FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
         LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
         LEFT JOIN container c ON c.id = w.container LEFT JOIN document d ON d.rank = w.rank
+        LEFT JOIN left_of_pack l ON l.id = w.id
       ORDER BY w.id) TO ${quoted(file)} (FORMAT parquet);
-    DROP TABLE walked`);
+    DROP TABLE walked; DROP TABLE left_of_pack`);
   const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([file])}`);
   if (size?.n !== BigInt(count))
     throw new Error(`${count} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
+}
+
+/** Most packs in one statement. */
+const PACKS_AT_ONCE = 1_000;
+
+async function writePartsLeft(duck: Duck, { partLeft }: Walked): Promise<void> {
+  await duck.run('CREATE TABLE left_of_pack (id UBIGINT, part_left VARCHAR)');
+  const rows = [...partLeft].map(([id, left]) => `(${id}, ${quoted(left)})`);
+  for (let from = 0; from < rows.length; from += PACKS_AT_ONCE)
+    await duck.run(`INSERT INTO left_of_pack VALUES ${rows.slice(from, from + PACKS_AT_ONCE).join(', ')}`);
 }

@@ -30,6 +30,8 @@ export interface FoldedPack {
   /** Of the last document that was applied; 0 for none. */
   rank: number;
   isUncertain: boolean;
+  /** What is left of a pack of which parts were used; absent: all of it, or nothing. */
+  partLeft?: string | undefined;
 }
 
 /**
@@ -99,6 +101,7 @@ export class Unusual {
       place: codeOf(places, state.place?.value),
       rank: Number(counted.findLast(({ result }) => result === 'applied')?.position ?? 0n),
       isUncertain: state.doubts.some(({ parts }) => parts.includes('status')),
+      partLeft: state.partLeft?.value === '0' ? undefined : state.partLeft?.value,
     };
   }
 

@@ -39,6 +39,8 @@ const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['
     ItemWaitLifted: true,
     GateWarned: true,
     GateHoldLifted: true,
+    SuspensionWarned: true,
+    SuspensionHoldLifted: true,
     GroupItemWaitLifted: true,
     GroupHoldLapsed: true,
     GroupHeld: true,

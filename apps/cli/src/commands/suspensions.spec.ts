@@ -1,0 +1,52 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { GatewayClient } from '../gateway-client.js';
+import { suspensionLetter } from './suspensions.js';
+
+const asked: string[] = [];
+const gateway = {
+  stream: (path: string, accept: string) => {
+    asked.push(path);
+    return Promise.resolve(Readable.from([Buffer.from(`as ${accept}`)]));
+  },
+} as unknown as GatewayClient;
+
+/** What is printed on standard output meanwhile. */
+async function printed(run: () => Promise<unknown>): Promise<string> {
+  let text = '';
+  jest.spyOn(process.stdout, 'write').mockImplementation(((part: string, done?: (error?: Error) => void) => {
+    text += part;
+    done?.();
+    return true;
+  }) as typeof process.stdout.write);
+  jest.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  await run();
+  jest.restoreAllMocks();
+  return text;
+}
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe('the reply to a letter', () => {
+  it('is a page in a file, or on standard output', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pedigree-letter-'));
+    const file = join(folder, 'reply.html');
+    expect(await printed(() => suspensionLetter(gateway, 'a/b', { html: file }))).toBe('');
+    expect(readFileSync(file, 'utf8')).toBe('as text/html');
+    rmSync(folder, { recursive: true });
+    expect(await printed(() => suspensionLetter(gateway, 'a/b', { html: '-' }))).toBe('as text/html');
+    expect([existsSync('-'), asked.at(-1)]).toEqual([false, '/v1/suspensions/a%2Fb/reply']);
+  });
+
+  it('is written in one format only', async () => {
+    const before = asked.length;
+    await expect(suspensionLetter(gateway, 'a', { html: '-', csv: '-' })).rejects.toThrow(
+      '--html and --csv: choose one',
+    );
+    expect(asked).toHaveLength(before);
+  });
+});

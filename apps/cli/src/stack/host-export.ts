@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { accessStream } from '#domain';
+import { openEventStore, SOFTWARE_VERSION } from '#event-store';
+import type { Pool } from '#postgres';
+import type { CliConfig } from '../config.js';
+import { say } from '../print.js';
+import { personOnHost } from './host-act.js';
+
+/** What a command on the host takes out of the database, without a gateway. */
+export interface HostExport {
+  /** The command, as it is typed. */
+  what: string;
+  format: string;
+  /** What was asked for. */
+  filter: Record<string, string>;
+}
+
+/** SQLSTATEs of a role that may not write, and of a session or a server that is read-only. */
+const MAY_NOT_WRITE = new Set<unknown>(['42501', '25006']);
+
+/**
+ * Records who takes something out, before its first byte. Where the log cannot be reached nothing goes out. A role that
+ * may only read cannot record, and reads all the same: that is said.
+ */
+export async function recordHostExport(
+  config: CliConfig,
+  pool: Pool,
+  { what, format, filter }: HostExport,
+): Promise<void> {
+  const [exportId, at] = [randomUUID(), new Date()];
+  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const actor = personOnHost();
+  const metadata = {
+    ...{ participant: config.participant, actor, softwareVersion: SOFTWARE_VERSION, profile: config.registryProfile },
+    ...{ effectiveAt: at.toISOString(), correlationId: `access:${actor.name}`, causationId: exportId },
+  };
+  const data = { exportId, what, format, filter, address: 'host' };
+  try {
+    await store.append(accessStream(at), 'any', [
+      { id: exportId, type: 'ExportBegun', schemaVersion: 1, data, metadata },
+    ]);
+  } catch (error) {
+    if (!MAY_NOT_WRITE.has((error as { code?: unknown }).code)) throw error;
+    say('not recorded in the access log: this command may only read');
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Prints the lines of an export, each as JSON. They are made one by one: what is found wrong before the first of them
+ * is thrown, and then nothing is recorded, nor goes out.
+ */
+export async function printExport(
+  config: CliConfig,
+  pool: Pool,
+  { lines, ...exported }: HostExport & { lines: AsyncGenerator<object> },
+): Promise<void> {
+  let next = await lines.next();
+  await recordHostExport(config, pool, exported);
+  for (; next.done !== true; next = await lines.next())
+    if (!process.stdout.write(`${JSON.stringify(next.value)}\n`)) await once(process.stdout, 'drain');
+}

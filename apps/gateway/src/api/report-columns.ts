@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import type {
+  expiringPacksShape,
+  mockRecallDetail,
+  mockRecallPage,
+  overdueTransfersShape,
+  overridesShape,
+  suspensionReply,
+  unmovedPacksShape,
+} from '#read-models';
+import { columnsOf, columnsWithin, type Columns } from './columns.js';
+
+/** Each row of a report says as of when, and up to which log position, it speaks. */
+
+type Shelf = z.infer<typeof unmovedPacksShape>['items'][number];
+type Expiring = z.infer<typeof expiringPacksShape>['items'][number];
+type Transfer = z.infer<typeof overdueTransfersShape>['items'][number];
+type Override = z.infer<typeof overridesShape>['items'][number];
+type Recall = z.infer<typeof mockRecallPage>['items'][number];
+type RecallDetail = z.infer<typeof mockRecallDetail>;
+type Reply = z.infer<typeof suspensionReply>;
+
+const SHELF = [
+  ...([
+    'place',
+    'gtin',
+    'series',
+    'expires_on',
+    'status',
+    'sgtin',
+    'packs',
+    'first_moved_at',
+    'last_moved_at',
+  ] as const),
+  ...(['as_of', 'known_at'] as const),
+];
+export const UNMOVED: Columns<Shelf> = columnsOf<Shelf>(...SHELF);
+export const EXPIRING: Columns<Expiring> = columnsOf<Expiring>(...SHELF, 'expired');
+
+export const TRANSFERS: Columns<Transfer> = {
+  ...columnsOf<Transfer>('direction', 'from', 'to', 'awaits', 'packs', 'containers', 'since', 'days'),
+  ...columnsWithin(
+    'told_by',
+    ({ told_by }: Transfer) => told_by,
+    columnsOf<Transfer['told_by']>(
+      ...(['known_at', 'doc_type', 'request_id', 'document_id', 'accepted_at', 'document_sha256'] as const),
+    ),
+  ),
+  ...columnsOf<Transfer>('as_of', 'known_at'),
+};
+
+export const OVERRIDE_COLUMNS: Columns<Override> = {
+  ...columnsOf<Override>('position', 'at', 'kind', 'type'),
+  actor: ({ actor }) => actor.name,
+  actor_kind: ({ actor }) => actor.kind,
+  authenticated_by: ({ actor }) => actor.authenticated_by,
+  reason: ({ reason }) => reason,
+  objects: ({ objects }) => objects.join(' '),
+  details: ({ details }) => JSON.stringify(details),
+  ...columnsOf<Override>('stream', 'version', 'as_of', 'known_at'),
+};
+
+const packsOf = <T extends Pick<Recall, 'packs'>>(): Columns<T> =>
+  columnsWithin(
+    'packs',
+    ({ packs }: T) => packs,
+    columnsOf<NonNullable<Recall['packs']>>('in_stock', 'in_transit', 'shipped', 'gone', 'unknown'),
+  );
+
+export const RECALLS: Columns<Recall> = {
+  ...columnsOf<Recall>('recall_id', 'gtin', 'series', 'state', 'reason', 'begun_at', 'traced_at', 'took_ms'),
+  actor: ({ actor }) => actor.name,
+  ...columnsOf<Recall>('waited_ms', 'counted_ms', 'is_complete', 'known_at', 'series_unknown', 'places'),
+  ...packsOf<Recall>(),
+  content_sha256: ({ content_sha256 }) => content_sha256,
+};
+
+type RecallRow = NonNullable<RecallDetail['lines']>[number] & Omit<RecallDetail, 'lines' | 'packs' | 'places'>;
+
+/** A row a branch and place, each with how long it took. */
+export const RECALL = {
+  rows: ({ lines = [], packs: _packs, places: _places, ...recall }: RecallDetail): RecallRow[] =>
+    lines.map((line) => ({ ...recall, ...line })),
+  columns: columnsOf<RecallRow>(
+    ...(['standing', 'branch', 'place', 'packs', 'newest_at', 'recall_id', 'gtin', 'series'] as const),
+    ...(['begun_at', 'traced_at', 'took_ms', 'is_complete', 'known_at', 'content_sha256'] as const),
+  ),
+};
+
+type ReplyRow = Omit<Reply, 'matches' | 'places' | 'look_alikes' | 'totals' | 'record' | 'replied_by'> &
+  Reply['places'][number] & { replied_by: string; means: string };
+
+/** A row a place. */
+export const REPLY = {
+  rows: ({ places, matches, look_alikes: _alike, totals: _totals, record: _record, ...reply }: Reply): ReplyRow[] =>
+    places.map((place) => ({
+      ...reply,
+      replied_by: reply.replied_by.name,
+      means: matches.map(({ gtin, series }) => `${gtin}=${series}`).join(' '),
+      ...place,
+    })),
+  columns: columnsOf<ReplyRow>(
+    ...(['place', 'found', 'quarantined', 'shipped', 'returned', 'suspension_id', 'number', 'date', 'from'] as const),
+    ...(['product', 'series', 'means', 'action', 'version', 'is_newest', 'nothing_found'] as const),
+    ...(['replied_at', 'replied_by', 'reason', 'position', 'as_of'] as const),
+  ),
+};

@@ -1,0 +1,56 @@
+import type { SuspensionFinding } from '#domain';
+import type { EventStore } from '#event-store';
+import type { Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import { packsStopped, SuspensionsInForce, type InForce, type NamedPacks } from '#read-models';
+import type { ServiceLog } from '#service';
+
+/** A mark at intake may be so old: what is sent is judged anew. */
+const BELIEVED_MS = 1_000;
+/** A command waits no longer for its mark. */
+const PATIENCE_MS = 2_000;
+
+export interface PacksSuspendedOptions {
+  pool: Pool;
+  store: Pick<EventStore, 'readAll' | 'head'>;
+  clock: Clock;
+  log: Pick<ServiceLog, 'warn'>;
+}
+
+/**
+ * Which packs of a document are suspended, as far as that was known a second ago. Undefined where it cannot be told
+ * now: intake needs PostgreSQL alone, and the worker judges again before each send. Never rejects.
+ */
+export function packsSuspendedBy(
+  options: PacksSuspendedOptions,
+): (document: NamedPacks) => Promise<SuspensionFinding | undefined> {
+  const { pool, clock, log } = options;
+  const suspensions = new SuspensionsInForce(options);
+  let asked: Promise<InForce> | undefined;
+  let isAsking = false;
+  let askedAtMs = -Infinity;
+  /** One question at a time, and a failed one is not asked again at once either. */
+  const known = (): Promise<InForce> => {
+    if (asked === undefined || (!isAsking && clock.monotonicMs() - askedAtMs > BELIEVED_MS)) {
+      askedAtMs = clock.monotonicMs();
+      isAsking = true;
+      asked = suspensions.now().finally(() => (isAsking = false));
+    }
+    return asked;
+  };
+  return async (document) => {
+    const answered = new AbortController();
+    const late = clock.wait(PATIENCE_MS, answered.signal).then(() => {
+      if (!answered.signal.aborted) throw new Error(`no answer within ${PATIENCE_MS} ms`);
+      return undefined;
+    });
+    try {
+      return await Promise.race([known().then((inForce) => packsStopped(pool, inForce, document)), late]);
+    } catch (err) {
+      log.warn({ err }, 'whether packs of a command are suspended was not told; it is judged before they are sent');
+      return undefined;
+    } finally {
+      answered.abort();
+    }
+  };
+}

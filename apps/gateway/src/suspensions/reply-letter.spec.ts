@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import type { z } from 'zod';
+import type { suspensionReply } from '#read-models';
+import { REPLY } from '../api/report-columns.js';
+import { replyLetter } from './reply-letter.js';
+
+type Reply = z.infer<typeof suspensionReply>;
+
+const NOTHING = { found: 0, quarantined: 0, shipped: 0, returned: 0 };
+const REPLIED: Reply = {
+  ...{ suspension_id: '0b8c5f0e-6c0e-5b61-9f0e-0d2f7a1c9e55', source: 'letter', action: 'suspend' },
+  ...{ number: '01-1/26', date: '2026-03-01', from: 'the <inspectorate>', letter_sha256: 'ab'.repeat(32) },
+  ...{ product: 'Aspirin', series: 'A1', matches: [{ gtin: '04600000000015', series: 'A1' }], look_alikes: [] },
+  ...{ as_of: '2026-03-03T00:00:00Z', version: 1, is_newest: true, replied_at: '2026-03-02T00:00:00Z' },
+  replied_by: { kind: 'person', name: 'anna', authenticated_by: 'loopback' },
+  ...{ reason: 'the shelves were looked at', position: '7', stream: 'suspension-1', stream_version: 2 },
+  places: [{ place: 'P1', ...NOTHING }],
+  totals: NOTHING,
+  nothing_found: true,
+  record: [{ gtin: '04600000000015', series: 'A1', known_at: '9', branches: [] }],
+};
+
+describe('the reply to a letter', () => {
+  it('says in words that nothing was found, for which letter, and where the log has it', () => {
+    const page = replyLetter(REPLIED);
+    for (const part of ['Reply to the letter 01-1/26', 'Nothing was found: 1 places', 'log position', 'suspension-1'])
+      expect(page).toContain(part);
+    expect(page).toContain('our record holds no pack that is concerned');
+    expect(page).not.toContain('a newer one owes a reply');
+  });
+
+  it('never says so where something was, and says what is out of date', () => {
+    const counted = { found: 2, quarantined: 1, shipped: 0, returned: 0 };
+    const page = replyLetter({
+      ...REPLIED,
+      ...{ places: [{ place: 'P1', ...counted }], totals: counted, nothing_found: false, is_newest: false },
+    });
+    expect(page).not.toContain('Nothing was found');
+    expect(page).toContain('a newer one owes a reply');
+  });
+
+  it('takes nobody’s words for HTML', () => {
+    expect(replyLetter(REPLIED)).toContain('the &lt;inspectorate&gt;');
+    expect(replyLetter(REPLIED)).not.toMatch(/<script|the <inspectorate>/);
+  });
+
+  it('has a row for each place, with the letter and the position', () => {
+    const [row] = REPLY.rows(REPLIED);
+    const told = Object.entries(REPLY.columns).map(([name, valueOf]) => [name, valueOf(row as never)]);
+    expect(Object.fromEntries(told)).toMatchObject({
+      ...{ place: 'P1', found: 0, number: '01-1/26', means: '04600000000015=A1', replied_by: 'anna', position: '7' },
+      ...{ nothing_found: true, as_of: '2026-03-03T00:00:00Z' },
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import type { z } from 'zod';
+import type { suspensionReply } from '#read-models';
+import { html, page, tableOf } from '#reconciliation';
+
+type Reply = z.infer<typeof suspensionReply>;
+
+/** The reply as a page to print and to file. It needs no network and runs no script. */
+export function replyLetter(reply: Reply): string {
+  const { number, date, from, product, series, matches, places, totals, record } = reply;
+  const title =
+    number === undefined
+      ? `Reply about series ${series} of ${product}`
+      : `Reply to the letter ${number} of ${date ?? ''}`;
+  const rows = places.map((one) => [one.place, one.found, one.quarantined, one.shipped, one.returned]);
+  const all = ['all places', totals.found, totals.quarantined, totals.shipped, totals.returned];
+  const means = matches.map((one) => `${one.series} of ${one.gtin}`).join(', ');
+  return page(
+    title,
+    html`<h1>${title}</h1>
+      <p class="lead">${from === undefined ? 'by the list of the registry' : `from ${from}`}</p>
+      <h2>What it is about</h2>
+      ${tableOf('As it is written, and what it means', NAMED, [
+        ['says', reply.action],
+        ['product', product],
+        ['series', series],
+        ['packs that are meant', means === '' ? 'none of a product that we know of' : means],
+        ['digest of the letter (SHA-256)', html`<code>${reply.letter_sha256 ?? reply.list_sha256}</code>`],
+      ])}
+      <h2>What was found</h2>
+      <p>${sentenceOf(reply)}</p>
+      ${tableOf('Packs, by place', PLACES, [...rows, all])}
+      <h2>Our record</h2>
+      <p>Packs by branch, as our documents tell them at ${reply.as_of}. What was sold or written off is left out.</p>
+      ${record.map(recordOf)}
+      <h2>Where it stands in the log</h2>
+      ${tableOf('The event that recorded the reply', NAMED, [
+        ['replied at', reply.replied_at],
+        ['replied by', `${reply.replied_by.name} (${reply.replied_by.authenticated_by})`],
+        ['reason', reply.reason],
+        ['answers version', `${reply.version}${reply.is_newest ? '' : '; a newer one owes a reply'}`],
+        ['log position', reply.position],
+        ['stream and version', html`<code>${reply.stream}</code>, ${reply.stream_version}`],
+      ])}
+      <p class="soft">Proof: <code>pedigree audit prove --stream ${reply.stream}</code></p>`,
+  );
+}
+
+const NAMED = [{ name: 'what' }, { name: '' }];
+const numbers = (...names: string[]) => names.map((name) => ({ name, isNumber: true }));
+const PLACES = [{ name: 'place' }, ...numbers('found', 'quarantined', 'shipped', 'returned')];
+const BRANCHES = [{ name: 'branch' }, { name: 'standing' }, { name: 'place' }, ...numbers('packs'), { name: 'newest' }];
+
+const sentenceOf = ({ nothing_found: isNothing, places }: Reply): string =>
+  isNothing
+    ? `Nothing was found: ${places.length} places were looked at, and none has, had or sent packs of it.`
+    : `${places.length} places were looked at.`;
+
+const recordOf = ({ gtin, series, known_at: knownAt, branches }: Reply['record'][number]) =>
+  tableOf(
+    `${series} of ${gtin}, up to log position ${knownAt}`,
+    BRANCHES,
+    branches.length === 0
+      ? [['none', 'our record holds no pack that is concerned', '', 0, '']]
+      : branches.map((one) => [one.branch, one.standing, one.place, one.packs, one.newest_at]),
+  );

@@ -1,0 +1,34 @@
+import { PedigreeError } from '#kernel';
+import { databaseIsAway } from '#postgres';
+import { findRequest, noteTaken, prepareAskedRun, recordPackRunFailure, untakenRuns } from '#reconciliation';
+import { sentenceOf } from '#service';
+import { ACTOR, type StockRunsParts } from './stock-run-parts.js';
+
+/** Runs that are taken in one look; the others come with the next one. */
+const MOST_TAKEN = 100;
+
+/**
+ * Writes the folders of runs that were asked for. The folder comes before the note that it was taken, so that a crash
+ * between the two repeats what changes nothing. What cannot be taken now stays, and keeps no other back. The caller
+ * holds the lock of all runs about packs.
+ */
+export async function takeAsked(parts: StockRunsParts): Promise<void> {
+  const { pool, segments, clock, log } = parts;
+  for (const asked of await untakenRuns(pool, MOST_TAKEN)) {
+    const { runId, reason } = asked;
+    try {
+      await prepareAskedRun(segments.folder, asked, clock.now());
+      log.info({ runId }, 'a run about packs that was asked for is taken');
+    } catch (error) {
+      if (databaseIsAway(error)) throw error;
+      if (!(error instanceof PedigreeError)) {
+        log.error({ err: error, runId }, 'a run about packs that was asked for could not be taken now');
+        continue;
+      }
+      const actor = (await findRequest(pool, runId))?.actor ?? ACTOR;
+      await recordPackRunFailure(parts, { runId, reason, actor }, sentenceOf(error));
+      log.error({ err: error, runId }, 'a run about packs that was asked for cannot be made');
+    }
+    await noteTaken(pool, runId);
+  }
+}

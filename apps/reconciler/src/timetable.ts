@@ -1,0 +1,75 @@
+import type { PlannedTask } from '#domain';
+import type { Clock } from '#kernel';
+import { inTransaction, type Pool, type Transaction } from '#postgres';
+import {
+  comparisonSettings,
+  findRequest,
+  keepAskedRun,
+  keepRequest,
+  newestTick,
+  runTask,
+  tickRunId,
+  type RunKind,
+  type Timetable,
+} from '#reconciliation';
+import type { ServiceLog } from '#service';
+import type { StockRuns, Timetables } from './config.js';
+import { ACTOR } from './stock-run-parts.js';
+
+export interface TimetableParts {
+  timetables: Timetables;
+  /** With whose account and settings runs of packs are made; absent: with the usual settings, and without registry. */
+  stock: StockRuns | undefined;
+  pool: Pool;
+  queue: { schedule(tx: Transaction, tasks: PlannedTask[]): Promise<void> };
+  installation: { id: string };
+  log: ServiceLog;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+const LOOK_EVERY_MS = 30_000;
+
+/** Asks for runs by their timetables until the signal. Errors are said, never thrown. */
+export async function askByTimetable(parts: TimetableParts): Promise<void> {
+  const { timetables, log, clock, signal } = parts;
+  if (timetables.documents === undefined && timetables.packs === undefined) return;
+  for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
+    try {
+      await askForTicks(parts);
+    } catch (error) {
+      log.error({ err: error }, 'runs of the timetable could not be asked for');
+    }
+  }
+}
+
+/**
+ * Asks for the runs of the newest ticks. The id follows from the tick, so that several reconcilers and repeats make one
+ * run; of ticks that were missed only the newest one is made up for.
+ */
+export async function askForTicks(parts: TimetableParts): Promise<void> {
+  const { documents, packs } = parts.timetables;
+  if (documents !== undefined) await ask(parts, 'documents', documents);
+  if (packs !== undefined) await ask(parts, 'packs', packs);
+}
+
+async function ask(parts: TimetableParts, kind: RunKind, timetable: Timetable): Promise<void> {
+  const { pool, queue, installation, clock, stock, timetables } = parts;
+  const tick = newestTick(timetable, clock.now());
+  if (tick === undefined) return;
+  const runId = tickRunId(installation.id, kind, tick);
+  const request = { runId, reason: `the run of ${tick.toISOString()}`, actor: ACTOR };
+  if (kind === 'documents')
+    return inTransaction(pool, async (tx) => {
+      if ((await findRequest(tx, runId)) !== undefined) return;
+      await keepRequest(tx, request);
+      await queue.schedule(tx, [runTask(runId)]);
+    });
+  const asked = {
+    ...{ stock: null, branch: null, asOf: null, account: stock?.account ?? null, way: stock?.way ?? 'auto' },
+    ...{ registry: null, disposals: null, settings: stock?.settings ?? comparisonSettings({}), dryRun: false },
+    incremental: stock?.incremental ?? null,
+    mostHours: timetables.staleHours,
+  } as const;
+  await keepAskedRun(pool, { ...request, asked });
+}

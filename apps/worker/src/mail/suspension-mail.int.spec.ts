@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
+import { installationSchema, migrate } from '#postgres';
+import type { SuspensionDetail } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
+import { PostgresTaskQueue, tasksSchema, type TaskResult } from '#tasks';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { MailServer, NOBODY } from '../../test/mail-server.js';
+import { mailVariables, readMailSettings, type MailSettings } from './mail-settings.js';
+import {
+  beginSuspensionMails,
+  catchUpSuspensionMails,
+  MAIL_LANE,
+  MOST_IN_MAIL,
+  SUSPENSION_MAILS,
+} from './plan-mails.js';
+import { mailLane, mailOf } from './suspension-mail.js';
+
+const METADATA: EventMetadata = {
+  ...{ participant: 'own', actor: { kind: 'system', name: 't', authenticatedBy: 'process' }, softwareVersion: '1' },
+  ...{ profile: 'none', effectiveAt: '2026-03-01T00:00:00.000Z', correlationId: 'c', causationId: 'c' },
+};
+const GTIN = '04600000000015';
+const branches: SuspensionDetail['affected'][number]['branches'] = [
+  { branch: '00000000000464', standing: 'in_stock', place: '00000000000464', packs: 5, recent: true },
+  { branch: '00000000000464', standing: 'in_transit', place: '00000000000999', packs: 2, recent: false },
+  { branch: '00000000000464', standing: 'shipped', place: '00000000000888', packs: 7, recent: true },
+  { branch: '00000000000464', standing: 'shipped', place: '00000000000777', packs: 9, recent: false },
+];
+const detail = (suspensionId: string): SuspensionDetail => ({
+  ...{ suspensionId, source: 'list', state: 'open', action: 'suspend', inForce: true, product: GTIN, series: 'A1' },
+  ...{ matches: [{ gtin: GTIN, series: 'A1' }], lookAlikes: [], versions: 1, changedAt: '2026-03-01T00:00:00.000Z' },
+  ...{ position: '1', affected: [{ gtin: GTIN, series: 'A1', knownAt: '1', branches }], timeline: [] },
+});
+
+let db: TestDatabase;
+let store: PostgresEventStore;
+let queue: PostgresTaskQueue;
+let server: MailServer;
+let settings: MailSettings;
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [installationSchema, eventStoreSchema, tasksSchema, subscriptionsSchema]);
+  store = new PostgresEventStore({ pool: db.pool });
+  queue = new PostgresTaskQueue({ pool: db.pool });
+  server = await MailServer.start();
+  settings = {
+    ...{ host: '127.0.0.1', port: server.port, tls: 'none', login: undefined },
+    ...{ from: 'pedigree@example.org', to: ['quality@example.org', 'warehouse@example.org'] },
+  };
+});
+afterAll(async () => {
+  await server.stop();
+  await queue.close();
+  await store.close();
+  await db.drop();
+});
+beforeEach(async () => {
+  await db.pool.query('DELETE FROM task');
+  server.mails.length = 0;
+  server.mood = 'takes';
+});
+
+async function changed(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => randomUUID());
+  for (const suspensionId of ids) {
+    const data = { suspensionId, gtin: GTIN, series: 'A1', listSha256: 'a'.repeat(64), fetchedAt: '2026-03-01' };
+    await store.append(`suspension-${suspensionId}`, 'none', [
+      { id: randomUUID(), type: 'SuspensionListed', schemaVersion: 1, data, metadata: METADATA },
+    ]);
+  }
+  return ids;
+}
+const QUALITY = ['quality@example.org'];
+const INSTALLATION = { id: randomUUID() };
+const plan = (to = QUALITY) => catchUpSuspensionMails({ store, pool: db.pool, queue, to });
+async function work(mail: MailSettings | null = settings): Promise<(TaskResult | Error)[]> {
+  const suspensionNow = (id: string) => Promise.resolve(detail(id));
+  const { kinds } = mailLane({ mail: mail ?? undefined, installation: INSTALLATION, suspensionNow });
+  const done: (TaskResult | Error)[] = [];
+  for (const task of await queue.claim(MAIL_LANE, { limit: 9, leaseMs: 60_000, holder: 'test' })) {
+    const handler = kinds['mail_suspensions'] as unknown as { handle(one: object, by: object): Promise<TaskResult> };
+    const result = await handler.handle(task, { signal: new AbortController().signal }).catch((error: Error) => error);
+    done.push(result);
+    await queue.settle(task, result instanceof Error ? { kind: 'retry', delayMs: 0, error: result.message } : result);
+  }
+  return done;
+}
+
+describe('mails about suspensions', () => {
+  it('tell one change with our packs by branch, once', async () => {
+    const [id] = await changed(1);
+    await plan();
+    expect(await work()).toEqual([{ kind: 'done' }]);
+    const [mail, ...others] = server.mails;
+    expect(others).toEqual([]);
+    expect(mail?.to).toEqual(QUALITY);
+    expect(mail?.data).toContain('Subject: Pedigree: suspend of series A1, 04600000000015');
+    expect(mail?.data).toMatch(/Message-ID: <[0-9a-f-]{36}@example.org>/i);
+    expect(mail?.data).toContain('in stock: 5 of 04600000000015 A1, branch 00000000000464');
+    expect(mail?.data).toContain('in transit: 2');
+    expect(mail?.data).toContain('shipped: 7');
+    expect(mail?.data).not.toContain('shipped: 9');
+    expect(mail?.data).toContain(`pedigree suspensions show ${id}`);
+    await plan();
+    expect(await work()).toEqual([]);
+  });
+
+  it('reach the other receivers once where one address is refused, and each is a mail of its own', async () => {
+    await changed(1);
+    const to = ['quality@example.org', NOBODY, 'warehouse@example.org'];
+    await plan(to);
+    server.mood = 'refuses one';
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      expect((await work({ ...settings, to })).filter((one) => one instanceof Error)).toHaveLength(1);
+    expect(server.mails.map((one) => one.to)).toEqual([['quality@example.org'], ['warehouse@example.org']]);
+    const ids = server.mails.map(({ data }) => /Message-ID: (.*)/i.exec(data)?.[1]);
+    expect(new Set(ids).size).toBe(2);
+    // Nobody is to be mailed at that address any more.
+    expect(await work()).toEqual([{ kind: 'done' }]);
+  });
+
+  it('are for all receivers where the version before planned them', async () => {
+    const old = { suspensions: ['s-1'], count: 1 };
+    const task = { key: 'mail_suspensions:1', kind: 'mail_suspensions', lane: MAIL_LANE, dueAt: new Date(0) };
+    await queue.schedule(db.pool, [{ ...task, payload: old }]);
+    expect(await work()).toEqual([{ kind: 'done' }]);
+    expect(server.mails.map((one) => one.to)).toEqual([settings.to]);
+  });
+
+  it('are one for many changes, the first of which are told', async () => {
+    await changed(MOST_IN_MAIL + 5);
+    await plan();
+    expect(await work()).toEqual([{ kind: 'done' }]);
+    expect(server.mails).toHaveLength(1);
+    expect(server.mails[0]?.data).toContain('25 suspensions have changed');
+    expect(server.mails[0]?.data).toContain('And 5 more');
+  });
+
+  it('are tried again while the server refuses, hangs up or is away, and say why', async () => {
+    await changed(1);
+    await plan();
+    server.mood = 'refuses';
+    expect(String((await work())[0])).toContain('550');
+    server.mood = 'drop';
+    expect((await work())[0]).toBeInstanceOf(Error);
+    expect(String((await work({ ...settings, port: 1 }))[0])).toContain('ECONNREFUSED');
+    const { rows } = await db.pool.query<{ last_error: string; attempts: number }>(
+      'SELECT last_error, attempts FROM task',
+    );
+    expect(rows).toMatchObject([{ attempts: 3, last_error: expect.stringContaining('ECONNREFUSED') }]);
+    server.mood = 'takes';
+    expect(await work()).toEqual([{ kind: 'done' }]);
+    expect(server.mails).toHaveLength(1);
+  });
+
+  it('never go in the clear where TLS is asked for', async () => {
+    await changed(1);
+    await plan();
+    expect((await work({ ...settings, tls: 'starttls' }))[0]).toBeInstanceOf(Error);
+    expect(server.mails).toEqual([]);
+    // Mail was switched off meanwhile.
+    expect(await work(null)).toEqual([{ kind: 'done' }]);
+    expect(server.mails).toEqual([]);
+  });
+
+  it('are planned for nothing from before the first start, and for all since, however long ago', async () => {
+    await plan([]);
+    await db.pool.query('DELETE FROM checkpoint WHERE name = $1', [SUSPENSION_MAILS]);
+    await changed(1);
+    await beginSuspensionMails(db.pool, store);
+    await plan();
+    expect(await work()).toEqual([]);
+    await changed(1);
+    await db.pool.query(`UPDATE event SET recorded_at = recorded_at - interval '40 days'`);
+    await beginSuspensionMails(db.pool, store);
+    await plan();
+    expect(await work()).toEqual([{ kind: 'done' }]);
+  });
+
+  it('are planned for nothing that happened while mail was off', async () => {
+    await changed(1);
+    await plan([]);
+    await plan();
+    expect(await work()).toEqual([]);
+  });
+
+  it('name what is not known, and cut no line into a header', () => {
+    const odd = { ...detail('x'), series: 'A\r\nBcc: all@example.org', affected: [] };
+    expect(mailOf([odd], 1).subject).not.toMatch(/[\r\n]/);
+    expect(mailOf([odd], 1).text).toContain('none of our packs');
+  });
+});
+
+describe('settings of mail', () => {
+  const read = (given: object) => readMailSettings(z.object(mailVariables).parse(given));
+  const whole = {
+    ...{ PEDIGREE_MAIL_HOST: 'mail.example.org', PEDIGREE_MAIL_FROM: 'p@example.org' },
+    PEDIGREE_MAIL_TO: 'a@example.org, b@example.org',
+  };
+
+  it('are none without a host, and hold the password of a file', async () => {
+    expect(read({})).toBeUndefined();
+    const folder = await temporaryFolder();
+    const file = join(folder.path, 'password');
+    writeFileSync(file, 'secret\n');
+    chmodSync(file, 0o600);
+    expect(read({ ...whole, PEDIGREE_MAIL_USER: 'p', PEDIGREE_MAIL_PASSWORD_FILE: file })).toEqual({
+      ...{ host: 'mail.example.org', port: 587, tls: 'starttls', from: 'p@example.org' },
+      ...{ to: ['a@example.org', 'b@example.org'], login: { user: 'p', password: 'secret' } },
+    });
+    await folder.remove();
+  });
+
+  it.each([
+    ['no server', { PEDIGREE_MAIL_HOST: undefined }, 'PEDIGREE_MAIL_HOST: must be set where PEDIGREE_MAIL_FROM is'],
+    ['no sender', { PEDIGREE_MAIL_FROM: undefined }, 'PEDIGREE_MAIL_FROM'],
+    ['no receiver', { PEDIGREE_MAIL_TO: undefined }, 'PEDIGREE_MAIL_TO: "" is no address'],
+    ['a list with a hole', { PEDIGREE_MAIL_TO: 'a@b, ,c@d' }, 'PEDIGREE_MAIL_TO: "" is no address'],
+    ['a user without a password', { PEDIGREE_MAIL_USER: 'p' }, 'PEDIGREE_MAIL_PASSWORD_FILE'],
+    ['a password without a user', { PEDIGREE_MAIL_PASSWORD_FILE: '/f' }, 'PEDIGREE_MAIL_USER'],
+  ])('%s is refused by name', (_, given, message) => {
+    expect(() => read({ ...whole, ...given })).toThrow(message);
+  });
+});

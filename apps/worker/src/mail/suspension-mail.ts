@@ -1,0 +1,83 @@
+import { canonicalJson, uuid5 } from '#kernel';
+import { RECENT_DAYS, type SuspensionDetail } from '#read-models';
+import type { TaskResult } from '#tasks';
+import { checkedLane, type Lane, type TaskOf } from '../lane.js';
+import type { MailSettings } from './mail-settings.js';
+import { MAIL_LANE } from './plan-mails.js';
+import { sendMail } from './send-mail.js';
+
+export interface MailContext {
+  /** Absent: no mail is sent. */
+  mail?: MailSettings | undefined;
+  installation: { id: string };
+  /** A suspension as it stands now, with our packs; what moved within so many days is recent. */
+  suspensionNow(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
+}
+
+/** Places of one suspension that a mail names. */
+const MOST_PLACES = 50;
+
+/** A lane of its own: a mail server that is away keeps nothing else waiting. */
+export const mailLane = (context: MailContext): Lane =>
+  checkedLane({
+    ...{ name: MAIL_LANE, concurrency: 1 },
+    kinds: { mail_suspensions: { handle: (task) => mailSuspensions(context, task) } },
+  });
+
+/**
+ * For one receiver: where another's address is wrong, this one has its mail once. A task of the version before is for
+ * all. It is tried as often as the lane allows, at longer and longer intervals; then it stands as failed, for a person.
+ */
+async function mailSuspensions(context: MailContext, task: TaskOf<'mail_suspensions'>): Promise<TaskResult> {
+  const { mail } = context;
+  const { suspensions, count, to: receiver } = task.payload;
+  const to = mail?.to.filter((one) => receiver === undefined || one === receiver) ?? [];
+  if (mail === undefined || to.length === 0) return { kind: 'done' };
+  const told: SuspensionDetail[] = [];
+  for (const id of suspensions) {
+    const found = await context.suspensionNow(id, RECENT_DAYS);
+    if (found !== undefined) told.push(found);
+  }
+  const id = uuid5(canonicalJson([task.key, task.payload]), context.installation.id);
+  await sendMail({ ...mail, to }, { id, ...mailOf(told, count) });
+  return { kind: 'done' };
+}
+
+/** What changed, and our packs by branch. Pure. */
+export function mailOf(told: SuspensionDetail[], count: number): { subject: string; text: string } {
+  const [first] = told;
+  const subject =
+    count === 1 && first !== undefined
+      ? `Pedigree: ${first.action} of series ${first.series}, ${first.product}`
+      : `Pedigree: ${count} suspensions have changed`;
+  const more = count - told.length;
+  const rest = more > 0 ? [`And ${more} more: pedigree suspensions --all`] : [];
+  return { subject: subject.replace(/\s+/g, ' '), text: `${[...told.map(wordsOf), ...rest].join('\n\n')}\n` };
+}
+
+function wordsOf(suspension: SuspensionDetail): string {
+  const { suspensionId, source, product, series, action, inForce, number, decisionId, date, from, affected } =
+    suspension;
+  const by = {
+    list: "the registry's list",
+    letter: `letter ${number ?? ''} of ${date ?? ''} from ${from ?? ''}`,
+    decision: `decision ${number ?? decisionId ?? ''} of ${date ?? ''} in the registry`,
+  }[source];
+  const places = affected.flatMap(({ gtin, series: ours, branches }) =>
+    branches
+      .filter(({ standing, recent }) => standing !== 'shipped' || recent)
+      .map(
+        ({ branch, standing, place, packs }) =>
+          `  ${standing.replace('_', ' ')}: ${packs} of ${gtin} ${ours}, branch ${branch ?? 'unknown'}` +
+          (place === undefined || place === branch ? '' : `, at ${place}`),
+      ),
+  );
+  const named = places.slice(0, MOST_PLACES);
+  return [
+    `${action}: series ${series} of ${product}, by ${by}.`,
+    inForce ? 'Its packs must not be sold or sent on.' : 'It holds its packs no longer.',
+    ...(named.length === 0 ? ['  none of our packs, as far as documents told their series'] : named),
+    ...(places.length > named.length ? [`  and ${places.length - named.length} more places`] : []),
+    `  pedigree suspensions show ${suspensionId}`,
+  ].join('\n');
+}

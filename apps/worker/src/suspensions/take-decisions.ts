@@ -1,0 +1,126 @@
+import {
+  decidedSuspensionId,
+  decisionKeyOf,
+  decisionsInOrder,
+  decisionsWithout,
+  doubtOf,
+  heldBesides,
+  holdingDecisions,
+  newlyHeld,
+  seriesWithout,
+  type CirculationDecision,
+  type DecisionNamed,
+  type ListVersion,
+  type SuspendedListState,
+} from '#domain';
+import { defined } from '#kernel';
+import { toldDecisions } from '#read-models';
+import { stagedPages, type FetchedDecision, type RegistryFetch } from '#reconciliation';
+import type { ListTaken, TakeContext } from './list-taken.js';
+
+/** Decisions of one list, each for each of its series; more is no list that was ever seen. */
+const MOST_DECISIONS = 200_000;
+
+/**
+ * What follows from a list of decisions that was read whole. A series is suspended by the newest decision that nothing
+ * has ended; of a doubted list only what it adds counts.
+ */
+export async function readDecisions(
+  context: TakeContext,
+  { fetchId }: RegistryFetch,
+  state: SuspendedListState,
+): Promise<ListTaken> {
+  const { decisions, packs, fetchedAt } = await readPages(context, fetchId);
+  const change = changeByDecisions(decisions, { ...(await heldBefore(context, state)), at: fetchedAt });
+  const { appeared, released, vanished, doubt, inForce, holding } = change;
+  const packsOf = (some: CirculationDecision[]): number =>
+    some.reduce((sum, one) => sum + (packs.get(decisionKeyOf(one)) ?? 0), 0);
+  const withoutSeries = decisions.filter((one) => one.says === 'suspend' && (one.gtin === '' || one.series === ''));
+  const notUnderstood = decisions.filter((one) => one.says === 'unknown');
+  if (notUnderstood.length > 0)
+    context.warn(
+      { fetchId, count: notUnderstood.length, first: notUnderstood[0] },
+      'decisions say neither that they suspend nor that they end: nothing follows from them',
+    );
+  return {
+    ...{ content: { decisions }, inForce: { decisions: inForce }, fetchedAt, vanished, doubt },
+    figures: {
+      ...{ series: holding.length, packs: packsOf(holding), packsWithoutSeries: packsOf(withoutSeries) },
+      decisions: decisions.length,
+      ...(notUnderstood.length === 0 ? {} : { notUnderstood: notUnderstood.length }),
+    },
+    appeared: appeared.length,
+    commands: (version: ListVersion) => [
+      ...appeared.map((one) => {
+        const { gtin, series } = one;
+        const about = { suspensionId: decidedSuspensionId(one), gtin, series, decision: named(one) };
+        return { type: 'List' as const, ...about, ...version };
+      }),
+      ...released.map(({ series, end }) => ({
+        ...{ type: 'Unlist' as const, suspensionId: decidedSuspensionId(series), ...version },
+        ...(end === undefined ? {} : { decision: named(end) }),
+      })),
+    ],
+  };
+}
+
+const named = ({ decisionId, number, date }: CirculationDecision): DecisionNamed => ({
+  ...{ decisionId, ...defined({ number, date }) },
+});
+
+async function readPages({ pool }: TakeContext, fetchId: string) {
+  const told: CirculationDecision[] = [];
+  const packs = new Map<string, number>();
+  let fetchedAt: Date | undefined;
+  for await (const page of stagedPages(pool, fetchId)) {
+    fetchedAt ??= page.fetched_at;
+    for (const line of page.rows.split('\n')) {
+      if (line === '') continue;
+      // How many packs are touched changes all day, and is no part of the content.
+      const { packs: count, ...decision } = JSON.parse(line) as FetchedDecision;
+      packs.set(decisionKeyOf(decision), count);
+      told.push(decision);
+    }
+    if (told.length > MOST_DECISIONS) throw new Error(`the registry tells more than ${MOST_DECISIONS} decisions`);
+  }
+  if (fetchedAt === undefined) throw new Error(`the fetch ${fetchId} of the decisions has no page`);
+  return { decisions: decisionsInOrder(told), packs, fetchedAt };
+}
+
+/** The decisions that counted with us, and all that the believed list told. */
+async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) {
+  if (state.phase === 'never_held') return { inForce: [], believed: [] };
+  const { inForceSha256, believed } = state;
+  return {
+    inForce: await toldDecisions(evidence, inForceSha256),
+    believed: believed === null ? [] : await toldDecisions(evidence, believed.listSha256),
+  };
+}
+
+/** What follows from these decisions at a moment. Pure. */
+export function changeByDecisions(
+  decisions: CirculationDecision[],
+  { inForce, believed, at }: { inForce: CirculationDecision[]; believed: CirculationDecision[]; at: Date },
+) {
+  const holding = holdingDecisions(decisions, at);
+  const vanished = decisionsWithout(believed, decisions).length;
+  const doubt = doubtOf(believed.length, { series: decisions.length, vanished });
+  if (doubt !== undefined) {
+    const appeared = seriesWithout(holding, inForce);
+    return { appeared, released: [], vanished, doubt, holding, inForce: heldBesides(inForce, holding) };
+  }
+  const released = seriesWithout(inForce, holding).map((series) => ({ series, end: endOf(decisions, series) }));
+  return { appeared: newlyHeld(holding, inForce), released, vanished, doubt, holding, inForce: holding };
+}
+
+/** The decision that the release of a series is told by: the last that ends anything of it. */
+const endOf = (
+  decisions: CirculationDecision[],
+  { gtin, series }: { gtin: string; series: string },
+): CirculationDecision | undefined =>
+  decisions
+    .filter((one) => one.says === 'end' && one.gtin === gtin && one.series === series)
+    .reduce<CirculationDecision | undefined>(
+      (last, one) => ((one.haltedAt ?? '') >= (last?.haltedAt ?? '') ? one : last),
+      undefined,
+    );

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { typeKnowledge } from '#documents';
+import { inTransaction } from '#postgres';
+import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import type { Packs } from '../port.js';
+import type { ShelfPart } from '../report-port.js';
+import { packQuestions } from '../pack-state/questions.js';
+import { readModelSchemas } from '../schema.js';
+import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { pinned } from './snapshot.js';
+
+const [HERE, ATTIC, CUSTOMER, SUPPLIER] = [
+  '00000000000464',
+  '00000000000465',
+  '00000000000999',
+  '00000000000777',
+] as const;
+const GTIN = pack(0).slice(0, 14);
+const NOW = new Date('2026-07-01T00:00:00Z');
+const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, n) => pack(from + n));
+const on = (day: string): string => `${day}T00:00:00.000Z`;
+
+let db: TestDatabase;
+let packs: Packs;
+const log = new LogOfTest();
+
+beforeAll(async () => {
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
+  packs = packQuestions(db.pool, typeKnowledge);
+  aHalfYear();
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
+  await inTransaction(db.pool, (tx) => projection.project(events, tx));
+  await db.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())', [
+    ...[projectionCheckpoint(projection), log.head],
+  ]);
+});
+afterAll(() => db.drop());
+
+/** Old and young packs on the shelf, a box and a place that moved later, some that were sold, some on their way. */
+function aHalfYear(): void {
+  const series = (name: string, expiresOn: string) => [{ gtin: GTIN, series: name, expiresOn }];
+  const [january, march, june] = [on('2026-01-01'), on('2026-03-15'), on('2026-06-20')];
+  log.document({ docType: 701, items: numbers(0, 10), series: series('A', '2026-06-30'), acceptedAt: january });
+  log.document({ docType: 701, items: numbers(10, 16), series: series('B', '2026-08-01'), acceptedAt: march });
+  log.document({ docType: 701, items: numbers(16, 18), acceptedAt: march });
+  log.document({ docType: 701, items: numbers(30, 33), subjectId: ATTIC, acceptedAt: january });
+  log.document({ docType: 511, items: numbers(0, 3), acceptedAt: on('2026-02-01') });
+  log.document({ docType: 911, items: [pack(3)], into: box(1), acceptedAt: on('2026-02-02') });
+  log.document({ docType: 431, items: [box(1)], counterpartyId: HERE, acceptedAt: june });
+  log.document({ docType: 432, items: [ATTIC], counterpartyId: HERE, acceptedAt: june });
+  log.document({ docType: 415, items: [pack(4)], counterpartyId: CUSTOMER, acceptedAt: on('2026-04-01') });
+  log.document({ docType: 911, items: numbers(5, 7), into: box(2), acceptedAt: on('2026-04-02') });
+  log.document({ docType: 415, items: [box(2)], counterpartyId: CUSTOMER, acceptedAt: june });
+  const sent = { docType: 415, subjectId: SUPPLIER, counterpartyId: HERE };
+  log.document({ ...sent, items: [pack(50), box(9)], acceptedAt: on('2026-04-03') });
+  log.document({ docType: 415, items: [pack(15)], counterpartyId: SUPPLIER, acceptedAt: on('2026-04-05') });
+  log.document({ docType: 701, items: [pack(15)], subjectId: SUPPLIER, acceptedAt: '2026-06-30T12:00:00.000Z' });
+}
+
+const BY: ShelfPart[] = ['place', 'series', 'expires_on'];
+const only = (lines: object[], ...names: string[]): unknown[] =>
+  lines.map((line) => names.map((name) => (line as Record<string, unknown>)[name]));
+
+describe('packs without movement', () => {
+  it('are those on our shelves: not sold, not sent, and not moved with their container or their place', async () => {
+    const report = await packs.unmoved({ days: 60, by: BY }, NOW);
+    expect(report).toMatchObject({
+      ...{ asOf: NOW.toISOString(), knownAt: String(log.head), days: 60, movedBefore: on('2026-05-02'), packs: 10 },
+    });
+    expect(only(report.items, 'place', 'series', 'packs', 'firstMovedAt', 'knownAt')).toEqual([
+      [HERE, 'A', 3, on('2026-01-01'), String(log.head)],
+      [HERE, 'B', 5, on('2026-03-15'), String(log.head)],
+      [HERE, undefined, 2, on('2026-03-15'), String(log.head)],
+    ]);
+  });
+
+  it('are told pack by pack, and after a move of their place by that', async () => {
+    const { items } = await packs.unmoved({ days: 1, by: ['sgtin'] }, NOW);
+    const moved = items.filter(({ sgtin }) => [...numbers(30, 33), pack(3)].includes(sgtin as string));
+    expect(moved.map(({ lastMovedAt }) => lastMovedAt)).toEqual(Array(4).fill(on('2026-06-20')));
+    expect(items).toHaveLength(14);
+    expect((await packs.unmoved({ days: 1, by: ['sgtin'], place: ATTIC }, NOW)).items).toEqual([]);
+  });
+
+  it('may be asked for by product and series', async () => {
+    expect(await packs.unmoved({ days: 60, by: BY, gtin: GTIN, series: 'B' }, NOW)).toMatchObject({ packs: 5 });
+    expect(await packs.unmoved({ days: 60, by: BY, gtin: '04600000000000' }, NOW)).toMatchObject({ packs: 0 });
+  });
+});
+
+describe('packs that expire', () => {
+  it('come with what has expired already, and say of how many nobody has told it', async () => {
+    const report = await packs.expiring({ days: 31, by: ['series'] }, NOW);
+    expect(report).toMatchObject({ expiresBy: '2026-08-01', packs: 10, expired: 4, expiryUnknown: 5 });
+    expect(only(report.items, 'series', 'expiresOn', 'packs', 'expired')).toEqual([
+      ['A', '2026-06-30', 4, true],
+      ['B', '2026-08-01', 6, false],
+    ]);
+  });
+
+  it('are those of the day too, and not those of the day after', async () => {
+    expect(await packs.expiring({ days: 30, by: BY }, NOW)).toMatchObject({ expiresBy: '2026-07-31', packs: 4 });
+    const onItsDay = await packs.expiring({ days: 0, by: BY }, new Date('2026-06-30T23:00:00Z'));
+    expect(onItsDay).toMatchObject({ packs: 4, expired: 0 });
+  });
+});
+
+describe('overdue transfers', () => {
+  it('name who is awaited, since when, and the document', async () => {
+    const report = await packs.overdueTransfers({ days: 60 }, NOW);
+    expect(only(report.items, 'direction', 'from', 'to', 'awaits', 'packs', 'containers', 'days')).toEqual([
+      ['sent', HERE, CUSTOMER, CUSTOMER, 1, 0, 91],
+      ['received', SUPPLIER, HERE, HERE, 1, 1, 89],
+    ]);
+    expect(report.items[0]).toMatchObject({ since: on('2026-04-01'), toldBy: { docType: 415 } });
+  });
+
+  it('include what lies in a container, and nothing that was accepted', async () => {
+    const { items } = await packs.overdueTransfers({ days: 5, direction: 'sent', partner: CUSTOMER }, NOW);
+    expect(only(items, 'packs', 'containers', 'days')).toEqual([
+      [1, 0, 91],
+      [2, 1, 11],
+    ]);
+  });
+});
+
+it('speaks of one log position, whatever is told meanwhile', async () => {
+  const seen = await pinned(db.pool, NOW, async (tx, { knownAt }) => {
+    await db.pool.query('UPDATE checkpoint SET position = position + 100');
+    const { rows } = await tx.query<{ position: bigint }>('SELECT position FROM checkpoint');
+    return [knownAt, String(rows[0]?.position)];
+  });
+  expect(seen).toEqual([String(log.head), String(log.head)]);
+  await db.pool.query('UPDATE checkpoint SET position = position - 100');
+});
+
+describe('a report of more lines than it may have', () => {
+  const few = (mostLines: number): Packs => packQuestions(db.pool, typeKnowledge, { mostLines });
+  const bySgtin = { days: 1, by: ['sgtin'] as ShelfPart[] };
+
+  it('is made for a place that has fewer', async () => {
+    // All places: nobody may have so few lines. The attic was moved with its whole place.
+    const all = await packs.unmoved(bySgtin, NOW);
+    const places = new Set((await packs.unmoved({ days: 1, by: ['place'] }, NOW)).items.map(({ place }) => place));
+    await expect(few(all.items.length - 1).unmoved(bySgtin, NOW)).rejects.toMatchObject({
+      ...{ code: 'too_many_items', place: { field: 'by' }, message: expect.stringContaining('ask for a place') },
+    });
+    for (const place of places) {
+      const here = await packs.unmoved({ ...bySgtin, place }, NOW);
+      expect(here.items.length).toBeGreaterThan(0);
+      expect(await few(all.items.length - 1).unmoved({ ...bySgtin, place: 'nowhere' }, NOW)).toMatchObject({
+        packs: 0,
+      });
+    }
+  });
+
+  it('is made for a partner or a direction that has fewer', async () => {
+    const query = { days: 1 };
+    const all = (await packs.overdueTransfers(query, NOW)).items;
+    expect(all.length).toBeGreaterThan(1);
+    await expect(few(all.length - 1).overdueTransfers(query, NOW)).rejects.toMatchObject({
+      ...{ code: 'too_many_items', message: expect.stringContaining('a partner, a direction') },
+    });
+    for (const direction of ['sent', 'received'] as const) {
+      const some = all.filter((one) => one.direction === direction);
+      expect(some.length).toBeLessThan(all.length);
+      const found = await few(some.length).overdueTransfers({ ...query, direction }, NOW);
+      expect(found.items).toEqual(some.map((one) => ({ ...one })));
+    }
+    for (const partner of new Set(all.flatMap(({ from, to }) => [from, to]))) {
+      const some = all.filter(({ from, to }) => partner === from || partner === to);
+      expect((await few(some.length).overdueTransfers({ ...query, partner }, NOW)).items).toEqual(some);
+    }
+  });
+
+  it('waits while two are made, and leaves the other connections to others', async () => {
+    let [running, most] = [0, 0];
+    const ends: (() => void)[] = [];
+    const made = Array.from({ length: 4 }, () =>
+      pinned(db.pool, NOW, async () => {
+        most = Math.max(most, (running += 1));
+        await new Promise<void>((resolve) => ends.push(resolve));
+        running -= 1;
+      }),
+    );
+    for (let ended = 0; ended < made.length; ended += 1) {
+      await until('one is made', () => ends.length > ended);
+      ends[ended]?.();
+    }
+    await Promise.all(made);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+});

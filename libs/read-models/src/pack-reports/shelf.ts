@@ -1,0 +1,191 @@
+import type { Pool, Queryable } from '#postgres';
+import { present } from '../list-page.js';
+import type { PackTypes } from '../pack-state/list.js';
+import { loadPlaceMoves } from '../pack-state/load.js';
+import { JOIN_STAY, movedByPlaces, type PackNow } from '../pack-state/now.js';
+import { fateOf, OFF_THE_SHELF, ownPlaces } from '../pack-state/series-file.js';
+import type { PlaceMove } from '../pack-state/fold.js';
+import type { ExpiringPacks, ShelfLine, ShelfPart, ShelfQuery, UnmovedPacks } from '../report-port.js';
+import { SHELF_PARTS } from './shape.js';
+import { MOST_LINES, pinned, tooMany, type ReportPin } from './snapshot.js';
+
+const DAY_MS = 86_400_000;
+
+/** Packs as they stand, and the document that moved them last. */
+const STANDING = `SELECT s.item AS sgtin, left(s.item, 14) AS gtin, s.series, s.expires_on,
+    CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
+    CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
+    coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
+    coalesce(y.moved_from, s.position) AS told_from
+  FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27 AND s.item > $1 AND s.item < $2`;
+
+interface Counted {
+  sgtin: string | null;
+  gtin: string | null;
+  series: string | null;
+  expires_on: string | null;
+  status: string | null;
+  place: string | null;
+  status_from: bigint | null;
+  place_from: bigint | null;
+  told_from: bigint | null;
+  first_at: Date;
+  last_at: Date;
+  packs: number;
+}
+type Group = PackNow & { counted: Counted };
+
+/** What is chosen of all packs on our shelves. */
+interface Chosen {
+  movedBefore?: Date;
+  /** Packs whose expiry nobody has told come with them: they are counted. */
+  expiresBy?: string;
+}
+
+/** Packs on our shelves that no document has moved for so many days, the longest first. */
+export const unmovedPacks = (pool: Pool, query: ShelfQuery, context: ShelfContext): Promise<UnmovedPacks> =>
+  pinned(pool, context.asOf, async (db, pin) => {
+    const movedBefore = new Date(context.asOf.getTime() - query.days * DAY_MS);
+    const groups = await onShelf(db, { ...query, movedBefore }, context);
+    const items = linesOf(groups, query.by, pin).sort(inOrder(({ lastMovedAt }) => lastMovedAt));
+    return { ...pin, days: query.days, movedBefore: movedBefore.toISOString(), packs: sum(groups), items };
+  });
+
+/** Packs on our shelves that expire within so many days, or have expired, the earliest first. */
+export const expiringPacks = (pool: Pool, query: ShelfQuery, context: ShelfContext): Promise<ExpiringPacks> =>
+  pinned(pool, context.asOf, async (db, pin) => {
+    const today = dayOf(context.asOf);
+    const expiresBy = dayOf(new Date(context.asOf.getTime() + query.days * DAY_MS));
+    const groups = await onShelf(db, { ...query, expiresBy }, context);
+    const told = groups.filter(({ expiresOn }) => expiresOn !== null);
+    const by: ShelfPart[] = query.by.includes('expires_on') ? [...query.by] : [...query.by, 'expires_on'];
+    const items = linesOf(told, by, pin)
+      .map((line) => ({ ...line, expired: (line.expiresOn as string) < today }))
+      .sort(inOrder(({ expiresOn }) => expiresOn as string));
+    const expired = sum(told.filter(({ expiresOn }) => (expiresOn as string) < today));
+    const expiryUnknown = sum(groups.filter(({ expiresOn }) => expiresOn === null));
+    return { ...pin, days: query.days, expiresBy, packs: sum(told), expired, expiryUnknown, items };
+  });
+
+export interface ShelfContext {
+  types: PackTypes;
+  asOf: Date;
+  /** Most lines of an answer. For tests; the usual one is MOST_LINES. */
+  mostLines?: number;
+}
+
+/** By this, and lines that are alike in it by all that they are told apart by. */
+const inOrder =
+  (of: (line: ShelfLine) => string) =>
+  (a: ShelfLine, b: ShelfLine): number => {
+    const [one, other] = [a, b].map((line) =>
+      [of(line), ...SHELF_PARTS.map((part) => line[NAMES[part]] ?? '\uffff')].join(' '),
+    );
+    return one === other ? 0 : (one as string) < (other as string) ? -1 : 1;
+  };
+const NAMES = {
+  place: 'place',
+  gtin: 'gtin',
+  series: 'series',
+  expires_on: 'expiresOn',
+  status: 'status',
+  sgtin: 'sgtin',
+} as const;
+
+const dayOf = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+const sum = (groups: readonly Group[]): number => groups.reduce((all, { counted }) => all + counted.packs, 0);
+
+/** Groups of packs that are on hand at places of ours, after what was moved with its whole place. */
+async function onShelf(
+  db: Queryable,
+  query: ShelfQuery & Chosen,
+  { types, mostLines = MOST_LINES }: ShelfContext,
+): Promise<Group[]> {
+  const moves = await loadPlaceMoves(db);
+  const own = await ownPlaces(db);
+  const rows = await count(db, query, { own, moves, mostLines });
+  const stood = rows.map((counted): Group => ({ ...standing(counted), counted }));
+  const stand = await movedByPlaces(db, stood, { moves, types });
+  const movedAt = new Map(moves.map(({ position, atMicros }) => [position, new Date(Number(atMicros / 1_000n))]));
+  const moved = stand.map((one) => withItsMove(one, movedAt));
+  return moved.filter((one) => fateOf(one.status, one.place, own) === 'on_hand' && isAsked(one, query));
+}
+
+/** What was moved with its whole place was moved then. */
+function withItsMove(group: Group, movedAt: ReadonlyMap<bigint, Date>): Group {
+  const at = group.counted.told_from === group.toldFrom ? undefined : movedAt.get(group.toldFrom);
+  return at === undefined ? group : { ...group, counted: { ...group.counted, first_at: at, last_at: at } };
+}
+
+const isAsked = ({ place, counted }: Group, { place: wanted, movedBefore }: ShelfQuery & Chosen): boolean =>
+  (wanted === undefined || place === wanted) && (movedBefore === undefined || counted.last_at < movedBefore);
+
+const standing = (one: Counted): PackNow => ({
+  ...{ item: '', series: one.series, expiresOn: one.expires_on, seriesFrom: null, doubtFrom: null, container: null },
+  ...{ transfer: null, status: one.status, place: one.place, placeFrom: one.place_from, statusFrom: one.status_from },
+  toldFrom: one.told_from ?? 0n,
+});
+
+const ORIGINS = ['place_from', 'status_from', 'told_from'] as const;
+
+/** Counted in one pass; where whole places were moved, the documents that told are kept apart. */
+async function count(
+  db: Queryable,
+  { gtin, series, place, by, movedBefore, expiresBy }: ShelfQuery & Chosen,
+  { own, moves, mostLines }: { own: ReadonlySet<string>; moves: readonly PlaceMove[]; mostLines: number },
+): Promise<Counted[]> {
+  const left = moves.map(({ from }) => from);
+  const asked = place === undefined ? [...own] : [place];
+  const values: unknown[] = [gtin ?? '', `${gtin ?? ''}~`, left, [...new Set([...asked, ...left])], OFF_THE_SHELF];
+  const value = (one: unknown): string => `$${values.push(one)}`;
+  const needed = new Set<ShelfPart>([
+    ...by,
+    'place',
+    'status',
+    ...(expiresBy === undefined ? [] : ['expires_on' as const]),
+  ]);
+  const parts = SHELF_PARTS.map((part) => (needed.has(part) ? part : `NULL::text AS ${part}`));
+  const apart = ORIGINS.map((one) => `CASE WHEN place = ANY ($3::text[]) THEN ${one} END AS ${one}`);
+  const conditions = [
+    'place = ANY ($4::text[])',
+    '(status <> ALL ($5::text[]) OR place = ANY ($3::text[]))',
+    ...(series === undefined ? [] : [`series = ${value(series)}`]),
+    ...(movedBefore === undefined ? [] : [`d.ordered_at < ${value(movedBefore)}`]),
+    ...(expiresBy === undefined ? [] : [`(expires_on <= ${value(expiresBy)}::date OR expires_on IS NULL)`]),
+  ];
+  const groups = [...SHELF_PARTS, ...ORIGINS].map((_, n) => n + 1).join(', ');
+  const { rows } = await db.query<Counted>(
+    `SELECT ${[...parts, ...apart].join(', ')}, min(d.ordered_at) AS first_at, max(d.ordered_at) AS last_at,
+       count(*)::int AS packs
+     FROM (${STANDING}) AS pack JOIN movement_document d ON d.known_from = pack.told_from
+     WHERE ${conditions.join(' AND ')} GROUP BY ${groups} LIMIT ${mostLines + 1}`,
+    values,
+  );
+  if (rows.length > mostLines) throw tooMany(mostLines, SHORTER);
+  return rows;
+}
+
+/** What makes the report shorter. */
+const SHORTER = { field: 'by', advice: 'ask for a place, a product or a series' };
+
+function linesOf(groups: readonly Group[], by: readonly ShelfPart[], { asOf, knownAt }: ReportPin): ShelfLine[] {
+  const lines = new Map<string, ShelfLine>();
+  for (const { status, place, counted } of groups) {
+    const { gtin, series, expires_on, sgtin } = counted;
+    const all = { place, gtin, series, expires_on, status, sgtin };
+    const { expires_on: expiresOn, ...asked } = Object.fromEntries(by.map((part) => [part, all[part]]));
+    const told = present({ ...asked, expiresOn });
+    const key = JSON.stringify(told);
+    const before = lines.get(key);
+    const [first, last] = [counted.first_at.toISOString(), counted.last_at.toISOString()];
+    lines.set(key, {
+      ...told,
+      packs: counted.packs + (before?.packs ?? 0),
+      firstMovedAt: before !== undefined && before.firstMovedAt < first ? before.firstMovedAt : first,
+      lastMovedAt: before !== undefined && before.lastMovedAt > last ? before.lastMovedAt : last,
+      ...{ asOf, knownAt },
+    });
+  }
+  return [...lines.values()];
+}

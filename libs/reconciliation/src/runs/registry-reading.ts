@@ -1,0 +1,213 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Duck, parquet } from '#duckdb';
+import { defined, systemClock } from '#kernel';
+import type { Pool } from '#postgres';
+import { readStates } from '#segments';
+import { writeDurably } from '#service';
+import { runOf } from '../comparison/run-comparison.js';
+import { fetchRegistrySide, type TakenOver } from '../fetches/registry-side.js';
+import { takeOver, type Fates } from '../fetches/take-over.js';
+import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
+import { readReading, writeReading, type FullReading, type Reading } from './reading.js';
+import { runsFolder, snapshotsFolder, type ComparingParts, type FileRun } from './run-folder.js';
+import { standingFor, type Standing } from './standing.js';
+
+interface Sides {
+  run: FileRun;
+  stock: string;
+  record: string;
+  documents: string;
+}
+
+/** `standing.json` of a run: when its reading began, and what was taken over. Written before the first call. */
+interface Begun {
+  at: string;
+  standing?: Pick<Standing, 'run' | 'reading' | 'registry'>;
+  fates?: Fates;
+  whyFull?: string;
+}
+
+const BEGUN_FILE = 'standing.json';
+const TAKEN = 'taken';
+const HOUR_MS = 3_600_000;
+
+/**
+ * Folder of the registry's side, and what reading it took; undefined where the run has none, or was given it. A run
+ * that something ended goes on with what it had taken over.
+ */
+export async function registryReading(
+  parts: ComparingParts,
+  sides: Sides,
+): Promise<{ registry: string | undefined; reading: Reading | undefined }> {
+  const { run } = sides;
+  if (run.registry !== null) return { registry: run.registry, reading: undefined };
+  if (run.account === null) return { registry: undefined, reading: undefined };
+  const own = join(runsFolder(parts.settings.folder), run.runId);
+  const out = join(snapshotsFolder(parts.settings.folder), `registry-${run.runId}`);
+  const before = await readReading(own);
+  if (before !== undefined) return { registry: out, reading: before };
+  return { registry: out, reading: await read(parts, sides, { own, out }) };
+}
+
+async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: string; out: string }): Promise<Reading> {
+  const { run, stock, record } = sides;
+  const begun = await beginReading(parts, sides, own);
+  const { pool, actor, schedule, onFetch, clock, settings, say } = parts;
+  const { runId, account, way, reason } = run;
+  if (account === null) throw new Error('a run without an account reads nothing');
+  const duck = { memoryMb: settings.memoryMb, threads: settings.threads };
+  const of = { stock, record, disposals: run.disposals ?? undefined };
+  const expected = (await readStates(record)).packs;
+  const { calls } = await fetchRegistrySide(
+    {
+      fetchId: runId,
+      account,
+      way,
+      reason,
+      actor,
+      expected,
+      of,
+      out,
+      ...defined({ taken: takenIn(own, { begun, run }) }),
+    },
+    { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
+  );
+  const reading = await readingOf(parts, { begun, own, out, calls, runId });
+  writeReading(own, reading);
+  await rm(join(own, TAKEN), { recursive: true, force: true });
+  say(sentenceOf(reading));
+  return reading;
+}
+
+const sentenceOf = ({ rows, takenOver, calls }: Reading): string =>
+  `the registry took ${calls} calls: ${rows - takenOver} rows were asked, ${takenOver} taken over`;
+
+/** What is decided before the first call stays, whatever ends the run behind it. */
+async function beginReading(parts: ComparingParts, sides: Sides, own: string): Promise<Begun> {
+  const file = join(own, BEGUN_FILE);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Begun;
+  const { clock = systemClock } = parts;
+  const begun = await decided(parts, { ...sides, at: clock.now(), out: join(own, TAKEN) });
+  writeDurably(file, JSON.stringify(begun, undefined, 2));
+  return begun;
+}
+
+async function decided(parts: ComparingParts, sides: Sides & { at: Date; out: string }): Promise<Begun> {
+  const { run, at, record, out } = sides;
+  const begun = { at: at.toISOString() };
+  const limits = run.incremental ?? undefined;
+  if (limits === undefined) return begun;
+  const recordAt = BigInt((await readStates(record)).at);
+  const found = await standingFor(parts.settings.folder, { run, limits, at, recordAt });
+  if (typeof found === 'string') return full(parts, begun, found);
+  const fates = await takeRows(parts, {
+    ...sides,
+    standing: found,
+    youngest: at.getTime() - limits.rowHours * HOUR_MS,
+  });
+  const all = Object.values(fates).reduce((sum, one) => sum + one, 0) - fates.left;
+  // Names are asked for more slowly than all packs are listed, so that little would be saved.
+  if (fates.taken * 2 < all) {
+    await rm(out, { recursive: true, force: true });
+    return full(parts, begun, `only ${fates.taken} of ${all} rows of run ${found.run} could be taken over`);
+  }
+  parts.say(`${fates.taken} of ${all} rows of the registry are taken over from run ${found.run}`);
+  const { earlier: _, ...standing } = found;
+  return { ...begun, standing, fates };
+}
+
+function full({ say }: ComparingParts, begun: Pick<Begun, 'at'>, whyFull: string): Begun {
+  say(`the registry is asked about all: ${whyFull}`);
+  return { ...begun, whyFull };
+}
+
+async function takeRows(
+  { pool, settings: { memoryMb, threads } }: ComparingParts,
+  {
+    run,
+    stock,
+    record,
+    documents,
+    standing,
+    youngest,
+    out,
+  }: Sides & { standing: Standing; youngest: number; out: string },
+): Promise<Fates> {
+  // What a crash has left was not decided on.
+  await rm(out, { recursive: true, force: true });
+  const { earlier, registry } = standing;
+  const disposals = run.disposals ?? undefined;
+  const sides = defined({ stock, record, documents, disposals, registry: registry.folder });
+  const now = await runOf({ ...sides, settings: run.settings });
+  const since = await seriesDecided(pool, earlier.recordAt);
+  return takeOver({ earlier, now, youngest: new Date(youngest), decided: since }, { out, duck: { memoryMb, threads } });
+}
+
+/** Series whose suspension began, ended or changed behind a log position. */
+async function seriesDecided(pool: Pool, position: bigint): Promise<{ gtin: string; series: string }[]> {
+  const { rows } = await pool.query<{ gtin: string; series: string }>(
+    `SELECT DISTINCT one ->> 'gtin' AS gtin, one ->> 'series' AS series
+     FROM suspension, jsonb_array_elements(matched) one WHERE position > $1`,
+    [position],
+  );
+  return rows;
+}
+
+function takenIn(own: string, { begun, run }: { begun: Begun; run: FileRun }): TakenOver | undefined {
+  const { standing, at } = begun;
+  if (standing === undefined) return undefined;
+  const overlapMs = (run.incremental?.overlapHours ?? 0) * HOUR_MS;
+  const movedFrom = new Date(Date.parse(standing.reading.at) - overlapMs);
+  return { rows: join(own, TAKEN), known: standing.registry.folder, movedFrom, moment: at };
+}
+
+interface Read {
+  begun: Begun;
+  own: string;
+  out: string;
+  calls: number;
+  runId: string;
+}
+
+async function readingOf(
+  { settings: { memoryMb, threads } }: ComparingParts,
+  { begun: { at, standing, fates, whyFull }, own, out, calls, runId }: Read,
+): Promise<Reading> {
+  const { digest, rows } = await readSnapshot(out, 'registry');
+  const taken = standing === undefined ? undefined : join(own, TAKEN);
+  const { oldestAt, takenOver } = await countedIn(out, taken, { memoryMb, threads, temporary: join(own, 'reading') });
+  const ofFull: FullReading = standing?.reading.full ?? { run: runId, at, calls, rows };
+  return {
+    ...{ at, calls, rows, takenOver, oldestAt, full: ofFull, chain: chainOf(standing), digest },
+    ...defined({ fates, whyFull, standsOn: standing && { run: standing.run, registry: standing.registry.digest } }),
+  };
+}
+
+const chainOf = (standing: Begun['standing']): string[] =>
+  standing === undefined ? [] : [...standing.reading.chain, standing.run];
+
+/** A row that was taken over has the moment of its own answer; one that was asked since has another. */
+async function countedIn(
+  out: string,
+  taken: string | undefined,
+  options: Parameters<typeof Duck.open>[0],
+): Promise<{ oldestAt: string | null; takenOver: number }> {
+  const filesOf = (folder: string): string => parquet(bucketFiles(folder));
+  const duck = await Duck.open(options);
+  try {
+    const [found] = await duck.rows<{ oldest: bigint | null; n: bigint }>(
+      `SELECT (SELECT min(moment) FROM ${filesOf(out)}) AS oldest, ${
+        taken === undefined || !existsSync(join(taken, MANIFEST))
+          ? '0::BIGINT'
+          : `(SELECT count(*) FROM ${filesOf(out)} SEMI JOIN ${filesOf(taken)} USING (item, moment))`
+      } AS n`,
+    );
+    const oldest = found?.oldest ?? null;
+    return { oldestAt: oldest === null ? null : new Date(Number(oldest)).toISOString(), takenOver: Number(found?.n) };
+  } finally {
+    await duck.close();
+    await rm(options.temporary, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PlannedTask } from '#domain';
+import type { Actor } from '#event-store';
+import { PedigreeError, type Clock, type Sha256 } from '#kernel';
+import type { Pool, Transaction } from '#postgres';
+import type { SegmentSettings } from '#segments';
+import { writeDurably } from '#service';
+import type { ComparisonSettings } from '../comparison/settings.js';
+import type { FetchWay, RegistryFetch } from '../fetches/fetch.js';
+import type { Mapping } from '../snapshots/mapping.js';
+import type { IncrementalLimits } from './incremental-limits.js';
+
+/** `request.json` of a run: all that it was asked for, so that it can go on after whatever ended it. */
+export interface FileRun {
+  runId: string;
+  /** A file, or, without mapping and moment, the folder of a snapshot. */
+  stock: string;
+  /** Of the file, where others may change it: it must have this when it is read. */
+  sha256?: Sha256;
+  mapping: Mapping | null;
+  moment: string | null;
+  branch: string | null;
+  asOf: string | null;
+  account: string | null;
+  way: FetchWay;
+  registry: string | null;
+  disposals: string | null;
+  settings: ComparisonSettings;
+  /** It may stand on what an earlier run has read, within these limits; absent or null: all is asked. */
+  incremental?: IncrementalLimits | null;
+  dryRun: boolean;
+  /** A person says that the stock is right, should it be empty or have shrunk below half. */
+  confirm?: boolean;
+  processes: number;
+  reason: string;
+}
+
+export const FILE_RUN = 'request.json';
+export const FETCH_WAYS = ['auto', 'filter', 'list'] as const;
+
+/** @throws PedigreeError `invalid_parameter` that names the option `--way`. */
+export function fetchWayOf(given: string): (typeof FETCH_WAYS)[number] {
+  const way = FETCH_WAYS.find((one) => one === given);
+  if (way !== undefined) return way;
+  throw new PedigreeError('invalid_parameter', `--way: ${given} is none of ${FETCH_WAYS.join(', ')}`, {
+    field: '--way',
+  });
+}
+
+/** Folders of derived files. */
+export const runsFolder = (folder: string): string => join(folder, 'runs');
+export const snapshotsFolder = (folder: string): string => join(folder, 'snapshots');
+
+export const writeFileRun = (folder: string, run: FileRun): void =>
+  writeDurably(join(folder, FILE_RUN), JSON.stringify(run, undefined, 2));
+
+/** @throws PedigreeError `not_found` when the folder has no such run, or one whose request is damaged. */
+export async function readFileRun(folder: string): Promise<FileRun> {
+  const file = join(folder, FILE_RUN);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw error;
+  });
+  if (text === undefined) throw new PedigreeError('not_found', `there is no run here: ${file} is missing`, { file });
+  const run = parsed(text);
+  if (run !== undefined) return run;
+  throw new PedigreeError('not_found', `${file} is damaged, and what the run was asked for is lost: ask for it again`, {
+    file,
+  });
+}
+
+/** Undefined where it is no JSON, or not that of a run. */
+function parsed(text: string): FileRun | undefined {
+  try {
+    const run = Object(JSON.parse(text)) as Partial<FileRun>;
+    return typeof run.stock === 'string' && typeof run.reason === 'string' ? (run as FileRun) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who makes a run of a file, and where. */
+export interface FileRunParts {
+  settings: SegmentSettings;
+  /** Words about its progress; of a bucket that was done, with how many are done now. */
+  say: (text: string, buckets?: { done: number; of: number }) => void;
+  /** What the processes of the comparison run; default: the one beside it. */
+  program?: string;
+}
+
+/** What comes behind the file. */
+export interface ComparingParts extends FileRunParts {
+  pool: Pool;
+  actor: Actor;
+  schedule: (tx: Transaction, tasks: PlannedTask[]) => Promise<void>;
+  onFetch?: (fetch: RegistryFetch) => void;
+  clock?: Pick<Clock, 'wait' | 'now'>;
+}

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { gateInProcess, runTogether } from './in-process.mjs';
-import { GATES } from './gate.mjs';
+import { gatesInProcess, runTogether } from './in-process.mjs';
+import { PROCESSES } from './gate.mjs';
 import { ORDERLY, SEEDS } from './canary-seeds.mjs';
 
 const SCRATCH = '.pedigree';
@@ -42,11 +42,7 @@ async function judgeSeeded(root, tree) {
     ...ORDERLY,
     ...Object.fromEntries(SEEDS.filter((seed) => seed.text !== undefined).map((seed) => [seed.file, seed.text])),
   });
-  const names = Object.keys(GATES);
-  const reports = await runTogether(
-    names.map((name) => () => gateInProcess(name, tree)),
-    2,
-  );
+  const reports = await runGates(tree);
   return reports.flatMap((report) => [...missedSeeds(report), ...faultsInOrder(report)]);
 }
 
@@ -74,14 +70,15 @@ function faultsInOrder({ name, findings }) {
 async function judgeEmpty(root, tree) {
   plant(root, tree, {});
   for (const folder of ['apps', 'libs', 'test']) mkdirSync(join(tree, folder), { recursive: true });
-  const names = Object.keys(GATES);
-  const reports = await runTogether(
-    names.map((name) => () => gateInProcess(name, tree)),
-    2,
-  );
+  const reports = await runGates(tree);
   return reports
     .filter((report) => report.findings.length === 0)
     .map((report) => canaryFinding(report.name, '.', 'there was nothing to read, and it passed'));
+}
+
+async function runGates(tree) {
+  const jobs = PROCESSES.map((names) => () => gatesInProcess(names, tree));
+  return (await runTogether(jobs, 2)).flat();
 }
 
 /**

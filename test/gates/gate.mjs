@@ -10,6 +10,8 @@ export const GATES = {
   dependencies: './dependencies.mjs',
   tidy: './tidy.mjs',
 };
+/** Those that share a process: the rules of `eslint` ask for the types that the gate `types` has worked out. */
+export const PROCESSES = [['types', 'eslint'], ['dependencies'], ['tidy']];
 
 /**
  * Runs one gate over the tree at `root` and judges the gate too: one that did not read every source file proves
@@ -30,14 +32,22 @@ function judgeReading(expected, missed) {
   return missed.map((file) => ({ rule: 'not-read', file, message: 'the gate did not read it' }));
 }
 
-// As a program of its own: `node test/gates/gate.mjs <gate>` judges the working directory and tells its parent, or the
-// terminal.
+const tellParent = (report) => new Promise((resolve) => process.send(report, resolve));
+
+function show({ files, findings }) {
+  for (const { rule, file, message } of findings) console.log(`${rule}  ${file}  ${message}`);
+  console.log(`${files} files read, ${findings.length} findings`);
+  if (findings.length > 0) process.exitCode = 1;
+}
+
+// As a program of its own: `node test/gates/gate.mjs <gate> ...` judges the working directory and tells its parent, or
+// the terminal.
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
-  const report = await runGate(process.argv[2], process.cwd());
-  if (process.send) process.send(report, () => process.disconnect());
-  else {
-    for (const { rule, file, message } of report.findings) console.log(`${rule}  ${file}  ${message}`);
-    console.log(`${report.files} files read, ${report.findings.length} findings`);
-    process.exitCode = report.findings.length === 0 ? 0 : 1;
+  for (const name of process.argv.slice(2)) {
+    const startedMs = performance.now();
+    const report = await runGate(name, process.cwd());
+    if (process.send) await tellParent({ ...report, name, seconds: (performance.now() - startedMs) / 1000 });
+    else show(report);
   }
+  if (process.send) process.disconnect();
 }

@@ -8,5 +8,5 @@ export interface GateReport {
   seconds: number;
 }
 
-export function gateInProcess(name: string, root: string): Promise<GateReport>;
+export function gatesInProcess(names: string[], root: string): Promise<GateReport[]>;
 export function runTogether<T>(jobs: (() => Promise<T>)[], most: number): Promise<T[]>;

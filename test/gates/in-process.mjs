@@ -9,35 +9,40 @@ const MOST_SECONDS = 1_800;
 const NICE = 5;
 
 /**
- * Runs one gate over `root` in a process of its own, so that gates share two cores and none can take the others down;
- * below the tests in priority, for some of those look at the time. A gate that dies without a word, or lasts too long,
- * is itself a finding.
+ * Runs these gates over `root`, one after the other, in a process of their own, so that gates share two cores and none
+ * can take the others down; below the tests in priority, for some of those look at the time. A gate that dies without a
+ * word, or lasts too long, is itself a finding.
  */
-export function gateInProcess(name, root) {
+export function gatesInProcess(names, root) {
   return new Promise((resolve) => {
-    const child = fork(GATE, [name], {
+    const child = fork(GATE, names, {
       cwd: root,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       execArgv: ['--no-warnings'],
     });
     yieldToTests(child.pid);
     const startedMs = performance.now();
-    let report;
+    const reports = [];
     let complaint = '';
     child.stderr.on('data', (text) => (complaint = (complaint + text).slice(-2000)));
-    child.on('message', (message) => (report = message));
+    child.on('message', (report) => reports.push(report));
     const deadline = setTimeout(() => child.kill('SIGKILL'), MOST_SECONDS * 1000);
     child.on('close', (status, signal) => {
       clearTimeout(deadline);
-      report ??= {
-        files: 0,
-        notes: [],
-        findings: [{ rule: 'gate-broke', file: name, message: `${signal ?? `status ${status}`} ${complaint.trim()}` }],
-      };
-      resolve({ ...report, name, seconds: (performance.now() - startedMs) / 1000 });
+      const message = `${signal ?? `status ${status}`} ${complaint.trim()}`;
+      const seconds = (performance.now() - startedMs) / 1000;
+      resolve(names.map((name) => reports.find((report) => report.name === name) ?? broken(name, message, seconds)));
     });
   });
 }
+
+const broken = (name, message, seconds) => ({
+  name,
+  files: 0,
+  notes: [],
+  findings: [{ rule: 'gate-broke', file: name, message }],
+  seconds,
+});
 
 function yieldToTests(pid) {
   try {

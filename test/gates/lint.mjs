@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ESLint } from 'eslint';
+import { programOf } from './types.mjs';
 
 const CONFIG = fileURLToPath(new URL('../../eslint.config.mjs', import.meta.url));
 const ERROR = 2;
@@ -11,7 +12,12 @@ const ERROR = 2;
  * test/gates/ratchet.json. The working directory must be `root`, for the configuration speaks of paths below it.
  */
 export async function check(root) {
-  const eslint = new ESLint({ cwd: root, overrideConfigFile: CONFIG, warnIgnored: false });
+  const eslint = new ESLint({
+    cwd: root,
+    overrideConfigFile: CONFIG,
+    overrideConfig: typesFrom(programOf(root)),
+    warnIgnored: false,
+  });
   const results = await eslint.lintFiles(['.']);
   const messages = results.flatMap((result) =>
     result.messages.map((message) => ({ ...message, file: relative(root, result.filePath) })),
@@ -25,6 +31,12 @@ export async function check(root) {
     notes: ratchet.notes,
   };
 }
+
+/** The configuration looks for the types of each file itself; here they are there, and looked at by another gate too. */
+const typesFrom = (program) => ({
+  files: ['**/*.ts'],
+  languageOptions: { parserOptions: { projectService: false, programs: [program] } },
+});
 
 const describe = (message) => ({
   rule: message.ruleId ?? (message.fatal ? 'parse' : 'directive'),

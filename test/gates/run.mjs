@@ -49,15 +49,16 @@ async function prepare() {
 }
 
 async function runGates() {
-  const { gateInProcess, runTogether } = await import('./in-process.mjs');
+  const { PROCESSES } = await import('./gate.mjs');
+  const { gatesInProcess, runTogether } = await import('./in-process.mjs');
   const { runCanary } = await import('./canary.mjs');
-  const inOrder = ['types', 'eslint', 'dependencies', 'tidy'].map((name) => () => gateInProcess(name, ROOT));
-  const jobs = [...inOrder, () => runCanary(ROOT)].map((job) => async () => {
-    const report = await job();
-    showGate(report);
-    return report;
+  const ofTheSource = PROCESSES.map((names) => () => gatesInProcess(names, ROOT));
+  const jobs = [...ofTheSource, async () => [await runCanary(ROOT)]].map((job) => async () => {
+    const reports = await job();
+    reports.forEach(showGate);
+    return reports;
   });
-  return runTogether(jobs, Math.max(2, Math.min(4, availableParallelism())));
+  return (await runTogether(jobs, Math.max(2, Math.min(4, availableParallelism())))).flat();
 }
 
 function showGate({ name, files, findings, notes, seconds }) {

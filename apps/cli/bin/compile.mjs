@@ -141,6 +141,8 @@ function compile(root, despiteTypeErrors) {
     '--incremental',
     '--tsBuildInfoFile',
     `dist-next/${RECORD}`,
+    // Looking for type errors is two thirds of a build.
+    ...(despiteTypeErrors ? ['--noCheck'] : []),
   ];
   return new Promise((resolve, reject) => {
     // Standard output belongs to the program that is being started; the compiler talks on standard error.

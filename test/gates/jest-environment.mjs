@@ -20,9 +20,8 @@ export default class NothingLeftOpen extends TestEnvironment {
     this.context = THIS_REALM;
     this.moduleMocker = new this.moduleMocker.constructor(globalThis);
     this.fakeTimersModern = new this.fakeTimersModern.constructor({ config: config.projectConfig, global: globalThis });
-    // Jest adds the listeners of this file to those of the last, TypeORM its entities.
+    // Jest adds the listeners of this file to those of the last.
     delete globalThis[Symbol.for('EVENT_HANDLERS')];
-    delete globalThis.typeormMetadataArgsStorage;
     this.before = countOpen();
   }
 

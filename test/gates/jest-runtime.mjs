@@ -45,10 +45,47 @@ vm.compileFunction = (code, parameters, { parsingContext, ...options }) =>
 /** Jest asks for the class as a CommonJS module would export it. */
 export const __esModule = true;
 
+/** Modules that earlier files of this process have loaded, by the address under which Jest keeps them. */
+const kept = new Map();
+/** Where Jest finds the source maps of those, by path. */
+const keptSourceMaps = new Map();
+/** The one whose file runs: a module that an earlier one loaded imports by this one. */
+let newest;
+
+/** A module of a program or library, or of a package; not what tests bring, and not what asks Jest for its words. */
+const isKept = (address, module) =>
+  KEPT.test(address) && module.status === 'evaluated' && !module.dependencySpecifiers?.includes('@jest/globals');
+const KEPT = /\/(?:apps|libs)\/[^/]+\/src\/(?!.*\.spec\.ts$)|\/node_modules\//u;
+
 /** To Jest a shared library is a module of Node: it is named, not resolved, and required from outside. */
-export default class SharedLibraries extends JestRuntime {
+export default class SharedModules extends JestRuntime {
   constructor(...args) {
     super(...args);
+    this.shareLibraries();
+    this.shareModules();
+  }
+
+  shareModules() {
+    newest = this;
+    for (const [address, module] of kept) this.registries.esModuleRegistry.set(address, module);
+    this.dynamicImport = this.esmLoader.dynamicImport;
+    this.esmLoader.dynamicImport = (...args) => newest.dynamicImport(...args);
+  }
+
+  teardown() {
+    for (const [address, module] of this.registries.esModuleRegistry)
+      if (!kept.has(address) && isKept(address, module)) kept.set(address, module);
+    for (const [path, map] of this.getSourceMaps()) keptSourceMaps.set(path, map);
+    super.teardown();
+  }
+
+  getSourceMaps() {
+    const mine = super.getSourceMaps();
+    for (const [path, map] of keptSourceMaps) if (!mine.has(path)) mine.set(path, map);
+    return mine;
+  }
+
+  shareLibraries() {
     const isCoreModule = this._resolution.isCoreModule.bind(this._resolution);
     this._resolution.isCoreModule = (name) => isShared(name) || isCoreModule(name);
     for (const name of ['resolveEsm', 'resolveEsmAsync', 'resolveCjs']) {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { repositoryFile } from '../scenarios/built-programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -25,7 +25,7 @@ export async function jestInFolder(
       ...files,
       'jest.config.json': JSON.stringify(whole),
     }))
-      writeFileSync(join(path, name), text);
+      writeFile(join(path, name), text);
     const output = join(path, 'results.json');
     const args = [
       '--experimental-vm-modules',
@@ -42,4 +42,9 @@ export async function jestInFolder(
   } finally {
     await remove();
   }
+}
+
+function writeFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }

@@ -32,7 +32,7 @@ export async function check(root) {
   };
 }
 
-/** The configuration looks for the types of each file itself; here they are there, and looked at by another gate too. */
+/** The configuration has ESLint work out the types itself; here another gate has done so. */
 const typesFrom = (program) => ({
   files: ['**/*.ts'],
   languageOptions: { parserOptions: { projectService: false, programs: [program] } },

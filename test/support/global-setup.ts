@@ -1,5 +1,5 @@
 import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises';
-import { freemem, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const PREFIX = 'pedigree-test-';
@@ -34,7 +34,7 @@ async function hasRoomInMemory(): Promise<boolean> {
   // A program that is copied there must run.
   if (options === undefined || !options.includes('rw') || options.includes('noexec')) return false;
   const { bavail, bsize } = await statfs(IN_MEMORY);
-  return Math.min(bavail * bsize, freemem()) >= LEAST_FREE_BYTES;
+  return Math.min(bavail * bsize, process.availableMemory()) >= LEAST_FREE_BYTES;
 }
 
 /** A Jest run that was killed leaves its folder; a server whose folder vanishes ends by itself within a minute. */

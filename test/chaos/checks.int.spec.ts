@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { auditorSchemas } from '../../apps/auditor/src/auditor.js';
 import { signCheckpoint } from '../../apps/auditor/src/log/checkpoints.js';
 import { seal } from '../../apps/auditor/src/log/seal.js';
-import { gatewaySchemas } from '../../apps/gateway/src/gateway.js';
+import { gatewaySchemas } from '../../apps/gateway/src/schemas.js';
 import { documentStream } from '#domain';
 import { PostgresEventStore, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';

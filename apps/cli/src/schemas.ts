@@ -1,5 +1,5 @@
 import { auditorSchemas } from '../../auditor/src/auditor.js';
-import { gatewaySchemas } from '../../gateway/src/gateway.js';
+import { gatewaySchemas } from '../../gateway/src/schemas.js';
 import { workerSchemas } from '../../worker/src/worker.js';
 import type { MigrationSet } from '#postgres';
 

@@ -1,13 +1,8 @@
 import { pino, type Logger } from 'pino';
-import { refuseUnfinishedRestore, restorationSchema } from '#backup';
-import { busSchema } from '#bus';
-import { eventStoreSchema, settleLog, SOFTWARE_VERSION } from '#event-store';
-import { evidenceSchema } from '#evidence';
+import { refuseUnfinishedRestore } from '#backup';
+import { settleLog, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError, systemClock } from '#kernel';
-import { installationSchema, migrateOrCheck, type MigrationSet } from '#postgres';
-import { readModelSchemas } from '#read-models';
-import { segmentsSchema } from '#segments';
-import { reconciliationSchema } from '#reconciliation';
+import { migrateOrCheck } from '#postgres';
 import {
   announcePresence,
   boundedLog,
@@ -15,14 +10,12 @@ import {
   Health,
   optionalDependency,
   postgresDependency,
-  serviceSchema,
   watchDependencies,
   type HttpPort,
   type Dependency,
   type ServiceLog,
 } from '#service';
-import { refuseCursorsAhead, subscriptionsSchema } from '#subscriptions';
-import { tasksSchema } from '#tasks';
+import { refuseCursorsAhead } from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
 import { openAccess } from './access/access.js';
 import { openApiPort, serveApi } from './api-port.js';
@@ -31,33 +24,15 @@ import { Refusals } from './bus/refusals.js';
 import type { GatewayConfig } from './config.js';
 import { recordSettings } from './configuration-parts.js';
 import type { GatewayParts } from './gateway.module.js';
-import { deliveryCursors, outcomesSchema } from './outcomes/delivery-table.js';
+import { deliveryCursors } from './outcomes/delivery-table.js';
 import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
 import { partsOf, watchesOf, type Watches } from './parts.js';
+import { gatewaySchemas } from './schemas.js';
 import { openServices, type Services } from './services.js';
 import { StockParts } from './stock-uploads/stock-parts.js';
-import { webhooksSchema } from './webhooks/schema.js';
 
 /** Requests that were begun before a stop may take so long to end. */
 const DRAIN_LIMIT_MS = 10_000;
-
-export const gatewaySchemas: MigrationSet[] = [
-  installationSchema,
-  serviceSchema,
-  restorationSchema,
-  { name: 'gateway-intake', directory: new URL('./intake/migrations/', import.meta.url) },
-  { name: 'gateway-access', directory: new URL('./access/migrations/', import.meta.url) },
-  eventStoreSchema,
-  evidenceSchema,
-  tasksSchema,
-  busSchema,
-  subscriptionsSchema,
-  ...readModelSchemas,
-  segmentsSchema,
-  outcomesSchema,
-  webhooksSchema,
-  reconciliationSchema,
-];
 
 export interface RunningGateway {
   /** Base address of the API, without a trailing slash. */

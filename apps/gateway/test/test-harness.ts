@@ -19,7 +19,8 @@ import type { Pool } from '#postgres';
 import { projections } from '#read-models';
 import { catchUpProjection } from '#subscriptions';
 import { gatewayConfig, type GatewayConfig } from '../src/config.js';
-import { gatewaySchemas, startGateway, type RunningGateway } from '../src/gateway.js';
+import { startGateway, type RunningGateway } from '../src/gateway.js';
+import { gatewaySchemas } from '../src/schemas.js';
 
 export const SGTIN = '04600000000015ABCDE00100001';
 

@@ -1,6 +1,6 @@
 import { KeyRegister, type KeyAct } from '../../../gateway/src/access/key-register.js';
 import { listKeys, ROLES, type ApiKeyRow, type Role } from '../../../gateway/src/access/key-table.js';
-import { gatewaySchemas } from '../../../gateway/src/gateway.js';
+import { gatewaySchemas } from '../../../gateway/src/schemas.js';
 import { refuseUnfinishedRestore } from '#backup';
 import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError } from '#kernel';

@@ -5,7 +5,7 @@ import { sha256Hex } from '#kernel';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../../../test/support/log-places.js';
 import { KEEPER, NEXT_YEAR, registerOn } from '../../test/keys.js';
-import { gatewaySchemas } from '../gateway.js';
+import { gatewaySchemas } from '../schemas.js';
 import type { KeyRegister } from './key-register.js';
 import { findKey, listKeys, wasEverKeyed } from './key-table.js';
 

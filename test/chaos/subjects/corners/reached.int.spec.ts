@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { EventMetadata } from '#event-store';
-import { gatewaySchemas } from '../../../../apps/gateway/src/gateway.js';
+import { gatewaySchemas } from '../../../../apps/gateway/src/schemas.js';
 import { testDatabase, type TestDatabase } from '../../../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../../support/log-places.js';
 import { CampaignLog } from '../../campaign-log.js';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { randomUUID } from 'node:crypto';
 import type { EventMetadata } from '#event-store';
 import type { JsonObject } from '#kernel';
-import { gatewaySchemas } from '../../../../apps/gateway/src/gateway.js';
+import { gatewaySchemas } from '../../../../apps/gateway/src/schemas.js';
 import { testDatabase, type TestDatabase } from '../../../support/database.js';
 import { LOG_PLACES, openLog, type OpenLog } from '../../../support/log-places.js';
 import { CampaignLog } from '../../campaign-log.js';

@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+const LEAST_PAUSE_MS = 10;
+const MOST_PAUSE_MS = 100;
+/** Of the time waited so far: whoever waits long need not ask a hundred times a second, for each question is work. */
+const PAUSE_SHARE = 0.05;
+
 /** Waits for something that another process brings about. Fails in words when it does not come. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
-  const deadline = performance.now() + limitMs;
+  const startedMs = performance.now();
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await delay(10);
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await delay(Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, waitedMs * PAUSE_SHARE)));
   }
 }

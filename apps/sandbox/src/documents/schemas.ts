@@ -102,9 +102,7 @@ export class Schemas {
   /** Compiled when first asked for, which holds the process for a fifth of a second. */
   validator(): XsdValidator {
     if (this.compiled !== undefined) return this.compiled;
-    const names = readdirSync(this.folder).filter((name) => name.endsWith('.xsd'));
-    const files = names.map((name) => [`${PLACE}${name}`, readFileSync(join(this.folder, name))]);
-    xmlRegisterInputProvider(new XmlBufferInputProvider(Object.fromEntries(files)));
+    provide(this.folder);
     const root = XmlDocument.fromBuffer(readFileSync(join(this.folder, ROOT_FILE)), { url: `${PLACE}${ROOT_FILE}` });
     try {
       return (this.compiled = XsdValidator.fromDoc(root));
@@ -112,6 +110,17 @@ export class Schemas {
       root.dispose();
     }
   }
+}
+
+/** The parser takes a few providers in the life of a process, and gives none back. */
+const provided = new Set<string>();
+
+function provide(folder: string): void {
+  if (provided.has(folder)) return;
+  provided.add(folder);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.xsd'));
+  const files = names.map((name) => [`${PLACE}${name}`, readFileSync(join(folder, name))]);
+  xmlRegisterInputProvider(new XmlBufferInputProvider(Object.fromEntries(files)));
 }
 
 const isEachOnce = ({ items }: DocumentReading['content']): boolean =>

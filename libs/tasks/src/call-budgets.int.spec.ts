@@ -305,10 +305,9 @@ describe('the call budgets', () => {
     await reserved(2);
     stop.abort(new Error('no longer'));
     await expect(call).rejects.toThrow('no longer');
-    await reserved(3);
-    // What the first call held open for its answer, 50 ms at most, was given back too.
+    // What the first call held open for its answer, 50 ms at most, is given back too, before or after that.
+    await until('the slot is given back', async () => (await rowOf()).next_allowed_at <= before);
     const givenBackMs = before.getTime() - (await rowOf()).next_allowed_at.getTime();
-    expect(givenBackMs).toBeGreaterThanOrEqual(0);
     expect(givenBackMs).toBeLessThanOrEqual(51);
   });
 

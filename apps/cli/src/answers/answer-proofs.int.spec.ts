@@ -13,6 +13,8 @@ import { cliConfig } from '../config.js';
 import {
   answerIn,
   append,
+  BOXED,
+  boxing,
   caseId,
   changed,
   closeWorld,
@@ -50,6 +52,8 @@ describe('the proof of an answer', () => {
     ['a run', () => `/v1/reconciliations/${runId}?limit=10`, () => [`run-${runId}`], 'unchecked'],
     ['a pack', () => `/v1/packs/${SGTIN}`, () => [documentStream(done)], 'unchecked'],
     ['the history of a pack', () => `/v1/packs/${SGTIN}/history`, () => [documentStream(done)], 'unchecked'],
+    ['a pack in a container', () => `/v1/packs/${BOXED}`, () => boxing.map(documentStream), 'unchecked'],
+    ['the history of one', () => `/v1/packs/${BOXED}/history`, () => boxing.map(documentStream), 'unchecked'],
     ['the configuration', () => '/v1/operations/configuration?limit=5', () => ['configuration'], 'unchecked'],
   ])('has the body of the plain answer to %s, and the events of all its streams', async (_, route, streams, kind) => {
     const plain = await harness.ask(route());

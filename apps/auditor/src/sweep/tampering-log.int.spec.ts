@@ -308,6 +308,28 @@ describe('one sweep of the evidence', () => {
       expect((await damaged()).filter((one) => one.startsWith(sha256))).toHaveLength(1);
       expect(await damaged()).toHaveLength(n + 1);
     }
+    // Bytes that can be read, and are not those of the name: one bit of a piece that is not packed, and another's bytes.
+    const isPacked = async (sha256: string): Promise<boolean> =>
+      (await sql('SELECT FROM evidence WHERE sha256 = $1 AND encoding <> 0', [Buffer.from(sha256, 'hex')])).rowCount ===
+      1;
+    const [random, other, text] = [digests[40], digests[44], digests[41]] as string[];
+    expect([await isPacked(random as string), await isPacked(text as string)]).toEqual([false, true]);
+    await sql('UPDATE evidence SET content = set_bit(content, 70, 1 - get_bit(content, 70)) WHERE sha256 = $1', [
+      Buffer.from(random as string, 'hex'),
+    ]);
+    for (const [own, from] of [
+      [other, digests[46]],
+      [text, digests[43]],
+    ])
+      await sql(
+        `UPDATE evidence SET (content, encoding, byte_length) = (SELECT content, encoding, byte_length FROM evidence
+           WHERE sha256 = $2) WHERE sha256 = $1`,
+        [own, from].map((sha256) => Buffer.from(sha256 as string, 'hex')),
+      );
+    const found = await damaged();
+    for (const sha256 of [random, other, text])
+      expect(found.filter((one) => one.startsWith(`${sha256} its bytes have the digest `))).toHaveLength(1);
+    expect(found).toHaveLength(8);
     const [first] = (await log.store.readAll(0n, { limit: 1 })).events;
     await log.store.append('document-1', 'none', [
       {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
@@ -6,7 +6,8 @@ import { verifyProofLines } from '#proofs';
 import { AnswerReading } from '../../apps/cli/src/answers/answer-reading.js';
 import { startAuditor } from '../../apps/auditor/src/auditor.js';
 import { auditorConfig, DEFAULT_ORIGIN } from '../../apps/auditor/src/config.js';
-import { sandboxFile } from '../../apps/cli/src/config.js';
+import { checkAudit } from '../../apps/cli/src/commands/audit-check.js';
+import { cliConfig, sandboxFile } from '../../apps/cli/src/config.js';
 import { sampleDay, type SampleCommand } from '../../apps/cli/src/sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow } from '../../apps/cli/src/sample/feed.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
@@ -203,6 +204,12 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
         });
       }
       expect(auditor.troubles()).toEqual([]);
+      // One whole sweep: events, tree, counts, evidence, and every read model built anew from this log.
+      const print = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+      const status = await checkAudit(cliConfig({ ...env, ...own }), { json: true });
+      const said = print.mock.calls.map(([text]) => String(text)).join('');
+      print.mockRestore();
+      expect([status, JSON.parse(said)]).toEqual([0, expect.objectContaining({ findings: [], skipped: [] })]);
     } finally {
       await auditor.stop();
     }

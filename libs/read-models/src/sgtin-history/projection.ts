@@ -60,8 +60,14 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
     project: async (events, tx) => {
       const typed = typedEvents<HistoryEvent>(events);
       const { events: count, movements } = await reader.read(typed);
-      reader.begin(typed.slice(count));
-      for (const run of runsOf(typed.slice(0, count), { movements, runItems })) await projectRun(tx, run, documents);
+      const release = reader.hold();
+      try {
+        reader.begin(typed.slice(count));
+        for (const run of runsOf(typed.slice(0, count), { movements, runItems }))
+          await projectRun(tx, run, { types: documents, onWritten: release });
+      } finally {
+        release();
+      }
       return count;
     },
     truncate: (tx) =>
@@ -116,9 +122,10 @@ function runsOf(
 async function projectRun(
   tx: Transaction,
   { events, movements }: Run,
-  types: SgtinHistoryOptions['documents'],
+  { types, onWritten }: { types: SgtinHistoryOptions['documents']; onWritten: () => void },
 ): Promise<void> {
   await writeMovements(tx, movements);
+  onWritten();
   await writeSent(
     tx,
     events.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),

@@ -34,13 +34,23 @@ const DOCUMENTS_AT_ONCE = 100;
 export class MovementReader {
   private ahead: { first: HistoryEvent; page: Promise<ReadPage> }[] = [];
 
+  /** Until then the program has other work, for which the database waits. */
+  private free = Promise.resolve();
+
   constructor(private readonly reading: Reading) {}
 
-  /** Begins to read; a failure shows when these events are asked for. */
+  /** Puts off what is begun from now on, until the function that it returns is called. */
+  hold(): () => void {
+    let release = (): void => undefined;
+    this.free = new Promise((resolve) => (release = resolve));
+    return release;
+  }
+
+  /** Begins to read as soon as the program is free; a failure shows when these events are asked for. */
   begin(events: HistoryEvent[]): void {
     const [first] = events;
     if (first === undefined || this.ahead.some((one) => one.first.id === first.id)) return;
-    const page = readPage(events, this.reading);
+    const page = this.free.then(() => readPage(events, this.reading));
     page.catch(() => undefined);
     this.ahead.push({ first, page });
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sha256Hex } from '#kernel';
+import { defined, PedigreeError, sha256Hex } from '#kernel';
 import { digestOfLines, Duck, parquet } from '#duckdb';
 import {
   BUCKETS,
@@ -21,6 +21,7 @@ import {
 } from '#reconciliation';
 import { builtFile } from '../../apps/cli/src/config.js';
 import { reconcileCases } from './reconcile-cases.js';
+import { reconcileCsv } from './reconcile-csv.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 const LIMIT_MB = 700;
@@ -31,8 +32,20 @@ const MOMENT_MS = Date.parse(MOMENT);
 interface ReconcileAsked {
   quick: boolean;
   packs?: number;
-  /** `cases`: only the opening of cases. */
+  /** `cases`: only the opening of cases. `csv`: only the reading of a stock file. */
   part?: string;
+}
+
+const PARTS: Record<string, (asked: ReconcileAsked) => Promise<BenchReport>> = {
+  cases: reconcileCases,
+  csv: reconcileCsv,
+};
+
+function partOf(name: string): (asked: ReconcileAsked) => Promise<BenchReport> {
+  const part = PARTS[name];
+  if (part !== undefined) return part;
+  const message = `--part: ${name} is no part of the bench reconcile; there are: ${Object.keys(PARTS).join(', ')}`;
+  throw new PedigreeError('invalid_parameter', message, { field: '--part' });
 }
 
 /**
@@ -40,7 +53,7 @@ interface ReconcileAsked {
  * them differs. Beside it DuckDB's bare join of the same rows, unbucketed, under the same limits.
  */
 export async function reconcile({ quick, packs, part }: ReconcileAsked): Promise<BenchReport> {
-  if (part === 'cases') return reconcileCases({ quick });
+  if (part !== undefined) return partOf(part)({ quick, ...defined({ packs }) });
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
   const count = packs ?? (quick ? 200_000 : 1_000_000);
   const withDuck = async <T>(work: (duck: Duck) => Promise<T>): Promise<T> => {

@@ -7,6 +7,7 @@ import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
 import { PostgresReadModels } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
 import { gatewayProcess } from './gateway-process.js';
 import { fillMovements, type ManyMovements } from './many-movements.js';
 import { thisMachine, type BenchReport } from './report.js';
@@ -39,7 +40,7 @@ export async function history(options: { quick: boolean; rows?: number }): Promi
     });
     stops.push(() => pool.end());
     const movements = await fillMovements(pool, options.rows ?? (options.quick ? 50_000 : 1_000_000));
-    await migrate(pool, [eventStoreSchema, evidenceSchema]);
+    await migrate(pool, [eventStoreSchema, evidenceSchema, subscriptionsSchema]);
     const bare = await times(calls, () => pool.query('SELECT 1'));
     const asked = await byFunction(pool, { movements, calls });
     const gateway = await gatewayProcess(folder, { DATABASE_URL: postgres.url });

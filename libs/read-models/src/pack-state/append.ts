@@ -111,7 +111,8 @@ WITH done AS (
   FROM before
 ), judged AS MATERIALIZED (
   -- What goes into a container on its way is followed by itself there.
-  SELECT *, is_next AND (container IS NULL OR transfer_after IS NULL) AND (step IS NULL OR transfer_before IS NULL OR transfer IS NOT NULL
+  SELECT *, is_next AND (container IS NULL OR transfer_after IS NULL)
+      AND (step IS NULL OR transfer_before IS NULL OR transfer IS NOT NULL
         OR step = 'ends' AND transfer_before LIKE 'direct %')
       AND NOT coalesce(own_place = ANY ($15::text[]) OR place_before = ANY ($15::text[]), false) AS is_plain
   FROM after

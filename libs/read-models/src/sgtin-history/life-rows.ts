@@ -52,8 +52,8 @@ const COUNTS = 'd.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) A
 
 /**
  * Items (`named`) with every container that any of them, or a container of them, was ever packed into: each once.
- * OFFSET 0 here and below keeps the order of the joins: few items, and for each row one look into each index. A planner that
- * knows no parameters yet would read whole tables instead.
+ * OFFSET 0 here and below keeps the order of the joins: few items, and for each row one look into each index. A planner
+ * that knows no parameters yet would read whole tables instead.
  */
 const reachableFrom = (named: string): string => `WITH RECURSIVE reachable AS (
     ${named}

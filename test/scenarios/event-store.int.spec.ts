@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newSigningKey } from '#merkle';
+import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
+import { verifyProofLines } from '#proofs';
+import { AnswerReading } from '../../apps/cli/src/answers/answer-reading.js';
 import { startAuditor } from '../../apps/auditor/src/auditor.js';
-import { auditorConfig } from '../../apps/auditor/src/config.js';
-import { sandboxFile } from '../../apps/cli/src/config.js';
+import { auditorConfig, DEFAULT_ORIGIN } from '../../apps/auditor/src/config.js';
+import { checkAudit } from '../../apps/cli/src/commands/audit-check.js';
+import { cliConfig, sandboxFile } from '../../apps/cli/src/config.js';
 import { sampleDay, type SampleCommand } from '../../apps/cli/src/sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow } from '../../apps/cli/src/sample/feed.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
@@ -17,6 +20,7 @@ import { startWorker } from '../../apps/worker/src/worker.js';
 import type { DocumentDetail } from '#read-models';
 import { testDatabase } from '../support/database.js';
 import { FakeEventStore } from '../support/event-store-fake/fake-event-store.js';
+import { until } from '../support/until.js';
 import { startStack, type Stack } from './stack.js';
 
 const CONSIGNMENTS = 4;
@@ -31,6 +35,7 @@ beforeAll(async () => {
   stack = await startStack({
     sandbox: { seed: 11, processingMs: 200, intervalMs: 20 },
     env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' },
+    roles: true,
   });
   const whole = sampleDay({
     world: readWorld(sandboxFile('data/world.json')),
@@ -77,6 +82,27 @@ async function rows(): Promise<(OutcomeRow & { requestId: string })[]> {
   for await (const row of stack.client.list<OutcomeRow & { requestId: string }>('/v1/documents?limit=50'))
     all.push(row);
   return all;
+}
+
+/** A pack of the day of which something is known. */
+async function knownPack(): Promise<string> {
+  for (const [pack] of JSON.stringify(day).matchAll(/\b\d{14}[0-9A-Za-z!-/:-?_]{13}(?=\W)/g))
+    if ((await fetch(`${stack.gateway.url}/v1/packs/${encodeURIComponent(pack)}`)).status === 200) return pack;
+  throw new Error('nothing is known of any pack of the day');
+}
+
+/** Opens a piece of evidence that an answer names; returns the log position of that. */
+async function openedEvidenceOf(route: string): Promise<string> {
+  const { url } = stack.gateway;
+  const [sha256] = /[0-9a-f]{64}/.exec(await (await fetch(`${url}${route}`)).text()) ?? [];
+  expect((await fetch(`${url}/v1/evidence/${sha256}`)).status).toBe(200);
+  await stack.caughtUp();
+  const { items } = await stack.client.get<{ items: { position: string }[] }>(`/v1/access-log?object=${sha256}`);
+  return String(items[0]?.position);
+}
+
+async function* each(lines: string[]): AsyncGenerator<string> {
+  yield* lines;
 }
 
 describe('a day whose event log is a FAKE EventStoreDB that is killed on the way', () => {
@@ -146,4 +172,46 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
       deadline.throwIfAborted();
     }
   });
+
+  it('is sealed there, and what the gateway answers is proven, each program by its own role', async () => {
+    const folder = join(stack.folder, 'auditor');
+    mkdirSync(folder);
+    const [env, keyFile] = [{ ...stack.env, DATABASE_URL: stack.roles?.url('auditor') }, join(folder, 'key.pem')];
+    const pem = newSigningKey();
+    writeFileSync(keyFile, pem, { mode: 0o600 });
+    const own = { AUDIT_FOLDER: folder, AUDIT_KEY_FILE: keyFile, AUDIT_CHECKPOINT_SECONDS: '1' };
+    const auditor = await startAuditor(auditorConfig({ ...env, ...own }));
+    try {
+      const key = verifierKeyOf(noteSigner(DEFAULT_ORIGIN, pem));
+      const [[row], pack] = [await rows(), await knownPack()];
+      const document = `/v1/documents/${row?.requestId}`;
+      const opened = `/v1/access-log/${await openedEvidenceOf(document)}`;
+      for (const route of [document, `/v1/packs/${pack}`, `/v1/packs/${pack}/history`, opened]) {
+        const plain = await (await fetch(`${stack.gateway.url}${route}`)).text();
+        await until(`${route} is proven`, async () => {
+          const answer = await fetch(`${stack.gateway.url}${route}?proof=1`);
+          const text = await answer.text();
+          if (answer.status === 503) return false;
+          expect([answer.status, answer.status === 200 ? '' : text]).toEqual([200, '']);
+          const reading = new AnswerReading();
+          const lines = text.split('\n').filter((line) => line !== '');
+          const found = await verifyProofLines(each(lines), key, reading.listening);
+          if (found.answer === undefined || found.answer.unsealed.length > 0) return false;
+          expect(found.answer.body).toBe(plain);
+          expect(found.streams.length).toBeGreaterThan(0);
+          expect((await reading.of(found.answer)).kind).toBe(route.includes('packs') ? 'unchecked' : 'follows');
+          return route === opened || found.streams.every(({ whole, events }) => whole?.events === events);
+        });
+      }
+      expect(auditor.troubles()).toEqual([]);
+      // One whole sweep: events, tree, counts, evidence, and every read model built anew from this log.
+      const print = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+      const status = await checkAudit(cliConfig({ ...env, ...own }), { json: true });
+      const said = print.mock.calls.map(([text]) => String(text)).join('');
+      print.mockRestore();
+      expect([status, JSON.parse(said)]).toEqual([0, expect.objectContaining({ findings: [], skipped: [] })]);
+    } finally {
+      await auditor.stop();
+    }
+  }, 120_000);
 });

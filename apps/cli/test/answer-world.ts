@@ -34,11 +34,16 @@ const signer = noteSigner(ORIGIN, newSigningKey());
 export const key = verifierKeyOf(signer);
 export const SHA = 'a'.repeat(64);
 const OTHER_PACK = SGTIN.replace(/1$/, '2');
+/** A pack that lies in a container. */
+export const BOXED = SGTIN.replace(/1$/, '3');
+const BOX = '046012345600000009';
 
 export let harness: TestHarness;
 export let store: PostgresEventStore;
 export let done: string;
 export let open: string;
+/** The document that put the pack into its container, and one that names the container alone. */
+export let boxing: string[];
 export const told = 'registry-told-1';
 const CAUSE: CaseCause = { kind: 'document', document: 'r-1' };
 export const caseId = caseIdOf('missing_locally', CAUSE);
@@ -61,22 +66,19 @@ export async function openWorld(): Promise<void> {
   harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
   await migrate(harness.db.pool, auditorSchemas);
   store = new PostgresEventStore({ pool: harness.db.pool });
-  const evidence = new PostgresEvidenceStore({ pool: harness.db.pool });
   await harness.post({
     command_id: 'done',
     reference: 'Invoice 1',
     xml: arrival(`<sgtin>${SGTIN}</sgtin><sgtin>${OTHER_PACK}</sgtin>`),
   });
   await harness.post({ command_id: 'open', xml: arrival() });
-  const { rows } = await harness.db.pool.query("SELECT request_id FROM command WHERE command_id = 'done'");
-  done = String(rows[0].request_id);
-  const receipt =
-    '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
-    `<operation>701</operation><operation_id>${done}</operation_id>` +
-    '<operation_result>Partial</operation_result><errors><error_code>4</error_code>' +
-    `<error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors></result></documents>`;
-  await harness.run('done', concluded(await evidence.put(Buffer.from(receipt), 'application/xml')));
+  done = await requestIdOf('done');
+  const errors =
+    '<errors><error_code>4</error_code>' +
+    `<error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors>`;
+  await harness.run('done', concluded(await receiptOf({ docType: 701, requestId: done, result: 'Partial', errors })));
   open = await harness.run('open');
+  await aBox();
   await others();
   await sealed();
 }
@@ -86,8 +88,49 @@ export async function closeWorld(): Promise<void> {
   await harness.stop();
 }
 
+async function requestIdOf(commandId: string): Promise<string> {
+  const { rows } = await harness.db.pool.query('SELECT request_id FROM command WHERE command_id = $1', [commandId]);
+  return String(rows[0].request_id);
+}
+
+interface ReceiptOf {
+  docType: number;
+  requestId: string;
+  result: 'Accepted' | 'Partial';
+  errors?: string;
+}
+
+/** Kept as evidence; returns its digest. */
+function receiptOf({ docType, requestId, result, errors = '' }: ReceiptOf): Promise<string> {
+  const receipt =
+    '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
+    `<operation>${docType}</operation><operation_id>${requestId}</operation_id>` +
+    `<operation_result>${result}</operation_result>${errors}</result></documents>`;
+  return new PostgresEvidenceStore({ pool: harness.db.pool }).put(Buffer.from(receipt), 'application/xml');
+}
+
+/** A pack is put into a container, and the container alone is accepted. */
+async function aBox(): Promise<void> {
+  const subject = '<subject_id>00000000100101</subject_id>';
+  const packing =
+    `<documents version="1.38"><unit_pack action_id="911">${subject}<sscc>${BOX}</sscc>` +
+    '<operation_date>2026-01-14T09:00:00+03:00</operation_date>' +
+    `<content><sgtin>${BOXED}</sgtin></content></unit_pack></documents>`;
+  await harness.post({ command_id: 'packing', xml: packing });
+  await harness.post({ command_id: 'box', xml: arrival(`<sscc>${BOX}</sscc>`) });
+  boxing = [];
+  for (const [commandId, docType] of [
+    ['packing', 911],
+    ['box', 701],
+  ] as const) {
+    const requestId = await requestIdOf(commandId);
+    const receipt = await receiptOf({ docType, requestId, result: 'Accepted' });
+    boxing.push(await harness.run(commandId, concluded(receipt, 'accepted')));
+  }
+}
+
 /** A document comes to its end. */
-const concluded = (receiptSha256: string): DocumentCommand[] => [
+const concluded = (receiptSha256: string, result: 'accepted' | 'partial' = 'partial'): DocumentCommand[] => [
   { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA },
   {
     type: 'RecordSendAnswer',
@@ -97,7 +140,10 @@ const concluded = (receiptSha256: string): DocumentCommand[] => [
   { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
   {
     type: 'RecordReceipt',
-    receipt: { receiptSha256, result: 'partial', acceptedAt: '2026-01-15T07:00:00Z', errorCount: 1, comment: 'x' },
+    receipt: {
+      ...{ receiptSha256, result, acceptedAt: '2026-01-15T07:00:00Z', comment: 'x' },
+      errorCount: result === 'partial' ? 1 : 0,
+    },
   },
 ];
 

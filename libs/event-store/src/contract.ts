@@ -266,6 +266,17 @@ function contractOfReads(store: () => EventStore): void {
       expect(from).toBeGreaterThanOrEqual(last);
     });
 
+    it('gives the event at a position, and none where none begins', async () => {
+      const stream = newStream();
+      const events = Array.from({ length: 5 }, (_, n) => newEvent({ n }));
+      await mustAppend(store(), stream, { expected: 'none', events });
+      const there = await store().readStream(stream);
+      for (const event of there) expect(await store().eventAt(event.position)).toEqual(event);
+      const last = there.at(-1)!.position;
+      for (const none of [-1n, 0n, last + 1n, last + 1_000_000n, 2n ** 63n - 1n, 2n ** 64n])
+        expect([none, await store().eventAt(none)]).toEqual([none, undefined]);
+    });
+
     it('filters by prefix of stream and by type, and says how far it looked', async () => {
       const start = await store().head();
       const mark = randomUUID();

@@ -112,6 +112,8 @@ export interface EventStore {
    * gave.
    */
   readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
+  /** The event at this very position; undefined where none is. Any number may be asked for. */
+  eventAt(position: bigint): Promise<RecordedEvent | undefined>;
   /**
    * Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never
    * yields an empty page unless the position moved past events that the filter left out.

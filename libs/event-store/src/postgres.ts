@@ -51,6 +51,8 @@ const CALL =
   'CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], ' +
   '$9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)';
 const DEFAULT_PAGE_EVENTS = 1_000;
+/** Of a bigint in the table. */
+const MOST_POSITION = 2n ** 63n - 1n;
 
 /**
  * Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and
@@ -130,6 +132,12 @@ export class PostgresEventStore implements EventStore {
   async readAll(after: bigint, options: { filter?: EventFilter; limit?: number } = {}): Promise<ReadPage> {
     const { events, readUpTo } = await this.read(after, options);
     return { events, readUpTo };
+  }
+
+  async eventAt(position: bigint): Promise<RecordedEvent | undefined> {
+    if (position < 1n || position > MOST_POSITION) return undefined;
+    const { events } = await this.read(position - 1n, { limit: 1 });
+    return events[0]?.position === position ? events[0] : undefined;
   }
 
   head(): Promise<bigint> {

@@ -15,12 +15,17 @@ export const textOf = ({ recordedAt, data, metadata, ...event }: RecordedEvent):
   metadata: canonicalJson(metadata),
 });
 
+/** Bytes of data and metadata that one statement gives, but for its last event. */
+const BYTES_AT_ONCE = 8 * 1024 * 1024;
 const READ = `SELECT position, id, stream, version, type, schema_version, recorded_at, convert_from(data, 'UTF8'),
     convert_from(metadata, 'UTF8')
-  FROM event WHERE position > $1 ORDER BY position LIMIT $2`;
+  FROM (SELECT *, sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before
+    FROM (SELECT *, octet_length(data) + octet_length(metadata) AS bytes
+      FROM event WHERE position > $1 ORDER BY position LIMIT $2) AS chosen) AS counted
+  WHERE before < ${BYTES_AT_ONCE} ORDER BY position`;
 /** In the order of the statement. */
 type TextRow = [string, string, string, string, string, string, string, string, string];
-/** Rows of one statement; the texts of two statements are in memory at a time, however long a page is. */
+/** Rows of one statement; the texts of two statements are in memory at a time, however long a page is, or an event. */
 const ROWS_AT_ONCE = 1_000;
 
 const eventOf = ([position, id, stream, version, type, schemaVersion, at, data, metadata]: TextRow): EventText => ({
@@ -38,6 +43,15 @@ const eventOf = ([position, id, stream, version, type, schemaVersion, at, data, 
 async function readRows(db: Queryable, after: bigint, limit: number): Promise<TextRow[]> {
   const query = { name: 'event-read-texts', text: READ, values: [after, limit] };
   return (await db.query<TextRow>({ ...query, rowMode: 'array', types: UNPARSED })).rows;
+}
+
+/** UTF-8 takes three bytes at most for a UTF-16 unit. */
+const MOST_BYTES_OF_UNIT = 3;
+
+/** Whether the log ended with these rows. Where their bytes may be as many as a statement gives, more may follow. */
+function endWith(rows: TextRow[], asked: number): boolean {
+  const units = rows.reduce((sum, [, , , , , , , data, metadata]) => sum + data.length + metadata.length, 0);
+  return rows.length < asked && units * MOST_BYTES_OF_UNIT < BYTES_AT_ONCE;
 }
 
 /**
@@ -59,7 +73,7 @@ export async function readTextPage<Made>(
     const last = rows.at(-1);
     if (last !== undefined) readUpTo = BigInt(last[0]);
     const wanted = limit - events.length - rows.length;
-    reachedHead = rows.length < asked();
+    reachedHead = endWith(rows, asked());
     next = reachedHead || wanted === 0 ? undefined : readRows(db, readUpTo, Math.min(ROWS_AT_ONCE, wanted));
     // Where `each` throws, nobody asks for it any more.
     next?.catch(() => undefined);

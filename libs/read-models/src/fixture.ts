@@ -1,5 +1,6 @@
 import {
   containerStream,
+  DECISION_LIST_STREAM,
   documentStream,
   groupStream,
   inboundStream,
@@ -16,6 +17,7 @@ import {
   type InboundEvent,
   type Registration,
   type StockUploaded,
+  type SuspendedListHeld,
   type ToldItem,
 } from '#domain';
 import {
@@ -287,6 +289,11 @@ export class LogOfTest {
     return this.append(stockUploadStream(data.uploadId), { type: 'StockUploaded', data });
   }
 
+  /** A version of the list of decisions. */
+  decisions(data: SuspendedListHeld['data']): bigint {
+    return this.append(DECISION_LIST_STREAM, { type: 'SuspendedListHeld', data });
+  }
+
   /** An event of a document of others. */
   addInbound(documentId: string, event: InboundEvent): bigint {
     return this.append(inboundStream(documentId), event);
@@ -320,7 +327,8 @@ export class LogOfTest {
 
   private append(
     stream: string,
-    event: DocumentEvent | InboundEvent | GroupEvent | CommandRefused | ContainerEvent | StockUploaded,
+    event:
+      DocumentEvent | InboundEvent | GroupEvent | CommandRefused | ContainerEvent | StockUploaded | SuspendedListHeld,
   ): bigint {
     const version = (this.versions.get(stream) ?? -1) + 1;
     this.versions.set(stream, version);

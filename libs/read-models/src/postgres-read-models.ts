@@ -140,9 +140,8 @@ export class PostgresReadModels implements ReadModels {
   }
 
   async access(position: bigint): Promise<AccessEntry | undefined> {
-    if (position < 1n) return undefined;
-    const [event] = (await this.options.store.readAll(position - 1n, { limit: 1 })).events;
-    return event?.position === position ? accessEntryOf(event) : undefined;
+    const event = await this.options.store.eventAt(position);
+    return event && accessEntryOf(event);
   }
 
   overrides(query: OverridesQuery, asOf: Date): Promise<Overrides> {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventFilter, EventStore, RecordedEvent } from '#event-store';
-import { installationSchema, openPool } from '#postgres';
-import { catchUpProjection, rebuildBeside, subscriptionsSchema, type Projection } from '#subscriptions';
+import { readdirSync } from 'node:fs';
+import { installationSchema, migrate, openPool } from '#postgres';
+import { catchUpProjection, compareBeside, rebuildBeside, subscriptionsSchema, type Projection } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { typeKnowledge } from '#documents';
-import { box, jsonDocuments, LogOfTest, pack } from './fixture.js';
+import { box, DIGEST, jsonDocuments, LogOfTest, pack } from './fixture.js';
 import { GroupOfTest } from './group-fixture.js';
 import { projections } from './projections.js';
 import { readModelSchemas, schemaOfModel } from './schema.js';
@@ -67,16 +68,15 @@ async function content(): Promise<Record<string, string[]>> {
   );
   return Object.fromEntries(tables.map((name, n) => [name, rows[n] as string[]]));
 }
-const rebuild = (projection: Projection) =>
-  rebuildBeside({
-    projection,
-    schema: schemaOfModel(projection.name),
-    store,
-    pool: db.pool,
-    poolIn: (settings) => openPool({ connectionString: db.url, ...settings }),
-    softwareVersion: '1',
-    batchSize: 7,
-  });
+const beside = (projection: Projection) => ({
+  projection,
+  schema: schemaOfModel(projection.name),
+  store,
+  pool: db.pool,
+  poolIn: (settings: object) => openPool({ connectionString: db.url, ...settings }),
+  softwareVersion: '1',
+});
+const rebuild = (projection: Projection) => rebuildBeside({ ...beside(projection), batchSize: 7 });
 
 describe('every read model, rebuilt beside its live tables (principles 2.6)', () => {
   it('comes out the same, under the same names, and the live projection goes on in it', async () => {
@@ -101,4 +101,88 @@ describe('every read model, rebuilt beside its live tables (principles 2.6)', ()
     expect(models.map(({ name }) => schemaOfModel(name)).length).toBe(readModelSchemas.length);
     expect(() => schemaOfModel('none')).toThrow('has no migrations');
   });
+});
+
+describe('rows of an older version (decision 70)', () => {
+  const SETS = [installationSchema, subscriptionsSchema, ...readModelSchemas];
+  const MARKED = ['document-outcomes', 'outbox', 'suspensions'];
+  /** What an older version had written in place of what this one writes. */
+  const OLDER = [
+    `UPDATE suspended_list SET not_understood = NULL`,
+    `UPDATE document_outcome SET waiting_for = '[{"requestId": "r-1", "commandId": "command-1"}]' WHERE phase = 'sent'`,
+    `UPDATE outcome_event SET body = replace(body, 'holds one document too many', 'holds more than one document')`,
+  ];
+  let live: TestDatabase;
+  beforeAll(() => void (live = db));
+  afterAll(() => void (db = live));
+
+  /** A database of a version before, with these rows, upgraded. */
+  async function upgraded(older: string[]): Promise<void> {
+    db = await testDatabase();
+    const before = SETS.flatMap(({ name, directory }) =>
+      readdirSync(directory)
+        .filter((file) => file.endsWith('.sql') && !file.endsWith('-older-rows.sql'))
+        .map((file) => `${name}/${file}`),
+    );
+    await migrate(db.pool, SETS, { only: new Set(before) });
+    for (const projection of models) await catchUpProjection({ projection, store, pool: db.pool });
+    for (const sql of older) expect((await db.pool.query(sql)).rowCount).toBeGreaterThan(0);
+    expect((await migrate(db.pool, SETS)).length).toBe(MARKED.length);
+  }
+  /** What a sweep says of each read model: places that differ, and why something was not compared. */
+  async function compared(): Promise<{ differ: string[]; skipped: Record<string, string> }> {
+    const differ: string[] = [];
+    const skipped: Record<string, string> = {};
+    for (const projection of models) {
+      const found = await compareBeside({
+        ...{ ...beside(projection), prefix: 'sweep_' },
+        onDifference: ({ table, key }) => Promise.resolve(void differ.push(`${table} ${String(key)}`)),
+        onWork: () => Promise.resolve(),
+      });
+      if (found.skipped !== undefined) skipped[projection.name] = found.skipped;
+      expect(found.isWhole).toBe(found.skipped === undefined);
+    }
+    return { differ, skipped };
+  }
+
+  beforeAll(() => {
+    log.add(log.send({ docType: 701, items: [pack(7)] }), {
+      type: 'DuplicateDetected',
+      data: { documentIds: ['a', 'b'], answerSha256: DIGEST },
+    });
+    log.decisions({
+      ...{ fetchId: 'f', fetchedAt: '2026-03-01T00:00:00.000Z', account: 'main', listSha256: DIGEST, series: 1 },
+      ...{ packs: 0, packsWithoutSeries: 0, calls: 1, appeared: 1, vanished: 0, inForceSha256: DIGEST },
+      ...{ decisions: 3, notUnderstood: 2 },
+    });
+  });
+
+  it('are no findings of the sweep: it says which table to rebuild, and compares the others', async () => {
+    await upgraded(OLDER);
+    try {
+      const words = { 'document-outcomes': 'document_outcome', outbox: 'outcome_event', suspensions: 'suspended_list' };
+      const { differ, skipped } = await compared();
+      expect(differ).toEqual([]);
+      expect(Object.keys(skipped).sort()).toEqual(MARKED);
+      for (const [model, table] of Object.entries(words))
+        expect(skipped[model]).toMatch(new RegExp(`^${table}: an older version .*\\. Run pedigree rebuild ${model}$`));
+      await db.pool.query(`UPDATE document_outcome_count SET documents = documents + 1`);
+      expect((await compared()).differ).toEqual(['document_outcome_count true']);
+      for (const projection of models) await rebuild(projection);
+      expect(await compared()).toEqual({ differ: [], skipped: {} });
+      await db.pool.query('UPDATE suspended_list SET not_understood = NULL');
+      expect((await compared()).differ).toHaveLength(1);
+    } finally {
+      await db.drop();
+    }
+  }, 120_000);
+
+  it('are not said of a database in which every row is as this version writes it', async () => {
+    await upgraded([]);
+    try {
+      expect(await compared()).toEqual({ differ: [], skipped: {} });
+    } finally {
+      await db.drop();
+    }
+  }, 120_000);
 });

@@ -211,8 +211,8 @@ function unsealedEvent(event: RecordedEvent): UnsealedEvent {
 
 /** The event that has the note of the counts. */
 async function statementOf({ store }: ProofSource, { event, leaf, page }: Counted): Promise<Sealed> {
-  const [there] = (await store.readAll(event.position - 1n, { limit: 1 })).events;
-  if (there?.position !== event.position) throw new Contradiction(`leaf ${leaf} has no event`, leaf);
+  const there = await store.eventAt(event.position);
+  if (there === undefined) throw new Contradiction(`leaf ${leaf} has no event`, leaf);
   return { event: there, leaf, form: page.form };
 }
 

@@ -89,6 +89,7 @@ export function countingStore(store: EventStore): { store: EventStore; pages: ()
       append: (...given) => store.append(...given),
       readStream: (...given) => store.readStream(...given),
       readAll: (...given) => store.readAll(...given),
+      eventAt: (...given) => store.eventAt(...given),
       subscribeTexts: (...given) => store.subscribeTexts(...given),
       head: () => store.head(),
       close: () => store.close(),

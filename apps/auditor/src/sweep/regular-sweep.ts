@@ -117,6 +117,7 @@ export class RegularSweep {
     const { pass, counts, findings, skipped } = outcome;
     const about = { pass, ...counts, findings: findings.length, skipped };
     if (findings.length > 0) log.error(about, `a sweep has findings, first: ${findingWords(findings[0] as never)}`);
+    else if (skipped.length > 0) log.warn(about, 'a sweep found nothing, and could not compare everything');
     else log.info(about, 'a sweep found everything as it was signed');
   }
 }

@@ -288,6 +288,35 @@ describe('one sweep of the evidence', () => {
     return found;
   };
 
+  it('finds bytes that can be read and have another digest: a bit of a piece that is not packed, and those of another', async () => {
+    const store = new PostgresEvidenceStore({ pool: log.db.pool });
+    const keep = (bytes: Buffer) => store.put(bytes, 'application/xml');
+    const [flipped, plain, otherPlain] = await Promise.all([
+      keep(randomBytes(90)),
+      keep(randomBytes(91)),
+      keep(randomBytes(92)),
+    ]);
+    const [packed, otherPacked] = await Promise.all(
+      ['a', 'b'].map((name) => keep(Buffer.from(`<${name}/>`.repeat(99)))),
+    );
+    const digests = [flipped, plain, otherPlain, packed, otherPacked].map((one) => Buffer.from(one as string, 'hex'));
+    const { rows } = await sql('SELECT encoding FROM evidence WHERE sha256 = ANY ($1) ORDER BY encoding', [digests]);
+    expect(rows.map(({ encoding }) => encoding)).toEqual([0, 0, 0, 1, 1]);
+    await sql('UPDATE evidence SET content = set_bit(content, 70, 1 - get_bit(content, 70)) WHERE sha256 = $1', [
+      digests[0],
+    ]);
+    for (const at of [1, 3])
+      await sql(
+        `UPDATE evidence SET (content, byte_length) = (SELECT content, byte_length FROM evidence WHERE sha256 = $2)
+         WHERE sha256 = $1`,
+        [digests[at], digests[at + 1]],
+      );
+    const found = await damaged();
+    expect(found).toHaveLength(3);
+    for (const sha256 of [flipped, plain, packed])
+      expect(found.filter((one) => one.startsWith(`${sha256} its bytes have the digest `))).toHaveLength(1);
+  });
+
   it('finds each that is not its digest, whatever was done to it, and what events name and is gone', async () => {
     const store = new PostgresEvidenceStore({ pool: log.db.pool });
     const digests = await Promise.all(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KEEPER, NEXT_YEAR, registerOn } from '../../../gateway/test/keys.js';
 import { arrival, SGTIN } from '../../../gateway/test/test-harness.js';
@@ -8,11 +8,14 @@ import { documentStream } from '#domain';
 import { type ProofLine } from '#proofs';
 import { answerProofLines } from '#sealed-log';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { writeProofPage } from '../commands/audit-page.js';
 import { proveNamed, verifyProof } from '../commands/audit-proof.js';
 import { cliConfig } from '../config.js';
 import {
   answerIn,
   append,
+  BOXED,
+  boxing,
   caseId,
   changed,
   closeWorld,
@@ -50,6 +53,8 @@ describe('the proof of an answer', () => {
     ['a run', () => `/v1/reconciliations/${runId}?limit=10`, () => [`run-${runId}`], 'unchecked'],
     ['a pack', () => `/v1/packs/${SGTIN}`, () => [documentStream(done)], 'unchecked'],
     ['the history of a pack', () => `/v1/packs/${SGTIN}/history`, () => [documentStream(done)], 'unchecked'],
+    ['a pack in a container', () => `/v1/packs/${BOXED}`, () => boxing.map(documentStream), 'unchecked'],
+    ['the history of one', () => `/v1/packs/${BOXED}/history`, () => boxing.map(documentStream), 'unchecked'],
     ['the configuration', () => '/v1/operations/configuration?limit=5', () => ['configuration'], 'unchecked'],
   ])('has the body of the plain answer to %s, and the events of all its streams', async (_, route, streams, kind) => {
     const plain = await harness.ask(route());
@@ -294,7 +299,12 @@ describe('pedigree audit', () => {
     try {
       const file = join(folder.path, 'proof.ndjson');
       writeFileSync(file, proven.text);
-      return await run(() => verifyProof(file, { key, json }));
+      // Its page has the whole file, and is made where the answer holds as the command checks it.
+      const page = await run(() => writeProofPage(file, { key }));
+      expect(readFileSync(join(folder.path, 'proof.html'), 'utf8')).toContain(proven.text.trim());
+      const verified = await run(() => verifyProof(file, { key, json }));
+      expect(page.status).toBe(verified.status);
+      return verified;
     } finally {
       await folder.remove();
     }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { madeProof, textOf, type MadeProof } from '../../../../libs/proofs/test/made-proof.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { PACK_PROOF_BEGIN } from '#proofs';
 import { writeProofPage } from './audit-page.js';
 
 let folder: TemporaryFolder;
@@ -50,6 +51,12 @@ describe('pedigree audit page', () => {
     writeFileSync(file, unchecked);
     expect(await writeProofPage(file, { key: forged.key })).toBe(0);
     expect(readFileSync(join(folder.path, 'proof.html'), 'utf8')).toContain(unchecked.trim());
+  });
+
+  it('says that it makes none of the proof of a pack', async () => {
+    writeFileSync(file, `${PACK_PROOF_BEGIN},"checkpoint":""}\n${proof.text}`);
+    await expect(writeProofPage(file, { key: proof.key })).rejects.toThrow(/is the proof of a pack, of which no page/);
+    expect(existsSync(join(folder.path, 'proof.html'))).toBe(false);
   });
 
   it('ends with 1 where too few witnesses have seen the checkpoint', async () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { PedigreeError } from '#kernel';
 import { AnswerReading } from '../answers/answer-reading.js';
 import { answerWords, isWhole } from '../answers/answer-words.js';
-import { trustedWitnesses, verifyProofLines } from '#proofs';
+import { PACK_PROOF_BEGIN, trustedWitnesses, verifyProofLines } from '#proofs';
 import { builtFile } from '../config.js';
 import { out } from '../print.js';
 import { MOST_PROOF_CHARACTERS, pageFile, type PageParts } from '../proof-page/page-file.js';
@@ -29,12 +29,7 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   const page = to ?? `${file.replace(/\.(?:nd)?json$/, '')}.html`;
   if (resolve(page) === resolve(file))
     throw new PedigreeError('invalid_parameter', '--out: is the proof itself', { field: '--out' });
-  if ((await stat(file)).size > MOST_PROOF_CHARACTERS)
-    throw new PedigreeError('invalid_parameter', `${file} is too long for a page; check it with audit verify`, {
-      field: 'file',
-    });
-  const handle = await open(file);
-  const proof = await handle.readFile('utf8').finally(() => handle.close());
+  const proof = await proofIn(file);
   const reading = new AnswerReading();
   const verified = await verifyProofLines(linesOf(proof), key, { trusted, ...reading.listening });
   // The page shows an answer, and cannot work it out again: one that does not follow from its events gets no page.
@@ -46,6 +41,16 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   out(`${page} has ${verified.events} events and checks them itself, in Chromium, Firefox or Safari`);
   if (answered !== undefined) out(answerWords(answered).join('\n'));
   return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;
+}
+
+/** The text of a proof of which a page can be made. */
+async function proofIn(file: string): Promise<string> {
+  const refused = (why: string): PedigreeError =>
+    new PedigreeError('invalid_parameter', `${file} ${why}; check it with audit verify`, { field: 'file' });
+  if ((await stat(file)).size > MOST_PROOF_CHARACTERS) throw refused('is too long for a page');
+  const proof = await readFile(file, 'utf8');
+  if (proof.startsWith(PACK_PROOF_BEGIN)) throw refused('is the proof of a pack, of which no page can be made');
+  return proof;
 }
 
 /** What the build has made of the verifier. */

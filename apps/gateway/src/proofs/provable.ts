@@ -88,8 +88,8 @@ async function ofPack({ pool, store, query, body }: Answered): Promise<string[]>
 }
 
 async function streamAt(store: EventStore, position: bigint): Promise<string> {
-  const [event] = (await store.readAll(position - 1n, { limit: 1 })).events;
-  if (event?.position !== position) throw new Error(`no event is at position ${position}, where a movement was known`);
+  const event = await store.eventAt(position);
+  if (event === undefined) throw new Error(`no event is at position ${position}, where a movement was known`);
   return event.stream;
 }
 

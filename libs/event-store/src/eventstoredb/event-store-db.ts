@@ -27,7 +27,7 @@ import {
   type PersistentSubscriptionOffer,
   type PersistentSubscriptionState,
 } from './persistent-subscriptions.js';
-import { newestPosition, readServerStream, scanAll } from './read.js';
+import { eventAtPlace, newestPosition, readServerStream, scanAll } from './read.js';
 import { isSystemStream, recordedEvent, type LogNote } from './stored-event.js';
 
 export interface EventStoreDbOptions extends Partial<EventStoreLimits> {
@@ -111,6 +111,10 @@ export class EventStoreDbEventStore implements EventStore {
       checkRead(limit, filter, this.limits);
       return scanAll(this.client, after, { filter, limit, maxScan: this.maxScan, upcast: this.options.upcast });
     });
+  }
+
+  eventAt(position: bigint): Promise<RecordedEvent | undefined> {
+    return this.call(() => eventAtPlace(this.client, position, this.options.upcast));
   }
 
   async *subscribeAll(

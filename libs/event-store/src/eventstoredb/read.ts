@@ -8,7 +8,7 @@ import {
   type RecordedEvent as ServerEvent,
   type ResolvedEvent,
 } from '@eventstore/db-client';
-import type { EventFilter, ReadPage } from '../port.js';
+import type { EventFilter, ReadPage, RecordedEvent } from '../port.js';
 import type { Upcast } from '../read.js';
 import { AT_THE_LEADER } from './connection.js';
 import { matches } from './filter.js';
@@ -86,6 +86,30 @@ export async function scanAll(client: EventStoreDBClient, after: bigint, scan: S
     if (chunk.length < wanted) return page;
   }
   return page;
+}
+
+/** Where no event begins the server refuses to read. */
+const isNoPlace = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes('ReadAllResult: InvalidPosition');
+const MOST_PLACE = 2n ** 63n - 1n;
+
+/** The event of ours that begins at this place; undefined where none does. */
+export async function eventAtPlace(
+  client: EventStoreDBClient,
+  position: bigint,
+  upcast: Upcast | undefined,
+): Promise<RecordedEvent | undefined> {
+  if (position < 1n || position > MOST_PLACE) return undefined;
+  try {
+    const [event] = await collect(
+      client.readAll({ fromPosition: placeOf(position), maxCount: 1, direction: FORWARDS, ...AT_THE_LEADER }),
+    );
+    const isThere = event !== undefined && positionOf(event) === position && !isSystemStream(event.streamId);
+    return isThere ? recordedEvent(event, upcast) : undefined;
+  } catch (error) {
+    if (isNoPlace(error)) return undefined;
+    throw error;
+  }
 }
 
 /**

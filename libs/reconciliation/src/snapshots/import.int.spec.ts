@@ -79,6 +79,16 @@ describe('a stock file', () => {
     ]);
   });
 
+  it('has blanks around a value cut, wherever they are, and keeps those within', async () => {
+    const blanks = ['P 1 ;S1', ' P 1;S1', '\u00a0P 1;\u00a0S1', 'P 1\u00a0;S1\t', 'P 1; S1 ', 'P 1;\tS1', 'P 1; null '];
+    const { out } = await imported(HEAD + blanks.map((rest, n) => row(n, `${rest};;`)).join(''));
+    const told = await rowsOf<Record<'item' | 'place' | 'series', string | null>>(out);
+    const byItem = told.sort((a, b) => String(a.item).localeCompare(String(b.item)));
+    expect(byItem.map(({ place, series }) => [place, series])).toEqual(
+      blanks.map((_, n) => ['P 1', n === blanks.length - 1 ? null : 'S1']),
+    );
+  });
+
   it('may tell money, owner and what is left of a pack, in lowest terms', async () => {
     const parts = ['7/10', '50/100', '1', '0', '', '12/10', '1/0', '0,7', '1234567/2', '0000012345/0000054321'];
     const text = `KM;Left;Money;Owner\n${parts.map((part, n) => `${sgtin(n)};${part};2;7701234567\n`).join('')}`;

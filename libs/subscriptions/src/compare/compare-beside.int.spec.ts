@@ -138,6 +138,18 @@ describe('a comparison beside the live tables', () => {
     expect(await content()).toEqual(before);
   });
 
+  it('leaves out a table whose rows are of an older version, and says why', async () => {
+    await harness.note(upTo(60));
+    await live();
+    await sql(`COMMENT ON TABLE noted IS 'rebuild: words were other words'; COMMENT ON TABLE digit IS 'any other words';
+      UPDATE noted SET word = 'other'; UPDATE digit SET seen = 31 WHERE digit = '7'`);
+    expect(await compare()).toEqual({
+      ...{ isWhole: false, rows: 10, differences: 1 },
+      skipped: 'noted: words were other words. Run pedigree rebuild sheet',
+    });
+    expect(told.map(({ table }) => table)).toEqual(['digit']);
+  });
+
   it('counts what it does not tell, also where the whole table was emptied', async () => {
     await harness.note(upTo(400));
     await live();

@@ -17,6 +17,7 @@ import {
   livePage,
   liveRow,
   removedTooEarly,
+  tablesOfOlderRows,
   type ComparedTable,
   type LivePage,
   type RowDigest,
@@ -63,9 +64,9 @@ export interface CompareOptions extends Omit<CopyParts, 'model' | 'prefix'> {
 }
 
 export interface Compared {
-  /** False where the signal ended it, or another version made the live tables. */
+  /** False where the signal ended it, or another version made the live tables or their rows. */
   isWhole: boolean;
-  /** Why nothing was compared. */
+  /** Why nothing was compared, or not every table. */
   skipped?: string;
   rows: number;
   /** Differences that were found; not all of them were told. */
@@ -129,10 +130,10 @@ async function compareOnce(options: CompareOptions, goesOn: boolean): Promise<Co
     await comparison
       .run(goesOn && copy.isResumed ? options.from : undefined)
       .catch((error) => comparison.tellAhead(error));
-    const { rows, differences } = comparison;
+    const { rows, differences, skipped } = comparison;
     if (signal?.aborted === true) return { isWhole: false, rows, differences };
     await dropCopy(pool, parts.model, prefix);
-    return { isWhole: true, rows, differences };
+    return { isWhole: skipped === undefined, ...defined({ skipped }), rows, differences };
   } finally {
     await inside.end();
   }
@@ -141,6 +142,8 @@ async function compareOnce(options: CompareOptions, goesOn: boolean): Promise<Co
 class Comparison {
   rows = 0;
   differences = 0;
+  /** Why some tables were not compared. */
+  skipped: string | undefined;
   private told = 0;
   private readonly checkpoint: string;
   private readonly work: Work;
@@ -163,9 +166,13 @@ class Comparison {
   }
 
   async run(from: ComparePlace | undefined): Promise<void> {
-    const { projection } = this.options;
+    const { projection, pool } = this.options;
     const roots = (await tablesOf(this.inside, this.copy.schema)).filter(({ isPartition }) => !isPartition);
-    const names = roots.map(({ name }) => name);
+    const all = roots.map(({ name }) => name);
+    const older = await tablesOfOlderRows(pool, this.copy.live, all);
+    const reasons = [...older].map(([name, why]) => `${name}: ${why}`);
+    if (reasons.length > 0) this.skipped = `${reasons.join('; ')}. Run pedigree rebuild ${projection.name}`;
+    const names = all.filter((name) => !older.has(name));
     for (const table of await comparedTables(this.inside, this.copy.schema, {
       names,
       removal: projection.removal,

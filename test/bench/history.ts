@@ -7,19 +7,23 @@ import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
 import { PostgresReadModels } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
 import { gatewayProcess } from './gateway-process.js';
 import { fillMovements, type ManyMovements } from './many-movements.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 /** Callers that ask again as soon as they are answered. */
 const CLIENTS = 16;
+/** Codes of one check of packs, which one caller asks for. */
+const CODES = 500;
 
 type Figures = Record<string, number>;
 type Call = (n: number) => Promise<unknown>;
 
 /**
  * Milliseconds in which a pack's history and state are answered to 16 callers at once, with a warm cache: by the query
- * function and over HTTP, for packs of ordinary lives and for packs whose containers were used 40 times.
+ * function and over HTTP, for packs of ordinary lives and for packs whose containers were used 40 times; and for one
+ * caller a check of 500 codes.
  * @param options `rows`: movements, default 1,000,000 and 50,000 when quick.
  */
 export async function history(options: { quick: boolean; rows?: number }): Promise<BenchReport> {
@@ -36,7 +40,7 @@ export async function history(options: { quick: boolean; rows?: number }): Promi
     });
     stops.push(() => pool.end());
     const movements = await fillMovements(pool, options.rows ?? (options.quick ? 50_000 : 1_000_000));
-    await migrate(pool, [eventStoreSchema, evidenceSchema]);
+    await migrate(pool, [eventStoreSchema, evidenceSchema, subscriptionsSchema]);
     const bare = await times(calls, () => pool.query('SELECT 1'));
     const asked = await byFunction(pool, { movements, calls });
     const gateway = await gatewayProcess(folder, { DATABASE_URL: postgres.url });
@@ -51,6 +55,7 @@ export async function history(options: { quick: boolean; rows?: number }): Promi
         goal_http_history_p50_ms: 15,
         goal_http_history_p99_ms: 40,
         goal_reused_p99_ms: 50,
+        goal_check_p99_ms: 50,
         bare_query_p50_ms: bare.p50,
         bare_query_p99_ms: bare.p99,
       },
@@ -84,10 +89,21 @@ async function byFunction(pool: Pool, { movements, calls }: Asking): Promise<Fig
         'reused',
         await times(calls / 10, async (n) => told(await readModels.packState(movements.reusedPack(n)))),
       ),
+      ...named('check', await times(calls / 10, (n) => check(readModels, { movements, from: n }), 1)),
     };
   } finally {
     await store.close();
   }
+}
+
+/** May these packs be shipped from where they are: each is known, and each may. */
+async function check(
+  { packs }: PostgresReadModels,
+  { movements, from }: { movements: ManyMovements; from: number },
+): Promise<void> {
+  const codes = Array.from({ length: CODES }, (_, n) => movements.pack(scattered(from + n)));
+  const { items } = await packs.check({ codes, purpose: 'ship', place: '00000000000333', today: '2026-01-15' });
+  if (items.some(({ answer }) => answer !== 'yes')) throw new Error('a pack of the bench may not be shipped');
 }
 
 async function overHttp(url: string, { movements, calls }: Asking): Promise<Figures> {
@@ -121,7 +137,7 @@ const named = (name: string, { p50, p99 }: { p50: number; p99: number }): Figure
 const scattered = (n: number): number => n * 7_919;
 
 /** The median, and the slowest but one in a hundred. The first tenth warms up and is not counted. */
-async function times(calls: number, call: Call): Promise<{ p50: number; p99: number }> {
+async function times(calls: number, call: Call, clients = CLIENTS): Promise<{ p50: number; p99: number }> {
   const took: number[] = [];
   let begun = -Math.ceil(calls / 10);
   const client = async (): Promise<void> => {
@@ -132,7 +148,7 @@ async function times(calls: number, call: Call): Promise<{ p50: number; p99: num
       if (n >= 0) took.push(performance.now() - begunMs);
     }
   };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
+  await Promise.all(Array.from({ length: clients }, client));
   took.sort((a, b) => a - b);
   const at = (part: number): number => Number((took[Math.ceil(took.length * part) - 1] as number).toFixed(2));
   return { p50: at(0.5), p99: at(0.99) };

@@ -49,6 +49,14 @@ const ITEMS = 'INSERT INTO item_movement (known_from, effect, ordinal, item) SEL
 const PACKINGS = 'INSERT INTO containment (known_from, ordinal, child, parent) SELECT position, 0,';
 const EACH_PACK = `generate_series(0, ${PACKS_OF_BATCH - 1}) AS i`;
 
+const LAST_STEP = 8;
+/** Each pack of an ordinary life as its last document left it. */
+const STATES = `
+  INSERT INTO pack_state (item, at_micros, position, first_from, status_from, place_from, suspended, status, place)
+  SELECT ${SGTIN(`b * ${PACKS_OF_BATCH} + i`)}, 1577836800000000 + position * 1000000, position, b + 1, position,
+    position, false, status, place
+  FROM ${STEP_OF_BATCHES}, ${EACH_PACK}`;
+
 export interface ManyMovements {
   /** Movement rows there are. */
   rows: number;
@@ -65,8 +73,10 @@ export async function fillMovements(pool: Pool, rows: number): Promise<ManyMovem
   for (let step = 0; step < 9; step += 1)
     for (let from = 0; from < batches; from += BATCHES_AT_ONCE)
       await fillStep(pool, [step, batches, from, Math.min(batches, from + BATCHES_AT_ONCE) - 1]);
+  for (let from = 0; from < batches; from += BATCHES_AT_ONCE)
+    await pool.query(STATES, [LAST_STEP, batches, from, Math.min(batches, from + BATCHES_AT_ONCE) - 1]);
   await fillReused(pool, 9 * batches);
-  for (const table of ['movement_document', 'movement_effect', 'item_movement', 'containment'])
+  for (const table of ['movement_document', 'movement_effect', 'item_movement', 'containment', 'pack_state'])
     await pool.query(`VACUUM ANALYZE ${table}`);
   return {
     rows: batches * ROWS_OF_BATCH + REUSED_PACKS * REUSES * 4,

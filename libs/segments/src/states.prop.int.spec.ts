@@ -30,7 +30,8 @@ afterAll(async () => {
   await folder.remove();
 });
 
-const TABLES = 'movement_document, movement_effect, item_movement, containment, sent_document, segment, checkpoint';
+const TABLES =
+  'movement_document, movement_effect, item_movement, containment, place_move, sent_document, segment, checkpoint';
 
 interface State {
   item: string;

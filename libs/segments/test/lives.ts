@@ -262,6 +262,10 @@ export async function writeLives(pool: Pool, told: DocumentOfLife[], upTo: numbe
     [told.map((one) => one.knownFrom)],
   );
   await pool.query(
+    `INSERT INTO place_move (position, place) SELECT DISTINCT known_from, item FROM item_movement
+     WHERE length(item) = 14 ON CONFLICT DO NOTHING`,
+  );
+  await pool.query(
     `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:sgtin-history', $1, now())
      ON CONFLICT (name) DO UPDATE SET position = excluded.position`,
     [upTo],

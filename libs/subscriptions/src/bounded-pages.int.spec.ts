@@ -61,6 +61,28 @@ describe('a handler that stops in mid-page', () => {
     expect(offered).toEqual(OFFERED);
   });
 
+  it('is told of the next page while it works one, when it catches up', async () => {
+    await harness.note(upTo(EVENTS));
+    const told: number[][] = [];
+    let whenTold: Promise<void>;
+    let tell = (): void => undefined;
+    const expectTelling = (): void => void (whenTold = new Promise((resolve) => (tell = resolve)));
+    expectTelling();
+    const handle = async (events: RecordedEvent[], tx: Transaction): Promise<void> => {
+      // Waits for ever unless it is told before it has ended.
+      if (numberOf(events.at(-1) as RecordedEvent) < EVENTS - 1) await whenTold;
+      expectTelling();
+      await takeEffect(events, tx);
+    };
+    const readAhead = (events: RecordedEvent[]): void => {
+      told.push(events.map(numberOf));
+      tell();
+    };
+    await catchUp({ store: harness.store, pool: harness.pool, name: 'trial', batchSize: 10, handle, readAhead });
+    expect(await harness.effects()).toEqual(upTo(EVENTS));
+    expect(told).toEqual([upTo(20).slice(10), upTo(EVENTS).slice(20)]);
+  });
+
   it('gets the rest in transactions of its own, each event once and in order, when it catches up', async () => {
     await harness.note(upTo(EVENTS));
     const offered: number[] = [];

@@ -12,6 +12,8 @@ export interface Projection {
    * says how many (see `Handle`).
    */
   project(events: RecordedEvent[], tx: Transaction): Promise<number | void>;
+  /** Told of events that will be projected soon, so that what they name can be read meanwhile. See `CatchUpOptions`. */
+  readAhead?(events: RecordedEvent[]): void;
   /** Empties its tables for a rebuild. */
   truncate(tx: Transaction): Promise<void>;
   /** What retention takes from a table, while a rebuild gives it again. */
@@ -52,5 +54,5 @@ export function catchUpProjection(
   options: { projection: Projection } & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>,
 ): Promise<bigint> {
   const { projection, ...rest } = options;
-  return catchUp({ ...rest, ...follows(projection) });
+  return catchUp({ ...rest, ...follows(projection), readAhead: (events) => projection.readAhead?.(events) });
 }

@@ -168,24 +168,32 @@ class Runner<Event extends Placed> {
 export type CatchUpOptions = Pick<
   SubscriptionOptions,
   'pool' | 'name' | 'filter' | 'batchSize' | 'handle' | 'onBatch'
-> & { store: EventStore; signal?: AbortSignal };
+> & {
+  store: EventStore;
+  signal?: AbortSignal;
+  /** Told of the events of the next page while this one is handled, so that what they name can be read meanwhile. */
+  readAhead?: (events: RecordedEvent[]) => void;
+};
 
 /**
  * Works up to where the log ended at the time of the call, then returns the checkpoint's position. A runner of the same
  * name that is under way stands by meanwhile; still each event is handled once.
  */
 export async function catchUp(options: CatchUpOptions): Promise<bigint> {
-  const { store, pool, name, handle, filter, batchSize = 500, signal } = options;
+  const { store, pool, name, handle, filter, batchSize = 500, signal, readAhead } = options;
   const work: Work = { pool, name, handle, holder: randomUUID(), leaseMs: 5_000, takesOver: true };
   const target = await store.head();
+  const read = (from: bigint): Promise<TextPage<RecordedEvent>> =>
+    store.readAll(from, { limit: batchSize, ...defined({ filter }) });
   try {
     let { position } = await openCheckpoint(pool, name, work.holder);
+    let ahead: { from: bigint; page: Promise<TextPage<RecordedEvent>> } | undefined;
     while (position < target && !signal?.aborted) {
-      const { events, readUpTo } = await store.readAll(position, {
-        limit: batchSize,
-        ...defined({ filter }),
-      });
+      const { events, readUpTo } = await (ahead?.from === position ? ahead.page : read(position));
       if (readUpTo <= position) throw new Error(`the log ends at ${position}, before its head ${target}`);
+      ahead = readUpTo < target ? { from: readUpTo, page: read(readUpTo) } : undefined;
+      // A failure shows when the page is worked.
+      ahead?.page.then((page) => readAhead?.(page.events)).catch(() => undefined);
       position = await catchUpPage(options, work, { from: position, events, upTo: readUpTo });
     }
     return position;

@@ -4,7 +4,6 @@ import type { Movements } from '../sgtin-history/movements.js';
 import { seriesOf, type StayKey } from './fold.js';
 import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
 import { JOIN_STAY } from './now.js';
-import { PACK_STATE } from './row.js';
 import { transferAfter, type TransferStep } from './transfer.js';
 
 /** What a page says, and what must be known to bring rows up to date without the lives of their items. */
@@ -51,11 +50,35 @@ const { suspended, inTrade, then } = typeKnowledge.suspension;
 const isOneOf = (status: string, words: readonly string[]): string =>
   `coalesce(${status} IN (${words.map((one) => `'${one}'`).join(', ')}), false)`;
 
+/** Each column of the row after, from the row before and its stay. */
+const AFTER: readonly [column: string, after: string][] = [
+  ['item', 'p.item'],
+  ['at_micros', 'p.at_micros'],
+  ['position', 'p.position'],
+  ['first_from', 'coalesce(p.first_from, p.position)'],
+  ['status', 'p.status_after'],
+  ['status_from', 'CASE WHEN p.status IS NULL THEN p.status_from_before ELSE p.position END'],
+  ['place', 'coalesce(p.place, p.place_before)'],
+  ['place_from', 'CASE WHEN p.place IS NULL THEN p.place_from_before ELSE p.position END'],
+  ['doubt_from', 'CASE WHEN p.is_doubt THEN p.position WHEN p.status IS NULL THEN p.doubt_before END'],
+  ['transfer', 'p.transfer_after'],
+  ['suspended', isOneOf('p.status_after', suspended)],
+  ['container', 'p.container'],
+  ['series', 'coalesce(p.series, p.series_before)'],
+  ['expires_on', 'coalesce(p.expires_on, p.expires_before)'],
+  [
+    'series_from',
+    `CASE WHEN p.series IS DISTINCT FROM p.series_before AND p.series IS NOT NULL
+      OR p.series_before IS NULL AND p.expires_on IS NOT NULL THEN p.series_from ELSE p.series_from_before END`,
+  ],
+];
+
 /**
  * The row of an item after one more document, from the row before and its stay, where that document came after all that
  * is known of the item: the same that `packState` makes of its life. $1 and $2: items, and which of the rows from $3 on
  * tells of each; $14: containers that move; $15: places of which all was moved; $16: some document is late. Answers
- * with the items that were left out, and the stays that others have left.
+ * with the items that were left out, and the stays that others have left. Rows that are there are updated by where they
+ * lie: this transaction alone writes them, and an upsert would search, lock and log each of them once more.
  */
 const APPEND = `
 WITH done AS (
@@ -63,10 +86,10 @@ WITH done AS (
     $10::text[], $11::text[], $12::date[], $13::bigint[], $17::text[], $18::text[])
     AS done (number, at_micros, position, is_doubt, tells_container, status, place, container, series, expires_on,
       series_from, step, transfer)
-), given AS MATERIALIZED (
+), given AS (
   SELECT named.item, done.* FROM unnest($1::text[], $2::int[]) AS named (item, number) JOIN done USING (number)
 ), before AS (
-  SELECT g.*, s.first_from, s.series AS series_before, s.expires_on AS expires_before,
+  SELECT g.*, s.ctid AS row, s.first_from, s.series AS series_before, s.expires_on AS expires_before,
     s.series_from AS series_from_before, s.container AS left_container, s.position AS left_position,
     s.at_micros AS left_micros, s.place AS own_place,
     CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END
@@ -75,36 +98,35 @@ WITH done AS (
     CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place_before,
     coalesce(y.place_from, s.place_from) AS place_from_before,
     coalesce(s.transfer, y.transfer) AS transfer_before,
-    CASE WHEN y.status_from IS NULL THEN coalesce(y.doubt_from, s.doubt_from) ELSE y.doubt_from END AS doubt_before
+    CASE WHEN y.status_from IS NULL THEN coalesce(y.doubt_from, s.doubt_from) ELSE y.doubt_from END AS doubt_before,
+    NOT EXISTS (SELECT FROM series_told t WHERE t.item = g.item AND t.item <> '')
+      AND (s.item IS NULL OR (s.at_micros, s.position) < (g.at_micros, g.position))
+      AND (s.container IS NULL OR g.tells_container AND y.container IS NOT NULL AND s.container <> ALL ($14::text[])
+        AND NOT $16 AND s.transfer IS NULL) AS is_next
   FROM given g LEFT JOIN pack_state s ON s.item = g.item ${JOIN_STAY}
-  WHERE NOT EXISTS (SELECT FROM series_told t WHERE t.item = g.item AND t.item <> '')
-    AND (s.item IS NULL OR (s.at_micros, s.position) < (g.at_micros, g.position))
-    AND (s.container IS NULL OR g.tells_container AND y.container IS NOT NULL AND s.container <> ALL ($14::text[])
-      AND NOT $16 AND s.transfer IS NULL)
-), plain AS MATERIALIZED (
+), after AS (
   SELECT *, CASE WHEN ${isOneOf('status_before', suspended)} AND ${isOneOf('status', inTrade)} THEN '${then}'
-    ELSE coalesce(status, status_before) END AS status_after
+      ELSE coalesce(status, status_before) END AS status_after,
+    CASE WHEN step IS NULL THEN transfer_before ELSE transfer END AS transfer_after
   FROM before
-  WHERE (step IS NULL OR transfer_before IS NULL OR transfer IS NOT NULL
-      OR step = 'ends' AND transfer_before LIKE 'direct %')
-    AND NOT coalesce(own_place = ANY ($15::text[]) OR place_before = ANY ($15::text[]), false)
-), written AS (
-  INSERT INTO pack_state (item, at_micros, position, first_from, status, status_from, place, place_from, doubt_from,
-    transfer, suspended, container, series, expires_on, series_from)
-  SELECT item, at_micros, position, coalesce(first_from, position),
-    status_after, CASE WHEN status IS NULL THEN status_from_before ELSE position END,
-    coalesce(place, place_before), CASE WHEN place IS NULL THEN place_from_before ELSE position END,
-    CASE WHEN is_doubt THEN position WHEN status IS NULL THEN doubt_before END,
-    CASE WHEN step IS NULL THEN transfer_before ELSE transfer END, ${isOneOf('status_after', suspended)}, container,
-    coalesce(series, series_before), coalesce(expires_on, expires_before),
-    CASE WHEN series IS DISTINCT FROM series_before AND series IS NOT NULL
-      OR series_before IS NULL AND expires_on IS NOT NULL THEN series_from ELSE series_from_before END
-  FROM plain
-  ${PACK_STATE.onConflict}
+), judged AS MATERIALIZED (
+  -- What goes into a container on its way is followed by itself there.
+  SELECT *, is_next AND (container IS NULL OR transfer_after IS NULL)
+      AND (step IS NULL OR transfer_before IS NULL OR transfer IS NOT NULL
+        OR step = 'ends' AND transfer_before LIKE 'direct %')
+      AND NOT coalesce(own_place = ANY ($15::text[]) OR place_before = ANY ($15::text[]), false) AS is_plain
+  FROM after
+), updated AS (
+  UPDATE pack_state s SET ${AFTER.map(([column, after]) => `${column} = ${after}`).join(', ')}
+  FROM judged p WHERE s.ctid = p.row AND p.is_plain
+), added AS (
+  INSERT INTO pack_state (${AFTER.map(([column]) => column).join(', ')})
+  SELECT ${AFTER.map(([, after]) => after).join(', ')} FROM judged p WHERE p.row IS NULL AND p.is_plain
 )
-SELECT item, NULL AS container, NULL::bigint AS position, NULL::bigint AS at_micros FROM given
-WHERE item NOT IN (SELECT item FROM plain)
-UNION ALL SELECT DISTINCT NULL, left_container, left_position, left_micros FROM plain WHERE left_container IS NOT NULL`;
+SELECT item, NULL AS container, NULL::bigint AS position, NULL::bigint AS at_micros FROM judged WHERE NOT is_plain
+UNION ALL
+SELECT DISTINCT NULL, left_container, left_position, left_micros FROM judged
+WHERE is_plain AND left_container IS NOT NULL`;
 
 interface AnswerRow {
   item: string | null;

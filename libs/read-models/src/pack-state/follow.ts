@@ -168,11 +168,9 @@ async function changedBy(
   movements: readonly Movements[],
   closed: readonly bigint[],
 ): Promise<Changed> {
-  const items = new Set(
-    movements.flatMap(({ items, effects }) =>
-      items.flatMap(({ item, effect }) => (effects[effect]?.result === 'refused' ? [] : [item])),
-    ),
-  );
+  const items = new Set<string>();
+  for (const { items: named, effects } of movements)
+    for (const { item, effect } of named) if (effects[effect]?.result !== 'refused') items.add(item);
   if (closed.length > 0) {
     const text = 'SELECT DISTINCT item FROM item_movement WHERE known_from = ANY ($1::bigint[])';
     for (const { item } of (await tx.query<{ item: string }>(text, [closed])).rows) items.add(item);

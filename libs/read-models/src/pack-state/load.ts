@@ -52,11 +52,15 @@ const TOLD = `SELECT ${MICROS} AS "atMicros", ${SERIES_TOLD.select({ of: 't', on
 
 /** Moves of whole places: an installation has a handful in its life. */
 const MOST_PLACE_MOVES = 10_000;
+/** A chain of look-ups: with no statistics yet, a plan would read whole tables for the few moves that there are. */
 const PLACE_MOVES = `SELECT p.place AS "from", e.place AS "to", e.status, d.known_from AS position,
     ${MICROS} AS "atMicros"
-  FROM place_move p JOIN movement_document d ON d.known_from = p.position
-  JOIN item_movement m ON m.item = p.place AND m.known_from = p.position
-  JOIN movement_effect e ON e.known_from = m.known_from AND e.effect = m.effect
+  FROM place_move p
+  CROSS JOIN LATERAL (SELECT * FROM movement_document one WHERE one.known_from = p.position OFFSET 0) d
+  CROSS JOIN LATERAL (
+    SELECT * FROM item_movement one WHERE one.item = p.place AND one.known_from = p.position OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT * FROM movement_effect one WHERE one.known_from = m.known_from AND one.effect = m.effect OFFSET 0) e
   WHERE d.known_to IS NULL AND e.result = 'applied'
   ORDER BY d.ordered_at, d.known_from LIMIT ${MOST_PLACE_MOVES + 1}`;
 

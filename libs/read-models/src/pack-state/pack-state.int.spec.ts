@@ -4,7 +4,7 @@ import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
-import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { packsNow } from './now.js';
 
 const GTIN = '04607001770001';
@@ -70,6 +70,38 @@ describe('a container of many packs', () => {
     };
     expect(await rowsWritten('pack_state', open)).toBe(1);
     expect(await now(pack(7))).toMatchObject([{ status: 'in_realization', container: null }]);
+  });
+});
+
+describe('a page that names packs again and again', () => {
+  const STEPS = 4;
+  const packs = Array.from({ length: RUN_ITEMS }, (_, n) => pack(n));
+  /** Items whose lives were read for a page, each as often as it was. */
+  async function livesRead(): Promise<number> {
+    let read = 0;
+    const events = log.events.filter(({ type }) => projection().filter.types?.includes(type));
+    await inTransaction(db.pool, async (tx) => {
+      const query = tx.query.bind(tx) as (...given: unknown[]) => Promise<unknown>;
+      const counted = (...given: unknown[]): Promise<unknown> => {
+        const [of] = given as [{ name?: string; values?: [string[]] }];
+        if (of.name === 'pack-state-named-by') read += of.values?.[0].length ?? 0;
+        return query(...given);
+      };
+      await projection().project(events, Object.assign(Object.create(tx) as typeof tx, { query: counted }));
+    });
+    return read;
+  }
+
+  it('follows from the rows before where it is long, as pages of their own would', async () => {
+    for (let n = 0; n < STEPS; n += 1) log.document({ docType: n % 2 === 0 ? 701 : 511, items: packs });
+    expect(await livesRead()).toBe(0);
+    expect(await now(pack(3))).toMatchObject([{ status: 'in_sale' }]);
+  });
+
+  it('reads each life once where it is short, whatever its documents are', async () => {
+    for (let n = 0; n < 50; n += 1) log.document({ docType: n % 2 === 0 ? 701 : 511, items: packs.slice(0, 10) });
+    expect(await livesRead()).toBe(10);
+    expect(await now(pack(3))).toMatchObject([{ status: 'in_sale' }]);
   });
 });
 

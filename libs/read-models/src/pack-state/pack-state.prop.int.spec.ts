@@ -8,7 +8,7 @@ import { sized } from '../../../../test/support/sized.js';
 import { box, documentIdOf, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
-import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
 import { packsNow } from './now.js';
 
@@ -177,8 +177,8 @@ function foundFirst(
   later.push(() => log.addInbound(documentId, { type: 'InboundRecognised', data: { documentId, requestId } }));
 }
 
-async function project(log: LogOfTest, pageSize: number): Promise<void> {
-  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: reading });
+async function project(log: LogOfTest, { pageSize, runItems }: { pageSize: number; runItems: number }): Promise<void> {
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: reading, runItems });
   await inTransaction(db.pool, (tx) => projection.truncate(tx));
   const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
   for (let from = 0; from < events.length; from += pageSize)
@@ -222,18 +222,23 @@ const NOTHING: Shown = { status: undefined, place: undefined, container: undefin
 async function agrees(steps: readonly Step[]): Promise<void> {
   const log = logOf(steps);
   const dumps: string[][][] = [];
-  for (const pageSize of [2, 500]) {
-    await project(log, pageSize);
+  // Many pages, one page that names items again and again, and one that is worked in runs that do not.
+  for (const [pageSize, runItems] of [
+    [2, RUN_ITEMS],
+    [500, RUN_ITEMS],
+    [500, 1],
+  ] as const) {
+    await project(log, { pageSize, runItems });
     dumps.push(await dump());
   }
-  expect(dumps[1]).toEqual(dumps[0]);
+  expect(dumps.slice(1)).toEqual([dumps[0], dumps[0]]);
   const bulk = await together();
   for (let n = 0; n < PACKS; n += 1) expect([n, bulk.get(pack(n)) ?? NOTHING]).toEqual([n, await alone(pack(n))]);
 }
 
 describe('the state of packs', () => {
   it(
-    `is for every pack that of its own life, and the same in pages of 2 and 500 (seed ${SEED})`,
+    `is for every pack that of its own life, and the same in pages of 2 and 500 and in runs (seed ${SEED})`,
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 5, maxLength: 60, size: 'max' }), (plain, all) =>

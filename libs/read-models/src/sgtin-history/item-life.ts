@@ -42,12 +42,12 @@ export async function readItemLife(
   item: string,
   { known, types }: { known: Known; types: LifeKnowledge },
 ): Promise<ItemLife | undefined> {
-  const rows = await readLife(db, item, known);
+  const { rows, namesMovedPlace, isRecallNamed } = await readLife(db, item, known);
   if (!rows.some((row) => row.item === item) && !(await hasHeardOf(db, item, known))) return undefined;
   const { stays, findings } = walkContainment(changesIn(rows, types));
-  const own = [...rows, ...(await readPlaceMoves(db, rows, { known, types }))];
+  const own = namesMovedPlace ? [...rows, ...(await readPlaceMoves(db, rows, { known, types }))] : rows;
   const moved = livedRows(item, { rows: own, stays });
-  const recalls = await readRecalls(db, moved, { known, types });
+  const recalls = namesMovedPlace || isRecallNamed ? await readRecalls(db, moved, { known, types }) : [];
   const all = recalls.length === 0 ? moved : livedRows(item, { rows: [...own, ...asOwn(recalls, item)], stays });
   const { state, lived } = foldState(all, { gtin: isSgtin(item) ? item.slice(0, 14) : undefined, types });
   const stay = stays.find((one) => one.item === item && one.to === undefined);

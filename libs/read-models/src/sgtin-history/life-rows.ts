@@ -51,12 +51,12 @@ const OF_EFFECT = [
 const COUNTS = 'd.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) AND d.ordered_at <= $3';
 
 /**
- * Items ($1) with every container that any of them, or a container of them, was ever packed into: each once. OFFSET 0
- * here and below keeps the order of the joins: few items, and for each row one look into each index. A planner that
- * knows no parameters yet would read whole tables instead.
+ * Items (`named`) with every container that any of them, or a container of them, was ever packed into: each once.
+ * OFFSET 0 here and below keeps the order of the joins: few items, and for each row one look into each index. A planner
+ * that knows no parameters yet would read whole tables instead.
  */
-const REACHABLE = `WITH RECURSIVE reachable AS (
-    SELECT item COLLATE "C" AS item FROM unnest($1::text[]) AS named (item)
+const reachableFrom = (named: string): string => `WITH RECURSIVE reachable AS (
+    ${named}
     UNION
     SELECT c.parent FROM reachable r CROSS JOIN LATERAL (
       SELECT parent FROM containment WHERE child = r.item AND known_from <= $2 OFFSET 0
@@ -83,9 +83,19 @@ const MOVEMENT = `SELECT m.item, m.ordinal, ${MOMENT}, d.operation_at AS "operat
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })},
     ${MOVEMENT_EFFECT.select({ of: 'e', only: OF_EFFECT })}`;
 
-const LIFE = `${REACHABLE} ${MOVEMENT} ${changesOf('reachable AS named')} ${TAKEN_AS}`;
+/**
+ * Two flags spare the usual life further questions: whether a row names a place of which all was moved once, and
+ * whether a recall names its document. One item is no array of one: of an array a planner expects a hundred, and plans
+ * anew each time.
+ */
+const LIFE = `${reachableFrom('SELECT $1::text COLLATE "C" AS item')} ${MOVEMENT},
+    e.place IN (SELECT place FROM place_move) OR d.subject_id IN (SELECT place FROM place_move)
+      OR coalesce(d.counterparty_id IN (SELECT place FROM place_move), false) AS "namesMovedPlace",
+    EXISTS (SELECT FROM movement_document r
+      WHERE r.recalls IN (d.request_id, coalesce(d.document_id, s.document_id)) AND r.recalls <> '') AS "isRecallNamed"
+  ${changesOf('reachable AS named')} ${TAKEN_AS}`;
 const OF_PLACES = `${MOVEMENT} ${changesOf('unnest($1::text[]) AS named (item)')} ${TAKEN_AS}`;
-const CONTAINMENT_CHANGES = `${REACHABLE}
+const CONTAINMENT_CHANGES = `${reachableFrom('SELECT item COLLATE "C" AS item FROM unnest($1::text[]) AS named (item)')}
   SELECT m.item, m.ordinal, ${MOMENT}, d.operation_at AS "operationAt", d.doc_type AS "docType", e.containment,
     e.container
   ${changesOf('reachable AS named')} WHERE e.containment IS NOT NULL
@@ -107,10 +117,23 @@ export type LifeRow = Moment & {
 } & Read<Pick<MovementDocument, Exclude<(typeof OF_DOCUMENT)[number], 'acceptedAt'>>> &
   Read<Pick<MovementEffectRow, (typeof OF_EFFECT)[number]>>;
 
-/** Everything that documents did to an item, and to every container that it was ever in, however deep. */
-export async function readLife(db: Queryable, item: string, { knownAt, asOf }: Known): Promise<LifeRow[]> {
-  const { rows } = await db.query<LifeRow>({ name: 'life-rows', text: LIFE, values: [[item], knownAt, asOf] });
-  return rows;
+/** What documents did to an item, and to every container that it was ever in, and whether more is to be asked. */
+export interface ReadLife {
+  rows: LifeRow[];
+  namesMovedPlace: boolean;
+  isRecallNamed: boolean;
+}
+
+type FlaggedRow = LifeRow & { namesMovedPlace: boolean | null; isRecallNamed: boolean };
+
+/** However deep the containers lay. */
+export async function readLife(db: Queryable, item: string, { knownAt, asOf }: Known): Promise<ReadLife> {
+  const { rows } = await db.query<FlaggedRow>({ name: 'life-rows', text: LIFE, values: [item, knownAt, asOf] });
+  return {
+    rows,
+    namesMovedPlace: rows.some((row) => row.namesMovedPlace === true),
+    isRecallNamed: rows.some((row) => row.isRecallNamed),
+  };
 }
 
 /** Moves of whole places that follow from one another are looked for so often. */

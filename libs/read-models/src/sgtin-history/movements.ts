@@ -74,8 +74,12 @@ export function gather(told: Omit<MovementDocument, 'items'>, itemEffects: ItemE
   const effects: MovementEffect[] = [];
   const numbers = new Map<string, number>();
   const seen = new Map<string, number>();
+  let [before, effect]: [MovementEffect | undefined, number] = [undefined, 0];
   const items = itemEffects.map((itemEffect) => {
-    const effect = effectNumber(effectOf(itemEffect), effects, numbers);
+    const one = effectOf(itemEffect);
+    // Most items of a document have the effect of the item before.
+    if (before === undefined || !isSame(before, one)) effect = effectNumber(one, effects, numbers);
+    before = one;
     const ordinal = seen.get(itemEffect.item.id) ?? 0;
     seen.set(itemEffect.item.id, ordinal + 1);
     return { knownFrom: document.knownFrom, effect, ordinal, item: itemEffect.item.id };
@@ -131,6 +135,11 @@ function effectNumber(effect: MovementEffect, effects: MovementEffect[], numbers
   effects.push(effect);
   numbers.set(key, effects.length - 1);
   return effects.length - 1;
+}
+
+function isSame(one: MovementEffect, other: MovementEffect): boolean {
+  for (const name in one) if (one[name as keyof MovementEffect] !== other[name as keyof MovementEffect]) return false;
+  return true;
 }
 
 /** Every effect has the same properties in the same order: `effectNumber` compares their values. */

@@ -2,32 +2,22 @@ import {
   CONTAINER_STREAM_PREFIX,
   DOCUMENT_STREAM_PREFIX,
   INBOUND_STREAM_PREFIX,
-  readToldContent,
   requestIdOfStream,
   type ContainerEvent,
-  type DocumentEvent,
   type DocumentSent,
-  type InboundEvent,
 } from '#domain';
-import { type RecordedEvent, type TypedEvent, typedEvents } from '#event-store';
+import { type RecordedEvent, typedEvents } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { followPacks, PACK_TABLES } from '../pack-state/follow.js';
-import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
+import { PAGE_BOUNDS, type PageBounds } from '../page-bounds.js';
 import { Table } from '../table.js';
-import { contentMovementsOf, type ContentObservation } from './content-movements.js';
 import { CONTENT_QUESTION, writeQuestions, type ContainerNews } from './content-question.js';
+import { closeRecognised, type Recognition } from './inbound-movements.js';
+import type { Conclusion, DocumentReading, Movements } from './movements.js';
+import { MovementReader, type HistoryEvent, type ReadPage } from './read-movements.js';
 import { recalledBy } from './recalls.js';
-import {
-  closeRecognised,
-  inboundMovementsOf,
-  tellsMovements,
-  type InboundConclusion,
-  type Recognition,
-} from './inbound-movements.js';
-import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
 import {
   CONTAINMENT,
   ITEM_MOVEMENT,
@@ -42,16 +32,12 @@ export interface SgtinHistoryOptions {
   documents: DocumentReading;
   /** Default: PAGE_BOUNDS. */
   bounds?: PageBounds;
+  /** Default: RUN_ITEMS. */
+  runItems?: number;
 }
 
-type Typed = TypedEvent<DocumentEvent | InboundEvent | ContainerEvent>;
-/** What names evidence that tells of items. */
-type Telling = Conclusion | InboundConclusion | ContentObservation;
-
-/** Conclusions whose XML and receipts are in memory at once. */
-const DOCUMENTS_AT_ONCE = 100;
-/** Item rows gathered before they are written. */
-const ROWS_AT_ONCE = 20_000;
+/** Rows of items from which on a run of events ends before one that names an item again. */
+export const RUN_ITEMS = 1_000;
 
 /**
  * Keeps every item's life. What a document did is read from the evidence, not from the event: the same log and evidence
@@ -59,6 +45,8 @@ const ROWS_AT_ONCE = 20_000;
  * a pack's history.
  */
 export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection {
+  const { evidence, documents, bounds = PAGE_BOUNDS, runItems = RUN_ITEMS } = options;
+  const reader = new MovementReader({ evidence, documents, bounds });
   return {
     name: 'sgtin-history',
     filter: {
@@ -68,27 +56,19 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
         ...['InboundRecognised', ...CONTAINER_NEWS],
       ],
     },
+    readAhead: (events) => reader.begin(typedEvents<HistoryEvent>(events)),
     project: async (events, tx) => {
-      const typed = typedEvents<DocumentEvent | InboundEvent | ContainerEvent>(events);
-      const movements: Movements[] = [];
-      const done = typed.slice(0, await projectConclusions(typed, tx, { ...options, movements }));
-      await writeSent(
-        tx,
-        done.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),
-      );
-      await writeQuestions(tx, done.filter(isContainerNews));
-      const revised = await closeRevised(
-        tx,
-        done.filter((event) => event.type === 'ConclusionRevised'),
-      );
-      const recognised = await closeRecognised(
-        tx,
-        done.filter((event): event is Recognition => event.type === 'InboundRecognised'),
-      );
-      const closed = [...revised, ...recognised];
-      const recalled = await recalledBy(tx, { movements, closed });
-      await followPacks(tx, { movements, closed: [...closed, ...recalled], types: options.documents });
-      return done.length;
+      const typed = typedEvents<HistoryEvent>(events);
+      const { events: count, movements } = await reader.read(typed);
+      const release = reader.hold();
+      try {
+        reader.begin(typed.slice(count));
+        for (const run of runsOf(typed.slice(0, count), { movements, runItems }))
+          await projectRun(tx, run, { types: documents, onWritten: release });
+      } finally {
+        release();
+      }
+      return count;
     },
     truncate: (tx) =>
       Table.truncate(
@@ -105,91 +85,63 @@ const CONTAINER_NEWS = [
   'ContainerContentUnavailable',
 ] as const satisfies ContainerEvent['type'][];
 
-const isContainerNews = (event: Typed): event is ContainerNews =>
+const isContainerNews = (event: HistoryEvent): event is ContainerNews =>
   (CONTAINER_NEWS as readonly string[]).includes(event.type);
 
-/** Works the conclusions of a page as far as its bounds go; returns how many events of the page are done with them. */
-async function projectConclusions(
-  events: Typed[],
+/** Events one after another, and what they tell. */
+interface Run {
+  events: HistoryEvent[];
+  movements: Movements[];
+}
+
+/**
+ * Parts of a page that name no item twice, where they are long enough: the rows of a part then follow from the rows
+ * before in one statement, and no life is read. Each part is worked as a page of its own, in the same transaction.
+ */
+function runsOf(
+  events: HistoryEvent[],
+  { movements, runItems }: { movements: ReadPage['movements']; runItems: number },
+): Run[] {
+  let run: Run = { events: [], movements: [] };
+  const runs = [run];
+  const named = new Set<string>();
+  for (const event of events) {
+    const told = movements.get(event.position);
+    if (told !== undefined && named.size >= runItems && told.items.some(({ item }) => named.has(item))) {
+      runs.push((run = { events: [], movements: [] }));
+      named.clear();
+    }
+    run.events.push(event);
+    if (told === undefined) continue;
+    run.movements.push(told);
+    for (const { item } of told.items) named.add(item);
+  }
+  return runs;
+}
+
+async function projectRun(
   tx: Transaction,
-  { evidence, documents, movements, bounds = PAGE_BOUNDS }: SgtinHistoryOptions & Gathering,
-): Promise<number> {
-  const places = events.flatMap((event, place) => (tellsItems(event) ? [{ event, place }] : []));
-  const fitting = await withinBytes(places, ({ event }) => digestsOf(event), { evidence, bytes: bounds.bytes });
-  let [worked, items] = [0, 0];
-  while (worked < fitting && items < bounds.items) {
-    const group = places.slice(worked, Math.min(fitting, worked + DOCUMENTS_AT_ONCE)).map(({ event }) => event);
-    const written = await projectGroup(group, tx, { evidence, documents, movements, mostItems: bounds.items - items });
-    worked += written.events;
-    items += written.items;
-  }
-  return places[worked]?.place ?? events.length;
-}
-
-/** Gets everything that the page writes. */
-type Gathering = { movements: Movements[] };
-type Group = Pick<SgtinHistoryOptions, 'evidence' | 'documents'> & Gathering & { mostItems: number };
-
-/** Stops after the event with which there are as many items as are wanted. */
-async function projectGroup(
-  group: Telling[],
-  tx: Transaction,
-  { evidence, documents, movements: gathered, mostItems }: Group,
-): Promise<{ events: number; items: number }> {
-  const bytes = await evidence.getMany([...new Set(group.flatMap(digestsOf))]);
-  let [batch, rows]: [Movements[], number] = [[], 0];
-  let [events, items] = [0, 0];
-  for (const event of group) {
-    const movements = readMovements(event, bytes, documents);
-    batch.push(movements);
-    gathered.push(movements);
-    rows += movements.items.length;
-    items += movements.items.length;
-    events += 1;
-    if (items >= mostItems) break;
-    if (rows < ROWS_AT_ONCE) continue;
-    await writeMovements(tx, batch);
-    [batch, rows] = [[], 0];
-  }
-  await writeMovements(tx, batch);
-  return { events, items };
-}
-
-function digestsOf(event: Telling): Sha256[] {
-  if (event.type === 'ContainerContentObserved') return [event.data.contentSha256];
-  return [event.data.documentSha256, event.data.receiptSha256].filter((one) => one !== undefined);
-}
-
-/** Ours, those of others of which there are bytes that tell, and what the registry told of containers. */
-function tellsItems(event: Typed): event is Typed & Telling {
-  if (event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised') return true;
-  if (event.type === 'ContainerContentObserved') return true;
-  return event.type === 'InboundConcluded' && tellsMovements(event);
-}
-
-function readMovements(event: Telling, bytes: Map<Sha256, Buffer>, documents: DocumentReading): Movements {
-  if (event.type === 'ContainerContentObserved')
-    return contentMovementsOf(event, readToldContent(present(bytes, event.data.contentSha256, event)));
-  const { documentSha256, receiptSha256 } = event.data;
-  const xml = present(bytes, documentSha256 as Sha256, event);
-  if (event.type === 'InboundConcluded') {
-    // A receipt that could not be read is kept all the same; only one that told the outcome is read here.
-    const hasTold =
-      receiptSha256 !== undefined && event.data.outcome !== 'undetermined' && event.data.outcome !== 'failed';
-    const receipt = hasTold ? documents.readReceipt(present(bytes, receiptSha256, event)) : undefined;
-    return inboundMovementsOf(event, { facts: documents.readForeignDocument(xml), receipt }, documents);
-  }
-  const receipt = receiptSha256 === undefined ? undefined : documents.readReceipt(present(bytes, receiptSha256, event));
-  return movementsOf(event, { facts: documents.readDocument(xml, documentSha256 as Sha256), receipt }, documents);
-}
-
-function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Telling): Buffer {
-  const found = bytes.get(sha256);
-  if (found === undefined)
-    throw new Error(
-      `evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`,
-    );
-  return found;
+  { events, movements }: Run,
+  { types, onWritten }: { types: SgtinHistoryOptions['documents']; onWritten: () => void },
+): Promise<void> {
+  await writeMovements(tx, movements);
+  onWritten();
+  await writeSent(
+    tx,
+    events.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),
+  );
+  await writeQuestions(tx, events.filter(isContainerNews));
+  const revised = await closeRevised(
+    tx,
+    events.filter((event) => event.type === 'ConclusionRevised'),
+  );
+  const recognised = await closeRecognised(
+    tx,
+    events.filter((event): event is Recognition => event.type === 'InboundRecognised'),
+  );
+  const closed = [...revised, ...recognised];
+  const recalled = await recalledBy(tx, { movements, closed });
+  await followPacks(tx, { movements, closed: [...closed, ...recalled], types });
 }
 
 async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void> {

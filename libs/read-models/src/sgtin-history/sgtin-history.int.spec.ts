@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
 import { typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -193,6 +194,19 @@ describe('a document that moves all that a place holds', () => {
     expect(await history(pack(2))).toMatchObject({ place: far, container: box(1) });
     expect(await trail(pack(3))).toEqual(['701']);
     expect(await trail(pack(4))).toEqual(['701', '431']);
+  });
+
+  it('is found in movements that are older than the table of such moves', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    log.document({ docType: 432, items: [here], counterpartyId: there });
+    await projectAll();
+    const lines = async () => (await db.pool.query('SELECT * FROM place_move')).rows;
+    const before = await lines();
+    await db.pool.query('TRUNCATE place_move');
+    const migration = new URL('./migrations/0043-place-move-filled.sql', import.meta.url);
+    await db.pool.query(await readFile(migration, 'utf8'));
+    expect(await lines()).toEqual(before);
+    expect(await trail(pack(1))).toEqual(['701', `432@${here}`]);
   });
 
   it('moves nothing when it is rejected', async () => {
@@ -417,6 +431,20 @@ describe('three times (principles 2.7)', () => {
     log.document({ docType: 431, items: [box(1)], acceptedAt });
     await projectAll();
     expect(await trail(pack(1))).toEqual(['911', `415@${box(1)}`, `912@${box(1)}`]);
+  });
+});
+
+describe('what a history costs', () => {
+  it('is one statement, where nothing was recalled and no whole place was moved', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 415, items: [box(1)], counterpartyId: '00000000000777' });
+    await projectAll();
+    let statements = 0;
+    const query = ((...given: [string]) => ((statements += 1), db.pool.query(...given))) as typeof db.pool.query;
+    const told = await historyOf({ query }, pack(1), { types: typeKnowledge });
+    expect(told?.movements.map(({ docType }) => docType)).toEqual([701, 911, 415]);
+    expect(statements).toBe(1);
   });
 });
 

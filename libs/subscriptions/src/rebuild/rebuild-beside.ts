@@ -144,6 +144,7 @@ async function fill(
     name: projectionCheckpoint(projection),
     filter: projection.filter,
     handle: inCopy(projection, copy),
+    readAhead: (events) => projection.readAhead?.(events),
     onBatch: (batch) => {
       onBatch?.(batch);
       tell(batch.position);

@@ -288,7 +288,7 @@ describe('one sweep of the evidence', () => {
     return found;
   };
 
-  it('finds bytes that can be read and have another digest: a bit of a piece that is not packed, and those of another', async () => {
+  it('finds bytes that can be read and have another digest', async () => {
     const store = new PostgresEvidenceStore({ pool: log.db.pool });
     const keep = (bytes: Buffer) => store.put(bytes, 'application/xml');
     const [flipped, plain, otherPlain] = await Promise.all([

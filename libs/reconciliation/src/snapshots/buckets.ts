@@ -25,16 +25,15 @@ export interface Staged {
   used: ReadonlySet<string>;
 }
 
-/** Adds good rows (line, item and columns) to the staged files; returns how many. */
-export async function stage(duck: Duck, { staging, rows }: { staging: string; rows: string }): Promise<number> {
-  const [staged] = await duck.rows<{ Count: bigint }>(`COPY (SELECT *, substr(md5(item), 1, 1) AS bucket FROM (${rows}))
-    TO ${quoted(staging)} (FORMAT parquet, PARTITION_BY (bucket), APPEND)`);
-  return Number(staged?.Count);
+/** Adds the rows of `checked` that have no reason to the staged files. */
+export async function stage(
+  duck: Duck,
+  { staging, columns }: { staging: string; columns: readonly Column[] },
+): Promise<void> {
+  const names = columns.map(({ name }) => name).join(', ');
+  await duck.run(`COPY (SELECT line, item, ${names}, substr(md5(item), 1, 1) AS bucket FROM checked
+    WHERE reason IS NULL) TO ${quoted(staging)} (FORMAT parquet, PARTITION_BY (bucket), APPEND)`);
 }
-
-/** All staged rows, or none. */
-export const stagedRows = (staging: string, used: ReadonlySet<string>): string =>
-  used.size === 0 ? '(SELECT * FROM checked LIMIT 0)' : `read_parquet(${quoted(join(staging, '*', '*.parquet'))})`;
 
 /**
  * Writes the sorted file of each bucket, with its digest. Lines of items that stand there several times go to

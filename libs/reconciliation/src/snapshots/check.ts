@@ -1,7 +1,6 @@
 import { quoted, type Duck } from '#duckdb';
 import { ITEM, readCodes } from './codes.js';
 import type { Column } from './kinds.js';
-import type { RawRows } from './load.js';
 import { DATE_FORMS, type Mapping } from './mapping.js';
 
 /** Longest text in a cell. */
@@ -21,66 +20,22 @@ export interface Checking {
   file: string;
 }
 
-/** A cell, or NULL where it means nothing. */
-const meant = (cell: string, { empty }: Mapping): string =>
-  `CASE WHEN ${cell} NOT IN (${['', ...empty].map(quoted).join(', ')}) THEN ${cell} END`;
-
-/** Rows with the cells of a snapshot's columns, as `l`. Cells that mean nothing are NULL. */
-function cellsOf({ from, fault, at }: RawRows, { columns, mapping }: Checking): string {
-  const cells = ['item', ...columns.map(({ name }) => name)].map((name) => {
-    const cell = at(name);
-    return `${cell === undefined ? 'NULL::VARCHAR' : meant(cell, mapping)} AS ${name}`;
-  });
-  return `(SELECT *, ${ITEM} AS id FROM (SELECT line, ${fault} AS fault, ${cells.join(', ')} FROM ${from})) l`;
-}
-
-/** Whether a row is good as it stands: a code that is read many at a time, no blanks to cut, and nothing wrong. */
-function isPlain({ at }: RawRows, checking: Checking): string {
-  const { columns } = checking;
-  const told = columns.filter(({ name }) => at(name) !== undefined);
-  const blanks = told.map(
-    ({ name }) => `(l.${name} IS NULL OR NOT (starts_with(l.${name}, ' ') OR
-    ends_with(l.${name}, ' ') OR contains(l.${name}, '\t') OR contains(l.${name}, '\u00a0')))`,
-  );
-  const reasons = columns.map((column) => `${reasonOf(column, checking)} IS NULL`);
-  return ['l.fault IS NULL', 'l.id IS NOT NULL', ...blanks, ...reasons].join('\n AND ');
-}
-
-const valuesOf = (checking: Checking): string =>
-  checking.columns.map((column) => `${valueOf(column, checking)} AS ${column.name}`).join(', ');
-
-/**
- * The rows that are good as they stand, in one pass: `line`, `item` and the columns. What they are not, `lookCloser`
- * takes.
- */
-export const plainRows = (raw: RawRows, checking: Checking): string =>
-  `SELECT line, id AS item, ${valuesOf(checking)} FROM ${cellsOf(raw, checking)} WHERE ${isPlain(raw, checking)}`;
-
-/** The other rows, with blanks around a value cut, go to `checked`. */
-export async function lookCloser(duck: Duck, raw: RawRows, checking: Checking): Promise<void> {
-  const cells = ['item', ...checking.columns.map(({ name }) => name)].map(
-    (name) => `${meant(`trim(l.${name}, ' \t\u00a0')`, checking.mapping)} AS ${name}`,
-  );
-  await duck.run(`CREATE OR REPLACE TABLE cell AS SELECT line, fault, ${cells.join(', ')}
-    FROM ${cellsOf(raw, checking)} WHERE (${isPlain(raw, checking)}) IS NOT TRUE`);
-  await checkRows(duck, checking);
-}
-
 /**
  * From `cell (line, fault, item, one column of text for each column)` to `checked (line, reason, item, columns)`: the
  * reason says in words why a row is refused, and is NULL for the others.
  */
-async function checkRows(duck: Duck, checking: Checking): Promise<void> {
+export async function checkRows(duck: Duck, checking: Checking): Promise<void> {
   const { columns } = checking;
   await duck.run(`
     CREATE OR REPLACE TABLE looked AS SELECT *, CASE WHEN fault IS NULL THEN ${ITEM} END AS id FROM cell;
     CREATE OR REPLACE TABLE unread AS SELECT line, item, row_number() OVER () AS number FROM looked
       WHERE id IS NULL AND fault IS NULL AND item IS NOT NULL AND NOT ${NUMBER}`);
   await readCodes(duck, checking.file);
+  const values = columns.map((column) => `${valueOf(column, checking)} AS ${column.name}`);
   await duck.run(`
     CREATE OR REPLACE TABLE checked AS SELECT line, coalesce(l.fault, ${itemReason},
         ${columns.map((column) => reasonOf(column, checking)).join(',\n        ')}) AS reason,
-      coalesce(l.id, c.id) AS item, ${valuesOf(checking)}
+      coalesce(l.id, c.id) AS item, ${values.join(', ')}
     FROM looked l LEFT JOIN code c USING (line)`);
 }
 

@@ -2,21 +2,12 @@ import { copyFile, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path';
 import { defined, PedigreeError, systemClock } from '#kernel';
 import { digestOfFile, Duck, FolderStore, quoted, type DuckOptions, type StoredFile } from '#duckdb';
-import { stage, stagedRows, writeBuckets } from './buckets.js';
-import { lookCloser, plainRows, type Checking } from './check.js';
+import { stage, writeBuckets } from './buckets.js';
+import { checkRows, type Checking } from './check.js';
 import { wrongCheckDigit } from './codes.js';
 import { mustHaveColumns, sheetAsNdjson } from './excel.js';
 import { columnsOf, type SnapshotKind } from './kinds.js';
-import {
-  csvShape,
-  loadCsv,
-  loadNdjson,
-  PARQUET_ROWS,
-  parquetRows,
-  parquetShape,
-  type CsvShape,
-  type RawRows,
-} from './load.js';
+import { csvShape, loadCsv, loadNdjson, loadParquet, PARQUET_ROWS, parquetShape, type CsvShape } from './load.js';
 import {
   MANIFEST,
   readSnapshot,
@@ -113,6 +104,7 @@ interface Folders {
 class Job {
   private readonly checking: Checking;
   private readonly refusals: [number, string][] = [];
+  private readonly used = new Set<string>();
   private rows = 0;
   private readonly bytes: Promise<number>;
   private readonly most: number;
@@ -137,25 +129,20 @@ class Job {
   async run(): Promise<Omit<SnapshotManifest, 'files'>> {
     const { request, duck, folders, checking } = this;
     await mkdir(folders.staging, { recursive: true });
-    await duck.run('CREATE TABLE refused (line BIGINT, reason VARCHAR)');
-    // `checked` must be there, also when no row is looked at closer.
-    await lookCloser(duck, NO_ROWS, checking);
+    await duck.run(`CREATE TABLE refused (line BIGINT, reason VARCHAR); CREATE TABLE number (digits VARCHAR);
+      CREATE TABLE place (place VARCHAR)`);
     const source = await this.read();
     await this.tellRefusals();
     const refused = await this.refused();
-    const used = new Set((await readdir(folders.staging)).map((name) => name.replace('bucket=', '')));
-    const staged = stagedRows(folders.staging, used);
-    const counts = await this.counts(staged);
-    const places = await this.places(staged);
     const { buckets, duplicates } = await writeBuckets(duck, {
-      ...{ staging: folders.staging, folder: folders.draft, columns: checking.columns, used },
+      ...{ staging: folders.staging, folder: folders.draft, columns: checking.columns, used: this.used },
     });
     await this.writeRefused();
     const { kind, moment, mapping } = request;
-    const scope: Scope = { kind, moment, branch: request.branch ?? null, places };
+    const scope: Scope = { kind, moment, branch: request.branch ?? null, places: await this.places() };
     const rows = buckets.reduce((sum, one) => sum + one.rows, 0);
     return {
-      ...{ format: SNAPSHOT_FORMAT, ...scope, rows, ...counts, refused, duplicates },
+      ...{ format: SNAPSHOT_FORMAT, ...scope, rows, ...(await this.counts()), refused, duplicates },
       source: { name: basename(request.path), ...source },
       ...{ mapping, importedAt: systemClock.now().toISOString(), digest: snapshotDigest(scope, buckets), buckets },
     };
@@ -166,7 +153,9 @@ class Job {
   }
 
   private async readText(): Promise<SourceFacts> {
+    const { kind } = this.request;
     const { mapping, path } = await this.text();
+    const columns = columnsOf(kind);
     const refuse = (line: number, reason: string): void => {
       if (this.refusals.push([line, reason]) > this.most) throw this.tooMany([{ line, reason }]);
     };
@@ -175,15 +164,14 @@ class Job {
     const load = async (chunk: Chunk): Promise<void> => {
       if (mapping.format === 'csv')
         shape ??= csvShape(mapping, defined({ header: source.header, first: source.first }));
-      const raw =
-        shape === undefined
-          ? await loadNdjson(this.duck, chunk, mapping)
-          : await loadCsv(this.duck, chunk, { shape, mapping });
-      await this.take(raw, chunk.bytes);
+      if (shape === undefined) await loadNdjson(this.duck, chunk, { mapping, columns });
+      else await loadCsv(this.duck, chunk, { shape, mapping, columns });
+      await this.take(chunk.bytes);
     };
     await ahead(source.chunks(), load);
     if (mapping.format === 'csv' && shape === undefined && source.header !== undefined)
       csvShape(mapping, { header: source.header });
+    if (shape === undefined) await this.takeNothing();
     return this.request.mapping.format === 'excel' ? digestOfSource(this.request.path) : source.facts();
   }
 
@@ -198,30 +186,39 @@ class Job {
   }
 
   private async readParquet(): Promise<SourceFacts> {
-    const { mapping, path } = this.request;
+    const { mapping, path, kind } = this.request;
     const { rows } = await parquetShape(this.duck, path, mapping);
     const facts = await digestOfSource(path);
     for (let from = 0; from < rows; from += PARQUET_ROWS) {
-      await this.take(
-        parquetRows({ path, from }, mapping),
-        Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows),
-      );
+      await loadParquet(this.duck, { path, from }, { mapping, columns: columnsOf(kind) });
+      await this.take(Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows));
     }
+    if (rows === 0) await this.takeNothing();
     return facts;
   }
 
-  /** Good rows are staged, and what is wrong is remembered. Most files have no row that must be looked at closer. */
-  private async take(raw: RawRows, bytes: number): Promise<void> {
-    const { duck, checking } = this;
-    const { staging } = this.folders;
-    const [read] = await duck.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM ${raw.from}`);
-    const rows = Number(read?.rows);
-    if ((await stage(duck, { staging, rows: plainRows(raw, checking) })) < rows) {
-      await lookCloser(duck, raw, checking);
-      await duck.run('INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL');
-      await stage(duck, { staging, rows: 'SELECT * EXCLUDE (reason) FROM checked WHERE reason IS NULL' });
-    }
-    this.rows += rows;
+  /** `checked` must be there, also when there was no row. */
+  private async takeNothing(): Promise<void> {
+    const names = ['item', ...this.checking.columns.map(({ name }) => name)];
+    await this.duck.run(`CREATE TABLE IF NOT EXISTS cell AS SELECT 0::BIGINT AS line, NULL::VARCHAR AS fault,
+      ${names.map((name) => `NULL::VARCHAR AS ${name}`).join(', ')} LIMIT 0`);
+    await checkRows(this.duck, this.checking);
+  }
+
+  /** The rows of `cell`: checked, staged, and what is wrong remembered. */
+  private async take(bytes: number): Promise<void> {
+    const { duck, checking, folders } = this;
+    await checkRows(duck, checking);
+    const isPlaced = checking.columns.some(({ name }) => name === 'place');
+    await duck.run(`INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL;
+      INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
+        FROM checked WHERE reason IS NULL;
+      INSERT INTO place SELECT DISTINCT ${isPlaced ? 'place' : 'NULL'} FROM checked WHERE reason IS NULL;
+      CREATE OR REPLACE TABLE place AS SELECT DISTINCT place FROM place LIMIT ${MOST_PLACES + 2}`);
+    await stage(duck, { staging: folders.staging, columns: checking.columns });
+    for (const name of await readdir(folders.staging)) this.used.add(name.replace('bucket=', ''));
+    const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM checked');
+    this.rows += Number(seen?.rows);
     await this.tellRefusals();
     this.request.onProgress?.({ rows: this.rows, part: bytes / Math.max(1, await this.bytes) });
   }
@@ -263,28 +260,22 @@ class Job {
       TO ${quoted(join(this.folders.draft, REFUSED))} (FORMAT json)`);
   }
 
-  private async counts(staged: string): Promise<{ containers: number; wrongCheckDigits: number }> {
+  private async counts(): Promise<{ containers: number; wrongCheckDigits: number }> {
     const [counted] = await this.duck.rows<{ containers: bigint; wrong: bigint }>(
       `SELECT count(*) FILTER (length(digits) = 18) AS containers,
         count(*) FILTER (CASE length(digits) WHEN 18 THEN ${wrongCheckDigit('digits', 18)}
           ELSE ${wrongCheckDigit('digits', 14)} END) AS wrong
-       FROM (SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END AS digits
-         FROM ${staged})`,
+       FROM (SELECT DISTINCT digits FROM number)`,
     );
     return { containers: Number(counted?.containers), wrongCheckDigits: Number(counted?.wrong) };
   }
 
-  private async places(staged: string): Promise<string[] | null> {
-    const isPlaced = this.checking.columns.some(({ name }) => name === 'place');
-    const rows = await this.duck.rows<{ place: string | null }>(
-      `SELECT DISTINCT ${isPlaced ? 'place' : 'NULL AS place'} FROM ${staged} LIMIT ${MOST_PLACES + 1}`,
-    );
+  private async places(): Promise<string[] | null> {
+    const rows = await this.duck.rows<{ place: string | null }>('SELECT place FROM place');
     if (rows.length > MOST_PLACES || rows.some(({ place }) => place === null)) return null;
     return rows.map(({ place }) => String(place)).sort();
   }
 }
-
-const NO_ROWS: RawRows = { from: '(SELECT 0::BIGINT AS line LIMIT 0)', fault: 'NULL::VARCHAR', at: () => undefined };
 
 async function filesOf(draft: string): Promise<StoredFile[]> {
   const names = (await readdir(draft)).sort();

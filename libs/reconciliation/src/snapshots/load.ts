@@ -1,5 +1,6 @@
 import { PedigreeError } from '#kernel';
 import { quoted, type Duck } from '#duckdb';
+import type { Column } from './kinds.js';
 import type { Mapping } from './mapping.js';
 import { cellsOf } from './splitter.js';
 import { NDJSON_DELIMITER, type Chunk } from './source.js';
@@ -9,11 +10,24 @@ const MOST_COLUMNS = 1_000;
 /** Where each column of the snapshot is found: an expression over a row of the file, as text. */
 export type Cells = (column: string) => string | undefined;
 
-/** Rows as they were read: a relation with their lines, what is wrong with a row as a whole, and where cells are. */
-export interface RawRows {
-  from: string;
-  fault: string;
+/** Cells that mean nothing are NULL, and blanks around a value are cut. */
+const cleaned = (cell: string, { empty }: Mapping): string => {
+  const nothing = ['', ...empty].map(quoted).join(', ');
+  return `CASE WHEN trim(${cell}, ' \t\u00a0') IN (${nothing}) THEN NULL ELSE trim(${cell}, ' \t\u00a0') END`;
+};
+
+/** `cell`: what a chunk holds, by the columns of the snapshot. */
+function cells(of: { from: string; fault: string }, columns: readonly Column[], { at, mapping }: Reading): string {
+  const values = ['item', ...columns.map(({ name }) => name)].map((name) => {
+    const found = at(name);
+    return `${found === undefined ? 'NULL::VARCHAR' : cleaned(found, mapping)} AS ${name}`;
+  });
+  return `CREATE OR REPLACE TABLE cell AS SELECT line, ${of.fault} AS fault, ${values.join(', ')} FROM ${of.from}`;
+}
+
+interface Reading {
   at: Cells;
+  mapping: Mapping;
 }
 
 /** Number of columns, and where the mapped ones are. */
@@ -67,18 +81,18 @@ async function readChunk(
     throw new Error(`of ${records} records, ${read?.rows} were read and ${read?.broken} refused`);
 }
 
-/** Reads a chunk of CSV. */
+/** Loads a chunk of CSV into `cell`. */
 export async function loadCsv(
   duck: Duck,
   chunk: Chunk,
-  { shape, mapping }: { shape: CsvShape; mapping: Mapping },
-): Promise<RawRows> {
+  { shape, mapping, columns }: { shape: CsvShape; mapping: Mapping; columns: readonly Column[] },
+): Promise<void> {
   const { delimiter, quote } = mapping;
   await readChunk(duck, chunk, {
     format: `delim = ${quoted(delimiter)}, quote = ${quoted(quote)}, escape = ${quoted(quote)}`,
     columns: Array.from({ length: shape.width }, (_, n) => `'c${n}': 'VARCHAR'`).join(', '),
   });
-  return { from: 'raw', fault: 'NULL::VARCHAR', at: shape.at };
+  await duck.run(cells({ from: 'raw', fault: 'NULL::VARCHAR' }, columns, { at: shape.at, mapping }));
 }
 
 const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
@@ -87,8 +101,12 @@ const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few 
   WHEN 'INVALID ENCODING' THEN 'the row is not valid in the encoding of the mapping'
   ELSE concat('the row cannot be read: ', error_message) END`;
 
-/** Reads a chunk of NDJSON. */
-export async function loadNdjson(duck: Duck, chunk: Chunk, mapping: Mapping): Promise<RawRows> {
+/** Loads a chunk of NDJSON into `cell`. */
+export async function loadNdjson(
+  duck: Duck,
+  chunk: Chunk,
+  { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
+): Promise<void> {
   const path = (column: string): string | undefined => {
     const name = mapping.columns[column];
     return name === undefined ? undefined : quoted(`$.${JSON.stringify(name)}`);
@@ -106,7 +124,7 @@ export async function loadNdjson(duck: Duck, chunk: Chunk, mapping: Mapping): Pr
   });
   const from = `(SELECT line, CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
     FROM raw)`;
-  return { from, fault, at };
+  await duck.run(cells({ from, fault }, columns, { at, mapping }));
 }
 
 /** Rows of Parquet that are looked at together. */
@@ -129,13 +147,17 @@ export async function parquetShape(duck: Duck, path: string, mapping: Mapping): 
   return { rows: Number(counted?.rows) };
 }
 
-/** A range of rows; a row's line is its number from 1 on. */
-export function parquetRows({ path, from }: { path: string; from: number }, mapping: Mapping): RawRows {
+/** Loads a range of rows into `cell`; a row's line is its number from 1 on. */
+export async function loadParquet(
+  duck: Duck,
+  { path, from }: { path: string; from: number },
+  { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
+): Promise<void> {
   const at: Cells = (column) => {
     const name = mapping.columns[column];
     return name === undefined ? undefined : `"${name.replaceAll('"', '""')}"::VARCHAR`;
   };
-  const rows = `(SELECT *, file_row_number + 1 AS line FROM read_parquet(${quoted(path)}, file_row_number = true)
+  const source = `(SELECT *, file_row_number + 1 AS line FROM read_parquet(${quoted(path)}, file_row_number = true)
     WHERE file_row_number >= ${from} AND file_row_number < ${from + PARQUET_ROWS})`;
-  return { from: rows, fault: 'NULL::VARCHAR', at };
+  await duck.run(cells({ from: source, fault: 'NULL::VARCHAR' }, columns, { at, mapping }));
 }

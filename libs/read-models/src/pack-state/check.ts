@@ -4,6 +4,7 @@ import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { CheckPurpose, CheckQuery, PackCheck, PackChecks, PackSummary } from '../port.js';
 import { unknownContentsAt } from '../sgtin-history/content-question.js';
+import { recordedInForce, type InForce } from '../suspensions/in-force.js';
 import { packsTold, type PackTypes } from './list.js';
 import { packsNow } from './now.js';
 import { ageOfRecord } from './record-age.js';
@@ -26,6 +27,7 @@ export async function checkPacks(db: Queryable, query: CheckQuery, types: PackTy
   const packs = new Map(told.map((pack) => [pack.sgtin, pack]));
   const { purpose, place } = query;
   const unknownContents = await unknownContentsAt(db, place);
+  const suspended = await recordedInForce(db, [...new Set(told.map(({ gtin }) => gtin))]);
   return {
     ...{ purpose, place, adviceOnly: purpose === 'sell', knownAt: String(knownAt) },
     ...present({ newestAcceptedAt: newestAcceptedAt?.toISOString() }),
@@ -33,7 +35,7 @@ export async function checkPacks(db: Queryable, query: CheckQuery, types: PackTy
       if (read.kind === 'none') return unread(code, { code: 'not_readable', sentence: `The code ${read.why}.` });
       if (read.kind === 'sscc')
         return unread(code, { code: 'is_container', sentence: 'This is a container: check its packs one by one.' });
-      return { code, sgtin: read.id, ...checkOf(packs.get(read.id), { ...query, unknownContents }) };
+      return { code, sgtin: read.id, ...checkOf(packs.get(read.id), { ...query, unknownContents, suspended }) };
     }),
   };
 }
@@ -46,6 +48,8 @@ export function checkOf(
   query: Pick<CheckQuery, 'purpose' | 'place' | 'today'> & {
     /** Containers at the place, or on their way to it, of which nobody told what is in them. */
     unknownContents?: number;
+    /** Series that are suspended: whatever a pack's status says, for no document needs to tell that of a pack. */
+    suspended: Pick<InForce, 'gtins' | 'of'>;
   },
 ): Pick<PackCheck, 'answer' | 'reasons' | 'pack'> {
   const hidden = hiddenIn(query.unknownContents ?? 0);
@@ -55,7 +59,7 @@ export function checkOf(
       reasons: [{ code: 'not_in_record', sentence: 'No document that we know of has named this pack.' }, ...hidden],
     };
   const against = query.purpose === 'receive' ? againstReceipt(pack, query) : againstLeaving(pack, query);
-  const doubts = pack.uncertain === true ? [doubtOf(pack)] : [];
+  const doubts = [...(pack.uncertain === true ? [doubtOf(pack)] : []), ...doubtOfSeries(pack, query)];
   // It may have come in one of these containers.
   if (hidden.length > 0 && against.every(({ code }) => code === 'not_shipped_to_place') && against.length > 0)
     return { answer: 'unknown', reasons: [...against, ...hidden, ...doubts], pack };
@@ -74,6 +78,25 @@ const doubtOf = ({ uncertainBy }: PackSummary): Reason => ({
   code: 'uncertain',
   sentence: `What became of it by document ${uncertainBy?.requestId ?? uncertainBy?.documentId ?? ''} is not known.`,
 });
+
+/** What is suspended may come, and go back; nothing else. */
+const isStopped = ({ purpose }: Pick<CheckQuery, 'purpose'>): boolean => purpose !== 'receive' && purpose !== 'return';
+
+type Asked = Pick<CheckQuery, 'purpose'> & { suspended: Pick<InForce, 'gtins' | 'of'> };
+
+function againstSeries({ gtin, series }: PackSummary, query: Asked): Reason[] {
+  const [first] = series === undefined || !isStopped(query) ? [] : query.suspended.of(gtin, series);
+  if (first === undefined) return [];
+  return [
+    { code: 'series_suspended', sentence: `Its series ${series} is suspended (${first}): it may only be returned.` },
+  ];
+}
+
+function doubtOfSeries({ gtin, series }: PackSummary, query: Asked): Reason[] {
+  if (series !== undefined || !isStopped(query) || !query.suspended.gtins.has(gtin)) return [];
+  const sentence = 'A series of this product is suspended, and no document has told the series of this pack.';
+  return [{ code: 'series_unknown', sentence }];
+}
 
 function againstReceipt({ status, place }: PackSummary, { place: here }: Pick<CheckQuery, 'place'>): Reason[] {
   if (status !== undefined && ON_ITS_WAY.has(status) && place === here) return [];
@@ -106,7 +129,7 @@ const SENTENCES: Record<Exclude<Obstacle, 'not_in_trade'>, (pack: PackSummary) =
 };
 
 /** All that keeps a pack from being picked, shipped, returned or sold. What is not known speaks against it, too. */
-function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | 'place' | 'today'>): Reason[] {
+function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | 'place' | 'today'> & Asked): Reason[] {
   const { purpose, place: here, today } = query;
   const { status, expiresOn } = pack;
   const docType = GOES_BY[purpose === 'receive' ? 'pick' : purpose];
@@ -117,6 +140,7 @@ function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | '
     ...obstaclesTo({ docType, subjectId: here }, known).map((code): Reason =>
       code === 'not_in_trade' ? notInTrade(status) : { code, sentence: SENTENCES[code](pack) },
     ),
+    ...againstSeries(pack, query),
     ...(expiresOn !== undefined && expiresOn < today && purpose !== 'return'
       ? [{ code: 'expired' as const, sentence: `It could be used until ${expiresOn}.` }]
       : []),

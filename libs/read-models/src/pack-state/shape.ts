@@ -50,6 +50,8 @@ export const CHECK_REASONS = [
   'not_at_place',
   'in_container',
   'suspended',
+  'series_suspended',
+  'series_unknown',
   'in_arbitration',
   'not_in_trade',
   'awaits_other_side',

@@ -63,6 +63,17 @@ export class SuspensionsInForce {
   }
 }
 
+/** Those of some products, as far as the read model has come: for answers that stop nothing. */
+export async function recordedInForce(db: Queryable, gtins: readonly string[]): Promise<Pick<InForce, 'gtins' | 'of'>> {
+  if (gtins.length === 0) return toldBy([]);
+  const { rows } = await db.query<SuspensionRow>({
+    name: 'suspensions-in-force',
+    text: `SELECT ${SUSPENSION.select()} FROM suspension WHERE in_force AND matched @> ANY ($1::jsonb[])`,
+    values: [gtins.map((gtin) => JSON.stringify([{ gtin }]))],
+  });
+  return toldBy(rows);
+}
+
 function toldBy(rows: Iterable<SuspensionRow>): Omit<InForce, 'knownAt'> {
   const bySeries = new Map<string, string[]>();
   const gtins = new Set<string>();

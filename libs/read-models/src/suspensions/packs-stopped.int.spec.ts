@@ -9,12 +9,14 @@ import {
   type SuspensionCommand,
   type SuspensionEvent,
 } from '#domain';
+import { typeKnowledge } from '#documents';
 import { eventStoreSchema, PostgresEventStore, typedEvent, type EventMetadata } from '#event-store';
 import { inTransaction, installationSchema } from '#postgres';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
 import { randomUUID } from 'node:crypto';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { packQuestions } from '../pack-state/questions.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { SuspensionsInForce } from './in-force.js';
@@ -45,6 +47,7 @@ beforeAll(async () => {
   log.document({ docType: 911, items: [box(1)], into: box(2), subjectId: HERE });
   log.document({ docType: 911, items: numbers(5, 7), into: box(3), subjectId: HERE });
   log.document({ docType: 912, items: [box(3)], subjectId: HERE });
+  log.document({ docType: 701, items: numbers(60, 62), ...of('B') });
   const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
   const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(db.pool, (tx) => projection.project(events, tx));
@@ -184,5 +187,28 @@ describe('packs of a document that are suspended', () => {
     expect([more.length, more.slice(0, 500)]).toEqual([501, ids(502).slice(0, 500)]);
     expect(more.at(-1)).toMatch(/^others-[0-9a-f]{64}$/);
     expect(most.at(-1)).not.toBe(more.at(-1));
+  });
+});
+
+describe('the check of packs', () => {
+  const check = async (purpose: 'receive' | 'pick' | 'ship' | 'return' | 'sell', code: string) => {
+    const asked = { purpose, place: HERE, codes: [code], today: '2026-06-01' };
+    const { items } = await packQuestions(db.pool, typeKnowledge).check(asked);
+    return items.map(({ answer, reasons }) => [answer, ...reasons.map((one) => one.code)].join(' ')).join();
+  };
+  beforeAll(() => catchUpProjection({ projection: suspensionsProjection(), store, pool: db.pool }));
+
+  it.each([
+    ['pick', pack(10), 'no series_suspended'],
+    ['ship', pack(10), 'no series_suspended'],
+    ['sell', pack(40), 'no series_suspended'],
+    ['pick', pack(0), 'no in_container series_suspended'],
+    ['return', pack(10), 'yes'],
+    ['receive', pack(10), 'no already_here'],
+    ['pick', pack(50), 'unknown series_unknown'],
+    ['return', pack(50), 'yes'],
+    ['pick', pack(60), 'yes'],
+  ] as const)('knows of suspensions: may one %s %s? %s', async (purpose, code, expected) => {
+    expect(await check(purpose, code)).toBe(expected);
   });
 });

@@ -56,8 +56,12 @@ const PARTS: Record<keyof Sizes, (sizes: Sizes) => Promise<Figures>> = {
         verify_cpu_us: rounded(proven.verifyCpuUs, 1),
         verify_file_us: rounded(proven.fileVerifyUs, 1),
       },
-      ceilings: { ...GOALS.proofs, bare_query_ms: rounded(proven.bareQueryMs, 3) },
-      ratios: {},
+      ceilings: {
+        ...GOALS.proofs,
+        bare_query_ms: rounded(proven.bareQueryMs, 3),
+        bare_signature_us: rounded(proven.bareSignatureUs, 1),
+      },
+      ratios: { verify_file_of_signatures: rounded(proven.fileVerifyUs / (2 * proven.bareSignatureUs), 2) },
     };
   },
   evidence: async (sizes) => {

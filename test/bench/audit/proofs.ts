@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { answerProofLines, proofLines, type AnswerToProve } from '#sealed-log';
 import { verifyProofLines, type ProofLine } from '#proofs';
 import { PostgresEventStore } from '#event-store';
@@ -28,7 +29,12 @@ export interface ProofFigures {
   /** CPU of that. */
   verifyCpuUs: number;
   bareQueryMs: number;
+  /** One check of an Ed25519 signature alone: a file has two, of the checkpoint and of the counts. */
+  bareSignatureUs: number;
 }
+
+/** As long as the text of a checkpoint. */
+const BYTES_OF_NOTE = 150;
 
 /** Numbers far apart and in no order, the same in each run: 7,919 is a prime. */
 const scattered = (n: number): number => n * 7_919;
@@ -61,6 +67,7 @@ export async function proofs(pool: Pool, { calls, ...sizes }: ProofSizes): Promi
       events = (await verifyProofLines(each(made[n] as string[]), filled.verifierKey)).events;
     });
     const bare = await times(calls, () => pool.query('SELECT 1'));
+    const bareSignature = await times(calls, signatureCheck());
     return {
       firstProofMs,
       proofP50Ms: median(proving.ms),
@@ -71,10 +78,19 @@ export async function proofs(pool: Pool, { calls, ...sizes }: ProofSizes): Promi
       verifyUs: (median(verifying.ms) * 1_000) / events,
       verifyCpuUs: (verifying.cpuMs * 1_000) / events,
       bareQueryMs: median(bare.ms),
+      bareSignatureUs: median(bareSignature.ms) * 1_000,
     };
   } finally {
     await store.close();
   }
+}
+
+/** One check of a signature, and nothing else. */
+function signatureCheck(): () => Promise<boolean> {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const text = Buffer.alloc(BYTES_OF_NOTE, 'x');
+  const signature = sign(null, text, privateKey);
+  return () => Promise.resolve(verify(null, text, publicKey, signature));
 }
 
 /** About three kilobytes, as the answer about a document. Nothing reads what it says. */

@@ -1,10 +1,15 @@
-import type { Channel, Envelope } from 'rabbitmq-client';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AMQPError, Channel, Envelope } from 'rabbitmq-client';
 import type { Link } from './link.js';
 
 export interface Publication {
   envelope: Envelope;
   body: Buffer;
 }
+
+/** Tries for the first message of a channel, and the pause between two. */
+const MOST_TRIES = 20;
+const PAUSE_MS = 100;
 
 /**
  * Publishes with confirms over one channel, in order. What is `mandatory` and finds no queue is a failure; else that
@@ -17,8 +22,13 @@ export class Publisher {
    * under way fail: they come again.
    */
   private returned = 0;
+  /** When the broker has taken the first message of a channel. */
+  private readonly begun = new WeakMap<Channel, Promise<void>>();
 
-  constructor(private readonly link: Link) {}
+  constructor(
+    private readonly link: Link,
+    private readonly pauseMs = PAUSE_MS,
+  ) {}
 
   /**
    * Resolves when the broker has confirmed each. Rejects otherwise, at the latest after `timeoutMs`: then any of them
@@ -58,13 +68,29 @@ export class Publisher {
     );
     channel.once('close', onClose);
     try {
-      await Promise.race([
-        Promise.all(publications.map(({ envelope, body }) => channel.basicPublish(envelope, body))),
-        lost,
-      ]);
+      await Promise.race([this.inOrder(channel, publications), lost]);
     } finally {
       channel.off('close', onClose);
     }
+  }
+
+  /**
+   * A busy broker was seen to refuse the first message that a channel published to a new quorum queue, which had no
+   * limit. What is refused is not there. So the first message of a channel goes alone, and again after a refusal.
+   */
+  private async inOrder(channel: Channel, publications: Publication[]): Promise<void> {
+    const publish = ({ envelope, body }: Publication): Promise<void> => channel.basicPublish(envelope, body);
+    const begun = this.begun.get(channel);
+    const [first, ...others] = publications;
+    if (begun !== undefined || first === undefined) {
+      await begun;
+      await Promise.all(publications.map(publish));
+      return;
+    }
+    const taken = untilTaken(() => publish(first), this.pauseMs);
+    this.begun.set(channel, taken);
+    await taken;
+    await Promise.all(others.map(publish));
   }
 
   private open(): Promise<Channel> {
@@ -94,5 +120,16 @@ export class Publisher {
     const { channel } = this;
     this.channel = undefined;
     await channel?.then((one) => one.close()).catch(() => undefined);
+  }
+}
+
+async function untilTaken(publish: () => Promise<void>, pauseMs: number): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await publish();
+    } catch (error) {
+      if ((error as AMQPError).code !== 'NACK' || tries === MOST_TRIES) throw error;
+      await pause(pauseMs);
+    }
   }
 }

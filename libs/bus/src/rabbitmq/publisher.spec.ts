@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Link } from './link.js';
+import { Publisher, type Publication } from './publisher.js';
+
+const refusal = Object.assign(new Error('message rejected by server'), { code: 'NACK' });
+const message = (name: string): Publication => ({ envelope: { exchange: 'x' }, body: Buffer.from(name) });
+
+/** Fake channels: they refuse each message as often as is said, and remember what came, in order. */
+function fakeChannels(refusals: Record<string, number>) {
+  const came: string[] = [];
+  const fakeChannel = () => ({
+    ...{ on: () => undefined, once: () => undefined, off: () => undefined, setMaxListeners: () => undefined },
+    ...{ confirmSelect: async () => undefined, close: async () => undefined },
+    basicPublish: async (_: unknown, body: Buffer) => {
+      const name = body.toString();
+      came.push(name);
+      refusals[name] = (refusals[name] ?? 0) - 1;
+      if (refusals[name] >= 0) throw refusal;
+    },
+  });
+  return { came, publisher: new Publisher({ channel: async () => fakeChannel() } as unknown as Link, 0) };
+}
+
+describe('a publisher', () => {
+  it('publishes the first message of a channel again when the broker refuses it, and the others after it', async () => {
+    const { came, publisher } = fakeChannels({ a: 2 });
+    await Promise.all([
+      publisher.publish([message('a'), message('b')], 10_000),
+      publisher.publish([message('c')], 10_000),
+    ]);
+    expect(came).toEqual(['a', 'a', 'a', 'b', 'c']);
+    await publisher.publish([message('d')], 10_000);
+    expect(came.at(-1)).toBe('d');
+    await publisher.close();
+  });
+
+  it('fails when a later message is refused, and tries a first one no more often than it says', async () => {
+    const { came, publisher } = fakeChannels({ b: 1, never: 1_000 });
+    await expect(publisher.publish([message('a'), message('b')], 10_000)).rejects.toBe(refusal);
+    expect(came).toEqual(['a', 'b']);
+    await expect(publisher.publish([message('never')], 60_000)).rejects.toBe(refusal);
+    expect(came.filter((name) => name === 'never')).toHaveLength(20);
+    await publisher.close();
+  });
+
+  it('publishes nothing where there is nothing', async () => {
+    const { came, publisher } = fakeChannels({});
+    await publisher.publish([], 10_000);
+    await publisher.publish([message('a')], 10_000);
+    expect(came).toEqual(['a']);
+    await publisher.close();
+  });
+});

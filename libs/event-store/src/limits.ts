@@ -93,3 +93,8 @@ export function checkRead(limit: number, filter: EventFilter | undefined, limits
     terms.forEach((term, n) => checkName(term, `/filter/${field}/${n}`, limits.maxStreamNameBytes));
   }
 }
+
+/** Positions are signed 64-bit numbers. EventStoreDB tells of 2^64 - 1 where a filtered log has no event yet. */
+export const MOST_POSITION = 2n ** 63n - 1n;
+/** Whether an event can be at this position. */
+export const isPosition = (position: bigint): boolean => position >= 1n && position <= MOST_POSITION;

@@ -2,7 +2,7 @@ import { coalesce, PedigreeError, systemClock, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { encodeAppend, procedureArguments, type EncodedAppend } from './encode.js';
 import { GroupCommit } from './group-commit.js';
-import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from './limits.js';
+import { checkAppend, checkRead, DEFAULT_LIMITS, isPosition, type EventStoreLimits } from './limits.js';
 import { Notices } from './notices.js';
 import type {
   AppendResult,
@@ -51,8 +51,6 @@ const CALL =
   'CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], ' +
   '$9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)';
 const DEFAULT_PAGE_EVENTS = 1_000;
-/** Of a bigint in the table. */
-const MOST_POSITION = 2n ** 63n - 1n;
 
 /**
  * Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and
@@ -135,7 +133,7 @@ export class PostgresEventStore implements EventStore {
   }
 
   async eventAt(position: bigint): Promise<RecordedEvent | undefined> {
-    if (position < 1n || position > MOST_POSITION) return undefined;
+    if (!isPosition(position)) return undefined;
     const { events } = await this.read(position - 1n, { limit: 1 });
     return events[0]?.position === position ? events[0] : undefined;
   }

@@ -3,7 +3,7 @@ import { seededRandom, type Random } from '../../../apps/cli/src/sample/random.j
 import { systemClock } from '#kernel';
 import { until } from '../../support/until.js';
 import { complaintsOf } from './checks.js';
-import { partOf, planKills, standingOf, strike, type PlannedKill } from './points.js';
+import { MUST_STRIKE, partOf, planKills, standingOf, strike, type PlannedKill } from './points.js';
 import type { MadeRun } from './runs.js';
 import { ACCOUNT, Stage } from './stage.js';
 import { StockFiles } from './stock-files.js';
@@ -14,7 +14,7 @@ export interface ReconcilerCampaign {
   files: number;
   /** Runs behind them that are asked for over HTTP. */
   asked: number;
-  /** kill -9 in each run; a run that ends its process five times is given up, as it should be. */
+  /** kill -9 in each of these runs; a run that ends its process five times is given up, as it should be. */
   kills: number;
   packs: number;
 }
@@ -34,6 +34,8 @@ const MINUTE_MS = 60_000;
 /** Between two documents. */
 const FEED_EVERY_MS = 500;
 const MOST_DOCUMENTS = 60;
+/** Runs behind the planned ones, so that a part is struck although the machine was slow. */
+const MOST_FURTHER_RUNS = 8;
 
 /**
  * Gives stock files to a reconciler while documents go on, kills it, its comparison and the worker at seeded moments of
@@ -98,6 +100,19 @@ class Life {
       const run = n < files ? this.put(n) : await this.ask();
       runs.push(run);
       await this.make(run, planned);
+    }
+    return [...runs, ...(await this.strikeWhatWasMissed(files))];
+  }
+
+  /** Where a planned kill falls depends on the machine: a part that none fell in is aimed at, a file each time. */
+  private async strikeWhatWasMissed(from: number): Promise<MadeRun[]> {
+    const runs: MadeRun[] = [];
+    for (const [part, aimed] of Object.entries(MUST_STRIKE)) {
+      while (runs.length < MOST_FURTHER_RUNS && !this.struck.some((where) => where.endsWith(` in ${part}`))) {
+        const run = this.put(from + runs.length);
+        runs.push(run);
+        await this.make(run, [aimed]);
+      }
     }
     return runs;
   }

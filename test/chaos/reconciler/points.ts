@@ -69,6 +69,12 @@ export interface PlannedKill {
 
 export type Victim = 'reconciler' | 'worker' | 'both' | 'comparison';
 
+/** Parts of a run that each campaign must strike, and the kill that is aimed there. */
+export const MUST_STRIKE: Record<'fetch' | 'compare', PlannedKill> = {
+  fetch: { step: 20, what: 'call 0', victim: 'worker', isThere: (is) => is.isFetched !== undefined, delayMs: 0 },
+  compare: { step: 60, what: 'bucket 0', victim: 'reconciler', isThere: (is) => is.isComparing, delayMs: 0 },
+};
+
 const MOST_CALLS = 7;
 const MOST_DELAY_MS = 150;
 

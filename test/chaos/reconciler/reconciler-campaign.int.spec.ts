@@ -24,9 +24,9 @@ describe.each(Array.from({ length: SEEDS }, (_, n) => FIRST + n))(
         const { way, kills, documents, complaints } = await runReconcilerCampaign({ seed, ...size });
         process.stdout.write(`CHAOS_SEED=${seed}, by ${way}, ${documents} documents; killed: ${kills.join(', ')}\n`);
         expect(complaints).toEqual([]);
-        expect(kills).toHaveLength((size.files + size.asked) * size.kills);
+        expect(kills.length).toBeGreaterThanOrEqual((size.files + size.asked) * size.kills);
         expect(kills).toEqual(
-          expect.arrayContaining([expect.stringMatching(/ in fetch/), expect.stringMatching(/ in compare$/)]),
+          expect.arrayContaining([expect.stringMatching(/ in fetch$/), expect.stringMatching(/ in compare$/)]),
         );
       },
       LIMIT_MS,

@@ -5,6 +5,7 @@ import {
   type RecordedEvent as ServerEvent,
 } from '@eventstore/db-client';
 import type { Clock } from '#kernel';
+import { MOST_POSITION } from '../limits.js';
 import type { EventFilter } from '../port.js';
 import { matches, serverFilter } from './filter.js';
 import { positionOf } from './stored-event.js';
@@ -12,8 +13,6 @@ import { waitUntil } from './wait-until.js';
 
 /** Events that the client holds ready; beyond them the server waits. */
 const BUFFERED_EVENTS = 1_000;
-
-const MOST_POSITION = 2n ** 63n - 1n;
 
 /** The server does not serve the subscription any more; another one goes on from the last place. */
 export class SubscriptionLost extends Error {}

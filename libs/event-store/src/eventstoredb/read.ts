@@ -8,6 +8,7 @@ import {
   type RecordedEvent as ServerEvent,
   type ResolvedEvent,
 } from '@eventstore/db-client';
+import { isPosition } from '../limits.js';
 import type { EventFilter, ReadPage, RecordedEvent } from '../port.js';
 import type { Upcast } from '../read.js';
 import { AT_THE_LEADER } from './connection.js';
@@ -91,7 +92,6 @@ export async function scanAll(client: EventStoreDBClient, after: bigint, scan: S
 /** Where no event begins the server refuses to read. */
 const isNoPlace = (error: unknown): boolean =>
   error instanceof Error && error.message.includes('ReadAllResult: InvalidPosition');
-const MOST_PLACE = 2n ** 63n - 1n;
 
 /** The event of ours that begins at this place; undefined where none does. */
 export async function eventAtPlace(
@@ -99,7 +99,7 @@ export async function eventAtPlace(
   position: bigint,
   upcast: Upcast | undefined,
 ): Promise<RecordedEvent | undefined> {
-  if (position < 1n || position > MOST_PLACE) return undefined;
+  if (!isPosition(position)) return undefined;
   try {
     const [event] = await collect(
       client.readAll({ fromPosition: placeOf(position), maxCount: 1, direction: FORWARDS, ...AT_THE_LEADER }),

@@ -378,6 +378,8 @@ export interface ReadModels {
   readonly packs: Packs;
   /** The same history in EPCIS 2.0, from the documents themselves; `at`: when it is asked for. */
   packEpcis(sgtin: string, query: HistoryQuery, at: Date): Promise<EpcisDocument | undefined>;
+  /** The life of a container in EPCIS 2.0, with what was packed into it. */
+  containerEpcis(sscc: string, query: HistoryQuery, at: Date): Promise<EpcisDocument | undefined>;
   /** What a document of ours did, in EPCIS 2.0. */
   documentEpcis(requestId: string, at: Date): Promise<EpcisDocument | undefined>;
 }

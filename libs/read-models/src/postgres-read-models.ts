@@ -12,7 +12,7 @@ import { documentDetailOf, documentRow, needsAccount } from './document-outcomes
 import { countOutcomes, listDocuments, registered, waitedFor, type Received } from './document-outcomes/query.js';
 import { inboundDetailOf, inboundRow, receiptWithErrors } from './inbound-documents/detail.js';
 import { listInbound, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
-import { toldOfDocument, toldOfPack } from './epcis/told-documents.js';
+import { toldOfDocument, toldOfItem } from './epcis/told-documents.js';
 import { digestsIn } from './document-timeline/timeline.js';
 import { wholeStream } from './document-timeline/whole-stream.js';
 import type {
@@ -48,7 +48,7 @@ import { groupDetail, listGroups } from './groups/query.js';
 import { packQuestions } from './pack-state/questions.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
 import { contentOf } from './sgtin-history/content-query.js';
-import { containerHistoryOf, historyOf } from './sgtin-history/query.js';
+import { containerHistoryOf, containerStepsOf, historyOf } from './sgtin-history/query.js';
 import { stateOf } from './sgtin-history/state-query.js';
 import { suspensionQuestions } from './suspensions/questions.js';
 import { listTimeliness } from './timeliness/query.js';
@@ -164,7 +164,13 @@ export class PostgresReadModels implements ReadModels {
 
   async packEpcis(sgtin: string, query: HistoryQuery, at: Date): Promise<EpcisDocument | undefined> {
     const history = await this.sgtinHistory(sgtin, query);
-    return history && epcisDocumentOf(await toldOfPack(history, this.options), at);
+    return history && epcisDocumentOf(await toldOfItem({ item: sgtin, ...history }, this.options), at);
+  }
+
+  async containerEpcis(sscc: string, query: HistoryQuery, at: Date): Promise<EpcisDocument | undefined> {
+    const { pool, types } = this.options;
+    const movements = await containerStepsOf(pool, sscc, { ...query, types });
+    return movements && epcisDocumentOf(await toldOfItem({ item: sscc, movements }, this.options), at);
   }
 
   async documentEpcis(requestId: string, at: Date): Promise<EpcisDocument | undefined> {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { PedigreeError, readItemCode } from '#kernel';
+import { readItemCode } from '#kernel';
 import type { containerContent, containerHistory, packHistory, packState } from '#read-models';
 import { EPCIS } from '../../../gateway/src/api/epcis-answer.js';
 import type { GatewayClient } from '../gateway-client.js';
@@ -43,10 +43,6 @@ type Life = z.infer<typeof packHistory> | z.infer<typeof containerHistory>;
 /** Prints the life of one pack or container. */
 export async function showHistory(gateway: GatewayClient, code: string, options: PastOptions): Promise<number> {
   const isContainer = readItemCode(code).kind === 'sscc';
-  if (isContainer && options.epcis === true)
-    throw new PedigreeError('invalid_configuration', '--epcis: events are told of a pack or of a document', {
-      field: '--epcis',
-    });
   const path = `/v1/${isContainer ? 'containers' : 'packs'}/${encodeURIComponent(code)}/history${query(options)}`;
   if (await writtenToFile(gateway, { path }, options)) return 0;
   const history = await gateway.raw(path, options.epcis === true ? EPCIS : undefined);

@@ -371,6 +371,13 @@ describe('in EPCIS 2.0', () => {
     expect(other['pedigree:leftOut']).toMatchObject([{ doc_type: 701, why: 'refused: not yours' }]);
   });
 
+  it('a container has its events, and none of before it was packed', async () => {
+    const answer = await harness.ask(`/v1/containers/${BOX}/history?as_of=2026-01-15T07:00:00Z`, EPCIS);
+    expect(answer.headers.get('content-type')).toContain('application/ld+json');
+    expect(answer.json<EpcisDocument>().epcisBody.eventList).toEqual([]);
+    expect((await harness.ask('/v1/containers/046070017700000018/history', EPCIS)).status).toBe(404);
+  });
+
   it('a document has the events of all its items, and one that is not concluded none', async () => {
     const of = async (commandId: string) =>
       (await harness.ask(`/v1/documents/${await requestIdOf(commandId)}`, EPCIS)).json<EpcisDocument>();

@@ -80,7 +80,7 @@ export const evidencePaths = {
       description: FILES,
       parameters: [ofContainer, ...queryParameters(historyParameters)],
       responses: {
-        200: orFile('ContainerHistory', 'Where the container is now, and its movements in their order'),
+        200: orEpcis(orFile('ContainerHistory', 'Where the container is now, and its movements in their order')),
         ...errors(400, 401, 403, 404, 422),
       },
     },

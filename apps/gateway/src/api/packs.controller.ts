@@ -20,7 +20,15 @@ import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { EPCIS, wantsEpcis } from './epcis-answer.js';
 import { CONTENT, MOVEMENTS } from './pack-columns.js';
 import { historyParameters, parameters } from './parameters.js';
-import { ContentOfContainer, EpcisOfSgtin, HistoryOfContainer, HistoryOfSgtin, LOG, StateOfPack } from './queries.js';
+import {
+  ContentOfContainer,
+  EpcisOfContainer,
+  EpcisOfSgtin,
+  HistoryOfContainer,
+  HistoryOfSgtin,
+  LOG,
+  StateOfPack,
+} from './queries.js';
 import { sendRows } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
@@ -47,8 +55,8 @@ export class PacksController {
     const query = historyQuery(request.query);
     if (wantsEpcis(request)) {
       const told = new EpcisOfSgtin(sgtin, query);
-      const document = found(await this.queries.execute<EpcisOfSgtin, EpcisDocument | undefined>(told), 'sgtin', sgtin);
-      return void (await reply.header('content-type', EPCIS).send(document));
+      const document = await this.queries.execute<EpcisOfSgtin, EpcisDocument | undefined>(told);
+      return void (await reply.header('content-type', EPCIS).send(found(document, 'sgtin', sgtin)));
     }
     const asked = new HistoryOfSgtin(sgtin, query);
     const life = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(asked);
@@ -60,7 +68,13 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async containerHistory(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
-    const asked = new HistoryOfContainer(sscc, historyQuery(request.query));
+    const query = historyQuery(request.query);
+    if (wantsEpcis(request)) {
+      const told = new EpcisOfContainer(sscc, query);
+      const document = await this.queries.execute<EpcisOfContainer, EpcisDocument | undefined>(told);
+      return void (await reply.header('content-type', EPCIS).send(found(document, 'sscc', sscc)));
+    }
+    const asked = new HistoryOfContainer(sscc, query);
     const life = await this.queries.execute<HistoryOfContainer, ContainerHistory | undefined>(asked);
     const answer: z.infer<typeof containerHistory> = snakeCase(found(life, 'sscc', sscc));
     await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);

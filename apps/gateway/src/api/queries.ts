@@ -166,6 +166,22 @@ export class EpcisOfSgtinHandler implements IQueryHandler<EpcisOfSgtin, EpcisDoc
   }
 }
 
+export class EpcisOfContainer {
+  constructor(
+    readonly sscc: string,
+    readonly query: HistoryQuery,
+  ) {}
+}
+
+@QueryHandler(EpcisOfContainer)
+export class EpcisOfContainerHandler implements IQueryHandler<EpcisOfContainer, EpcisDocument | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ sscc, query }: EpcisOfContainer): Promise<EpcisDocument | undefined> {
+    return this.readModels.containerEpcis(sscc, query, new Date());
+  }
+}
+
 export class EpcisOfDocument {
   constructor(readonly requestId: string) {}
 }
@@ -256,6 +272,7 @@ export const QUERY_HANDLERS = [
   HistoryOfContainerHandler,
   ContentOfContainerHandler,
   EpcisOfSgtinHandler,
+  EpcisOfContainerHandler,
   EpcisOfDocumentHandler,
   ListInboundHandler,
   InboundByDocumentIdHandler,

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { epcisDocumentOf, typeKnowledge, type EpcisEvent } from '#documents';
+import { defined } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
-import type { SgtinHistory } from '../port.js';
+import type { Movement, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
-import { historyOf } from '../sgtin-history/query.js';
-import { toldOfPack } from './told-documents.js';
+import { containerStepsOf, historyOf, type ContainerStep } from '../sgtin-history/query.js';
+import { toldOfItem } from './told-documents.js';
 
 const US = '00000000000464';
 const THEM = '00000000000999';
@@ -24,6 +25,12 @@ beforeAll(async () => {
   log.document({ docType: 431, items: [pack(1)], outcome: 'rejected', errors: [] });
   log.document({ docType: 552, items: [pack(1)], outcome: 'failed' });
   log.document({ docType: 511, items: [pack(1)] });
+  log.document({ docType: 911, items: [pack(3)], into: box(3) });
+  log.document({ docType: 431, items: [box(3)] });
+  const refused = { code: '1', text: 'not yours', objectId: pack(5) };
+  log.document({ docType: 911, items: [pack(4), pack(5)], into: box(3), outcome: 'partial', errors: [refused] });
+  log.document({ docType: 911, items: [box(3)], into: box(4) });
+  log.document({ docType: 415, items: [box(4)], counterpartyId: THEM });
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
     projection.project(
@@ -34,8 +41,10 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const history = async (sgtin: string): Promise<SgtinHistory> =>
-  (await historyOf(db.pool, sgtin, { types: typeKnowledge })) as SgtinHistory;
+const lifeOf = async (sgtin: string): Promise<{ item: string; movements: Movement[] }> => {
+  const { movements } = (await historyOf(db.pool, sgtin, { types: typeKnowledge })) as SgtinHistory;
+  return { item: sgtin, movements };
+};
 const short = ({ type, action, bizStep, epcList, parentID, childEPCs }: EpcisEvent): unknown[] => [
   type,
   action,
@@ -44,9 +53,59 @@ const short = ({ type, action, bizStep, epcList, parentID, childEPCs }: EpcisEve
   parentID?.slice(-6),
 ];
 
+const ofContainer = async (sscc: string, knownAt?: bigint): Promise<unknown[]> => {
+  const movements = await containerStepsOf(db.pool, sscc, { types: typeKnowledge, ...defined({ knownAt }) });
+  const told = await toldOfItem({ item: sscc, movements: movements as ContainerStep[] }, reading);
+  return epcisDocumentOf(told, new Date(0)).epcisBody.eventList.map(short);
+};
+
+describe('the history of a container in EPCIS', () => {
+  const short6 = (item: string): string => item.slice(-6);
+
+  it('tells each packing into it whole, and what was done with it', async () => {
+    expect(await ofContainer(box(1))).toEqual([
+      ['AggregationEvent', 'ADD', 'packing', [pack(1), pack(2)].map(short6), short6(box(1))],
+      ['ObjectEvent', 'OBSERVE', 'shipping', [short6(box(1))], undefined],
+      ['AggregationEvent', 'DELETE', 'unpacking', [], short6(box(1))],
+    ]);
+  });
+
+  it('tells what the container around it did, and no packing that was refused', async () => {
+    expect(await ofContainer(box(3))).toEqual([
+      ['AggregationEvent', 'ADD', 'packing', [short6(pack(3))], short6(box(3))],
+      ['ObjectEvent', 'OBSERVE', undefined, [short6(box(3))], undefined],
+      ['AggregationEvent', 'ADD', 'packing', [short6(pack(4))], short6(box(3))],
+      ['AggregationEvent', 'ADD', 'packing', [short6(box(3))], short6(box(4))],
+      ['ObjectEvent', 'OBSERVE', 'shipping', [short6(box(4))], undefined],
+    ]);
+  });
+
+  it('tells nothing of another container that the same document fills', async () => {
+    const documents: typeof jsonDocuments = {
+      ...jsonDocuments,
+      effectsOf: (facts, receipt) => {
+        const effects = jsonDocuments.effectsOf(facts, receipt);
+        const other = { kind: 'packed', into: box(8) } as const;
+        return [...effects, { item: { kind: 'sgtin', id: pack(8) }, result: 'applied', containment: other }];
+      },
+    };
+    const movements = (await containerStepsOf(db.pool, box(1), { types: typeKnowledge })) as ContainerStep[];
+    const [packing] = await toldOfItem({ item: box(1), movements }, { ...reading, documents });
+    expect(packing?.events.map(short)).toEqual([
+      ['AggregationEvent', 'ADD', 'packing', [pack(1), pack(2)].map(short6), short6(box(1))],
+    ]);
+  });
+
+  it('tells what was known then, and nothing of a container that nobody named', async () => {
+    const [first] = (await containerStepsOf(db.pool, box(3), { types: typeKnowledge })) as ContainerStep[];
+    expect(await ofContainer(box(3), BigInt(first?.knownAt as string))).toHaveLength(1);
+    expect(await containerStepsOf(db.pool, box(9), { types: typeKnowledge })).toBeUndefined();
+  });
+});
+
 describe('the history of a pack in EPCIS', () => {
   it('is told movement by movement: its packing, what its container did meanwhile, and its sale', async () => {
-    const told = epcisDocumentOf(await toldOfPack(await history(pack(1)), reading), new Date(0));
+    const told = epcisDocumentOf(await toldOfItem(await lifeOf(pack(1)), reading), new Date(0));
     const own = pack(1).slice(-6);
     expect(told.epcisBody.eventList.map(short)).toEqual([
       ['AggregationEvent', 'ADD', 'packing', [own], box(1).slice(-6)],
@@ -65,7 +124,7 @@ describe('the history of a pack in EPCIS', () => {
 
   it('gives the same ids whenever it is asked for', async () => {
     const ids = async (at: Date) =>
-      epcisDocumentOf(await toldOfPack(await history(pack(2)), reading), at).epcisBody.eventList.map(
+      epcisDocumentOf(await toldOfItem(await lifeOf(pack(2)), reading), at).epcisBody.eventList.map(
         ({ eventID }) => eventID,
       );
     const first = await ids(new Date(0));
@@ -74,11 +133,11 @@ describe('the history of a pack in EPCIS', () => {
   });
 
   it('is refused where it would read too many documents, and fails where evidence is missing', async () => {
-    const told = await history(pack(1));
+    const told = await lifeOf(pack(1));
     const [movement] = told.movements;
     const long = { ...told, movements: Array.from({ length: 2_001 }, () => movement as never) };
-    await expect(toldOfPack(long, reading)).rejects.toMatchObject({ code: 'invalid_parameter' });
+    await expect(toldOfItem(long, reading)).rejects.toMatchObject({ code: 'invalid_parameter' });
     const lost = { ...reading, evidence: new LogOfTest().evidence };
-    await expect(toldOfPack(told, lost)).rejects.toThrow('is missing from the evidence store');
+    await expect(toldOfItem(told, lost)).rejects.toThrow('is missing from the evidence store');
   });
 });

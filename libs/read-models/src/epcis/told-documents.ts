@@ -1,9 +1,10 @@
 import type { ConcludedDocument, DocumentFacts, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
 import { eventsOf } from '#documents';
 import type { EvidenceStore } from '#evidence';
-import { defined, isSgtin, PedigreeError } from '#kernel';
-import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
+import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel';
+import type { DocumentDetail, Movement } from '../port.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
+import type { ContainerStep } from '../sgtin-history/query.js';
 
 export interface EpcisReading {
   evidence: EvidenceStore;
@@ -14,15 +15,19 @@ export interface EpcisReading {
 const MOST_MOVEMENTS = 2_000;
 
 /**
- * What a pack's history tells in EPCIS: of each movement the steps of its document, for the pack alone, or for the
- * container that held it. Read from the evidence, so that it says what the documents say. One document at a time.
- * @throws PedigreeError `invalid_parameter` for a history of more than 2,000 movements.
+ * What the life of a pack or container tells in EPCIS: of each movement the steps of its document, for the item alone,
+ * or for the container that held it; of a packing, all that it put into the container. Read from the evidence, so that
+ * it says what the documents say. One document at a time.
+ * @throws PedigreeError `invalid_parameter` for a life of more than 2,000 movements.
  */
-export async function toldOfPack({ sgtin, movements }: SgtinHistory, reading: EpcisReading): Promise<ToldDocument[]> {
+export async function toldOfItem(
+  { item, movements }: { item: Sgtin | Sscc; movements: ContainerStep[] },
+  reading: EpcisReading,
+): Promise<ToldDocument[]> {
   if (movements.length > MOST_MOVEMENTS)
     throw new PedigreeError(
       'invalid_parameter',
-      `${sgtin} has ${movements.length} movements; a history in EPCIS has ${MOST_MOVEMENTS} at most: ask with as_of`,
+      `${item} has ${movements.length} movements; a history in EPCIS has ${MOST_MOVEMENTS} at most: ask with as_of`,
       { field: 'as_of' },
     );
   const told: ToldDocument[] = [];
@@ -32,7 +37,7 @@ export async function toldOfPack({ sgtin, movements }: SgtinHistory, reading: Ep
       continue;
     }
     const { facts, effects } = await readMovement(movement, reading);
-    const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: packItem(sgtin) })) : effects;
+    const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: namedItem(item) })) : effects;
     told.push(toldOf(movement, { facts, effects: own }));
   }
   return told;
@@ -44,23 +49,27 @@ const toldByAnswer = ({ docType, documentSha256 }: Movement): ToldDocument => ({
   leftOut: [{ doc_type: docType, document_sha256: documentSha256, why: "it is the registry's answer, no document" }],
 });
 
-const packItem = (id: string): ItemEffect['item'] => ({ kind: isSgtin(id) ? 'sgtin' : 'sscc', id });
+const namedItem = (id: string): ItemEffect['item'] => ({ kind: isSgtin(id) ? 'sgtin' : 'sscc', id });
 
-/** The document of a movement, and what it did to the movement's item. */
+/** The document of a movement, and what it did to the movement's item, or put into it. */
 async function readMovement(
-  movement: Movement,
+  movement: ContainerStep,
   reading: EpcisReading,
 ): Promise<{ facts: DocumentFacts; effects: ItemEffect[] }> {
   const { documents } = reading;
   const isOurs = movement.channel === undefined;
   const bytes = await bytesOf(movement.documentSha256, reading);
   const facts = isOurs ? documents.readDocument(bytes, movement.documentSha256) : documents.readForeignDocument(bytes);
-  const { result, errorText, item } = movement;
-  if (result !== 'applied') return { facts, effects: [{ item: packItem(item), result, ...defined({ errorText }) }] };
+  const { result, errorText, item, isPacking } = movement;
+  if (result !== 'applied') return { facts, effects: [{ item: namedItem(item), result, ...defined({ errorText }) }] };
   const receipt = await receiptOf(movement.receiptSha256, reading);
   const all = isOurs ? documents.effectsOf(facts, receipt as ReceiptFacts) : documents.foreignEffectsOf(facts, receipt);
+  if (isPacking === true) return { facts, effects: all.filter((one) => isPackedInto(one, item)) };
   return { facts, effects: all.filter((one) => one.item.id === item).slice(0, 1) };
 }
+
+const isPackedInto = ({ containment }: ItemEffect, sscc: string): boolean =>
+  containment?.kind === 'packed' && containment.into === sscc;
 
 /** What a concluded document of ours tells in EPCIS, of all its items; any other one says that it is not concluded. */
 export async function toldOfDocument(detail: DocumentDetail, reading: EpcisReading): Promise<ToldDocument> {

@@ -175,6 +175,9 @@ const RECALLS = `SELECT '' AS item, 0::smallint AS ordinal, ${MOMENT}, d.operati
   FROM movement_document d ${TAKEN_AS}
   WHERE d.recalls = ANY($1::text[]) AND d.outcome IN ('accepted', 'partial') AND ${COUNTS}`;
 
+/** Of a row that tells of a document, and of no item. */
+const NO_EFFECT = Object.fromEntries(OF_EFFECT.map((property) => [property, null]));
+
 /** A document that makes an earlier one (`recalled`, its log position) as if it had not been. */
 export type RecallRow = LifeRow & { recalled: bigint };
 
@@ -193,8 +196,20 @@ export async function readRecalls(
   if (operations.size === 0) return [];
   const values = [[...operations.keys()], known.knownAt, known.asOf];
   const found = await db.query<LifeRow & { recalls: string }>({ name: 'recalls', text: RECALLS, values });
-  const none = Object.fromEntries(OF_EFFECT.map((property) => [property, null]));
-  return found.rows.map((row) => ({ ...none, ...row, recalled: operations.get(row.recalls) as bigint }));
+  return found.rows.map((row) => ({ ...NO_EFFECT, ...row, recalled: operations.get(row.recalls) as bigint }));
+}
+
+/** $1: the container. One row for each document that packed into it, or told that it holds something. */
+const PACKINGS = `SELECT $1::text AS item, 0::smallint AS ordinal, ${MOMENT}, d.operation_at AS "operationAt",
+    coalesce(d.document_id, s.document_id) AS "documentId", 'applied' AS result,
+    ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
+  FROM (SELECT DISTINCT known_from FROM containment WHERE parent = $1) p
+  JOIN movement_document d ON d.known_from = p.known_from AND ${COUNTS} ${TAKEN_AS}`;
+
+/** The documents that packed something into a container. */
+export async function readPackings(db: Queryable, sscc: string, { knownAt, asOf }: Known): Promise<LifeRow[]> {
+  const { rows } = await db.query<LifeRow>({ name: 'packings', text: PACKINGS, values: [sscc, knownAt, asOf] });
+  return rows.map((row) => ({ ...NO_EFFECT, ...row }));
 }
 
 const UNDATED = 'SELECT EXISTS (SELECT FROM movement_document WHERE recorded_at IS NULL) AS undated';

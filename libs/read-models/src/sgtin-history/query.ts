@@ -1,10 +1,12 @@
-import { isSgtin, isSscc, PedigreeError, splitSgtin, type Sgtin, type Sscc } from '#kernel';
+import { defined, isSgtin, isSscc, PedigreeError, splitSgtin, type Sgtin, type Sscc } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { ContainerHistory, HistoryQuery, Movement, SgtinHistory } from '../port.js';
 import { fieldsOf } from '../shapes.js';
 import { knownOf, readItemLife, type ItemLife, type LifeKnowledge } from './item-life.js';
+import { compareMoments } from './containment.js';
 import type { LivedRow } from './life.js';
+import { readPackings } from './life-rows.js';
 import { movement } from './shape.js';
 
 export type HistoryOptions = HistoryQuery & { types: LifeKnowledge };
@@ -34,6 +36,32 @@ export async function containerHistoryOf(
 ): Promise<ContainerHistory | undefined> {
   const life = await lifeOfContainer(db, sscc, options);
   return life && { sscc, ...lifeTold(life, options) };
+}
+
+/** A movement of a container, or (`isPacking`) a document that packed something into it. */
+export type ContainerStep = Movement & { isPacking?: true };
+
+/**
+ * What documents did to a container and with it: its movements, and the packings into it, in their order. `undefined`
+ * as for its history.
+ */
+export async function containerStepsOf(
+  db: Queryable,
+  sscc: Sscc,
+  options: HistoryOptions,
+): Promise<ContainerStep[] | undefined> {
+  const life = await lifeOfContainer(db, sscc, options);
+  if (life === undefined) return undefined;
+  const packings = await readPackings(db, sscc, await knownOf(db, options));
+  const rows: (LivedRow & { isPacking?: true })[] = [
+    ...packings.map((row) => ({ ...row, depth: 0, isPacking: true as const })),
+    ...life.lived,
+  ];
+  rows.sort(compareMoments);
+  return rows.map(({ isPacking, ...row }) => ({
+    ...movementOf(row, options.types.titleOf(row.docType)),
+    ...defined({ isPacking }),
+  }));
 }
 
 /** @throws PedigreeError `invalid_identifier` */

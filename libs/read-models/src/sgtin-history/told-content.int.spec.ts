@@ -3,7 +3,7 @@ import { typeKnowledge } from '#documents';
 import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { toldOfPack } from '../epcis/told-documents.js';
+import { toldOfItem } from '../epcis/told-documents.js';
 import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import { checkPacks } from '../pack-state/check.js';
 import type { CheckQuery, ContainerContent, SgtinHistory } from '../port.js';
@@ -115,8 +115,8 @@ describe('what the registry told of a container', () => {
 
   it('is left out of EPCIS, which tells of documents', async () => {
     const reading = { evidence: log.evidence, documents: jsonDocuments };
-    const [answer] = await toldOfPack(
-      { ...(await history(OUTER)), movements: (await history(OUTER)).movements.slice(0, 1) },
+    const [answer] = await toldOfItem(
+      { item: OUTER, movements: (await history(OUTER)).movements.slice(0, 1) },
       reading,
     );
     expect(answer).toMatchObject({ events: [], leftOut: [{ doc_type: 221 }] });

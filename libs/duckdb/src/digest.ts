@@ -47,9 +47,7 @@ interface Text {
 
 /** In the order of the query, because DuckDB keeps the order where it is asked to. */
 const writeText = (duck: Duck, { select, text, format }: Text): Promise<void> =>
-  duck.run(`SET preserve_insertion_order = true;
-    COPY (${select}) TO ${quoted(text)} (FORMAT csv, HEADER false${format});
-    SET preserve_insertion_order = false`);
+  duck.inOrder(`COPY (${select}) TO ${quoted(text)} (FORMAT csv, HEADER false${format})`);
 
 async function digestOfText(duck: Duck, { select, text, format }: Text): Promise<Sha256> {
   await writeText(duck, { select, text, format });

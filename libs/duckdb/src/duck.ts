@@ -55,6 +55,23 @@ export class Duck {
     await this.connection.run(sql);
   }
 
+  /** Runs a statement whose rows stay in the order of its query, or of the one sorted file that it reads. */
+  async inOrder(sql: string): Promise<void> {
+    await this.run(`SET SESSION preserve_insertion_order = true;
+      ${sql};
+      SET SESSION preserve_insertion_order = false`);
+  }
+
+  /** Does work on a connection of its own, within the same limits. Its temporary tables are its own. */
+  async beside<T>(work: (duck: Duck) => Promise<T>): Promise<T> {
+    const connection = await this.instance.connect();
+    try {
+      return await work(new Duck(this.library, this.instance, connection, this.temporary));
+    } finally {
+      connection.closeSync();
+    }
+  }
+
   /** The rows of a small answer. BIGINT comes as bigint. */
   async rows<Row>(sql: string): Promise<Row[]> {
     return (await this.connection.runAndReadAll(sql)).getRowObjectsJS() as Row[];

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { digestOfLines, quoted, type Duck } from '#duckdb';
+import { namesInRows, type ReadColumn } from './check.js';
 import type { Column } from './kinds.js';
 import { BUCKETS, bucketFile, type BucketFacts } from './manifest.js';
 
@@ -21,18 +22,24 @@ export interface Staged {
   staging: string;
   /** Where the files go. */
   folder: string;
-  columns: readonly Column[];
-  used: ReadonlySet<string>;
+  columns: readonly ReadColumn[];
+  /** Of the first digits, as numbers: those that have rows. */
+  used: ReadonlySet<number>;
 }
+
+/** The first two digits of an item's MD5 as a number: DuckDB has the first byte lowest. */
+const RUN = '(md5_number(item) & 255)::UTINYINT';
+/** Buckets that are written at a time. */
+const LANES = 2;
 
 /** Adds the rows of `checked` that have no reason to the staged files. */
 export async function stage(
   duck: Duck,
-  { staging, columns }: { staging: string; columns: readonly Column[] },
+  { staging, columns }: { staging: string; columns: readonly ReadColumn[] },
 ): Promise<void> {
-  const names = columns.map(({ name }) => name).join(', ');
-  await duck.run(`COPY (SELECT line, item, ${names}, substr(md5(item), 1, 1) AS bucket FROM checked
-    WHERE reason IS NULL) TO ${quoted(staging)} (FORMAT parquet, PARTITION_BY (bucket), APPEND)`);
+  const names = ['line', 'item', ...namesInRows(columns)].join(', ');
+  await duck.run(`COPY (SELECT *, run >> 4 AS bucket FROM (SELECT ${names}, ${RUN} AS run FROM checked
+    WHERE reason IS NULL)) TO ${quoted(staging)} (FORMAT parquet, PARTITION_BY (bucket), APPEND)`);
 }
 
 /**
@@ -44,44 +51,51 @@ export async function writeBuckets(
   staged: Staged,
 ): Promise<{ buckets: BucketFacts[]; duplicates: number }> {
   const buckets: BucketFacts[] = [];
-  let duplicates = 0;
-  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-    const file = join(staged.folder, bucketFile(bucket));
-    duplicates += await writeBucket(duck, { ...staged, bucket, file });
-    const [size] = await duck.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
-    const sha256 = await digestOfLines(duck, { file, line: canonicalRow(staged.columns) });
-    buckets.push({ file: bucketFile(bucket), rows: Number(size?.rows), sha256 });
-  }
+  let [duplicates, next] = [0, 0];
+  const lane = async (own: Duck): Promise<void> => {
+    while (next < BUCKETS) {
+      const bucket = next;
+      next += 1;
+      const file = join(staged.folder, bucketFile(bucket));
+      const twins = await writeBucket(own, { ...staged, bucket, file });
+      const [size] = await own.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
+      const sha256 = await digestOfLines(own, { file, line: canonicalRow(staged.columns) });
+      buckets[bucket] = { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
+      duplicates += twins;
+    }
+  };
+  // All lanes have ended before a failure of one is told, for the caller removes what they use.
+  const ends = await Promise.allSettled(Array.from({ length: LANES }, () => duck.beside(lane)));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return { buckets, duplicates };
 }
 
 type OneBucket = Staged & { bucket: number; file: string };
 
 async function writeBucket(duck: Duck, { staging, columns, used, bucket, file }: OneBucket): Promise<number> {
-  const names = columns.map(({ name }) => name);
-  const digit = bucket.toString(16);
-  const rows = used.has(digit)
-    ? `read_parquet(${quoted(join(staging, `bucket=${digit}`, '*.parquet'))}, hive_partitioning = false)`
-    : '(SELECT * FROM checked LIMIT 0)';
+  const names = namesInRows(columns);
+  const rows = used.has(bucket)
+    ? `read_parquet(${quoted(join(staging, `bucket=${bucket}`, '*.parquet'))}, hive_partitioning = false)`
+    : '(SELECT *, 0::UTINYINT AS run FROM checked LIMIT 0)';
+  const values = columns.map(({ name, constant }) => (constant === undefined ? name : `${constant} AS ${name}`));
   const write = (select: string): Promise<void> =>
-    duck.run(`COPY (${select} ORDER BY ${ORDER}) TO ${quoted(file)} (FORMAT parquet)`);
-  await write(`SELECT item, ${names.join(', ')}, 1::INTEGER AS copies FROM ${rows}`);
-  await duck.run(`SET preserve_insertion_order = true;
-    CREATE OR REPLACE TABLE twin AS SELECT DISTINCT item FROM (
-      SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})) WHERE again;
-    SET preserve_insertion_order = false`);
+    duck.inOrder(`COPY (SELECT item, ${values.join(', ')}, copies FROM (${select} ORDER BY run, item))
+      TO ${quoted(file)} (FORMAT parquet)`);
+  await write(`SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows}`);
+  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT item FROM (
+      SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})) WHERE again`);
   const [found] = await duck.rows<{ twins: bigint }>('SELECT count(*) AS twins FROM twin');
   if (found === undefined || found.twins === 0n) return 0;
   const agreed = names.map(
     (name) => `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*)
-    THEN min(${name}) END AS ${name}`,
+    THEN min(${name}) END AS ${name}, `,
   );
   await duck.run(`INSERT INTO refused SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
       ' rows, first in lines ', array_to_string(lines[1:5], ', '))
     FROM (SELECT item, list(line ORDER BY line) AS lines FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
   await write(`SELECT * FROM (
-    SELECT item, ${names.join(', ')}, 1::INTEGER AS copies FROM ${rows} ANTI JOIN twin USING (item)
-    UNION ALL SELECT item, ${agreed.join(', ')}, count(*)::INTEGER AS copies FROM ${rows} SEMI JOIN twin USING (item)
-      GROUP BY item)`);
+    SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows} ANTI JOIN twin USING (item)
+    UNION ALL SELECT item, ${agreed.join('')}count(*)::INTEGER AS copies, min(run) AS run
+      FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
   return Number(found.twins);
 }

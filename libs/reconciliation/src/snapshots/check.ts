@@ -1,5 +1,5 @@
 import { quoted, type Duck } from '#duckdb';
-import { ITEM, readCodes } from './codes.js';
+import { ITEM, PLAIN_ITEM, readCodes } from './codes.js';
 import type { Column } from './kinds.js';
 import { DATE_FORMS, type Mapping } from './mapping.js';
 
@@ -20,24 +20,70 @@ export interface Checking {
   file: string;
 }
 
+/** A column of a snapshot as a file has it. `constant`: its value in all rows, where the file has no such column. */
+export interface ReadColumn extends Column {
+  constant?: string;
+}
+
+export const readColumns = (checking: Checking): ReadColumn[] =>
+  checking.columns.map((column) =>
+    checking.mapping.columns[column.name] === undefined
+      ? { ...column, constant: valueOf(column, 'NULL::VARCHAR', checking) }
+      : column,
+  );
+
+/** The columns whose values stand in rows. */
+export const namesInRows = (columns: readonly ReadColumn[]): string[] =>
+  columns.flatMap(({ name, constant }) => (constant === undefined ? [name] : []));
+
 /**
- * From `cell (line, fault, item, one column of text for each column)` to `checked (line, reason, item, columns)`: the
- * reason says in words why a row is refused, and is NULL for the others.
+ * From `cell (line, fault, item, one column of text for each mapped column)` to `checked (line, reason, item, mapped
+ * columns)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item that is
+ * not plain (`odd`), and many have the same other cells (`rest`): what takes time looks at those alone.
  */
 export async function checkRows(duck: Duck, checking: Checking): Promise<void> {
-  const { columns } = checking;
+  await checkRest(duck, checking);
+  await checkItems(duck, checking);
+  const names = namesInRows(readColumns(checking));
+  const same = names.map((name) => `c.${name} IS NOT DISTINCT FROM r.cell_${name}`).join(' AND ');
+  await duck.run(`CREATE OR REPLACE TABLE checked AS SELECT c.line, coalesce(o.reason, r.reason) AS reason,
+      CASE WHEN o.line IS NULL THEN c.item ELSE o.id END AS item${names.map((name) => `, r.${name}`).join('')}
+    FROM cell c JOIN rest r ON ${same || 'true'} LEFT JOIN odd o ON o.line = c.line`);
+}
+
+/** `rest (cell_x for each column x, the columns, reason)`: each combination of cells beside the item, once. */
+async function checkRest(duck: Duck, checking: Checking): Promise<void> {
+  const columns = readColumns(checking).filter(({ constant }) => constant === undefined);
+  const names = columns.map(({ name }) => name);
+  const cells = names.map((name) => `${name} AS cell_${name}, ${cleaned(name, checking.mapping)} AS ${name}`);
+  const values = columns.map(
+    (column) => `cell_${column.name}, ${valueOf(column, `l.${column.name}`, checking)}
+        AS ${column.name}`,
+  );
+  const reasons = ['NULL::VARCHAR', ...columns.map((column) => reasonOf(column, checking))].join(',\n        ');
+  const distinct = `SELECT DISTINCT ${names.join(', ') || '1 AS nothing'} FROM cell`;
+  await duck.run(`CREATE OR REPLACE TABLE rest AS SELECT ${[...values, `coalesce(${reasons}) AS reason`].join(', ')}
+    FROM (SELECT ${cells.join(', ') || 'nothing'} FROM (${distinct})) l`);
+}
+
+/** `odd (line, id, reason)`: rows that cannot be read, or whose item is no plain code. */
+async function checkItems(duck: Duck, { mapping, file }: Checking): Promise<void> {
   await duck.run(`
-    CREATE OR REPLACE TABLE looked AS SELECT *, CASE WHEN fault IS NULL THEN ${ITEM} END AS id FROM cell;
+    CREATE OR REPLACE TABLE looked AS SELECT line, fault, item, CASE WHEN fault IS NULL THEN ${ITEM} END AS id
+      FROM (SELECT line, fault, ${cleaned('item', mapping)} AS item FROM cell
+        WHERE fault IS NOT NULL OR coalesce(NOT ${PLAIN_ITEM} OR item IN (${nothing(mapping)}), true));
     CREATE OR REPLACE TABLE unread AS SELECT line, item, row_number() OVER () AS number FROM looked
       WHERE id IS NULL AND fault IS NULL AND item IS NOT NULL AND NOT ${NUMBER}`);
-  await readCodes(duck, checking.file);
-  const values = columns.map((column) => `${valueOf(column, checking)} AS ${column.name}`);
-  await duck.run(`
-    CREATE OR REPLACE TABLE checked AS SELECT line, coalesce(l.fault, ${itemReason},
-        ${columns.map((column) => reasonOf(column, checking)).join(',\n        ')}) AS reason,
-      coalesce(l.id, c.id) AS item, ${values.join(', ')}
-    FROM looked l LEFT JOIN code c USING (line)`);
+  await readCodes(duck, file);
+  await duck.run(`CREATE OR REPLACE TABLE odd AS SELECT line, coalesce(l.id, c.id) AS id,
+      coalesce(l.fault, ${itemReason}) AS reason FROM looked l LEFT JOIN code c USING (line)`);
 }
+
+const nothing = ({ empty }: Mapping): string => ['', ...empty].map(quoted).join(', ');
+
+/** Cells that mean nothing are NULL, and blanks around a value are cut. */
+const cleaned = (cell: string, mapping: Mapping): string =>
+  `CASE WHEN trim(${cell}, ' \t\u00a0') IN (${nothing(mapping)}) THEN NULL ELSE trim(${cell}, ' \t\u00a0') END`;
 
 const shown = (cell: string): string => `concat('"', substr(${cell}, 1, ${MOST_TEXT}), '" ')`;
 
@@ -45,8 +91,7 @@ const itemReason = `CASE WHEN l.item IS NULL THEN 'item: is empty'
     WHEN l.id IS NULL AND ${NUMBER.replace('item', 'l.item')} THEN concat('item: ', ${shown('l.item')}, ${ROUNDED})
     WHEN c.why IS NOT NULL THEN concat('item: ', ${shown('l.item')}, c.why) END`;
 
-function valueOf(column: Column, { mapping, moment, branch }: Checking): string {
-  const cell = `l.${column.name}`;
+function valueOf(column: Column, cell: string, { mapping, moment, branch }: Checking): string {
   if (column.type === 'instant') {
     const instant = instantOf(cell, mapping);
     return column.name === 'moment'

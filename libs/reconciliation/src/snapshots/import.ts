@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { defined, PedigreeError, systemClock } from '#kernel';
 import { digestOfFile, Duck, FolderStore, quoted, type DuckOptions, type StoredFile } from '#duckdb';
 import { stage, writeBuckets } from './buckets.js';
-import { checkRows, type Checking } from './check.js';
+import { checkRows, readColumns, type Checking } from './check.js';
 import { wrongCheckDigit } from './codes.js';
 import { mustHaveColumns, sheetAsNdjson } from './excel.js';
 import { columnsOf, type SnapshotKind } from './kinds.js';
@@ -104,7 +104,7 @@ interface Folders {
 class Job {
   private readonly checking: Checking;
   private readonly refusals: [number, string][] = [];
-  private readonly used = new Set<string>();
+  private readonly used = new Set<number>();
   private rows = 0;
   private readonly bytes: Promise<number>;
   private readonly most: number;
@@ -135,7 +135,7 @@ class Job {
     await this.tellRefusals();
     const refused = await this.refused();
     const { buckets, duplicates } = await writeBuckets(duck, {
-      ...{ staging: folders.staging, folder: folders.draft, columns: checking.columns, used: this.used },
+      ...{ staging: folders.staging, folder: folders.draft, columns: readColumns(checking), used: this.used },
     });
     await this.writeRefused();
     const { kind, moment, mapping } = request;
@@ -199,7 +199,7 @@ class Job {
 
   /** `checked` must be there, also when there was no row. */
   private async takeNothing(): Promise<void> {
-    const names = ['item', ...this.checking.columns.map(({ name }) => name)];
+    const names = Object.keys(this.checking.mapping.columns);
     await this.duck.run(`CREATE TABLE IF NOT EXISTS cell AS SELECT 0::BIGINT AS line, NULL::VARCHAR AS fault,
       ${names.map((name) => `NULL::VARCHAR AS ${name}`).join(', ')} LIMIT 0`);
     await checkRows(this.duck, this.checking);
@@ -209,14 +209,15 @@ class Job {
   private async take(bytes: number): Promise<void> {
     const { duck, checking, folders } = this;
     await checkRows(duck, checking);
-    const isPlaced = checking.columns.some(({ name }) => name === 'place');
+    const columns = readColumns(checking);
+    const place = columns.find(({ name }) => name === 'place') ?? { constant: 'NULL', name: 'place' };
     await duck.run(`INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL;
       INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
         FROM checked WHERE reason IS NULL;
-      INSERT INTO place SELECT DISTINCT ${isPlaced ? 'place' : 'NULL'} FROM checked WHERE reason IS NULL;
+      INSERT INTO place SELECT DISTINCT ${place.constant ?? place.name} FROM checked WHERE reason IS NULL;
       CREATE OR REPLACE TABLE place AS SELECT DISTINCT place FROM place LIMIT ${MOST_PLACES + 2}`);
-    await stage(duck, { staging: folders.staging, columns: checking.columns });
-    for (const name of await readdir(folders.staging)) this.used.add(name.replace('bucket=', ''));
+    await stage(duck, { staging: folders.staging, columns });
+    for (const name of await readdir(folders.staging)) this.used.add(Number(name.replace('bucket=', '')));
     const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM checked');
     this.rows += Number(seen?.rows);
     await this.tellRefusals();

@@ -10,24 +10,13 @@ const MOST_COLUMNS = 1_000;
 /** Where each column of the snapshot is found: an expression over a row of the file, as text. */
 export type Cells = (column: string) => string | undefined;
 
-/** Cells that mean nothing are NULL, and blanks around a value are cut. */
-const cleaned = (cell: string, { empty }: Mapping): string => {
-  const nothing = ['', ...empty].map(quoted).join(', ');
-  return `CASE WHEN trim(${cell}, ' \t\u00a0') IN (${nothing}) THEN NULL ELSE trim(${cell}, ' \t\u00a0') END`;
-};
-
-/** `cell`: what a chunk holds, by the columns of the snapshot. */
-function cells(of: { from: string; fault: string }, columns: readonly Column[], { at, mapping }: Reading): string {
-  const values = ['item', ...columns.map(({ name }) => name)].map((name) => {
+/** What `cell` is made of: the cells of a chunk as they stand there, by the mapped columns of the snapshot. */
+function cells({ from, fault, at }: { from: string; fault: string; at: Cells }, columns: readonly Column[]): string {
+  const values = ['item', ...columns.map(({ name }) => name)].flatMap((name) => {
     const found = at(name);
-    return `${found === undefined ? 'NULL::VARCHAR' : cleaned(found, mapping)} AS ${name}`;
+    return found === undefined ? [] : [`${found} AS ${name}`];
   });
-  return `CREATE OR REPLACE TABLE cell AS SELECT line, ${of.fault} AS fault, ${values.join(', ')} FROM ${of.from}`;
-}
-
-interface Reading {
-  at: Cells;
-  mapping: Mapping;
+  return `SELECT line, ${fault} AS fault, ${values.join(', ')} FROM ${from}`;
 }
 
 /** Number of columns, and where the mapped ones are. */
@@ -92,7 +81,9 @@ export async function loadCsv(
     format: `delim = ${quoted(delimiter)}, quote = ${quoted(quote)}, escape = ${quoted(quote)}`,
     columns: Array.from({ length: shape.width }, (_, n) => `'c${n}': 'VARCHAR'`).join(', '),
   });
-  await duck.run(cells({ from: 'raw', fault: 'NULL::VARCHAR' }, columns, { at: shape.at, mapping }));
+  await duck.run(
+    `CREATE OR REPLACE VIEW cell AS ${cells({ from: 'raw', fault: 'NULL::VARCHAR', at: shape.at }, columns)}`,
+  );
 }
 
 const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
@@ -124,7 +115,8 @@ export async function loadNdjson(
   });
   const from = `(SELECT line, CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
     FROM raw)`;
-  await duck.run(cells({ from, fault }, columns, { at, mapping }));
+  // Made before it is looked at: DuckDB would look into the JSON again for each use of a cell.
+  await duck.run(`CREATE OR REPLACE TABLE cell AS ${cells({ from, fault, at }, columns)}`);
 }
 
 /** Rows of Parquet that are looked at together. */
@@ -159,5 +151,5 @@ export async function loadParquet(
   };
   const source = `(SELECT *, file_row_number + 1 AS line FROM read_parquet(${quoted(path)}, file_row_number = true)
     WHERE file_row_number >= ${from} AND file_row_number < ${from + PARQUET_ROWS})`;
-  await duck.run(cells({ from: source, fault: 'NULL::VARCHAR' }, columns, { at, mapping }));
+  await duck.run(`CREATE OR REPLACE TABLE cell AS ${cells({ from: source, fault: 'NULL::VARCHAR', at }, columns)}`);
 }

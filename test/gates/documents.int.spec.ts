@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,8 +47,6 @@ describe('commands that a document marks as run', () => {
 
   beforeAll(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'pedigree-documents-'));
-    // As root the server runs as another user: what it cannot reach is laid in /var/lib/pedigree, and would stay there.
-    chmodSync(dataDir, 0o711);
   });
 
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -166,9 +166,7 @@ describe('an incremental run', () => {
     expect(readFileSync(page, 'utf8').replace(/\s+/g, ' ')).toContain(
       `The registry answered for 2 rows. 399 were taken over from run <code>${byFilter.run}</code>`,
     );
-    expect((await reconcile('runs')).stdout).toContain(
-      `${third.packs.calls} of ${third.packs.reading?.calls_of_full}`,
-    );
+    expect((await reconcile('runs')).stdout).toContain(`${third.packs.calls} of ${third.packs.reading?.calls_of_full}`);
   }, 300_000);
 
   it('asks by list for what our record knows since, also when nothing is listed by its moment', async () => {

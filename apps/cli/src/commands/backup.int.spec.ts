@@ -34,11 +34,7 @@ const instead = <T extends object>(one: T, members: object): T =>
   });
 
 beforeEach(async () => {
-  [source, target, folder] = await Promise.all([
-    testDatabase(allSchemas()),
-    testDatabase(),
-    temporaryFolder(),
-  ]);
+  [source, target, folder] = await Promise.all([testDatabase(allSchemas()), testDatabase(), temporaryFolder()]);
   file = join(folder.path, 'one.backup');
 });
 afterEach(async () => {

@@ -70,6 +70,8 @@ it(
 it(
   'what is told to us waits for our answer, and is met by it, pack by pack',
   async () => {
+    // The supplier acts at once, not after its minute.
+    await stack.control('/counterparties', { delayMs: 0 });
     await stack.control('/counterparties/ship', { from: 'supplier-a', to: doc.PLACES.warehouse, count: 2 });
     let told: InboundSummary | undefined;
     await until(

@@ -11,7 +11,7 @@ import * as doc from '../../apps/sandbox/test/documents.js';
 import { until } from '../support/until.js';
 import { buildPrograms } from './built-programs.js';
 import { startStack, type Stack } from './stack.js';
-import { startedReconcile } from './started-reconcile.js';
+import { reconcileHere, startedReconcile } from './started-reconcile.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const sgtin = (n: number): string => `${GTIN}N${String(n).padStart(12, '0')}`;
@@ -52,14 +52,14 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => stack.stop());
 
-const started = (args: string[]): ChildProcess => startedReconcile(stack, args);
+const reconcile = (...args: string[]) => reconcileHere(stack, args);
 
-async function endOf(child: ChildProcess, onText?: (said: string) => void) {
-  let [stdout, stderr] = ['', ''];
-  child.stdout?.on('data', (text) => (stdout += String(text)));
-  child.stderr?.on('data', (text) => onText?.((stderr += String(text))));
+/** What a process of its own said until it ended. */
+async function endOf(child: ChildProcess, onText: (said: string) => void): Promise<string> {
+  let said = '';
+  child.stderr?.on('data', (text) => onText((said += String(text))));
   await once(child, 'close');
-  return { stdout, stderr };
+  return said;
 }
 
 /** Behind every answer of the registry, so that none is younger than the stock. */
@@ -84,8 +84,7 @@ interface Made {
 }
 
 async function made(args: string[]): Promise<Made> {
-  const { stdout, stderr } = await endOf(started(args));
-  if (stdout === '') throw new Error(stderr);
+  const { stdout } = await reconcile(...args);
   const { run } = JSON.parse(stdout) as { run: string };
   return { run, packs: await shown(run), moments: await momentsOf(run) };
 }
@@ -108,7 +107,7 @@ const askedAgain = (before: Made, after: Made): string[] =>
   [...after.moments].filter(([item, moment]) => before.moments.get(item) !== moment).map(([item]) => item);
 
 const isReplayed = async ({ run, packs }: Made): Promise<void> =>
-  expect((await endOf(started(['--replay', run]))).stdout).toBe(`the same digest: ${packs.digest}\n`);
+  expect((await reconcile('--replay', run)).stdout).toBe(`the same digest: ${packs.digest}\n`);
 
 /** A document of ours that the registry accepts, and that our record knows. */
 async function packed(into: string, packs: string[]): Promise<void> {
@@ -163,13 +162,11 @@ describe('an incremental run', () => {
     expect(third.packs.stands_on?.run).toBe(byFilter.run);
     expect(third.packs.reading?.full_run).toBe(byFilter.packs.reading?.full_run);
     const page = join(stack.folder, 'report.html');
-    await endOf(started(['report', third.run, '--out', page]));
+    await reconcile('report', third.run, '--out', page);
     expect(readFileSync(page, 'utf8').replace(/\s+/g, ' ')).toContain(
       `The registry answered for 2 rows. 399 were taken over from run <code>${byFilter.run}</code>`,
     );
-    expect((await endOf(started(['runs']))).stdout).toContain(
-      `${third.packs.calls} of ${third.packs.reading?.calls_of_full}`,
-    );
+    expect((await reconcile('runs')).stdout).toContain(`${third.packs.calls} of ${third.packs.reading?.calls_of_full}`);
   }, 300_000);
 
   it('asks by list for what our record knows since, also when nothing is listed by its moment', async () => {
@@ -184,13 +181,13 @@ describe('an incremental run', () => {
   }, 300_000);
 
   it('goes on after kill -9 with what it had taken over, and asks nothing twice', async () => {
-    const child = started(asked('list'));
-    const { stderr } = await endOf(child, (said) => {
+    const child = startedReconcile(stack, asked('list'));
+    const stderr = await endOf(child, (said) => {
       // Behind the first word about the fetch: what is taken over is decided.
       if (/are taken over from run .+\n.+/.test(said)) child.kill('SIGKILL');
     });
     const run = /run ([0-9a-f-]{36}):/.exec(stderr)?.[1] ?? '';
-    await endOf(started(['--resume', run, '--json']));
+    await reconcile('--resume', run, '--json');
     const resumed: Made = { run, packs: await shown(run), moments: await momentsOf(run) };
     expect(askedAgain(byList, resumed).sort()).toEqual([sgtin(7), sgtin(DOUBTFUL)]);
     expect(resumed.packs).toMatchObject({ calls: 1, counts: byList.packs.counts, stands_on: { run: byList.run } });

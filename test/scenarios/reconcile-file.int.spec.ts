@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +6,7 @@ import { checkDigitOf } from '#kernel';
 import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
 import { buildPrograms } from './built-programs.js';
 import { startStack, type Stack } from './stack.js';
-import { startedReconcile } from './started-reconcile.js';
+import { reconcileHere, startedReconcile } from './started-reconcile.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const sgtin = (n: number): string => `${GTIN}R${String(n).padStart(12, '0')}`;
@@ -43,16 +42,7 @@ interface Told {
   recorded: boolean;
 }
 
-const started = (args: string[]): ChildProcess => startedReconcile(stack, args);
-
-async function reconcile(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const child = started(args);
-  let [stdout, stderr] = ['', ''];
-  child.stdout?.on('data', (text) => (stdout += String(text)));
-  child.stderr?.on('data', (text) => (stderr += String(text)));
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, stdout, stderr };
-}
+const reconcile = (...args: string[]) => reconcileHere(stack, args);
 
 const file = (moment: string): string[] => [
   ...[join(stack.folder, 'stock.csv'), '--mapping', join(stack.folder, 'mapping.json'), '--moment', moment],
@@ -133,7 +123,7 @@ describe('pedigree reconcile STOCK_FILE', () => {
   }, 60_000);
 
   it('goes on after kill -9 where it was, asks the registry nothing twice, and is recorded once', async () => {
-    const child = started(file(new Date(Date.parse(SOON) + 1).toISOString()));
+    const child = startedReconcile(stack, file(new Date(Date.parse(SOON) + 1).toISOString()));
     let said = '';
     const killed = new Promise<void>((resolve) =>
       child.stderr?.on('data', (text) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -13,11 +13,12 @@ import { PostgresBus } from '#bus';
 import { newSigningKey } from '#merkle';
 import { arrival } from '../bench/load.js';
 import { firing } from '../support/alert-rules.js';
+import { commandHere } from '../support/command-here.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 import { pkcs12Of, selfSigned } from '../support/self-signed.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
-import { buildPrograms, repositoryFile } from './built-programs.js';
+import { buildPrograms } from './built-programs.js';
 
 /**
  * What an operator is told of four troubles, by each way that tells: the gateway's health, the metrics with the alert
@@ -105,16 +106,7 @@ async function poisonProjection(): Promise<void> {
   expect(answer.status).toBe(202);
 }
 
-/** A command line, with its exit status. */
-const pedigree = (...args: string[]): Promise<{ status: number; stdout: string }> =>
-  new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [repositoryFile('apps/cli/bin/pedigree.mjs'), ...args],
-      { env: { PATH: process.env['PATH'], PEDIGREE_URL: programs.gateway.url } },
-      (error, stdout) => resolve({ status: Number(error?.code ?? 0), stdout }),
-    );
-  });
+const pedigree = (...args: string[]) => commandHere(args, { PEDIGREE_URL: programs.gateway.url });
 
 beforeAll(async () => {
   await buildPrograms();

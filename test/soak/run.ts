@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runFullSpecs } from './full-specs.js';
@@ -51,6 +51,8 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
  */
 export async function runSoak(options: SoakOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-soak-'));
+  // As root PostgreSQL runs as another user: what it cannot reach is laid in /var/lib/pedigree, and would stay there.
+  chmodSync(folder, 0o711);
   const tally: Tally = { passed: 0, failed: 0, skipped: 0, commands: 0 };
   try {
     if (options.pages.length > 0) await typePages(options, folder, tally);

@@ -1,26 +1,30 @@
-import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const PREFIX = 'pedigree-test-';
+/** How the folder of a run is called, by its process. */
+export const runFolderPrefix = (pid: number): string => `${PREFIX}${String(pid)}-`;
 /** Where Linux has a file system in memory. */
 const IN_MEMORY = '/dev/shm';
 /** Several times what a run of all tests keeps at a time. */
 const LEAST_FREE_BYTES = 6 * 1024 ** 3;
 
 /**
- * Once per Jest run, before the workers. Without DATABASE_URL it names the folder of the run's one PostgreSQL; the
- * first `testDatabase()` starts it there, so that a run of unit tests pays nothing.
+ * Once per Jest run, before the workers: one folder that holds the temporary files of all tests, and the run's one
+ * PostgreSQL where no DATABASE_URL is given. The first `testDatabase()` starts it, so that a run of unit tests pays
+ * nothing. The folder's name says whose it is: the next run removes what a killed one has left.
  */
 export default async function globalSetup(): Promise<void> {
   const usual = tmpdir();
-  if (await hasRoomInMemory()) process.env['TMPDIR'] = IN_MEMORY;
-  if (process.env['DATABASE_URL'] !== undefined) return;
-  for (const folder of [usual, IN_MEMORY]) await sweepLeftovers(folder);
-  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${String(process.pid)}-`));
+  for (const folder of new Set([usual, IN_MEMORY])) await sweepLeftovers(folder);
+  const folder = await mkdtemp(join((await hasRoomInMemory()) ? IN_MEMORY : usual, runFolderPrefix(process.pid)));
   // As root the server runs as another user, who must be able to pass.
   await chmod(folder, 0o711);
-  process.env['PEDIGREE_TEST_POSTGRES_DIR'] = folder;
+  process.env['TMPDIR'] = await openFolder(join(folder, 'tmp'));
+  process.env['PEDIGREE_TEST_FOLDER'] = folder;
+  if (process.env['DATABASE_URL'] === undefined)
+    process.env['PEDIGREE_TEST_POSTGRES_DIR'] = await openFolder(join(folder, 'postgres'));
 }
 
 /**
@@ -37,8 +41,15 @@ async function hasRoomInMemory(): Promise<boolean> {
   return Math.min(bavail * bsize, process.availableMemory()) >= LEAST_FREE_BYTES;
 }
 
+/** One that every user may pass, whatever our umask is. */
+async function openFolder(path: string): Promise<string> {
+  await mkdir(path);
+  await chmod(path, 0o711);
+  return path;
+}
+
 /** A Jest run that was killed leaves its folder; a server whose folder vanishes ends by itself within a minute. */
-async function sweepLeftovers(parent: string): Promise<void> {
+export async function sweepLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent).catch(() => [])) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
     if (pid !== undefined && !isAlive(Number(pid)))

@@ -5,14 +5,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 20;
 const STOP_WAIT_MS = 30_000;
 
-/** Ends the run's PostgreSQL at once (SIGQUIT: nothing in it is worth a checkpoint) and removes its folder. */
+/** Ends the run's PostgreSQL at once (SIGQUIT: nothing in it is worth a checkpoint) and removes the run's folder. */
 export default async function globalTeardown(): Promise<void> {
-  const folder = process.env['PEDIGREE_TEST_POSTGRES_DIR'];
-  if (folder === undefined) return;
-  const cluster = await clusterOf(folder);
+  const postgres = process.env['PEDIGREE_TEST_POSTGRES_DIR'];
+  if (postgres !== undefined) await endServer(await clusterOf(postgres));
+  const folder = process.env['PEDIGREE_TEST_FOLDER'];
+  if (folder !== undefined) await remove(folder);
+}
+
+const remove = (path: string): Promise<void> => rm(path, { recursive: true, force: true, maxRetries: 5 });
+
+async function endServer(cluster: string): Promise<void> {
   const pid = Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
   if (pid > 0) await stop(pid);
-  for (const path of [dirname(cluster), folder]) await rm(path, { recursive: true, force: true, maxRetries: 5 });
+  await remove(dirname(cluster));
 }
 
 /** In the folder, except for a root whose temporary folder no other user can enter. */

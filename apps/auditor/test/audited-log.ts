@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PostgresEventStore, type NewEvent } from '#event-store';
 import { grownTiles, newSigningKey, noteSigner, type NoteSigner } from '#merkle';
 import { leafOf, LogKeys } from '#proofs';
+import type { MigrationSet } from '#postgres';
 import type { ServiceLog } from '#service';
 import { catchUp, checkpointPosition, runSubscription, type CatchUpOptions } from '#subscriptions';
 import { tilesIn, writeTiles } from '#sealed-log';
@@ -43,8 +44,9 @@ export class AuditedLog {
     readonly signer: NoteSigner,
   ) {}
 
-  static async open(): Promise<AuditedLog> {
-    const [db, place] = await Promise.all([testDatabase(auditorSchemas), temporaryFolder()]);
+  /** With the auditor's tables, and these. */
+  static async open(more: MigrationSet[] = []): Promise<AuditedLog> {
+    const [db, place] = await Promise.all([testDatabase([...auditorSchemas, ...more]), temporaryFolder()]);
     return AuditedLog.on(db, place, noteSigner(ORIGIN, newSigningKey()));
   }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PostgresBus } from '#bus';
 import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
+import { commandHere } from '../../../test/support/command-here.js';
 import { testDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { until } from '../../../test/support/until.js';
@@ -25,6 +26,8 @@ afterAll(async () => {
   await folder.remove();
 });
 
+/** What runs until a signal ends its process by itself. */
+const PROGRAMS = ['worker', 'gateway', 'sandbox'];
 const dataDir = (): string => join(folder.path, 'data');
 
 /**
@@ -47,7 +50,13 @@ async function pedigree(
   return { status, stdout, stderr };
 }
 
-const withGateway = (args: string[], input?: string) => pedigree(args, { PEDIGREE_URL: harness.gateway.url }, input);
+/** The same in this process, where it is not its start or end that counts. */
+const here = (args: string[], environment: Record<string, string> = {}) =>
+  PROGRAMS.includes(args[0] ?? '')
+    ? pedigree(args, environment)
+    : commandHere(args, { DATA_DIR: dataDir(), ...environment });
+const toGateway = (): Record<string, string> => ({ PEDIGREE_URL: harness.gateway.url });
+const withGateway = (args: string[]) => here(args, toGateway());
 
 describe('the exit status of pedigree', () => {
   it('is 0 for help, which names every command', async () => {
@@ -70,19 +79,19 @@ describe('the exit status of pedigree', () => {
     ],
     ['no gateway to talk to', ['send', 'x.xml'], {}, /^pedigree: PEDIGREE_URL: .*npm start/m],
   ])('is 2 for %s, and standard error says so', async (_what, args, environment, words) => {
-    const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
+    const { status, stdout, stderr } = await here(args, environment as Record<string, string>);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(words);
     expect(stderr).not.toMatch(/ at .*\.js:\d+/);
   });
 
   it.each(['tasks', 'worker', 'sandbox'])('is 0 for %s --help and --version', async (name) => {
-    expect(await pedigree([name, '--help'])).toMatchObject({
+    expect(await here([name, '--help'])).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(new RegExp(`^Usage: pedigree ${name}\\b`)),
       stderr: '',
     });
-    expect(await pedigree([name, '--version'])).toEqual({
+    expect(await here([name, '--version'])).toEqual({
       status: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
       stderr: '',
@@ -143,7 +152,7 @@ describe('the exit status of pedigree', () => {
   ])(
     'is that of an ordinary mistake for %s: one sentence, and no stack',
     async (_what, wanted, args, environment, words) => {
-      const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
+      const { status, stdout, stderr } = await here(args, environment as Record<string, string>);
       expect({ status, stdout }).toEqual({ status: wanted, stdout: '' });
       expect(stderr.trimEnd()).toMatch(words);
     },
@@ -175,10 +184,7 @@ describe('the exit status of pedigree', () => {
       status: 1,
       stderr: expect.stringMatching(/^sandbox: .*EADDRINUSE.*\n$/),
     });
-    const refused = await pedigree(['tasks'], {
-      PEDIGREE_URL: harness.gateway.url,
-      PEDIGREE_API_KEY: 'a-key-that-nobody-has-made',
-    });
+    const refused = await here(['tasks'], { ...toGateway(), PEDIGREE_API_KEY: 'a-key-that-nobody-has-made' });
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: [^\n]*key[^\n]*\n$/) });
   }, 60_000);
 
@@ -187,7 +193,7 @@ describe('the exit status of pedigree', () => {
     ['REGISTRY_PROFILE_OVERRIDES', '/nowhere.json', /ENOENT/],
     ['PEDIGREE_ACCOUNTS', '/nowhere.json', /ENOENT/],
   ])('is 2 for a wrong %s, before up has started anything', async (variable, value, words) => {
-    const { status, stderr } = await pedigree(['up', '--once'], { [variable]: value });
+    const { status, stderr } = await here(['up', '--once'], { [variable]: value });
     expect(status).toBe(2);
     expect(stderr).toMatch(new RegExp(`^pedigree: ${variable}: `, 'm'));
     expect(stderr).toMatch(words);
@@ -196,7 +202,11 @@ describe('the exit status of pedigree', () => {
 
   it('is 1 when one line of standard input is bad; the lines after it are sent, and each is named', async () => {
     const line = (id: string): string => JSON.stringify({ command_id: id, xml: arrival() });
-    const { status, stdout } = await withGateway(['send', '-', '--json'], `${line('in-1')}\n{oops\n${line('in-3')}\n`);
+    const { status, stdout } = await pedigree(
+      ['send', '-', '--json'],
+      toGateway(),
+      `${line('in-1')}\n{oops\n${line('in-3')}\n`,
+    );
     expect(status).toBe(1);
     expect(
       stdout

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PedigreeError } from '#kernel';
-import { installationId, installationSchema, migrate, type Pool } from '#postgres';
+import { installationId, installationSchema, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { FakeEventStore } from '../../../test/support/event-store-fake/fake-event-store.js';
 import { mustAppend, newEvent, readEverything } from './contract-events.js';
@@ -26,9 +26,8 @@ afterEach(async () => {
 
 /** An installation's database, new. */
 async function newDatabase(): Promise<TestDatabase> {
-  const db = await testDatabase();
+  const db = await testDatabase([installationSchema, eventStoreSchema]);
   databases.push(db);
-  await migrate(db.pool, [installationSchema, eventStoreSchema]);
   return db;
 }
 

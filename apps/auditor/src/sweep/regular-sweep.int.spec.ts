@@ -3,7 +3,7 @@ import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 import { until } from '../../../../test/support/until.js';
 import { LogKeys } from '#proofs';
 import { VirtualClock } from '#kernel';
-import { installationId, migrate } from '#postgres';
+import { installationId } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import type { ServiceLog } from '#service';
 import { RegularSweep } from './regular-sweep.js';
@@ -20,8 +20,7 @@ let clock: VirtualClock;
 let ending: AbortController;
 let running: Promise<void>;
 beforeEach(async () => {
-  log = await AuditedLog.open();
-  await migrate(log.db.pool, readModelSchemas);
+  log = await AuditedLog.open(readModelSchemas);
   auditor = log.auditor('one');
   clock = new VirtualClock();
   ending = new AbortController();

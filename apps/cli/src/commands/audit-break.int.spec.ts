@@ -10,7 +10,6 @@ import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { verifyText } from '../../../auditor/test/proofs.js';
 import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
-import { migrate } from '#postgres';
 import { newestCheckpoint } from '#sealed-log';
 import { cliConfig, type CliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
@@ -29,11 +28,10 @@ let folder: TemporaryFolder;
 let printed: string[];
 beforeEach(async () => {
   [harness, target, folder] = await Promise.all([
-    testDatabase(TestHarness.schemas).then((db) => TestHarness.start(db)),
+    testDatabase(allSchemas()).then((db) => TestHarness.start(db)),
     testDatabase(),
     temporaryFolder(),
   ]);
-  await migrate(harness.db.pool, allSchemas());
   writeFileSync(join(folder.path, 'key.pem'), KEY);
   printed = [];
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);

@@ -11,7 +11,6 @@ import type { Finding } from '../../../auditor/src/sweep/finding.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { newSigningKey } from '#merkle';
-import { migrate } from '#postgres';
 import { newestCheckpoint } from '#sealed-log';
 import { cliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
@@ -38,10 +37,9 @@ const env = (): NodeJS.ProcessEnv => ({
 beforeAll(async () => {
   process.stdout.write(`SEED=${seed}\n`);
   [harness, folder] = await Promise.all([
-    testDatabase(TestHarness.schemas).then((db) => TestHarness.start(db)),
+    testDatabase(allSchemas()).then((db) => TestHarness.start(db)),
     temporaryFolder(),
   ]);
-  await migrate(harness.db.pool, allSchemas());
   writeFileSync(join(folder.path, 'key.pem'), newSigningKey());
   auditor = await startAuditor(auditorConfig(env()));
   for (let n = 0; n < 6; n += 1) await send();

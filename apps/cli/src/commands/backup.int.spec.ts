@@ -34,9 +34,8 @@ const instead = <T extends object>(one: T, members: object): T =>
   });
 
 beforeEach(async () => {
-  [source, target, folder] = await Promise.all([testDatabase(), testDatabase(), temporaryFolder()]);
+  [source, target, folder] = await Promise.all([testDatabase(allSchemas()), testDatabase(), temporaryFolder()]);
   file = join(folder.path, 'one.backup');
-  await migrate(source.pool, allSchemas());
 });
 afterEach(async () => {
   await Promise.all([source.drop(), target.drop(), folder.remove()]);

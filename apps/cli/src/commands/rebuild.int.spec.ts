@@ -6,7 +6,6 @@ import { documentReading } from '#documents';
 import { documentStream } from '#domain';
 import { PostgresEventStore, type NewEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { migrate } from '#postgres';
 import { projections } from '#read-models';
 import { catchUpProjection, unfinishedCopies, type Projection } from '#subscriptions';
 import { buildPrograms, repositoryFile } from '../../../../test/scenarios/built-programs.js';
@@ -26,8 +25,7 @@ let packs: Projection;
 
 beforeAll(async () => {
   await buildPrograms();
-  [db, folder] = [await testDatabase(), await temporaryFolder()];
-  await migrate(db.pool, allSchemas());
+  [db, folder] = [await testDatabase(allSchemas()), await temporaryFolder()];
   store = new PostgresEventStore({ pool: db.pool });
   const evidence = new PostgresEvidenceStore({ pool: db.pool });
   await fill(evidence);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
 import { canonicalJson, defined, PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
@@ -29,13 +28,13 @@ import {
   type PackRun,
 } from '#reconciliation';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
-import { builtFile, type CliConfig } from '../config.js';
+import type { CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
 import { withDatabase } from '../stack/with-database.js';
 import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
-import { processesOf } from './reconcile-stock.js';
+import { COMPARING, processesOf } from './reconcile-stock.js';
 import { fetchTeller } from './registry-fetch.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -59,9 +58,6 @@ export interface FileRunFlags {
   reason: string;
   json?: boolean;
 }
-
-/** Also where this runs from the source: the processes of a comparison are built programs. */
-export const COMPARING = fileURLToPath(builtFile('libs/reconciliation/src/comparison/child.js'));
 
 export const runFolder = (config: CliConfig, runId: string): string => {
   if (!/^[0-9a-f-]{36}$/.test(runId)) throw new PedigreeError('invalid_parameter', `${runId} is no id of a run`, {});

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { worldOf, writeWorld, type Folders } from '../../../../libs/reconciliation/test/world.js';
@@ -13,6 +11,7 @@ import {
   type SnapshotManifest,
 } from '#reconciliation';
 import { buildPrograms, repositoryFile } from '../../../../test/scenarios/built-programs.js';
+import { commandHere } from '../../../../test/support/command-here.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 
 const CHILD = repositoryFile('dist/libs/reconciliation/src/comparison/child.js');
@@ -27,16 +26,8 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => folder.remove());
 
-async function pedigree(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: join(folder.path, 'data'), SEGMENTS_MEMORY_MB: '200' },
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.on('data', (text) => (stdout += String(text)));
-  child.stderr.on('data', (text) => (stderr += String(text)));
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, stdout, stderr };
-}
+const pedigree = (...args: string[]) =>
+  commandHere(args, { DATA_DIR: join(folder.path, 'data'), SEGMENTS_MEMORY_MB: '200' });
 
 const inFolder = (name: string): string => join(folder.path, name);
 const sides = (): string[] => [

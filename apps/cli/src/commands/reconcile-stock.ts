@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defined, PedigreeError } from '#kernel';
 import {
   compareIn,
@@ -9,7 +10,7 @@ import {
   type ComparisonResult,
   type FileRunParts,
 } from '#reconciliation';
-import type { CliConfig } from '../config.js';
+import { builtFile, type CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
 import { readJsonOption } from './json-option.js';
 import { segmentSettings } from './segment-settings.js';
@@ -26,6 +27,9 @@ export interface StockRunFlags {
   replay?: string;
   json?: boolean;
 }
+
+/** Also where this runs from the source: the processes of a comparison are built programs. */
+export const COMPARING = fileURLToPath(builtFile('libs/reconciliation/src/comparison/child.js'));
 
 /** Compares snapshots, or does an earlier run again. Returns 1 with findings, or when a replay has another digest. */
 export async function reconcileStock(
@@ -60,7 +64,7 @@ export function processesOf(text: string): number {
   });
 }
 
-const partsOf = (config: CliConfig): FileRunParts => ({ settings: segmentSettings(config), say });
+const partsOf = (config: CliConfig): FileRunParts => ({ settings: segmentSettings(config), say, program: COMPARING });
 
 interface Replay extends Pick<StockRunFlags, 'record' | 'registry'> {
   replay: string;

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrate } from '#postgres';
 import { loadProfile } from '#registry-client';
 import { startSandbox, type Sandbox } from '../../../sandbox/src/main.js';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -26,7 +25,7 @@ const environment = { ...process.env };
 beforeAll(async () => {
   // The comparison at the end runs as a process of its own.
   await buildPrograms();
-  [db, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+  [db, folder] = await Promise.all([testDatabase(allSchemas()), temporaryFolder()]);
   const overrides = join(folder.path, 'overrides.json');
   writeFileSync(
     overrides,
@@ -38,7 +37,6 @@ beforeAll(async () => {
     }),
   );
   sandbox = await startSandbox({ profile: 'interface-v1', profileOverrides: overrides, seed: 3, processingMs: 50 });
-  await migrate(db.pool, allSchemas());
   const ours = {
     DATABASE_URL: db.url,
     DATA_DIR: folder.path,
@@ -118,11 +116,11 @@ describe('pedigree up on a registry that nobody called a sandbox', () => {
   it(
     'asks for nothing but operations of the interface, and counts no broken rules',
     async () => {
-      const [own, home, watched] = [await testDatabase(), await temporaryFolder(), await watchedRegistry(sandbox.url)];
+      const [own, home] = [await testDatabase(allSchemas()), await temporaryFolder()];
+      const watched = await watchedRegistry(sandbox.url);
       delete process.env['REGISTRY_CONTROL_URL'];
       Object.assign(process.env, { DATABASE_URL: own.url, DATA_DIR: home.path });
       try {
-        await migrate(own.pool, allSchemas());
         const [said, out] = [printed(process.stderr), printed(process.stdout)];
         const status = await up({ once: true, sample: true, registryUrl: watched.url }, STALL_LIMITS);
         expect({ status, said: status === 0 ? [] : said }).toEqual({ status: 0, said: [] });

@@ -160,6 +160,8 @@ const packExport = z.strictObject({
   body: z.record(z.string(), z.json()),
   /** What the registry calls it among the tasks of a user; null: not known, and any new task may be ours. */
   reportId: z.string().min(1).nullable(),
+  /** How a result shows that its file can be downloaded. */
+  readyResult: z.strictObject({ available: z.string(), downloadStatus: z.string() }),
   /** How old its rows may be when it is ordered. */
   oldestRowHours: z.number().int().min(0).max(8_760),
   /** The longest file that is taken, and the longest CSV that may be in it. */

@@ -42,14 +42,16 @@ export class Exports {
   }
 
   /** Orders the export of all packs; the same holds of `unknown`. */
-  async createOfPacks(account: string): Promise<CallOutcome<{ taskId: string }>> {
-    return this.order(account, 'pack_export_create', this.caller.profile.packExport.body as JsonObject);
+  async createOfPacks(account: string, notAfterMonotonicMs: number): Promise<CallOutcome<{ taskId: string }>> {
+    const { body } = this.caller.profile.packExport;
+    return this.order(account, 'pack_export_create', body as JsonObject, notAfterMonotonicMs);
   }
 
   private async order(
     account: string,
     operation: 'export_create' | 'pack_export_create',
     body: JsonObject,
+    notAfterMonotonicMs?: number,
   ): Promise<CallOutcome<{ taskId: string }>> {
     const { profile, requests } = this.caller;
     const { fields } = profile;
@@ -62,7 +64,7 @@ export class Exports {
         ? { value: { taskId } }
         : { problem: `the answer has no text in "${fields.task_id}"` };
     };
-    return this.caller.call(account, operation, { request, manner: CHANGE, read });
+    return this.caller.call(account, operation, { request, manner: CHANGE, read, notAfterMonotonicMs });
   }
 
   /** The user's tasks in any of the states that the profile knows, whatever they are of. */

@@ -117,7 +117,8 @@ export function addReconcileCommand(
     .option('--branch <place>', 'the place that the file is of')
     .option('--as-of <position>', 'our record as known at this log position; default: now')
     .option('--account <name>', 'read the registry with this account; default: the registry is left out')
-    .option('--way <way>', 'how: filter, list or auto', 'auto')
+    .option('--way <way>', 'how: filter, list, export or auto', 'auto')
+    .option('--fresh-hours <n>', 'of auto: an export may be taken when its rows are no older; default: it is not')
     .option('--registry <folder>', 'a registry snapshot, instead of reading')
     .option('--disposals <folder>', "a snapshot of the ERP's disposals")
     .option('--settings <file>', 'tolerances, JSON')
@@ -145,11 +146,12 @@ export function addReconcileCommand(
 
 /** How far a run may stand on what an earlier one has read. */
 function addIncremental(reconcile: Command): void {
+  const { fullEveryHours, rowHours, overlapHours } = USUAL_LIMITS;
   reconcile
     .option('--incremental', 'take over what an earlier run has read, and ask for what changed or is doubtful')
-    .option('--full-hours <n>', 'of it: all is asked when that was last done so long ago (168)')
-    .option('--row-hours <n>', 'of it: answers that are older are asked for again (168)')
-    .option('--overlap-hours <n>', 'of it: packs that moved so long before the earlier run are listed again (24)');
+    .option('--full-hours <n>', `of it: all is asked when that was last done so long ago (${fullEveryHours})`)
+    .option('--row-hours <n>', `of it: answers that are older are asked for again (${rowHours})`)
+    .option('--overlap-hours <n>', `of it: packs that moved so long before are listed again (${overlapHours})`);
 }
 
 /** `pedigree reconcile findings`: the items of a run. */

@@ -13,6 +13,8 @@ export interface ExportTask {
   createdMs: number;
   /** When it is completed, or has failed. */
   dueMs: number;
+  /** Of packs: how old its rows are. */
+  ageMs?: number;
 }
 
 export type ExportState = 'preparing' | 'completed' | 'failed';
@@ -47,7 +49,7 @@ export class Exports {
     const owner = (this.world.accountsByName.get(task.account) as Account).participant;
     this.orders.set(task.taskId, {
       task,
-      report: REPORTS[task.reportId]?.(this.packs, this.world, owner) ?? [],
+      report: REPORTS[task.reportId]?.(this.packs, this.world, owner, task.createdMs - (task.ageMs ?? 0)) ?? [],
       file: undefined,
     });
   }

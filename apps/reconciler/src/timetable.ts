@@ -68,6 +68,7 @@ async function ask(parts: TimetableParts, kind: RunKind, timetable: Timetable): 
   const asked = {
     ...{ stock: null, branch: null, asOf: null, account: stock?.account ?? null, way: stock?.way ?? 'auto' },
     ...{ registry: null, disposals: null, settings: stock?.settings ?? comparisonSettings({}), dryRun: false },
+    freshHours: stock?.freshHours ?? null,
     incremental: stock?.incremental ?? null,
     mostHours: timetables.staleHours,
   } as const;

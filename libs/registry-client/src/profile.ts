@@ -158,14 +158,14 @@ const suspension = z.strictObject({
 const packExport = z.strictObject({
   /** What is posted to order it. */
   body: z.record(z.string(), z.json()),
-  /** What the registry calls it among the tasks of a user; null: not known, and any new task may be ours. */
-  reportId: z.string().min(1).nullable(),
+  /** What is posted to list all tasks of a user, in whatever state. */
+  search: z.record(z.string(), z.json()),
   /** How a result shows that its file can be downloaded. */
   readyResult: z.strictObject({ available: z.string(), downloadStatus: z.string() }),
   /** How old its rows may be when it is ordered. */
   oldestRowHours: z.number().int().min(0).max(8_760),
-  /** The longest file that is taken, and the longest CSV that may be in it. */
-  maxFileBytes: count.max(1_073_741_824),
+  /** The longest file that is taken, and the longest CSV that may be in it. A file is kept in one transaction. */
+  maxFileBytes: count.max(268_435_456),
   maxCsvBytes: count,
   /** A download from the first byte to the last. */
   downloadMs: milliseconds.min(1),

@@ -146,12 +146,11 @@ export function addReconcileCommand(
 
 /** How far a run may stand on what an earlier one has read. */
 function addIncremental(reconcile: Command): void {
-  const { fullEveryHours, rowHours, overlapHours } = USUAL_LIMITS;
   reconcile
     .option('--incremental', 'take over what an earlier run has read, and ask for what changed or is doubtful')
-    .option('--full-hours <n>', `of it: all is asked when that was last done so long ago (${fullEveryHours})`)
-    .option('--row-hours <n>', `of it: answers that are older are asked for again (${rowHours})`)
-    .option('--overlap-hours <n>', `of it: packs that moved so long before are listed again (${overlapHours})`);
+    .option('--full-hours <n>', 'of it: all is asked when that was last done so long ago (168)')
+    .option('--row-hours <n>', 'of it: answers that are older are asked for again (168)')
+    .option('--overlap-hours <n>', 'of it: packs that moved so long before the earlier run are listed again (24)');
 }
 
 /** `pedigree reconcile findings`: the items of a run. */

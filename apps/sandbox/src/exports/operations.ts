@@ -48,16 +48,16 @@ function ordered(registry: Registry, account: Account, of: Pick<ExportTask, 'rep
   return jsonAnswer(200, registry.profile.named({ task_id: task.taskId }));
 }
 
-/** POST data/export/tasks/search: the tasks of the user in these states, newest first. */
+/** POST data/export/tasks/search: the tasks of the user in these states, or in all, newest first. */
 export const exportSearch: UserOperation = (registry, { account, body }) => {
   const { field, named, exportStatus } = registry.profile;
   const states = jsonObjectOf(body)[field('current_statuses')];
-  if (!Array.isArray(states)) throw refuse(400, `${field('current_statuses')} must be a list`);
+  if (states !== undefined && !Array.isArray(states)) throw refuse(400, `${field('current_statuses')} must be a list`);
   const now = registry.clock.nowMs();
   const list = registry.exports
     .of(account)
     .map((task) => ({ task_id: task.taskId, report_id: task.reportId, status: exportStatus(stateOf(task, now)) }))
-    .filter(({ status }) => states.includes(status))
+    .filter(({ status }) => states?.includes(status) ?? true)
     .map(({ status, ...task }) => named({ ...task, current_status: status }));
   return jsonAnswer(200, named({ list: list.reverse(), total_count: list.length }));
 };

@@ -1,22 +1,23 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256Hex, type JsonObject, type Sha256 } from '#kernel';
 import { inTransaction, type Transaction } from '#postgres';
 import {
+  anew,
   answerOrder,
   beginOrder,
   checkZip,
   completeFetch,
   databaseNow,
+  failFetch,
   fetchTask,
   findFetch,
   keepIntent,
   keepStep,
   methodOf,
-  NEW_ORDER,
   orderOf,
   searchedFor,
   writePieces,
@@ -32,7 +33,7 @@ import type { CallAnswer } from '#domain';
 import type { CallOutcome, RawAnswer } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import { retryAfterMs, WRITE_WITHIN_MS } from '../registry-tasks/call-timing.js';
-import { failed, giveUp, problemOf, type Failure, type FetchContext } from './read-pages.js';
+import { ended, failed, problemOf, type Failure, type FetchContext } from './read-pages.js';
 
 /** Between two look-ups of an order, and two looks at an export that is prepared, unless the interval of the method is longer. */
 const LOOK_EVERY_MS = 2_000;
@@ -45,6 +46,10 @@ const MOST_ABSENT = 10;
 /** Tries to remove a result whose file is here. */
 const MOST_REMOVALS = 5;
 const HOUR_MS = 3_600_000;
+/** Begins the name of the folder of a download. */
+const FOLDER = 'pedigree-export-';
+/** More than a download takes. */
+const MOST_FOLDER_MS = 86_400_000;
 /** Times that a late answer is decided on again, where another process goes on meanwhile. */
 const MOST_TRIES = 5;
 
@@ -79,11 +84,8 @@ async function seek(context: FetchContext, fetch: RegistryFetch, order: ExportOr
   const { packs, profile, pool } = context;
   const outcome = await packs.exports.tasks(fetch.account);
   if (outcome.kind !== 'ok') return failedAt(context, fetch, problemOf(outcome));
-  const { reportId } = profile.packExport;
-  const may = outcome.value.filter((one) => reportId === null || (one.reportId ?? reportId) === reportId);
   const step = searchedFor(order, {
-    packs: may.map(({ taskId }) => taskId),
-    all: outcome.value.map(({ taskId }) => taskId),
+    tasks: outcome.value.map(({ taskId }) => taskId),
     ...{ answerSha256: sha256Hex(outcome.raw.body), at: await databaseNow(pool) },
     unknownGraceMs: profile.rules.unknownGraceMs,
   });
@@ -97,13 +99,14 @@ async function placeOrder(context: FetchContext, fetch: RegistryFetch, order: Ex
   const { attempt } = order.attempt;
   if (begun === undefined) {
     const reason = 'the process that ordered the export ended before the answer was recorded';
-    return recordAnswer(context, fetch, { attempt, answer: { kind: 'unconfirmed', reason } });
+    return recordAnswer(context, fetch, { attempt, answer: { kind: 'unconfirmed', reason }, calls: 1 });
   }
   const notAfter = clock.monotonicMs() + WRITE_WITHIN_MS;
   if (!(await keepIntent(pool, fetch, begun))) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
   const outcome = await packs.exports.createOfPacks(fetch.account, notAfter);
   const raw = 'raw' in outcome ? outcome.raw : undefined;
-  return recordAnswer(context, fetch, { attempt, answer: answerTo(outcome, attempt), raw });
+  const calls = outcome.kind === 'not_sent' ? 0 : 1;
+  return recordAnswer(context, fetch, { attempt, answer: answerTo(outcome, attempt), raw, calls });
 }
 
 /** What an outcome says to an order. */
@@ -111,7 +114,7 @@ function answerTo(outcome: CallOutcome<{ taskId: string }>, attempt: number): Ca
   const named = (raw: RawAnswer) => ({ answerSha256: sha256Hex(raw.body) });
   switch (outcome.kind) {
     case 'ok':
-      return { kind: 'done', taskId: outcome.value.taskId, ...named(outcome.raw) };
+      return { kind: 'done', taskId: outcome.value.taskId };
     case 'refused':
       return { kind: 'refused', code: outcome.code, text: outcome.text, ...named(outcome.raw) };
     case 'not_found':
@@ -125,20 +128,36 @@ function answerTo(outcome: CallOutcome<{ taskId: string }>, attempt: number): Ca
   }
 }
 
+interface Told {
+  attempt: number;
+  answer: CallAnswer | Ordered;
+  raw?: RawAnswer | undefined;
+  calls: number;
+}
+
 /** A late answer meets an export that another process has gone on with: it is decided again on what is there now. */
 async function recordAnswer(
   context: FetchContext,
   { fetchId }: RegistryFetch,
-  { attempt, answer, raw }: { attempt: number; answer: CallAnswer | Ordered; raw?: RawAnswer | undefined },
+  { attempt, answer, raw, calls }: Told,
 ): Promise<TaskResult> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const fetch = await findFetch(context.pool, fetchId);
-    if (fetch?.phase !== 'export_order' && fetch?.phase !== 'export_seek') return { kind: 'done' };
-    const step = answerOrder(orderOf(fetch), { attempt, answer, at: await databaseNow(context.pool) });
+    const isOpen = fetch?.phase === 'export_order' || fetch?.phase === 'export_seek';
+    const at = await databaseNow(context.pool);
+    const step = isOpen ? answerOrder(orderOf(fetch), { attempt, answer, at }) : undefined;
+    if (!isOpen || step === undefined) return tooLate(context, { fetchId, answer });
     const delayMs = answer.kind === 'not_delivered' ? answer.retryAfterMs : 0;
-    const result = await tryStep(context, fetch, { step, answer: raw && answerIn(raw), delayMs });
+    const result = await tryStep(context, fetch, { step, answer: raw && answerIn(raw), delayMs, calls });
     if (result !== undefined) return result;
   }
+  return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
+}
+
+/** The fetch does not wait for this answer any more. */
+function tooLate(context: FetchContext, { fetchId, answer }: { fetchId: string; answer: Told['answer'] }): TaskResult {
+  if (answer.kind === 'done')
+    context.warn({ fetch: fetchId, task: answer.taskId }, 'an export that was ordered stays unread at the registry');
   return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
 }
 
@@ -158,7 +177,14 @@ async function look(context: FetchContext, fetch: RegistryFetch, order: ExportOr
   }
   const delayMs = Math.max(LOOK_EVERY_MS, profile.operations.export_state.intervalMs);
   if (looks * delayMs > MOST_PREPARING_MS)
-    return giveUp(context, fetch, `the export ${order.taskId} is ${status} for a day`);
+    return goOn(context, fetch, {
+      step: {
+        order: { ...order, looks: 0 },
+        phase: 'export_wait',
+        problem: `the export ${order.taskId} is ${status} for a day`,
+      },
+      ...{ calls: 1 },
+    });
   const step = { order: { ...order, looks }, phase: 'export_wait' as const };
   return goOn(context, fetch, { step, delayMs, calls: 1 });
 }
@@ -168,7 +194,8 @@ async function findResult(context: FetchContext, fetch: RegistryFetch, order: Ex
   const { taskId, failure } = order;
   const outcome = await packs.lists.page(fetch.account, 'export_results', { filter: { taskIds: [taskId ?? ''] } });
   if (outcome.kind !== 'ok') return failedAt(context, fetch, problemOf(outcome));
-  const found = outcome.value.items.find((one) => one.taskId === undefined || one.taskId === taskId);
+  const { items } = outcome.value;
+  const found = items.find((one) => one.taskId === taskId) ?? onlyOne(items.filter((one) => one.taskId === undefined));
   const answer = answerIn(outcome.raw);
   if (found === undefined && failure !== null) return endFailed(context, fetch, { failure, answer });
   if (found === undefined) return absent(context, fetch, `the export ${taskId} has no result`);
@@ -183,10 +210,14 @@ async function findResult(context: FetchContext, fetch: RegistryFetch, order: Ex
   return failedAt(context, fetch, { problem, passes: true });
 }
 
+/** A registry that does not tell the task of a result was asked for the results of this task alone. */
+const onlyOne = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined);
+
 async function download(context: FetchContext, fetch: RegistryFetch, order: ExportOrder): Promise<TaskResult> {
   const { packs, profile } = context;
   const { maxCsvBytes, oldestRowHours, mapping } = profile.packExport;
-  const folder = await mkdtemp(join(tmpdir(), 'pedigree-export-'));
+  await sweep();
+  const folder = await mkdtemp(join(tmpdir(), FOLDER));
   try {
     const path = join(folder, 'export.zip');
     const outcome = await packs.exports.download(fetch.account, order.resultId ?? '', path);
@@ -203,13 +234,28 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
       });
     const { bytes } = outcome.value;
     const moment = new Date(Date.parse(order.begunAt ?? '') - oldestRowHours * HOUR_MS).toISOString();
-    const file = { bytes, sha256: await digestOf(path), csvBytes: checked.bytes, mapping: mapping as JsonObject, moment };
+    const file = {
+      bytes,
+      sha256: await digestOf(path),
+      csvBytes: checked.bytes,
+      mapping: mapping as JsonObject,
+      moment,
+    };
     const step = { order: { ...order, file }, phase: 'export_remove' as const };
     const at = outcome.raw.receivedAt;
     const beside = (tx: Transaction): Promise<void> => writePieces(tx, fetch.fetchId, { path, at });
     return await goOn(context, fetch, { step, beside, calls: 1 });
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes what processes that were killed have left: no download takes so long. */
+async function sweep(): Promise<void> {
+  for (const name of (await readdir(tmpdir())).filter((one) => one.startsWith(FOLDER))) {
+    const path = join(tmpdir(), name);
+    const at = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
+    if (Date.now() - at > MOST_FOLDER_MS) await rm(path, { recursive: true, force: true });
   }
 }
 
@@ -227,7 +273,10 @@ async function remove(context: FetchContext, fetch: RegistryFetch, order: Export
     const { problem, passes } = problemOf(outcome);
     if (passes && fetch.failures + 1 < MOST_REMOVALS) return failedAt(context, fetch, { problem, passes });
     const { fetchId, account } = fetch;
-    context.warn({ fetch: fetchId, account, result: order.resultId, problem }, 'the result of an export was not removed');
+    context.warn(
+      { fetch: fetchId, account, result: order.resultId, problem },
+      'the result of an export was not removed',
+    );
   }
   const answer = 'raw' in outcome && outcome.raw !== undefined ? answerIn(outcome.raw) : undefined;
   if (order.failure !== null) return endFailed(context, fetch, { failure: order.failure, answer });
@@ -248,13 +297,13 @@ const endFailed = (
   fetch: RegistryFetch,
   { failure, answer }: { failure: string; answer: StepAnswer | undefined },
 ): Promise<TaskResult> =>
-  goOn(context, fetch, { step: { order: NEW_ORDER, phase: 'export_seek', problem: failure }, answer });
+  goOn(context, fetch, { step: { order: anew(orderOf(fetch)), phase: 'export_seek', problem: failure }, answer });
 
 /** It may not be visible yet. One that stays away is ordered anew by who goes on. */
 const absent = (context: FetchContext, fetch: RegistryFetch, problem: string): Promise<TaskResult> =>
   fetch.failures + 1 < MOST_ABSENT
     ? failedAt(context, fetch, { problem, passes: true })
-    : goOn(context, fetch, { step: { order: NEW_ORDER, phase: 'export_seek', problem }, calls: 1 });
+    : goOn(context, fetch, { step: { order: anew(orderOf(fetch)), phase: 'export_seek', problem }, calls: 1 });
 
 const goOn = async (context: FetchContext, fetch: RegistryFetch, made: Made): Promise<TaskResult> =>
   (await tryStep(context, fetch, made)) ?? { kind: 'done' };
@@ -270,7 +319,8 @@ interface Made {
 }
 
 /**
- * Keeps a step and plans the task of its phase; of the same phase, this task goes on. Undefined: another was faster.
+ * Keeps a step and plans the task of its phase, or ends the fetch, in one transaction; of the same phase, this task
+ * goes on. Undefined: another was faster.
  */
 async function tryStep(
   context: FetchContext,
@@ -283,14 +333,15 @@ async function tryStep(
     async (tx) => {
       if (!(await keepStep(tx, fetch, { step, answer, calls, intervalMs }))) return false;
       await beside?.(tx);
-      if (step.problem === undefined && step.phase !== fetch.phase)
+      if (step.problem !== undefined) await failFetch(tx, fetch.fetchId, step.problem);
+      else if (step.phase !== fetch.phase)
         await context.queue.schedule(tx, [fetchTask(fetch, step.phase, `:${fetch.calls}`)]);
       return true;
     },
     { name: 'a step of an export' },
   );
   if (!isKept) return undefined;
-  if (step.problem !== undefined) return giveUp(context, fetch, step.problem);
+  if (step.problem !== undefined) return ended(context, fetch, step.problem);
   return step.phase === fetch.phase ? { kind: 'retry', delayMs, countsAsAttempt: false } : { kind: 'done' };
 }
 

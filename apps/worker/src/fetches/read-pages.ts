@@ -69,7 +69,8 @@ export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'
   const { items, expected, way } = fetch;
   const [filter, list] = [sizeOf(context, 'filter'), sizeOf(context, 'list')];
   const steps = exportSteps(context, fetch);
-  const chosen = way === 'auto' ? (wayCosts({ items, expected, filter, list, export: steps })[0]?.way ?? 'filter') : way;
+  const chosen =
+    way === 'auto' ? (wayCosts({ items, expected, filter, list, export: steps })[0]?.way ?? 'filter') : way;
   const phase = chosen === 'export' ? 'export_seek' : chosen;
   await inTransaction(
     context.pool,
@@ -116,11 +117,7 @@ export async function readPages(
 /** A page as it was read, and where the fetch goes from it; a failure in words. */
 type Read = { page: FetchedPage; moved: Moved | 'end' } | Failure;
 
-async function readPage(
-  context: FetchContext,
-  fetch: RegistryFetch,
-  phase: PagePhase,
-): Promise<TaskResult | 'more'> {
+async function readPage(context: FetchContext, fetch: RegistryFetch, phase: PagePhase): Promise<TaskResult | 'more'> {
   const isWalk = phase === 'filter' || phase === 'suspended' || phase === 'decisions';
   if (isWalk && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
     return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
@@ -206,12 +203,13 @@ export async function failed(
   return { kind: 'retry', delayMs: backoffMs(failures, BACKOFF), error: problem, countsAsAttempt: false };
 }
 
-export async function giveUp(
-  context: FetchContext,
-  { fetchId, account }: RegistryFetch,
-  problem: string,
-): Promise<TaskResult> {
-  await failFetch(context.pool, fetchId, problem);
+async function giveUp(context: FetchContext, fetch: RegistryFetch, problem: string): Promise<TaskResult> {
+  await failFetch(context.pool, fetch.fetchId, problem);
+  return ended(context, fetch, problem);
+}
+
+/** Says that a fetch has failed. */
+export function ended(context: FetchContext, { fetchId, account }: RegistryFetch, problem: string): TaskResult {
   context.warn({ fetch: fetchId, account, problem }, 'the packs of the registry were not read to the end');
   return { kind: 'done' };
 }

@@ -17,6 +17,8 @@ export interface ExportOrder {
   resultId: string | null;
   /** How often its state was asked for. */
   looks: number;
+  /** Orders in a row that did not reach the registry. */
+  undelivered: number;
   /** The registry could not make it, in its words: what is left is to remove it. */
   failure: string | null;
   file: ExportFile | null;
@@ -34,8 +36,19 @@ export interface ExportFile {
 
 export const NEW_ORDER: ExportOrder = {
   ...{ attempt: FIRST_ATTEMPT, known: [], begunAt: null, endedAt: null, taskId: null, resultId: null },
-  ...{ looks: 0, failure: null, file: null },
+  ...{ looks: 0, undelivered: 0, failure: null, file: null },
 };
+
+/** Orders in a row that may not reach the registry. */
+export const MOST_UNDELIVERED = 50;
+/** Orders of a fetch that may be lost without a trace. */
+export const MOST_DOUBTS = 5;
+
+/** From the beginning. Calls are numbered on, so that a late answer to an earlier call is none to a later one. */
+export const anew = ({ attempt: { attempt } }: ExportOrder): ExportOrder => ({
+  ...NEW_ORDER,
+  attempt: { ...FIRST_ATTEMPT, attempt: attempt + 1 },
+});
 
 /** Where an export goes on, or why it ends. */
 export interface ExportStep {
@@ -63,56 +76,74 @@ export function beginOrder(order: ExportOrder, at: string): ExportOrder | undefi
   };
 }
 
-/** What the call said, or that nobody heard what it said. */
+/** What the call said, or that nobody heard what it said. Undefined: it says nothing of the call that is made now. */
 export function answerOrder(
   order: ExportOrder,
   { attempt, answer, at }: { attempt: number; answer: CallAnswer | Ordered; at: string },
-): ExportStep {
-  const told = answer.kind === 'done' ? { kind: 'done' as const, answerSha256: answer.answerSha256 } : answer;
-  const next = decided(order, { type: 'RecordAnswer', attempt, answer: told });
-  if (answer.kind === 'done' && order.taskId === null)
-    return { order: { ...next.order, taskId: answer.taskId }, phase: 'export_wait' };
-  const { step } = next.order.attempt;
-  const endedAt = step === 'doubtful' ? (order.endedAt ?? at) : null;
+): ExportStep | undefined {
+  const { step, attempt: newest } = order.attempt;
+  if (attempt !== newest || step === 'open') return undefined;
+  if (answer.kind === 'done') return { order: { ...order, taskId: answer.taskId }, phase: 'export_wait' };
+  if (step !== 'calling') return undefined;
+  const next = decided(order, { type: 'RecordAnswer', attempt, answer });
+  if (next.problem !== undefined) return { ...next, phase: 'export_seek' };
+  const undelivered = answer.kind === 'not_delivered' ? order.undelivered + 1 : 0;
+  if (answer.kind === 'not_delivered' && undelivered >= MOST_UNDELIVERED)
+    return ended(order, `the export was not ordered, ${undelivered} times: ${answer.reason}`);
+  const isDoubtful = next.order.attempt.step === 'doubtful';
   return {
-    ...next,
-    order: { ...next.order, endedAt },
-    phase: step === 'doubtful' || next.problem !== undefined ? 'export_seek' : 'export_order',
+    order: { ...next.order, undelivered, endedAt: isDoubtful ? at : null },
+    phase: isDoubtful ? 'export_seek' : 'export_order',
   };
 }
 
+/** Only the answer to the order itself tells which task is ours. */
 export interface Ordered {
   kind: 'done';
   taskId: string;
-  answerSha256: Sha256;
 }
 
 export interface Sought {
-  /** Tasks that may be exports of packs, and all tasks. */
-  packs: readonly string[];
-  all: readonly string[];
+  /** All tasks of the user, in whatever state. */
+  tasks: readonly string[];
   answerSha256: Sha256;
   at: string;
   unknownGraceMs: number;
 }
 
-/** A search: before an order it tells which tasks there are, and behind a doubtful one whether there is another. */
+/**
+ * A search: before an order it tells which tasks there are. Behind a doubtful one it may prove that there is no other.
+ * A task that is new is never taken for ours, nor removed: the list tells neither by whom nor from what it was ordered.
+ */
 export function searchedFor(order: ExportOrder, sought: Sought): ExportStep {
   const { attempt, known, endedAt } = order;
-  if (attempt.step === 'open') return { order: { ...order, known: [...sought.all] }, phase: 'export_order' };
-  const found = sought.packs.find((id) => !known.includes(id));
+  if (attempt.step === 'open') return { order: { ...order, known: [...sought.tasks] }, phase: 'export_order' };
+  const strangers = sought.tasks.filter((id) => !known.includes(id));
+  if (strangers.length > 0)
+    return ended(
+      order,
+      `the answer to the order of an export was lost, and the user has a new export ${strangers.join(', ')}. Whether ` +
+        'it is ours cannot be proven, so it is neither read nor removed: remove it if nobody needs it. To go on is to ' +
+        'order another',
+    );
   const { answerSha256, unknownGraceMs } = sought;
   const sinceAttemptEndedMs = Date.parse(sought.at) - Date.parse(endedAt ?? sought.at);
-  const facts = { sinceAttemptEndedMs, unknownGraceMs, answerSha256, isDone: found !== undefined };
+  const facts = { sinceAttemptEndedMs, unknownGraceMs, answerSha256, isDone: false };
   const next = decided(order, { type: 'RecordLookUp', attempt: attempt.attempt, ...facts });
-  if (found !== undefined) return { order: { ...next.order, taskId: found }, phase: 'export_wait' };
+  if (next.order.attempt.doubts >= MOST_DOUBTS)
+    return ended(order, `${MOST_DOUBTS} orders of an export were lost, and none has arrived`);
   return { ...next, phase: next.order.attempt.step === 'open' ? 'export_order' : 'export_seek' };
 }
+
+/** Who goes on begins anew. */
+const ended = (order: ExportOrder, problem: string): ExportStep => ({
+  ...{ order: anew(order), phase: 'export_seek', problem },
+});
 
 function decided(order: ExportOrder, command: AttemptCommand): { order: ExportOrder; problem?: string } {
   const fact = decideAttempt(order.attempt, command, POLICY);
   if (fact === undefined || fact.type === 'done') return { order };
   if (fact.type === 'refused')
-    return { order: NEW_ORDER, problem: `the export was refused: ${fact.data.code} ${fact.data.text}` };
+    return { order: anew(order), problem: `the export was refused: ${fact.data.code} ${fact.data.text}` };
   return { order: { ...order, attempt: evolveAttempt(order.attempt, fact) } };
 }

@@ -26,10 +26,11 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   /** Rows of an earlier reading that stand; absent: all is asked. */
   taken?: TakenOver;
   /**
-   * Makes a snapshot of the rows of an export on which no finding would rest; all others are asked by name. Absent: an
-   * export is not taken.
+   * Makes a snapshot of the rows of an export on which no finding would rest, and returns its folder; all others are
+   * asked by name. It is decided once: the same rows again after a crash, for others are asked by then, and a row that
+   * neither stood nor was asked would be lost. Absent: an export is not taken.
    */
-  standing?: (exported: string, out: string) => Promise<void>;
+  standing?: (exported: string) => Promise<string>;
 }
 
 /** What need not be asked for. */
@@ -74,7 +75,7 @@ export async function fetchRegistrySide(
     });
   const ids = [fetchId, restIdOf(fetchId)];
   if (!(await isThere(out))) {
-    const folders = { temporary: `${out}.items`, first: `${out}.first`, standing: `${out}.standing` };
+    const folders = { temporary: `${out}.items`, first: `${out}.first` };
     const all = { ...options, ...folders };
     try {
       const read = await (taken === undefined ? readAll(request, all) : readRest({ ...request, taken }, all));
@@ -102,8 +103,6 @@ interface Folders {
   temporary: string;
   /** Of what a filter or an export has shown. */
   first: string;
-  /** Of the rows of an export that stand. */
-  standing: string;
 }
 
 /** What a snapshot is made of. */
@@ -111,10 +110,13 @@ type Read = Pick<GatherRequest, 'fetchIds' | 'answersOnly' | 'base' | 'moment'>;
 
 /** By the way that was asked for; what a filter does not show, by name. */
 async function readAll(request: SideRequest, options: SideOptions & Folders): Promise<Read> {
-  const { fetchId, of, way } = request;
+  const { fetchId, of, way, standing, freshHours = null } = request;
   const items = way === 'export' ? nothing() : itemsIn(of, options);
-  const first = await fetched({ ...request, fetchId }, { items, ...options });
-  if (first.way === 'export') return readExported(request, options);
+  const first = await fetched(
+    { ...request, freshHours: standing === undefined ? null : freshHours },
+    { items, ...options },
+  );
+  if (first.way === 'export' && standing !== undefined) return readExported({ ...request, standing }, options);
   if (first.way !== 'filter' || Object.values(of).every((folder) => folder === undefined))
     return { fetchIds: [fetchId] };
   await gatherFirst(fetchId, options);
@@ -125,12 +127,14 @@ async function readAll(request: SideRequest, options: SideOptions & Folders): Pr
  * No row of an export counts about which something would be found: it may be a day old. Those packs are asked by name,
  * and so are the packs that it does not show.
  */
-async function readExported(request: SideRequest, options: SideOptions & Folders): Promise<Read> {
+async function readExported(
+  request: SideRequest & Required<Pick<SideRequest, 'standing'>>,
+  options: SideOptions & Folders,
+): Promise<Read> {
   const { fetchId, of } = request;
-  const { first, standing } = options;
+  const { first } = options;
   await gatherFirst(fetchId, options);
-  await rm(standing, { recursive: true, force: true });
-  await request.standing?.(first, standing);
+  const standing = await request.standing(first);
   const byName = await readByName(request, { ...of, known: first, except: [standing] }, options);
   return { fetchIds: [fetchId, ...byName], answersOnly: [fetchId], base: [standing] };
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { Transform, Writable } from 'node:stream';
+import { Readable, Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { PedigreeError } from '#kernel';
@@ -18,8 +18,9 @@ const LOCAL_SIGNATURE = 0x04034b50;
 const ENCRYPTED = 0x0001;
 const STORED = 0;
 const DEFLATED = 8;
-/** Stands where a field of zip64 tells more. */
+/** Stand where a field of zip64 tells more. */
 const ZIP64 = 0xffff_ffff;
+const MOST_FILES = 0xffff;
 
 /** The one file in a zip. */
 export interface ZippedFile {
@@ -59,11 +60,11 @@ export async function unzipOne(path: string, maxBytes: number, into: Writable): 
       done(null, chunk);
     },
   });
-  const packed = createReadStream(path, { start: file.at, end: file.at + Math.max(0, file.packedBytes - 1) });
+  const packed = () => createReadStream(path, { start: file.at, end: file.at + file.packedBytes - 1 });
   try {
-    if (file.packedBytes === 0) into.end();
-    else if (file.method === STORED) await pipeline(packed, check, into);
-    else await pipeline(packed, createInflateRaw(), check, into);
+    if (file.packedBytes === 0) await pipeline(Readable.from([]), check, into);
+    else if (file.method === STORED) await pipeline(packed(), check, into);
+    else await pipeline(packed(), createInflateRaw(), check, into);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code?.startsWith('Z_') === true || code === 'ERR_STREAM_PREMATURE_CLOSE')
@@ -74,6 +75,9 @@ export async function unzipOne(path: string, maxBytes: number, into: Writable): 
     throw new ZipFault(true, `is damaged: its content is not what its directory says`);
   return file;
 }
+
+const isZip64 = (): ZipFault =>
+  new ZipFault(false, 'is a zip64: it, or a file in it, has 4 GiB or more, or it has 65,535 files; that is not read');
 
 /** Reads all of it, and keeps nothing. */
 export const checkZip = (path: string, maxBytes: number): Promise<ZippedFile> =>
@@ -93,7 +97,7 @@ async function readDirectory(handle: FileHandle, size: number): Promise<ZippedFi
   const tail = await read(handle, size - tailBytes, tailBytes);
   const end = endIn(tail);
   const [count, bytes, at] = [tail.readUInt16LE(end + 10), tail.readUInt32LE(end + 12), tail.readUInt32LE(end + 16)];
-  if (bytes === ZIP64 || at === ZIP64) throw new ZipFault(false, 'is a zip64, which is not read');
+  if (bytes === ZIP64 || at === ZIP64 || count === MOST_FILES) throw isZip64();
   if (bytes > MOST_DIRECTORY) throw new ZipFault(false, `has a directory of ${bytes} bytes`);
   const directory = await read(handle, at, bytes);
   const files = entriesIn(directory, count).filter(({ name }) => !name.endsWith('/'));
@@ -133,7 +137,7 @@ function entriesIn(directory: Buffer, count: number): ZippedFile[] {
 function mustBeReadable({ name, method, at, packedBytes, bytes }: ZippedFile, flags: number): void {
   if ((flags & ENCRYPTED) !== 0) throw new ZipFault(false, `holds ${name} encrypted`);
   if (method !== STORED && method !== DEFLATED) throw new ZipFault(false, `packs ${name} by method ${method}`);
-  if ([at, packedBytes, bytes].includes(ZIP64)) throw new ZipFault(false, 'is a zip64, which is not read');
+  if ([at, packedBytes, bytes].includes(ZIP64)) throw isZip64();
 }
 
 async function contentAt(handle: FileHandle, file: ZippedFile, directoryAt: number): Promise<number> {

@@ -31,6 +31,8 @@ interface Begun {
 
 const BEGUN_FILE = 'standing.json';
 const TAKEN = 'taken';
+/** Rows of an export that stand. */
+const STANDING = 'standing';
 const HOUR_MS = 3_600_000;
 
 /**
@@ -64,13 +66,13 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
     {
       ...{ fetchId: runId, account, way, reason, actor, expected, of, out },
       ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }) }),
-      standing: (exported, into) => keepStanding(parts, { ...sides, exported, own, into }),
+      standing: (exported) => keepStanding(parts, { ...sides, exported, own }),
     },
     { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
   );
   const reading = await readingOf(parts, { begun, own, out, calls, runId });
   writeReading(own, reading);
-  await rm(join(own, TAKEN), { recursive: true, force: true });
+  for (const folder of [TAKEN, STANDING]) await rm(join(own, folder), { recursive: true, force: true });
   say(sentenceOf(reading));
   return reading;
 }
@@ -117,14 +119,20 @@ function full({ say }: ComparingParts, begun: Pick<Begun, 'at'>, whyFull: string
   return { ...begun, whyFull };
 }
 
-/** `export.json` of a run: rows of the export that it read, and what became of them. */
+/** `export.json` of a run: rows of the export that it read, and what became of them. With it they are decided. */
 const EXPORT_FILE = 'export.json';
 
-/** Rows of an export on which no finding would rest. About the others the live registry is asked. */
+/**
+ * Folder of the rows of an export on which no finding would rest. About the others the live registry is asked. What is
+ * decided stays, whatever ends the run behind it.
+ */
 async function keepStanding(
   { pool, settings: { memoryMb, threads }, say }: ComparingParts,
-  { run, stock, record, documents, exported, own, into }: Sides & { exported: string; own: string; into: string },
-): Promise<void> {
+  { run, stock, record, documents, exported, own }: Sides & { exported: string; own: string },
+): Promise<string> {
+  const out = join(own, STANDING);
+  if (exportIn(own) !== undefined) return out;
+  await rm(out, { recursive: true, force: true });
   const disposals = run.disposals ?? undefined;
   const now = await runOf({
     ...defined({ stock, record, documents, disposals }),
@@ -133,11 +141,12 @@ async function keepStanding(
   });
   // Whatever was decided about a series may be younger than the export.
   const decided = await seriesDecided(pool, -1n);
-  const fates = await takeOver({ now, youngest: new Date(0), decided }, { out: into, duck: { memoryMb, threads } });
+  const fates = await takeOver({ now, youngest: new Date(0), decided }, { out, duck: { memoryMb, threads } });
   const { rows, refused, moment } = await readSnapshot(exported, 'registry');
   say(`${fates.taken} of ${rows} rows of the export stand; the others are asked by name`);
   const told: ExportRead = { moment, rows, refused, stood: fates.taken };
   writeDurably(join(own, EXPORT_FILE), JSON.stringify(told, undefined, 2));
+  return out;
 }
 
 async function takeRows(

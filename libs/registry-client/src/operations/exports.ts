@@ -13,8 +13,8 @@ export const EXPORT_RESULT = {
   downloadStatus: text('download_status'),
 };
 
-/** A task as a search shows it. What it is of may not be told. */
-export const EXPORT_TASK = { taskId: key('task_id'), reportId: text('report_id'), status: text('current_status') };
+/** A task as a search shows it. Neither what it is of nor when it was ordered has a known field. */
+export const EXPORT_TASK = { taskId: key('task_id') };
 export type ExportTask = RecordOf<typeof EXPORT_TASK>;
 
 /** `unrecognised`: a state that the profile does not know; it is in `status` as it came, and the task may go on. */
@@ -67,10 +67,10 @@ export class Exports {
     return this.caller.call(account, operation, { request, manner: CHANGE, read, notAfterMonotonicMs });
   }
 
-  /** The user's tasks in any of the states that the profile knows, whatever they are of. */
+  /** All tasks of the user: in whatever state, also one that the profile does not know, and whatever they are of. */
   async tasks(account: string): Promise<CallOutcome<readonly ExportTask[]>> {
     const { profile, requests } = this.caller;
-    const { fields, exportStatuses } = profile;
+    const { fields, packExport } = profile;
     const read = (raw: RawAnswer): Reading<readonly ExportTask[]> => {
       const json = objectOf(raw, profile);
       if ('problem' in json) return json;
@@ -79,7 +79,7 @@ export class Exports {
       const records = readRecords(asList(list), EXPORT_TASK, profile);
       return 'problem' in records ? { problem: `"${fields.list}"${records.problem}` } : { value: records.value };
     };
-    const request = requests.plain('export_search', {}, { [fields.current_statuses]: Object.keys(exportStatuses) });
+    const request = requests.plain('export_search', {}, packExport.search as JsonObject);
     return this.caller.call(account, 'export_search', { request, manner: READ, read });
   }
 
@@ -123,7 +123,11 @@ export class Exports {
   }
 
   /** The same into a new file, whatever its length, and whatever it is. */
-  async download(account: string, resultId: string, path: string): Promise<CallOutcome<{ path: string; bytes: number }>> {
+  async download(
+    account: string,
+    resultId: string,
+    path: string,
+  ): Promise<CallOutcome<{ path: string; bytes: number }>> {
     const { maxFileBytes: maxBytes, downloadMs: timeoutMs } = this.caller.profile.packExport;
     return this.caller.call(account, 'export_file', {
       request: this.caller.requests.plain('export_file', { result_id: resultId }),

@@ -164,8 +164,8 @@ const packExport = z.strictObject({
   readyResult: z.strictObject({ available: z.string(), downloadStatus: z.string() }),
   /** How old its rows may be when it is ordered. */
   oldestRowHours: z.number().int().min(0).max(8_760),
-  /** The longest file that is taken, and the longest CSV that may be in it. A file is kept in one transaction. */
-  maxFileBytes: count.max(268_435_456),
+  /** The longest file that is taken, and the longest CSV that may be in it. */
+  maxFileBytes: count.max(1_073_741_824),
   maxCsvBytes: count,
   /** A download from the first byte to the last. */
   downloadMs: milliseconds.min(1),

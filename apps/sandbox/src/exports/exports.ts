@@ -47,9 +47,10 @@ export class Exports {
 
   add(task: ExportTask): void {
     const owner = (this.world.accountsByName.get(task.account) as Account).participant;
+    const atMs = task.createdMs - (task.ageMs ?? 0);
     this.orders.set(task.taskId, {
       task,
-      report: REPORTS[task.reportId]?.(this.packs, this.world, owner, task.createdMs - (task.ageMs ?? 0)) ?? [],
+      report: REPORTS[task.reportId]?.(this.packs, this.world, { owner, atMs }) ?? [],
       file: undefined,
     });
   }

@@ -15,9 +15,9 @@ export const PACKS = 'SGTINS';
 /** Reports that the sandbox can make (public-facts 1.8); the first row holds the names of the columns. */
 export const REPORTS: Record<
   string,
-  ((packs: PackStore, world: World, owner: Participant, atMs: number) => Report) | undefined
+  ((packs: PackStore, world: World, of: { owner: Participant; atMs: number }) => Report) | undefined
 > = {
-  [PACKS]: (packs, world, owner, atMs) =>
+  [PACKS]: (packs, world, { owner, atMs }) =>
     withColumns(
       PACK_COLUMNS,
       withNulls(
@@ -31,7 +31,7 @@ export const REPORTS: Record<
         ),
       ),
     ),
-  GENERAL_REPORT_ON_REMAINING_ITEMS: (packs, world, owner) => {
+  GENERAL_REPORT_ON_REMAINING_ITEMS: (packs, world, { owner }) => {
     const rows = packRows(snapshot(packs), {
       packs,
       world,
@@ -39,7 +39,7 @@ export const REPORTS: Record<
     });
     return withColumns(PACK_COLUMNS, rows);
   },
-  GENERAL_REPORT_ON_DISPOSAL: (packs, world, owner) => {
+  GENERAL_REPORT_ON_DISPOSAL: (packs, world, { owner }) => {
     const rows = packRows(snapshot(packs), {
       packs,
       world,
@@ -47,9 +47,9 @@ export const REPORTS: Record<
     });
     return withColumns(PACK_COLUMNS, rows);
   },
-  GENERAL_REPORT_ON_MOVEMENT: (packs, _world, owner) =>
+  GENERAL_REPORT_ON_MOVEMENT: (packs, _world, { owner }) =>
     withColumns(MOVEMENT_COLUMNS, movementRows(snapshot(packs), packs, owner)),
-  VIRTUAL_WAREHOUSE_REPORT: (packs, _world, owner) => {
+  VIRTUAL_WAREHOUSE_REPORT: (packs, _world, { owner }) => {
     const records = [...packs.storage.rows(owner.branches)].map(storageRecord);
     return withColumns(
       Object.keys(records[0] ?? { storage_id: '', gtin: '' }),

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256Hex, type JsonObject, type Sha256 } from '#kernel';
-import { inTransaction, type Transaction } from '#postgres';
+import { inTransaction } from '#postgres';
 import {
   anew,
   answerOrder,
@@ -35,7 +35,7 @@ import type { TaskResult } from '#tasks';
 import { retryAfterMs, WRITE_WITHIN_MS } from '../registry-tasks/call-timing.js';
 import { ended, failed, problemOf, type Failure, type FetchContext } from './read-pages.js';
 
-/** Between two look-ups of an order, and two looks at an export that is prepared, unless the interval of the method is longer. */
+/** Between two look-ups of an order, or two looks at an export, unless the interval of the method is longer. */
 const LOOK_EVERY_MS = 2_000;
 /** An export that is prepared for longer is given up. */
 const MOST_PREPARING_MS = 86_400_000;
@@ -241,10 +241,10 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
       mapping: mapping as JsonObject,
       moment,
     };
-    const step = { order: { ...order, file }, phase: 'export_remove' as const };
-    const at = outcome.raw.receivedAt;
-    const beside = (tx: Transaction): Promise<void> => writePieces(tx, fetch.fetchId, { path, at });
-    return await goOn(context, fetch, { step, beside, calls: 1 });
+    const kept = await writePieces(context.pool, fetch, { path, at: outcome.raw.receivedAt });
+    if (kept === undefined) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
+    const step = { order: { ...orderOf(kept), file }, phase: 'export_remove' as const };
+    return await goOn(context, kept, { step, calls: 1 });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -314,8 +314,6 @@ interface Made {
   delayMs?: number;
   /** Default: one where there is an answer. */
   calls?: number;
-  /** Goes into the same transaction. */
-  beside?: (tx: Transaction) => Promise<void>;
 }
 
 /**
@@ -325,14 +323,13 @@ interface Made {
 async function tryStep(
   context: FetchContext,
   fetch: RegistryFetch,
-  { step, answer, delayMs = 0, calls = answer === undefined ? 0 : 1, beside }: Made,
+  { step, answer, delayMs = 0, calls = answer === undefined ? 0 : 1 }: Made,
 ): Promise<TaskResult | undefined> {
   const { intervalMs } = context.profile.operations[methodOf(step.phase)];
   const isKept = await inTransaction(
     context.pool,
     async (tx) => {
       if (!(await keepStep(tx, fetch, { step, answer, calls, intervalMs }))) return false;
-      await beside?.(tx);
       if (step.problem !== undefined) await failFetch(tx, fetch.fetchId, step.problem);
       else if (step.phase !== fetch.phase)
         await context.queue.schedule(tx, [fetchTask(fetch, step.phase, `:${fetch.calls}`)]);

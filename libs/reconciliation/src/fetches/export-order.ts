@@ -21,6 +21,8 @@ export interface ExportOrder {
   undelivered: number;
   /** The registry could not make it, in its words: what is left is to remove it. */
   failure: string | null;
+  /** Number of the first piece of the file that was downloaded last; those before it are of earlier downloads. */
+  firstPiece: number;
   file: ExportFile | null;
 }
 
@@ -36,7 +38,7 @@ export interface ExportFile {
 
 export const NEW_ORDER: ExportOrder = {
   ...{ attempt: FIRST_ATTEMPT, known: [], begunAt: null, endedAt: null, taskId: null, resultId: null },
-  ...{ looks: 0, undelivered: 0, failure: null, file: null },
+  ...{ looks: 0, undelivered: 0, failure: null, firstPiece: 0, file: null },
 };
 
 /** Orders in a row that may not reach the registry. */
@@ -122,8 +124,8 @@ export function searchedFor(order: ExportOrder, sought: Sought): ExportStep {
   if (strangers.length > 0)
     return ended(
       order,
-      `the answer to the order of an export was lost, and the user has a new export ${strangers.join(', ')}. Whether ` +
-        'it is ours cannot be proven, so it is neither read nor removed: remove it if nobody needs it. To go on is to ' +
+      `the answer to the order of an export was lost, and there is a new export ${strangers.join(', ')}. Whether it ` +
+        'is ours cannot be proven, so it is neither read nor removed: remove it if nobody needs it. To go on is to ' +
         'order another',
     );
   const { answerSha256, unknownGraceMs } = sought;

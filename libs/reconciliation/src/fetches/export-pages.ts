@@ -6,6 +6,8 @@ import { writePage } from './pages.js';
 
 /** A file lies in pieces of so many bytes, so that no row is large. */
 const PIECE_BYTES = 1_048_576;
+/** Of a file: a profile takes none of more than a gigabyte. */
+const MOST_PIECES = 1_024;
 
 export const orderOf = ({ exportOrder }: Pick<RegistryFetch, 'exportOrder'>): ExportOrder =>
   exportOrder === null ? NEW_ORDER : (JSON.parse(exportOrder) as ExportOrder);
@@ -16,16 +18,16 @@ export async function databaseNow(db: Queryable): Promise<string> {
   return (rows[0] as { at: Date }).at.toISOString();
 }
 
-/** The intent of the order, before its call. False when the export is not where it was read: another was faster. */
+/** What is to be done next, before it is. False when the export is not where it was read: another was faster. */
 export async function keepIntent(
   db: Queryable,
-  { fetchId, exportOrder }: RegistryFetch,
+  { fetchId, phase, exportOrder }: RegistryFetch,
   order: ExportOrder,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `UPDATE registry_fetch SET export_order = $3
-     WHERE fetch_id = $1 AND phase = 'export_order' AND export_order IS NOT DISTINCT FROM $2`,
-    [fetchId, exportOrder, JSON.stringify(order)],
+    `UPDATE registry_fetch SET export_order = $4
+     WHERE fetch_id = $1 AND phase = $2 AND export_order IS NOT DISTINCT FROM $3`,
+    [fetchId, phase, exportOrder, JSON.stringify(order)],
   );
   return rowCount === 1;
 }
@@ -68,16 +70,28 @@ export async function keepStep(
   return true;
 }
 
-/** The pieces of the file. The step behind the download names its digest. */
+/**
+ * Keeps a file piece by piece, each by itself: a transaction ends after 30 s. The step behind it makes them count.
+ * Undefined when another was faster: what that one keeps has other numbers, and no piece of this one is read.
+ */
 export async function writePieces(
-  tx: Transaction,
-  fetchId: string,
+  db: Queryable,
+  fetch: RegistryFetch,
   { path, at }: { path: string; at: Date },
-): Promise<void> {
-  let n = 0;
+): Promise<RegistryFetch | undefined> {
+  const { fetchId } = fetch;
+  const order = orderOf(fetch);
+  const claimed = { ...order, firstPiece: order.firstPiece + MOST_PIECES };
+  if (!(await keepIntent(db, fetch, claimed))) return undefined;
+  const exportOrder = JSON.stringify(claimed);
+  await db.query(`DELETE FROM registry_fetch_page WHERE fetch_id = $1 AND phase = 'export_file' AND n < $2`, [
+    ...[fetchId, claimed.firstPiece],
+  ]);
+  let n = claimed.firstPiece;
   for await (const piece of createReadStream(path, { highWaterMark: PIECE_BYTES })) {
     const page = { rows: [], missing: [], unanswered: [], answer: piece as Buffer, fetchedAt: at };
-    await writePage(tx, { fetchId, phase: 'export_file', n }, page);
+    await writePage(db, { fetchId, phase: 'export_file', n }, page);
     n += 1;
   }
+  return { ...fetch, exportOrder };
 }

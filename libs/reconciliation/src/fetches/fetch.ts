@@ -13,7 +13,10 @@ const FETCH_PRIORITY = 900;
 /** The lane in which a worker chooses the way of a fetch. It calls nobody. */
 export const FETCH_LANE = 'registry_fetch';
 
-/** `export`: a file that the registry makes of all packs. `suspended`: packs of suspended series, whoever owns them. `decisions`: decisions that suspend, and end that. */
+/**
+ * `export`: a file that the registry makes of all packs. `suspended`: packs of suspended series, whoever owns them.
+ * `decisions`: decisions that suspend, and end that.
+ */
 export type FetchWay = 'auto' | Way | WatchWay;
 /** What the watch for suspensions reads. */
 export type WatchWay = 'suspended' | 'decisions';

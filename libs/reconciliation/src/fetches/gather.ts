@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { gunzipSync } from 'node:zlib';
 import { PedigreeError, type Sha256 } from '#kernel';
-import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
+import { digestOfFile, Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import type { Pool, Transaction } from '#postgres';
 import { importSnapshot, type SnapshotRequest } from '../snapshots/import.js';
 import { columnsOf } from '../snapshots/kinds.js';
@@ -121,10 +121,13 @@ async function writeStaged(
   const streams = [paths.rows, paths.answers, paths.index].map((path) => createWriteStream(path));
   const [rows, answers, index] = streams as [WriteStream, WriteStream, WriteStream];
   let [offset, order] = [0, 0];
-  for (const { fetchId } of fetches) {
+  for (const fetch of fetches) {
+    const { fetchId } = fetch;
+    const { firstPiece } = orderOf(fetch);
     const zip = createWriteStream(zipOf(paths.zips, fetchId));
     streams.push(zip);
     for await (const { phase, n, sha256, fetched_at: at, ...page } of stagedPages(pool, fetchId)) {
+      if (phase === 'export_file' && n < firstPiece) continue;
       // The order of the pages decides which of two rows of an item is the newer one.
       if (!answersOnly.includes(fetchId)) await write(rows, page.rows.replaceAll(/^\{/gm, `{"page":${(order += 1)},`));
       if (phase === 'export_file') await write(zip, gunzipSync(page.answer));
@@ -143,7 +146,7 @@ async function writeStaged(
 
 const zipOf = (folder: string, fetchId: string): string => join(folder, `export-${fetchId}.zip`);
 
-/** Makes a registry snapshot of the file of an export. Rows that were refused are listed beside the one that is made. */
+/** Makes a registry snapshot of the file of an export. Rows that were refused are listed beside it. */
 async function importExport(
   fetch: RegistryFetch,
   { work, duck }: { work: string; duck: GatherRequest['duck'] },
@@ -151,6 +154,8 @@ async function importExport(
   const { file } = orderOf(fetch);
   if (file === null) throw new Error(`the export ${fetch.fetchId} is complete without a file`);
   const at = (name: string): string => join(work, `export-${fetch.fetchId}${name}`);
+  if ((await digestOfFile(zipOf(work, fetch.fetchId))).sha256 !== file.sha256)
+    throw new Error(`the export ${fetch.fetchId} is not the file that was downloaded`);
   await unzipOne(zipOf(work, fetch.fetchId), file.csvBytes, createWriteStream(at('.csv')));
   await importSnapshot({
     ...{ kind: 'registry', path: at('.csv'), out: at(''), moment: file.moment, duck, confirmed: true },

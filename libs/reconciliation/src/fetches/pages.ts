@@ -69,12 +69,12 @@ export async function keepPage(
 
 /** Keeps what a call brought, beside the row of its fetch. */
 export async function writePage(
-  tx: Transaction,
+  db: Queryable,
   { fetchId, phase, n }: { fetchId: string; phase: CallingPhase; n: number },
   page: FetchedPage,
 ): Promise<void> {
   const answer = await zipped(page.answer);
-  await tx.query(
+  await db.query(
     `INSERT INTO registry_fetch_page (fetch_id, phase, n, rows, row_count, missing, unanswered, answer, sha256,
        fetched_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [

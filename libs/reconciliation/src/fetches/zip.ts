@@ -151,6 +151,6 @@ async function contentAt(handle: FileHandle, file: ZippedFile, directoryAt: numb
 async function read(handle: FileHandle, from: number, bytes: number): Promise<Buffer> {
   const buffer = Buffer.alloc(bytes);
   const { bytesRead } = await handle.read(buffer, 0, bytes, from);
-  if (bytesRead === bytes && bytes > 0) return buffer;
+  if (bytesRead === bytes) return buffer;
   throw new ZipFault(true, 'is damaged: it ends before its directory does');
 }

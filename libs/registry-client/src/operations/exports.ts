@@ -24,6 +24,12 @@ export interface ExportState {
   errorMessage?: string;
 }
 
+interface Order {
+  operation: 'export_create' | 'pack_export_create';
+  body: JsonObject;
+  notAfterMonotonicMs?: number;
+}
+
 /**
  * Asynchronous exports: task, state, results by page (the list export_results), file, removal (registry-interface 4:
  * asynchronous variants; public-facts 1.8).
@@ -38,20 +44,18 @@ export class Exports {
   ): Promise<CallOutcome<{ taskId: string }>> {
     const { fields } = this.caller.profile;
     const params = task.params === undefined ? {} : { [fields.params]: task.params };
-    return this.order(account, 'export_create', { [fields.report_id]: task.reportId, ...params });
+    return this.order(account, { operation: 'export_create', body: { [fields.report_id]: task.reportId, ...params } });
   }
 
   /** Orders the export of all packs; the same holds of `unknown`. */
   async createOfPacks(account: string, notAfterMonotonicMs: number): Promise<CallOutcome<{ taskId: string }>> {
     const { body } = this.caller.profile.packExport;
-    return this.order(account, 'pack_export_create', body as JsonObject, notAfterMonotonicMs);
+    return this.order(account, { operation: 'pack_export_create', body: body as JsonObject, notAfterMonotonicMs });
   }
 
   private async order(
     account: string,
-    operation: 'export_create' | 'pack_export_create',
-    body: JsonObject,
-    notAfterMonotonicMs?: number,
+    { operation, body, notAfterMonotonicMs }: Order,
   ): Promise<CallOutcome<{ taskId: string }>> {
     const { profile, requests } = this.caller;
     const { fields } = profile;

@@ -146,6 +146,9 @@ async function writeStaged(
 
 const zipOf = (folder: string, fetchId: string): string => join(folder, `export-${fetchId}.zip`);
 
+/** Beside a snapshot with an export: a line for each row of it that was refused. */
+export const refusedOf = (fetchId: string): string => `export-${fetchId}-refused.ndjson`;
+
 /** Makes a registry snapshot of the file of an export. Rows that were refused are listed beside it. */
 async function importExport(
   fetch: RegistryFetch,
@@ -162,7 +165,7 @@ async function importExport(
     mapping: mappingOf(file.mapping, 'registry'),
   });
   await rm(at('.csv'));
-  const refused = at('-refused.ndjson');
+  const refused = join(work, refusedOf(fetch.fetchId));
   await copyFile(join(at(''), REFUSED), refused);
   return { folder: at(''), refused };
 }

@@ -4,6 +4,7 @@ import type { DuckOptions } from '#duckdb';
 import type { PlannedTask } from '#domain';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { orderOf } from './export-pages.js';
 import {
   findFetch,
   keepFetch,
@@ -28,9 +29,9 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   /**
    * Makes a snapshot of the rows of an export on which no finding would rest, and returns its folder; all others are
    * asked by name. It is decided once: the same rows again after a crash, for others are asked by then, and a row that
-   * neither stood nor was asked would be lost. Absent: an export is not taken.
+   * neither stood nor was asked would be lost. Its rows are at least of the moment. Absent: an export is not taken.
    */
-  standing?: (exported: string) => Promise<string>;
+  standing?: (exported: { folder: string; moment: string }) => Promise<string>;
 }
 
 /** What need not be asked for. */
@@ -116,7 +117,8 @@ async function readAll(request: SideRequest, options: SideOptions & Folders): Pr
     { ...request, freshHours: standing === undefined ? null : freshHours },
     { items, ...options },
   );
-  if (first.way === 'export' && standing !== undefined) return readExported({ ...request, standing }, options);
+  if (first.way === 'export' && standing !== undefined)
+    return readExported({ ...request, standing, exported: first }, options);
   if (first.way !== 'filter' || Object.values(of).every((folder) => folder === undefined))
     return { fetchIds: [fetchId] };
   await gatherFirst(fetchId, options);
@@ -128,13 +130,15 @@ async function readAll(request: SideRequest, options: SideOptions & Folders): Pr
  * and so are the packs that it does not show.
  */
 async function readExported(
-  request: SideRequest & Required<Pick<SideRequest, 'standing'>>,
+  request: SideRequest & Required<Pick<SideRequest, 'standing'>> & { exported: RegistryFetch },
   options: SideOptions & Folders,
 ): Promise<Read> {
-  const { fetchId, of } = request;
+  const { fetchId, of, exported } = request;
   const { first } = options;
   await gatherFirst(fetchId, options);
-  const standing = await request.standing(first);
+  const { file } = orderOf(exported);
+  if (file === null) throw new Error(`the export ${fetchId} is complete without a file`);
+  const standing = await request.standing({ folder: first, moment: file.moment });
   const byName = await readByName(request, { ...of, known: first, except: [standing] }, options);
   return { fetchIds: [fetchId, ...byName], answersOnly: [fetchId], base: [standing] };
 }

@@ -7,6 +7,7 @@ import type { Pool } from '#postgres';
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
+import { refusedOf } from '../fetches/gather.js';
 import { fetchRegistrySide, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
@@ -128,7 +129,14 @@ const EXPORT_FILE = 'export.json';
  */
 async function keepStanding(
   { pool, settings: { memoryMb, threads }, say }: ComparingParts,
-  { run, stock, record, documents, exported, own }: Sides & { exported: string; own: string },
+  {
+    run,
+    stock,
+    record,
+    documents,
+    exported,
+    own,
+  }: Sides & { exported: { folder: string; moment: string }; own: string },
 ): Promise<string> {
   const out = join(own, STANDING);
   if (exportIn(own) !== undefined) return out;
@@ -136,15 +144,17 @@ async function keepStanding(
   const disposals = run.disposals ?? undefined;
   const now = await runOf({
     ...defined({ stock, record, documents, disposals }),
-    registry: exported,
+    registry: exported.folder,
     settings: run.settings,
   });
   // Whatever was decided about a series may be younger than the export.
   const decided = await seriesDecided(pool, -1n);
   const fates = await takeOver({ now, youngest: new Date(0), decided }, { out, duck: { memoryMb, threads } });
-  const { rows, refused, moment } = await readSnapshot(exported, 'registry');
+  const { rows } = await readSnapshot(exported.folder, 'registry');
+  const refusals = readFileSync(join(exported.folder, refusedOf(run.runId)), 'utf8');
+  const refused = refusals.split('\n').length - 1;
   say(`${fates.taken} of ${rows} rows of the export stand; the others are asked by name`);
-  const told: ExportRead = { moment, rows, refused, stood: fates.taken };
+  const told: ExportRead = { moment: exported.moment, rows, refused, stood: fates.taken };
   writeDurably(join(own, EXPORT_FILE), JSON.stringify(told, undefined, 2));
   return out;
 }

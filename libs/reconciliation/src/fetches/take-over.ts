@@ -97,10 +97,20 @@ function documentsOf(earlier: EarlierRun | undefined, now: RunRecord): string {
   return both.length === 0 ? 'SELECT NULL::VARCHAR AS item LIMIT 0' : both.join(' UNION ');
 }
 
+/** An export has no column for the money or the owner of a pack: where the stock tells of them, it is no answer. */
+const untold = (now: RunRecord, bucket: number): string[] =>
+  fileOf(now, 'stock', bucket).map(
+    (file) => `SELECT s.item FROM ${parquet([file])} s JOIN ${parquet(fileOf(now, 'registry', bucket))} g USING (item)
+      WHERE (s.funding IS NOT NULL AND g.funding IS NULL) OR (s.owner IS NOT NULL AND g.owner IS NULL)`,
+  );
+
 /** Items of a bucket about which the earlier run had a finding, and items of which our record has changed since. */
 function sinceThen({ earlier, now }: TakingOver, bucket: number): Record<string, string> {
   if (earlier === undefined)
-    return { told: 'SELECT item FROM finding', changed: 'SELECT NULL::VARCHAR AS item LIMIT 0' };
+    return {
+      told: ['SELECT item FROM finding', ...untold(now, bucket)].join(' UNION '),
+      changed: 'SELECT NULL::VARCHAR AS item LIMIT 0',
+    };
   const columns = STATE_COLUMNS.join(', ');
   const [before, after] = [earlier, now].map(
     (run) => `SELECT ${columns} FROM ${parquet(fileOf(run, 'record', bucket))}`,

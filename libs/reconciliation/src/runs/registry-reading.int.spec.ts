@@ -26,6 +26,8 @@ const item = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 const PACKS = 6;
 /** Sold by the export, which is old, and in circulation by the live registry. */
 const DOUBTFUL = 3;
+/** The stock tells who paid for it, which the export does not. */
+const PAID = 5;
 /** The export does not show it. */
 const UNSEEN = 4;
 const LIVE = '2026-11-25T08:00:00.000Z';
@@ -43,11 +45,13 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([db.drop(), folder.remove()]));
 
+const SHELF = { series: SERIES, expiry: '2030-01-31', state: 'sellable', twice: false };
+
 function world(): PlantedWorld {
   const all = Array.from({ length: PACKS }, (_, n) => ({ item: item(n), place: HERE }));
   return {
     ...{ registry: [], disposals: [], documents: [], expected: [], explained: {}, storyOf: new Map() },
-    stock: all.map((one) => ({ ...one, series: SERIES, expiry: '2030-01-31', state: 'sellable', twice: false })),
+    stock: all.map((one, n) => ({ ...one, ...SHELF, funding: n === PAID ? '3' : null })),
     record: all.map((one) => ({ ...one, status: 'in_circulation', container: null, uncertain: false, known_from: 10 })),
   };
 }
@@ -129,7 +133,7 @@ async function rowsIn(snapshot: string): Promise<string[]> {
 }
 
 const READ = [...Array(PACKS).keys()].map(
-  (n) => `${n} in_circulation ${n === DOUBTFUL || n === UNSEEN ? LIVE : EXPORTED}`,
+  (n) => `${n} in_circulation ${[DOUBTFUL, UNSEEN, PAID].includes(n) ? LIVE : EXPORTED}`,
 );
 
 describe('a run by export', () => {
@@ -137,7 +141,7 @@ describe('a run by export', () => {
     const run = begunRun();
     const { registry = '', reading } = await registryReading(partsOf(false), { run, ...sides });
     expect(await rowsIn(registry)).toEqual(READ);
-    expect(reading?.exported).toEqual({ moment: EXPORTED, rows: PACKS - 1, refused: 1, stood: PACKS - 2 });
+    expect(reading?.exported).toEqual({ moment: EXPORTED, rows: PACKS - 1, refused: 1, stood: PACKS - 3 });
     // The answers lie beside it, also those of the export.
     const index = readFileSync(join(registry, 'answers.ndjson'), 'utf8').trim().split('\n');
     expect(index.map((line) => (JSON.parse(line) as { phase: string }).phase)).toEqual(['export_file', 'list']);

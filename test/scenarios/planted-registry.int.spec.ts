@@ -32,6 +32,7 @@ const WORLDS = [
   { seed: 21, limits: 'short', way: 'filter' },
   { seed: 22, limits: 'real', way: 'filter' },
   { seed: 23, limits: 'short', way: 'filter' },
+  { seed: 24, limits: 'short', way: 'export' },
 ] as const;
 const { worlds, runs } = sized({
   test: { worlds: WORLDS.slice(0, 1), runs: ['the first run'] },

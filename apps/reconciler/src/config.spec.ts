@@ -34,7 +34,8 @@ describe('the reconciler’s configuration', () => {
     ['PEDIGREE_CHANGE_REASON', 'x'],
     ['RECONCILE_STOCK_HOURS', '20'],
     ['RECONCILE_STOCK_SETTLED_SECONDS', '0'],
-    ['RECONCILE_STOCK_WAY', 'export'],
+    ['RECONCILE_STOCK_WAY', 'guess'],
+    ['RECONCILE_STOCK_FRESH_HOURS', 'a day'],
     ['RECONCILE_FILES_KEPT_DAYS', '7'],
   ])('names %s when it is %s', (variable, value) => {
     expect(() => reconcilerConfig({ ...GOOD, [variable]: value })).toThrow(new RegExp(`^${variable}: `));

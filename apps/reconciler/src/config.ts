@@ -70,6 +70,8 @@ const environment = z.object({
   RECONCILE_STOCK_ACCOUNT: z.string().min(1).max(100).optional(),
   /** How it is read. */
   RECONCILE_STOCK_WAY: z.enum(FETCH_WAYS).default('auto'),
+  /** Of `auto`: rows of an export that are no older will do; absent: none is taken. */
+  RECONCILE_STOCK_FRESH_HOURS: z.coerce.number().int().min(0).max(MOST_LIMIT_HOURS).optional(),
   /**
    * Each of these runs takes over what an earlier one has read and nothing speaks against, until the last run that
    * asked about all is so many hours old. Absent: each run asks about all.
@@ -135,6 +137,8 @@ export interface StockRuns {
   mapping: Mapping;
   account: string | null;
   way: FetchWay;
+  /** Rows of an export that are no older will do; null: none is taken. */
+  freshHours: number | null;
   /** null: each run asks about all. */
   incremental: IncrementalLimits | null;
   settings: ComparisonSettings;
@@ -181,6 +185,7 @@ function stockOf(data: z.infer<typeof environment>): StockRuns | undefined {
     folder: resolve(folder),
     mapping: readVariable('RECONCILE_STOCK_MAPPING', () => mappingOf(json(mapping), 'stock')),
     ...{ account: data.RECONCILE_STOCK_ACCOUNT ?? null, way: data.RECONCILE_STOCK_WAY },
+    freshHours: data.RECONCILE_STOCK_FRESH_HOURS ?? null,
     incremental: incrementalOf(data),
     settings: readVariable('RECONCILE_STOCK_SETTINGS', () => comparisonSettings(file === undefined ? {} : json(file))),
     hours: [from, to],

@@ -72,7 +72,15 @@ function started(over: Over = {}): PackRuns {
     ...{ pool: db.pool, store: over.store ?? store, installation: { ...INSTALLATION, profile: 'none' } },
     schedule: () => Promise.reject(new Error('nothing is read from the registry')),
     stock: {
-      ...{ folder: folder.path, mapping, account: null, way: 'auto', incremental: null, hours: over.hours ?? [0, 24] },
+      ...{
+        folder: folder.path,
+        mapping,
+        account: null,
+        way: 'auto',
+        freshHours: null,
+        incremental: null,
+        hours: over.hours ?? [0, 24],
+      },
       ...{ settings: comparisonSettings({}), settledMs: SETTLED_MS },
     },
     segments: { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 2 },

@@ -126,6 +126,7 @@ export class PackRuns {
         ...{ asOf: null, account: stock.account, way: stock.way, registry: null, disposals: null },
         ...{
           settings: stock.settings,
+          freshHours: stock.freshHours,
           incremental: stock.incremental,
           dryRun: false,
           processes: 1,

@@ -54,7 +54,7 @@ export async function askForTicks(parts: TimetableParts): Promise<void> {
 }
 
 async function ask(parts: TimetableParts, kind: RunKind, timetable: Timetable): Promise<void> {
-  const { pool, queue, installation, clock, stock, timetables } = parts;
+  const { pool, queue, installation, clock } = parts;
   const tick = newestTick(timetable, clock.now());
   if (tick === undefined) return;
   const runId = tickRunId(installation.id, kind, tick);
@@ -65,11 +65,12 @@ async function ask(parts: TimetableParts, kind: RunKind, timetable: Timetable): 
       await keepRequest(tx, request);
       await queue.schedule(tx, [runTask(runId)]);
     });
-  const asked = {
-    ...{ stock: null, branch: null, asOf: null, account: stock?.account ?? null, way: stock?.way ?? 'auto' },
-    ...{ registry: null, disposals: null, settings: stock?.settings ?? comparisonSettings({}), dryRun: false },
-    incremental: stock?.incremental ?? null,
-    mostHours: timetables.staleHours,
-  } as const;
-  await keepAskedRun(pool, { ...request, asked });
+  await keepAskedRun(pool, { ...request, asked: packsAsked(parts) });
 }
+
+const packsAsked = ({ stock, timetables }: TimetableParts) => ({
+  ...{ stock: null, branch: null, asOf: null, account: stock?.account ?? null, way: stock?.way ?? 'auto' },
+  ...{ registry: null, disposals: null, settings: stock?.settings ?? comparisonSettings({}), dryRun: false },
+  ...{ freshHours: stock?.freshHours ?? null, incremental: stock?.incremental ?? null },
+  mostHours: timetables.staleHours,
+});

@@ -51,6 +51,8 @@ export interface SandboxOptions {
   maxPacks?: number;
   /** Mean time from ordering an export to its end, on the virtual clock; spread as processing is. */
   exportMs?: number;
+  /** How old the rows of an export of packs are, on the virtual clock. */
+  packExportAgeMs?: number;
   /** How products carry their name: prod_sell_name, the deprecated prod_desc_label, or both. */
   productLabel?: 'new' | 'old' | 'both';
   /** How a list of one entry comes in the answers of registries. */
@@ -100,6 +102,7 @@ const DEFAULTS = {
   tls: false,
   maxPacks: 8_000_000,
   exportMs: 30_000,
+  packExportAgeMs: 12 * 3_600_000,
   productLabel: 'new',
   singleAs: 'array',
   leafNames: 'status',
@@ -217,6 +220,12 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     flag: 'export-ms',
     value: 'MS',
     does: 'mean time of an export, virtual (default 30000)',
+    read: numberBetween(0, 86_400_000),
+  },
+  packExportAgeMs: {
+    flag: 'pack-export-age-ms',
+    value: 'MS',
+    does: 'age of the rows in an export of packs, virtual (default 43200000)',
     read: numberBetween(0, 86_400_000),
   },
   productLabel: {

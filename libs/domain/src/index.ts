@@ -6,7 +6,8 @@
  * (given/when/then), suspension/*.spec.ts, deadline/*.spec.ts,
  * attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
-export type { Attempt, CallAnswer } from './attempt/attempt.js';
+export { evolveAttempt, FIRST_ATTEMPT, type Attempt, type CallAnswer } from './attempt/attempt.js';
+export { decideAttempt, TWO_PAST_GRACE, type AttemptCommand, type AttemptPolicy } from './attempt/decide.js';
 export * from './document/events.js';
 export * from './document/first-send.js';
 export * from './document/gate-events.js';

@@ -31,6 +31,8 @@ export { comparisonSettings, type ComparisonSettings } from './comparison/settin
 export { writeDocumentSide, type DocumentSideRequest } from './document-side/write-documents.js';
 export * from './documents/compare.js';
 export * from './documents/finding.js';
+export * from './fetches/export-order.js';
+export * from './fetches/export-pages.js';
 export * from './fetches/fetch.js';
 export * from './fetches/gather.js';
 export * from './fetches/items.js';
@@ -40,6 +42,7 @@ export * from './fetches/schema.js';
 export * from './fetches/registry-side.js';
 export * from './fetches/walk.js';
 export * from './fetches/ways.js';
+export { checkZip, unzipOne, ZipFault, type ZippedFile } from './fetches/zip.js';
 export * from './registry-lists/schema.js';
 export { readFindings, removeFindings } from './runs/findings.js';
 export {

@@ -298,7 +298,8 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   private async call<T>(account: string, operation: OperationName, what: OperationCall<T>): Promise<CallOutcome<T>> {
     this.open(account);
     const target = 'origin' in what.request ? what.request : this.target(what.request);
-    const result = await this.authorised(account, operation, { target, notAfterMonotonicMs: what.notAfterMonotonicMs });
+    const { notAfterMonotonicMs, into } = what;
+    const result = await this.authorised(account, operation, { target, notAfterMonotonicMs, into });
     return classify(result, what.manner, { fields: this.options.profile.fields, read: what.read });
   }
 

@@ -94,6 +94,8 @@ export interface RawAnswer {
   httpStatus: number;
   contentType: string;
   body: Buffer;
+  /** Where the answer was written instead, when it was to go to a file: then `body` is empty. */
+  file?: { path: string; bytes: number };
   /** Monotonic ms of this process at which the whole answer had arrived. */
   receivedMonotonicMs: number;
   receivedAt: Date;

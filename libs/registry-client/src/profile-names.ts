@@ -47,6 +47,8 @@ export const OPERATIONS = [
   'export_results',
   'export_file',
   'export_delete',
+  'export_search',
+  'pack_export_create',
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
@@ -202,6 +204,7 @@ export const FIELDS = [
   'params',
   'task_id',
   'task_ids',
+  'current_statuses',
   'current_status',
   'error_message',
   'list',

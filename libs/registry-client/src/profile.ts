@@ -154,6 +154,25 @@ const suspension = z.strictObject({
   unknownSeries: z.enum(['pass', 'hold']),
 });
 
+/** The export of packs, and how its file is read (public-facts 5). */
+const packExport = z.strictObject({
+  /** What is posted to order it. */
+  body: z.record(z.string(), z.json()),
+  /** What is posted to list all tasks of a user, in whatever state. */
+  search: z.record(z.string(), z.json()),
+  /** How a result shows that its file can be downloaded. */
+  readyResult: z.strictObject({ available: z.string(), downloadStatus: z.string() }),
+  /** How old its rows may be when it is ordered. */
+  oldestRowHours: z.number().int().min(0).max(8_760),
+  /** The longest file that is taken, and the longest CSV that may be in it. */
+  maxFileBytes: count.max(1_073_741_824),
+  maxCsvBytes: count,
+  /** A download from the first byte to the last. */
+  downloadMs: milliseconds.min(1),
+  /** How the CSV is read: a mapping of stock files, of kind `registry`. */
+  mapping: z.record(z.string(), z.json()),
+});
+
 const profileShape = z.strictObject({
   name: z.string().min(1),
   about: z.string(),
@@ -191,6 +210,7 @@ const profileShape = z.strictObject({
   uploadChannels: z.record(z.string(), z.enum(UPLOAD_CHANNELS)),
   /** States of an asynchronous export. */
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
+  packExport,
   /** Which refusals concern the account: they pause it, and its documents wait. */
   accountRefusals,
   rules,

@@ -45,6 +45,7 @@ export interface FileRunFlags {
   asOf?: string;
   account?: string;
   way: string;
+  freshHours?: string;
   registry?: string;
   disposals?: string;
   settings?: string;
@@ -103,6 +104,8 @@ function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolea
     new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
   if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
     throw wrong('--as-of', `${flags.asOf} is not a log position`);
+  if (flags.freshHours !== undefined && !/^\d{1,4}$/.test(flags.freshHours))
+    throw wrong('--fresh-hours', `${flags.freshHours} is no number of hours`);
   if (isSnapshot && flags.confirm === true)
     throw wrong('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
 }
@@ -113,6 +116,7 @@ async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags):
   const { account = null, branch = null, asOf = null } = flags;
   return {
     ...{ runId: randomUUID(), stock, branch, asOf, account, way: fetchWayOf(flags.way) },
+    freshHours: flags.freshHours === undefined ? null : Number(flags.freshHours),
     mapping: isSnapshot ? null : await mappingFor(config, stock, flags.mapping),
     moment: isSnapshot ? null : momentOf(stock, flags.moment),
     registry: flags.registry === undefined ? null : resolve(flags.registry),

@@ -20,6 +20,9 @@ const packsBody = z.strictObject({
     .describe('Our record as known at this log position. Absent: now.'),
   account: accountName.optional().describe('With which the registry is read. Absent: the registry is left out.'),
   way: z.enum(FETCH_WAYS).default('auto').describe('How the registry is read.'),
+  fresh_hours: hours
+    .optional()
+    .describe('Of auto: an export may be taken when its rows are no older. Absent: it is not.'),
   registry: snapshot.optional().describe('A registry snapshot that is there already, instead of reading.'),
   disposals: snapshot.optional().describe('A snapshot of what the ERP has sold or written off.'),
   settings: z

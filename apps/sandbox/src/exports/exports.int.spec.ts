@@ -110,4 +110,27 @@ describe.each(['interface-v1', 'mdlp'])('asynchronous exports, by %s', (profile)
     expect([(await results()).total_count, (await create('VIRTUAL_WAREHOUSE_REPORT')).status]).toEqual([9, 200]);
     expect((await client.get('/data/export/results?size=1001')).status).toBe(400);
   });
+
+  it('tell all packs as they were some hours ago, and are listed in whatever state', async () => {
+    const headers = await client.headers();
+    const search = async (body: object): Promise<string[]> =>
+      (await client.post('/data/export/tasks/search', body, headers)).json.list.map(
+        (one: { task_id: string }) => one.task_id,
+      );
+    const young = (await client.post('/export/tasks/sgtins', {}, headers)).json.task_id;
+    await client.advance(13 * 3_600_000);
+    await client.process(doc.retailSale([{ id: pack(1) }]));
+    const old = (await client.post('/export/tasks/sgtins', {}, headers)).json.task_id;
+    expect(await search({})).toEqual([old, young]);
+    expect(await search({ current_statuses: ['PREPARATION'] })).toEqual([old]);
+    expect((await client.post('/data/export/tasks/search', { current_statuses: 'ALL' }, headers)).status).toBe(400);
+    await client.advance(60_000);
+    const statuses = async (taskId: string) => {
+      const { list } = await results(`?task_ids=${taskId}`);
+      return (await rows(list[0].result_id)).lines.slice(1).map((line) => line.split(',')[5]);
+    };
+    // What happened in the twelve hours before the order is not told.
+    expect(await statuses(young)).not.toContain('in_sale');
+    expect(await statuses(old)).toEqual(['in_circulation', 'in_circulation', 'in_sale']);
+  });
 });

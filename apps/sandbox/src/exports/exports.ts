@@ -13,6 +13,8 @@ export interface ExportTask {
   createdMs: number;
   /** When it is completed, or has failed. */
   dueMs: number;
+  /** Of packs: how old its rows are. */
+  ageMs?: number;
 }
 
 export type ExportState = 'preparing' | 'completed' | 'failed';
@@ -45,9 +47,10 @@ export class Exports {
 
   add(task: ExportTask): void {
     const owner = (this.world.accountsByName.get(task.account) as Account).participant;
+    const atMs = task.createdMs - (task.ageMs ?? 0);
     this.orders.set(task.taskId, {
       task,
-      report: REPORTS[task.reportId]?.(this.packs, this.world, owner) ?? [],
+      report: REPORTS[task.reportId]?.(this.packs, this.world, { owner, atMs }) ?? [],
       file: undefined,
     });
   }

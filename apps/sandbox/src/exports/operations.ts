@@ -3,12 +3,13 @@ import { emptyAnswer, jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
 import type { SlowUserOperation, UserCall, UserOperation } from '../operations/call.js';
+import type { Account } from '../packs/world.js';
 import { shown } from '../registries/answers.js';
 import { wholeNumber } from '../registries/request.js';
 import type { Registry } from '../registry.js';
 import { spreadOf } from '../seeded.js';
 import { Exports, MAX_TASKS, stateOf, type ExportTask } from './exports.js';
-import { IMPOSSIBLE } from './reports.js';
+import { IMPOSSIBLE, PACKS } from './reports.js';
 
 const MAX_PAGE = 1000;
 
@@ -18,6 +19,16 @@ export const exportCreate: UserOperation = (registry, call) => {
   const reportId = jsonObjectOf(call.body)[registry.profile.field('report_id')];
   if (typeof reportId !== 'string' || !Exports.has(reportId))
     throw refuse(400, `there is no report ${JSON.stringify(reportId)}`);
+  return ordered(registry, account, { reportId });
+};
+
+/** POST export/tasks/sgtins: orders the export of all packs, whose rows are some hours old (public-facts 5). */
+export const packExportCreate: UserOperation = (registry, { account, body }) => {
+  jsonObjectOf(body);
+  return ordered(registry, account, { reportId: PACKS, ageMs: registry.settings.packExportAgeMs });
+};
+
+function ordered(registry: Registry, account: Account, of: Pick<ExportTask, 'reportId' | 'ageMs'>) {
   if (registry.exports.of(account).length >= MAX_TASKS)
     throw refuse(400, `the user has ${MAX_TASKS} tasks already; delete results that are no more needed`);
   // All that is due is in the report, so that a replay meets the same packs.
@@ -28,13 +39,27 @@ export const exportCreate: UserOperation = (registry, call) => {
     taskId: randomUUID(),
     resultId: randomUUID(),
     account: account.name,
-    reportId,
+    ...of,
     createdMs,
     dueMs: createdMs + Math.round(exportMs * spread),
   };
   registry.journal.append({ k: 'export', task, v: createdMs, w: Date.now() });
   registry.exports.add(task);
   return jsonAnswer(200, registry.profile.named({ task_id: task.taskId }));
+}
+
+/** POST data/export/tasks/search: the tasks of the user in these states, or in all, newest first. */
+export const exportSearch: UserOperation = (registry, { account, body }) => {
+  const { field, named, exportStatus } = registry.profile;
+  const states = jsonObjectOf(body)[field('current_statuses')];
+  if (states !== undefined && !Array.isArray(states)) throw refuse(400, `${field('current_statuses')} must be a list`);
+  const now = registry.clock.nowMs();
+  const list = registry.exports
+    .of(account)
+    .map((task) => ({ task_id: task.taskId, report_id: task.reportId, status: exportStatus(stateOf(task, now)) }))
+    .filter(({ status }) => states?.includes(status) ?? true)
+    .map(({ status, ...task }) => named({ ...task, current_status: status }));
+  return jsonAnswer(200, named({ list: list.reverse(), total_count: list.length }));
 };
 
 /** GET data/export/tasks/{task_id}. */

@@ -1,4 +1,4 @@
-import type { PackState } from '../packs/pack.js';
+import type { PackState, Trail } from '../packs/pack.js';
 import type { PackStore } from '../packs/packs.js';
 import { FINAL_STATUSES } from '../packs/trail.js';
 import type { Participant, World } from '../packs/world.js';
@@ -9,9 +9,29 @@ type Cell = string | number | undefined;
 /** Rows of a report, made when somebody reads them, from the packs as they were when it was ordered. */
 export type Report = Iterable<Cell[]>;
 
+/** The export of all packs of a participant that are not archived, as they were some hours ago (public-facts 5). */
+export const PACKS = 'SGTINS';
+
 /** Reports that the sandbox can make (public-facts 1.8); the first row holds the names of the columns. */
-export const REPORTS: Record<string, ((packs: PackStore, world: World, owner: Participant) => Report) | undefined> = {
-  GENERAL_REPORT_ON_REMAINING_ITEMS: (packs, world, owner) => {
+export const REPORTS: Record<
+  string,
+  ((packs: PackStore, world: World, of: { owner: Participant; atMs: number }) => Report) | undefined
+> = {
+  [PACKS]: (packs, world, { owner, atMs }) =>
+    withColumns(
+      PACK_COLUMNS,
+      withNulls(
+        packRows(
+          snapshot(packs, (state) => stateAt(state, atMs)),
+          {
+            packs,
+            world,
+            isWanted: (state, number) => state.owner === owner.key && !packs.isArchived(packs.index.sgtin(number)),
+          },
+        ),
+      ),
+    ),
+  GENERAL_REPORT_ON_REMAINING_ITEMS: (packs, world, { owner }) => {
     const rows = packRows(snapshot(packs), {
       packs,
       world,
@@ -19,7 +39,7 @@ export const REPORTS: Record<string, ((packs: PackStore, world: World, owner: Pa
     });
     return withColumns(PACK_COLUMNS, rows);
   },
-  GENERAL_REPORT_ON_DISPOSAL: (packs, world, owner) => {
+  GENERAL_REPORT_ON_DISPOSAL: (packs, world, { owner }) => {
     const rows = packRows(snapshot(packs), {
       packs,
       world,
@@ -27,9 +47,9 @@ export const REPORTS: Record<string, ((packs: PackStore, world: World, owner: Pa
     });
     return withColumns(PACK_COLUMNS, rows);
   },
-  GENERAL_REPORT_ON_MOVEMENT: (packs, _world, owner) =>
+  GENERAL_REPORT_ON_MOVEMENT: (packs, _world, { owner }) =>
     withColumns(MOVEMENT_COLUMNS, movementRows(snapshot(packs), packs, owner)),
-  VIRTUAL_WAREHOUSE_REPORT: (packs, _world, owner) => {
+  VIRTUAL_WAREHOUSE_REPORT: (packs, _world, { owner }) => {
     const records = [...packs.storage.rows(owner.branches)].map(storageRecord);
     return withColumns(
       Object.keys(records[0] ?? { storage_id: '', gtin: '' }),
@@ -55,8 +75,21 @@ const PACK_COLUMNS = [
 const MOVEMENT_COLUMNS = ['sgtin', 'gtin', 'batch', 'doc_type', 'document_id', 'doc_num', 'op_date', 'status', 'sscc'];
 
 /** The states of all packs; they never change, so keeping them is keeping the moment. */
-function snapshot({ index }: PackStore): PackState[] {
-  return Array.from({ length: index.size }, (_, number) => index.state(number));
+function snapshot<S = PackState>({ index }: PackStore, as: (state: PackState) => S = (state) => state as S): S[] {
+  return Array.from({ length: index.size }, (_, number) => as(index.state(number)));
+}
+
+/** What the pack was at a moment of the virtual clock; undefined: not there yet. */
+function stateAt(state: PackState, atMs: number): PackState | undefined {
+  if (state.trail === undefined) return state;
+  let step: Trail | undefined = state.trail;
+  while (step !== undefined && step.change.atMs > atMs) step = step.previous;
+  return step && Object.assign({ ...step.state }, { trail: step });
+}
+
+/** An empty cell is the word null there. */
+function* withNulls(rows: Report): Report {
+  for (const row of rows) yield row.map((cell) => cell ?? 'null');
 }
 
 function* withColumns(columns: string[], rows: Report): Report {
@@ -67,13 +100,13 @@ function* withColumns(columns: string[], rows: Report): Report {
 interface PackRows {
   packs: PackStore;
   world: World;
-  isWanted(state: PackState): boolean;
+  isWanted(state: PackState, number: number): boolean;
 }
 
-function* packRows(states: PackState[], { packs, world, isWanted }: PackRows): Report {
+function* packRows(states: readonly (PackState | undefined)[], { packs, world, isWanted }: PackRows): Report {
   const expires = expiration(world);
   for (const [number, state] of states.entries()) {
-    if (!isWanted(state)) continue;
+    if (state === undefined || !isWanted(state, number)) continue;
     const { gtin, series } = packs.index.class(number);
     const name = world.products.get(gtin)?.prodSellName;
     yield [
@@ -81,7 +114,7 @@ function* packRows(states: PackState[], { packs, world, isWanted }: PackRows): R
       gtin,
       name,
       series,
-      expires,
+      state.expires === undefined ? expires : expiration(world, state.expires),
       state.status,
       isoSecond(statusSinceMs(state)),
       state.place,

@@ -1,4 +1,12 @@
-import { exportCreate, exportDelete, exportFile, exportResults, exportState } from '../exports/operations.js';
+import {
+  exportCreate,
+  exportDelete,
+  exportFile,
+  exportResults,
+  exportSearch,
+  exportState,
+  packExportCreate,
+} from '../exports/operations.js';
 import type { SlowUserOperation, UserOperation } from '../operations/call.js';
 import { suspendedSgtins, suspensionDecisions, suspensionDecisionSgtins } from '../suspensions/operations.js';
 import { DEPRECATED_METHODS, deprecationHeaders } from './deprecated.js';
@@ -61,5 +69,7 @@ export const REGISTRY_OPERATIONS: Record<string, UserOperation | SlowUserOperati
   export_results: exportResults,
   export_file: exportFile,
   export_delete: exportDelete,
+  export_search: exportSearch,
+  pack_export_create: packExportCreate,
   ...DEPRECATED_OPERATIONS,
 };

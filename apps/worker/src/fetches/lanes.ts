@@ -1,5 +1,6 @@
 import { FETCH_LANE, methodOf, type CallingPhase } from '#reconciliation';
 import { checkedLane, type Lane, type TypedLane } from '../lane.js';
+import { readExport } from './read-export.js';
 import { planFetch, readPages, type FetchContext } from './read-pages.js';
 
 /** Fetches of one account that are read at the same time; each makes one call after the other. */
@@ -29,6 +30,24 @@ export function fetchLanes(context: FetchContext, accounts: string[]): Lane[] {
       fetch_suspension_decisions: {
         handle: (task, { signal }) => readPages(context, task, { phase: 'decisions', signal }),
       },
+    }),
+    lane(account, 'export_seek', {
+      seek_pack_export: { handle: (task) => readExport(context, task, 'export_seek') },
+    }),
+    lane(account, 'export_order', {
+      order_pack_export: { handle: (task) => readExport(context, task, 'export_order') },
+    }),
+    lane(account, 'export_wait', {
+      await_pack_export: { handle: (task) => readExport(context, task, 'export_wait') },
+    }),
+    lane(account, 'export_result', {
+      find_pack_export_result: { handle: (task) => readExport(context, task, 'export_result') },
+    }),
+    lane(account, 'export_file', {
+      download_pack_export: { handle: (task) => readExport(context, task, 'export_file') },
+    }),
+    lane(account, 'export_remove', {
+      remove_pack_export: { handle: (task) => readExport(context, task, 'export_remove') },
     }),
   ];
   const planning: TypedLane = {

@@ -16,7 +16,9 @@ import {
   pagesAt,
   pagesOfList,
   wayCosts,
+  EXPORT_PHASES,
   type CallingPhase,
+  type PagePhase,
   type FetchedPage,
   type Moved,
   type Place,
@@ -37,6 +39,10 @@ export interface FetchContext {
   packs: {
     lists: Pick<UndiciRegistryClient['operations']['lists'], 'page'>;
     sgtins: Pick<UndiciRegistryClient['operations']['sgtins'], 'byList'>;
+    exports: Pick<
+      UndiciRegistryClient['operations']['exports'],
+      'tasks' | 'createOfPacks' | 'state' | 'download' | 'remove'
+    >;
   };
   warn(about: object, message: string): void;
 }
@@ -62,13 +68,22 @@ export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'
   if (fetch?.phase !== 'plan') return { kind: 'done' };
   const { items, expected, way } = fetch;
   const [filter, list] = [sizeOf(context, 'filter'), sizeOf(context, 'list')];
-  const phase = way === 'auto' ? (wayCosts({ items, expected, filter, list })[0]?.way ?? 'filter') : way;
+  const steps = exportSteps(context, fetch);
+  const chosen =
+    way === 'auto' ? (wayCosts({ items, expected, filter, list, export: steps })[0]?.way ?? 'filter') : way;
+  const phase = chosen === 'export' ? 'export_seek' : chosen;
   await inTransaction(
     context.pool,
     (tx) => begin(context, tx, { fetch, phase, pages: phase === 'list' ? pagesOfList(items, list.pageSize) : null }),
     { name: 'the beginning of a registry fetch' },
   );
   return { kind: 'done' };
+}
+
+/** Intervals of the calls of an export; undefined where its rows are too old for who asks. */
+function exportSteps({ profile }: FetchContext, { freshHours = null }: RegistryFetch): number[] | undefined {
+  if (freshHours === null || freshHours < profile.packExport.oldestRowHours) return undefined;
+  return EXPORT_PHASES.map((phase) => profile.operations[methodOf(phase)].intervalMs);
 }
 
 async function begin(
@@ -87,7 +102,7 @@ async function begin(
 export async function readPages(
   context: FetchContext,
   task: { payload: { fetchId: string } },
-  { phase, signal }: { phase: CallingPhase; signal: AbortSignal },
+  { phase, signal }: { phase: PagePhase; signal: AbortSignal },
 ): Promise<TaskResult> {
   const endMs = context.clock.monotonicMs() + TURN_MS;
   do {
@@ -100,13 +115,9 @@ export async function readPages(
 }
 
 /** A page as it was read, and where the fetch goes from it; a failure in words. */
-type Read = { page: FetchedPage; moved: Moved | 'end' } | { problem: string; passes: boolean };
+type Read = { page: FetchedPage; moved: Moved | 'end' } | Failure;
 
-async function readPage(
-  context: FetchContext,
-  fetch: RegistryFetch,
-  phase: CallingPhase,
-): Promise<TaskResult | 'more'> {
+async function readPage(context: FetchContext, fetch: RegistryFetch, phase: PagePhase): Promise<TaskResult | 'more'> {
   const isWalk = phase === 'filter' || phase === 'suspended' || phase === 'decisions';
   if (isWalk && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
     return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
@@ -166,30 +177,39 @@ const keyOf = (one: SgtinRecord | DecisionRecord): string =>
     ? [one.sgtin, ...(one.haltId === undefined ? [] : [one.haltId])].join(' ')
     : JSON.stringify([one.haltId, one.haltType, one.gtin, one.series]);
 
+/** What was not done, and whether another try may do it. */
+export interface Failure {
+  problem: string;
+  passes: boolean;
+  what?: string;
+  /** So many in a row, and the fetch fails. */
+  most?: number;
+}
+
 const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
 
-const problemOf = (outcome: { kind: string; reason: string } | { kind: string; text: string }): Read => ({
+export const problemOf = (outcome: { kind: string; reason: string } | { kind: string; text: string }): Failure => ({
   problem: `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`,
   passes: PASSING.includes(outcome.kind),
 });
 
-async function failed(
+export async function failed(
   context: FetchContext,
   fetch: RegistryFetch,
-  { problem, passes }: { problem: string; passes: boolean },
+  { problem, passes, what = `page ${fetch.nextPage + 1} was not read`, most = MOST_FAILURES }: Failure,
 ): Promise<TaskResult> {
   const failures = await noteFailure(context.pool, fetch.fetchId, problem);
-  if (!passes || failures >= MOST_FAILURES)
-    return giveUp(context, fetch, `page ${fetch.nextPage + 1} was not read, ${failures} times: ${problem}`);
+  if (!passes || failures >= most) return giveUp(context, fetch, `${what}, ${failures} times: ${problem}`);
   return { kind: 'retry', delayMs: backoffMs(failures, BACKOFF), error: problem, countsAsAttempt: false };
 }
 
-async function giveUp(
-  context: FetchContext,
-  { fetchId, account }: RegistryFetch,
-  problem: string,
-): Promise<TaskResult> {
-  await failFetch(context.pool, fetchId, problem);
+async function giveUp(context: FetchContext, fetch: RegistryFetch, problem: string): Promise<TaskResult> {
+  await failFetch(context.pool, fetch.fetchId, problem);
+  return ended(context, fetch, problem);
+}
+
+/** Says that a fetch has failed. */
+export function ended(context: FetchContext, { fetchId, account }: RegistryFetch, problem: string): TaskResult {
   context.warn({ fetch: fetchId, account, problem }, 'the packs of the registry were not read to the end');
   return { kind: 'done' };
 }

@@ -161,6 +161,13 @@ export const TASK_PAYLOADS = {
   fetch_sgtins: fetched,
   fetch_sgtins_by_list: fetched,
   fetch_archived_sgtins: fetched,
+  // The same by an export, step by step.
+  seek_pack_export: fetched,
+  order_pack_export: fetched,
+  await_pack_export: fetched,
+  find_pack_export_result: fetched,
+  download_pack_export: fetched,
+  remove_pack_export: fetched,
   // The registry's list of suspended packs: the worker's own, again and again, and what it has read.
   suspended_list: z.object({ account: text }),
   fetch_suspended_sgtins: fetched,

@@ -2,6 +2,7 @@ import type { PlannedTask } from '#domain';
 import type { Actor } from '#event-store';
 import { canonicalJson, PedigreeError } from '#kernel';
 import { inTransaction, type Pool, type Queryable, type Transaction } from '#postgres';
+import type { Way } from './ways.js';
 
 /** Items of one row; no call of the interface takes more (public-facts 1.3). */
 export const ASKED_AT_ONCE = 500;
@@ -12,15 +13,24 @@ const FETCH_PRIORITY = 900;
 /** The lane in which a worker chooses the way of a fetch. It calls nobody. */
 export const FETCH_LANE = 'registry_fetch';
 
-/** `suspended`: packs of suspended series, whoever owns them. `decisions`: decisions that suspend, and end that. */
-export type FetchWay = 'auto' | 'filter' | 'list' | WatchWay;
+/**
+ * `export`: a file that the registry makes of all packs. `suspended`: packs of suspended series, whoever owns them.
+ * `decisions`: decisions that suspend, and end that.
+ */
+export type FetchWay = 'auto' | Way | WatchWay;
 /** What the watch for suspensions reads. */
 export type WatchWay = 'suspended' | 'decisions';
 /** `asked`: not all of its items are there yet. */
 export type FetchPhase = 'asked' | 'plan' | CallingPhase | 'complete' | 'failed' | 'gathered';
-/** The phases in which the registry is called. */
-export const CALLING_PHASES = ['filter', 'list', 'archive', 'suspended', 'decisions'] as const;
+/** The steps of an export, in their order. */
+export const EXPORT_PHASES = [
+  ...(['export_seek', 'export_order', 'export_wait', 'export_result', 'export_file', 'export_remove'] as const),
+] as const;
+export type ExportPhase = (typeof EXPORT_PHASES)[number];
+/** The phases in which the registry is called, in the order in which what they bring is the newer one. */
+export const CALLING_PHASES = [...EXPORT_PHASES, 'filter', 'list', 'archive', 'suspended', 'decisions'] as const;
 export type CallingPhase = (typeof CALLING_PHASES)[number];
+export type PagePhase = Exclude<CallingPhase, ExportPhase>;
 
 /** A reading of the registry's packs that was asked for. */
 export interface FetchRequest {
@@ -33,6 +43,8 @@ export interface FetchRequest {
   expected: number | null;
   /** Of a filter: only packs whose last operation was from here on; absent: all of them. */
   movedFrom?: Date | null;
+  /** Rows that old are good enough to begin with, so that `auto` may take an export; absent: none are. */
+  freshHours?: number | null;
 }
 
 /** A request, and how far it has come. */
@@ -49,6 +61,8 @@ export interface RegistryFetch extends FetchRequest {
   /** Why it ended, or what the last call met. */
   problem: string | null;
   failedPhase: CallingPhase | null;
+  /** Of an export: how far it is; JSON of an ExportOrder. */
+  exportOrder: string | null;
   resumed: number;
   requestedAt: Date;
   beganAt: Date | null;
@@ -56,7 +70,7 @@ export interface RegistryFetch extends FetchRequest {
 }
 
 const COLUMNS = `fetch_id AS "fetchId", account, way, phase, reason, actor, items, expected,
-  moved_from AS "movedFrom", next_page AS "nextPage",
+  moved_from AS "movedFrom", fresh_hours AS "freshHours", export_order AS "exportOrder", next_page AS "nextPage",
   pages, page_size AS "pageSize", interval_ms AS "intervalMs", place, calls, failures, problem,
   failed_phase AS "failedPhase", resumed, requested_at AS "requestedAt", began_at AS "beganAt",
   completed_at AS "completedAt"`;
@@ -76,11 +90,11 @@ export async function keepFetch(
   request: FetchRequest,
   { items, schedule }: { items: AsyncIterable<string[]>; schedule: (tx: Transaction) => Promise<void> },
 ): Promise<void> {
-  const { fetchId, account, way, reason, actor, expected, movedFrom = null } = request;
+  const { fetchId, account, way, reason, actor, expected, movedFrom = null, freshHours = null } = request;
   await pool.query(
-    `INSERT INTO registry_fetch (fetch_id, account, way, reason, actor, items, expected, moved_from)
-     VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT DO NOTHING`,
-    [fetchId, account, way, reason, canonicalJson(actor), expected, movedFrom],
+    `INSERT INTO registry_fetch (fetch_id, account, way, reason, actor, items, expected, moved_from, fresh_hours)
+     VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8) ON CONFLICT DO NOTHING`,
+    [fetchId, account, way, reason, canonicalJson(actor), expected, movedFrom, freshHours],
   );
   if ((await findFetch(pool, fetchId))?.phase !== 'asked') return;
   const kept = await keepItems(pool, fetchId, items);
@@ -158,19 +172,26 @@ const CALLS = {
   archive: ['fetch_archived_sgtins', 'archived_sgtins_by_list'],
   suspended: ['fetch_suspended_sgtins', 'suspended_sgtins'],
   decisions: ['fetch_suspension_decisions', 'suspension_decisions'],
-} as const;
+  export_seek: ['seek_pack_export', 'export_search'],
+  export_order: ['order_pack_export', 'pack_export_create'],
+  export_wait: ['await_pack_export', 'export_state'],
+  export_result: ['find_pack_export_result', 'export_results'],
+  export_file: ['download_pack_export', 'export_file'],
+  export_remove: ['remove_pack_export', 'export_delete'],
+} as const satisfies Record<CallingPhase, readonly [string, string]>;
 
 /** Method of the registry that a phase calls; its lane and its budget are called so, too. */
-export const methodOf = (phase: CallingPhase): (typeof CALLS)[CallingPhase][1] => CALLS[phase][1];
+export const methodOf = <P extends CallingPhase>(phase: P): (typeof CALLS)[P][1] => CALLS[phase][1];
 
-/** The one task of a phase: it goes back to its lane after some pages. */
+/** The one task of a phase: it goes back to its lane after some pages. `round`: of a phase that comes again. */
 export function fetchTask(
   { fetchId, account, resumed }: Pick<RegistryFetch, 'fetchId' | 'account' | 'resumed'>,
   phase: CallingPhase,
+  round = '',
 ): PlannedTask<(typeof CALLS)[CallingPhase][0]> {
   const [kind, method] = CALLS[phase];
   return {
-    key: `${kind}:${fetchId}:${resumed}`,
+    key: `${kind}:${fetchId}:${resumed}${round}`,
     kind,
     lane: `${account}/${method}`,
     priority: FETCH_PRIORITY,

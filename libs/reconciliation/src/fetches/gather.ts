@@ -1,16 +1,19 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { finished } from 'node:stream/promises';
+import { gunzipSync } from 'node:zlib';
 import { PedigreeError, type Sha256 } from '#kernel';
-import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
+import { digestOfFile, Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import type { Pool, Transaction } from '#postgres';
 import { importSnapshot, type SnapshotRequest } from '../snapshots/import.js';
 import { columnsOf } from '../snapshots/kinds.js';
-import { bucketFiles, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { bucketFiles, readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
+import { orderOf } from './export-pages.js';
 import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';
+import { unzipOne } from './zip.js';
 
 /** Answers of the registry, one gzip member each, in the order of `answers.ndjson`. */
 export const ANSWERS_FILE = 'answers.gz';
@@ -23,6 +26,8 @@ export interface GatherRequest {
   pool: Pool;
   /** Complete fetches, in their order: of an item that several tell, the last one counts. */
   fetchIds: readonly string[];
+  /** Of these only the answers are kept beside the snapshot, and no row is in it. */
+  answersOnly?: readonly string[];
   /** Snapshots of the registry beneath them. */
   base?: readonly string[];
   /** Of the snapshot, where no fetch tells it: ISO 8601. */
@@ -39,6 +44,7 @@ export interface GatherRequest {
 export async function gatherFetches({
   pool,
   fetchIds,
+  answersOnly = [],
   base = [],
   moment,
   out,
@@ -52,9 +58,15 @@ export async function gatherFetches({
   try {
     const beside = [join(work, ANSWERS_FILE), join(work, ANSWERS_INDEX)];
     const rows = join(work, 'rows.ndjson');
-    await writeStaged(pool, fetches, { rows, answers: beside[0] as string, index: beside[1] as string });
+    const [answers, index] = beside as [string, string];
+    await writeStaged(pool, { fetches, answersOnly }, { rows, answers, index, zips: work });
+    const exported = fetches.filter(({ fetchId, way }) => way === 'export' && !answersOnly.includes(fetchId));
+    const exports = [];
+    for (const fetch of exported) exports.push(await importExport(fetch, { work, duck }));
+    for (const { refused } of exports) beside.push(refused);
     const path = join(work, 'rows.parquet');
-    await newestOfEach({ rows, base, path }, { ...duck, temporary: work });
+    const beneath = [...base, ...exports.map(({ folder }) => folder)];
+    await newestOfEach({ rows, base: beneath, path }, { ...duck, temporary: work });
     return await importRows({ path, out, duck, beside, moment: at });
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -100,22 +112,25 @@ export interface Staged {
   fetched_at: Date;
 }
 
-/** Writes rows, answers and their index, some pages at a time. */
+/** Writes rows, answers and their index, and the zips of exports, some pages at a time. */
 async function writeStaged(
   pool: Pool,
-  fetches: RegistryFetch[],
-  paths: { rows: string; answers: string; index: string },
+  { fetches, answersOnly }: { fetches: RegistryFetch[]; answersOnly: readonly string[] },
+  paths: { rows: string; answers: string; index: string; zips: string },
 ): Promise<void> {
-  const [rows, answers, index] = [paths.rows, paths.answers, paths.index].map((path) => createWriteStream(path)) as [
-    WriteStream,
-    WriteStream,
-    WriteStream,
-  ];
+  const streams = [paths.rows, paths.answers, paths.index].map((path) => createWriteStream(path));
+  const [rows, answers, index] = streams as [WriteStream, WriteStream, WriteStream];
   let [offset, order] = [0, 0];
-  for (const { fetchId } of fetches) {
+  for (const fetch of fetches) {
+    const { fetchId } = fetch;
+    const { firstPiece } = orderOf(fetch);
+    const zip = createWriteStream(zipOf(paths.zips, fetchId));
+    streams.push(zip);
     for await (const { phase, n, sha256, fetched_at: at, ...page } of stagedPages(pool, fetchId)) {
+      if (phase === 'export_file' && n < firstPiece) continue;
       // The order of the pages decides which of two rows of an item is the newer one.
-      await write(rows, page.rows.replaceAll(/^\{/gm, `{"page":${(order += 1)},`));
+      if (!answersOnly.includes(fetchId)) await write(rows, page.rows.replaceAll(/^\{/gm, `{"page":${(order += 1)},`));
+      if (phase === 'export_file') await write(zip, gunzipSync(page.answer));
       await write(answers, page.answer);
       const entry = { fetchId, phase, page: n + 1, fetchedAt: at.toISOString(), rows: page.row_count, sha256 };
       const bytes = page.answer.length;
@@ -123,10 +138,36 @@ async function writeStaged(
       offset += bytes;
     }
   }
-  for (const stream of [rows, answers, index]) {
+  for (const stream of streams) {
     stream.end();
     await finished(stream);
   }
+}
+
+const zipOf = (folder: string, fetchId: string): string => join(folder, `export-${fetchId}.zip`);
+
+/** Beside a snapshot with an export: a line for each row of it that was refused. */
+export const refusedOf = (fetchId: string): string => `export-${fetchId}-refused.ndjson`;
+
+/** Makes a registry snapshot of the file of an export. Rows that were refused are listed beside it. */
+async function importExport(
+  fetch: RegistryFetch,
+  { work, duck }: { work: string; duck: GatherRequest['duck'] },
+): Promise<{ folder: string; refused: string }> {
+  const { file } = orderOf(fetch);
+  if (file === null) throw new Error(`the export ${fetch.fetchId} is complete without a file`);
+  const at = (name: string): string => join(work, `export-${fetch.fetchId}${name}`);
+  if ((await digestOfFile(zipOf(work, fetch.fetchId))).sha256 !== file.sha256)
+    throw new Error(`the export ${fetch.fetchId} is not the file that was downloaded`);
+  await unzipOne(zipOf(work, fetch.fetchId), file.csvBytes, createWriteStream(at('.csv')));
+  await importSnapshot({
+    ...{ kind: 'registry', path: at('.csv'), out: at(''), moment: file.moment, duck, confirmed: true },
+    mapping: mappingOf(file.mapping, 'registry'),
+  });
+  await rm(at('.csv'));
+  const refused = join(work, refusedOf(fetch.fetchId));
+  await copyFile(join(at(''), REFUSED), refused);
+  return { folder: at(''), refused };
 }
 
 async function write(stream: WriteStream, bytes: string | Buffer): Promise<void> {
@@ -136,14 +177,15 @@ async function write(stream: WriteStream, bytes: string | Buffer): Promise<void>
 /** Pages of a fetch in the order in which they were read: of packs the filter, then the list, then the archive. */
 export async function* stagedPages(pool: Pool, fetchId: string): AsyncGenerator<Staged> {
   for (const phase of CALLING_PHASES) {
-    for (let from = 0; ; from += PAGES_AT_ONCE) {
+    for (let behind = -1; ;) {
       const { rows } = await pool.query<Staged>(
         `SELECT phase, n, rows, row_count, unanswered, answer, sha256, fetched_at FROM registry_fetch_page
-         WHERE fetch_id = $1 AND phase = $2 AND n >= $3 AND n < $4 ORDER BY n`,
-        [fetchId, phase, from, from + PAGES_AT_ONCE],
+         WHERE fetch_id = $1 AND phase = $2 AND n > $3 ORDER BY n LIMIT $4`,
+        [fetchId, phase, behind, PAGES_AT_ONCE],
       );
       yield* rows;
       if (rows.length < PAGES_AT_ONCE) break;
+      behind = rows.at(-1)?.n ?? behind;
     }
   }
 }

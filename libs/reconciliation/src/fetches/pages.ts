@@ -63,16 +63,25 @@ export async function keepPage(
     [fetchId, phase, nextPage, moved.nextPage, moved.pages, moved.place],
   );
   if (rowCount !== 1) return false;
+  await writePage(tx, { fetchId, phase, n: nextPage }, page);
+  return true;
+}
+
+/** Keeps what a call brought, beside the row of its fetch. */
+export async function writePage(
+  db: Queryable,
+  { fetchId, phase, n }: { fetchId: string; phase: CallingPhase; n: number },
+  page: FetchedPage,
+): Promise<void> {
   const answer = await zipped(page.answer);
-  await tx.query(
+  await db.query(
     `INSERT INTO registry_fetch_page (fetch_id, phase, n, rows, row_count, missing, unanswered, answer, sha256,
        fetched_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
-      ...[fetchId, phase, nextPage, page.rows.map((row) => `${JSON.stringify(row)}\n`).join(''), page.rows.length],
+      ...[fetchId, phase, n, page.rows.map((row) => `${JSON.stringify(row)}\n`).join(''), page.rows.length],
       ...[page.missing, page.unanswered, answer, sha256Hex(page.answer), page.fetchedAt],
     ],
   );
-  return true;
 }
 
 /** Items of the n-th page of a phase that asks by list. Empty: there is none. A row of items may take several pages. */
@@ -124,7 +133,8 @@ export async function beginPhase(
   { phase, pages, pageSize, intervalMs }: Begun,
 ): Promise<void> {
   await tx.query(
-    `UPDATE registry_fetch SET phase = $2, way = CASE $2 WHEN 'archive' THEN way ELSE $2 END, next_page = 0,
+    `UPDATE registry_fetch SET phase = $2, way = CASE WHEN $2 = 'archive' THEN way
+       WHEN $2 LIKE 'export%' THEN 'export' ELSE $2 END, next_page = 0,
        pages = $3, page_size = $4, interval_ms = $5, place = NULL,
        failures = 0, problem = NULL, began_at = coalesce(began_at, statement_timestamp())
      WHERE fetch_id = $1`,

@@ -4,6 +4,7 @@ import type { DuckOptions } from '#duckdb';
 import type { PlannedTask } from '#domain';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { orderOf } from './export-pages.js';
 import {
   findFetch,
   keepFetch,
@@ -13,7 +14,7 @@ import {
   type FetchWay,
   type RegistryFetch,
 } from './fetch.js';
-import { gatherFetches, removeStaged } from './gather.js';
+import { gatherFetches, removeStaged, type GatherRequest } from './gather.js';
 import { itemsOf, type ItemsOf } from './items.js';
 
 export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
@@ -25,6 +26,12 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   out: string;
   /** Rows of an earlier reading that stand; absent: all is asked. */
   taken?: TakenOver;
+  /**
+   * Makes a snapshot of the rows of an export on which no finding would rest, and returns its folder; all others are
+   * asked by name. It is decided once: the same rows again after a crash, for others are asked by then, and a row that
+   * neither stood nor was asked would be lost. Its rows are at least of the moment. Absent: an export is not taken.
+   */
+  standing?: (exported: { folder: string; moment: string }) => Promise<string>;
 }
 
 /** What need not be asked for. */
@@ -62,16 +69,18 @@ export async function fetchRegistrySide(
   options: SideOptions,
 ): Promise<{ manifest: SnapshotManifest; calls: number }> {
   const { pool, duck } = options;
-  const { fetchId, out, taken } = request;
+  const { fetchId, out, taken, way, standing } = request;
+  if (way === 'export' && standing === undefined)
+    throw new PedigreeError('invalid_parameter', 'rows of an export count in a comparison alone: --way export is its', {
+      field: '--way',
+    });
   const ids = [fetchId, restIdOf(fetchId)];
   if (!(await isThere(out))) {
-    const folders = { temporary: `${out}.items`, filter: `${out}.filter` };
+    const folders = { temporary: `${out}.items`, first: `${out}.first` };
+    const all = { ...options, ...folders };
     try {
-      const fetchIds = await (taken === undefined
-        ? readAll(request, { ...options, ...folders })
-        : readRest({ ...request, taken }, { ...options, ...folders }));
-      const beneath = taken === undefined ? {} : { base: [taken.rows], moment: taken.moment };
-      await gatherFetches({ pool, fetchIds, out, duck, ...beneath });
+      const read = await (taken === undefined ? readAll(request, all) : readRest({ ...request, taken }, all));
+      await gatherFetches({ pool, out, duck, ...read });
     } finally {
       for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
     }
@@ -93,58 +102,103 @@ const restIdOf = (fetchId: string): string => uuid5(`${fetchId}:rest`, NAMESPACE
 
 interface Folders {
   temporary: string;
-  /** Of what a filter has shown. */
-  filter: string;
+  /** Of what a filter or an export has shown. */
+  first: string;
 }
 
-/** By the way that was asked for; what a filter does not show, by name. Returns the fetches. */
-async function readAll(request: SideRequest, options: SideOptions & Folders): Promise<string[]> {
-  const { fetchId, of } = request;
-  const first = await fetched({ ...request, fetchId }, { items: itemsIn(of, options), ...options });
-  if (first.way !== 'filter' || Object.values(of).every((folder) => folder === undefined)) return [fetchId];
-  await gatherFilter(fetchId, options);
-  return [fetchId, ...(await readByName(request, { ...of, except: [options.filter] }, options))];
+/** What a snapshot is made of. */
+type Read = Pick<GatherRequest, 'fetchIds' | 'answersOnly' | 'base' | 'moment'>;
+
+/** By the way that was asked for; what a filter does not show, by name. */
+async function readAll(request: SideRequest, options: SideOptions & Folders): Promise<Read> {
+  const { fetchId, of, way, standing, freshHours = null } = request;
+  const items = way === 'export' ? nothing() : itemsIn(of, options);
+  const first = await fetched(
+    { ...request, freshHours: standing === undefined ? null : freshHours },
+    { items, ...options },
+  );
+  if (first.way === 'export' && standing !== undefined)
+    return readExported({ ...request, standing, exported: first }, options);
+  if (first.way !== 'filter' || Object.values(of).every((folder) => folder === undefined))
+    return { fetchIds: [fetchId] };
+  await gatherFirst(fetchId, options);
+  return { fetchIds: [fetchId, ...(await readByName(request, { ...of, except: [options.first] }, options))] };
+}
+
+/**
+ * No row of an export counts about which something would be found: it may be a day old. Those packs are asked by name,
+ * and so are the packs that it does not show.
+ */
+async function readExported(
+  request: SideRequest & Required<Pick<SideRequest, 'standing'>> & { exported: RegistryFetch },
+  options: SideOptions & Folders,
+): Promise<Read> {
+  const { fetchId, of, exported } = request;
+  const { first } = options;
+  await gatherFirst(fetchId, options);
+  const { file } = orderOf(exported);
+  if (file === null) throw new Error(`the export ${fetchId} is complete without a file`);
+  const standing = await request.standing({ folder: first, moment: file.moment });
+  const byName = await readByName(request, { ...of, known: first, except: [standing] }, options);
+  return { fetchIds: [fetchId, ...byName], answersOnly: [fetchId], base: [standing] };
 }
 
 /** What has moved since, unless only names are to be asked for; then by name all that is known and does not stand. */
-async function readRest(
-  request: SideRequest & { taken: TakenOver },
-  options: SideOptions & Folders,
-): Promise<string[]> {
+async function readRest(request: SideRequest & { taken: TakenOver }, options: SideOptions & Folders): Promise<Read> {
   const { fetchId, of, way, taken } = request;
   const ids: string[] = [];
   const except = [taken.rows];
   if (way !== 'list') {
     const { movedFrom } = taken;
     await fetched({ ...request, fetchId, way: 'filter', movedFrom }, { items: nothing(), ...options });
-    await gatherFilter(fetchId, options);
-    except.push(options.filter);
+    await gatherFirst(fetchId, options);
+    except.push(options.first);
     ids.push(fetchId);
   }
-  return [...ids, ...(await readByName(request, { ...of, known: taken.known, except }, options))];
+  const byName = await readByName(request, { ...of, known: taken.known, except }, options);
+  return { fetchIds: [...ids, ...byName], base: [taken.rows], moment: taken.moment };
 }
 
-const itemsIn = (of: ItemsOf, { duck, temporary }: SideOptions & Folders): AsyncIterable<string[]> =>
+const itemsIn = (of: ItemsOf, { duck, temporary }: SideOptions & Folders): AsyncGenerator<string[]> =>
   itemsOf(of, { ...duck, temporary });
 
-/** A filter is asked for without names. */
+/** What has moved, and an export, are asked for without names. */
 async function* nothing(): AsyncGenerator<string[]> {
   await Promise.resolve();
 }
 
-async function gatherFilter(fetchId: string, { pool, duck, filter }: SideOptions & Folders): Promise<void> {
-  await rm(filter, { recursive: true, force: true });
-  await gatherFetches({ pool, fetchIds: [fetchId], out: filter, duck });
+async function gatherFirst(fetchId: string, { pool, duck, first }: SideOptions & Folders): Promise<void> {
+  await rm(first, { recursive: true, force: true });
+  await gatherFetches({ pool, fetchIds: [fetchId], out: first, duck });
 }
 
 /** Asks for these packs, and returns the fetch; none where there are none. */
 async function readByName(request: SideRequest, of: ItemsOf, options: SideOptions & Folders): Promise<string[]> {
-  let isAny = false;
-  for await (const some of itemsIn(of, options)) if ((isAny ||= some.length > 0)) break;
-  if (!isAny) return [];
-  const fetchId = restIdOf(request.fetchId);
-  await fetched({ ...request, fetchId, way: 'list' }, { items: itemsIn(of, options), ...options });
-  return [fetchId];
+  const source = itemsIn(of, options);
+  try {
+    const items = await withAny(source);
+    if (items === undefined) return [];
+    const fetchId = restIdOf(request.fetchId);
+    await fetched({ ...request, fetchId, way: 'list' }, { items, ...options });
+    return [fetchId];
+  } finally {
+    // A fetch that was kept before reads none of them.
+    await source.return(undefined);
+  }
+}
+
+/** The same items, read on where the first of them stand; undefined where there are none. */
+async function withAny(items: AsyncGenerator<string[]>): Promise<AsyncGenerator<string[]> | undefined> {
+  for (;;) {
+    const first = await items.next();
+    if (first.done === true) return undefined;
+    if (first.value.length > 0) return behind(first.value, items);
+  }
+}
+
+async function* behind(first: string[], rest: AsyncGenerator<string[]>): AsyncGenerator<string[]> {
+  yield first;
+  yield* rest;
 }
 
 /** Asks for a fetch, or goes on with it, and waits until it is complete. */

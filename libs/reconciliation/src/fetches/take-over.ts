@@ -27,8 +27,9 @@ export interface EarlierRun {
 }
 
 export interface TakingOver {
-  earlier: EarlierRun;
-  /** The comparison that is to be made, with the registry's side of the earlier run instead of its own. */
+  /** Absent: the rows are of an export. */
+  earlier?: EarlierRun;
+  /** The comparison that is to be made, with the registry's side of the earlier run, or the export, as its own. */
   now: RunRecord;
   /** Answers before it are too old. */
   youngest: Date;
@@ -37,14 +38,15 @@ export interface TakingOver {
 }
 
 /**
- * Makes a registry snapshot of the rows of an earlier run that still stand: answers that are young enough, about packs
- * of which no rule says anything and that nothing touched since. Each keeps the moment of its answer. The same inputs
- * give the same rows.
+ * Makes a registry snapshot of the rows of an earlier run, or of an export, that still stand: answers that are young
+ * enough, about packs of which no rule says anything and that nothing touched since. Each keeps the moment of its
+ * answer. The same inputs give the same rows.
  */
 export async function takeOver(
-  { earlier, now, youngest, decided }: TakingOver,
+  taking: TakingOver,
   { out, duck: limits }: { out: string; duck: Omit<DuckOptions, 'temporary'> },
 ): Promise<Fates> {
+  const { earlier, now, decided } = taking;
   const fates = Object.fromEntries(FATES.map((fate) => [fate, 0])) as Fates;
   const temporary = `${out}.work`;
   const duck = await Duck.open({ ...limits, temporary });
@@ -62,7 +64,7 @@ export async function takeOver(
       );
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
       await findDifferences(duck, { run: now, bucket });
-      await duck.run(`CREATE OR REPLACE TEMP TABLE fated AS ${fated({ earlier, now, youngest }, bucket)};
+      await duck.run(`CREATE OR REPLACE TEMP TABLE fated AS ${fated(taking, bucket)};
         INSERT INTO taken SELECT * EXCLUDE (fate) FROM fated WHERE fate = 'taken'`);
       const counted = await duck.rows<{ fate: Fate; n: bigint }>('SELECT fate, count(*) AS n FROM fated GROUP BY fate');
       for (const { fate, n } of counted) fates[fate] += Number(n);
@@ -85,30 +87,50 @@ const fileOf = ({ legs }: Pick<RunRecord, 'legs'>, leg: keyof RunRecord['legs'],
 const registryOf = ({ legs }: RunRecord): string => parquet(legs.registry?.files ?? []);
 
 /** Items and containers named by documents that have no end, or whose bad end came since the earlier run. */
-function documentsOf({ legs, recordAt }: EarlierRun, now: RunRecord): string {
+function documentsOf(earlier: EarlierRun | undefined, now: RunRecord): string {
   const of = (files: readonly string[] | undefined, more: string): string[] =>
     files === undefined ? [] : [`SELECT item FROM ${parquet(files)} WHERE standing = 'in_flight' ${more}`];
   const both = [
-    ...of(legs.documents?.files, ''),
-    ...of(now.legs.documents?.files, `OR position::BIGINT > ${recordAt}`),
+    ...of(earlier?.legs.documents?.files, ''),
+    ...of(now.legs.documents?.files, earlier === undefined ? '' : `OR position::BIGINT > ${earlier.recordAt}`),
   ];
   return both.length === 0 ? 'SELECT NULL::VARCHAR AS item LIMIT 0' : both.join(' UNION ');
 }
 
-/** Each row of the earlier run in a bucket, with what becomes of it. */
-function fated({ earlier, now, youngest }: Omit<TakingOver, 'decided'>, bucket: number): string {
-  const spoken = (['stock', 'record', 'disposals'] as const)
-    .flatMap((leg) => fileOf(now, leg, bucket))
-    .map((file) => `SELECT item FROM ${parquet([file])}`);
+/** An export has no column for the money or the owner of a pack: where the stock tells of them, it is no answer. */
+const untold = (now: RunRecord, bucket: number): string[] =>
+  fileOf(now, 'stock', bucket).map(
+    (file) => `SELECT s.item FROM ${parquet([file])} s JOIN ${parquet(fileOf(now, 'registry', bucket))} g USING (item)
+      WHERE (s.funding IS NOT NULL AND g.funding IS NULL) OR (s.owner IS NOT NULL AND g.owner IS NULL)`,
+  );
+
+/** Items of a bucket about which the earlier run had a finding, and items of which our record has changed since. */
+function sinceThen({ earlier, now }: TakingOver, bucket: number): Record<string, string> {
+  if (earlier === undefined)
+    return {
+      told: ['SELECT item FROM finding', ...untold(now, bucket)].join(' UNION '),
+      changed: 'SELECT NULL::VARCHAR AS item LIMIT 0',
+    };
   const columns = STATE_COLUMNS.join(', ');
   const [before, after] = [earlier, now].map(
     (run) => `SELECT ${columns} FROM ${parquet(fileOf(run, 'record', bucket))}`,
   );
   const found = join(earlier.comparison, findingsFile(bucket));
-  return `WITH spoken AS (${spoken.join(' UNION ')}),
-    told AS (SELECT item FROM finding UNION SELECT item FROM ${parquet([found])}),
-    record AS (${after}),
-    changed AS (SELECT item FROM ((${before}) EXCEPT (${after})) UNION SELECT item FROM ((${after}) EXCEPT (${before})))
+  return {
+    told: `SELECT item FROM finding UNION SELECT item FROM ${parquet([found])}`,
+    changed: `SELECT item FROM ((${before}) EXCEPT (${after})) UNION SELECT item FROM ((${after}) EXCEPT (${before}))`,
+  };
+}
+
+/** Each row of the earlier run, or the export, in a bucket, with what becomes of it. */
+function fated(taking: TakingOver, bucket: number): string {
+  const { now, youngest } = taking;
+  const spoken = (['stock', 'record', 'disposals'] as const)
+    .flatMap((leg) => fileOf(now, leg, bucket))
+    .map((file) => `SELECT item FROM ${parquet([file])}`);
+  const { told, changed } = sinceThen(taking, bucket);
+  return `WITH spoken AS (${spoken.join(' UNION ')}), told AS (${told}), changed AS (${changed}),
+    record AS (SELECT ${STATE_COLUMNS.join(', ')} FROM ${parquet(fileOf(now, 'record', bucket))})
     SELECT g.*, CASE
       WHEN g.answer <> 'found' AND g.item NOT IN (FROM spoken) THEN 'left'
       WHEN g.moment < ${youngest.getTime()} THEN 'old'

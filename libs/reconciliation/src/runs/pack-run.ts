@@ -3,7 +3,7 @@ import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord, StandsOn } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
-import { callsOfFull, type Reading } from './reading.js';
+import { callsOfFull, type ExportRead, type Reading } from './reading.js';
 import { findRequest, keepRequest, noteDryResult, runStream, type RunRequest } from './request.js';
 import { metadataOf, type RunOptions } from './run.js';
 
@@ -56,6 +56,8 @@ export interface RegistryReading {
   fullAt: string;
   /** Why it was allowed to take rows over, and took none. */
   whyFull?: string;
+  /** The export that it read. */
+  exported?: ExportRead;
 }
 
 /** A run that could not be made, and will not be tried again by itself. */
@@ -116,10 +118,10 @@ export function packRunData(
 }
 
 function told(runId: string, reading: Reading): RegistryReading {
-  const { rows, takenOver, oldestAt, full, whyFull } = reading;
+  const { rows, takenOver, oldestAt, full, whyFull, exported } = reading;
   return {
     ...{ asked: rows - takenOver, takenOver, callsOfFull: callsOfFull(reading, runId), oldestAt },
-    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull }) },
+    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, exported }) },
   };
 }
 

@@ -14,6 +14,15 @@ export interface FullReading {
   rows: number;
 }
 
+/** An export that was read: its rows, those that were refused, and those on which the run rests. */
+export interface ExportRead {
+  /** Its rows are at least of this moment: ISO 8601. */
+  moment: string;
+  rows: number;
+  refused: number;
+  stood: number;
+}
+
 /** `reading.json` of a run: what reading the registry took, and what was taken over from an earlier run. */
 export interface Reading {
   /** When it began, before its first call: ISO 8601. */
@@ -30,6 +39,8 @@ export interface Reading {
   /** Why it was allowed to stand on an earlier run, and does not. */
   whyFull?: string;
   full: FullReading;
+  /** Absent: none was read. */
+  exported?: ExportRead;
   /** Runs whose answers some row may rest on, the full one first. */
   chain: string[];
   /** Of the registry's side: what it was when this was written. */

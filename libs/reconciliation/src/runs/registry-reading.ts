@@ -7,10 +7,11 @@ import type { Pool } from '#postgres';
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
+import { refusedOf } from '../fetches/gather.js';
 import { fetchRegistrySide, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
-import { readReading, writeReading, type FullReading, type Reading } from './reading.js';
+import { readReading, writeReading, type ExportRead, type FullReading, type Reading } from './reading.js';
 import { runsFolder, snapshotsFolder, type ComparingParts, type FileRun } from './run-folder.js';
 import { standingFor, type Standing } from './standing.js';
 
@@ -31,6 +32,8 @@ interface Begun {
 
 const BEGUN_FILE = 'standing.json';
 const TAKEN = 'taken';
+/** Rows of an export that stand. */
+const STANDING = 'standing';
 const HOUR_MS = 3_600_000;
 
 /**
@@ -62,21 +65,15 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   const expected = (await readStates(record)).packs;
   const { calls } = await fetchRegistrySide(
     {
-      fetchId: runId,
-      account,
-      way,
-      reason,
-      actor,
-      expected,
-      of,
-      out,
-      ...defined({ taken: takenIn(own, { begun, run }) }),
+      ...{ fetchId: runId, account, way, reason, actor, expected, of, out },
+      ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }) }),
+      standing: (exported) => keepStanding(parts, { ...sides, exported, own }),
     },
     { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
   );
   const reading = await readingOf(parts, { begun, own, out, calls, runId });
   writeReading(own, reading);
-  await rm(join(own, TAKEN), { recursive: true, force: true });
+  for (const folder of [TAKEN, STANDING]) await rm(join(own, folder), { recursive: true, force: true });
   say(sentenceOf(reading));
   return reading;
 }
@@ -123,6 +120,45 @@ function full({ say }: ComparingParts, begun: Pick<Begun, 'at'>, whyFull: string
   return { ...begun, whyFull };
 }
 
+/** `export.json` of a run: rows of the export that it read, and what became of them. With it they are decided. */
+const EXPORT_FILE = 'export.json';
+
+/**
+ * Folder of the rows of an export on which no finding would rest. About the others the live registry is asked. What is
+ * decided stays, whatever ends the run behind it.
+ */
+async function keepStanding(
+  { pool, settings: { memoryMb, threads }, say }: ComparingParts,
+  {
+    run,
+    stock,
+    record,
+    documents,
+    exported,
+    own,
+  }: Sides & { exported: { folder: string; moment: string }; own: string },
+): Promise<string> {
+  const out = join(own, STANDING);
+  if (exportIn(own) !== undefined) return out;
+  await rm(out, { recursive: true, force: true });
+  const disposals = run.disposals ?? undefined;
+  const now = await runOf({
+    ...defined({ stock, record, documents, disposals }),
+    registry: exported.folder,
+    settings: run.settings,
+  });
+  // Whatever was decided about a series may be younger than the export.
+  const decided = await seriesDecided(pool, -1n);
+  const fates = await takeOver({ now, youngest: new Date(0), decided }, { out, duck: { memoryMb, threads } });
+  const { rows } = await readSnapshot(exported.folder, 'registry');
+  const refusals = readFileSync(join(exported.folder, refusedOf(run.runId)), 'utf8');
+  const refused = refusals.split('\n').length - 1;
+  say(`${fates.taken} of ${rows} rows of the export stand; the others are asked by name`);
+  const told: ExportRead = { moment: exported.moment, rows, refused, stood: fates.taken };
+  writeDurably(join(own, EXPORT_FILE), JSON.stringify(told, undefined, 2));
+  return out;
+}
+
 async function takeRows(
   { pool, settings: { memoryMb, threads } }: ComparingParts,
   {
@@ -159,7 +195,8 @@ function takenIn(own: string, { begun, run }: { begun: Begun; run: FileRun }): T
   const { standing, at } = begun;
   if (standing === undefined) return undefined;
   const overlapMs = (run.incremental?.overlapHours ?? 0) * HOUR_MS;
-  const movedFrom = new Date(Date.parse(standing.reading.at) - overlapMs);
+  const { at: before, exported } = standing.reading;
+  const movedFrom = new Date(Date.parse(exported?.moment ?? before) - overlapMs);
   return { rows: join(own, TAKEN), known: standing.registry.folder, movedFrom, moment: at };
 }
 
@@ -181,9 +218,19 @@ async function readingOf(
   const ofFull: FullReading = standing?.reading.full ?? { run: runId, at, calls, rows };
   return {
     ...{ at, calls, rows, takenOver, oldestAt, full: ofFull, chain: chainOf(standing), digest },
-    ...defined({ fates, whyFull, standsOn: standing && { run: standing.run, registry: standing.registry.digest } }),
+    ...defined({
+      fates,
+      whyFull,
+      exported: exportIn(own),
+      standsOn: standing && { run: standing.run, registry: standing.registry.digest },
+    }),
   };
 }
+
+const exportIn = (own: string): ExportRead | undefined =>
+  existsSync(join(own, EXPORT_FILE))
+    ? (JSON.parse(readFileSync(join(own, EXPORT_FILE), 'utf8')) as ExportRead)
+    : undefined;
 
 const chainOf = (standing: Begun['standing']): string[] =>
   standing === undefined ? [] : [...standing.reading.chain, standing.run];

@@ -24,6 +24,8 @@ export interface FileRun {
   asOf: string | null;
   account: string | null;
   way: FetchWay;
+  /** Rows of the registry that old are good enough to begin with, so that `auto` may take an export. */
+  freshHours?: number | null;
   registry: string | null;
   disposals: string | null;
   settings: ComparisonSettings;
@@ -37,7 +39,7 @@ export interface FileRun {
 }
 
 export const FILE_RUN = 'request.json';
-export const FETCH_WAYS = ['auto', 'filter', 'list'] as const;
+export const FETCH_WAYS = ['auto', 'filter', 'list', 'export'] as const;
 
 /** @throws PedigreeError `invalid_parameter` that names the option `--way`. */
 export function fetchWayOf(given: string): (typeof FETCH_WAYS)[number] {

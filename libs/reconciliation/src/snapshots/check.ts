@@ -101,6 +101,7 @@ function valueOf(column: Column, cell: string, { mapping, moment, branch }: Chec
   if (column.type === 'date') return dateOf(cell, mapping);
   if (column.type === 'word') return wordOf(column, cell, mapping);
   if (column.type === 'part') return partOf(cell);
+  if (column.translated === true) return translated(cell, mapping.words[column.name] ?? {});
   return column.name === 'place' && branch !== undefined ? `coalesce(${cell}, ${quoted(branch)})` : cell;
 }
 
@@ -138,6 +139,11 @@ function wordOf({ name, words = [], absent }: Column, cell: string, mapping: Map
   const known = [...words.map((word) => [word, word]), ...Object.entries(mapping.words[name] ?? {})];
   const cases = known.map(([from = '', to = '']) => `WHEN ${quoted(from)} THEN ${quoted(to)}`);
   return `CASE coalesce(${cell}, ${quoted(absent ?? '')}) ${cases.join(' ')} END`;
+}
+
+function translated(cell: string, words: Record<string, string>): string {
+  const cases = Object.entries(words).map(([from, to]) => `WHEN ${quoted(from)} THEN ${quoted(to)}`);
+  return cases.length === 0 ? cell : `CASE ${cell} ${cases.join(' ')} ELSE ${cell} END`;
 }
 
 /** In lowest terms; at most the whole. */

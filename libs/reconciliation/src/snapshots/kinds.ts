@@ -4,6 +4,8 @@ export interface Column {
   /** `word`: one of `words`. `instant`: milliseconds since 1970. `part`: what is left, as in `7/10`; `1/1`: all. */
   type: 'text' | 'word' | 'date' | 'instant' | 'part';
   words?: readonly string[];
+  /** Of a text: a mapping may say which word of the file means which. Others stay as they are. */
+  translated?: true;
   /** Of a cell that is empty, or a column that the file has not. */
   absent?: string;
   /** What people call it, in lower case, for a proposal of the mapping. */
@@ -75,7 +77,7 @@ export const KINDS = {
   ],
   registry: [
     { name: 'answer', type: 'word', words: ANSWERS, absent: 'found', known: ['answer'] },
-    { name: 'status', type: 'text', known: ['status', 'статус'] },
+    { name: 'status', type: 'text', translated: true, known: ['status', 'статус'] },
     { ...place, known: ['place', 'branch_id', 'branch', 'subject_id', 'место деятельности'] },
     { name: 'container', type: 'text', known: ['container', 'sscc', 'pack3_id', 'упаковка'] },
     series,

@@ -4,7 +4,7 @@ import type { Profile } from '../profile.js';
 import type { OperationName } from '../profile-names.js';
 import type { CallManner, Reading } from './classify.js';
 import type { Requests, RequestParts } from './requests.js';
-import type { Target } from './slot-caller.js';
+import type { DownloadTo, Target } from './slot-caller.js';
 
 /** One call of an operation: what goes out, how its outcomes are told apart, how a good answer is read. */
 export interface OperationCall<T> {
@@ -12,6 +12,8 @@ export interface OperationCall<T> {
   manner: CallManner;
   read: (raw: RawAnswer) => Reading<T>;
   notAfterMonotonicMs?: number | undefined;
+  /** A good answer goes to a file: `read` finds it in `file`, and no bytes in `body`. */
+  into?: DownloadTo | undefined;
 }
 
 /** What every operation stands on: token, slot and call, by the profile. */

@@ -1,3 +1,4 @@
+import { createWriteStream, type WriteStream } from 'node:fs';
 import type { Clock } from '#kernel';
 import type { Dispatcher } from 'undici';
 import type { RawAnswer } from '../port.js';
@@ -15,11 +16,18 @@ export interface ExchangeLimits {
   /** From the dispatch to the last byte. */
   timeoutMs: number;
   maxAnswerBytes: number;
+  /** A good answer goes to this new file, of so many bytes at most, and not into memory. */
+  into?: AnswerFile | undefined;
   /**
    * Told right before the first byte is written, and again once the kernel has it: between the two this process may
    * have been without a processor.
    */
   onWrite?: () => void;
+}
+
+export interface AnswerFile {
+  path: string;
+  maxBytes: number;
 }
 
 /**
@@ -56,6 +64,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private contentType = '';
   private retryAfter: string | undefined;
   private ended = false;
+  private file: WriteStream | undefined;
 
   constructor(
     private readonly resolve: (exchange: Exchange) => void,
@@ -82,22 +91,36 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.httpStatus = statusCode;
     this.contentType = String(headers['content-type'] ?? '');
     this.retryAfter = headers['retry-after'] === undefined ? undefined : String(headers['retry-after']);
+    const { into } = this.limits;
+    if (into === undefined || statusCode >= 300) return;
+    this.file = createWriteStream(into.path, { flags: 'wx' });
+    this.file.on('error', (error) => this.fail(`the answer could not be written: ${error.message}`));
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.limits.maxAnswerBytes)
-      return this.fail(`an answer of more than ${this.limits.maxAnswerBytes} bytes (HTTP ${this.httpStatus})`);
-    this.chunks.push(chunk);
+    const { into, maxAnswerBytes } = this.limits;
+    const most = this.file === undefined ? maxAnswerBytes : (into?.maxBytes ?? 0);
+    if (this.bytes > most) return this.fail(`an answer of more than ${most} bytes (HTTP ${this.httpStatus})`);
+    if (this.file === undefined) return void this.chunks.push(chunk);
+    if (this.file.write(chunk)) return;
+    controller.pause();
+    this.file.once('drain', () => controller.resume());
   }
 
   onResponseEnd(): void {
-    const { clock } = this.limits;
+    if (this.file === undefined) return this.answered();
+    this.file.end(() => this.answered());
+  }
+
+  private answered(): void {
+    const { clock, into } = this.limits;
     const body = this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
     const raw = {
       httpStatus: this.httpStatus,
       contentType: this.contentType,
       body,
+      ...(this.file === undefined || into === undefined ? {} : { file: { path: into.path, bytes: this.bytes } }),
       receivedMonotonicMs: clock.monotonicMs(),
       receivedAt: clock.now(),
     };
@@ -118,6 +141,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private end(result: Exchange): void {
     if (this.ended) return;
     this.ended = true;
+    if (result.kind === 'failed') this.file?.destroy();
     clearTimeout(this.timer);
     this.resolve(result);
   }

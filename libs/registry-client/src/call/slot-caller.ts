@@ -7,7 +7,7 @@ import type { OperationName } from '../profile-names.js';
 import { CallCounts } from './call-counts.js';
 import { retryAfterMs } from './classify.js';
 import { readErrorBody } from './error-body.js';
-import { exchange, type Exchange } from './exchange.js';
+import { exchange, type AnswerFile, type Exchange } from './exchange.js';
 import type { RequestParts } from './requests.js';
 
 /** A request to the registry itself, or to the address that a link of it resolved to. */
@@ -24,6 +24,12 @@ export interface Call {
   token?: string;
   /** Monotonic moment after which the request must not be written any more. */
   notAfterMonotonicMs?: number | undefined;
+  /** A good answer goes to a file, and may take so long. */
+  into?: DownloadTo | undefined;
+}
+
+export interface DownloadTo extends AnswerFile {
+  timeoutMs: number;
 }
 
 export interface SlotCallerOptions {
@@ -77,7 +83,10 @@ export class SlotCaller {
           budgets.called(account, operation);
           written();
         },
-        timeoutMs: isSignIn(operation) ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
+        timeoutMs:
+          what.into?.timeoutMs ??
+          (isSignIn(operation) ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs),
+        into: what.into,
         maxAnswerBytes: this.answersBytes(operation) ? XML_BYTES : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
     );

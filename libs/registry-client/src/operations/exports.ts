@@ -1,8 +1,8 @@
 import type { JsonObject } from '#kernel';
 import { doneOf, objectOf } from '../call/answers.js';
-import { CHANGE, READ_ONE, type Caller } from '../call/caller.js';
+import { CHANGE, READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
-import { key, text } from '../lists/shape.js';
+import { asList, key, readRecords, text, type RecordOf } from '../lists/shape.js';
 import type { CallOutcome, RawAnswer } from '../port.js';
 
 /** A finished part of an export. `available` and `downloadStatus` as the registry writes them. */
@@ -13,11 +13,21 @@ export const EXPORT_RESULT = {
   downloadStatus: text('download_status'),
 };
 
+/** A task as a search shows it. Neither what it is of nor when it was ordered has a known field. */
+export const EXPORT_TASK = { taskId: key('task_id') };
+export type ExportTask = RecordOf<typeof EXPORT_TASK>;
+
 /** `unrecognised`: a state that the profile does not know; it is in `status` as it came, and the task may go on. */
 export interface ExportState {
   phase: 'preparing' | 'completed' | 'failed' | 'unrecognised';
   status: string;
   errorMessage?: string;
+}
+
+interface Order {
+  operation: 'export_create' | 'pack_export_create';
+  body: JsonObject;
+  notAfterMonotonicMs?: number;
 }
 
 /**
@@ -32,13 +42,24 @@ export class Exports {
     account: string,
     task: { reportId: string; params?: JsonObject },
   ): Promise<CallOutcome<{ taskId: string }>> {
+    const { fields } = this.caller.profile;
+    const params = task.params === undefined ? {} : { [fields.params]: task.params };
+    return this.order(account, { operation: 'export_create', body: { [fields.report_id]: task.reportId, ...params } });
+  }
+
+  /** Orders the export of all packs; the same holds of `unknown`. */
+  async createOfPacks(account: string, notAfterMonotonicMs: number): Promise<CallOutcome<{ taskId: string }>> {
+    const { body } = this.caller.profile.packExport;
+    return this.order(account, { operation: 'pack_export_create', body: body as JsonObject, notAfterMonotonicMs });
+  }
+
+  private async order(
+    account: string,
+    { operation, body, notAfterMonotonicMs }: Order,
+  ): Promise<CallOutcome<{ taskId: string }>> {
     const { profile, requests } = this.caller;
     const { fields } = profile;
-    const request = requests.plain(
-      'export_create',
-      {},
-      { [fields.report_id]: task.reportId, ...(task.params === undefined ? {} : { [fields.params]: task.params }) },
-    );
+    const request = requests.plain(operation, {}, body);
     const read = (raw: RawAnswer): Reading<{ taskId: string }> => {
       const json = objectOf(raw, profile);
       if ('problem' in json) return json;
@@ -47,7 +68,23 @@ export class Exports {
         ? { value: { taskId } }
         : { problem: `the answer has no text in "${fields.task_id}"` };
     };
-    return this.caller.call(account, 'export_create', { request, manner: CHANGE, read });
+    return this.caller.call(account, operation, { request, manner: CHANGE, read, notAfterMonotonicMs });
+  }
+
+  /** All tasks of the user: in whatever state, also one that the profile does not know, and whatever they are of. */
+  async tasks(account: string): Promise<CallOutcome<readonly ExportTask[]>> {
+    const { profile, requests } = this.caller;
+    const { fields, packExport } = profile;
+    const read = (raw: RawAnswer): Reading<readonly ExportTask[]> => {
+      const json = objectOf(raw, profile);
+      if ('problem' in json) return json;
+      const list = json.value[fields.list];
+      if (list === undefined) return { problem: `the answer has no "${fields.list}"` };
+      const records = readRecords(asList(list), EXPORT_TASK, profile);
+      return 'problem' in records ? { problem: `"${fields.list}"${records.problem}` } : { value: records.value };
+    };
+    const request = requests.plain('export_search', {}, packExport.search as JsonObject);
+    return this.caller.call(account, 'export_search', { request, manner: READ, read });
   }
 
   async state(account: string, taskId: string): Promise<CallOutcome<ExportState>> {
@@ -87,6 +124,22 @@ export class Exports {
     };
     const request = this.caller.requests.plain('export_file', { result_id: resultId });
     return this.caller.call(account, 'export_file', { request, manner: READ_ONE, read });
+  }
+
+  /** The same into a new file, whatever its length, and whatever it is. */
+  async download(
+    account: string,
+    resultId: string,
+    path: string,
+  ): Promise<CallOutcome<{ path: string; bytes: number }>> {
+    const { maxFileBytes: maxBytes, downloadMs: timeoutMs } = this.caller.profile.packExport;
+    return this.caller.call(account, 'export_file', {
+      request: this.caller.requests.plain('export_file', { result_id: resultId }),
+      manner: READ_ONE,
+      into: { path, maxBytes, timeoutMs },
+      read: (raw) =>
+        raw.file === undefined || raw.file.bytes === 0 ? { problem: 'the file is empty' } : { value: raw.file },
+    });
   }
 
   /**

@@ -294,6 +294,18 @@ const CASES: Record<string, Case> = {
     came: { task_id: 't' },
     read: { taskId: 't' },
   },
+  pack_export_create: {
+    run: (o) => o.exports.createOfPacks('a', 1_000),
+    asked: { ...post('/export/tasks/sgtins', {}), notAfterMonotonicMs: 1_000 },
+    came: { task_id: 't' },
+    read: { taskId: 't' },
+  },
+  'export_search of all tasks, whatever their state': {
+    run: (o) => o.exports.tasks('a'),
+    asked: post('/data/export/tasks/search', {}),
+    came: { list: [{ task_id: 't', current_status: 'PAUSED' }] },
+    read: [{ taskId: 't' }],
+  },
   export_state: {
     run: (o) => o.exports.state('a', 't'),
     asked: get('/data/export/tasks/t'),

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duck, parquet } from '#duckdb';
+import { checkDigitOf, sha256Hex } from '#kernel';
+import { inTransaction, migrate } from '#postgres';
+import { loadProfile } from '#registry-client';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { zipOf } from '../../test/made-zip.js';
+import { writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
+import { HERE, SERIES } from '../../test/story.js';
+import { comparisonSettings } from '../comparison/settings.js';
+import { NEW_ORDER } from '../fetches/export-order.js';
+import type { RegistryFetch } from '../fetches/fetch.js';
+import { completeFetch, writePage, type FetchedRow } from '../fetches/pages.js';
+import { registryFetchSchema } from '../fetches/schema.js';
+import { bucketFiles } from '../snapshots/manifest.js';
+import { registryReading } from './registry-reading.js';
+import { runsFolder, type ComparingParts, type FileRun } from './run-folder.js';
+
+const LIMITS = { memoryMb: 200, threads: 2 };
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const item = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
+const PACKS = 6;
+/** Sold by the export, which is old, and in circulation by the live registry. */
+const DOUBTFUL = 3;
+/** The stock tells who paid for it, which the export does not. */
+const PAID = 5;
+/** The export does not show it. */
+const UNSEEN = 4;
+const LIVE = '2026-11-25T08:00:00.000Z';
+const EXPORTED = '2026-11-24T08:00:00.000Z';
+
+let db: TestDatabase;
+let folder: TemporaryFolder;
+let sides: Awaited<ReturnType<typeof writePlantedWorld>>;
+beforeAll(async () => {
+  [db, folder] = [await testDatabase(), await temporaryFolder()];
+  await migrate(db.pool, [registryFetchSchema]);
+  // Of the read model the two columns that count here.
+  await db.pool.query('CREATE TABLE suspension (matched jsonb, position bigint)');
+  sides = await writePlantedWorld(join(folder.path, 'sides'), world());
+});
+afterAll(() => Promise.all([db.drop(), folder.remove()]));
+
+const SHELF = { series: SERIES, expiry: '2030-01-31', state: 'sellable', twice: false };
+
+function world(): PlantedWorld {
+  const all = Array.from({ length: PACKS }, (_, n) => ({ item: item(n), place: HERE }));
+  return {
+    ...{ registry: [], disposals: [], documents: [], expected: [], explained: {}, storyOf: new Map() },
+    stock: all.map((one, n) => ({ ...one, ...SHELF, funding: n === PAID ? '3' : null })),
+    record: all.map((one) => ({ ...one, status: 'in_circulation', container: null, uncertain: false, known_from: 10 })),
+  };
+}
+
+const HEAD = 'sgtin,status,branch_id,sscc,batch,expiration_date,status_date';
+const csv = [...Array(PACKS).keys()]
+  .filter((n) => n !== UNSEEN)
+  .map((n) => `${item(n)},${n === DOUBTFUL ? 'in_sale' : 'in_circulation'},${HERE},,${SERIES},2030-01-31,${EXPORTED}`);
+
+const WRONG = `no pack,in_circulation,${HERE},,${SERIES},2030-01-31,${EXPORTED}`;
+
+/** In place of a worker, with a registry that has all packs on their shelf. */
+async function bring({ fetchId, way }: RegistryFetch): Promise<void> {
+  const about = { missing: [], unanswered: [], fetchedAt: new Date(LIVE) };
+  await inTransaction(db.pool, async (tx) => {
+    if (way === 'export') {
+      const zip = zipOf([{ name: 'SGTINS.csv', content: Buffer.from(`${[HEAD, ...csv, WRONG].join('\r\n')}\r\n`) }]);
+      const { mapping } = loadProfile('interface-v1').packExport;
+      const file = { bytes: zip.length, sha256: sha256Hex(zip), csvBytes: 10_000, mapping, moment: EXPORTED };
+      await tx.query('UPDATE registry_fetch SET export_order = $2 WHERE fetch_id = $1', [
+        ...[fetchId, JSON.stringify({ ...NEW_ORDER, file })],
+      ]);
+      await writePage(tx, { fetchId, phase: 'export_file', n: 0 }, { ...about, rows: [], answer: zip });
+    } else {
+      const { rows } = await tx.query<{ items: string }>(
+        'SELECT items FROM registry_fetch_asked WHERE fetch_id = $1 ORDER BY n',
+        [fetchId],
+      );
+      const named = rows.flatMap(({ items }) => items.split('\n'));
+      const told = { answer: 'found', status: 'in_circulation', place: HERE, series: SERIES, moment: LIVE } as const;
+      const answers = named.map((one): FetchedRow => ({ item: one, ...told }));
+      await writePage(tx, { fetchId, phase: 'list', n: 0 }, { ...about, rows: answers, answer: Buffer.from('{}') });
+    }
+    await completeFetch(tx, fetchId);
+  });
+}
+
+/** `dies`: this process ends while the registry is asked by name. */
+function partsOf(dies: boolean): ComparingParts {
+  let seen: RegistryFetch | undefined;
+  const wait = async (): Promise<void> => {
+    if (seen === undefined) throw new Error('nothing is waited for');
+    if (dies && seen.way === 'list') throw new Error('died');
+    await bring(seen);
+  };
+  return {
+    settings: { folder: join(folder.path, 'segments'), ...LIMITS },
+    ...{
+      pool: db.pool,
+      actor: { kind: 'process', name: 'spec', authenticatedBy: 'test' },
+      schedule: () => Promise.resolve(),
+    },
+    ...{ say: () => undefined, onFetch: (fetch) => void (seen = fetch), clock: { wait, now: () => new Date(LIVE) } },
+  };
+}
+
+function begunRun(): FileRun {
+  const run: FileRun = {
+    ...{ runId: randomUUID(), stock: sides.stock, mapping: null, moment: null, branch: null, asOf: null },
+    ...{ account: 'main', way: 'export', registry: null, disposals: null, settings: comparisonSettings({}) },
+    ...{ dryRun: false, processes: 1, reason: 'spec' },
+  };
+  mkdirSync(join(runsFolder(join(folder.path, 'segments')), run.runId), { recursive: true });
+  return run;
+}
+
+async function rowsIn(snapshot: string): Promise<string[]> {
+  const duck = await Duck.open({ ...LIMITS, temporary: join(folder.path, 'duck') });
+  try {
+    const rows = await duck.rows<{ item: string; status: string; moment: bigint }>(
+      `SELECT item, status, moment FROM ${parquet(bucketFiles(snapshot))} ORDER BY item`,
+    );
+    return rows.map(
+      (one) => `${Number(one.item.slice(14))} ${one.status} ${new Date(Number(one.moment)).toISOString()}`,
+    );
+  } finally {
+    await duck.close();
+  }
+}
+
+const READ = [...Array(PACKS).keys()].map(
+  (n) => `${n} in_circulation ${[DOUBTFUL, UNSEEN, PAID].includes(n) ? LIVE : EXPORTED}`,
+);
+
+describe('a run by export', () => {
+  it('asks the live registry about each pack of which the export would make a finding, or that it does not show', async () => {
+    const run = begunRun();
+    const { registry = '', reading } = await registryReading(partsOf(false), { run, ...sides });
+    expect(await rowsIn(registry)).toEqual(READ);
+    expect(reading?.exported).toEqual({ moment: EXPORTED, rows: PACKS - 1, refused: 1, stood: PACKS - 3 });
+    // The answers lie beside it, also those of the export.
+    const index = readFileSync(join(registry, 'answers.ndjson'), 'utf8').trim().split('\n');
+    expect(index.map((line) => (JSON.parse(line) as { phase: string }).phase)).toEqual(['export_file', 'list']);
+  }, 60_000);
+
+  it('goes on after a crash with the rows that stood, whatever was decided since: no pack is lost', async () => {
+    const run = begunRun();
+    await expect(registryReading(partsOf(true), { run, ...sides })).rejects.toThrow('died');
+    await db.pool.query('INSERT INTO suspension VALUES ($1, 1)', [JSON.stringify([{ gtin: GTIN, series: SERIES }])]);
+    const { registry = '' } = await registryReading(partsOf(false), { run, ...sides });
+    expect(await rowsIn(registry)).toEqual(READ);
+  }, 60_000);
+});

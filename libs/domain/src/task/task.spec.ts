@@ -75,6 +75,7 @@ const STORED: [TaskKind, string][] = [
   ['fetch_sgtins', '{"fetchId":"f1","account":"main"}'],
   ['fetch_sgtins_by_list', '{"fetchId":"f1","account":"main"}'],
   ['fetch_archived_sgtins', '{"fetchId":"f1","account":"main"}'],
+  ['fetch_containers', '{"fetchId":"f1","account":"main"}'],
   ['suspended_list', '{"account":"main"}'],
   ['mail_suspensions', `{"suspensions":["s1"],"count":3}`],
   ['mail_suspensions', `{"suspensions":["s1"],"count":3,"to":"quality@example.org"}`],

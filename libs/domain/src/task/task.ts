@@ -161,6 +161,7 @@ export const TASK_PAYLOADS = {
   fetch_sgtins: fetched,
   fetch_sgtins_by_list: fetched,
   fetch_archived_sgtins: fetched,
+  fetch_containers: fetched,
   // The registry's list of suspended packs: the worker's own, again and again, and what it has read.
   suspended_list: z.object({ account: text }),
   fetch_suspended_sgtins: fetched,

@@ -1,4 +1,4 @@
-import { rm, stat } from 'node:fs/promises';
+import { appendFile, rm, stat } from 'node:fs/promises';
 import { PedigreeError, systemClock, uuid5, type Clock } from '#kernel';
 import type { DuckOptions } from '#duckdb';
 import type { PlannedTask } from '#domain';
@@ -14,13 +14,16 @@ import {
   type RegistryFetch,
 } from './fetch.js';
 import { gatherFetches, removeStaged } from './gather.js';
-import { itemsOf, type ItemsOf } from './items.js';
+import { containersOf, itemsOf, type ContainersOf, type ItemsOf } from './items.js';
+import { packsInContainers } from './pages.js';
 
 export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   way: FetchWay;
   expected: number | null;
   /** Whose packs are asked for by name. */
-  of: Omit<ItemsOf, 'except' | 'known'>;
+  of: Omit<ItemsOf, 'except' | 'known' | 'inside'>;
+  /** Containers of the stock that are asked about first, and then the packs in them by name; absent: none are. */
+  containers?: Omit<ContainersOf, 'except' | 'stock'>;
   /** The folder that becomes the snapshot. */
   out: string;
   /** Rows of an earlier reading that stand; absent: all is asked. */
@@ -62,16 +65,18 @@ export async function fetchRegistrySide(
   options: SideOptions,
 ): Promise<{ manifest: SnapshotManifest; calls: number }> {
   const { pool, duck } = options;
-  const { fetchId, out, taken } = request;
-  const ids = [fetchId, restIdOf(fetchId)];
+  const { fetchId, out, taken, of } = request;
+  const ids = [containersIdOf(fetchId), fetchId, restIdOf(fetchId)];
   if (!(await isThere(out))) {
-    const folders = { temporary: `${out}.items`, filter: `${out}.filter` };
+    const folders = { temporary: `${out}.items`, filter: `${out}.filter`, inside: `${out}.inside` };
     try {
+      const { fetchIds: boxes, inside } = await readContainers(request, { ...options, ...folders });
+      const all = { ...request, of: { ...of, inside } };
       const fetchIds = await (taken === undefined
-        ? readAll(request, { ...options, ...folders })
-        : readRest({ ...request, taken }, { ...options, ...folders }));
+        ? readAll(all, { ...options, ...folders })
+        : readRest({ ...all, taken }, { ...options, ...folders }));
       const beneath = taken === undefined ? {} : { base: [taken.rows], moment: taken.moment };
-      await gatherFetches({ pool, fetchIds, out, duck, ...beneath });
+      await gatherFetches({ pool, fetchIds: [...boxes, ...fetchIds], out, duck, ...beneath });
     } finally {
       for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
     }
@@ -84,21 +89,54 @@ export async function fetchRegistrySide(
   return { manifest: await readSnapshot(out, 'registry'), calls };
 }
 
-/** Of the ids of second fetches. */
+/** Of the ids of the fetches beside the first one. */
 const NAMESPACE = '5f0c1e0a-7d6c-4b53-9a70-7f2f5f0c9b11';
 
 const isThere = async (folder: string): Promise<boolean> => (await stat(folder).catch(() => undefined)) !== undefined;
 
 const restIdOf = (fetchId: string): string => uuid5(`${fetchId}:rest`, NAMESPACE);
+const containersIdOf = (fetchId: string): string => uuid5(`${fetchId}:containers`, NAMESPACE);
 
 interface Folders {
   temporary: string;
   /** Of what a filter has shown. */
   filter: string;
+  /** File of the packs in containers. */
+  inside: string;
+}
+
+/** A request, with the packs that lie in containers of the stock. */
+type WithContents = Omit<SideRequest, 'of'> & { of: Omit<ItemsOf, 'except' | 'known'> };
+
+/**
+ * Asks what lies in the containers of the stock, and writes the packs in them into a file. A container whose answer was
+ * taken over is not asked about, and the packs in it have rows of their own.
+ */
+async function readContainers(
+  request: SideRequest,
+  options: SideOptions & Folders,
+): Promise<{ fetchIds: string[]; inside: string | undefined }> {
+  const { containers, taken, of } = request;
+  const { stock } = of;
+  if (containers === undefined || stock === undefined) return { fetchIds: [], inside: undefined };
+  const { duck, temporary, pool, inside } = options;
+  const asked = () => containersOf({ ...containers, stock, except: taken?.rows }, { ...duck, temporary });
+  if (!(await isAnyIn(asked()))) return { fetchIds: [], inside: undefined };
+  const fetchId = containersIdOf(request.fetchId);
+  await fetched({ ...request, fetchId, way: 'containers' }, { items: asked(), ...options });
+  await rm(inside, { force: true });
+  for await (const packs of packsInContainers(pool, fetchId))
+    await appendFile(inside, packs.map((item) => `${JSON.stringify({ item })}\n`).join(''));
+  return { fetchIds: [fetchId], inside };
+}
+
+async function isAnyIn(items: AsyncIterable<string[]>): Promise<boolean> {
+  for await (const some of items) if (some.length > 0) return true;
+  return false;
 }
 
 /** By the way that was asked for; what a filter does not show, by name. Returns the fetches. */
-async function readAll(request: SideRequest, options: SideOptions & Folders): Promise<string[]> {
+async function readAll(request: WithContents, options: SideOptions & Folders): Promise<string[]> {
   const { fetchId, of } = request;
   const first = await fetched({ ...request, fetchId }, { items: itemsIn(of, options), ...options });
   if (first.way !== 'filter' || Object.values(of).every((folder) => folder === undefined)) return [fetchId];
@@ -108,7 +146,7 @@ async function readAll(request: SideRequest, options: SideOptions & Folders): Pr
 
 /** What has moved since, unless only names are to be asked for; then by name all that is known and does not stand. */
 async function readRest(
-  request: SideRequest & { taken: TakenOver },
+  request: WithContents & { taken: TakenOver },
   options: SideOptions & Folders,
 ): Promise<string[]> {
   const { fetchId, of, way, taken } = request;
@@ -138,10 +176,8 @@ async function gatherFilter(fetchId: string, { pool, duck, filter }: SideOptions
 }
 
 /** Asks for these packs, and returns the fetch; none where there are none. */
-async function readByName(request: SideRequest, of: ItemsOf, options: SideOptions & Folders): Promise<string[]> {
-  let isAny = false;
-  for await (const some of itemsIn(of, options)) if ((isAny ||= some.length > 0)) break;
-  if (!isAny) return [];
+async function readByName(request: WithContents, of: ItemsOf, options: SideOptions & Folders): Promise<string[]> {
+  if (!(await isAnyIn(itemsIn(of, options)))) return [];
   const fetchId = restIdOf(request.fetchId);
   await fetched({ ...request, fetchId, way: 'list' }, { items: itemsIn(of, options), ...options });
   return [fetchId];

@@ -7,7 +7,7 @@ import type { Pool } from '#postgres';
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
-import { fetchRegistrySide, type TakenOver } from '../fetches/registry-side.js';
+import { fetchRegistrySide, type SideRequest, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { readReading, writeReading, type FullReading, type Reading } from './reading.js';
@@ -70,7 +70,7 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
       expected,
       of,
       out,
-      ...defined({ taken: takenIn(own, { begun, run }) }),
+      ...defined({ taken: takenIn(own, { begun, run }), containers: containersIn(run) }),
     },
     { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
   );
@@ -79,6 +79,12 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   await rm(join(own, TAKEN), { recursive: true, force: true });
   say(sentenceOf(reading));
   return reading;
+}
+
+/** What the run asks about containers. A run that was asked for before there was this setting asks nothing. */
+function containersIn({ settings: { containers, containersAsked = 0 } }: FileRun): SideRequest['containers'] {
+  if (containers === false || containersAsked === 0) return undefined;
+  return { places: containers === true ? null : containers, most: containersAsked };
 }
 
 const sentenceOf = ({ rows, takenOver, calls }: Reading): string =>

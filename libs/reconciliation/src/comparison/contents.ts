@@ -26,6 +26,8 @@ export async function openContents(
   await duck.run(`CREATE TABLE box_within AS SELECT item AS sscc, item AS container FROM ${parquet(stock.files)}
       WHERE length(item) = 18 AND item IN (SELECT item FROM ${parquet(registry.files)}
         WHERE length(item) = 18 AND answer = 'found')`);
+  const [asked] = await duck.rows<{ boxes: bigint }>('SELECT count(*) AS boxes FROM box_within');
+  if (asked?.boxes === 0n) return;
   for (let level = 0; level < levels; level += 1)
     await duck.run(`INSERT INTO box_within SELECT DISTINCT w.sscc, n.item FROM nested n JOIN box_within w
       ON n.container = w.container ANTI JOIN box_within o ON o.sscc = w.sscc AND o.container = n.item`);

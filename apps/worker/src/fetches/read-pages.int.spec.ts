@@ -270,7 +270,7 @@ describe("the registry's side with containers of the stock", () => {
   async function side(registry: ListedPacks, more: Pick<SideRequest, 'of' | 'way' | 'containers' | 'taken'>) {
     const out = join(folder.path, `side-${randomUUID()}`);
     const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
-    const { calls } = await fetchRegistrySide(
+    const { calls, containers } = await fetchRegistrySide(
       { fetchId: randomUUID(), account: 'main', reason: 'spec', actor, expected: null, out, ...more },
       {
         ...{ pool: db.pool, duck: DUCK, schedule: (tx, tasks) => queue.schedule(tx, tasks) },
@@ -278,6 +278,7 @@ describe("the registry's side with containers of the stock", () => {
       },
     );
     expect(calls).toBe(registry.asked.length);
+    expect(containers).toBe(registry.asked.filter((one) => one.startsWith('container')).length);
     return { out, rows: await rowsOf(out) };
   }
 

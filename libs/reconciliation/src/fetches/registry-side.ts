@@ -58,12 +58,12 @@ const MOST_LOOKS = (7 * 86_400_000) / LOOK_EVERY_MS;
 /**
  * The registry's side of a comparison: has the worker read it, waits, and makes the snapshot. What a filter does not
  * show is then asked for by name. The same request again goes on where the one before ended, also where it failed, and
- * ends with the snapshot that is there. @throws PedigreeError `unavailable`, in words, when the registry refuses.
+ * ends with the snapshot that is there. `containers`: those that were asked about. @throws PedigreeError `unavailable`, in words, when the registry refuses.
  */
 export async function fetchRegistrySide(
   request: SideRequest,
   options: SideOptions,
-): Promise<{ manifest: SnapshotManifest; calls: number }> {
+): Promise<{ manifest: SnapshotManifest; calls: number; containers: number }> {
   const { pool, duck } = options;
   const { fetchId, out, taken, of } = request;
   const ids = [containersIdOf(fetchId), fetchId, restIdOf(fetchId)];
@@ -82,11 +82,12 @@ export async function fetchRegistrySide(
     }
   }
   let calls = 0;
+  const containers = (await findFetch(pool, containersIdOf(fetchId)))?.items ?? 0;
   for (const id of ids) {
     calls += (await findFetch(pool, id))?.calls ?? 0;
     await removeStaged(pool, id);
   }
-  return { manifest: await readSnapshot(out, 'registry'), calls };
+  return { manifest: await readSnapshot(out, 'registry'), calls, containers };
 }
 
 /** Of the ids of the fetches beside the first one. */

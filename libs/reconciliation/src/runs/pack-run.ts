@@ -54,6 +54,8 @@ export interface RegistryReading {
   /** The run that last asked about all. */
   fullRun: string;
   fullAt: string;
+  /** Containers of the stock that it asked about; absent: none. */
+  containers?: number;
   /** Why it was allowed to take rows over, and took none. */
   whyFull?: string;
 }
@@ -116,10 +118,10 @@ export function packRunData(
 }
 
 function told(runId: string, reading: Reading): RegistryReading {
-  const { rows, takenOver, oldestAt, full, whyFull } = reading;
+  const { rows, takenOver, oldestAt, full, whyFull, containers } = reading;
   return {
     ...{ asked: rows - takenOver, takenOver, callsOfFull: callsOfFull(reading, runId), oldestAt },
-    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull }) },
+    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, containers }) },
   };
 }
 

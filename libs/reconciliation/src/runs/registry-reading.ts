@@ -60,7 +60,7 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   const duck = { memoryMb: settings.memoryMb, threads: settings.threads };
   const of = { stock, record, disposals: run.disposals ?? undefined };
   const expected = (await readStates(record)).packs;
-  const { calls } = await fetchRegistrySide(
+  const { calls, containers } = await fetchRegistrySide(
     {
       fetchId: runId,
       account,
@@ -74,7 +74,8 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
     },
     { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
   );
-  const reading = await readingOf(parts, { begun, own, out, calls, runId });
+  const made = await readingOf(parts, { begun, own, out, calls, runId });
+  const reading = containers === 0 ? made : { ...made, containers };
   writeReading(own, reading);
   await rm(join(own, TAKEN), { recursive: true, force: true });
   say(sentenceOf(reading));

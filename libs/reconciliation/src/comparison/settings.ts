@@ -20,9 +20,9 @@ const settings = z.strictObject({
   containers: z.union([z.boolean(), z.array(z.string().min(1).max(200)).max(10_000)]).default(true),
   /**
    * So many containers of the stock the registry is asked about, each by a call, where containers are compared. By the
-   * interval of public facts, 20,000 take a week.
+   * interval of public facts, 17,000 take a week.
    */
-  containersAsked: z.number().int().min(0).max(20_000).default(0),
+  containersAsked: z.number().int().min(0).max(17_000).default(0),
   /** Our tax number (INN), whose packs are those of rows that name no owner; null: only rows that name one are told. */
   owner: z
     .string()

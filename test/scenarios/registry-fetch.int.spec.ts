@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
 import { checkDigitOf } from '#kernel';
-import { bucketFile, importSnapshot, listFetches, mappingOf, readSnapshot } from '#reconciliation';
+import { bucketFile, fetchRegistrySide, importSnapshot, listFetches, mappingOf, readSnapshot } from '#reconciliation';
+import { PostgresTaskQueue } from '#tasks';
 import { fetchRegistry } from '../../apps/cli/src/commands/registry-fetch.js';
 import { ownConfig } from '../../apps/cli/src/config.js';
 import { workerConfig } from '../../apps/worker/src/config.js';
@@ -53,13 +55,14 @@ async function rowsOf(folder: string) {
   }
 }
 
-async function stockOf(items: string[]): Promise<string> {
+async function stockOf(items: string[], name = 'stock'): Promise<string> {
   mkdirSync(join(stack.folder, 'sets'), { recursive: true });
-  const path = join(stack.folder, 'stock.ndjson');
+  const path = join(stack.folder, `${name}.ndjson`);
   writeFileSync(path, items.map((item) => `${JSON.stringify({ item })}\n`).join(''));
-  const out = join(stack.folder, 'sets', 'stock');
+  const out = join(stack.folder, 'sets', name);
   await importSnapshot({
     ...{ kind: 'stock', path, out, moment: '2026-11-23T08:00:00+03:00', duck: { memoryMb: 200, threads: 1 } },
+    confirmed: true,
     mapping: mappingOf({ format: 'ndjson', columns: { item: 'item' } }, 'stock'),
   });
   return out;
@@ -108,4 +111,39 @@ describe("the registry's packs", () => {
     const { rows } = await stack.db.pool.query('SELECT 1 FROM registry_fetch_page');
     expect(rows).toEqual([]);
   });
+
+  it('in a container of the stock are asked for by the SSCC, and then by name', async () => {
+    const box = `04600000000000900${checkDigitOf('04600000000000900')}`;
+    const unknown = `04600000000000901${checkDigitOf('04600000000000901')}`;
+    const inside = [800, 801].map(sgtin);
+    await stack.control('/plant', {
+      packs: inside.map((one) => ({ sgtin: one, owner: 'own', place: PLACE, status: 'in_circulation', sscc: box })),
+    });
+    const stock = await stockOf([box, unknown], 'boxes');
+    const queue = new PostgresTaskQueue({ pool: stack.db.pool });
+    const out = join(stack.folder, 'sets', 'of-boxes');
+    const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+    try {
+      const { calls, containers } = await fetchRegistrySide(
+        {
+          ...{ fetchId: randomUUID(), account: 'main', way: 'list', reason: 'spec', actor, expected: null, out },
+          ...{ of: { stock }, containers: { places: null, most: 10 } },
+        },
+        {
+          ...{ pool: stack.db.pool, duck: { memoryMb: 200, threads: 1 } },
+          schedule: (tx, tasks) => queue.schedule(tx, tasks),
+        },
+      );
+      expect([calls, containers]).toEqual([3, 2]);
+    } finally {
+      await queue.close();
+    }
+    const told = (await rowsOf(out)).map(({ item, answer, status }) => [item, answer, status]);
+    expect(told).toEqual([
+      [box, 'found', null],
+      [unknown, 'not_found', null],
+      ...inside.map((item) => [item, 'found', 'in_circulation']),
+    ]);
+    expect(await violations()).toEqual({});
+  }, 60_000);
 });

@@ -152,9 +152,9 @@ function lanesOfContents(inbound: InboundContext | undefined, accounts: string[]
   ];
 }
 
-/** Lanes of one name are one lane that serves the kinds of all. */
-function together(lanes: TypedLane[]): TypedLane[] {
-  const byName = new Map<string, TypedLane>();
+/** Lanes of one name are one lane that serves the kinds of all, with as many hands as the first. */
+export function together<L extends Lane<object>>(lanes: L[]): L[] {
+  const byName = new Map<string, L>();
   for (const lane of lanes) {
     const known = byName.get(lane.name);
     byName.set(lane.name, known === undefined ? lane : { ...known, kinds: { ...known.kinds, ...lane.kinds } });

@@ -39,7 +39,7 @@ import { suspendedListLanes, suspendedListTask } from './suspensions/watch-list.
 import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
-import { lanesOf } from './lanes.js';
+import { lanesOf, together } from './lanes.js';
 import { takeOver, watchNeighbours } from './leases/reclaim-leases.js';
 import { processName } from './leases/process-name.js';
 import { observedLanes } from './watch/observed-lanes.js';
@@ -139,7 +139,7 @@ async function startParts(
   const sagas = sagasBy(sagaRules(config));
   const lanes = observedLanes(
     [
-      ...[...lanesOf(context, accounts, context), ...fetchLanes(context, accounts)],
+      ...together([...lanesOf(context, accounts, context), ...fetchLanes(context, accounts)]),
       ...[...suspendedListLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
       mailLaneOf(config, { ...opened, ...context }),
     ],

@@ -29,7 +29,11 @@ export class ExportedPacks {
   constructor(readonly rows: readonly string[]) {}
 
   get calls(): FetchContext['packs'] {
-    return { exports: this.exports, lists: { page: this.results }, sgtins: { byList: () => this.noCall() } };
+    const noCall = () => this.noCall();
+    return {
+      ...{ exports: this.exports, lists: { page: this.results } },
+      ...{ sgtins: { byList: noCall }, ssccs: { fullHierarchy: noCall } },
+    };
   }
 
   private readonly exports: Exports = {

@@ -1,4 +1,4 @@
-import type { ListRecord, SgtinRecord } from '#registry-client';
+import type { FullHierarchy, HierarchyNode, ListRecord, SgtinRecord } from '#registry-client';
 import type { FetchContext } from '../src/fetches/read-pages.js';
 
 type Outcome = Awaited<ReturnType<FetchContext['packs']['lists']['page']>>;
@@ -9,6 +9,14 @@ export interface Pack {
   status?: string;
   series?: string;
   at: 'ours' | 'archive' | 'theirs';
+}
+
+/** A container: what lies in it, and what it lies in. */
+export interface Box {
+  sscc: string;
+  packs?: string[];
+  boxes?: Box[];
+  up?: string;
 }
 
 export type Decision = ListRecord<'suspension_decisions'>;
@@ -24,6 +32,8 @@ export class ListedPacks {
   /** What it decided about series; pages of these are numbered apart, and written down as `offset 0`. */
   decisions: Decision[] = [];
   readonly askedDecisions: string[] = [];
+  /** Containers; calls about them are written down as `container SSCC`. */
+  boxes: Box[] = [];
   beforeDecisions: ListedPacks['before'] = () => undefined;
 
   constructor(public packs: Pack[]) {}
@@ -53,6 +63,15 @@ export class ListedPacks {
         return this.answer(`${isArchive ? 'archive' : 'list'} ${sgtins.join(' ')}`, value) as Promise<ByList>;
       },
     },
+    ssccs: {
+      fullHierarchy: async (_account: string, sscc: string) => {
+        const box = this.boxes.find((one) => one.sscc === sscc);
+        const outcome = await this.answer(`container ${sscc}`, box === undefined ? {} : hierarchyOf(box));
+        return box === undefined && (outcome as { kind: string }).kind === 'ok'
+          ? { ...(outcome as object), kind: 'not_found', text: 'unknown' }
+          : outcome;
+      },
+    },
   } as unknown as FetchContext['packs'];
 
   private pageOfDecisions(offset: number, limit: number): Promise<Outcome> {
@@ -71,9 +90,25 @@ export class ListedPacks {
   }
 }
 
+const nodeOf = ({ sscc, packs = [], boxes = [] }: Box): HierarchyNode => ({
+  ...{ sscc, fields: {}, containers: boxes.map(nodeOf) },
+  packs: packs.map((sgtin) => recordOf({ sgtin, at: 'ours' })),
+});
+
+/** As the registry tells it: from the outermost to the asked one, and what is in that. */
+export function hierarchyOf(box: Box): FullHierarchy {
+  const asked = nodeOf({ sscc: box.sscc });
+  const up = box.up === undefined ? asked : { ...nodeOf({ sscc: box.up }), containers: [asked] };
+  return { up: [up], down: [nodeOf(box)] };
+}
+
 function answered(value: object): Promise<unknown> {
   const body = Buffer.from(JSON.stringify(value));
-  return Promise.resolve({ kind: 'ok', value, raw: { body, receivedAt: new Date('2026-11-23T06:00:00Z') } });
+  return Promise.resolve({
+    kind: 'ok',
+    value,
+    raw: { body, httpStatus: 200, receivedAt: new Date('2026-11-23T06:00:00Z') },
+  });
 }
 
 const recordOf = ({ sgtin, status = 'in_circulation', series = 'S1' }: Pack): SgtinRecord => ({

@@ -1,4 +1,7 @@
 import {
+  FAR_BOX,
+  MIXED_BOX,
+  OPENED_BOX,
   inFlight,
   refused,
   OTHER_BRANCH,
@@ -230,6 +233,23 @@ export const PLANTED: readonly Story[] = [
     ...inBox,
     record: { ...packed, place: OTHER_BRANCH },
     registry: { ...packed, place: OTHER_BRANCH },
+  }),
+  plant(['container_dissolved', 'information', 'container'], {
+    name: 'in a box that is empty at the registry',
+    stock: null,
+    record: { container: OPENED_BOX },
+  }),
+  plant(['container_mismatch', 'warning', 'container'], {
+    name: 'in a box by our record, and in another at the registry',
+    stock: null,
+    record: { container: MIXED_BOX },
+    registry: { container: OTHER_BOX },
+  }),
+  plant(['owner_or_branch_mismatch', 'warning', 'container'], {
+    name: 'in a box that is at another branch by the registry',
+    stock: null,
+    record: { container: FAR_BOX },
+    registry: { container: FAR_BOX, place: OTHER_BRANCH },
   }),
   plant(['container_dissolved', 'information', 'container'], {
     name: 'in a box by our record',

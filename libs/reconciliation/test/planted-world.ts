@@ -9,14 +9,20 @@ import { INNOCENT } from './innocent-stories.js';
 import { PLANTED } from './planted-stories.js';
 import {
   BOX,
+  FAR_BOX,
   FLYING_BOX,
   HELD_BOX,
+  HIDDEN_BOX,
   HERE,
   INNER,
+  MIXED_BOX,
+  OPENED_BOX,
   OURS,
   PALLET,
   SERIES,
   TRAVELLING,
+  UNKNOWN_BOX,
+  WHOLE_BOX,
   type CauseKind,
   type Finds,
   type Story,
@@ -115,11 +121,18 @@ export function plantedWorld({ seed, packs, each, bucket }: WorldSize): PlantedW
 }
 
 /** Rows of the stock that stand for what is in them; the registry's side has the one that is on a pallet. */
-function addContainers({ stock, registry, documents, explained }: PlantedWorld): void {
+function addContainers(made: PlantedWorld): void {
+  const { stock, registry, documents, explained } = made;
   const row = { place: HERE, series: null, expiry: null, twice: false };
   const state = { [BOX]: 'sellable', [HELD_BOX]: 'quarantine', [PALLET]: 'sellable', [TRAVELLING]: 'in_transit' };
   for (const [item, of] of Object.entries(state)) stock.push({ ...row, item, state: of });
-  registry.push({ ...REGISTRY, item: INNER, status: null, container: PALLET, series: null, expiry: null });
+  registry.push({ ...ANSWERED, item: INNER, answer: 'found', container: PALLET });
+  for (const [item, [answer, code, severity]] of Object.entries(ASKED_BOXES)) {
+    stock.push({ ...row, item, state: 'sellable' });
+    registry.push({ ...ANSWERED, item, answer });
+    if (code === undefined || severity === undefined) continue;
+    made.expected.push({ item, code, severity, kind: 'container', cause: item, story: `the container ${item}` });
+  }
   documents.push({ item: FLYING_BOX, standing: 'in_flight', document: 'doc-1', position: '1', moment: MOMENT });
   explained['registry_not_asked'] = Object.keys(state).length;
 }
@@ -134,6 +147,18 @@ const REGISTRY = {
 const HIDDEN = {
   ...{ status: null, place: null, container: null, series: null, expiry: null },
   ...{ funding: null, owner: null, moved_at: null },
+};
+
+/** A row of a container. */
+const ANSWERED = { ...REGISTRY, ...HIDDEN };
+/** What the registry answers about a container of the stock, and what is found of it by the packs of the stories. */
+const ASKED_BOXES: Record<string, [answer: string, code?: string, severity?: string]> = {
+  [WHOLE_BOX]: ['found'],
+  [OPENED_BOX]: ['found', 'container_dissolved', 'warning'],
+  [MIXED_BOX]: ['found', 'container_mismatch', 'warning'],
+  [FAR_BOX]: ['found', 'owner_or_branch_mismatch', 'warning'],
+  [UNKNOWN_BOX]: ['not_found', 'missing_in_registry', 'critical'],
+  [HIDDEN_BOX]: ['denied', 'not_visible_to_us', 'information'],
 };
 
 interface Pack {

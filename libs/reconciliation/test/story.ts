@@ -53,6 +53,16 @@ export const FLYING_BOX = sscc(8);
 /** Not in stock. */
 export const GONE_BOX = sscc(6);
 export const OTHER_BOX = sscc(7);
+/** In stock, and the registry was asked about them: their numbers have MD5s that begin with a. */
+export const WHOLE_BOX = sscc(15);
+/** Nothing is in it at the registry. */
+export const OPENED_BOX = sscc(38);
+/** One pack of it is elsewhere at the registry. */
+export const MIXED_BOX = sscc(50);
+/** At another place at the registry. */
+export const FAR_BOX = sscc(65);
+export const UNKNOWN_BOX = sscc(72);
+export const HIDDEN_BOX = sscc(108);
 
 export const SERIES = 'AB1';
 export const CYRILLIC_SERIES = '\u0410\u0412' + '1';

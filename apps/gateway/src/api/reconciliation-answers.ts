@@ -50,6 +50,7 @@ const packs = z.strictObject({
       oldest_at: instant.nullable().describe('The oldest answer among the rows.'),
       full_run: z.string().describe('The run that last asked about all.'),
       full_at: instant.describe('When it began to read.'),
+      containers: count.optional().describe('Containers of the stock that the registry was asked about.'),
       why_full: z.string().optional().describe('Why this run was allowed to take rows over, and took none.'),
     })
     .optional()

@@ -12,6 +12,9 @@ export function fetchLanes(context: FetchContext, accounts: string[]): Lane[] {
     ...{ name: `${account}/${methodOf(phase)}`, kinds, concurrency: HANDS },
   });
   const ofAccount = (account: string): TypedLane[] => [
+    lane(account, 'containers', {
+      fetch_containers: { handle: (task, { signal }) => readPages(context, task, { phase: 'containers', signal }) },
+    }),
     lane(account, 'filter', {
       fetch_sgtins: { handle: (task, { signal }) => readPages(context, task, { phase: 'filter', signal }) },
     }),

@@ -1,24 +1,28 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Duck, parquet } from '#duckdb';
-import { checkDigitOf, sha256Hex, VirtualClock } from '#kernel';
+import { checkDigitOf, defined, sha256Hex, VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import {
   ANSWERS_FILE,
   ANSWERS_INDEX,
   bucketFile,
   fetchProgress,
+  fetchRegistrySide,
   findFetch,
   gatherFetches,
+  importSnapshot,
   keepFetch,
+  mappingOf,
   planFetchTask,
   registryFetchSchema,
   resumeFetch,
   type FetchWay,
   type RegistryFetch,
+  type SideRequest,
 } from '#reconciliation';
 import { loadProfile } from '#registry-client';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
@@ -197,6 +201,132 @@ describe('a fetch by list', () => {
     await work(registry);
     expect(registry.asked).toHaveLength(126);
     expect((await snapshot(id)).rows).toHaveLength(503);
+  });
+});
+
+const BOX = (n: number): string => `04601234567890${String(n).padStart(4, '0')}`;
+
+describe('a fetch of containers', () => {
+  const boxed = (): ListedPacks => {
+    const registry = new ListedPacks(packs(6));
+    registry.boxes = [
+      { sscc: BOX(1), packs: [sgtin(1), sgtin(2)], boxes: [{ sscc: BOX(4), packs: [sgtin(3)] }] },
+      { sscc: BOX(2), up: BOX(9) },
+    ];
+    return registry;
+  };
+  const asks = ['container', 'container', 'container'];
+
+  it('asks about each by a call, and keeps each answer once, wherever a process dies', async () => {
+    for (let dies = 0; dies <= 3; dies += 1) {
+      const registry = boxed();
+      registry.before = (call) => {
+        if (call === dies) throw new Error('died');
+        return undefined;
+      };
+      const id = await asked('containers', [BOX(1), sgtin(1), BOX(2), BOX(3)]);
+      if (dies > 0) expect(await work(registry)).toBe('died');
+      expect(await work(registry)).toBe('done');
+      expect(await stateOf(id)).toMatchObject({ phase: 'complete', calls: 3, items: 3, pageSize: 1 });
+      expect(registry.asked.map((one) => one.split(' ')[0])).toEqual(dies > 0 ? [...asks, 'container'] : asks);
+      expect((await snapshot(id)).rows.map(({ item, answer }) => [item, answer])).toEqual([
+        ...[1, 2].map((n) => [BOX(n), 'found']),
+        [BOX(3), 'not_found'],
+        [BOX(4), 'found'],
+      ]);
+    }
+  });
+
+  it('goes on to the next where one is refused, and ends where the registry refuses them all', async () => {
+    const registry = boxed();
+    const refusal = (httpStatus: number) =>
+      ({ kind: 'refused', text: 'no', raw: { ...RAW_ANSWER, httpStatus } }) as const;
+    registry.before = (call) => (call === 1 ? refusal(400) : undefined);
+    const id = await asked('containers', [1, 2].map(BOX));
+    await work(registry);
+    expect((await stateOf(id)).phase).toBe('complete');
+    expect((await snapshot(id)).rows.map(({ item }) => item)).toEqual([BOX(2)]);
+    registry.before = () => refusal(401);
+    const refused = await asked('containers', [1, 2].map(BOX));
+    await work(registry);
+    expect(await stateOf(refused)).toMatchObject({ phase: 'failed', calls: 1, failedPhase: 'containers' });
+  });
+});
+const RAW_ANSWER = { body: Buffer.from('{}'), receivedAt: new Date('2026-11-23T06:00:00Z') };
+
+describe("the registry's side with containers of the stock", () => {
+  async function stockOf(rows: { item: string; place: string }[]): Promise<string> {
+    const path = join(folder.path, 'stock.ndjson');
+    await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const out = join(folder.path, `stock-${randomUUID()}`);
+    await importSnapshot({
+      ...{ kind: 'stock', path, out, moment: '2026-11-23T05:00:00Z', duck: DUCK, confirmed: true },
+      mapping: mappingOf({ format: 'ndjson', columns: { item: 'item', place: 'place' } }, 'stock'),
+    });
+    return out;
+  }
+
+  /** Makes the side, while one process works at each look. */
+  async function side(registry: ListedPacks, more: Pick<SideRequest, 'of' | 'way' | 'containers' | 'taken'>) {
+    const out = join(folder.path, `side-${randomUUID()}`);
+    const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+    const { calls, containers } = await fetchRegistrySide(
+      { fetchId: randomUUID(), account: 'main', reason: 'spec', actor, expected: null, out, ...more },
+      {
+        ...{ pool: db.pool, duck: DUCK, schedule: (tx, tasks) => queue.schedule(tx, tasks) },
+        clock: { wait: async () => void (await work(registry)) },
+      },
+    );
+    expect(calls).toBe(registry.asked.length);
+    expect(containers).toBe(registry.asked.filter((one) => one.startsWith('container')).length);
+    return { out, rows: await rowsOf(out) };
+  }
+
+  const boxed = (): ListedPacks => {
+    const registry = new ListedPacks([...packs(3), ...packs(1, 'archive', 50)]);
+    registry.boxes = [{ sscc: BOX(1), packs: [sgtin(1), sgtin(50)], boxes: [{ sscc: BOX(4), packs: [sgtin(2)] }] }];
+    return registry;
+  };
+
+  it.each(['list', 'filter'] as const)('by %s asks by name for the packs in them', async (way) => {
+    const registry = boxed();
+    const of = { stock: await stockOf([BOX(1), BOX(2), sgtin(0)].map((item) => ({ item, place: 'P1' }))) };
+    const { rows } = await side(registry, { of, way, containers: { places: null, most: 10 } });
+    expect(rows.map(({ item, answer }) => [item, answer])).toEqual([
+      ...[
+        [BOX(1), 'found'],
+        [BOX(2), 'not_found'],
+        [BOX(4), 'found'],
+      ],
+      ...[0, 1, 2].map((n) => [sgtin(n), 'found']),
+      [sgtin(50), 'archived'],
+    ]);
+    expect(registry.asked.filter((one) => one.startsWith('container'))).toHaveLength(2);
+  });
+
+  it('asks about those at the places where containers are compared, and no more than so many', async () => {
+    const rows = [1, 2, 3, 5].map((n) => ({ item: BOX(n), place: n === 5 ? 'P1' : 'P2' }));
+    const of = { stock: await stockOf([...rows, { item: sgtin(0), place: 'P1' }]) };
+    const askedBy = async (containers: SideRequest['containers']): Promise<string[]> => {
+      const registry = boxed();
+      await side(registry, { of, way: 'list', ...defined({ containers }) });
+      return registry.asked.filter((one) => one.startsWith('container'));
+    };
+    expect(await askedBy({ places: ['P1'], most: 10 })).toEqual([`container ${BOX(5)}`]);
+    expect(await askedBy({ places: null, most: 2 })).toHaveLength(2);
+    expect(await askedBy({ places: ['P9'], most: 2 })).toEqual([]);
+    expect(await askedBy(undefined)).toEqual([]);
+  });
+
+  it('does not ask again about those whose answers stand', async () => {
+    const of = { stock: await stockOf([BOX(1), BOX(2)].map((item) => ({ item, place: 'P1' }))) };
+    const containers = { places: null, most: 10 };
+    const before = await side(boxed(), { of, way: 'list', containers });
+    const registry = boxed();
+    const taken = { rows: before.out, known: before.out, movedFrom: new Date(0), moment: '2026-11-23T07:00:00Z' };
+    const after = await side(registry, { of, way: 'list', containers, taken });
+    expect(registry.asked).toEqual([]);
+    expect(after.rows).toEqual(before.rows);
   });
 });
 

@@ -27,7 +27,7 @@ import {
 import type { Page, Profile, SgtinRecord, UndiciRegistryClient } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
-import { pageOfDecisions, pageOfFilter, pageOfList, type DecisionRecord } from './rows.js';
+import { pageOfContainer, pageOfDecisions, pageOfFilter, pageOfList, type DecisionRecord } from './rows.js';
 
 /** What reading the registry's packs takes. */
 export interface FetchContext {
@@ -43,6 +43,7 @@ export interface FetchContext {
       UndiciRegistryClient['operations']['exports'],
       'tasks' | 'createOfPacks' | 'state' | 'download' | 'remove'
     >;
+    ssccs: Pick<UndiciRegistryClient['operations']['ssccs'], 'fullHierarchy'>;
   };
   warn(about: object, message: string): void;
 }
@@ -59,7 +60,7 @@ const DEFAULT_PAGE = 100;
 
 const sizeOf = ({ profile }: Pick<FetchContext, 'profile'>, phase: CallingPhase) => {
   const { pageSize = DEFAULT_PAGE, intervalMs } = profile.operations[methodOf(phase)];
-  return { pageSize, intervalMs };
+  return { pageSize: phase === 'containers' ? 1 : pageSize, intervalMs };
 };
 
 /** Chooses the way, once, and begins it. */
@@ -72,11 +73,11 @@ export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'
   const chosen =
     way === 'auto' ? (wayCosts({ items, expected, filter, list, export: steps })[0]?.way ?? 'filter') : way;
   const phase = chosen === 'export' ? 'export_seek' : chosen;
-  await inTransaction(
-    context.pool,
-    (tx) => begin(context, tx, { fetch, phase, pages: phase === 'list' ? pagesOfList(items, list.pageSize) : null }),
-    { name: 'the beginning of a registry fetch' },
-  );
+  const isByName = phase === 'list' || phase === 'containers';
+  const pages = isByName ? pagesOfList(items, sizeOf(context, phase).pageSize) : null;
+  await inTransaction(context.pool, (tx) => begin(context, tx, { fetch, phase, pages }), {
+    name: 'the beginning of a registry fetch',
+  });
   return { kind: 'done' };
 }
 
@@ -121,7 +122,11 @@ async function readPage(context: FetchContext, fetch: RegistryFetch, phase: Page
   const isWalk = phase === 'filter' || phase === 'suspended' || phase === 'decisions';
   if (isWalk && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
     return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
-  const read = await (isWalk ? readWalk(context, fetch, phase) : readList(context, fetch, phase));
+  const read = await (isWalk
+    ? readWalk(context, fetch, phase)
+    : phase === 'containers'
+      ? readContainer(context, fetch)
+      : readList(context, fetch, phase));
   if ('problem' in read) return failed(context, fetch, read);
   const { page, moved } = read;
   await inTransaction(
@@ -165,10 +170,24 @@ async function readList({ pool, packs }: FetchContext, fetch: RegistryFetch, pha
   if (asked.length === 0) return { problem: `the items of page ${fetch.nextPage + 1} are gone`, passes: false };
   const outcome = await packs.sgtins.byList(fetch.account, asked, methodOf(phase) as 'sgtins_by_list');
   if (outcome.kind !== 'ok') return problemOf(outcome);
+  return { page: pageOfList(outcome.value, outcome.raw, phase), moved: behindPage(fetch) };
+}
+
+function behindPage(fetch: RegistryFetch): Moved | 'end' {
   const nextPage = fetch.nextPage + 1;
   const pages = fetch.pages ?? nextPage;
-  const page = pageOfList(outcome.value, outcome.raw, phase);
-  return { page, moved: nextPage >= pages ? 'end' : { nextPage, pages, place: null } };
+  return nextPage >= pages ? 'end' : { nextPage, pages, place: null };
+}
+
+/** One container. What is said of this one alone ends no fetch: whoever reads many goes on to the next. */
+async function readContainer({ pool, packs }: FetchContext, fetch: RegistryFetch): Promise<Read> {
+  const [sscc] = await askedOf(pool, fetch, 'containers');
+  if (sscc === undefined) return { problem: `the container of page ${fetch.nextPage + 1} is gone`, passes: false };
+  const outcome = await packs.ssccs.fullHierarchy(fetch.account, sscc);
+  const page = pageOfContainer(sscc, outcome);
+  return page === undefined
+    ? problemOf(outcome as Exclude<typeof outcome, { kind: 'ok' }>)
+    : { page, moved: behindPage(fetch) };
 }
 
 /** A pack stands in the list of suspended ones once for each decision, a decision once for each series. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { NoRecord, RawAnswer } from '#registry-client';
-import { pageOfFilter, pageOfList } from './rows.js';
+import { hierarchyOf } from '../../test/listed-packs.js';
+import { pageOfContainer, pageOfFilter, pageOfList } from './rows.js';
 
 const RAW = { body: Buffer.from('{}'), receivedAt: new Date('2026-11-23T06:00:00Z') } as RawAnswer;
 const failed = (reason: NoRecord['reason']): NoRecord => ({ sgtin: reason, reason });
@@ -41,5 +42,59 @@ describe('a record', () => {
         moment: '2026-11-23T06:00:00.000Z',
       },
     ]);
+  });
+});
+
+describe('an answer about a container', () => {
+  const [PALLET, BOX, INNER] = ['046012345678900034', '046012345678900010', '046012345678900041'];
+  const pack = (n: number): string => `04601234567893${String(n).padStart(13, '0')}`;
+  const moment = '2026-11-23T06:00:00.000Z';
+  const raw = (httpStatus: number): RawAnswer => ({ ...RAW, httpStatus });
+
+  it('tells what it stands in, the containers in it, and the packs that are to be asked for', () => {
+    const inner = { sscc: INNER, packs: [pack(2)] };
+    const value = hierarchyOf({ sscc: BOX, packs: [pack(1)], boxes: [inner], up: PALLET });
+    expect(pageOfContainer(BOX, { kind: 'ok', value, raw: raw(200) })).toMatchObject({
+      rows: [
+        { item: BOX, answer: 'found', container: PALLET, moment },
+        { item: INNER, answer: 'found', container: BOX, moment },
+      ],
+      ...{ missing: [pack(1), pack(2)], unanswered: [] },
+    });
+  });
+
+  it('about the outermost one names no other', () => {
+    const page = pageOfContainer(BOX, { kind: 'ok', value: hierarchyOf({ sscc: BOX }), raw: raw(200) });
+    expect(page?.rows).toEqual([{ item: BOX, answer: 'found', moment }]);
+  });
+
+  it('about another one is none', () => {
+    const value = hierarchyOf({ sscc: PALLET });
+    const page = pageOfContainer(BOX, { kind: 'ok', value, raw: raw(200) });
+    expect([page?.rows, page?.unanswered]).toEqual([[], [BOX]]);
+  });
+
+  it('tells denied from absent', () => {
+    const said = [
+      { kind: 'not_found', text: 'unknown', raw: raw(404) },
+      { kind: 'access_denied', text: "another's", raw: raw(200) },
+      { kind: 'refused', code: '', text: 'no right', raw: raw(403) },
+    ] as const;
+    const told = said.map((one) => pageOfContainer(BOX, one)?.rows.map(({ answer }) => answer));
+    expect(told).toEqual([['not_found'], ['denied'], ['denied']]);
+  });
+
+  it('that refuses this one, or cannot be read, leaves it unanswered; any other is asked for again', () => {
+    const said = [
+      { kind: 'refused', code: '', text: 'no SSCC', raw: raw(400) },
+      { kind: 'unknown', reason: 'no JSON', raw: raw(200) },
+      { kind: 'refused', code: '', text: 'signed out', raw: raw(401) },
+      { kind: 'unknown', reason: 'bad gateway', raw: raw(502) },
+      { kind: 'unknown', reason: 'no connection' },
+      { kind: 'rate_limited', text: 'later', raw: raw(429) },
+      { kind: 'not_sent', reason: 'no slot' },
+    ] as const;
+    const told = said.map((one) => pageOfContainer(BOX, one)?.unanswered);
+    expect(told).toEqual([[BOX], [BOX], ...Array<undefined>(5).fill(undefined)]);
   });
 });

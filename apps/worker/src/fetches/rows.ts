@@ -1,6 +1,15 @@
 import { defined } from '#kernel';
 import type { FetchedDecision, FetchedPage, FetchedRow } from '#reconciliation';
-import type { ListRecord, RawAnswer, SgtinAnswers, SgtinRecord } from '#registry-client';
+import type {
+  FullHierarchy,
+  HierarchyNode,
+  ListRecord,
+  RawAnswer,
+  ReadOutcome,
+  SgtinAnswers,
+  SgtinRecord,
+} from '#registry-client';
+import { contentIn } from '../container/content-in.js';
 
 /** A day as the registry writes it; other forms are left out. */
 const dayOf = (text: string | undefined): string | undefined => /^\d{4}-\d{2}-\d{2}/.exec(text ?? '')?.[0];
@@ -51,6 +60,61 @@ export function pageOfList(
     unanswered: [...unanswered, ...failed.map(({ sgtin }) => sgtin).filter((item) => !settled.has(item))],
     ...{ answer: body, fetchedAt: receivedAt },
   };
+}
+
+const FORBIDDEN = 403;
+const BAD_REQUEST = 400;
+const isPack = (item: string): boolean => item.length === 27;
+
+/**
+ * What an answer tells of a container: whether it is there, what it stands in, and the containers in it. The packs in
+ * it are named, to be asked for. Undefined: it tells nothing of this container, and another call may.
+ */
+export function pageOfContainer(
+  sscc: string,
+  outcome: ReadOutcome<FullHierarchy>,
+): FetchedPage<FetchedRow> | undefined {
+  if (!('raw' in outcome) || outcome.raw === undefined) return undefined;
+  const { body, receivedAt, httpStatus } = outcome.raw;
+  const whole = { rows: [], missing: [], unanswered: [], answer: body, fetchedAt: receivedAt };
+  const moment = receivedAt.toISOString();
+  if (outcome.kind === 'ok') {
+    const told = toldOfContainer(sscc, outcome.value, moment);
+    return told === undefined ? { ...whole, unanswered: [sscc] } : { ...whole, ...told };
+  }
+  if (outcome.kind === 'not_found') return { ...whole, rows: [{ item: sscc, answer: 'not_found', moment }] };
+  if (outcome.kind === 'access_denied' || httpStatus === FORBIDDEN)
+    return { ...whole, rows: [{ item: sscc, answer: 'denied', moment }] };
+  const isOfThisOne = httpStatus === BAD_REQUEST || (outcome.kind === 'unknown' && isWhole(httpStatus));
+  return isOfThisOne ? { ...whole, unanswered: [sscc] } : undefined;
+}
+
+function toldOfContainer(
+  sscc: string,
+  value: FullHierarchy,
+  moment: string,
+): { rows: FetchedRow[]; missing: string[] } | undefined {
+  const content = contentIn(sscc, value);
+  if (content === undefined) return undefined;
+  const inner = content.items.filter(({ id }) => !isPack(id)).map(({ id, into }) => ({ item: id, container: into }));
+  const rows = [{ item: sscc, ...defined({ container: parentIn(sscc, value.up) }) }, ...inner];
+  return {
+    rows: rows.map((row): FetchedRow => ({ ...row, answer: 'found', moment })),
+    missing: content.items.map(({ id }) => id).filter(isPack),
+  };
+}
+
+/** A whole answer that is not understood will not be another time. */
+const isWhole = (httpStatus: number): boolean => httpStatus >= 200 && httpStatus < 300;
+
+/** The container right around this one; undefined: there is none. */
+function parentIn(sscc: string, up: readonly HierarchyNode[]): string | undefined {
+  for (const node of up) {
+    if (node.containers.some((one) => one.sscc === sscc)) return node.sscc;
+    const inner = parentIn(sscc, node.containers);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
 }
 
 export type DecisionRecord = ListRecord<'suspension_decisions'>;

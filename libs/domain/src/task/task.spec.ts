@@ -81,6 +81,7 @@ const STORED: [TaskKind, string][] = [
   ['find_pack_export_result', '{"fetchId":"f1","account":"main"}'],
   ['download_pack_export', '{"fetchId":"f1","account":"main"}'],
   ['remove_pack_export', '{"fetchId":"f1","account":"main"}'],
+  ['fetch_containers', '{"fetchId":"f1","account":"main"}'],
   ['suspended_list', '{"account":"main"}'],
   ['mail_suspensions', `{"suspensions":["s1"],"count":3}`],
   ['mail_suspensions', `{"suspensions":["s1"],"count":3,"to":"quality@example.org"}`],

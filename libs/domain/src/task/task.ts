@@ -168,6 +168,7 @@ export const TASK_PAYLOADS = {
   find_pack_export_result: fetched,
   download_pack_export: fetched,
   remove_pack_export: fetched,
+  fetch_containers: fetched,
   // The registry's list of suspended packs: the worker's own, again and again, and what it has read.
   suspended_list: z.object({ account: text }),
   fetch_suspended_sgtins: fetched,

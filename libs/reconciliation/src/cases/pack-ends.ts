@@ -4,6 +4,7 @@ import type { CaseCommand } from '#domain';
 import { parquet, quoted } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { readRun } from '../comparison/run-record.js';
+import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
 
@@ -109,10 +110,17 @@ function looksFor({ legs, places, unseen, settings }: PackOpening['record'], { c
   const { lastSeen } = state;
   if (unseen.includes(code) || lastSeen.legs === undefined) return false;
   if (code === 'hung_stock' && settings.hungDays === null) return false;
-  if (code.startsWith('container_') && !settings.containers) return false;
+  if (code.startsWith('container_') && !comparesContainers(settings, lastSeen.places)) return false;
   if (lastSeen.legs.some((leg) => !Object.hasOwn(legs, leg))) return false;
   return places === null || (lastSeen.places ?? [undefined]).every((one) => one !== undefined && places.includes(one));
 }
+
+/** Whether containers are compared at all of these places. */
+const comparesContainers = (
+  { containers }: ComparisonSettings,
+  places: readonly string[] | null | undefined,
+): boolean =>
+  typeof containers === 'boolean' ? containers : (places?.every((one) => containers.includes(one)) ?? false);
 
 /** An answer that is of another moment, or denied: what it hides is not over. */
 const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";

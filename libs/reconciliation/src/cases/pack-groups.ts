@@ -64,7 +64,7 @@ export async function groupFindings(
   const files = result.buckets.map(({ file }) => join(folder, file));
   await duck.run(`CREATE VIEW found AS SELECT item, code, severity,
       copies IS NOT NULL OR coalesce(held, false) AS on_shelf,
-      CASE WHEN code = '${BY_REGISTRY}' THEN g_container WHEN length(item) = 18 THEN item
+      CASE WHEN length(item) = 18 THEN item WHEN code = '${BY_REGISTRY}' THEN g_container
         ELSE coalesce(r_container, g_container) END AS container,
       CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place

@@ -37,9 +37,13 @@ const OF_LEG: Partial<Record<Leg, Record<string, string>>> = {
 /** Columns for {@link agrees} that are known before the sides are joined, each as ", CONDITION AS name". */
 export function columnsOfAgreement(leg: Leg, run: RunRecord): string {
   const digits = leg === 'stock' && run.wrongCheckDigits ? ` AND NOT ${WRONG_DIGIT}` : '';
+  // What is in a container of the stock is another question.
+  const boxes = leg === 'stock' && run.containers ? ' AND length(item) <> 18' : '';
   return Object.entries(OF_LEG[leg] ?? {})
     .map(([name, when]) =>
-      run.legs[leg] === undefined ? `, NULL::BOOLEAN AS ${name}` : `, ${withValues(when, run)}${digits} AS ${name}`,
+      run.legs[leg] === undefined
+        ? `, NULL::BOOLEAN AS ${name}`
+        : `, ${withValues(when, run)}${digits}${boxes} AS ${name}`,
     )
     .join('');
 }

@@ -1,4 +1,5 @@
 import { quoted, type Duck } from '#duckdb';
+import { CONTENT_OF, openContents } from './contents.js';
 import { agrees, columnsOfAgreement, WRONG_DIGIT } from './agreeing.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
@@ -69,6 +70,7 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
   const values = [...STANDINGS].map(([status, standing]) => `(${quoted(status)}, ${quoted(standing)})`).join(', ');
   await duck.run(`CREATE TABLE standing AS SELECT * FROM (VALUES ${values}) t(status, standing);
     CREATE TABLE held_in (container VARCHAR, state VARCHAR, place VARCHAR);
+    CREATE TABLE content_of ${CONTENT_OF};
     CREATE TABLE telling AS SELECT ${
       legs.registry === undefined
         ? 'false'
@@ -84,6 +86,7 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
   for (let level = 0; level < MOST_LEVELS; level += 1)
     await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item, h.state, h.place FROM nested n JOIN held_in h
       ON n.container = h.container ANTI JOIN held_in o ON n.item = o.container`);
+  await openContents(duck, { legs, levels: MOST_LEVELS });
 }
 
 const of = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;
@@ -136,7 +139,7 @@ export function joined(run: RunRecord, bucket: number, among?: string): string {
       CASE WHEN in_stock THEN coalesce(s_state, 'sellable') WHEN held THEN coalesce(h_state, 'sellable') END AS state,
       covered OR coalesce(${isOf('r_place')}, false) AS ours
     FROM (SELECT item, ${COLUMNS}, tells_containers,
-      copies IS NOT NULL AS in_stock, r_known_from IS NOT NULL AS in_record,
+      c_place, c_packs, c_recorded, c_differing, copies IS NOT NULL AS in_stock, r_known_from IS NOT NULL AS in_record,
       answer IS NOT NULL AS in_registry, d_moment IS NOT NULL AS disposed, coalesce(r_uncertain, false) AS uncertain,
       rs.standing AS r_standing, gs.standing AS g_standing,
       ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
@@ -145,6 +148,7 @@ export function joined(run: RunRecord, bucket: number, among?: string): string {
     FROM ${legIn('stock')} FULL JOIN ${legIn('registry')} USING (item) FULL JOIN ${legIn('record')} USING (item)
       FULL JOIN ${legIn('disposals')} USING (item)
       LEFT JOIN ${legIn('documents')} x USING (item)
+      LEFT JOIN content_of c ON c.sscc = item
       LEFT JOIN document_of_container xc ON xc.sscc = coalesce(r_container, g_container)
       LEFT JOIN standing rs ON rs.status = r_status LEFT JOIN standing gs ON gs.status = g_status
       ${run.containers ? HOLDERS : ''} CROSS JOIN telling)`;

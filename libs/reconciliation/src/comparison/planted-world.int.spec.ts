@@ -4,7 +4,7 @@ import { Duck, parquet } from '#duckdb';
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { plantedWorld, writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
-import { OURS } from '../../test/story.js';
+import { HERE, HERE_TOO, OURS } from '../../test/story.js';
 import { CASE_ITEMS_FILE, groupFindings } from '../cases/pack-groups.js';
 import { doBuckets } from './buckets-of-run.js';
 import { findDifferences } from './compare-bucket.js';
@@ -12,7 +12,7 @@ import { openRun } from './joined.js';
 import { OVERRIDES, RULES, type Rule } from './rules.js';
 import { openComparison, resultOf, type ComparisonResult } from './run-comparison.js';
 import { readRun } from './run-record.js';
-import { comparisonSettings } from './settings.js';
+import { comparisonSettings, type ComparisonSettings } from './settings.js';
 
 const { packs, each, seeds, everyRule } = sized({
   test: { packs: 2_000, each: 4, seeds: [11], everyRule: 4 },
@@ -46,10 +46,14 @@ interface Found {
 }
 
 /** A run over a world, with the cause of each finding as a case would have it. */
-async function run(world: PlantedWorld, name: string): Promise<{ result: ComparisonResult; found: Found[] }> {
+async function run(
+  world: PlantedWorld,
+  name: string,
+  more: Partial<ComparisonSettings> = {},
+): Promise<{ result: ComparisonResult; found: Found[] }> {
   const sides = await writePlantedWorld(join(folder.path, name), world);
   const out = join(folder.path, name, 'run');
-  await openComparison(out, { ...sides, settings });
+  await openComparison(out, { ...sides, settings: { ...settings, ...more } });
   await doBuckets({ folder: out, ...LIMITS });
   const result = await resultOf(out);
   const found = await withDuck(async (duck) => {
@@ -134,6 +138,17 @@ describe('a world with planted differences', () => {
     const registry = world.registry.map((row) => ({ ...row, container: null }));
     const { found } = await run({ ...world, registry }, 'no-containers');
     expect(found.filter(({ code }) => code.startsWith('container_'))).toEqual([]);
+  });
+
+  it.each([
+    ['a place without any', [HERE_TOO], 0],
+    ['their place', [HERE, HERE_TOO], 1],
+  ])('has differences of containers only where they are compared: at %s', async (_, containers, share) => {
+    const world = plantedWorld({ seed: seeds[0] as number, packs: 400, each: 1 });
+    const { found } = await run(world, `containers-${share}`, { containers });
+    const ofContainers = (all: readonly { code: string }[]): number =>
+      all.filter(({ code }) => code.startsWith('container_')).length;
+    expect(ofContainers(found)).toBe(share * ofContainers(world.expected));
   });
 
   it(

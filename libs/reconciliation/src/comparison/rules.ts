@@ -36,6 +36,8 @@ const EXPIRED = "coalesce(s_expiry, g_expiry) < $day AND g_standing IS DISTINCT 
 /** Containers count while a pack is in circulation, and where the registry's side tells of any at all. */
 const CONTAINED = `$containers AND tells_containers AND (here OR ours) AND ${FOUND}
       AND g_standing IN ('shelf', 'transit', 'suspended')`;
+/** A container that the stock names, and about which the registry was asked. */
+const BOX = `$containers AND tells_containers AND in_stock AND length(item) = 18 AND ${FOUND}`;
 /** The pack is in trade, and its side of the registry is known. */
 const HELD = `in_stock AND ${FOUND} AND g_standing IN ('shelf', 'suspended')`;
 /** The registry tells that a part was sold, used or withdrawn, and not how much. */
@@ -220,6 +222,18 @@ export const RULES: readonly Rule[] = [
     `NOT here AND ours AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place`,
   ),
 
+  rule(
+    'place',
+    ['owner_or_branch_mismatch', 'warning', 'stock registry'],
+    `${BOX} AND state <> 'in_transit' AND place <> c_place`,
+  ),
+
+  rule(
+    'container',
+    ['container_dissolved', 'warning', 'stock record registry'],
+    `${BOX} AND c_recorded > 0 AND c_packs = 0`,
+  ),
+  rule('container', ['container_mismatch', 'warning', 'stock record registry'], `${BOX} AND c_differing > 0`),
   rule(
     'container',
     ['container_dissolved', 'information', 'record registry'],

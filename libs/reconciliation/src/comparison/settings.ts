@@ -16,8 +16,13 @@ const settings = z.strictObject({
   staleHours: z.number().int().min(1).max(8_760).default(48),
   /** Stock without movement for so long is told; null: it is not. */
   hungDays: days.nullable().default(null),
-  /** Whether containers are compared. */
-  containers: z.boolean().default(true),
+  /** Whether containers are compared; a list: at these places alone. */
+  containers: z.union([z.boolean(), z.array(z.string().min(1).max(200)).max(10_000)]).default(true),
+  /**
+   * So many containers of the stock the registry is asked about, each by a call, where containers are compared. By the
+   * interval of public facts, 17,000 take a week.
+   */
+  containersAsked: z.number().int().min(0).max(17_000).default(0),
   /** Our tax number (INN), whose packs are those of rows that name no owner; null: only rows that name one are told. */
   owner: z
     .string()

@@ -6,6 +6,12 @@ const DAY_MS = 24 * HOUR_MS;
 /** Calendar days of the registry (design 9): all its zone-less times are of this zone. */
 const ZONE_MS = 3 * HOUR_MS;
 
+/** Where the item stands, as far as that is known, containers are compared. */
+const isCompared = ({ containers }: RunRecord['settings']): string =>
+  typeof containers === 'boolean'
+    ? String(containers)
+    : `list_contains([${containers.map(quoted).join(', ')}]::VARCHAR[], coalesce(place, r_place, g_place, ''))`;
+
 /** A condition of a rule with the run's moment and settings in it. */
 export function withValues(when: string, { moment, settings }: RunRecord): string {
   const at = Date.parse(moment);
@@ -19,7 +25,7 @@ export function withValues(when: string, { moment, settings }: RunRecord): strin
     $stale: String(settings.staleHours * HOUR_MS),
     $hung: settings.hungDays === null ? 'NULL' : String(settings.hungDays * DAY_MS),
     $day: `DATE ${quoted(new Date(at + ZONE_MS).toISOString().slice(0, 10))}`,
-    $containers: String(settings.containers),
+    $containers: isCompared(settings),
     $owner: settings.owner === null ? 'NULL' : quoted(settings.owner),
     $transit:
       transit.length === 0

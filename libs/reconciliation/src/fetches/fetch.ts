@@ -14,10 +14,10 @@ const FETCH_PRIORITY = 900;
 export const FETCH_LANE = 'registry_fetch';
 
 /**
- * `export`: a file that the registry makes of all packs. `suspended`: packs of suspended series, whoever owns them.
- * `decisions`: decisions that suspend, and end that.
+ * `export`: a file that the registry makes of all packs. `containers`: what lies in containers, each by a call.
+ * `suspended`: packs of suspended series, whoever owns them. `decisions`: decisions that suspend, and end that.
  */
-export type FetchWay = 'auto' | Way | WatchWay;
+export type FetchWay = 'auto' | Way | 'containers' | WatchWay;
 /** What the watch for suspensions reads. */
 export type WatchWay = 'suspended' | 'decisions';
 /** `asked`: not all of its items are there yet. */
@@ -28,7 +28,10 @@ export const EXPORT_PHASES = [
 ] as const;
 export type ExportPhase = (typeof EXPORT_PHASES)[number];
 /** The phases in which the registry is called, in the order in which what they bring is the newer one. */
-export const CALLING_PHASES = [...EXPORT_PHASES, 'filter', 'list', 'archive', 'suspended', 'decisions'] as const;
+export const CALLING_PHASES = [
+  ...EXPORT_PHASES,
+  ...(['containers', 'filter', 'list', 'archive', 'suspended', 'decisions'] as const),
+] as const;
 export type CallingPhase = (typeof CALLING_PHASES)[number];
 export type PagePhase = Exclude<CallingPhase, ExportPhase>;
 
@@ -82,7 +85,7 @@ const fetchOf = (row: Omit<RegistryFetch, 'actor'> & { actor: string }): Registr
 
 /**
  * Keeps the request with its items, once: a repeat changes nothing. `schedule` plans its task in the same transaction.
- * Items come some hundred at a time; containers among them are left out, for these calls take packs alone.
+ * Items come some hundred at a time. The way `containers` takes containers alone, and the others take packs alone.
  * @throws PedigreeError `invalid_parameter` for more items than MOST_ASKED, or a list without any.
  */
 export async function keepFetch(
@@ -97,9 +100,9 @@ export async function keepFetch(
     [fetchId, account, way, reason, canonicalJson(actor), expected, movedFrom, freshHours],
   );
   if ((await findFetch(pool, fetchId))?.phase !== 'asked') return;
-  const kept = await keepItems(pool, fetchId, items);
-  if (kept === 0 && way === 'list')
-    throw new PedigreeError('invalid_parameter', 'no packs are named, and a list takes one at least', {});
+  const kept = await keepItems(pool, { fetchId, way }, items);
+  if (kept === 0 && (way === 'list' || way === 'containers'))
+    throw new PedigreeError('invalid_parameter', `nothing is named, and the way ${way} takes one at least`, {});
   await inTransaction(
     pool,
     async (tx) => {
@@ -110,21 +113,29 @@ export async function keepFetch(
   );
 }
 
+const isContainer = (item: string): boolean => item.length === 18;
+const isPack = (item: string): boolean => !isContainer(item);
+
 /** A crash leaves items that nobody asks for yet; the same request puts them there again. */
-async function keepItems(pool: Pool, fetchId: string, items: AsyncIterable<string[]>): Promise<number> {
+async function keepItems(
+  pool: Pool,
+  { fetchId, way }: Pick<FetchRequest, 'fetchId' | 'way'>,
+  items: AsyncIterable<string[]>,
+): Promise<number> {
+  const [phase, isWanted] = way === 'containers' ? [way, isContainer] : ['list', isPack];
   await pool.query('DELETE FROM registry_fetch_asked WHERE fetch_id = $1', [fetchId]);
   let [kept, n, waiting] = [0, 0, [] as string[]];
   const flush = async (): Promise<void> => {
     const row = waiting.splice(0, ASKED_AT_ONCE);
     await pool.query('INSERT INTO registry_fetch_asked (fetch_id, phase, n, items) VALUES ($1, $2, $3, $4)', [
-      ...[fetchId, 'list', n, row.join('\n')],
+      ...[fetchId, phase, n, row.join('\n')],
     ]);
     [kept, n] = [kept + row.length, n + 1];
     if (kept > MOST_ASKED)
       throw new PedigreeError('invalid_parameter', `more than ${MOST_ASKED} packs; give fewer at a time`, {});
   };
   for await (const some of items) {
-    waiting = waiting.concat(some.filter((item) => item.length !== 18));
+    waiting = waiting.concat(some.filter(isWanted));
     while (waiting.length >= ASKED_AT_ONCE) await flush();
   }
   if (waiting.length > 0) await flush();
@@ -167,6 +178,7 @@ export const planFetchTask = (fetchId: string): PlannedTask<'plan_fetch'> => ({
 });
 
 const CALLS = {
+  containers: ['fetch_containers', 'sscc_full_hierarchy'],
   filter: ['fetch_sgtins', 'sgtins'],
   list: ['fetch_sgtins_by_list', 'sgtins_by_list'],
   archive: ['fetch_archived_sgtins', 'archived_sgtins_by_list'],

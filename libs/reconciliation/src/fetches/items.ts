@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Duck, parquet, type DuckOptions } from '#duckdb';
+import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { readStates } from '#segments';
 import { bucketFiles, BUCKETS, readSnapshot } from '../snapshots/manifest.js';
 
@@ -11,6 +11,8 @@ export interface ItemsOf {
   disposals?: string | undefined;
   /** Folder with states of packs. */
   record?: string | undefined;
+  /** File of packs that lie in containers of the stock, as `item` in NDJSON. */
+  inside?: string | undefined;
   /** A registry snapshot whose packs are meant, too, as far as they were found. */
   known?: string | undefined;
   /** Registry snapshots whose items are left out: they are answered. */
@@ -22,7 +24,7 @@ export interface ItemsOf {
  * order. Containers are not among them.
  */
 export async function* itemsOf(
-  { stock, disposals, record, known, except = [] }: ItemsOf,
+  { stock, disposals, record, inside, known, except = [] }: ItemsOf,
   options: DuckOptions,
 ): AsyncGenerator<string[]> {
   const files = {
@@ -41,10 +43,49 @@ export async function* itemsOf(
       const found = files.known[bucket];
       if (found !== undefined)
         from.push(`SELECT item FROM ${parquet([found])} WHERE answer = 'found' AND length(item) = 27`);
+      if (inside !== undefined)
+        from.push(`SELECT item FROM read_json(${quoted(inside)}, format = 'newline_delimited',
+          columns = {item: 'VARCHAR'}) WHERE substr(md5(item), 1, 1) = '${bucket.toString(16)}'`);
       if (from.length === 0) return;
       const answered = files.except.map((one) => one[bucket] as string);
       const left = answered.length === 0 ? '' : `EXCEPT SELECT item FROM ${parquet(answered)}`;
       const rows = await duck.rows<{ item: string }>(`(${from.join(' UNION ')}) ${left} ORDER BY item`);
+      yield rows.map(({ item }) => item);
+    }
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Which containers of the stock the registry is asked about. */
+export interface ContainersOf {
+  /** Folder of a stock snapshot. */
+  stock: string;
+  /** Where their rows have to be; null: anywhere. */
+  places: readonly string[] | null;
+  most: number;
+  /** A registry snapshot whose items are left out: they are answered. */
+  except?: string | undefined;
+}
+
+/** The containers that the stock names, at most so many, in the order of {@link itemsOf}. */
+export async function* containersOf(
+  { stock, places, most, except }: ContainersOf,
+  options: DuckOptions,
+): AsyncGenerator<string[]> {
+  await readSnapshot(stock, 'stock');
+  const answered = except === undefined ? undefined : (await readSnapshot(except, 'registry'), bucketFiles(except));
+  const there = places === null ? '' : `AND list_contains([${places.map(quoted).join(', ')}], place)`;
+  const duck = await Duck.open(options);
+  try {
+    let left = most;
+    for (let bucket = 0; bucket < BUCKETS && left > 0; bucket += 1) {
+      const rows = await duck.rows<{ item: string }>(
+        `SELECT item FROM ${parquet([bucketFiles(stock)[bucket] as string])} WHERE length(item) = 18 ${there}
+         ${answered === undefined ? '' : `EXCEPT SELECT item FROM ${parquet([answered[bucket] as string])}`}
+         ORDER BY item LIMIT ${left}`,
+      );
+      left -= rows.length;
       yield rows.map(({ item }) => item);
     }
   } finally {

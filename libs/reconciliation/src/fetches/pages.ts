@@ -30,7 +30,7 @@ export type FetchedDecision = CirculationDecision & { packs: number };
 /** What one call brought. */
 export interface FetchedPage<Row = FetchedRow | FetchedDecision> {
   rows: readonly Row[];
-  /** The registry does not have them: the archive is to be asked. */
+  /** Packs to be asked for next: the registry does not have them, so the archive; or they lie in a container. */
   missing: string[];
   /** Nothing is known of them. */
   unanswered: string[];
@@ -88,7 +88,7 @@ export async function writePage(
 export async function askedOf(
   db: Queryable,
   { fetchId, nextPage, pageSize }: RegistryFetch,
-  phase: 'list' | 'archive',
+  phase: 'list' | 'archive' | 'containers',
 ): Promise<string[]> {
   const size = pageSize ?? ASKED_AT_ONCE;
   const parts = partsOf(size);
@@ -125,6 +125,21 @@ export async function askArchive(tx: Transaction, fetchId: string): Promise<numb
   );
   return rows[0]?.items ?? 0;
 }
+
+/** Packs that lie in the containers of a fetch, sorted, some at a time. */
+export async function* packsInContainers(db: Queryable, fetchId: string): AsyncGenerator<string[]> {
+  for (let after = ''; ;) {
+    const { rows } = await db.query<{ item: string }>(
+      `SELECT DISTINCT item COLLATE "C" AS item FROM registry_fetch_page, unnest(missing) item
+       WHERE fetch_id = $1 AND phase = 'containers' AND item COLLATE "C" > $2 ORDER BY item LIMIT ${PACKS_AT_ONCE}`,
+      [fetchId, after],
+    );
+    yield rows.map(({ item }) => item);
+    if (rows.length < PACKS_AT_ONCE) return;
+    after = rows.at(-1)?.item ?? '';
+  }
+}
+const PACKS_AT_ONCE = 10_000;
 
 /** Begins a phase: its pages count from zero. The way that was chosen takes the place of the one that was asked for. */
 export async function beginPhase(

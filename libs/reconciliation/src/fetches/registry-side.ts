@@ -1,4 +1,4 @@
-import { rm, stat } from 'node:fs/promises';
+import { appendFile, rm, stat } from 'node:fs/promises';
 import { PedigreeError, systemClock, uuid5, type Clock } from '#kernel';
 import type { DuckOptions } from '#duckdb';
 import type { PlannedTask } from '#domain';
@@ -15,13 +15,16 @@ import {
   type RegistryFetch,
 } from './fetch.js';
 import { gatherFetches, removeStaged, type GatherRequest } from './gather.js';
-import { itemsOf, type ItemsOf } from './items.js';
+import { containersOf, itemsOf, type ContainersOf, type ItemsOf } from './items.js';
+import { packsInContainers } from './pages.js';
 
 export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   way: FetchWay;
   expected: number | null;
   /** Whose packs are asked for by name. */
-  of: Omit<ItemsOf, 'except' | 'known'>;
+  of: Omit<ItemsOf, 'except' | 'known' | 'inside'>;
+  /** Containers of the stock that are asked about first, and then the packs in them by name; absent: none are. */
+  containers?: Omit<ContainersOf, 'except' | 'stock'>;
   /** The folder that becomes the snapshot. */
   out: string;
   /** Rows of an earlier reading that stand; absent: all is asked. */
@@ -62,55 +65,87 @@ const MOST_LOOKS = (7 * 86_400_000) / LOOK_EVERY_MS;
 /**
  * The registry's side of a comparison: has the worker read it, waits, and makes the snapshot. What a filter does not
  * show is then asked for by name. The same request again goes on where the one before ended, also where it failed, and
- * ends with the snapshot that is there. @throws PedigreeError `unavailable`, in words, when the registry refuses.
+ * ends with the snapshot that is there. `containers`: those that were asked about.
+ * @throws PedigreeError `unavailable`, in words, when the registry refuses.
  */
 export async function fetchRegistrySide(
   request: SideRequest,
   options: SideOptions,
-): Promise<{ manifest: SnapshotManifest; calls: number }> {
+): Promise<{ manifest: SnapshotManifest; calls: number; containers: number }> {
   const { pool, duck } = options;
-  const { fetchId, out, taken, way, standing } = request;
+  const { fetchId, out, taken, way, standing, of } = request;
   if (way === 'export' && standing === undefined)
     throw new PedigreeError('invalid_parameter', 'rows of an export count in a comparison alone: --way export is its', {
       field: '--way',
     });
-  const ids = [fetchId, restIdOf(fetchId)];
+  const ids = [containersIdOf(fetchId), fetchId, restIdOf(fetchId)];
   if (!(await isThere(out))) {
-    const folders = { temporary: `${out}.items`, first: `${out}.first` };
+    const folders = { temporary: `${out}.items`, first: `${out}.first`, inside: `${out}.inside` };
     const all = { ...options, ...folders };
     try {
-      const read = await (taken === undefined ? readAll(request, all) : readRest({ ...request, taken }, all));
-      await gatherFetches({ pool, out, duck, ...read });
+      const boxes = await readContainers(request, all);
+      const whole = { ...request, of: { ...of, inside: boxes.inside } };
+      const read = await (taken === undefined ? readAll(whole, all) : readRest({ ...whole, taken }, all));
+      await gatherFetches({ pool, out, duck, ...read, fetchIds: [...boxes.fetchIds, ...read.fetchIds] });
     } finally {
       for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
     }
   }
   let calls = 0;
+  const containers = (await findFetch(pool, containersIdOf(fetchId)))?.items ?? 0;
   for (const id of ids) {
     calls += (await findFetch(pool, id))?.calls ?? 0;
     await removeStaged(pool, id);
   }
-  return { manifest: await readSnapshot(out, 'registry'), calls };
+  return { manifest: await readSnapshot(out, 'registry'), calls, containers };
 }
 
-/** Of the ids of second fetches. */
+/** Of the ids of the fetches beside the first one. */
 const NAMESPACE = '5f0c1e0a-7d6c-4b53-9a70-7f2f5f0c9b11';
 
 const isThere = async (folder: string): Promise<boolean> => (await stat(folder).catch(() => undefined)) !== undefined;
 
 const restIdOf = (fetchId: string): string => uuid5(`${fetchId}:rest`, NAMESPACE);
+const containersIdOf = (fetchId: string): string => uuid5(`${fetchId}:containers`, NAMESPACE);
 
 interface Folders {
   temporary: string;
   /** Of what a filter or an export has shown. */
   first: string;
+  /** File of the packs in containers. */
+  inside: string;
 }
+
+/** A request, with the packs that lie in containers of the stock. */
+type WithContents = Omit<SideRequest, 'of'> & { of: Omit<ItemsOf, 'except' | 'known'> };
 
 /** What a snapshot is made of. */
 type Read = Pick<GatherRequest, 'fetchIds' | 'answersOnly' | 'base' | 'moment'>;
 
+/**
+ * Asks what lies in the containers of the stock, and writes the packs in them into a file. A container whose answer was
+ * taken over is not asked about, and the packs in it have rows of their own.
+ */
+async function readContainers(
+  request: SideRequest,
+  options: SideOptions & Folders,
+): Promise<{ fetchIds: string[]; inside: string | undefined }> {
+  const { containers, taken, of } = request;
+  const { stock } = of;
+  if (containers === undefined || stock === undefined) return { fetchIds: [], inside: undefined };
+  const { duck, temporary, pool, inside } = options;
+  const fetchId = containersIdOf(request.fetchId);
+  const asked = containersOf({ ...containers, stock, except: taken?.rows }, { ...duck, temporary });
+  if (!(await fetchedIfAny({ ...request, fetchId, way: 'containers' }, asked, options)))
+    return { fetchIds: [], inside: undefined };
+  await rm(inside, { force: true });
+  for await (const packs of packsInContainers(pool, fetchId))
+    await appendFile(inside, packs.map((item) => `${JSON.stringify({ item })}\n`).join(''));
+  return { fetchIds: [fetchId], inside };
+}
+
 /** By the way that was asked for; what a filter does not show, by name. */
-async function readAll(request: SideRequest, options: SideOptions & Folders): Promise<Read> {
+async function readAll(request: WithContents, options: SideOptions & Folders): Promise<Read> {
   const { fetchId, of, way, standing, freshHours = null } = request;
   const items = way === 'export' ? nothing() : itemsIn(of, options);
   const first = await fetched(
@@ -130,7 +165,7 @@ async function readAll(request: SideRequest, options: SideOptions & Folders): Pr
  * and so are the packs that it does not show.
  */
 async function readExported(
-  request: SideRequest & Required<Pick<SideRequest, 'standing'>> & { exported: RegistryFetch },
+  request: WithContents & Required<Pick<SideRequest, 'standing'>> & { exported: RegistryFetch },
   options: SideOptions & Folders,
 ): Promise<Read> {
   const { fetchId, of, exported } = request;
@@ -144,7 +179,7 @@ async function readExported(
 }
 
 /** What has moved since, unless only names are to be asked for; then by name all that is known and does not stand. */
-async function readRest(request: SideRequest & { taken: TakenOver }, options: SideOptions & Folders): Promise<Read> {
+async function readRest(request: WithContents & { taken: TakenOver }, options: SideOptions & Folders): Promise<Read> {
   const { fetchId, of, way, taken } = request;
   const ids: string[] = [];
   const except = [taken.rows];
@@ -173,14 +208,23 @@ async function gatherFirst(fetchId: string, { pool, duck, first }: SideOptions &
 }
 
 /** Asks for these packs, and returns the fetch; none where there are none. */
-async function readByName(request: SideRequest, of: ItemsOf, options: SideOptions & Folders): Promise<string[]> {
-  const source = itemsIn(of, options);
+async function readByName(request: WithContents, of: ItemsOf, options: SideOptions & Folders): Promise<string[]> {
+  const fetchId = restIdOf(request.fetchId);
+  const isAsked = await fetchedIfAny({ ...request, fetchId, way: 'list' }, itemsIn(of, options), options);
+  return isAsked ? [fetchId] : [];
+}
+
+/** Asks for a fetch of these items, unless there are none; tells which. */
+async function fetchedIfAny(
+  request: FetchRequest,
+  source: AsyncGenerator<string[]>,
+  options: SideOptions,
+): Promise<boolean> {
   try {
     const items = await withAny(source);
-    if (items === undefined) return [];
-    const fetchId = restIdOf(request.fetchId);
-    await fetched({ ...request, fetchId, way: 'list' }, { items, ...options });
-    return [fetchId];
+    if (items === undefined) return false;
+    await fetched(request, { items, ...options });
+    return true;
   } finally {
     // A fetch that was kept before reads none of them.
     await source.return(undefined);

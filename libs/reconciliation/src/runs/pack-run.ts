@@ -54,6 +54,8 @@ export interface RegistryReading {
   /** The run that last asked about all. */
   fullRun: string;
   fullAt: string;
+  /** Containers of the stock that it asked about; absent: none. */
+  containers?: number;
   /** Why it was allowed to take rows over, and took none. */
   whyFull?: string;
   /** The export that it read. */
@@ -118,10 +120,10 @@ export function packRunData(
 }
 
 function told(runId: string, reading: Reading): RegistryReading {
-  const { rows, takenOver, oldestAt, full, whyFull, exported } = reading;
+  const { rows, takenOver, oldestAt, full, whyFull, containers, exported } = reading;
   return {
     ...{ asked: rows - takenOver, takenOver, callsOfFull: callsOfFull(reading, runId), oldestAt },
-    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, exported }) },
+    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, containers, exported }) },
   };
 }
 

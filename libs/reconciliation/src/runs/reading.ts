@@ -36,6 +36,8 @@ export interface Reading {
   /** What became of the rows of the earlier run. */
   fates?: Fates;
   standsOn?: StandsOn;
+  /** Containers of the stock that were asked about; absent: none. */
+  containers?: number;
   /** Why it was allowed to stand on an earlier run, and does not. */
   whyFull?: string;
   full: FullReading;

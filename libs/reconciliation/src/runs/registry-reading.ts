@@ -8,7 +8,7 @@ import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
 import { refusedOf } from '../fetches/gather.js';
-import { fetchRegistrySide, type TakenOver } from '../fetches/registry-side.js';
+import { fetchRegistrySide, type SideRequest, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { readReading, writeReading, type ExportRead, type FullReading, type Reading } from './reading.js';
@@ -63,19 +63,26 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   const duck = { memoryMb: settings.memoryMb, threads: settings.threads };
   const of = { stock, record, disposals: run.disposals ?? undefined };
   const expected = (await readStates(record)).packs;
-  const { calls } = await fetchRegistrySide(
+  const { calls, containers } = await fetchRegistrySide(
     {
       ...{ fetchId: runId, account, way, reason, actor, expected, of, out },
-      ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }) }),
+      ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }), containers: containersIn(run) }),
       standing: (exported) => keepStanding(parts, { ...sides, exported, own }),
     },
     { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
   );
-  const reading = await readingOf(parts, { begun, own, out, calls, runId });
+  const made = await readingOf(parts, { begun, own, out, calls, runId });
+  const reading = containers === 0 ? made : { ...made, containers };
   writeReading(own, reading);
   for (const folder of [TAKEN, STANDING]) await rm(join(own, folder), { recursive: true, force: true });
   say(sentenceOf(reading));
   return reading;
+}
+
+/** What the run asks about containers. A run that was asked for before there was this setting asks nothing. */
+function containersIn({ settings: { containers, containersAsked = 0 } }: FileRun): SideRequest['containers'] {
+  if (containers === false || containersAsked === 0) return undefined;
+  return { places: containers === true ? null : containers, most: containersAsked };
 }
 
 const sentenceOf = ({ rows, takenOver, calls }: Reading): string =>

@@ -101,7 +101,7 @@ function partsOf(dies: boolean): ComparingParts {
     settings: { folder: join(folder.path, 'segments'), ...LIMITS },
     ...{
       pool: db.pool,
-      actor: { kind: 'process', name: 'spec', authenticatedBy: 'test' },
+      actor: { kind: 'system', name: 'spec', authenticatedBy: 'test' },
       schedule: () => Promise.resolve(),
     },
     ...{ say: () => undefined, onFetch: (fetch) => void (seen = fetch), clock: { wait, now: () => new Date(LIVE) } },

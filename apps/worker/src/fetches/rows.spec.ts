@@ -63,6 +63,13 @@ describe('an answer about a container', () => {
     });
   });
 
+  it('names the one right around it, of several', () => {
+    const { up, down } = hierarchyOf({ sscc: BOX, up: PALLET });
+    const outermost = up.map((one) => ({ ...one, sscc: INNER, containers: [one] }));
+    const page = pageOfContainer(BOX, { kind: 'ok', value: { up: outermost, down }, raw: raw(200) });
+    expect(page?.rows).toEqual([{ item: BOX, answer: 'found', container: PALLET, moment }]);
+  });
+
   it('about the outermost one names no other', () => {
     const page = pageOfContainer(BOX, { kind: 'ok', value: hierarchyOf({ sscc: BOX }), raw: raw(200) });
     expect(page?.rows).toEqual([{ item: BOX, answer: 'found', moment }]);

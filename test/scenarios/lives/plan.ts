@@ -1,0 +1,103 @@
+/**
+ * Random lives of packs and containers, as plain data: what happens in each round, and to which items. A step names no
+ * pack. It takes those that fit when it comes to it, so any part of a plan is a plan too, and a failure can be shrunk.
+ */
+
+export const DEEDS = [
+  // Ours.
+  'pack',
+  'append',
+  'nest',
+  'extract',
+  'unpack',
+  'ship',
+  'take back',
+  'accept',
+  'refuse',
+  'claim',
+  'sell',
+  'sell a part',
+  'write off',
+  'return',
+  'move',
+  'correct',
+  'cancel',
+  'accept the claim',
+  // Of others, of the cabinet, and of the regulator.
+  'they ship',
+  'they recall',
+  'they accept',
+  'they refuse',
+  'they return',
+  'they claim',
+  'they confirm',
+  'moved in the cabinet',
+  'suspend',
+  'lift',
+] as const;
+export type Deed = (typeof DEEDS)[number];
+
+export interface Step {
+  deed: Deed;
+  /** Choose among what fits: numbers in [0, 1). */
+  picks: number[];
+  /** Takes items that may not fit: the registry refuses them. */
+  isWild: boolean;
+}
+
+export interface Round {
+  steps: Step[];
+  /** The worker is down while it happens: all of it is known late. */
+  isLate: boolean;
+}
+
+export type Plan = Round[];
+
+/** More often than others: what makes other things possible. */
+const OFTEN: readonly Deed[] = ['pack', 'ship', 'accept', 'they ship', 'they accept', 'move', 'nest', 'extract'];
+const CHOICES: readonly Deed[] = [...DEEDS, ...OFTEN, ...OFTEN];
+
+export function planOf(random: () => number, { rounds, steps }: { rounds: number; steps: number }): Plan {
+  const step = (): Step => ({
+    deed: CHOICES[Math.floor(random() * CHOICES.length)] as Deed,
+    picks: Array.from({ length: 4 }, random),
+    isWild: random() < 0.12,
+  });
+  return Array.from({ length: rounds }, (_, n) => ({
+    steps: Array.from({ length: steps }, step),
+    isLate: n % 4 === 2,
+  }));
+}
+
+/**
+ * A small part of a plan that fails too: rounds, then steps are left out, while it still fails and tries are left. The
+ * last error is that of the plan returned.
+ */
+export async function shrunk(
+  plan: Plan,
+  { fails, tries }: { fails: (plan: Plan) => Promise<boolean>; tries: number },
+): Promise<Plan> {
+  const flat = plan.flatMap((round, n) => round.steps.map((step) => ({ n, step })));
+  const asPlan = (kept: typeof flat): Plan =>
+    plan.flatMap((round, n) => {
+      const steps = kept.filter((one) => one.n === n).map(({ step }) => step);
+      return steps.length === 0 ? [] : [{ ...round, steps }];
+    });
+  let kept = flat;
+  let left = tries;
+  for (let size = Math.ceil(flat.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < kept.length && left > 0; ) {
+      const without = kept.filter((_, at) => at < from || at >= from + size);
+      left -= 1;
+      if (without.length > 0 && (await fails(asPlan(without)))) kept = without;
+      else from += size;
+    }
+  }
+  return asPlan(kept);
+}
+
+/** One line a round, to read and to compare. */
+export const planText = (plan: Plan): string =>
+  plan
+    .map(({ steps, isLate }) => `${isLate ? 'late: ' : ''}${steps.map((s) => s.deed + (s.isWild ? '!' : '')).join(', ')}`)
+    .join('\n');

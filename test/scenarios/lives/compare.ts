@@ -1,4 +1,4 @@
-import type { PackState } from '#read-models';
+import type { PackState, PackSummary } from '#read-models';
 import { PLACES } from '../../../apps/sandbox/test/documents.js';
 import type { PackTruth } from './truth.js';
 
@@ -10,20 +10,21 @@ const OWNERS: Record<string, string> = {
 };
 
 /** What both sides say of a pack, in the words of the registry. */
-export interface Said {
+interface Said {
   status: string | null;
   place: string | null;
   owner: string | null;
   container: string | null;
   transfer: string | null;
   series: string | null;
-  used: string | null;
+  left: string | null;
 }
 
 const transferText = (transfer: { from: string; to: string; order: string } | null | undefined): string | null =>
   transfer ? `${transfer.from} to ${transfer.to}, ${transfer.order}` : null;
 
-export function saidByRegistry(pack: PackTruth): Said {
+/** A place says where a pack is or goes. */
+function saidByRegistry(pack: PackTruth): Said {
   return {
     status: pack.status,
     place: pack.transfer?.to ?? pack.place,
@@ -31,11 +32,23 @@ export function saidByRegistry(pack: PackTruth): Said {
     container: pack.sscc,
     transfer: transferText(pack.transfer),
     series: pack.series,
-    used: pack.part_used,
+    left: leftOf(pack),
   };
 }
 
-export function saidByProduct(state: PackState): Said {
+const USED_UP: ReadonlySet<string> = new Set(['in_sale', 'out_of_circulation', 'ooc_part_sale']);
+
+/** The registry counts what was used, the product what is left. */
+function leftOf({ part_used: used, status }: PackTruth): string | null {
+  if (used === null) return USED_UP.has(status) ? '0' : null;
+  const [count = 0, all = 1] = used.split('/').map(Number);
+  const divisor = Array.from({ length: all }, (_, n) => all - n).find(
+    (one) => all % one === 0 && (all - count) % one === 0,
+  ) as number;
+  return `${(all - count) / divisor}/${all / divisor}`;
+}
+
+function saidByProduct(state: PackState): Said {
   const owner = state.owner?.value;
   return {
     status: state.status?.value ?? null,
@@ -44,6 +57,48 @@ export function saidByProduct(state: PackState): Said {
     container: state.container?.value ?? null,
     transfer: transferText(state.transfer),
     series: state.series?.value ?? null,
-    used: state.partLeft?.value ?? null,
+    left: state.partLeft?.value ?? null,
   };
+}
+
+const PAUSED = 'paused_circulation';
+const RETURNING = 'confirm_return_paused';
+
+/**
+ * No document tells a decision of the regulator: the product has the status in which the decision stopped the pack,
+ * and a pack that came back suspended (417) is so still when the decision has ended.
+ */
+function isSameStatus(pack: PackTruth, told: string | null, wasFreed: boolean): boolean {
+  if (pack.status === told) return true;
+  if (pack.paused_from !== null && pack.status === PAUSED) return told === pack.paused_from;
+  return wasFreed && (told === PAUSED || told === RETURNING);
+}
+
+/** Ours, or on its way to us: then documents have told all of it. */
+export const concernsUs = ({ owner, transfer }: PackTruth): boolean =>
+  owner === 'own' || OWNERS[transfer?.to ?? ''] === 'own';
+
+/** Where the product differs from the registry; `wasFreed`: a decision of suspension about the pack had ended. */
+export function differences(pack: PackTruth, state: PackState | undefined, wasFreed: boolean): string[] {
+  if (state === undefined) return concernsUs(pack) ? ['the product does not know it'] : [];
+  const [truth, told] = [saidByRegistry(pack), saidByProduct(state)];
+  const isAlike: Partial<Record<keyof Said, boolean>> = {
+    status: isSameStatus(pack, told.status, wasFreed),
+    // What a supplier packs at his place he tells nobody.
+    container: truth.container === told.container || !(concernsUs(pack) || pack.owner === 'customer-a'),
+    // A shipment names no series of packs that lie in no container.
+    series: truth.series === told.series || (told.series === null && pack.id.includes('SUP')),
+  };
+  return (Object.keys(truth) as (keyof Said)[])
+    .filter((name) => !(isAlike[name] ?? truth[name] === told[name]))
+    .map((name) => `${name}: registry ${truth[name]}, product ${told[name]}`);
+}
+
+/** Where the state of many packs differs from that of one. */
+export function bulkDifferences(state: PackState | undefined, summary: PackSummary | undefined): string[] {
+  const alone = [state?.status?.value, state?.place?.value, state?.container?.value, state?.series?.value];
+  const among = [summary?.status, summary?.place, summary?.container, summary?.series];
+  return ['status', 'place', 'container', 'series'].flatMap((name, n) =>
+    alone[n] === among[n] ? [] : [`${name}: alone ${alone[n]}, among many ${among[n]}`],
+  );
 }

@@ -5,12 +5,13 @@ import type { PackTruth, UnitTruth, World } from './truth.js';
 
 /** What a step comes to: a document and who sends it, or an order to the control port. */
 export type Act =
-  | { by: 'own'; xml: string; docType: number }
+  | { by: 'own'; xml: string }
   | { by: 'customer-a' | 'supplier-a' | 'the cabinet'; xml: string }
   | { by: 'the regulator'; sgtins: string[]; haltType: 'suspend' | 'cancel' };
 
 const { warehouse: HERE, second: SECOND, supplier: SUPPLIER, customer: CUSTOMER } = doc.PLACES;
-const OUR_PLACES: readonly string[] = [HERE, SECOND];
+/** Of the types that 250 can cancel, those that happen here. */
+const CANCELLABLE: ReadonlySet<number> = new Set([313, 431]);
 
 interface Chosen {
   step: Step;
@@ -45,6 +46,8 @@ const one = <T>({ step: { picks } }: Chosen, fitting: readonly T[]): T | undefin
 
 const loose = (world: World, owner: string, place: string): PackTruth[] =>
   world.packs.filter((pack) => isThere(pack, owner, place) && isFree(pack) && pack.sscc === null);
+const paused = (world: World, owner: string, place: string): PackTruth[] =>
+  world.packs.filter((pack) => isThere(pack, owner, place) && pack.status === 'paused_circulation' && !pack.transfer);
 const boxesAt = (world: World, owner: string, place: string): UnitTruth[] =>
   world.boxes.filter((box) => isThere(box, owner, place) && !box.unpacked);
 /** What a document may name: packs by themselves, and outermost containers of which nothing is under way. */
@@ -62,8 +65,8 @@ function underWay(world: World, from: string, to: string, order: string): { id: 
   ];
 }
 
-const ours = (docType: number, ids: string[], write: (ids: string[]) => string): Act | undefined =>
-  ids.length === 0 ? undefined : { by: 'own', docType, xml: write(ids) };
+const ours = (ids: string[], write: (ids: string[]) => string): Act | undefined =>
+  ids.length === 0 ? undefined : { by: 'own', xml: write(ids) };
 const theirs = (
   by: 'customer-a' | 'supplier-a' | 'the cabinet',
   ids: string[],
@@ -72,17 +75,23 @@ const theirs = (
 
 /** An act of ours on what lies at a place of ours. */
 const onThings =
-  (docType: number, write: (ids: string[], place: string) => string): Make =>
+  (write: (ids: string[], place: string) => string): Make =>
   (chosen) => {
     const place = placeOf(chosen.step);
-    return ours(docType, some(chosen, things(chosen.world, 'own', place)), (ids) => write(ids, place));
+    return ours(some(chosen, things(chosen.world, 'own', place)), (ids) => write(ids, place));
   };
 const onPacks =
-  (docType: number, write: (ids: string[], place: string) => string): Make =>
+  (write: (ids: string[], place: string) => string): Make =>
   (chosen) => {
     const place = placeOf(chosen.step);
-    return ours(docType, some(chosen, loose(chosen.world, 'own', place), 2), (ids) => write(ids, place));
+    return ours(some(chosen, loose(chosen.world, 'own', place), 2), (ids) => write(ids, place));
   };
+
+const sendBack = (ids: string[], subject: string, receiver: string): string =>
+  documentOf(417, {
+    ...{ subject_id: subject, receiver_id: receiver, doc_num: 'B-1', doc_date: '21.11.2026', turnover_type: '2' },
+    ...{ sgtin: ids.filter((id) => id.length !== 18) },
+  });
 
 const MAKE: Record<Deed, Make> = {
   pack: (chosen) => {
@@ -91,80 +100,88 @@ const MAKE: Record<Deed, Make> = {
       const ids = some(chosen, loose(chosen.world, 'supplier-a', SUPPLIER));
       return theirs('supplier-a', ids, (packs) => doc.unitPack(chosen.newBox(), packs, SUPPLIER));
     }
-    return onPacks(911, (ids, place) => doc.unitPack(chosen.newBox(), ids, place))(chosen);
+    return onPacks((ids, place) => doc.unitPack(chosen.newBox(), ids, place))(chosen);
   },
   append: (chosen) => {
     const place = placeOf(chosen.step);
     const box = one(chosen, boxesAt(chosen.world, 'own', place));
     const ids = some(chosen, loose(chosen.world, 'own', place), 2);
-    return box && ours(914, ids, (packs) => doc.unitAppend(box.id, packs, place));
+    return box && ours(ids, (packs) => doc.unitAppend(box.id, packs, place));
   },
   nest: (chosen) => {
     const place = placeOf(chosen.step);
     const boxes = boxesAt(chosen.world, 'own', place).filter((box) => box.parent === null);
     const ids = some({ ...chosen, step: { ...chosen.step, isWild: false } }, boxes, 2);
-    return ours(911, ids, (inner) => doc.unitPack(chosen.newBox(), inner, place));
+    return ours(ids, (inner) => doc.unitPack(chosen.newBox(), inner, place));
   },
   extract: (chosen) => {
     const place = placeOf(chosen.step);
     const inBoxes = chosen.world.packs.filter((pack) => isThere(pack, 'own', place) && pack.sscc !== null);
     const innerBoxes = boxesAt(chosen.world, 'own', place).filter((box) => box.parent !== null);
-    return ours(913, some(chosen, [...inBoxes, ...innerBoxes], 2), (ids) => doc.unitExtract(ids, place));
+    return ours(some(chosen, [...inBoxes, ...innerBoxes], 2), (ids) => doc.unitExtract(ids, place));
   },
   unpack: (chosen) => {
     const place = placeOf(chosen.step);
     const box = one(chosen, boxesAt(chosen.world, 'own', place));
     const recursive = (chosen.step.picks[0] as number) < 0.4;
-    return box && ours(912, [box.id], (ids) => doc.unitUnpack(ids, { subject: place, recursive }));
+    return box && ours([box.id], (ids) => doc.unitUnpack(ids, { subject: place, recursive }));
   },
-  ship: onThings(415, (ids, subject) => doc.moveOrder(ids, { subject })),
+  ship: onThings((ids, subject) => doc.moveOrder(ids, { subject })),
   'take back': (chosen) => {
     const subject = placeOf(chosen.step);
     const ids = some(chosen, underWay(chosen.world, subject, CUSTOMER, 'direct'));
-    return ours(251, ids, (under) => doc.recall(under, { subject }));
+    return ours(ids, (under) => doc.recall(under, { subject }));
   },
   accept: (chosen) => {
     const counterparty = shipperOf(chosen.step);
     const ids = some(chosen, underWay(chosen.world, counterparty, HERE, 'direct'));
-    return ours(701, ids, (under) => doc.accept(under, { counterparty }));
+    return ours(ids, (under) => doc.accept(under, { counterparty }));
   },
   refuse: (chosen) => {
     const shipper = shipperOf(chosen.step);
     const ids = some(chosen, underWay(chosen.world, shipper, HERE, 'direct'));
-    return ours(252, ids, (under) => doc.refuse(under, { shipper }));
+    return ours(ids, (under) => doc.refuse(under, { shipper }));
   },
-  claim: (chosen) => ours(416, some(chosen, things(chosen.world, 'supplier-a', SUPPLIER)), (ids) => doc.receiveOrder(ids)),
-  sell: onPacks(511, (ids, place) => doc.retailSale(ids.map((id) => ({ id })), place)),
+  claim: (chosen) => ours(some(chosen, things(chosen.world, 'supplier-a', SUPPLIER)), (ids) => doc.receiveOrder(ids)),
+  sell: onPacks((ids, place) => doc.retailSale(ids.map((id) => ({ id })), place)),
   'sell a part': (chosen) => {
     const place = placeOf(chosen.step);
     const partly = chosen.world.packs.filter((pack) => isThere(pack, 'own', place) && pack.part_used !== null);
     const ids = some(chosen, [...partly, ...loose(chosen.world, 'own', place)], 2);
-    return ours(511, ids, (packs) => doc.retailSale(packs.map((id) => ({ id, part: '2/10' })), place));
+    return ours(ids, (packs) => doc.retailSale(packs.map((id) => ({ id, part: '2/10' })), place));
   },
-  'write off': onThings(552, (ids, place) => doc.withdrawal(ids, place)),
+  'write off': onThings((ids, place) => doc.withdrawal(ids, place)),
   return: (chosen) => {
     const place = placeOf(chosen.step);
     const sold = chosen.world.packs.filter(
       (pack) => isThere(pack, 'own', place) && ['in_sale', 'in_partial_sale', 'out_of_circulation'].includes(pack.status),
     );
-    return ours(391, some(chosen, sold, 2), (ids) => doc.returned(ids, place));
+    return ours(some(chosen, sold, 2), (ids) => doc.returned(ids, place));
   },
-  move: onThings(431, (ids, subject) =>
+  move: onThings((ids, subject) =>
     doc.movePlace(ids, { subject, receiver: subject === HERE ? SECOND : HERE }),
   ),
-  correct: onPacks(253, (ids, place) =>
+  correct: onPacks((ids, place) =>
     documentOf(253, { subject_id: place, details: '', series_number: `C${ids.length}`, sgtin: ids }),
   ),
   cancel: (chosen) => {
-    const operation = one(chosen, chosen.operations.slice(-4));
+    const operation = one(chosen, chosen.operations.filter(({ docType }) => CANCELLABLE.has(docType)).slice(-3));
     if (operation === undefined) return undefined;
     const { documentId, docType } = operation;
     const values = { subject_id: HERE, operation_id: documentId, recall_action_id: String(docType) };
-    return { by: 'own', docType: 250, xml: documentOf(250, values) };
+    return { by: 'own', xml: documentOf(250, values) };
   },
   'accept the claim': (chosen) =>
-    ours(701, some(chosen, underWay(chosen.world, HERE, CUSTOMER, 'reverse')), (ids) =>
+    ours(some(chosen, underWay(chosen.world, HERE, CUSTOMER, 'reverse')), (ids) =>
       doc.accept(ids, { subject: HERE, counterparty: CUSTOMER }),
+    ),
+  'send back': (chosen) => {
+    const subject = placeOf(chosen.step);
+    return ours(some(chosen, paused(chosen.world, 'own', subject)), (ids) => sendBack(ids, subject, CUSTOMER));
+  },
+  'they send back': (chosen) =>
+    theirs('customer-a', some(chosen, paused(chosen.world, 'customer-a', CUSTOMER)), (ids) =>
+      sendBack(ids, CUSTOMER, HERE),
     ),
   'they ship': (chosen) =>
     theirs('supplier-a', some(chosen, things(chosen.world, 'supplier-a', SUPPLIER)), (ids) =>
@@ -214,5 +231,11 @@ const MAKE: Record<Deed, Make> = {
   },
 };
 
-/** The document or order of a step; undefined where nothing fits it. */
-export const actOf = (chosen: Chosen): Act | undefined => MAKE[chosen.step.deed](chosen);
+/** What is done in a step, by a document or an order; undefined where nothing fits any of its deeds. */
+export function actOf(chosen: Chosen): { deed: Deed; act: Act } | undefined {
+  for (const deed of chosen.step.deeds) {
+    const act = MAKE[deed](chosen);
+    if (act !== undefined) return { deed, act };
+  }
+  return undefined;
+}

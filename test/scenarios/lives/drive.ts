@@ -1,10 +1,9 @@
-import type { PackState } from '#read-models';
+import type { PackChecks, PackState, PackSummary } from '#read-models';
 import { checkDigitOf } from '#kernel';
 import * as doc from '../../../apps/sandbox/test/documents.js';
-import { workerConfig } from '../../../apps/worker/src/config.js';
-import { startWorker } from '../../../apps/worker/src/worker.js';
 import { until } from '../../support/until.js';
 import type { Stack } from '../stack.js';
+import { camelCase, type Snake } from '../../../apps/gateway/src/api/snake-case.js';
 import { actOf, type Act } from './deeds.js';
 import type { Plan, Round } from './plan.js';
 import { documentsSince, worldOf, type DocumentTruth, type World } from './truth.js';
@@ -18,16 +17,18 @@ export interface Moment {
   at: string;
   position: string;
   world: World;
-  /** What the product said of each pack then. */
+  /** What the product said then of each pack by itself, and of all together. */
   said: Map<string, PackState | undefined>;
+  together: Map<string, PackSummary>;
   /** Whether all that had happened was known to the product. */
   isAtRest: boolean;
+  /** Packs of which a suspension had ended. */
+  freed: ReadonlySet<string>;
 }
 
 interface Document {
-  request_id: string;
+  requestId: string;
   phase: string;
-  outcome?: string;
 }
 
 /** One plan in one stack, with packs and containers of its own. */
@@ -36,6 +37,9 @@ export class Lives {
   readonly packs: string[];
   private readonly boxes: string[];
   private boxesUsed = 0;
+  /** What was done, one line a step, to read when something differs. */
+  readonly done: string[] = [];
+  private freed: ReadonlySet<string> = new Set();
   private commands: string[] = [];
   private readonly requests = new Set<string>();
   private operations: { documentId: string; docType: number }[] = [];
@@ -83,23 +87,40 @@ export class Lives {
 
   private async runRound({ steps, isLate }: Round): Promise<void> {
     const world = await this.world();
-    if (isLate) await this.stack.worker.stop();
+    if (isLate) await this.withholdLists();
     for (const step of steps) {
-      const newBox = (): string => this.boxes[(this.boxesUsed += 1) - 1] ?? (this.boxes[0] as string);
-      const act = actOf({ step, world, newBox, operations: this.operations });
-      if (act !== undefined) await this.perform(act);
+      const chosen = actOf({ step, world, newBox: () => this.newBox(), operations: this.operations });
+      if (chosen === undefined) continue;
+      this.done.push(`${this.moments.length}${isLate ? ' late' : ''} ${chosen.deed}: ${namesIn(chosen.act)}`);
+      await this.perform(chosen.act);
     }
     if (isLate) {
+      await this.oursEnd();
+      await this.registryEnds();
+      await this.stack.caughtUp();
       await this.note({ isAtRest: false });
-      this.stack.worker = await startWorker(workerConfig(this.stack.env));
+      await fetch(`${this.stack.sandbox.controlUrl}/faults`, { method: 'DELETE' });
     }
     await this.rest();
+  }
+
+  /** What others do is then told after what we do. */
+  private async withholdLists(): Promise<void> {
+    for (const method of ['list_incoming', 'list_outgoing'])
+      await this.control('/faults', { fault: 'answer_500_before_work', method, times: 1_000_000 });
+  }
+
+  /** An SSCC that nobody has used; when all are used up, one that the registry refuses. */
+  private newBox(): string {
+    this.boxesUsed = Math.min(this.boxesUsed + 1, BOXES);
+    return this.boxes[this.boxesUsed - 1] as string;
   }
 
   private async perform(act: Act): Promise<void> {
     if (act.by === 'own') return this.give(act.xml);
     if (act.by === 'the regulator') {
       await this.control('/suspensions', { sgtins: act.sgtins, halt_type: act.haltType });
+      if (act.haltType === 'cancel') this.freed = new Set([...this.freed, ...act.sgtins]);
     } else if (act.by === 'the cabinet') {
       await this.control('/outside', { via: 'cabinet', xml: act.xml });
     } else {
@@ -109,23 +130,16 @@ export class Lives {
 
   private async give(xml: string): Promise<void> {
     const id = `lives-${this.run}-${this.requests.size}`;
-    const taken = await this.stack.client.command(JSON.stringify({ command_id: id, account: 'main', xml }));
+    const command = { command_id: id, account: 'main', xml };
+    const taken = await this.stack.client.command(JSON.stringify(command));
     this.requests.add(taken.request_id);
     this.commands.push(id);
   }
 
-  /** Until everything has ended, and the product has seen it all. What is held after a failed document is let go. */
+  /** Until everything has ended, and the product has seen it all. */
   private async rest(): Promise<void> {
-    await until('our documents end', async () => {
-      for (const id of [...this.commands]) {
-        const { document } = await this.stack.client.get<{ document: Document | null }>(`/v1/commands/${id}`);
-        if (document?.phase === 'held')
-          await this.stack.client.change('POST', `/v1/documents/${document.request_id}/release`, { reason: 'a test' });
-        if (document?.phase === 'concluded') this.commands.splice(this.commands.indexOf(id), 1);
-      }
-      return this.commands.length === 0;
-    });
-    const told = await this.ended();
+    await this.oursEnd();
+    const told = await this.registryEnds();
     const others = told.filter((one) => one.receiver === 'own' || this.isAdopted(one));
     for (const { document_id: id } of others)
       await until(`${id} is known`, async () => (await this.inboundPhase(id)) === 'concluded');
@@ -134,6 +148,19 @@ export class Lives {
     this.operations = told
       .filter((one) => this.requests.has(one.request_id) && one.receiver === null && one.result === 'Accepted')
       .map((one) => ({ documentId: one.document_id, docType: one.doc_type }));
+  }
+
+  /** What is held by the gate, or after a failed document, is let go. */
+  private async oursEnd(): Promise<void> {
+    await until('our documents end', async () => {
+      for (const id of [...this.commands]) {
+        const { document } = await this.stack.client.get<{ document: Document | null }>(`/v1/commands/${id}`);
+        if (document?.phase === 'held')
+          await this.stack.client.change('POST', `/v1/documents/${document.requestId}/release`, { reason: 'a test' });
+        if (document?.phase === 'concluded') this.commands.splice(this.commands.indexOf(id), 1);
+      }
+      return this.commands.length === 0;
+    });
   }
 
   private isAdopted({ sender, receiver, request_id: id }: DocumentTruth): boolean {
@@ -148,7 +175,7 @@ export class Lives {
     }
   }
 
-  private async ended(): Promise<DocumentTruth[]> {
+  private async registryEnds(): Promise<DocumentTruth[]> {
     let told: DocumentTruth[] = [];
     await until('the registry has done all', async () => {
       told = await documentsSince(this.control, this.seen);
@@ -171,7 +198,7 @@ export class Lives {
     }
   }
 
-  private readonly world = (): Promise<World> => worldOf(this.control, this.packs, this.boxes);
+  private readonly world = (): Promise<World> => worldOf(this.control, this.packs, this.boxes.slice(0, this.boxesUsed));
 
   /** A moment between documents: a minute of the registry's clock on both sides of it. */
   private async note({ isAtRest }: { isAtRest: boolean }): Promise<void> {
@@ -179,8 +206,11 @@ export class Lives {
     const { virtual } = await this.control<{ virtual: string }>('/clock');
     const { rows } = await this.stack.db.pool.query<{ at: string }>('SELECT max(position)::text AS at FROM event');
     const said = new Map<string, PackState | undefined>();
-    if (isAtRest) for (const pack of this.packs) said.set(pack, await this.stateOf(pack));
-    this.moments.push({ at: virtual, position: rows[0]?.at ?? '0', world: await this.world(), said, isAtRest });
+    for (const pack of this.packs) said.set(pack, await this.stateOf(pack));
+    this.moments.push({
+      ...{ at: virtual, position: rows[0]?.at ?? '0', world: await this.world(), isAtRest, freed: this.freed },
+      ...{ said, together: await this.together() },
+    });
     await this.control('/clock', { advanceMs: MINUTE_MS });
   }
 
@@ -193,4 +223,16 @@ export class Lives {
       throw error;
     }
   }
+
+  private async together(): Promise<Map<string, PackSummary>> {
+    const asked = { codes: this.packs, purpose: 'pick', place: HERE };
+    const { items } = camelCase<PackChecks>(
+      (await this.stack.client.change('POST', '/v1/packs/checks', asked)) as Snake<PackChecks>,
+    );
+    return new Map(items.flatMap(({ pack }) => (pack === undefined ? [] : [[pack.sgtin, pack]])));
+  }
 }
+
+/** The packs and containers that an act names. */
+const namesIn = (act: Act): string =>
+  act.by === 'the regulator' ? act.sgtins.join(' ') : [...act.xml.matchAll(/<(?:sgtin|sscc)>(\w+)</g)].map((m) => m[1]).join(' ');

@@ -23,12 +23,14 @@ export const DEEDS = [
   'correct',
   'cancel',
   'accept the claim',
+  'send back',
   // Of others, of the cabinet, and of the regulator.
   'they ship',
   'they recall',
   'they accept',
   'they refuse',
   'they return',
+  'they send back',
   'they claim',
   'they confirm',
   'moved in the cabinet',
@@ -38,7 +40,8 @@ export const DEEDS = [
 export type Deed = (typeof DEEDS)[number];
 
 export interface Step {
-  deed: Deed;
+  /** The first that something fits is done. */
+  deeds: Deed[];
   /** Choose among what fits: numbers in [0, 1). */
   picks: number[];
   /** Takes items that may not fit: the registry refuses them. */
@@ -47,7 +50,7 @@ export interface Step {
 
 export interface Round {
   steps: Step[];
-  /** The worker is down while it happens: all of it is known late. */
+  /** What others do becomes known after what we do, whichever came first. */
   isLate: boolean;
 }
 
@@ -55,11 +58,12 @@ export type Plan = Round[];
 
 /** More often than others: what makes other things possible. */
 const OFTEN: readonly Deed[] = ['pack', 'ship', 'accept', 'they ship', 'they accept', 'move', 'nest', 'extract'];
+const DEEDS_A_STEP = 4;
 const CHOICES: readonly Deed[] = [...DEEDS, ...OFTEN, ...OFTEN];
 
 export function planOf(random: () => number, { rounds, steps }: { rounds: number; steps: number }): Plan {
   const step = (): Step => ({
-    deed: CHOICES[Math.floor(random() * CHOICES.length)] as Deed,
+    deeds: Array.from({ length: DEEDS_A_STEP }, () => CHOICES[Math.floor(random() * CHOICES.length)] as Deed),
     picks: Array.from({ length: 4 }, random),
     isWild: random() < 0.12,
   });
@@ -95,9 +99,3 @@ export async function shrunk(
   }
   return asPlan(kept);
 }
-
-/** One line a round, to read and to compare. */
-export const planText = (plan: Plan): string =>
-  plan
-    .map(({ steps, isLate }) => `${isLate ? 'late: ' : ''}${steps.map((s) => s.deed + (s.isWild ? '!' : '')).join(', ')}`)
-    .join('\n');

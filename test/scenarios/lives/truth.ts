@@ -3,6 +3,8 @@
 export interface PackTruth {
   id: string;
   status: string;
+  /** The status in which a decision of suspension stopped it, where one did. */
+  paused_from: string | null;
   owner: string;
   place: string;
   sscc: string | null;

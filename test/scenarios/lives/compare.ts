@@ -80,7 +80,8 @@ export const concernsUs = ({ owner, transfer }: PackTruth): boolean =>
 
 /** Where the product differs from the registry; `wasFreed`: a decision of suspension about the pack had ended. */
 export function differences(pack: PackTruth, state: PackState | undefined, wasFreed: boolean): string[] {
-  if (state === undefined) return concernsUs(pack) ? ['the product does not know it'] : [];
+  if (state === undefined || state.status === undefined)
+    return concernsUs(pack) ? ['the product does not know it'] : [];
   const [truth, told] = [saidByRegistry(pack), saidByProduct(state)];
   const isAlike: Partial<Record<keyof Said, boolean>> = {
     status: isSameStatus(pack, told.status, wasFreed),

@@ -48,16 +48,18 @@ function leftOf({ part_used: used, status }: PackTruth): string | null {
   return `${(all - count) / divisor}/${all / divisor}`;
 }
 
+const valueOf = (fact: { value: string } | undefined): string | null => fact?.value ?? null;
+
 function saidByProduct(state: PackState): Said {
-  const owner = state.owner?.value;
+  const owner = valueOf(state.owner);
   return {
-    status: state.status?.value ?? null,
-    place: state.place?.value ?? null,
-    owner: owner === undefined ? null : (OWNERS[owner] ?? owner),
-    container: state.container?.value ?? null,
+    status: valueOf(state.status),
+    place: valueOf(state.place),
+    owner: OWNERS[owner ?? ''] ?? owner,
+    container: valueOf(state.container),
     transfer: transferText(state.transfer),
-    series: state.series?.value ?? null,
-    left: state.partLeft?.value ?? null,
+    series: valueOf(state.series),
+    left: valueOf(state.partLeft),
   };
 }
 
@@ -96,10 +98,7 @@ export function differences(pack: PackTruth, state: PackState | undefined, wasFr
 }
 
 /** Where the state of many packs differs from that of one. */
-export function bulkDifferences(state: PackState | undefined, summary: PackSummary | undefined): string[] {
-  const alone = [state?.status?.value, state?.place?.value, state?.container?.value, state?.series?.value];
-  const among = [summary?.status, summary?.place, summary?.container, summary?.series];
-  return ['status', 'place', 'container', 'series'].flatMap((name, n) =>
-    alone[n] === among[n] ? [] : [`${name}: alone ${alone[n]}, among many ${among[n]}`],
-  );
-}
+export const bulkDifferences = (state: PackState | undefined, among: PackSummary | undefined): string[] =>
+  (['status', 'place', 'container', 'series'] as const)
+    .filter((name) => state?.[name]?.value !== among?.[name])
+    .map((name) => `${name}: alone ${state?.[name]?.value}, among many ${among?.[name]}`);

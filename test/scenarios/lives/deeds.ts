@@ -28,7 +28,7 @@ const isThere = (what: { owner: string; place: string }, owner: string, place: s
 const isFree = (pack: PackTruth): boolean => pack.transfer === null && pack.status === 'in_circulation';
 
 /** Where a step of ours happens: mostly at the warehouse, where most packs are. */
-const placeOf = ({ picks }: Step): string => (picks[3] as number) < 0.75 ? HERE : SECOND;
+const placeOf = ({ picks }: Step): string => ((picks[3] as number) < 0.75 ? HERE : SECOND);
 
 /** From whom it comes to us: a customer returns what we have shipped to him. */
 const shipperOf = ({ picks }: Step): string => ((picks[3] as number) < 0.7 ? SUPPLIER : CUSTOMER);
@@ -56,7 +56,11 @@ const things = (world: World, owner: string, place: string): { id: string }[] =>
   ...boxesAt(world, owner, place).filter((box) => box.parent === null && world.inside(box).every(isFree)),
 ];
 /** What is under way between two sides: packs by themselves, and outermost containers. */
-function underWay(world: World, from: string, to: string, order: string): { id: string }[] {
+function underWay(
+  world: World,
+  from: string,
+  { to, order = 'direct' }: { to: string; order?: string },
+): { id: string }[] {
   const isIt = ({ transfer }: PackTruth): boolean =>
     transfer !== null && transfer.from === from && transfer.to === to && transfer.order === order;
   return [
@@ -129,38 +133,48 @@ const MAKE: Record<Deed, Make> = {
   ship: onThings((ids, subject) => doc.moveOrder(ids, { subject })),
   'take back': (chosen) => {
     const subject = placeOf(chosen.step);
-    const ids = some(chosen, underWay(chosen.world, subject, CUSTOMER, 'direct'));
+    const ids = some(chosen, underWay(chosen.world, subject, { to: CUSTOMER }));
     return ours(ids, (under) => doc.recall(under, { subject }));
   },
   accept: (chosen) => {
     const counterparty = shipperOf(chosen.step);
-    const ids = some(chosen, underWay(chosen.world, counterparty, HERE, 'direct'));
+    const ids = some(chosen, underWay(chosen.world, counterparty, { to: HERE }));
     return ours(ids, (under) => doc.accept(under, { counterparty }));
   },
   refuse: (chosen) => {
     const shipper = shipperOf(chosen.step);
-    const ids = some(chosen, underWay(chosen.world, shipper, HERE, 'direct'));
+    const ids = some(chosen, underWay(chosen.world, shipper, { to: HERE }));
     return ours(ids, (under) => doc.refuse(under, { shipper }));
   },
-  claim: (chosen) => ours(some(chosen, things(chosen.world, 'supplier-a', SUPPLIER)), (ids) => doc.receiveOrder(ids)),
-  sell: onPacks((ids, place) => doc.retailSale(ids.map((id) => ({ id })), place)),
+  // Packs alone: the registry is asked what lies in a container when another side's document names it.
+  claim: (chosen) => ours(some(chosen, loose(chosen.world, 'supplier-a', SUPPLIER)), (ids) => doc.receiveOrder(ids)),
+  sell: onPacks((ids, place) =>
+    doc.retailSale(
+      ids.map((id) => ({ id })),
+      place,
+    ),
+  ),
   'sell a part': (chosen) => {
     const place = placeOf(chosen.step);
     const partly = chosen.world.packs.filter((pack) => isThere(pack, 'own', place) && pack.part_used !== null);
     const ids = some(chosen, [...partly, ...loose(chosen.world, 'own', place)], 2);
-    return ours(ids, (packs) => doc.retailSale(packs.map((id) => ({ id, part: '2/10' })), place));
+    return ours(ids, (packs) =>
+      doc.retailSale(
+        packs.map((id) => ({ id, part: '2/10' })),
+        place,
+      ),
+    );
   },
   'write off': onThings((ids, place) => doc.withdrawal(ids, place)),
   return: (chosen) => {
     const place = placeOf(chosen.step);
     const sold = chosen.world.packs.filter(
-      (pack) => isThere(pack, 'own', place) && ['in_sale', 'in_partial_sale', 'out_of_circulation'].includes(pack.status),
+      (pack) =>
+        isThere(pack, 'own', place) && ['in_sale', 'in_partial_sale', 'out_of_circulation'].includes(pack.status),
     );
     return ours(some(chosen, sold, 2), (ids) => doc.returned(ids, place));
   },
-  move: onThings((ids, subject) =>
-    doc.movePlace(ids, { subject, receiver: subject === HERE ? SECOND : HERE }),
-  ),
+  move: onThings((ids, subject) => doc.movePlace(ids, { subject, receiver: subject === HERE ? SECOND : HERE })),
   correct: onPacks((ids, place) =>
     documentOf(253, { subject_id: place, details: '', series_number: `C${ids.length}`, sgtin: ids }),
   ),
@@ -172,7 +186,7 @@ const MAKE: Record<Deed, Make> = {
     return { by: 'own', xml: documentOf(250, values) };
   },
   'accept the claim': (chosen) =>
-    ours(some(chosen, underWay(chosen.world, HERE, CUSTOMER, 'reverse')), (ids) =>
+    ours(some(chosen, underWay(chosen.world, HERE, { to: CUSTOMER, order: 'reverse' })), (ids) =>
       doc.accept(ids, { subject: HERE, counterparty: CUSTOMER }),
     ),
   'send back': (chosen) => {
@@ -188,18 +202,18 @@ const MAKE: Record<Deed, Make> = {
       doc.moveOrder(ids, { subject: SUPPLIER, receiver: HERE }),
     ),
   'they recall': (chosen) =>
-    theirs('supplier-a', some(chosen, underWay(chosen.world, SUPPLIER, HERE, 'direct')), (ids) =>
+    theirs('supplier-a', some(chosen, underWay(chosen.world, SUPPLIER, { to: HERE })), (ids) =>
       doc.recall(ids, { subject: SUPPLIER, receiver: HERE }),
     ),
   'they accept': (chosen) => {
     const from = placeOf(chosen.step);
-    return theirs('customer-a', some(chosen, underWay(chosen.world, from, CUSTOMER, 'direct')), (ids) =>
+    return theirs('customer-a', some(chosen, underWay(chosen.world, from, { to: CUSTOMER })), (ids) =>
       doc.accept(ids, { subject: CUSTOMER, counterparty: from }),
     );
   },
   'they refuse': (chosen) => {
     const shipper = placeOf(chosen.step);
-    return theirs('customer-a', some(chosen, underWay(chosen.world, shipper, CUSTOMER, 'direct')), (ids) =>
+    return theirs('customer-a', some(chosen, underWay(chosen.world, shipper, { to: CUSTOMER })), (ids) =>
       doc.refuse(ids, { subject: CUSTOMER, shipper }),
     );
   },
@@ -212,7 +226,7 @@ const MAKE: Record<Deed, Make> = {
       doc.receiveOrder(ids, { subject: CUSTOMER, shipper: HERE }),
     ),
   'they confirm': (chosen) =>
-    theirs('supplier-a', some(chosen, underWay(chosen.world, SUPPLIER, HERE, 'reverse')), (ids) =>
+    theirs('supplier-a', some(chosen, underWay(chosen.world, SUPPLIER, { to: HERE, order: 'reverse' })), (ids) =>
       doc.accept(ids, { subject: SUPPLIER, counterparty: HERE }),
     ),
   'moved in the cabinet': (chosen) =>
@@ -221,7 +235,9 @@ const MAKE: Record<Deed, Make> = {
     ),
   suspend: (chosen) => {
     const held = new Set(chosen.world.packs.filter((pack) => pack.halt_id !== null).map(({ id }) => id));
-    const sgtins = some({ ...chosen, step: { ...chosen.step, isWild: false } }, chosen.world.packs).filter((id) => !held.has(id));
+    const sgtins = some({ ...chosen, step: { ...chosen.step, isWild: false } }, chosen.world.packs).filter(
+      (id) => !held.has(id),
+    );
     return sgtins.length === 0 ? undefined : { by: 'the regulator', sgtins, haltType: 'suspend' };
   },
   lift: (chosen) => {

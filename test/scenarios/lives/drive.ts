@@ -138,13 +138,13 @@ export class Lives {
 
   /** Until everything has ended, and the product has seen it all. */
   private async rest(): Promise<void> {
-    const t0=Date.now(); await this.oursEnd(); const t1=Date.now();
-    const told = await this.registryEnds();const t2=Date.now();
+    await this.oursEnd();
+    const told = await this.registryEnds();
     const others = told.filter((one) => one.receiver === 'own' || this.isAdopted(one));
     for (const { document_id: id } of others)
       await until(`${id} is known`, async () => (await this.inboundPhase(id)) === 'concluded');
-    const t3=Date.now();await this.contentsTold();const t4=Date.now();
-    await this.stack.caughtUp();console.log('ours',t1-t0,'reg',t2-t1,'others',t3-t2,'contents',t4-t3,'caught',Date.now()-t4);
+    await this.contentsTold();
+    await this.stack.caughtUp();
     this.operations = told
       .filter((one) => this.requests.has(one.request_id) && one.receiver === null && one.result === 'Accepted')
       .map((one) => ({ documentId: one.document_id, docType: one.doc_type }));
@@ -193,7 +193,6 @@ export class Lives {
       if (pack === undefined || !concernsUs(pack.owner, pack.transfer?.to)) continue;
       await until(`the content of ${box.id} is told`, async () => {
         const { isKnown } = await this.stack.client.get<{ isKnown: boolean }>(`/v1/containers/${box.id}/content`);
-        if (!isKnown) console.log(JSON.stringify(await this.stack.client.get(`/v1/containers/${box.id}/content`)).slice(0,600), JSON.stringify(box));
         return isKnown;
       });
     }
@@ -236,4 +235,6 @@ export class Lives {
 
 /** The packs and containers that an act names. */
 const namesIn = (act: Act): string =>
-  act.by === 'the regulator' ? act.sgtins.join(' ') : [...act.xml.matchAll(/<(?:sgtin|sscc)>(\w+)</g)].map((m) => m[1]).join(' ');
+  act.by === 'the regulator'
+    ? act.sgtins.join(' ')
+    : [...act.xml.matchAll(/<(?:sgtin|sscc|operation_id)>([^<]+)</g)].map(([, id]) => id).join(' ');

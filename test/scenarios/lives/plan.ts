@@ -90,7 +90,7 @@ export async function shrunk(
   let kept = flat;
   let left = tries;
   for (let size = Math.ceil(flat.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < kept.length && left > 0; ) {
+    for (let from = 0; from < kept.length && left > 0;) {
       const without = kept.filter((_, at) => at < from || at >= from + size);
       left -= 1;
       if (without.length > 0 && (await fails(asPlan(without)))) kept = without;

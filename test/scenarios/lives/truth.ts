@@ -1,4 +1,4 @@
-/** The registry's own record, as the sandbox's control port tells it. Nothing of it goes through code of the product. */
+/** The registry's own record, as the sandbox's control port tells it; no code of the product has a part in it. */
 
 export interface PackTruth {
   id: string;
@@ -63,7 +63,7 @@ export async function worldOf(control: Control, packs: readonly string[], boxes:
 /** Every document that the registry has taken after the one numbered `after`. */
 export async function documentsSince(control: Control, after: number): Promise<DocumentTruth[]> {
   const all: DocumentTruth[] = [];
-  for (let from: number | null = after; from !== null; ) {
+  for (let from: number | null = after; from !== null;) {
     const page: { documents: DocumentTruth[]; next: number | null } = await control(
       `/truth/documents?after=${from}&limit=1000`,
     );

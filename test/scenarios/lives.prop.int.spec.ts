@@ -3,15 +3,16 @@ import { randomOf } from '../../libs/segments/test/lives.js';
 import { sized } from '../support/sized.js';
 import { bulkDifferences, differences } from './lives/compare.js';
 import { Lives } from './lives/drive.js';
-import { planOf, shrunk, type Plan } from './lives/plan.js';
+import { planOf, shrink, type Plan } from './lives/plan.js';
 import { quickStack } from './quick-stack.js';
 import type { Stack } from './stack.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const { runs, rounds, steps, tries } = sized({
-  test: { runs: 1, rounds: 8, steps: 6, tries: Number(process.env['TRIES'] ?? 8) },
-  soak: { runs: 8, rounds: 16, steps: 8, tries: 40 },
+const { runs, rounds, steps, shrinkMs } = sized({
+  test: { runs: 1, rounds: 8, steps: 5, shrinkMs: 240_000 },
+  soak: { runs: 6, rounds: 16, steps: 8, shrinkMs: 1_200_000 },
 });
+const MOST_TRIES = 40;
 const SIZE = { own: 8, suppliers: 6 };
 
 let stack: Stack;
@@ -21,7 +22,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack?.stop());
 
-const NOTHING = { different: [] };
+const NOTHING: Found = { different: [], done: [] };
 interface Found {
   different: string[];
   done: string[];
@@ -56,11 +57,12 @@ it.each(Array.from({ length: runs }, (_, n) => SEED + n))(
   async (seed) => {
     const plan = planOf(randomOf(seed), { rounds, steps });
     let found = await lived(plan);
+    const endsMs = Date.now() + shrinkMs;
     if (found.different.length > 0)
-      await shrunk(plan, {
-        tries,
+      await shrink(plan, {
+        tries: MOST_TRIES,
         async fails(part) {
-          const again = await lived(part);
+          const again = Date.now() > endsMs ? NOTHING : await lived(part);
           if (again.different.length > 0) found = again;
           return again.different.length > 0;
         },
@@ -68,5 +70,5 @@ it.each(Array.from({ length: runs }, (_, n) => SEED + n))(
     // What was done is shown only beside what differs.
     expect(found.different.length === 0 ? NOTHING : { seed, ...found }).toEqual(NOTHING);
   },
-  sized({ test: 600_000, soak: 3_000_000 }),
+  3 * shrinkMs,
 );

@@ -11,6 +11,7 @@ const LEFT_TO_THE_LONG_SOAK = [
   'libs/reconciliation/src/comparison/planted-world.int.spec.ts',
   'test/chaos/auditor/auditor-campaign.int.spec.ts',
   'test/chaos/reconciler/reconciler-campaign.int.spec.ts',
+  'test/scenarios/lives.prop.int.spec.ts',
   'test/scenarios/planted-registry.int.spec.ts',
 ];
 const ASKS_FOR_ITS_SIZE = /\bsized(<.+>)?\(\{/;

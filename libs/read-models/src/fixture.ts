@@ -87,6 +87,8 @@ const TOLD: ReceiptFacts = {
 
 const STATUS: Record<number, string> = {
   701: 'in_circulation',
+  251: 'in_circulation',
+  252: 'in_circulation',
   415: 'in_realization',
   417: 'confirm_return_paused',
   431: 'in_circulation',

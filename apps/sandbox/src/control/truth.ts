@@ -72,12 +72,13 @@ export function packTruth(registry: Registry, sgtin: string): unknown {
   if (!isSgtin(sgtin)) throw refuse(400, `${sgtin} is no SGTIN`);
   const pack = packs.pack(sgtin);
   if (pack === undefined) return { sgtin, known: false };
-  const { status, owner, place, sscc, transfer, partUsed, expires } = pack;
+  const { status, pausedFrom, owner, place, sscc, transfer, partUsed, expires } = pack;
   return withNulls({
     sgtin,
     known: true,
     touched: packs.isTouched(sgtin),
     status,
+    paused_from: pausedFrom,
     owner,
     place,
     sscc,

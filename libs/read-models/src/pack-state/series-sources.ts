@@ -19,7 +19,7 @@ const USUAL_LIMIT = 1_000;
 const MOST_LIMIT = 10_000;
 
 /**
- * A page of the sources that were known at log position $4, the largest first, after one of $5 packs and position $6.
+ * A page of the sources that were known at log position $4, or are now, the largest first, after one of $5 packs and position $6.
  * What lies in a container came by the document that brought it, whoever told of it. `digest` is over all sources, with
  * their packs: it tells whether the list is still the same.
  */
@@ -30,19 +30,20 @@ const SOURCES = `WITH first AS (
     FROM first JOIN movement_document d ON d.known_from = first_from
     LEFT JOIN movement_document brought ON d.channel = 'registry_answer' AND brought.document_id = d.document_id
       AND brought.channel <> 'registry_answer'
-    GROUP BY 1 HAVING coalesce(brought.known_from, first_from) <= $4::bigint),
+    GROUP BY 1 HAVING $4::bigint IS NULL OR coalesce(brought.known_from, first_from) <= $4),
   whole AS (
-    SELECT count(*)::int AS sources, coalesce(bit_xor(hashtextextended(told || ' ' || packs, 0)), 0)::text AS digest
+    SELECT count(*)::int AS sources, max(told) AS newest, coalesce(bit_xor(hashtextextended(told || ' ' || packs, 0)), 0)::text AS digest
     FROM source),
   page AS (
     SELECT told, packs FROM source
     WHERE $5::int IS NULL OR packs < $5 OR packs = $5 AND told > $6::bigint
     ORDER BY packs DESC, told LIMIT $7)
-  SELECT sources, digest, told AS "firstFrom", packs FROM whole LEFT JOIN page ON true
+  SELECT sources, newest, digest, told AS "firstFrom", packs FROM whole LEFT JOIN page ON true
   ORDER BY packs DESC, told`;
 
 interface SourceRow {
   sources: number;
+  newest: bigint | null;
   digest: string;
   firstFrom: bigint | null;
   packs: number | null;
@@ -78,6 +79,9 @@ function limitOf({ limit = USUAL_LIMIT }: SeriesPage): number {
   });
 }
 
+const latest = (position: bigint, other: bigint | null): bigint =>
+  other !== null && other > position ? other : position;
+
 /**
  * One page of the documents by which packs of a series came, the largest first: as they were known at the log position
  * of the first page. Documents that are told later are not in it. `db` reads one snapshot.
@@ -90,10 +94,10 @@ export async function sourcesOf(
 ): Promise<SeriesSources & Pick<SeriesFile, 'sources'>> {
   const limit = limitOf(asked);
   const after = asked.cursor === undefined ? undefined : readCursor(asked.cursor);
-  const knownAt = after?.knownAt ?? (await knownUpTo(db));
-  const values = [...rangeOf(asked), knownAt, after?.packs ?? null, after?.firstFrom ?? null, limit + 1];
+  const values = [...rangeOf(asked), after?.knownAt ?? null, after?.packs ?? null, after?.firstFrom ?? null, limit + 1];
   const { rows } = await db.query<SourceRow>(SOURCES, values);
-  const { sources = 0, digest = '' } = rows[0] ?? {};
+  const { sources, newest, digest } = rows[0] as SourceRow;
+  const knownAt = after?.knownAt ?? latest(await knownUpTo(db), newest);
   if (after !== undefined && after.digest !== digest)
     throw new PedigreeError('list_changed', 'the sources of the series have changed: begin with the first page again', {
       field: 'cursor',

@@ -45,8 +45,10 @@ type Call = (n: number) => Promise<unknown>;
  * caller a check of 500 codes.
  * @param options `rows`: movements, default 1,000,000 and 50,000 when quick. `part`: that part alone.
  */
-export async function history(options: HistoryAsked): Promise<BenchReport> {
-  if (options.part !== undefined) return partOf(options.part)(options);
+export const history = (options: HistoryAsked): Promise<BenchReport> =>
+  options.part === undefined ? histories(options) : partOf(options.part)(options);
+
+async function histories(options: HistoryAsked): Promise<BenchReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
   const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const calls = options.quick ? 1_000 : 4_000;

@@ -54,9 +54,10 @@ const STAYS = `INSERT INTO pack_stay
   SELECT DISTINCT ${BOX}, source + 1, 1577836800000000 + source, told, told, told, status, 'paused_circulation', place
   FROM ${DRAWN} WHERE way = 'box'`;
 /** In no order: packs of a document lie far apart after some years of sales. */
-const PACKS = `INSERT INTO pack_state (item, at_micros, position, first_from, status_from, place_from, suspended, status,
-    place, series, expires_on, series_from, container)
-  SELECT '${GTIN}S' || lpad(n::text, 12, '0'), 1577836800000000 + told, CASE way WHEN 'box' THEN source + 1 ELSE told END,
+const PACKS = `INSERT INTO pack_state (item, at_micros, position, first_from, status_from, place_from, suspended,
+    status, place, series, expires_on, series_from, container)
+  SELECT '${GTIN}S' || lpad(n::text, 12, '0'), 1577836800000000 + told,
+    CASE way WHEN 'box' THEN source + 1 ELSE told END,
     source + 1, CASE way WHEN 'box' THEN source + 1 ELSE told END, CASE way WHEN 'box' THEN source + 1 ELSE told END,
     status = 'paused_circulation', CASE way WHEN 'box' THEN 'in_circulation' ELSE status END,
     CASE way WHEN 'box' THEN '00000000000' || 100 + source % 20 ELSE place END,

@@ -59,6 +59,7 @@ async function filled(pool: Pool, packs: number): Promise<SeriesTruth> {
      SELECT $1, max(known_from), now() FROM movement_document`,
     [projectionCheckpoint({ name: 'sgtin-history' })],
   );
+  await pool.query('UPDATE event_counter SET position = (SELECT max(position) FROM checkpoint)');
   return truth;
 }
 

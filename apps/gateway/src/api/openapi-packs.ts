@@ -68,8 +68,8 @@ export const packPaths = {
       tags: ['Packs'],
       summary: 'The documents by which packs of a series came, the largest first',
       description:
-        'All pages are of the log position of the first one. When the packs of a source in the list change meanwhile, ' +
-        `the next page is answered 409 list_changed: begin again. ${FILES}`,
+        'All pages are of the log position of the first one. When the packs of a source in the list change, the next ' +
+        `page is answered 409 list_changed: begin again. ${FILES}`,
       parameters: [...OF_SERIES, ...queryParameters(seriesSourceParameters)],
       responses: {
         200: orFile('SeriesSourcePage', 'A page of sources, each with its packs'),

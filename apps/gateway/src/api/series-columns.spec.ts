@@ -9,7 +9,10 @@ const source = (packs: number): Source => ({ packs, by: { known_at: String(packs
 const FIGURE = { fate: 'sold', status: 'in_sale', place: '00000000000464', packs_at: '/v1/packs' } as const;
 const file = (more: Partial<File>): File => ({
   ...{ gtin: '04600000000015', series: 'A', expires_on: [], known_at: '9', packs: 12, received_packs: 12 },
-  ...({ totals: { sold: 12 }, sources: 3, received_in_more: 7 } as Pick<File, 'totals' | 'sources' | 'received_in_more'>),
+  ...({ totals: { sold: 12 }, sources: 3, received_in_more: 7 } as Pick<
+    File,
+    'totals' | 'sources' | 'received_in_more'
+  >),
   received: [source(5)],
   fates: [{ ...FIGURE, packs: 12, branches: [{ branch: FIGURE.place, packs: 12, document_types: [511] }] }],
   ...more,

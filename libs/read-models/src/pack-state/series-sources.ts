@@ -19,8 +19,8 @@ const USUAL_LIMIT = 1_000;
 const MOST_LIMIT = 10_000;
 
 /**
- * A page of the sources that were known at log position $4, or are now, the largest first, after one of $5 packs and position $6.
- * What lies in a container came by the document that brought it, whoever told of it. `digest` is over all sources, with
+ * A page of the sources that were known at log position $4, or are now, the largest first, after one of $5 packs and
+ * position $6. What lies in a container came by the document that brought it, whoever told of it. `digest` is over all sources, with
  * their packs: it tells whether the list is still the same.
  */
 const SOURCES = `WITH first AS (
@@ -32,7 +32,8 @@ const SOURCES = `WITH first AS (
       AND brought.channel <> 'registry_answer'
     GROUP BY 1 HAVING $4::bigint IS NULL OR coalesce(brought.known_from, first_from) <= $4),
   whole AS (
-    SELECT count(*)::int AS sources, max(told) AS newest, coalesce(bit_xor(hashtextextended(told || ' ' || packs, 0)), 0)::text AS digest
+    SELECT count(*)::int AS sources, max(told) AS newest,
+      coalesce(bit_xor(hashtextextended(told || ' ' || packs, 0)), 0)::text AS digest
     FROM source),
   page AS (
     SELECT told, packs FROM source
@@ -94,23 +95,11 @@ export async function sourcesOf(
 ): Promise<SeriesSources & Pick<SeriesFile, 'sources'>> {
   const limit = limitOf(asked);
   const after = asked.cursor === undefined ? undefined : readCursor(asked.cursor);
-  const values = [...rangeOf(asked), after?.knownAt ?? null, after?.packs ?? null, after?.firstFrom ?? null, limit + 1];
-  const { rows } = await db.query<SourceRow>(SOURCES, values);
-  const { sources, newest, digest } = rows[0] as SourceRow;
+  const { sources, newest, digest, found } = await readSources(db, { ...asked, limit: limit + 1 }, after);
   const knownAt = after?.knownAt ?? latest(await knownUpTo(db), newest);
-  if (after !== undefined && after.digest !== digest)
-    throw new PedigreeError('list_changed', 'the sources of the series have changed: begin with the first page again', {
-      field: 'cursor',
-    });
-  const found = rows.flatMap(({ firstFrom, packs }) =>
-    firstFrom === null || packs === null ? [] : [{ firstFrom, packs }],
-  );
   const shown = found.slice(0, limit);
-  const tellerOf = await tellers(
-    db,
-    shown.map(({ firstFrom }) => firstFrom),
-    types,
-  );
+  const positions = shown.map(({ firstFrom }) => firstFrom);
+  const tellerOf = await tellers(db, positions, types);
   const items = shown.flatMap(({ firstFrom, packs }) => {
     const by = tellerOf(firstFrom);
     return by === undefined ? [] : [{ packs, by }];
@@ -121,4 +110,24 @@ export async function sourcesOf(
     ...{ knownAt: String(knownAt), sources, items },
     ...(hasMore ? { nextCursor: writeCursor({ knownAt, ...last, digest }) } : {}),
   };
+}
+
+type SourcesRead = Pick<SourceRow, 'sources' | 'newest' | 'digest'> & { found: { firstFrom: bigint; packs: number }[] };
+
+async function readSources(
+  db: Queryable,
+  { limit, ...series }: Series & { limit: number },
+  after: Place | undefined,
+): Promise<SourcesRead> {
+  const place = [after?.knownAt ?? null, after?.packs ?? null, after?.firstFrom ?? null];
+  const { rows } = await db.query<SourceRow>(SOURCES, [...rangeOf(series), ...place, limit]);
+  const { sources, newest, digest } = rows[0] as SourceRow;
+  if (after !== undefined && after.digest !== digest)
+    throw new PedigreeError('list_changed', 'the sources of the series have changed: begin with the first page again', {
+      field: 'cursor',
+    });
+  const found = rows.flatMap(({ firstFrom, packs }) =>
+    firstFrom === null || packs === null ? [] : [{ firstFrom, packs }],
+  );
+  return { sources, newest, digest, found };
 }

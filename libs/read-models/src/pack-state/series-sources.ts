@@ -20,8 +20,8 @@ const MOST_LIMIT = 10_000;
 
 /**
  * A page of the sources that were known at log position $4, or are now, the largest first, after one of $5 packs and
- * position $6. What lies in a container came by the document that brought it, whoever told of it. `digest` is over all sources, with
- * their packs: it tells whether the list is still the same.
+ * position $6. What lies in a container came by the document that brought it, whoever told of it. `digest` is over all
+ * sources, with their packs: it tells whether the list is still the same.
  */
 const SOURCES = `WITH first AS (
     SELECT s.first_from, count(*)::int AS packs FROM pack_state s WHERE ${OF_SERIES} GROUP BY 1),

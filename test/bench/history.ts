@@ -5,17 +5,36 @@ import { Pool as HttpPool } from 'undici';
 import { documentReading, typeKnowledge } from '#documents';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
+import { PedigreeError } from '#kernel';
 import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
 import { PostgresReadModels } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { gatewayProcess } from './gateway-process.js';
 import { fillMovements, type ManyMovements } from './many-movements.js';
+import { series } from './series.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 /** Callers that ask again as soon as they are answered. */
 const CLIENTS = 16;
 /** Codes of one check of packs, which one caller asks for. */
 const CODES = 500;
+
+interface HistoryAsked {
+  quick: boolean;
+  rows?: number;
+  packs?: number;
+  part?: string;
+}
+
+/** What has a database of its own. */
+const PARTS: Record<string, (asked: HistoryAsked) => Promise<BenchReport>> = { series };
+
+function partOf(name: string): (asked: HistoryAsked) => Promise<BenchReport> {
+  const part = PARTS[name];
+  if (part !== undefined) return part;
+  const message = `--part: ${name} is no part of the bench history; there are: ${Object.keys(PARTS).join(', ')}`;
+  throw new PedigreeError('invalid_parameter', message, { field: '--part' });
+}
 
 type Figures = Record<string, number>;
 type Call = (n: number) => Promise<unknown>;
@@ -24,9 +43,12 @@ type Call = (n: number) => Promise<unknown>;
  * Milliseconds in which a pack's history and state are answered to 16 callers at once, with a warm cache: by the query
  * function and over HTTP, for packs of ordinary lives and for packs whose containers were used 40 times; and for one
  * caller a check of 500 codes.
- * @param options `rows`: movements, default 1,000,000 and 50,000 when quick.
+ * @param options `rows`: movements, default 1,000,000 and 50,000 when quick. `part`: that part alone.
  */
-export async function history(options: { quick: boolean; rows?: number }): Promise<BenchReport> {
+export const history = (options: HistoryAsked): Promise<BenchReport> =>
+  options.part === undefined ? histories(options) : partOf(options.part)(options);
+
+async function histories(options: HistoryAsked): Promise<BenchReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
   const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const calls = options.quick ? 1_000 : 4_000;

@@ -18,11 +18,11 @@ import { workers } from './workers.js';
 export interface BenchOptions {
   json?: boolean;
   quick?: boolean;
-  /** For the benches of states and of the comparison. */
+  /** For the benches of states and of the comparison, and for the part `series` of `history`. */
   packs?: string;
   /** Of the benches `history` and `movements`: movements. */
   rows?: string;
-  /** Of the benches `audit` and `reconcile`: one of their parts. */
+  /** Of the benches `audit`, `history` and `reconcile`: one of their parts. */
   part?: string;
 }
 

@@ -193,7 +193,7 @@ function addBench(pedigree: Command, action: Action): void {
     .option('--quick', 'end in under 50 seconds')
     .option('--packs <n>', 'for state: packs, with six movements each (default 10,000,000)')
     .option('--rows <n>', 'movements, for history and movements')
-    .option('--part <name>', 'for audit: sealing, proofs or evidence alone; for reconcile: cases')
+    .option('--part <name>', 'for audit: sealing, proofs or evidence alone; for reconcile: cases; for history: series')
     .action(
       action((name: string, options: BenchOptions) =>
         import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options)),

@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   case_conflict: 409,
   suspension_conflict: 409,
   upload_conflict: 409,
+  list_changed: 409,
   outcomes_removed: 410,
   too_many_wrong_keys: 429,
   too_many_accesses: 429,

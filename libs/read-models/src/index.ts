@@ -54,6 +54,7 @@ export {
   packPage,
   packSummary,
   seriesFile,
+  seriesSourcePage,
   stockLine,
   stockPage,
 } from './pack-state/shape.js';

@@ -64,6 +64,7 @@ import type {
   packChecks,
   packSummary,
   seriesFile,
+  seriesSourcePage,
   stockLine,
   stockPage,
 } from './pack-state/shape.js';
@@ -134,6 +135,15 @@ export type CheckPurpose = (typeof CHECK_PURPOSES)[number];
 export type PackCheck = Shown<typeof packCheck>;
 export type PackChecks = Shown<typeof packChecks>;
 export type SeriesFile = Shown<typeof seriesFile>;
+export type SeriesSources = Shown<typeof seriesSourcePage>;
+
+/** A page of the sources of a series. */
+export interface SeriesPage {
+  /** 1 to 10,000, default 1,000. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
 
 /** Which packs are asked for. */
 export interface PackFilter {
@@ -187,7 +197,10 @@ export interface Packs {
   list(query: PackListQuery): Promise<Page<PackSummary>>;
   stock(query: StockQuery): Promise<Stock>;
   check(query: CheckQuery): Promise<PackChecks>;
-  series(gtin: string, series: string): Promise<SeriesFile | undefined>;
+  /** With the first page of its sources. */
+  series(gtin: string, series: string, first?: Pick<SeriesPage, 'limit'>): Promise<SeriesFile | undefined>;
+  /** The documents by which packs of a series came; no items when no document has moved a pack of it. */
+  seriesSources(gtin: string, series: string, page?: SeriesPage): Promise<SeriesSources>;
 }
 
 export interface DocumentListQuery {

@@ -139,12 +139,15 @@ async function showSeries(gateway: GatewayClient, path: string, options: SeriesO
       ['packs', file.packs],
       ['received', file.received_packs],
       ['until', file.expires_on.join(', ')],
+      ...Object.entries(file.totals).filter(([, packs]) => packs > 0),
     ]),
   );
   const sources = file.received.map(({ packs, by }) => [
     ...[by.accepted_at, by.counterparty_id ?? by.subject_id, `${by.doc_type} ${by.title}`, by.request_id, packs],
   ]);
   out(`\n${table(['accepted', 'from', 'document', 'request_id', 'packs'], sources)}`);
+  if (file.received_more_at !== undefined)
+    say(`${file.sources - sources.length} more documents, of ${file.received_in_more} packs: --csv FILE writes all`);
   const fates = file.fates.map(({ fate, status, place, packs, branches }) => [
     ...[fate, status, place, branches.map(({ branch }) => branch).join(' '), packs],
   ]);

@@ -1,5 +1,10 @@
 import { body, errors, FILES, inPath, orFile, queryParameters } from './openapi-parts.js';
-import { packCheckBody, packListParameters, stockParameters } from './parameters.js';
+import { packCheckBody, packListParameters, seriesSourceParameters, stockParameters } from './parameters.js';
+
+const OF_SERIES = [
+  inPath('gtin', 'The GTIN of the product, 14 digits.'),
+  inPath('series', 'The number of the series, as documents write it.'),
+];
 
 /** Questions about many packs as they stand now. */
 export const packPaths = {
@@ -50,13 +55,25 @@ export const packPaths = {
       tags: ['Packs'],
       summary: 'The file of a series: what was received, from whom, and what became of every pack, by branch',
       description: FILES,
-      parameters: [
-        inPath('gtin', 'The GTIN of the product, 14 digits.'),
-        inPath('series', 'The number of the series, as documents write it.'),
-      ],
+      parameters: OF_SERIES,
       responses: {
         200: orFile('SeriesFile', 'Every pack counts once; each figure says where its packs can be looked at'),
-        ...errors(400, 401, 403, 404, 422),
+        ...errors(400, 401, 403, 404, 422, 503),
+      },
+    },
+  },
+  '/v1/series/{gtin}/{series}/sources': {
+    get: {
+      operationId: 'listSeriesSources',
+      tags: ['Packs'],
+      summary: 'The documents by which packs of a series came, the largest first',
+      description:
+        'All pages are of the log position of the first one. When the packs of a source in the list change, the next ' +
+        `page is answered 409 list_changed: begin again. ${FILES}`,
+      parameters: [...OF_SERIES, ...queryParameters(seriesSourceParameters)],
+      responses: {
+        200: orFile('SeriesSourcePage', 'A page of sources, each with its packs'),
+        ...errors(400, 401, 403, 409, 422, 503),
       },
     },
   },

@@ -6,8 +6,7 @@ type Pack = z.infer<typeof packPage>['items'][number];
 type Movement = z.infer<typeof packHistory>['movements'][number];
 type Content = z.infer<typeof containerContent>;
 type Checks = z.infer<typeof packChecks>;
-type Series = z.infer<typeof seriesFile>;
-type Told = Series['received'][number]['by'];
+export type Told = z.infer<typeof seriesFile>['received'][number]['by'];
 
 /** A list of packs. */
 export const PACKS: Columns<Pack> = {
@@ -41,7 +40,8 @@ export const MOVEMENTS = {
   ),
 };
 
-const TOLD = columnsOf<Told>(
+/** The document that told something. */
+export const TOLD = columnsOf<Told>(
   ...(['known_at', 'doc_type', 'title', 'request_id', 'document_id', 'accepted_at', 'subject_id'] as const),
   ...(['counterparty_id', 'document_sha256', 'receipt_sha256'] as const),
 );
@@ -71,34 +71,5 @@ export const CHECKS = {
     sentences: ({ reasons }: CheckRow) => reasons.map(({ sentence }) => sentence).join(' '),
     ...columnsWithin('pack', ({ pack }: CheckRow) => pack, PACKS),
     ...columnsOf<CheckRow>('purpose', 'place', 'advice_only', 'known_at', 'newest_accepted_at'),
-  },
-};
-
-interface SeriesRow {
-  part: 'received' | 'fate' | 'customer to notify';
-  packs: number;
-  fate?: string | undefined;
-  status?: string | undefined;
-  place?: string | undefined;
-  branch?: string | undefined;
-  packs_at?: string | undefined;
-  told_by?: Told | undefined;
-}
-
-/** The file of a series as one table. `packs` of the parts `received` and `fate` each make up the whole. */
-export const SERIES = {
-  rows: ({ received, received_in_more: more, fates, suspension }: Series): SeriesRow[] => [
-    ...received.map(({ packs, by }): SeriesRow => ({ part: 'received', packs, told_by: by })),
-    ...(more === 0 ? [] : [{ part: 'received', packs: more } as const]),
-    ...fates.flatMap(({ branches, ...figure }) =>
-      (branches.length === 0 ? [{ branch: undefined, packs: figure.packs }] : branches).map(
-        ({ branch, packs }): SeriesRow => ({ ...figure, part: 'fate', branch, packs }),
-      ),
-    ),
-    ...(suspension?.customers ?? []).map((one): SeriesRow => ({ part: 'customer to notify', ...one })),
-  ],
-  columns: {
-    ...columnsOf<SeriesRow>('part', 'fate', 'status', 'place', 'branch', 'packs', 'packs_at'),
-    ...columnsWithin('told_by', ({ told_by }: SeriesRow) => told_by, TOLD),
   },
 };

@@ -1,16 +1,37 @@
 import { Controller, Get, HttpCode, HttpStatus, Inject, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { PedigreeError } from '#kernel';
-import type { packChecks, packPage, PackListQuery, ReadModels, seriesFile, stockPage, StockQuery } from '#read-models';
+import { defined, PedigreeError } from '#kernel';
+import type {
+  packChecks,
+  packPage,
+  PackListQuery,
+  ReadModels,
+  seriesFile,
+  seriesSourcePage,
+  stockPage,
+  StockQuery,
+} from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { jsonBody } from './json-body.js';
-import { CHECKS, PACKS, SERIES, STOCK } from './pack-columns.js';
-import { gtinText, packCheckBody, packListParameters, parameters, seriesText, stockParameters } from './parameters.js';
+import { CHECKS, PACKS, STOCK } from './pack-columns.js';
+import {
+  gtinText,
+  packCheckBody,
+  packListParameters,
+  parameters,
+  seriesSourceParameters,
+  seriesText,
+  stockParameters,
+} from './parameters.js';
 import { LOG, READ_MODELS } from './queries.js';
-import { sendList, sendRows } from './send-list.js';
+import { formatOf, sendList, sendRows } from './send-list.js';
+import { SERIES, SERIES_SOURCES, seriesRows } from './series-columns.js';
 import { snakeCase } from './snake-case.js';
+
+/** Sources of a series that a file is written from at once. Each step counts all packs of the series. */
+const SOURCES_OF_A_STEP = 10_000;
 
 /** Questions about many packs as they stand now: lists, stock, a series, and whether a pack may be moved. */
 @Controller('v1')
@@ -53,18 +74,44 @@ export class PackListsController {
   @Get('series/:gtin/:series')
   @Allow('operator', 'auditor')
   async series(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { gtin, series } = request.params as { gtin: string; series: string };
-    if (!gtinText.safeParse(gtin).success || !seriesText.safeParse(series).success)
-      throw new PedigreeError('invalid_parameter', 'gtin: must be 14 digits, and series 1 to 20 characters', {
-        field: gtinText.safeParse(gtin).success ? 'series' : 'gtin',
-      });
-    const found = await this.readModels.packs.series(gtin, series);
+    const { gtin, series } = seriesNamed(request);
+    const call = { request, reply, log: this.log };
+    if (formatOf(request) === undefined) return void (await reply.send(await this.seriesFile({ gtin, series })));
+    const file = await this.seriesFile({ gtin, series }, SOURCES_OF_A_STEP);
+    const sourcesAfter = async (cursor: string): Promise<z.infer<typeof seriesSourcePage>> =>
+      snakeCase(await this.readModels.packs.seriesSources(gtin, series, { limit: SOURCES_OF_A_STEP, cursor }));
+    await sendList(call, seriesRows(file, sourcesAfter), SERIES);
+  }
+
+  @Get('series/:gtin/:series/sources')
+  @Allow('operator', 'auditor')
+  async sources(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { gtin, series } = seriesNamed(request);
+    const { limit, cursor: first } = parameters(seriesSourceParameters, query);
+    const wanted = { limit: formatOf(request) === undefined ? limit : SOURCES_OF_A_STEP };
+    const pageAfter = async (cursor = first): Promise<z.infer<typeof seriesSourcePage>> =>
+      snakeCase(await this.readModels.packs.seriesSources(gtin, series, { ...wanted, ...defined({ cursor }) }));
+    await sendList({ request, reply, log: this.log }, pageAfter, SERIES_SOURCES);
+  }
+
+  private async seriesFile(
+    { gtin, series }: { gtin: string; series: string },
+    limit?: number,
+  ): Promise<z.infer<typeof seriesFile>> {
+    const found = await this.readModels.packs.series(gtin, series, defined({ limit }));
     if (found === undefined)
       throw new PedigreeError('not_found', `no document has moved a pack of series ${series} of ${gtin}`, {
         field: 'series',
         item: series,
       });
-    const file = snakeCase(found) as z.infer<typeof seriesFile>;
-    await sendRows({ request, reply, log: this.log }, file, SERIES);
+    return snakeCase(found);
   }
+}
+
+function seriesNamed({ params }: CallerRequest): { gtin: string; series: string } {
+  const { gtin, series } = params as { gtin: string; series: string };
+  if (gtinText.safeParse(gtin).success && seriesText.safeParse(series).success) return { gtin, series };
+  throw new PedigreeError('invalid_parameter', 'gtin: must be 14 digits, and series 1 to 20 characters', {
+    field: gtinText.safeParse(gtin).success ? 'series' : 'gtin',
+  });
 }

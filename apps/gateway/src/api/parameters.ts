@@ -222,6 +222,9 @@ export const packListParameters = z.strictObject({
   ...page,
 });
 
+/** Query parameters of the sources of a series. */
+export const seriesSourceParameters = z.strictObject({ limit: limit(10_000, 1_000, 'Sources'), cursor: page.cursor });
+
 /** Query parameters of the stock. */
 export const stockParameters = z.strictObject({
   ...packFilter,

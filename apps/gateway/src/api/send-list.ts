@@ -56,7 +56,8 @@ export async function sendRows<Answer, T>(
   else await sendList(call, () => Promise.resolve({ items: rows(answer) }), columns);
 }
 
-function formatOf({ headers }: ExportingRequest): FileFormat | undefined {
+/** The format in which the caller accepts all rows as one file. */
+export function formatOf({ headers }: ExportingRequest): FileFormat | undefined {
   const formats = Object.keys(FILE_TYPES) as FileFormat[];
   return formats.find((format) => headers.accept?.includes(FILE_TYPES[format]));
 }

@@ -1,11 +1,13 @@
 import type { Pool } from '#postgres';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { expiringPacks, unmovedPacks } from '../pack-reports/shelf.js';
+import { pinned } from '../pack-reports/snapshot.js';
 import { overdueTransfers } from '../pack-reports/transfers.js';
 import type { Packs } from '../port.js';
 import { checkPacks } from './check.js';
 import { listPacks, type PackTypes } from './list.js';
 import { seriesFileOf } from './series-file.js';
+import { sourcesOf } from './series-sources.js';
 import { stockOf } from './stock.js';
 
 /** What the API and the command line ask about many packs. Changes nothing. `limits`: for tests. */
@@ -17,5 +19,11 @@ export const packQuestions = (pool: Pool, types: PackTypes, limits: { mostLines?
   expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, ...limits }),
   overdueTransfers: (query, asOf) => overdueTransfers(pool, query, { types, asOf, ...limits }),
   trace: (gtin, series, asOf) => tracedSeries(pool, { gtin, series }, { types, asOf }),
-  series: (gtin, series) => seriesFileOf(pool, { gtin, series }, types),
+  series: (gtin, series, first) =>
+    pinned(pool, new Date(), (db) => seriesFileOf(db, { gtin, series, ...first }, types)),
+  seriesSources: (gtin, series, page) =>
+    pinned(pool, new Date(), async (db) => {
+      const { sources: _, ...found } = await sourcesOf(db, { gtin, series, ...page }, types);
+      return found;
+    }),
 });

@@ -1,52 +1,40 @@
+import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
-import type { SeriesFile } from '../port.js';
+import type { SeriesFile, SeriesPage } from '../port.js';
 import type { PackTypes } from './list.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces } from './now.js';
 import type { StandingNow } from './fold.js';
 import { knownUpTo } from './record-age.js';
+import { OF_SERIES, rangeOf, sourcesOf, type Series } from './series-sources.js';
 import { tellers } from './tellers.js';
-
-interface Series {
-  gtin: string;
-  series: string;
-}
 
 type Figure = SeriesFile['fates'][number];
 
-/** Documents by which packs came in that one answer lists. */
-const MOST_SOURCES = 1_000;
 /** Groups of packs that one answer sums up: branches, customers, statuses and types of documents. */
 const MOST_GROUPS = 100_000;
 
-const OF_SERIES = 's.series = $1 AND s.item > $2 AND s.item < $3 AND length(s.item) = 27';
+/**
+ * What no figure tells apart is one group: a series that was sold pack by pack has a document for each.
+ * $4: places from which whole places were moved; there the documents that told are kept apart.
+ */
+const GROUPS = `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
+    CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
+    d.subject_id AS subject, d.counterparty_id AS counterparty, max(told_from) AS "toldFrom",
+    min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
+  FROM (SELECT
+      CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
+      CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
+      coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
+      coalesce(y.moved_from, s.position) AS told_from,
+      CASE WHEN s.suspended THEN s.status_from ELSE y.status_from END AS suspended_from
+    FROM pack_state s ${JOIN_STAY} WHERE ${OF_SERIES}) AS pack
+  JOIN movement_document d ON d.known_from = told_from
+  GROUP BY 1, 2, 3, 4, 5, 6, 7 LIMIT ${MOST_GROUPS + 1}`;
 
-/** $4: places from which whole places were moved; there the documents that told are kept apart. */
-const GROUPS = `SELECT standing.*, d.doc_type AS "docType", d.subject_id AS subject, d.counterparty_id AS counterparty,
-    d.accepted_at AS "acceptedAt", packs
-  FROM (SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
-      CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", told_from AS "toldFrom",
-      suspended_from AS "suspendedFrom", count(*)::int AS packs
-    FROM (SELECT
-        CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
-        CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
-        coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
-        coalesce(y.moved_from, s.position) AS told_from,
-        CASE WHEN s.suspended THEN s.status_from ELSE y.status_from END AS suspended_from
-      FROM pack_state s ${JOIN_STAY} WHERE ${OF_SERIES}) AS pack
-    GROUP BY 1, 2, 3, 4, 5, 6 LIMIT ${MOST_GROUPS + 1}) AS standing
-  JOIN movement_document d ON d.known_from = standing."toldFrom"`;
-
-/** What lies in a container came by the document that brought it, whoever told of it. */
-const SOURCES = `SELECT coalesce(brought.known_from, first_from) AS "firstFrom", sum(packs)::int AS packs
-  FROM (SELECT s.first_from, count(*) AS packs FROM pack_state s WHERE ${OF_SERIES} GROUP BY 1) AS first
-  JOIN movement_document d ON d.known_from = first_from
-  LEFT JOIN movement_document brought ON d.channel = 'registry_answer' AND brought.document_id = d.document_id
-    AND brought.channel <> 'registry_answer'
-  GROUP BY 1 ORDER BY packs DESC, "firstFrom" LIMIT ${MOST_SOURCES}`;
-const EXPIRIES = `SELECT DISTINCT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
-  ORDER BY 1 LIMIT 100`;
+const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
+  GROUP BY 1 ORDER BY 1 LIMIT 100`;
 
 /** Places that documents of ours speak for. */
 const OWN_PLACES = 'SELECT DISTINCT subject_id AS place FROM movement_document WHERE document_id IS NULL';
@@ -54,7 +42,7 @@ const OWN_PLACES = 'SELECT DISTINCT subject_id AS place FROM movement_document W
 export const ownPlaces = async (db: Queryable): Promise<ReadonlySet<string>> =>
   new Set((await db.query<{ place: string }>(OWN_PLACES)).rows.map(({ place }) => place));
 
-/** Packs of a series that stand alike, and the document that told it. */
+/** Packs of a series that stand alike, and what is common to the documents that told it; `acceptedAt` is the newest. */
 export type SeriesGroup = StandingNow & {
   docType: number;
   subject: string;
@@ -63,8 +51,6 @@ export type SeriesGroup = StandingNow & {
   packs: number;
   suspendedFrom: bigint | null;
 };
-
-const rangeOf = ({ gtin, series }: Series): string[] => [series, gtin, `${gtin}~`];
 
 /** How the packs of a series stand, up to which log position that is known, and which places are ours. */
 export async function groupsOfSeries(
@@ -76,41 +62,57 @@ export async function groupsOfSeries(
   const knownAt = await knownUpTo(db);
   const values = [...rangeOf({ gtin, series }), moves.map(({ from }) => from)];
   const { rows } = await db.query<SeriesGroup>(GROUPS, values);
-  if (rows.length > MOST_GROUPS) throw new Error(`series ${series} stands in more than ${MOST_GROUPS} groups`);
+  if (rows.length > MOST_GROUPS)
+    throw new PedigreeError('too_many_items', `series ${series} stands in more than ${MOST_GROUPS} groups`, {
+      field: 'series',
+      item: series,
+    });
   const groups = await movedByPlaces(db, rows, { moves, types });
   return { groups, own: await ownPlaces(db), knownAt };
 }
 
 /**
  * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when
- * no document has moved a pack of the series.
+ * no document has moved a pack of the series. `db` reads one snapshot, so that its figures are of one log position.
+ * @throws PedigreeError `invalid_parameter`; `too_many_items` for a series that stands in more than 100,000 groups.
  */
 export async function seriesFileOf(
   db: Queryable,
-  { gtin, series }: Series,
+  asked: Series & Pick<SeriesPage, 'limit'>,
   types: PackTypes,
 ): Promise<SeriesFile | undefined> {
-  const range = rangeOf({ gtin, series });
-  const { groups, own, knownAt } = await groupsOfSeries(db, { gtin, series }, types);
+  const { gtin, series } = asked;
+  const { groups, own, knownAt } = await groupsOfSeries(db, asked, types);
   if (groups.length === 0) return undefined;
-  const sources = await db.query<{ firstFrom: bigint; packs: number }>(SOURCES, range);
-  const expiries = await db.query<{ day: string }>(EXPIRIES, range);
+  const { sources, items: received, nextCursor } = await sourcesOf(db, asked, types);
+  const expiries = await db.query<{ day: string }>(EXPIRIES, rangeOf(asked));
   const fates = figuresOf(groups, { gtin, series, own });
+  const totals = totalsOf(fates);
   const blocked = blockedOf(groups);
-  const tellerOf = await tellers(db, [...sources.rows.map(({ firstFrom }) => firstFrom), blocked.knownAt], types);
+  const tellerOf = await tellers(db, [blocked.knownAt], types);
   const packs = sum(groups);
-  const received = sources.rows.flatMap(({ firstFrom, packs: some }) => {
-    const by = tellerOf(firstFrom);
-    return by === undefined ? [] : [{ packs: some, by }];
-  });
   const knownFrom = tellerOf(blocked.knownAt);
   return {
     ...{ gtin, series, expiresOn: expiries.rows.map(({ day }) => day), knownAt: String(knownAt), packs },
-    ...{ receivedPacks: packs - sum(fates.filter(({ fate }) => fate === 'incoming')), received, fates },
+    ...{ receivedPacks: packs - totals.incoming, totals, sources, received, fates },
     receivedInMore: packs - sum(received),
+    ...(nextCursor === undefined ? {} : { receivedMoreAt: moreAt(asked, nextCursor) }),
     ...(knownFrom === undefined || blocked.packs === 0
       ? {}
       : { suspension: { ...blocked, knownAt: String(blocked.knownAt), knownFrom, ...tellWhom(fates) } }),
+  };
+}
+
+const moreAt = ({ gtin, series }: Series, cursor: string): string =>
+  `/v1/series/${gtin}/${encodeURIComponent(series)}/sources?${new URLSearchParams({ cursor }).toString()}`;
+
+/** All fates, also those that no pack has. */
+function totalsOf(fates: readonly Figure[]): SeriesFile['totals'] {
+  const of = (wanted: Figure['fate']): number => sum(fates.filter(({ fate }) => fate === wanted));
+  return {
+    ...{ incoming: of('incoming'), onHand: of('on_hand'), shipped: of('shipped'), sold: of('sold') },
+    ...{ dispensed: of('dispensed'), writtenOff: of('written_off'), returned: of('returned') },
+    ...{ leftOtherwise: of('left_otherwise'), unknown: of('unknown') },
   };
 }
 
@@ -177,7 +179,9 @@ function figuresOf(groups: readonly SeriesGroup[], context: FigureContext): Figu
   const byKey = new Map<string, SeriesGroup[]>();
   for (const group of groups) {
     const key = JSON.stringify([group.status, group.place]);
-    byKey.set(key, [...(byKey.get(key) ?? []), group]);
+    const alike = byKey.get(key);
+    if (alike === undefined) byKey.set(key, [group]);
+    else alike.push(group);
   }
   return [...byKey.values()]
     .map((alike) => figureOf(alike as [SeriesGroup, ...SeriesGroup[]], context))

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tellingDocument } from '../sgtin-history/shape.js';
-import { instant, pageShape, position, whole } from '../shapes.js';
+import { instant, nextCursor, pageShape, position, whole } from '../shapes.js';
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
@@ -102,6 +102,15 @@ const seriesFigure = z.strictObject({
   packs_at: z.string().describe('The packs of this figure, each with its document and receipt.'),
 });
 
+const seriesSource = z.strictObject({ packs: whole, by: tellingDocument });
+
+/** A page of the documents by which packs of a series came. */
+export const seriesSourcePage = z.strictObject({
+  known_at: position.describe('Of the first page: what is known since is not in the list.'),
+  items: z.array(seriesSource).describe('The largest first.'),
+  next_cursor: nextCursor,
+});
+
 export const seriesFile = z.strictObject({
   gtin: z.string(),
   series: z.string(),
@@ -109,10 +118,13 @@ export const seriesFile = z.strictObject({
   known_at: position,
   packs: whole.describe('Every pack of the series that a document has moved.'),
   received_packs: whole.describe('All but those that are still on their way to us.'),
+  totals: z.record(z.enum(SERIES_FATES), whole).describe('Packs by fate: together they are `packs`.'),
+  sources: whole.describe('Documents by which packs came.'),
   received: z
-    .array(z.strictObject({ packs: whole, by: tellingDocument }))
-    .describe('By the first document that moved them, the largest first; at most 1,000.'),
-  received_in_more: whole.describe('Packs whose first document is not listed.'),
+    .array(seriesSource)
+    .describe('By the first document that moved them, the largest first: the first page, of 1,000.'),
+  received_in_more: whole.describe('Packs whose first document is on a later page.'),
+  received_more_at: z.string().optional().describe('The next page of the sources.'),
   fates: z.array(seriesFigure).describe('Every pack stands in one of them: together they are `packs`.'),
   suspension: z
     .strictObject({

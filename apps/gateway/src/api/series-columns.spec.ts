@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { asCsv } from './csv.js';
+import { SERIES, seriesRows } from './series-columns.js';
+
+type File = Parameters<typeof seriesRows>[0];
+type Source = File['received'][number];
+
+const source = (packs: number): Source => ({ packs, by: { known_at: String(packs) } as Source['by'] });
+const FIGURE = { fate: 'sold', status: 'in_sale', place: '00000000000464', packs_at: '/v1/packs' } as const;
+const file = (more: Partial<File>): File => ({
+  ...{ gtin: '04600000000015', series: 'A', expires_on: [], known_at: '9', packs: 12, received_packs: 12 },
+  ...({ totals: { sold: 12 }, sources: 3, received_in_more: 7 } as Pick<
+    File,
+    'totals' | 'sources' | 'received_in_more'
+  >),
+  received: [source(5)],
+  fates: [{ ...FIGURE, packs: 12, branches: [{ branch: FIGURE.place, packs: 12, document_types: [511] }] }],
+  ...more,
+});
+
+/** Part and packs of each row of the whole file. */
+async function rowsOf(of: File): Promise<string[]> {
+  const pages: Record<string, { known_at: string; items: Source[]; next_cursor?: string }> = {
+    'a+b': { known_at: '9', items: [source(4)], next_cursor: 'c' },
+    c: { known_at: '9', items: [source(3)] },
+  };
+  const pageAfter = seriesRows(of, (cursor) => Promise.resolve(pages[cursor] ?? { known_at: '9', items: [] }));
+  let text = '';
+  for await (const lines of asCsv(await pageAfter(), pageAfter, SERIES)) text += lines;
+  const [head = '', ...rows] = text.trim().split('\r\n');
+  const [part, packs] = ['part', 'packs'].map((name) => head.split(',').indexOf(name)) as [number, number];
+  return rows.map((row) => `${row.split(',')[part]} ${row.split(',')[packs]}`);
+}
+
+describe('the rows of the file of a series', () => {
+  it('are all sources page by page, then the fates', async () => {
+    const received_more_at = `/v1/series/04600000000015/A/sources?${new URLSearchParams({ cursor: 'a+b' }).toString()}`;
+    expect(await rowsOf(file({ received_more_at }))).toEqual(['received 5', 'received 4', 'received 3', 'fate 12']);
+  });
+
+  it('are told at once where one page is the whole', async () => {
+    expect(await rowsOf(file({ received: [source(12)] }))).toEqual(['received 12', 'fate 12']);
+  });
+});

@@ -10,6 +10,7 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { livesOf, randomOf, writeLives } from '../test/lives.js';
+import { STATE_RULES } from './earlier-state.js';
 import { segmentsSchema } from './schema.js';
 import { statesAt, writeNextSegment, type SegmentParts } from './segments.js';
 
@@ -98,6 +99,15 @@ describe('a state upon an earlier one', () => {
     await change();
     const { upon, anew } = await bothAt(UP_TO - 10);
     expect(upon).toBe(anew);
+  });
+
+  it('has rules whose number rises when any pack gets another state', async () => {
+    await writeLives(db.pool, live(7, false), UP_TO);
+    // Another digest means: raise STATE_RULES, so that no state by the rules of before is built upon.
+    expect([STATE_RULES, await digestAt(parts, UP_TO)]).toEqual([
+      1,
+      'dd951968c38516f2b9d735ba360f6ae286bc9764cebaeb2a65cc2c45c444b833',
+    ]);
   });
 
   it('keeps one set, that of the furthest position', async () => {

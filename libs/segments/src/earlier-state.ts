@@ -9,7 +9,7 @@ import type { Segment } from './segments.js';
 
 /**
  * Of what a fold makes of movements. A change that gives another state to any pack raises it, so that no state by other
- * rules is built upon; segments.int.spec.ts holds it against a digest.
+ * rules is built upon. earlier-state.prop.int.spec.ts holds it against a digest.
  */
 export const STATE_RULES = 1;
 

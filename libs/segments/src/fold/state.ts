@@ -35,7 +35,13 @@ export const STATE_COLUMNS = [
  */
 export async function foldStates(
   duck: Duck,
-  { out, movements, at, types, base }: { movements: Movements; at: bigint; types: TypeKnowledge; out: string; base?: Base },
+  {
+    out,
+    movements,
+    at,
+    types,
+    base,
+  }: { movements: Movements; at: bigint; types: TypeKnowledge; out: string; base?: Base },
 ): Promise<States> {
   await mkdir(out, { recursive: true });
   const before = base !== undefined && (await findChanged(duck, { movements, since: base.at, at })) ? base : undefined;

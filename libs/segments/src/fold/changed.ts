@@ -26,7 +26,8 @@ export async function findChanged(
 ): Promise<boolean> {
   const [documents, effects] = [parquet(movements.documents), parquet(movements.effects)];
   await duck.run(`
-    CREATE TABLE new_or_closed AS SELECT known_from FROM ${documents} WHERE known_from > ${since} AND known_from <= ${at}
+    CREATE TABLE new_or_closed AS
+      SELECT known_from FROM ${documents} WHERE known_from > ${since} AND known_from <= ${at}
       UNION SELECT known_from FROM ${parquet(movements.closings)} WHERE known_to > ${since} AND known_to <= ${at};
     CREATE TABLE changed_recall AS SELECT DISTINCT recalls FROM ${documents}
       WHERE recalls IS NOT NULL AND known_from IN (FROM new_or_closed);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
+import { USUAL_LIMITS } from '#reconciliation';
 import { commandLine } from './command-line.js';
 import { PROGRAMS } from './programs.js';
 
@@ -17,4 +18,13 @@ describe('every command', () => {
     if (!(command.name() in PROGRAMS) && command.name() !== 'sandbox')
       expect(help).toMatch(/-V, --version.*\n.*-h, --help/);
   });
+});
+
+/** The command line does not import them: help would wait for all of the library. */
+it('help tells the hours that are usual for an incremental run', () => {
+  const options = commands.find(([name]) => name === 'pedigree reconcile')?.[1].options ?? [];
+  const told = ['--full-hours', '--row-hours', '--overlap-hours'].map((flag) =>
+    Number(/\((\d+)\)$/.exec(options.find(({ long }) => long === flag)?.description ?? '')?.[1]),
+  );
+  expect(told).toEqual([USUAL_LIMITS.fullEveryHours, USUAL_LIMITS.rowHours, USUAL_LIMITS.overlapHours]);
 });

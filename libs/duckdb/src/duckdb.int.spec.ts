@@ -2,6 +2,7 @@ import { appendFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { sha256Hex } from '#kernel';
 import { digestOfLines, Duck, FolderStore, quoted, rowsDigest } from './index.js';
 
 let folder: TemporaryFolder;
@@ -34,6 +35,26 @@ describe('digests over rows', () => {
       expect(await digestOfLines(duck, { file: plain ?? '', line: 'word' })).toBe(
         '31ead87b65d4627e1792ba76a6b03798e2d439078e6304915874efcce41abaf6',
       );
+    });
+  });
+});
+
+describe('an order', () => {
+  it('is kept for a large file, on a connection beside others that do not keep it', async () => {
+    const file = join(folder.path, 'numbers.parquet');
+    const rows = 200_000;
+    await withDuck(async (duck) => {
+      await duck.run(
+        `COPY (SELECT i FROM range(${rows}) r(i)) TO ${quoted(file)} (FORMAT parquet, ROW_GROUP_SIZE 2048)`,
+      );
+      const ordered = async (own: Duck, copy: string): Promise<string> => {
+        await own.inOrder(`COPY (SELECT i FROM read_parquet(${quoted(file)}) ORDER BY i) TO ${quoted(copy)}
+          (FORMAT parquet, ROW_GROUP_SIZE 2048)`);
+        return rowsDigest(own, { file: copy, columns: ['i'] });
+      };
+      const digests = await Promise.all([1, 2].map((lane) => duck.beside((own) => ordered(own, `${file}.${lane}`))));
+      const expected = sha256Hex(Array.from({ length: rows }, (_, i) => `${i}\n`).join(''));
+      expect(digests).toEqual([expected, expected]);
     });
   });
 });

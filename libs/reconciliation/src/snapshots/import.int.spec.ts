@@ -89,6 +89,17 @@ describe('a stock file', () => {
     );
   });
 
+  it('has blanks around an item cut, and an item that means nothing left out', async () => {
+    const items = [`\u00a0${sgtin(1)}`, `${sgtin(2)} `, sgtin(3), ` ${sgtin(3)}`, 'null', sgtin(4)];
+    const { out, rows } = await imported(HEAD + items.map((item) => `${item};P1;;;\n`).join(''), {
+      map: { empty: ['null', sgtin(3)] },
+    });
+    expect({ rows, told: await refusedOf(out) }).toEqual({
+      ...{ rows: 3, told: [4, 5, 6].map((line) => ({ line, reason: 'item: is empty' })) },
+    });
+    expect((await rowsOf<{ item: string }>(out)).map(({ item }) => item)).toEqual([1, 2, 4].map(sgtin));
+  });
+
   it('may tell money, owner and what is left of a pack, in lowest terms', async () => {
     const parts = ['7/10', '50/100', '1', '0', '', '12/10', '1/0', '0,7', '1234567/2', '0000012345/0000054321'];
     const text = `KM;Left;Money;Owner\n${parts.map((part, n) => `${sgtin(n)};${part};2;7701234567\n`).join('')}`;

@@ -9,7 +9,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { livesOf, randomOf, writeLives } from '../test/lives.js';
+import { livesOf, packOf, placeOf, randomOf, writeLives, type DocumentOfLife } from '../test/lives.js';
 import { STATE_RULES } from './earlier-state.js';
 import { segmentsSchema } from './schema.js';
 import { statesAt, writeNextSegment, type SegmentParts } from './segments.js';
@@ -77,6 +77,22 @@ describe('a state upon an earlier one', () => {
     },
   );
 
+  it('follows a document that counts no longer, and one that was accepted before what was known', async () => {
+    // Position, minute of acceptance, place, pack, and the position from which on it counts no longer.
+    const documents = [
+      [10, 10, 0, 0],
+      [20, 20, 1, 0, 35],
+      [30, 30, 2, 1],
+      [40, 25, 3, 2],
+    ];
+    await writeLives(db.pool, documents.map(document), 60);
+    const first = await digestAt(parts, 30);
+    const closed = await bothAt(36);
+    const late = await bothAt(50);
+    expect([closed.upon, late.upon]).toEqual([closed.anew, late.anew]);
+    expect(new Set([first, closed.upon, late.upon]).size).toBe(3);
+  });
+
   it('keeps the rows of packs that nothing has touched, and takes no file with another SHA-256', async () => {
     await writeLives(db.pool, live(7, true), UP_TO);
     await digestAt(parts, UP_TO - 20);
@@ -117,6 +133,16 @@ describe('a state upon an earlier one', () => {
     expect(JSON.parse(await readFile(parts.states.path('last', 'base.json'), 'utf8'))).toMatchObject({ at: '900' });
   });
 });
+
+function document([knownFrom, minute, place, pack, knownTo]: readonly number[]): DocumentOfLife {
+  const at = Date.parse('2026-03-01T08:00:00Z') + (minute ?? 0) * 60_000;
+  return {
+    ...{ knownFrom: knownFrom ?? 0, orderedAt: at, recordedAt: at, operation: knownFrom ?? 0, docType: 702 },
+    ...{ subject: placeOf(8), counterparty: placeOf(9), ...(knownTo === undefined ? {} : { knownTo }) },
+    effects: [{ result: 'applied', status: 'in_circulation', place: placeOf(place ?? 0) }],
+    rows: [[0, packOf(pack ?? 0)]],
+  };
+}
 
 interface Told {
   files: StoredFile[];

@@ -164,8 +164,8 @@ async function writeBucket(duck: Duck, { walked, bucket, items, file, kept }: Bu
   await duck.append('walked', [ids, status, place, container, rank, uncertain], count);
   await writePartsLeft(duck, walked);
   await duck.run(`
-    COPY (SELECT * EXCLUDE (id) FROM (SELECT w.id, x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
-        d.known_from, w.uncertain > 0 AS uncertain, l.part_left
+    COPY (SELECT * EXCLUDE (id) FROM (SELECT w.id, x.item, substr(x.item, 1, 14) AS gtin, s.word AS status,
+        p.word AS place, c.name AS container, d.known_from, w.uncertain > 0 AS uncertain, l.part_left
       FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
         LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
         LEFT JOIN container c ON c.id = w.container LEFT JOIN document d ON d.rank = w.rank

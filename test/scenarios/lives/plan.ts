@@ -67,7 +67,7 @@ const CHOICES: readonly Deed[] = [...DEEDS, ...OFTEN, ...OFTEN];
  */
 const STORIES: readonly { picks: number[]; deeds: readonly Deed[] }[] = [
   { picks: [0, 0, 0.99, 0.72], deeds: ['suspend', 'send back', 'they accept', 'they send back', 'accept'] },
-  { picks: [0.5, 0.5, 0.99, 0.72], deeds: ['move', 'cancel', 'pack', 'nest', 'unpack'] },
+  { picks: [0.5, 0.5, 0.99, 0.72], deeds: ['move', 'cancel', 'pack', 'nest', 'unpack', 'unpack'] },
 ];
 
 export function planOf(random: () => number, { rounds, steps }: { rounds: number; steps: number }): Plan {

@@ -74,10 +74,11 @@ const contextOf = (registry: ExportedPacks, pool: Pool = db.pool): FetchContext 
 });
 
 /** A database at which the process dies before its n-th statement; every statement is counted. */
-function mortal(counted: { left: number }): Pool {
+function mortal(counted: { left: number; at?: string }): Pool {
   const query = (of: { query: Pool['query'] }) =>
     ((...given: Parameters<Pool['query']>) => {
       if (counted.left === 0 && (given[0] as unknown as string) === 'ROLLBACK') return of.query(...given);
+      if (counted.at !== undefined && String(given[0]).includes(counted.at)) counted.left = 0;
       if (counted.left === 0) throw new Error('died');
       counted.left -= 1;
       return of.query(...given);
@@ -282,6 +283,15 @@ describe('a process that dies', () => {
       expect([dies, registry.tasks.length]).toEqual([dies, 1 + left]);
     }
     expect(died).toBeGreaterThan(20 / EACH);
+  });
+
+  it('where it says that the fetch has failed: the fetch has failed, and can be gone on with', async () => {
+    const registry = new ExportedPacks(ROWS);
+    registry.ends = 'failed';
+    const id = await asked();
+    const counted = { left: Infinity, at: "SET phase = 'failed'" };
+    expect(await work(registry, mortal(counted))).toBe('died');
+    expect(await finish(registry, id)).toHaveLength(1);
   });
 });
 

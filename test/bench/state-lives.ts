@@ -67,8 +67,6 @@ export interface Made {
   rows: number;
   /** The last log position. */
   head: bigint;
-  /** Two positions with one segment between them, where most stages of lives are going on, and its movements. */
-  cut: { before: bigint; after: bigint; movements: number };
 }
 
 /**
@@ -80,19 +78,14 @@ export async function makeSegments(duck: Duck, { folder, packs }: { folder: stri
   const movements: Movements = { packs: [], items: [], containers: [], documents: [], effects: [], closings: [] };
   const cohorts = Math.ceil(packs / COHORT);
   const steps = cohorts + (STAGES - 1) * APART + 1;
-  const cutStep = Math.max(cohorts - 1, 20);
-  let [rows, cutRows] = [0, 0];
+  let rows = 0;
   for (let step = 0; step < steps; step += 1) {
     const set = join(folder, String(step).padStart(4, '0'));
     mkdirSync(set, { recursive: true });
-    const written = await writeStep(duck, { set, step, packs });
-    rows += written;
-    if (step === cutStep) cutRows = written;
+    rows += await writeStep(duck, { set, step, packs });
     for (const name of Object.keys(movements) as (keyof Movements)[]) movements[name].push(join(set, FILES[name]));
   }
-  const end = BigInt((cutStep + 1) * 200_000);
-  const cut = { before: end - 200_001n, after: end - 1n, movements: cutRows };
-  return { movements, rows, head: BigInt(steps * 200_000), cut };
+  return { movements, rows, head: BigInt(steps * 200_000) };
 }
 
 async function writeStep(

@@ -33,41 +33,11 @@ export async function state({ quick, packs }: { quick: boolean; packs?: number }
     const before = await measured(() => withDuck((duck) => bare(duck, made, folder)));
     const fold = await measured(() => withDuck((duck) => foldAll(duck, made, join(folder, 'states'))));
     const after = await measured(() => withDuck((duck) => bare(duck, made, folder)));
-    const delta = await deltaOf(withDuck, made, folder);
     if (fold.value.packs !== count) throw new Error(`${fold.value.packs} packs have a state, and there are ${count}`);
-    return reportOf({ packs: count, movements: made.rows, before, fold, after, delta });
+    return reportOf({ packs: count, movements: made.rows, before, fold, after });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-interface Delta {
-  movements: number;
-  full: Timed;
-  delta: Timed;
-}
-
-/** The state one segment after another state, upon that and from everything. */
-async function deltaOf(
-  withDuck: <T>(work: (duck: Duck) => Promise<T>) => Promise<T>,
-  made: Made,
-  folder: string,
-): Promise<Delta> {
-  const { before, after, movements } = made.cut;
-  const base = join(folder, 'base');
-  const earlier = await withDuck((duck) => foldAll(duck, { ...made, head: before }, base));
-  const full = await measured(() => withDuck((duck) => foldAll(duck, { ...made, head: after }, join(folder, 'full'))));
-  const files = earlier.buckets.map(({ file }) => join(base, file));
-  const delta = await measured(() =>
-    withDuck((duck) =>
-      foldStates(duck, {
-        ...{ movements: made.movements, at: after, types: typeKnowledge, out: join(folder, 'delta') },
-        base: { at: before, files },
-      }),
-    ),
-  );
-  if (delta.value.digest !== full.value.digest) throw new Error('the delta has another digest than the whole fold');
-  return { movements, full, delta };
 }
 
 type Timed = Pick<Awaited<ReturnType<typeof measured>>, 'seconds' | 'cpuSeconds' | 'peakMb'>;
@@ -79,8 +49,7 @@ function reportOf({
   before,
   fold,
   after,
-  delta,
-}: Counts & Record<'before' | 'fold' | 'after', Timed> & { delta: Delta }): BenchReport {
+}: Counts & Record<'before' | 'fold' | 'after', Timed>): BenchReport {
   const bareSeconds = (before.seconds + after.seconds) / 2;
   return {
     bench: 'state',
@@ -90,9 +59,6 @@ function reportOf({
       seconds: fold.seconds,
       cpu_seconds: fold.cpuSeconds,
       peak_mb: fold.peakMb,
-      delta_movements: delta.movements,
-      delta_seconds: delta.delta.seconds,
-      delta_peak_mb: delta.delta.peakMb,
     },
     ceilings: {
       bare_seconds: bareSeconds,
@@ -104,9 +70,6 @@ function reportOf({
       of_bare_fold: rounded(fold.seconds / bareSeconds),
       of_bare_fold_cpu: rounded((2 * fold.cpuSeconds) / (before.cpuSeconds + after.cpuSeconds)),
       goal_of_bare_fold: 2.5,
-      delta_of_full: rounded(delta.delta.seconds / delta.full.seconds),
-      delta_of_full_cpu: rounded(delta.delta.cpuSeconds / delta.full.cpuSeconds),
-      goal_delta_of_full: 0.1,
     },
     machine: thisMachine(),
   };

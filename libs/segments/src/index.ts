@@ -1,9 +1,9 @@
 /**
  * Segments: immutable Parquet files with all movements of packs by range of log positions, and from them the state of
  * all packs at any position, in bulk. Promise: every pack has the state that its own history gives it, now and at any
- * past position, and so it has upon an earlier state; memory stays within its limit; a range, its rows and its root are
- * the same after a rebuild; what a segment has of an item is proven by its root. Proven in: states.prop.int.spec.ts,
- * earlier-state.prop.int.spec.ts, segments.int.spec.ts, of seals in apps/cli/src/commands.
+ * past position; memory stays within its limit; a range, its rows and its root are the same after a rebuild; what a
+ * segment has of an item is proven by its root. Proven in: states.prop.int.spec.ts, segments.int.spec.ts,
+ * of seals in apps/cli/src/commands.
  */
 export { segmentParts, type SegmentSettings } from './parts.js';
 export { segmentsSchema } from './schema.js';

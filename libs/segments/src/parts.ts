@@ -13,6 +13,5 @@ export interface SegmentSettings {
 export const segmentParts = (pool: Pool, { folder, memoryMb, threads }: SegmentSettings): SegmentParts => ({
   pool,
   files: new FolderStore(join(folder, 'files')),
-  states: new FolderStore(join(folder, 'states')),
   duck: { memoryMb, threads, temporary: join(folder, 'temporary') },
 });

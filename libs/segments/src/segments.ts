@@ -6,7 +6,6 @@ import { treeInMemory } from '#merkle';
 import type { Pool, Queryable } from '#postgres';
 import type { TypeKnowledge } from '#documents';
 import { hashesIn, readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
-import { keepState, trustedBase, type Told } from './earlier-state.js';
 import type { Movements } from './fold/documents.js';
 import { foldStates, type States } from './fold/state.js';
 import { historyUpTo, nextRange, SEGMENT_ROWS } from './ranges.js';
@@ -16,8 +15,6 @@ import { writeFiles, type Range } from './write-files.js';
 export interface SegmentParts {
   pool: Pool;
   files: FileStore;
-  /** For a state of all packs that a later one is built upon; without it each one is folded from everything. */
-  states?: FileStore;
   duck: DuckOptions;
   /** Default: SEGMENT_ROWS. Another one gives other segments, so it never changes in an installation. */
   rows?: number;
@@ -255,31 +252,11 @@ export async function statesAt(
       ...used.map((one) => parts.files.path(setOf(one), FILES[name])),
       join(tail, FILES[name]),
     ];
-    const movements = Object.fromEntries(
-      Object.keys(FILES).map((name) => [name, named(name as keyof typeof FILES)]),
-    ) as unknown as Movements;
-    return await foldAndKeep(parts, duck, { used, movements, at, types, out });
+    const movements = Object.fromEntries(Object.keys(FILES).map((name) => [name, named(name as keyof typeof FILES)]));
+    return await foldStates(duck, { movements: movements as unknown as Movements, at, types, out });
   } finally {
     await duck.close();
   }
-}
-
-/** Folds from the state that was kept where that may be trusted, and keeps this one. */
-async function foldAndKeep(
-  parts: SegmentParts,
-  duck: Duck,
-  { at, types, out, ...told }: Told & { at: bigint; types: TypeKnowledge; out: string },
-): Promise<States> {
-  const { states: store } = parts;
-  if (store === undefined) return foldStates(duck, { movements: told.movements, at, types, out });
-  const base = await trustedBase(store, duck, { ...told, at });
-  const states = await foldStates(duck, {
-    ...{ movements: told.movements, at, types, out },
-    ...(base === undefined ? {} : { base }),
-  });
-  // Whoever finds another process at it leaves that one's state or none: the next one is folded from what is there.
-  await locked(parts.pool, () => keepState(store, duck, { ...told, states, folder: out }));
-  return states;
 }
 
 const itemsOf = (files: FileStore, of: readonly Segment[]): string[] =>

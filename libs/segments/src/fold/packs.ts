@@ -36,13 +36,9 @@ export class Packs {
     this.slots.fill(0);
   }
 
-  /** `onlyChanged`: those of `changed_pack`. */
-  async read(
-    duck: Duck,
-    { files, bucket, onlyChanged }: { files: string[]; bucket: number; onlyChanged: boolean },
-  ): Promise<void> {
+  async read(duck: Duck, { files, bucket }: { files: string[]; bucket: number }): Promise<void> {
     const all = duck.numbers(`SELECT x.id, x.file_index::INTEGER, x."row", x.ordinal::INTEGER FROM ${parquet(files)} x
-      ${onlyChanged ? 'SEMI JOIN changed_pack c ON c.id = x.id' : ''} WHERE ${inBucket(bucket)}`);
+      WHERE ${inBucket(bucket)}`);
     for await (const rows of all) {
       this.makeRoom(rows.count);
       const { buffer, byteOffset } = rows.ids(0);

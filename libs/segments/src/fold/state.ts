@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { parquet, quoted, rowsDigest, type Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
 import { PedigreeError, sha256Hex, type Sha256 } from '#kernel';
-import { findChanged, type Base } from './changed.js';
 import { foldContainers, type Carried } from './containers.js';
 import { openDocuments, type Effects, type Movements } from './documents.js';
-import { ITEM_ID } from '../rows.js';
 import { rankIn } from './keys.js';
 import { BUCKETS, inBucket, Packs } from './packs.js';
 import { Unusual, type FoldedPack } from './unusual.js';
@@ -29,22 +27,13 @@ export const STATE_COLUMNS = [
 
 /**
  * The state of every pack at a log position, a Parquet file for each of 16 buckets, sorted by the MD5 of the item.
- * DuckDB reads and writes; in between a walk over arrays of numbers decides. With a base only packs that may have
- * changed since are folded, and the others keep their rows: the answer is the same.
- * @param base a state of these movements at an earlier position, by these rules.
+ * DuckDB reads and writes; in between a walk over arrays of numbers decides.
  */
 export async function foldStates(
   duck: Duck,
-  {
-    out,
-    movements,
-    at,
-    types,
-    base,
-  }: { movements: Movements; at: bigint; types: TypeKnowledge; out: string; base?: Base },
+  { out, movements, at, types }: { movements: Movements; at: bigint; types: TypeKnowledge; out: string },
 ): Promise<States> {
   await mkdir(out, { recursive: true });
-  const before = base !== undefined && (await findChanged(duck, { movements, since: base.at, at })) ? base : undefined;
   const effects = await openDocuments(duck, { movements, at, types });
   const carried = await foldContainers(duck, effects.meanings);
   const packs = new Packs(effects);
@@ -53,11 +42,10 @@ export async function foldStates(
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
     const file = `packs-${bucket.toString(16)}.parquet`;
     packs.clear();
-    await packs.read(duck, { files: movements.packs, bucket, onlyChanged: before !== undefined });
-    const kept = await keepUnchanged(duck, before?.files[bucket]);
-    await writeBucket(duck, { walked: walkAll(fold), bucket, items: movements.items, file: join(out, file), kept });
+    await packs.read(duck, { files: movements.packs, bucket });
+    await writeBucket(duck, { walked: walkAll(fold), bucket, items: movements.items, file: join(out, file) });
     const sha256 = await rowsDigest(duck, { file: join(out, file), columns: STATE_COLUMNS });
-    buckets.push({ file, packs: kept + packs.count, sha256 });
+    buckets.push({ file, packs: packs.count, sha256 });
   }
   const count = buckets.reduce((sum, one) => sum + one.packs, 0);
   return { at: String(at), packs: count, digest: digestOf(buckets), buckets };
@@ -138,44 +126,28 @@ function write(walked: Walked, pack: number, { status, place, rank, isUncertain,
   if (partLeft !== undefined) walked.partLeft.set(walked.ids[pack] as bigint, partLeft);
 }
 
-/** Makes `kept`: the rows of packs that did not change since an earlier state, if there is one. Returns how many. */
-async function keepUnchanged(duck: Duck, file: string | undefined): Promise<number> {
-  if (file === undefined) return 0;
-  await duck.run(`CREATE TABLE kept AS SELECT * FROM (SELECT ${ITEM_ID} AS id, ${STATE_COLUMNS.join(', ')}
-    FROM ${parquet([file])}) ANTI JOIN changed_pack USING (id)`);
-  const [size] = await duck.rows<{ n: bigint }>('SELECT count(*) AS n FROM kept');
-  return Number(size?.n);
-}
-
-interface Bucket {
-  walked: Walked;
-  bucket: number;
-  items: string[];
-  file: string;
-  /** Rows in the table of this name, which is there when they are more than 0. */
-  kept: number;
-}
-
 /** Joins the words and writes the file. */
-async function writeBucket(duck: Duck, { walked, bucket, items, file, kept }: Bucket): Promise<void> {
+async function writeBucket(
+  duck: Duck,
+  { walked, bucket, items, file }: { walked: Walked; bucket: number; items: string[]; file: string },
+): Promise<void> {
   const { count, ids, status, place, container, rank, uncertain } = walked;
   await duck.run(`CREATE TABLE walked (id UBIGINT, status INTEGER, place INTEGER, container INTEGER, rank INTEGER,
     uncertain INTEGER)`);
   await duck.append('walked', [ids, status, place, container, rank, uncertain], count);
   await writePartsLeft(duck, walked);
   await duck.run(`
-    COPY (SELECT * EXCLUDE (id) FROM (SELECT w.id, x.item, substr(x.item, 1, 14) AS gtin, s.word AS status,
-        p.word AS place, c.name AS container, d.known_from, w.uncertain > 0 AS uncertain, l.part_left
+    COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
+        d.known_from, w.uncertain > 0 AS uncertain, l.part_left
       FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
         LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
         LEFT JOIN container c ON c.id = w.container LEFT JOIN document d ON d.rank = w.rank
         LEFT JOIN left_of_pack l ON l.id = w.id
-        ${kept > 0 ? 'UNION ALL FROM kept' : ''})
-      ORDER BY id) TO ${quoted(file)} (FORMAT parquet);
-    DROP TABLE walked; DROP TABLE left_of_pack; DROP TABLE IF EXISTS kept`);
+      ORDER BY w.id) TO ${quoted(file)} (FORMAT parquet);
+    DROP TABLE walked; DROP TABLE left_of_pack`);
   const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([file])}`);
-  if (size?.n !== BigInt(count + kept))
-    throw new Error(`${count + kept} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
+  if (size?.n !== BigInt(count))
+    throw new Error(`${count} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
 }
 
 /** Most packs in one statement. */

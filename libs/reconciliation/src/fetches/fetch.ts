@@ -24,16 +24,20 @@ export type WatchWay = 'suspended' | 'decisions';
 export type FetchPhase = 'asked' | 'plan' | CallingPhase | 'complete' | 'failed' | 'gathered';
 /** The steps of an export, in their order. */
 export const EXPORT_PHASES = [
-  ...(['export_seek', 'export_order', 'export_wait', 'export_result', 'export_file', 'export_remove'] as const),
+  'export_seek',
+  'export_order',
+  'export_wait',
+  'export_result',
+  'export_file',
+  'export_remove',
 ] as const;
 export type ExportPhase = (typeof EXPORT_PHASES)[number];
+/** Each reads page by page. */
+export const PAGE_PHASES = ['containers', 'filter', 'list', 'archive', 'suspended', 'decisions'] as const;
+export type PagePhase = (typeof PAGE_PHASES)[number];
 /** The phases in which the registry is called, in the order in which what they bring is the newer one. */
-export const CALLING_PHASES = [
-  ...EXPORT_PHASES,
-  ...(['containers', 'filter', 'list', 'archive', 'suspended', 'decisions'] as const),
-] as const;
+export const CALLING_PHASES = [...EXPORT_PHASES, ...PAGE_PHASES] as const;
 export type CallingPhase = (typeof CALLING_PHASES)[number];
-export type PagePhase = Exclude<CallingPhase, ExportPhase>;
 
 /** A reading of the registry's packs that was asked for. */
 export interface FetchRequest {
@@ -194,6 +198,9 @@ const CALLS = {
 
 /** Method of the registry that a phase calls; its lane and its budget are called so, too. */
 export const methodOf = <P extends CallingPhase>(phase: P): (typeof CALLS)[P][1] => CALLS[phase][1];
+
+/** Kind of the task that is at work in a phase. */
+export const kindOf = <P extends CallingPhase>(phase: P): (typeof CALLS)[P][0] => CALLS[phase][0];
 
 /** The one task of a phase: it goes back to its lane after some pages. `round`: of a phase that comes again. */
 export function fetchTask(

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { FetchContext } from '../src/fetches/read-pages.js';
-import { zipOf } from '../../sandbox/src/exports/zip.js';
+import { zipOf } from '../../../libs/reconciliation/test/made-zip.js';
 
 type Exports = FetchContext['packs']['exports'];
 type Results = FetchContext['packs']['lists']['page'];
@@ -51,7 +51,7 @@ export class ExportedPacks {
         return { phase: task?.status ?? 'unrecognised', status: task?.status ?? 'none' };
       }),
     download: async (_account, resultId, path) => {
-      const zip = await zipOf('SGTINS.csv', this.csv(), Date.UTC(2026, 0, 1));
+      const zip = zipOf([{ name: 'SGTINS.csv', content: this.csv() }]);
       await writeFile(path, zip);
       return this.answer(`file ${resultId}`, () => ({ path, bytes: zip.length }));
     },
@@ -69,9 +69,9 @@ export class ExportedPacks {
       total: 1,
     }))) as unknown as Results;
 
-  private async *csv(): AsyncGenerator<string> {
-    await Promise.resolve();
-    yield `${['sgtin,status,branch_id,sscc,batch,expiration_date,status_date', ...this.rows].join('\r\n')}\r\n`;
+  private csv(): Buffer {
+    const head = 'sgtin,status,branch_id,sscc,batch,expiration_date,status_date';
+    return Buffer.from(`${[head, ...this.rows].join('\r\n')}\r\n`);
   }
 
   private noCall(): never {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
 import { checkDigitOf, sha256Hex } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
-import { loadProfile } from '#registry-client';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { zipOf } from '../../test/made-zip.js';
@@ -57,6 +56,13 @@ function world(): PlantedWorld {
 }
 
 const HEAD = 'sgtin,status,branch_id,sscc,batch,expiration_date,status_date';
+const MAPPING = {
+  format: 'csv',
+  columns: {
+    ...{ item: 'sgtin', status: 'status', place: 'branch_id', container: 'sscc', series: 'batch' },
+    ...{ expiry: 'expiration_date', moved_at: 'status_date' },
+  },
+};
 const csv = [...Array(PACKS).keys()]
   .filter((n) => n !== UNSEEN)
   .map((n) => `${item(n)},${n === DOUBTFUL ? 'in_sale' : 'in_circulation'},${HERE},,${SERIES},2030-01-31,${EXPORTED}`);
@@ -69,8 +75,7 @@ async function bring({ fetchId, way }: RegistryFetch): Promise<void> {
   await inTransaction(db.pool, async (tx) => {
     if (way === 'export') {
       const zip = zipOf([{ name: 'SGTINS.csv', content: Buffer.from(`${[HEAD, ...csv, WRONG].join('\r\n')}\r\n`) }]);
-      const { mapping } = loadProfile('interface-v1').packExport;
-      const file = { bytes: zip.length, sha256: sha256Hex(zip), csvBytes: 10_000, mapping, moment: EXPORTED };
+      const file = { bytes: zip.length, sha256: sha256Hex(zip), csvBytes: 10_000, mapping: MAPPING, moment: EXPORTED };
       await tx.query('UPDATE registry_fetch SET export_order = $2 WHERE fetch_id = $1', [
         ...[fetchId, JSON.stringify({ ...NEW_ORDER, file })],
       ]);

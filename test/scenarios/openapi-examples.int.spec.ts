@@ -245,6 +245,7 @@ describe('every example of the description, sent to a running system as it stand
       { actor: { kind: 'system', name: 'test', authenticatedBy: 'process' }, id: 'test', at: run.moment },
     );
     await store.close();
+    prepared['showSeries'] = prepared['listSeriesSources'] = '04600000000015';
     prepared['showCase'] = prepared['actOnCase'] = prepared['releaseCase'] = caseId;
     await sendAll('actOnCase', 'actOnCases', 'releaseCase', 'showCase', 'listCases', 'listAccess');
   });

@@ -51,8 +51,6 @@ export const NOT_HERE = [
   'any /reestr/area/countries',
   'any /reestr/area/regions',
   'any /reestr/customs_points/filter',
-  'POST /data/export/tasks/search',
-  'POST /export/tasks/sgtins',
 ] as const;
 
 const PATTERNS = NOT_HERE.map((route) => {

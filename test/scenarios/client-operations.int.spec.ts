@@ -349,6 +349,15 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     });
   });
 
+  it('orders an export of packs, and finds it among all tasks', async () => {
+    const { exports } = client.operations;
+    const before = (await good(exports.tasks('main'))).map(({ taskId }) => taskId);
+    const { taskId } = await good(exports.createOfPacks('main', Infinity));
+    expect((await good(exports.tasks('main'))).map((task) => task.taskId).sort()).toEqual([...before, taskId].sort());
+    await advance(200_000);
+    expect(await good(exports.state('main', taskId))).toMatchObject({ phase: 'completed' });
+  });
+
   it('finds a pack in the archive 60 days after it was sold', async () => {
     const { sgtins, lists } = client.operations;
     const sold = pack('OPS', 249);

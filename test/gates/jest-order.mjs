@@ -6,9 +6,11 @@ import TestSequencer from '@jest/test-sequencer';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What the long specs take beside others on two cores, s. A wrong figure costs some time and nothing else. */
 export const LONG = {
+  'test/scenarios/lives.prop.int.spec.ts': 150,
   'test/chaos/chaos.int.spec.ts': 120,
   'test/scenarios/incremental.int.spec.ts': 110,
   'test/scenarios/suspension-stop.int.spec.ts': 90,
+  'apps/worker/src/fetches/read-pages.int.spec.ts': 85,
   'apps/auditor/src/sweep/regular-sweep.int.spec.ts': 65,
   'test/scenarios/crash.int.spec.ts': 65,
   'test/scenarios/item-waits.int.spec.ts': 65,

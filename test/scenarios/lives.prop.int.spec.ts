@@ -7,11 +7,12 @@ import { planOf, shrink, type Plan } from './lives/plan.js';
 import { quickStack } from './quick-stack.js';
 import type { Stack } from './stack.js';
 
-const SEED = Number(process.env['PROPERTY_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const { runs, rounds, steps, shrinkMs } = sized({
-  test: { runs: 1, rounds: 8, steps: 5, shrinkMs: 240_000 },
-  soak: { runs: 6, rounds: 16, steps: 8, shrinkMs: 1_200_000 },
+/** One life is too few to look for faults by chance: `npm test` lives the same one each time, the soak others. */
+const { first, runs, rounds, steps, shrinkMs } = sized({
+  test: { first: 11, runs: 1, rounds: 8, steps: 5, shrinkMs: 240_000 },
+  soak: { first: Math.floor(Math.random() * 1_000_000), runs: 6, rounds: 16, steps: 8, shrinkMs: 1_200_000 },
 });
+const SEED = Number(process.env['PROPERTY_SEED'] ?? first);
 const MOST_TRIES = 40;
 const SIZE = { own: 8, suppliers: 6 };
 

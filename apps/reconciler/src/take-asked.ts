@@ -27,7 +27,8 @@ export async function takeAsked(parts: StockRunsParts): Promise<void> {
       }
       const actor = (await findRequest(pool, runId))?.actor ?? ACTOR;
       await recordPackRunFailure(parts, { runId, reason, actor }, sentenceOf(error));
-      log.error({ err: error, runId }, 'a run about packs that was asked for cannot be made');
+      // The run says so itself, and whoever asked for it sees it there: nothing is wrong with this program.
+      log.warn({ err: error, runId }, 'a run about packs that was asked for cannot be made');
     }
     await noteTaken(pool, runId);
   }

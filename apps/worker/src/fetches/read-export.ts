@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sha256Hex, type JsonObject, type Sha256 } from '#kernel';
+import { digestOfFile } from '#duckdb';
+import { sha256Hex, type JsonObject } from '#kernel';
 import { inTransaction } from '#postgres';
 import {
   anew,
@@ -232,15 +231,8 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
       return await failedAt(context, fetch, {
         ...{ problem: checked.message, passes: checked.isDamaged, most: MOST_DOWNLOADS },
       });
-    const { bytes } = outcome.value;
     const moment = new Date(Date.parse(order.begunAt ?? '') - oldestRowHours * HOUR_MS).toISOString();
-    const file = {
-      bytes,
-      sha256: await digestOf(path),
-      csvBytes: checked.bytes,
-      mapping: mapping as JsonObject,
-      moment,
-    };
+    const file = { ...(await digestOfFile(path)), csvBytes: checked.bytes, mapping: mapping as JsonObject, moment };
     const kept = await writePieces(context.pool, fetch, { path, at: outcome.raw.receivedAt });
     if (kept === undefined) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
     const step = { order: { ...orderOf(kept), file }, phase: 'export_remove' as const };
@@ -257,12 +249,6 @@ async function sweep(): Promise<void> {
     const at = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
     if (Date.now() - at > MOST_FOLDER_MS) await rm(path, { recursive: true, force: true });
   }
-}
-
-async function digestOf(path: string): Promise<Sha256> {
-  const hash = createHash('sha256');
-  for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
-  return hash.digest('hex') as Sha256;
 }
 
 /** A user has room for few tasks. The file is here, so that what stays behind is warned of, and hinders nothing. */

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { auditorSchemas } from '../../apps/auditor/src/auditor.js';
 import { PedigreeError } from '#kernel';
-import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { migrate, type Pool } from '#postgres';
 import { evidence } from './audit/evidence.js';
 import { proofs } from './audit/proofs.js';
 import { sealing } from './audit/sealing.js';
+import { onDatabase } from './on-database.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 const WHOLE = {
@@ -31,7 +29,7 @@ type Figures = Pick<BenchReport, 'figures' | 'ceilings' | 'ratios'>;
 
 const PARTS: Record<keyof Sizes, (sizes: Sizes) => Promise<Figures>> = {
   sealing: async (sizes) => {
-    const sealed = await onDatabase((pool, folder) => sealing(pool, folder, sizes.sealing));
+    const sealed = await onAuditedDatabase((pool, folder) => sealing(pool, folder, sizes.sealing));
     return {
       figures: {
         leaves_per_second: rounded(sealed.own.perSecond, 0),
@@ -43,7 +41,7 @@ const PARTS: Record<keyof Sizes, (sizes: Sizes) => Promise<Figures>> = {
     };
   },
   proofs: async (sizes) => {
-    const proven = await onDatabase((pool) => proofs(pool, sizes.proofs));
+    const proven = await onAuditedDatabase((pool) => proofs(pool, sizes.proofs));
     return {
       figures: {
         proof_leaves: sizes.proofs.leaves,
@@ -65,7 +63,7 @@ const PARTS: Record<keyof Sizes, (sizes: Sizes) => Promise<Figures>> = {
     };
   },
   evidence: async (sizes) => {
-    const { megabytes, pieces, storedMb } = await onDatabase((pool) => evidence(pool, sizes.evidence));
+    const { megabytes, pieces, storedMb } = await onAuditedDatabase((pool) => evidence(pool, sizes.evidence));
     const storedShare = storedMb / sizes.evidence.megabytes;
     return {
       figures: {
@@ -107,18 +105,9 @@ function partsOf(part: string | undefined): (keyof Sizes)[] {
 
 const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));
 
-/** Each part has a database of its own, and leaves nothing behind. */
-async function onDatabase<T>(work: (pool: Pool, folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
-  const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    stops.push(() => postgres.stop());
-    const pool = openPool({ connectionString: postgres.url, maxConnections: 4, applicationName: 'pedigree-bench' });
-    stops.push(() => pool.end());
+/** Each part has a database of its own. */
+const onAuditedDatabase = <T>(work: (pool: Pool, folder: string) => Promise<T>): Promise<T> =>
+  onDatabase(async ({ pool, folder }) => {
     await migrate(pool, auditorSchemas);
-    return await work(pool, folder);
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
-}
+    return work(pool, folder);
+  });

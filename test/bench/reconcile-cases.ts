@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeFinishedRun } from '../../libs/reconciliation/test/finished-run.js';
 import { eventStoreSchema, PostgresEventStore, type NewEvent } from '#event-store';
 import { systemClock } from '#kernel';
-import { installationSchema, migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { installationSchema, migrate, type Pool } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { CaseLog, DEFAULT_DUE_DAYS, dueDaysOf, openPackCases } from '#reconciliation';
 import { subscriptionsSchema } from '#subscriptions';
 import { eventsOf } from '../support/event-log/events-of.js';
 import { inTurns, type Compared } from './in-turns.js';
+import { onDatabase } from './on-database.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 const MOMENT = '2026-11-23T05:00:00.000Z';
@@ -29,20 +28,12 @@ const ROUNDS = 3;
  */
 export async function reconcileCases({ quick }: { quick: boolean }): Promise<BenchReport> {
   const cases = quick ? 10_000 : 40_000;
-  const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
-  const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    stops.push(() => postgres.stop());
-    const pool = openPool({ connectionString: postgres.url, maxConnections: 4, applicationName: 'pedigree-bench' });
-    stops.push(() => pool.end());
+  return onDatabase(async ({ pool, folder, stops }) => {
     await migrate(pool, [installationSchema, eventStoreSchema, subscriptionsSchema, ...readModelSchemas]);
     const store = new PostgresEventStore({ pool });
     stops.push(() => store.close());
-    return await compared(pool, store, { cases, run: await finishedRun(join(folder, 'run'), cases) });
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+    return compared(pool, store, { cases, run: await finishedRun(join(folder, 'run'), cases) });
+  });
 }
 
 async function compared(

@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { documentReading, typeKnowledge } from '#documents';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
-import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { migrate, type Pool } from '#postgres';
 import { PostgresReadModels } from '#read-models';
 import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
 import { gatewayProcess } from './gateway-process.js';
 import { fillSeries, GTIN, SERIES, type SeriesTruth } from './many-of-series.js';
+import { onDatabase } from './on-database.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 /** Calls of each kind, one after the other, each beside a bare count. The median counts. */
@@ -24,15 +22,9 @@ const BARE = `SELECT count(*)::int AS packs FROM pack_state WHERE series = $1 AN
  * @param options `packs`: default 1,000,000 and 20,000 when quick.
  */
 export async function series({ quick, packs }: { quick: boolean; packs?: number }): Promise<BenchReport> {
-  const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
-  const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    stops.push(() => postgres.stop());
-    const pool = openPool({ connectionString: postgres.url, maxConnections: 4, applicationName: 'pedigree-bench' });
-    stops.push(() => pool.end());
+  return onDatabase(async ({ pool, url, folder, stops }) => {
     const truth = await filled(pool, packs ?? (quick ? 20_000 : 1_000_000));
-    const gateway = await gatewayProcess(folder, { DATABASE_URL: postgres.url });
+    const gateway = await gatewayProcess(folder, { DATABASE_URL: url });
     stops.push(() => gateway.stop());
     const ms = await measured(pool, { url: gateway.url, truth });
     return {
@@ -46,9 +38,7 @@ export async function series({ quick, packs }: { quick: boolean; packs?: number 
       ratios: { series_first_page_of_count: Number((ms.first / ms.bare).toFixed(2)) },
       machine: thisMachine(),
     };
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+  });
 }
 
 async function filled(pool: Pool, packs: number): Promise<SeriesTruth> {

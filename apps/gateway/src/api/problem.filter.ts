@@ -84,6 +84,10 @@ export function reportProblem(
   return { ...problem, instance };
 }
 
+/** Whether the caller left before an answer in pieces began: fastify throws what the cut stream says. */
+const hungUp = (error: unknown, { raw }: FastifyReply): boolean =>
+  raw.destroyed && (error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE';
+
 const retryAfter = (code: ErrorCode): number =>
   code === 'not_sealed_yet' ? SIGNED_EVERY_SECONDS : RETRY_AFTER_SECONDS;
 
@@ -94,6 +98,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
+    if (hungUp(error, reply)) return;
     const { method, url } = host.switchToHttp().getRequest<FastifyRequest>();
     const problem = reportProblem(error, this.log, { method, url });
     if (problem.status === 503) void reply.header('retry-after', String(retryAfter(problem.code)));

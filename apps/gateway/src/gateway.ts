@@ -99,7 +99,7 @@ export const watchingOf = (config: GatewayConfig, log: ServiceLog): Promise<Watc
     version: SOFTWARE_VERSION,
     profile: config.profile,
     otlpEndpoint: config.otlpEndpoint,
-    onError: (error) => log.warn({ err: error }, 'a figure could not be read'),
+    onError: (error) => log.warn({ err: error }, 'could not read a metric'),
   });
 
 /**

@@ -26,7 +26,7 @@ export async function keepRunFiles(parts: FilesParts): Promise<void> {
     try {
       await removeOldFiles(parts);
     } catch (error) {
-      if (!signal.aborted) log.error({ err: error }, 'old files of runs could not be removed');
+      if (!signal.aborted) log.error({ err: error }, 'could not remove old files of runs');
     }
   }
 }
@@ -44,6 +44,6 @@ export async function removeOldFiles({
   await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS, clock, signal });
   return removeRunFiles({
     ...{ db: pool, folder, keptDays, now: clock.now() },
-    onRemove: (one) => log.info(one, 'old files of a run or a snapshot are removed'),
+    onRemove: (one) => log.info(one, 'removed old files of a run or a snapshot'),
   });
 }

@@ -51,7 +51,7 @@ export async function keepSegments({
       }
       await sealSegments({ parts, pool, store, installation, log, clock }, signal);
     } catch (error) {
-      log.error({ err: error }, 'segments could not be kept');
+      log.error({ err: error }, 'could not write segments');
     }
   }
 }

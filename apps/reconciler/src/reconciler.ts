@@ -150,7 +150,7 @@ function runAll(parts: Parts): Promise<void>[] {
     await makeRun({ pool, store, installation, rules: config.rules, clock }, runId);
     const cases = new CaseLog({ db: pool, store, installation });
     const opening = await openDocumentCases({ db: pool, store, log: cases, dueDays: config.dueDays }, runId);
-    log.info({ runId, ...opening }, 'the cases of a reconciliation are recorded');
+    log.info({ runId, ...opening }, 'recorded the cases of a reconciliation');
     return { kind: 'done' };
   };
   const report = (one: RunnerReport): void =>
@@ -179,7 +179,7 @@ function runAll(parts: Parts): Promise<void>[] {
       pool,
       signal,
       clock,
-      report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed'),
+      report: (table: string, err: unknown) => log.warn({ err, table }, 'could not remove old rows'),
       removals: reconcilerRemovals(config),
     }),
   ];
@@ -204,7 +204,7 @@ async function closeCases({ pool, store, installation, log, clock, signal }: Par
     try {
       await closeRemedies(pool, cases);
     } catch (error) {
-      log.error({ err: error }, 'cases could not be told how their documents ended');
+      log.error({ err: error }, 'could not give cases the outcomes of their documents');
     }
   }
 }
@@ -241,7 +241,7 @@ async function askDaily({ config, pool, queue, installation, log, clock, signal 
       );
       asked = day;
     } catch (error) {
-      log.error({ err: error }, 'the day’s reconciliation could not be asked for');
+      log.error({ err: error }, 'could not request the daily reconciliation');
     }
   }
 }

@@ -44,7 +44,7 @@ async function appendSeal(
   const before = await store.readStream(stream);
   const last = before.at(-1);
   if (last !== undefined && canonicalJson(last.data) === canonicalJson(data)) return last.position;
-  if (last !== undefined) log.error({ stream, before: last.data, now: data }, 'a segment is sealed with other rows');
+  if (last !== undefined) log.error({ stream, before: last.data, now: data }, 'a segment was sealed with other rows');
   const id = uuid5(`${stream} ${before.length} ${canonicalJson(data)}`, installation.id);
   const appended = await store.append(stream, last === undefined ? 'none' : last.version, [
     {

@@ -63,7 +63,7 @@ export async function keepStockRuns(parts: StockRunsParts): Promise<void> {
     try {
       await runs.look();
     } catch (error) {
-      log.error({ err: error, folder: stock?.folder }, 'runs about packs could not be looked after');
+      log.error({ err: error, folder: stock?.folder }, 'could not check pack runs');
     }
   }
 }
@@ -101,7 +101,7 @@ export class PackRuns {
       await work();
     } catch (error) {
       if (databaseIsAway(error)) throw error;
-      this.parts.log.error({ err: error, ...of }, 'runs about packs could not be looked after');
+      this.parts.log.error({ err: error, ...of }, 'could not check pack runs');
     }
   }
 
@@ -109,7 +109,8 @@ export class PackRuns {
     const { log, stock } = this.parts;
     if (stock === undefined || this.folder === undefined) return;
     const { settled, tooMany } = await this.folder.look();
-    if (tooMany > 0) log.error({ tooMany, folder: stock.folder }, 'the folder has more stock files than are looked at');
+    if (tooMany > 0)
+      log.error({ tooMany, folder: stock.folder }, 'the folder holds more stock files than one scan takes');
     for (const file of settled) await this.take(file, stock);
   }
 
@@ -138,7 +139,7 @@ export class PackRuns {
       writeFileRun(folder, run);
       writeSchedule(folder, { attempts: 0, notBefore: null, ended: null });
       await keepRequest(pool, { runId, reason: run.reason, actor: ACTOR, kind: 'packs' });
-      log.info({ runId, name, bytes, sha256 }, 'a stock file is taken');
+      log.info({ runId, name, bytes, sha256 }, 'took a stock file');
     }
     this.taken.add(runId);
   }
@@ -160,7 +161,7 @@ export class PackRuns {
     try {
       return readSchedule(folder);
     } catch (error) {
-      this.parts.log.error({ err: error, folder }, 'the schedule of a run is damaged: it is not made');
+      this.parts.log.error({ err: error, folder }, 'the schedule of a run is damaged: the run is not made');
       return undefined;
     }
   }
@@ -205,7 +206,7 @@ export class PackRuns {
       if (!isFinal(error) && schedule.attempts < MOST_ATTEMPTS) return this.later(folder, { runId, schedule, error });
       await recordPackRunFailure(this.parts, request, sentenceOf(error));
       writeSchedule(folder, { ...schedule, ended: 'failed' });
-      log.error({ err: error, ...request }, 'a run of a stock file has failed, and is not tried again');
+      log.error({ err: error, ...request }, 'the run of a stock file failed and is not retried');
     }
   }
 
@@ -217,7 +218,7 @@ export class PackRuns {
     const waitMs = FIRST_WAIT_MS * 4 ** (schedule.attempts - 1);
     const notBefore = new Date(clock.now().getTime() + waitMs).toISOString();
     writeSchedule(folder, { ...schedule, notBefore });
-    log.warn({ err: error, runId, notBefore }, 'a run of a stock file is tried again later');
+    log.warn({ err: error, runId, notBefore }, 'the run of a stock file is retried later');
     await this.told;
     const progress = `attempt ${schedule.attempts} failed: ${sentenceOf(error)}; again at ${notBefore}`;
     await noteProgress(pool, runId, { progress });
@@ -253,7 +254,7 @@ export class PackRuns {
     log.info({ runId }, text);
     this.told = this.told
       .then(() => noteProgress(pool, runId, { progress: text, estimate }))
-      .catch((err: unknown) => log.warn({ err }, 'the progress of a run was not noted'));
+      .catch((err: unknown) => log.warn({ err }, 'could not record the progress of a run'));
   }
 
   private async openCases(folder: string, runId: string): Promise<void> {
@@ -266,7 +267,7 @@ export class PackRuns {
       actor: ACTOR,
       earlier: (await readdir(runs)).slice(0, MOST_RUNS).map((name) => join(runs, name, 'comparison')),
     });
-    log.info({ runId, ...opening }, 'the cases of a run of a stock file are recorded');
+    log.info({ runId, ...opening }, 'recorded the cases of a stock file run');
   }
 }
 

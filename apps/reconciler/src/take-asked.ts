@@ -18,17 +18,17 @@ export async function takeAsked(parts: StockRunsParts): Promise<void> {
     const { runId, reason } = asked;
     try {
       await prepareAskedRun(segments.folder, asked, clock.now());
-      log.info({ runId }, 'a run about packs that was asked for is taken');
+      log.info({ runId }, 'started a requested pack run');
     } catch (error) {
       if (databaseIsAway(error)) throw error;
       if (!(error instanceof PedigreeError)) {
-        log.error({ err: error, runId }, 'a run about packs that was asked for could not be taken now');
+        log.error({ err: error, runId }, 'could not start a requested pack run now');
         continue;
       }
       const actor = (await findRequest(pool, runId))?.actor ?? ACTOR;
       await recordPackRunFailure(parts, { runId, reason, actor }, sentenceOf(error));
       // The run says so itself, and whoever asked for it sees it there: nothing is wrong with this program.
-      log.warn({ err: error, runId }, 'a run about packs that was asked for cannot be made');
+      log.warn({ err: error, runId }, 'a requested pack run cannot be made');
     }
     await noteTaken(pool, runId);
   }

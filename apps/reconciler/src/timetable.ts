@@ -38,7 +38,7 @@ export async function askByTimetable(parts: TimetableParts): Promise<void> {
     try {
       await askForTicks(parts);
     } catch (error) {
-      log.error({ err: error }, 'runs of the timetable could not be asked for');
+      log.error({ err: error }, 'could not request scheduled runs');
     }
   }
 }

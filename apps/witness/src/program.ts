@@ -62,7 +62,10 @@ function openState({ folder, logs }: WitnessConfig): StateFolder {
 
 function tell(log: Frame['log'], { verdict, status, origin, body }: Answer): void {
   if (verdict === 'contradicts')
-    log.error({ origin, words: body.trim() }, 'a log has signed what does not follow; the request is kept');
+    log.error(
+      { origin, words: body.trim() },
+      'the log signed a checkpoint that does not extend the last one; the request is kept',
+    );
   else if (status === 200) log.info({ origin }, 'cosigned a checkpoint');
   else log.warn({ status, words: body.trim().slice(0, 300) }, 'a request was refused');
 }

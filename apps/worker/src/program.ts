@@ -23,7 +23,7 @@ export const workerProgram = (config: WorkerConfig): Program => ({
     ),
   ],
   start: async ({ log, health, healthPort }) => {
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a figure could not be read');
+    const onError = (error: unknown): void => log.warn({ err: error }, 'could not read a metric');
     const watching = await openWatching({
       program: 'worker',
       version: SOFTWARE_VERSION,

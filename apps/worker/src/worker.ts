@@ -261,7 +261,7 @@ function runAll(parts: RunningParts): Promise<void>[] {
       pool,
       signal,
       removals: workerRemovals({ ...config, store, sagas }),
-      report: (table, err) => log.warn({ err, table }, 'old rows could not be removed'),
+      report: (table, err) => log.warn({ err, table }, 'could not remove old rows'),
     }),
     sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock }),
     announcePresence({ pool, program: 'worker', signal, log, subscriptions: () => subscriptions.standings() }),

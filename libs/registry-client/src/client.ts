@@ -344,7 +344,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
       }
       await this.sessionsOf
         .rejected(account, session.generation)
-        .catch((error: Error) => this.log.warn({ account, error: error.message }, 'a refused token was not noted'));
+        .catch((error: Error) => this.log.warn({ account, error: error.message }, 'could not record a refused token'));
     }
     return {
       kind: 'failed',

@@ -105,7 +105,7 @@ describe('the presence of a process', () => {
     await db.pool.query('ALTER TABLE program_process RENAME TO elsewhere');
     await until('a beat failed', () => {
       clock.advance(5_000);
-      return warned.includes('this process could not say that it is there');
+      return warned.includes('could not record this process as alive');
     });
     await db.pool.query('ALTER TABLE elsewhere RENAME TO program_process');
     await silence('worker', SILENT_LIMIT_MS + 1);

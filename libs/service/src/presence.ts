@@ -68,7 +68,7 @@ export async function announcePresence({
   const tried = async (work: Promise<unknown>): Promise<void> => {
     await work.catch((err: unknown) => {
       // A database that is away is told by readiness.
-      if (!databaseIsAway(err)) log.warn({ err }, 'this process could not say that it is there');
+      if (!databaseIsAway(err)) log.warn({ err }, 'could not record this process as alive');
     });
   };
   await tried(forgetGone(pool, program));

@@ -94,7 +94,7 @@ describe('the frame of a program', () => {
     await until(async () => tries === 2 && (await ready()).status === 200);
     send('SIGINT');
     expect(await status).toBe(0);
-    expect(events).toContain('log: the database went away during the start; it is begun again');
+    expect(events).toContain('log: the database went away during the start; starting again');
   });
 
   it('ends with status 2 and a sentence for wrong configuration, a refused login, and a start that is refused', async () => {

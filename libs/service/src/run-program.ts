@@ -177,7 +177,7 @@ class ProgramRun {
         const refusal = loginRefusal(error);
         if (refusal !== undefined) throw new PedigreeError('invalid_configuration', sentenceOf({ message: refusal }));
         if (!databaseIsAway(error)) throw error;
-        frame.log.warn({ error: sentenceOf(error) }, 'the database went away during the start; it is begun again');
+        frame.log.warn({ error: sentenceOf(error) }, 'the database went away during the start; starting again');
         await this.surroundings.clock.wait(AGAIN_AFTER_MS, signal);
       }
     }
@@ -221,7 +221,7 @@ class ProgramRun {
       this.endingNow = name;
       await part.stop().catch((error: unknown) => {
         isInOrder = false;
-        this.program.log.error({ err: error, part: name }, 'a part did not stop well');
+        this.program.log.error({ err: error, part: name }, 'a component did not stop cleanly');
       });
     }
     this.ended.abort();

@@ -28,7 +28,7 @@ export class RegularCounting {
         this.failing = undefined;
       } catch (error) {
         this.failing = { since: this.failing?.since ?? systemClock.now(), reason: sentenceOf(error) };
-        log.error({ err: error }, 'the events of each stream were not counted');
+        log.error({ err: error }, 'could not count the events of each stream');
       }
     }
   }

@@ -49,7 +49,10 @@ export class HistoryWatch {
       if (held.breaks.length > memory.breaks.length) await folder.leaves.clear();
       if (held.memory !== memory) {
         await this.remember(held, this.leavesKnown(memory, held));
-        log.warn({ size: held.remembered?.size ?? 0, breaks: held.breaks.length }, 'took up what was signed elsewhere');
+        log.warn(
+          { size: held.remembered?.size ?? 0, breaks: held.breaks.length },
+          'adopted a checkpoint that was signed elsewhere',
+        );
       }
       const { remembered } = held;
       if (held.isUnpublished && remembered !== undefined)
@@ -150,7 +153,7 @@ export class HistoryWatch {
       alarm.explain(words, difference?.leaf);
       log.error({ leaf: difference?.leaf, event: difference?.event?.id }, words);
     } catch (err) {
-      log.warn({ err }, 'which event differs could not be read');
+      log.warn({ err }, 'could not read which event differs');
     }
   }
 }

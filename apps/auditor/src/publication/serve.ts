@@ -25,7 +25,7 @@ export const serveLog =
   (options: ServeOptions): RequestListener =>
   (request, response) =>
     void answer(options, request, response).catch((err: unknown) => {
-      options.log.error({ err }, 'a file of the log could not be given');
+      options.log.error({ err }, 'could not serve a log file');
       if (response.headersSent) return void response.destroy();
       // What was changed is not given away as if it were the log.
       const words = err instanceof Contradiction ? `the log contradicts what was signed: ${err.message}` : 'try again';

@@ -59,7 +59,7 @@ export class RegularSweep {
         this.failing = undefined;
       } catch (error) {
         this.failing = { since: this.failing?.since ?? this.clock.now(), reason: sentenceOf(error) };
-        this.options.log.error({ err: error }, 'the sweep cannot go on; it is tried again');
+        this.options.log.error({ err: error }, 'the sweep cannot go on; it is retried');
       }
       this.progress = undefined;
       await this.clock.wait(LOOK_EVERY_MS, signal);
@@ -117,7 +117,7 @@ export class RegularSweep {
     const { pass, counts, findings, skipped } = outcome;
     const about = { pass, ...counts, findings: findings.length, skipped };
     if (findings.length > 0) log.error(about, `a sweep has findings, first: ${findingWords(findings[0] as never)}`);
-    else if (skipped.length > 0) log.warn(about, 'a sweep found nothing, and could not compare everything');
-    else log.info(about, 'a sweep found everything as it was signed');
+    else if (skipped.length > 0) log.warn(about, 'the sweep found no difference, but could not compare everything');
+    else log.info(about, 'the sweep found everything as signed');
   }
 }

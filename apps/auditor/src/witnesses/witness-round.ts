@@ -186,7 +186,7 @@ export class WitnessRound {
     if (kind === 'refused') standing.refused = { since: standing.refused?.since ?? this.clock.now(), reason };
     if (!isNews) return;
     const fields = { witness: standing.name, reason };
-    if (kind === 'refused') options.log.error(fields, 'a witness knows another log: it was rewritten');
+    if (kind === 'refused') options.log.error(fields, 'a witness holds another history: the log was rewritten');
     else options.log.warn(fields, 'a witness did not cosign');
   }
 }

@@ -67,7 +67,7 @@ export class Witnesses {
       // Taken before: what is signed meanwhile is looked for at once.
       const { wake } = this;
       const waitMs = await round.turn(signal);
-      await this.judge().catch((err: unknown) => this.options.log.warn({ err }, 'the policy could not be judged'));
+      await this.judge().catch((err: unknown) => this.options.log.warn({ err }, 'could not evaluate the policy'));
       await this.clock.wait(waitMs, AbortSignal.any([signal, wake.signal]));
     }
   }

@@ -109,7 +109,7 @@ export class ApiKeys {
       await noteLastUse(pool, name);
     };
     const noted = note()
-      .catch((err: unknown) => log.warn({ err, key: name }, 'the use of an API key could not be noted'))
+      .catch((err: unknown) => log.warn({ err, key: name }, 'could not record the use of an API key'))
       .finally(() => this.noting.delete(name));
     this.noting.set(name, noted);
   }

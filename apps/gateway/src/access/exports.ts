@@ -143,7 +143,7 @@ async function* recorded(
     const data = endOf({ complete, byteLength, fileSha256: hash.digest('hex') });
     await accessLog
       .exportEnded(data, by)
-      .catch((err: unknown) => log.warn({ err, exportId: data.exportId }, 'the end of an export was not recorded'));
+      .catch((err: unknown) => log.warn({ err, exportId: data.exportId }, 'could not record the end of an export'));
   }
 }
 

@@ -67,7 +67,7 @@ export class KeyWatch {
       // A log that is away must not keep anybody from hearing how the keys stand.
       await register
         .catchUp()
-        .catch((err: unknown) => log.warn({ err }, 'the table of API keys could not be brought up to the log'));
+        .catch((err: unknown) => log.warn({ err }, 'could not bring the table of API keys up to the log'));
       await this.look();
     };
     return lookAgain(look, {

@@ -52,7 +52,7 @@ export class RefusalCounts {
 
   /** Tells what is left, at a stop. Never rejects. */
   async settled(): Promise<void> {
-    const warn = (err: unknown): void => this.options.log.warn({ err }, 'refused API keys could not be recorded');
+    const warn = (err: unknown): void => this.options.log.warn({ err }, 'could not record refused API keys');
     // The first may only tell what an earlier try has left.
     await this.tell()
       .then(() => this.tell())
@@ -69,7 +69,7 @@ export class RefusalCounts {
       clock: this.options.clock,
       signal,
       log: this.options.log,
-      failure: 'refused API keys could not be recorded; they are counted on',
+      failure: 'could not record refused API keys; they are counted on',
     });
   }
 

@@ -163,7 +163,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     toDatabase.down();
     await publish(...ids.slice(200).map((id) => good(id)));
     await until('a message about it', () =>
-      harness.logged.some((line) => String(line['msg']).startsWith('commands wait in the bus')),
+      harness.logged.some((line) => String(line['msg']).startsWith('commands wait on the bus')),
     );
     toDatabase.up();
     await until('all commands', async () => (await acknowledged()).length === before + 600);

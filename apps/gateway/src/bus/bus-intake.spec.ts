@@ -163,7 +163,7 @@ describe('a message of the bus', () => {
   it('on which our code fails is tried again and counted, and the fault is logged', async () => {
     const { handle, logged, mayTakeMore, refused } = harness([new TypeError('cannot read x of undefined')]);
     expect(await handle()).toEqual({ kind: 'retry', reason: 'cannot read x of undefined' });
-    expect([logged, refused]).toEqual([['a command of the bus failed'], []]);
+    expect([logged, refused]).toEqual([['a command from the bus failed'], []]);
     expect(await mayTakeMore()).toBe(true);
   });
 

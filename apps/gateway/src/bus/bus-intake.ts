@@ -82,7 +82,7 @@ export class BusIntake {
       return await inTraceOf(headers['traceparent'], () => this.patiently(untilMs, () => this.take(command, actor)));
     } catch (error) {
       const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
-      if (!isTheirs) this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
+      if (!isTheirs) this.options.log.error({ err: error, messageId }, 'a command from the bus failed');
       const refused = isTheirs
         ? { code: error.code, reason: error.message, place: error.place }
         : this.lastFailure(message, error as Error);
@@ -142,7 +142,7 @@ export class BusIntake {
       } catch (error) {
         if (!(await this.isOurs(error))) throw error;
         const { message } = error as Error;
-        if (!this.gate.isWaiting) this.options.log.warn({ error: message }, 'commands wait in the bus');
+        if (!this.gate.isWaiting) this.options.log.warn({ error: message }, 'commands wait on the bus');
         await this.gate.wait();
         if (this.stopping.signal.aborted || this.clock.monotonicMs() > untilMs)
           return { kind: 'postpone', reason: message };

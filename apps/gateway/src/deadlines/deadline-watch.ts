@@ -73,7 +73,7 @@ export class DeadlineWatch {
     if (this.answered.size > MOST_ANSWERED) this.answered.clear();
     const sources = { pool, evidence, documents: { readForeignDocument }, types: typeKnowledge, calendar, now };
     const { figures, isCut } = await nearToAnswer(sources, { soonMs, answered: this.answered });
-    if (isCut) log.warn({}, 'more documents wait to be answered than one look counts: the figures are too low');
+    if (isCut) log.warn({}, 'more documents await an answer than one query counts: the figures are too low');
     return [...toSend, ...figures];
   }
 

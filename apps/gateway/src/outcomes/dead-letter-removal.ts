@@ -10,7 +10,7 @@ export const deadLetterRemoval = ({ keptDays, log }: { keptDays: number; log: Pi
   table: 'bus_dead_letter',
   removeSome: async (tx, limit) => {
     const removed = await removeDeadLetters(tx, { keptDays, limit });
-    for (const letter of removed) log.warn(letter, 'a dead letter that nobody replayed was removed');
+    for (const letter of removed) log.warn(letter, 'removed a dead letter that nobody replayed');
     return removed.length;
   },
 });

@@ -58,7 +58,7 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
       pool,
       removals,
       signal,
-      report: (table, err) => log.warn({ err, table }, 'old rows could not be removed'),
+      report: (table, err) => log.warn({ err, table }, 'could not remove old rows'),
     }),
   ];
   return {
@@ -75,6 +75,6 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
 const reportTo =
   (log: StartOutcomesOptions['log']): DeliveryOptions['report'] =>
   ({ halted, ...problem }) => {
-    if (halted) log.error(problem, 'outcomes go out no more until somebody resumes it');
-    else log.warn(problem, 'outcomes did not go out');
+    if (halted) log.error(problem, 'publishing outcomes is suspended until somebody resumes it');
+    else log.warn(problem, 'could not publish outcomes');
   };

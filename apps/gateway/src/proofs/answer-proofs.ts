@@ -101,7 +101,7 @@ async function provenAnswer(
   void reply.header('content-type', FILE_TYPES.ndjson).removeHeader('content-length');
   const text = Readable.from(textOf(first, lines));
   // The connection breaks off then, so that nobody takes the part for the whole.
-  text.on('error', (err) => log.error({ err, url: request.url }, 'a proof was not completed'));
+  text.on('error', (err) => log.error({ err, url: request.url }, 'could not complete a proof'));
   return text;
 }
 

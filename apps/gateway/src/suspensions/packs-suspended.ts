@@ -47,7 +47,7 @@ export function packsSuspendedBy(
     try {
       return await Promise.race([known().then((inForce) => packsStopped(pool, inForce, document)), late]);
     } catch (err) {
-      log.warn({ err }, 'whether packs of a command are suspended was not told; it is judged before they are sent');
+      log.warn({ err }, 'could not check a command’s packs for suspension; they are checked before they are sent');
       return undefined;
     } finally {
       answered.abort();

@@ -89,7 +89,7 @@ export class AccountGates {
   /** A refused sign-in, which no task waits for. What cannot be recorded now comes again with the next sign-in. */
   noteSignInRefused(account: string, fault: AccountFault): void {
     this.pause(account, fault, { taskKey: `sign_in:${account}` }).catch((error: unknown) =>
-      this.options.log.warn({ account, err: error }, 'a refused sign-in was not recorded'),
+      this.options.log.warn({ account, err: error }, 'could not record a refused sign-in'),
     );
   }
 

@@ -20,7 +20,7 @@ export async function reclaimLeases(queue: Holders): Promise<number> {
 /** Takes over what those processes had begun, and says so. */
 export async function takeOver(queue: Holders, log: Pick<ServiceLog, 'info'>): Promise<void> {
   const ended = await reclaimLeases(queue);
-  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
+  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of dead processes');
 }
 
 /**

@@ -57,7 +57,7 @@ export async function sayWhenHeld({
         log.error({ service: 'restoration' }, sentence);
       }
     } catch (err) {
-      log.warn({ err }, 'whether a restored backup holds back could not be read');
+      log.warn({ err }, 'could not read whether a restored backup is on hold');
     }
     await clock.wait(LOOK_EVERY_MS, signal);
   }

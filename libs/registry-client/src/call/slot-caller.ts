@@ -134,7 +134,10 @@ export class SlotCaller {
     await this.options.budgets
       .learnFrom429(account, operation, told)
       .catch((error: Error) =>
-        this.options.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'),
+        this.options.log.warn(
+          { account, operation, error: error.message },
+          'could not store the interval that a 429 told',
+        ),
       );
   }
 }

@@ -109,7 +109,7 @@ export class Sessions {
     const write = this.options.store
       .used(account, generation, now)
       .catch((error: Error) =>
-        this.options.log.warn({ account, error: error.message }, 'the use of a token was not noted'),
+        this.options.log.warn({ account, error: error.message }, 'could not record the use of a token'),
       )
       .finally(() => this.writes.delete(write));
     this.writes.add(write);

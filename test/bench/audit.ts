@@ -99,7 +99,7 @@ function partsOf(part: string | undefined): (keyof Sizes)[] {
   if (part === undefined) return all;
   const asked = all.filter((name) => name === part);
   if (asked.length > 0) return asked;
-  const message = `--part: ${part} is no part of the bench audit; there are: ${all.join(', ')}`;
+  const message = `--part: ${part} is not a part of the bench audit; there are: ${all.join(', ')}`;
   throw new PedigreeError('invalid_parameter', message, { field: '--part' });
 }
 

@@ -32,7 +32,7 @@ const PARTS: Record<string, (asked: HistoryAsked) => Promise<BenchReport>> = { s
 function partOf(name: string): (asked: HistoryAsked) => Promise<BenchReport> {
   const part = PARTS[name];
   if (part !== undefined) return part;
-  const message = `--part: ${name} is no part of the bench history; there are: ${Object.keys(PARTS).join(', ')}`;
+  const message = `--part: ${name} is not a part of the bench history; there are: ${Object.keys(PARTS).join(', ')}`;
   throw new PedigreeError('invalid_parameter', message, { field: '--part' });
 }
 

@@ -251,7 +251,7 @@ describe('witnesses of a log that grows', () => {
       { kind: 'cosigned', lines: '\u2014 stranger.example/w AAAAAAAAAAAA\n' },
       /another key/,
     ],
-    ['no signature lines', { kind: 'cosigned', lines: 'thanks\n' }, /is no signature/],
+    ['no signature lines', { kind: 'cosigned', lines: 'thanks\n' }, /is not a signature/],
     ['nothing', { kind: 'cosigned', lines: '' }, /no signatures/],
     ['ever other sizes', { kind: 'other_size', size: 7 }, /refuses the size 7, which it has itself/],
   ] as const)('that answer with %s are not believed', async (_what, answer, why) => {

@@ -12,7 +12,7 @@ const DOORS = {
   '#proofs': ['libs/proofs/src/index.js'],
   'node:crypto': ['apps/cli/src/proof-page/node-crypto.js'],
 };
-/** What is no file of dist/. */
+/** What is not a file of dist/. */
 const TEXTS = { 'node:util': 'export const inspect = String;\n' };
 const PACKAGES = { canonicalize: 'node_modules/canonicalize/lib/canonicalize.js' };
 

@@ -213,7 +213,7 @@ describe('a run that was asked for', () => {
   }, 120_000);
 
   it.each([
-    ['is no JSON', '{"stock":', '88888888-8888-4888-8888-888888888881'],
+    ['is not JSON', '{"stock":', '88888888-8888-4888-8888-888888888881'],
     ['is that of no run', '{}', '88888888-8888-4888-8888-888888888882'],
   ])(
     'has failed, and is not tried again, where its request %s',

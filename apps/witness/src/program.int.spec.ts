@@ -133,7 +133,7 @@ describe('the witness as a program', () => {
   it.each([
     [{ WITNESS_NAME: 'two words' }, /^WITNESS_NAME/],
     [{ WITNESS_LOGS: ' , ' }, /^WITNESS_LOGS: must name/],
-    [{ WITNESS_LOGS: 'nonsense' }, /^WITNESS_LOGS: this is no verifier key: nonsense/],
+    [{ WITNESS_LOGS: 'nonsense' }, /^WITNESS_LOGS: this is not a verifier key: nonsense/],
     [{ WITNESS_FOLDER: undefined }, /^WITNESS_FOLDER: must be set/],
   ])('names the variable that is wrong: %j', (wrong, why) => expect(() => witnessConfig(env(wrong))).toThrow(why));
 

@@ -81,7 +81,7 @@ describe('the file of a backup', () => {
     const whole = readFileSync(file);
     for (let bytes = 0; bytes < whole.length; bytes += sized({ test: 47, soak: 11 })) {
       writeFileSync(file, whole.subarray(0, bytes));
-      await expect(checkBackup(file)).rejects.toThrow(/is damaged|is no backup/);
+      await expect(checkBackup(file)).rejects.toThrow(/is damaged|is not a backup/);
     }
     writeFileSync(file, whole);
     for (let kept = 1; kept < lines().length; kept += 1) {
@@ -99,7 +99,7 @@ describe('the file of a backup', () => {
       const changed = Buffer.from(whole);
       changed[at] = (changed[at] as number) ^ 0x01;
       writeFileSync(file, gzipSync(changed));
-      await expect(checkBackup(file)).rejects.toThrow(/is damaged|is no backup/);
+      await expect(checkBackup(file)).rejects.toThrow(/is damaged|is not a backup/);
     }
   });
 
@@ -111,7 +111,7 @@ describe('the file of a backup', () => {
       const changed = Buffer.from(whole);
       changed[at] = (changed[at] as number) ^ 0x10;
       writeFileSync(file, changed);
-      await expect(checkBackup(file)).rejects.toThrow(/is damaged|is no backup/);
+      await expect(checkBackup(file)).rejects.toThrow(/is damaged|is not a backup/);
     }
   });
 
@@ -120,7 +120,7 @@ describe('the file of a backup', () => {
     writeFileSync(file, 'not even gzip');
     await expect(checkBackup(file)).rejects.toThrow(/is damaged: incorrect header check/);
     rewrite('{"some":"json"}\n');
-    await expect(checkBackup(file)).rejects.toThrow(/is no backup of the format pedigree-backup\/1$/);
+    await expect(checkBackup(file)).rejects.toThrow(/is not a backup of the format pedigree-backup\/1$/);
     rewrite(`${JSON.stringify({ ...HEADER, format: 'pedigree-backup/2' })}\n["end",{},""]\n`);
     await expect(checkBackup(file)).rejects.toThrow(/but of pedigree-backup\/2/);
     rewrite(`${JSON.stringify({ ...HEADER, logHead: undefined })}\n["end",{},""]\n`);

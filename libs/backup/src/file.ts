@@ -169,7 +169,7 @@ function headerOf(line: Buffer, file: string): BackupHeader {
   if (header === undefined || format !== FORMAT)
     throw new PedigreeError(
       'invalid_parameter',
-      `${file} is no backup of the format ` +
+      `${file} is not a backup of the format ` +
         `${FORMAT}${typeof format === 'string' ? `, but of ${format.slice(0, 50)}` : ''}`,
       { field: 'file' },
     );

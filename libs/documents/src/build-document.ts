@@ -23,7 +23,7 @@ export function buildDocument(json: DocumentJson, schemas: SchemaSets = builtInS
   const { action_id: docType } = json;
   const type = typeof docType === 'number' ? documentTypeOf(docType) : undefined;
   if (type === undefined || type.direction === 'answer') {
-    const message = `/action_id: ${JSON.stringify(docType)} is no document type that is known here`;
+    const message = `/action_id: ${JSON.stringify(docType)} is not a document type that is known here`;
     throw new PedigreeError('unknown_document_type', message, { field: '/action_id' });
   }
   const version = json.version === undefined ? schemas.usualVersion : scalarText(json.version, '/version');

@@ -73,7 +73,7 @@ describe('a document that is not ours', () => {
     expect(readForeignDocument(Buffer.from(notice))).not.toHaveProperty('originalId');
   });
 
-  it('is refused where an identifier is none, or where it is no document at all', () => {
+  it('is refused where an identifier is none, or where it is not a document at all', () => {
     expect(() => readForeignDocument(wrapped(634, 'unheard_of', '<list><sgtin>short</sgtin></list>'))).toThrow(
       'is not an SGTIN',
     );

@@ -136,7 +136,7 @@ describe.each(HOSTILE)('given %s', (_, text, code) => {
 });
 
 describe('given what looks odd and is plain XML', () => {
-  it('an item in a comment or a CDATA section of another field is no item', () => {
+  it('an item in a comment or a CDATA section of another field is not an item', () => {
     const text = document(`<!-- <sgtin>${OTHER}</sgtin> -->${item}`).replace(
       '<order_details>',
       `<note><![CDATA[<sgtin>${OTHER}</sgtin>]]></note><order_details>`,

@@ -22,7 +22,7 @@ export type ReadInstant = { at: string } | { why: string };
  */
 export function readInstant(text: string): ReadInstant {
   const match = DATE_TIME.exec(text);
-  if (match === null) return { why: 'is no date and time with a zone (YYYY-MM-DDThh:mm:ss+hh:mm)' };
+  if (match === null) return { why: 'is not a date and time with a zone (YYYY-MM-DDThh:mm:ss+hh:mm)' };
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
     number,
     number,

@@ -155,7 +155,7 @@ describe('given something wrong', () => {
       { line: 2, element: 'accept' },
     ],
     [
-      'an action_id that is no number',
+      'an action_id that is not a number',
       '<documents version="1.38"><accept action_id="0x2bd"/></documents>',
       'unknown_document_type',
       { line: 1 },

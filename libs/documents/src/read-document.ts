@@ -203,7 +203,7 @@ export class FactsCollector implements XmlListener {
     }
     if (known === undefined || known.direction === 'answer')
       throw refuse(
-        `action_id ${actionId.slice(0, 20)} of <${name}> is no document type that is known here ` +
+        `action_id ${actionId.slice(0, 20)} of <${name}> is not a document type that is known here ` +
           `(${DOCUMENTS} are)`,
       );
     if (known.element !== name) throw refuse(`action_id ${actionId} belongs to <${known.element}>, not to <${name}>`);

@@ -141,7 +141,7 @@ it('given the answer to a query, the query is told, and that the registry answer
       ),
     ),
   ).toEqual({ ...{ operation: '220', answers: 220, result: 'accepted', warnings: ['old'], errors: [] } });
-  expect(() => read(answer(211, 'hierarchy_info', ''))).toThrow('is no receipt');
+  expect(() => read(answer(211, 'hierarchy_info', ''))).toThrow('is neither a receipt');
 });
 
 it('given the result of an edit (201), it is read as a receipt', () => {

@@ -129,7 +129,7 @@ class ReceiptCollector implements XmlListener {
     const head = HEADS[attributes.action_id ?? ''];
     if (head?.element !== name) {
       const found = `<${name}> with action_id ${attributes.action_id ?? '(none)'}`;
-      const message = `line ${line}: ${found} is no receipt (result, 200) and no answer to a query`;
+      const message = `line ${line}: ${found} is neither a receipt (result, 200) nor an answer to a query`;
       throw new PedigreeError('unknown_document_type', message, { line, element: name });
     }
     this.head = head;

@@ -45,7 +45,7 @@ export class SeriesCollector {
   }
 }
 
-/** DD.MM.YYYY as YYYY-MM-DD; undefined for what is no day. */
+/** DD.MM.YYYY as YYYY-MM-DD; undefined for what is not a day. */
 function readDay(text: string | undefined): string | undefined {
   const [, day, month, year] = /^(\d\d)\.(\d\d)\.(\d{4})$/.exec(text ?? '') ?? [];
   if (day === undefined || month === undefined || year === undefined || year === '0000') return undefined;

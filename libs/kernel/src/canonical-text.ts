@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical-json.js';
 /**
  * The RFC 8785 text of what this JSON text says. Text that is in that form already, as all that was written by
  * `canonicalJson`, is looked through and given back; other text is read and written anew, which takes many times as
- * long. Throws SyntaxError for text that is no JSON.
+ * long. Throws SyntaxError for text that is not JSON.
  */
 export const canonicalText = (text: string): string =>
   isPlain(text) ? text : canonicalJson(JSON.parse(text) as unknown);

@@ -25,9 +25,9 @@ describe('the body of add-checkpoint', () => {
     [`old 7\r\n\n${NOTE}`, /line 1/],
     [`size 7\n\n${NOTE}`, /line 1/],
     [`old 9007199254740993\n\n${NOTE}`, /no size of a tree/],
-    [`old 7\n${HASH.replace('=', '')}\n\n${NOTE}`, /line 2 is no hash/],
-    [`old 7\n${HASH}\n${HASH.slice(4)}\n\n${NOTE}`, /line 3 is no hash/],
-    [`old 7\n${HASH} \n\n${NOTE}`, /line 2 is no hash/],
+    [`old 7\n${HASH.replace('=', '')}\n\n${NOTE}`, /line 2 is not a hash/],
+    [`old 7\n${HASH}\n${HASH.slice(4)}\n\n${NOTE}`, /line 3 is not a hash/],
+    [`old 7\n${HASH} \n\n${NOTE}`, /line 2 is not a hash/],
     [addCheckpointText({ old: 7, path: hashes(64), note: NOTE }), /more than 63 lines/],
   ])('is refused where a line is not to the letter: %j', (text, why) =>
     expect(() => parseAddCheckpoint(text)).toThrow(why),

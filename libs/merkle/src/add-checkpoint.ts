@@ -29,7 +29,7 @@ export function parseAddCheckpoint(text: string): AddCheckpoint {
   if (lines.length > MOST_PATH) throw new Error(`the proof has more than ${MOST_PATH} lines`);
   const path = lines.map((line, index) => {
     const hash = strictBase64(line);
-    if (hash === undefined || !isHash(hash)) throw new Error(`line ${index + 2} is no hash`);
+    if (hash === undefined || !isHash(hash)) throw new Error(`line ${index + 2} is not a hash`);
     return hash;
   });
   return { old: Number(old), path, note: text.slice(end + 2) };

@@ -80,13 +80,13 @@ describe('a cosignature', () => {
     expect(() => cosignaturesIn(twice, [key])).toThrow(/does not fit/);
   });
 
-  it('is no signature of a log, although the key is the same, and the other way round', () => {
+  it('is not a signature of a log, although the key is the same, and the other way round', () => {
     const same = { name: log.name, privateKey: log.privateKey };
     expect(() => openNote(`${TEXT}\n${cosign(TEXT, same, AT)}`, parseVerifierKey(verifierKeyOf(log)))).toThrow(
       /carries no signature/,
     );
     expect(cosignaturesIn(NOTE, [parseWitnessKey(witnessKeyOf(same))])).toEqual([]);
-    expect(() => parseWitnessKey(verifierKeyOf(log))).toThrow('this is no verifier key of a witness');
-    expect(() => parseVerifierKey(witnessKeyOf(witness))).toThrow('this is no verifier key');
+    expect(() => parseWitnessKey(verifierKeyOf(log))).toThrow('this is not a verifier key of a witness');
+    expect(() => parseVerifierKey(witnessKeyOf(witness))).toThrow('this is not a verifier key');
   });
 });

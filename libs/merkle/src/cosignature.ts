@@ -76,6 +76,6 @@ export const witnessKeyOf = ({ name, privateKey }: NoteSigner): string =>
 /** Throws where it is none: the key of a log is not that of a witness. */
 export function parseWitnessKey(text: string): NoteVerifier {
   const key = parseKey(text, KEY_TYPE.cosignature);
-  if (key === undefined) throw new Error('this is no verifier key of a witness');
+  if (key === undefined) throw new Error('this is not a verifier key of a witness');
   return key;
 }

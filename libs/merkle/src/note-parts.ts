@@ -30,17 +30,17 @@ export interface NoteSignature {
   bytes: Buffer;
 }
 
-/** The text of a note and its signatures, of which none is checked. Throws where it is no note to the letter. */
+/** The text of a note and its signatures, of which none is checked. Throws where it is not a note to the letter. */
 export function partsOfNote(note: string): { text: string; signatures: NoteSignature[] } {
-  if (note.length > MOST_NOTE_CHARACTERS) throw new Error('this is no note: it is too long');
-  if (NOT_IN_A_NOTE.test(note)) throw new Error('this is no note: it has a control character, or is not UTF-8');
+  if (note.length > MOST_NOTE_CHARACTERS) throw new Error('this is not a note: it is too long');
+  if (NOT_IN_A_NOTE.test(note)) throw new Error('this is not a note: it has a control character, or is not UTF-8');
   const end = note.lastIndexOf('\n\n');
-  if (end < 0) throw new Error('this is no note: it has no signatures');
+  if (end < 0) throw new Error('this is not a note: it has no signatures');
   const lines = note.slice(end + 2).split('\n');
-  if (lines.pop() !== '') throw new Error('this is no note: its last line has no end');
-  if (lines.length === 0) throw new Error('this is no note: it has no signatures');
+  if (lines.pop() !== '') throw new Error('this is not a note: its last line has no end');
+  if (lines.length === 0) throw new Error('this is not a note: it has no signatures');
   if (lines.length > MOST_SIGNATURES)
-    throw new Error(`this is no note: it has more than ${MOST_SIGNATURES} signatures`);
+    throw new Error(`this is not a note: it has more than ${MOST_SIGNATURES} signatures`);
   return { text: note.slice(0, end + 1), signatures: lines.map(signatureIn) };
 }
 
@@ -48,7 +48,7 @@ function signatureIn(line: string, index: number): NoteSignature {
   const [, name = '', encoded = ''] = SIGNATURE_LINE.exec(line) ?? [];
   const bytes = strictBase64(encoded);
   if (bytes === undefined || bytes.length <= KEY_ID_BYTES)
-    throw new Error(`this is no note: line ${index + 1} of its signatures is no signature`);
+    throw new Error(`this is not a note: line ${index + 1} of its signatures is not a signature`);
   return { name, bytes };
 }
 

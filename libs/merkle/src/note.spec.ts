@@ -71,17 +71,17 @@ describe('a signed checkpoint', () => {
     ['a tab beside the signature', NOTE.replace(/\n$/, '\t\n'), /control character/],
     ['a carriage return', NOTE.replace(/\n/g, '\r\n'), /control character/],
     ['half a character', NOTE.replace('17', '1\ud8007'), /not UTF-8/],
-    ['a line behind the signatures', `${NOTE}garbage\n`, /line 2 of its signatures is no signature/],
+    ['a line behind the signatures', `${NOTE}garbage\n`, /line 2 of its signatures is not a signature/],
     ['a line before the signature', NOTE.replace('\u2014', 'garbage\n\u2014'), /line 1 of its signatures/],
-    ['a hyphen for the dash', NOTE.replace('\u2014', '-'), /is no signature/],
-    ['two blanks', NOTE.replace('\u2014 ', '\u2014  '), /is no signature/],
-    ['a blank at the end', NOTE.replace(/\n$/, ' \n'), /is no signature/],
-    ['a name with a plus sign', NOTE.replace('\u2014 pedigree', '\u2014 pedi+gree'), /is no signature/],
-    ['a name with a no-break space', NOTE.replace('\u2014 pedigree', '\u2014 pedi\u00a0gree'), /is no signature/],
-    ['base64 without its padding', NOTE.replace(/=+\n$/, '\n'), /is no signature/],
-    ['base64 for addresses', NOTE.replace(SIGNATURE, urlSafe(SIGNATURE)), /is no signature/],
-    ['base64 with bits behind its end', NOTE.replace(SIGNATURE, otherLastBits(SIGNATURE)), /is no signature/],
-    ['a signature of four bytes', NOTE.replace(SIGNATURE, 'AAAAAA=='), /is no signature/],
+    ['a hyphen for the dash', NOTE.replace('\u2014', '-'), /is not a signature/],
+    ['two blanks', NOTE.replace('\u2014 ', '\u2014  '), /is not a signature/],
+    ['a blank at the end', NOTE.replace(/\n$/, ' \n'), /is not a signature/],
+    ['a name with a plus sign', NOTE.replace('\u2014 pedigree', '\u2014 pedi+gree'), /is not a signature/],
+    ['a name with a no-break space', NOTE.replace('\u2014 pedigree', '\u2014 pedi\u00a0gree'), /is not a signature/],
+    ['base64 without its padding', NOTE.replace(/=+\n$/, '\n'), /is not a signature/],
+    ['base64 for addresses', NOTE.replace(SIGNATURE, urlSafe(SIGNATURE)), /is not a signature/],
+    ['base64 with bits behind its end', NOTE.replace(SIGNATURE, otherLastBits(SIGNATURE)), /is not a signature/],
+    ['a signature of four bytes', NOTE.replace(SIGNATURE, 'AAAAAA=='), /is not a signature/],
     ['no line end', NOTE.slice(0, -1), /its last line has no end/],
     ['no signature line', NOTE.slice(0, NOTE.indexOf('\u2014')), /no signatures/],
     ['too many signatures', `${NOTE}${`${NOTE.split('\n\n')[1]}`.repeat(32)}`, /more than 32 signatures/],
@@ -145,7 +145,7 @@ describe('a verifier key', () => {
     `${key}=`,
     key.replace('+', '++'),
     `${key} ${key}`,
-  ])('is none where it does not hold: %s', (text) => expect(() => parseVerifierKey(text)).toThrow(/no verifier key/));
+  ])('is none where it does not hold: %s', (text) => expect(() => parseVerifierKey(text)).toThrow(/not a verifier key/));
 
   it('under another name has another key id', () => {
     const { publicKey, keyId } = verifier;

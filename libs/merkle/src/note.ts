@@ -91,14 +91,14 @@ export function signNote(text: string, signer: NoteSigner): string {
 
 /**
  * The text of a note that the given key has signed (C2SP signed-note, Format and Signatures). Signatures of other keys
- * are passed over; whatever is no signature line, and a signature of this key that does not fit, refuse the whole note.
+ * are passed over; whatever is not a signature line, and a signature of this key that does not fit, refuse the whole note.
  */
 export function openNote(note: string, verifier: NoteVerifier): string {
   if (signersOf(note, [verifier]).length === 0) throw new Error(`the note carries no signature of ${verifier.name}`);
   return noteText(note);
 }
 
-/** The text of a note, of which no signature is checked. Throws where it is no note to the letter. */
+/** The text of a note, of which no signature is checked. Throws where it is not a note to the letter. */
 export const noteText = (note: string): string => partsOfNote(note).text;
 
 /** Those of the keys that have signed the note. Throws where a signature of one of them does not fit. */
@@ -119,7 +119,7 @@ export const verifierKeyOf = ({ name, privateKey }: NoteSigner): string => keyTe
 
 export function parseVerifierKey(text: string): NoteVerifier {
   const key = parseKey(text, KEY_TYPE.note);
-  if (key === undefined) throw new Error('this is no verifier key');
+  if (key === undefined) throw new Error('this is not a verifier key');
   return key;
 }
 

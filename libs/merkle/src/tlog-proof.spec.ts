@@ -18,10 +18,10 @@ describe('a tlog-proof', () => {
     ['', /does not end with an empty line/],
     ['c2sp.org/tlog-proof@v1\nindex 7\n', /does not end with an empty line/],
     ['c2sp.org/tlog-proof@v2\nindex 7\n\n', /line 1 of the proof is not/],
-    ['c2sp.org/tlog-proof@v1\nindex 07\n\n', /line 2 of the proof is no index/],
-    ['c2sp.org/tlog-proof@v1\nextra AA==\nindex 7\n\n', /line 2 of the proof is no index/],
-    ['c2sp.org/tlog-proof@v1\nindex 7\nAA==\n\n', /line 3 of the proof is no hash/],
-    [`c2sp.org/tlog-proof@v1\nindex 7\n${'A'.repeat(43)}B\n\n`, /line 3 of the proof is no hash/],
+    ['c2sp.org/tlog-proof@v1\nindex 07\n\n', /line 2 of the proof is not an index/],
+    ['c2sp.org/tlog-proof@v1\nextra AA==\nindex 7\n\n', /line 2 of the proof is not an index/],
+    ['c2sp.org/tlog-proof@v1\nindex 7\nAA==\n\n', /line 3 of the proof is not a hash/],
+    [`c2sp.org/tlog-proof@v1\nindex 7\n${'A'.repeat(43)}B\n\n`, /line 3 of the proof is not a hash/],
   ])('is read to the letter: %j', (text, why) => {
     expect(() => parseTlogProof(text)).toThrow(why);
   });

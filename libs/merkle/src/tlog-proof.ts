@@ -30,7 +30,7 @@ export class TlogProofs {
     const [first, second = '', ...rest] = lines;
     if (first !== FIRST_LINE) throw new Error(`line 1 of the proof is not ${FIRST_LINE}`);
     const [, index] = /^index (0|[1-9]\d{0,15})$/.exec(second) ?? [];
-    if (index === undefined) throw new Error('line 2 of the proof is no index');
+    if (index === undefined) throw new Error('line 2 of the proof is not an index');
     checkSize(Number(index));
     if (rest.length > MOST_PATH) throw new Error(`the proof has more than ${MOST_PATH} hashes`);
     const { last } = this;
@@ -45,6 +45,6 @@ export class TlogProofs {
 
 function hashIn(line: string, number: number): Hash {
   const hash = strictBase64(line);
-  if (hash === undefined || !isHash(hash)) throw new Error(`line ${number} of the proof is no hash`);
+  if (hash === undefined || !isHash(hash)) throw new Error(`line ${number} of the proof is not a hash`);
   return hash;
 }

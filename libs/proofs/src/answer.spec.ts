@@ -68,6 +68,6 @@ describe('an answer beside its streams', () => {
     evidence.name(`{"documentSha256":"${SHA}"}`);
     expect(check.done(evidence).unsealed).toEqual([]);
     for (const body of ['[]', 'null', 'no'])
-      expect(() => new AnswerCheck({ ...given, body })).toThrow('no JSON object');
+      expect(() => new AnswerCheck({ ...given, body })).toThrow('not a JSON object');
   });
 });

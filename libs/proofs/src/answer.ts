@@ -47,7 +47,7 @@ export class AnswerCheck {
     const part = streams.find(({ from }) => from !== undefined);
     if (part !== undefined && !OF_ONE_EVENT.test(route))
       throw new Error(`an answer to ${route} is made from the whole stream ${part.stream}, from its first event on`);
-    if (!isObjectText(body)) throw new Error('the body is no JSON object');
+    if (!isObjectText(body)) throw new Error('the body is not a JSON object');
   }
 
   /** How many events of this stream the answer was made from. Throws where another stream or part comes next. */

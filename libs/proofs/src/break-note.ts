@@ -20,7 +20,7 @@ export interface LogBreak {
 }
 
 /**
- * The note of a break. Its second line is no number, so that nobody takes it for a checkpoint; each names the one
+ * The note of a break. Its second line is not a number, so that nobody takes it for a checkpoint; each names the one
  * before by its digest, so that none can be left out.
  */
 export function signBreak(broken: LogBreak, previous: string | undefined, signer: NoteSigner): string {

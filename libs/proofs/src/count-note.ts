@@ -16,7 +16,7 @@ export interface StreamCounts {
 export const COUNT_STREAM = 'audit-counts';
 export const COUNTS_SEALED = 'StreamCountsSealed';
 
-/** A note of its own. Its second line is no number, so that nobody takes it for a checkpoint. */
+/** A note of its own. Its second line is not a number, so that nobody takes it for a checkpoint. */
 export const signCounts = ({ leaves, streams, root, digestsFrom }: StreamCounts, signer: NoteSigner): string =>
   signNote(
     [
@@ -40,7 +40,7 @@ const TEXT = new RegExp(
 /** Reads the text of such a note, of the log that is called so. Throws where it is none. */
 export function parseCounts(text: string, origin: string): StreamCounts {
   const [, of, leaves, streams, root, digestsFrom] = TEXT.exec(text) ?? [];
-  if (of === undefined) throw new Error('this is no note of counts');
+  if (of === undefined) throw new Error('this is not a note of counts');
   if (of !== origin) throw new Error(`the counts are of the log ${of}, and the checkpoint is of ${origin}`);
   return {
     leaves: Number(leaves),

@@ -27,7 +27,7 @@ describe('registry dates', () => {
     1,
     null,
     undefined,
-  ])('%s is no date', (text) => expect(parseRegistryDate(text, '+03:00')).toBeUndefined());
+  ])('%s is not a date', (text) => expect(parseRegistryDate(text, '+03:00')).toBeUndefined());
 
   it.each([
     ['yyyy-MM-dd HH:mm:ss', '2026-11-21 02:03:04'],

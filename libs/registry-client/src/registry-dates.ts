@@ -60,7 +60,7 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\
 
 /**
  * A registry date as ISO 8601 in UTC with milliseconds. Takes a blank or a T between date and time, fractions, and a
- * zone; without a zone the profile's is meant (public-facts 1.2). `undefined` for anything that is no date, an
+ * zone; without a zone the profile's is meant (public-facts 1.2). `undefined` for anything that is not a date, an
  * impossible day included.
  */
 export function parseRegistryDate(text: unknown, zone: string): string | undefined {

@@ -177,7 +177,7 @@ describe('whoever writes rights', () => {
     expect((await findings()).sort()).toEqual([...named, 'missing: role inspector is not there']);
   });
 
-  it('names a prefix that is no plain name', async () => {
+  it('names a prefix that is not a plain name', async () => {
     await expect(grantRights(db.pool, { prefix: 'a"; DROP', copySchemas: [] })).rejects.toThrow(
       /^DATABASE_ROLE_PREFIX/,
     );

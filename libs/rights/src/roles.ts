@@ -9,7 +9,7 @@ export type Role = (typeof ROLES)[number];
 /** Longer names would be cut off by PostgreSQL at 63 bytes. */
 const PREFIX = /^[a-z_][a-z0-9_]{0,47}$/;
 
-/** The name of each role in PostgreSQL. Throws PedigreeError for a prefix that is no plain name. */
+/** The name of each role in PostgreSQL. Throws PedigreeError for a prefix that is not a plain name. */
 export function roleNames(prefix: string): Record<Role, string> {
   if (!PREFIX.test(prefix))
     throw new PedigreeError(

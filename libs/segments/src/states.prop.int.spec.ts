@@ -60,7 +60,7 @@ async function single(models: ReadModels, item: string, knownAt: bigint): Promis
   };
 }
 
-/** A part: all of it, or nothing, is no part. */
+/** A part: all of it, or nothing, is not a part. */
 const leftOf = (left: string | undefined): string | null => (left === undefined || left === '0' ? null : left);
 
 async function bulk(parts: SegmentParts, at: bigint, name: string): Promise<State[]> {

@@ -21,7 +21,7 @@ export interface Message {
   via: 'http' | 'amqp';
   body: Buffer;
   contentType?: string;
-  /** Absent on what is no command. */
+  /** Absent on what is not a command. */
   commandId?: string;
   /** The documents that follow from it, where that is not the one of its own id. */
   documents?: { commandId: string; outcome: DocumentOutcome }[];

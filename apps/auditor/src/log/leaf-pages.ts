@@ -15,7 +15,7 @@ export type Sealable = PlacedLeaf | RecordedEvent;
 
 export const leafOfSealable = (one: Sealable): Hash => ('leaf' in one ? one.leaf : leafOf(one));
 
-/** The leaf is of the RFC 8785 form of the content, which is how the log stores it. Throws for what is no JSON. */
+/** The leaf is of the RFC 8785 form of the content, which is how the log stores it. Throws for what is not JSON. */
 const placedLeaf = (event: EventText): PlacedLeaf => ({
   position: event.position,
   leaf: leafOfText(event, { data: canonicalText(event.data), metadata: canonicalText(event.metadata) }),

@@ -57,7 +57,7 @@ function tokenOf({ host, tokenFile }: LogPortConfig): string | undefined {
     if (LOOPBACK.test(host)) return undefined;
     throw new PedigreeError(
       'invalid_configuration',
-      `AUDIT_LOG_HOST: ${host} is no loopback address; readers from elsewhere need a token (AUDIT_LOG_TOKEN_FILE)`,
+      `AUDIT_LOG_HOST: ${host} is not a loopback address; readers from elsewhere need a token (AUDIT_LOG_TOKEN_FILE)`,
       { field: 'AUDIT_LOG_HOST' },
     );
   }

@@ -136,7 +136,7 @@ const sayingOfData = (projection: Projection): Projection => ({
   },
 });
 
-/** The same log; an event that is no JSON any more is one that cannot be read. */
+/** The same log; an event that is not JSON any more is one that cannot be read. */
 const readingStore = (store: EventStore): EventStore =>
   Object.assign(Object.create(store) as EventStore, {
     readAll: (...given: Parameters<EventStore['readAll']>) =>

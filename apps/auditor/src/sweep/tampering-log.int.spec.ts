@@ -78,7 +78,7 @@ const TAMPERINGS: [string, string, [string, RegExp][]][] = [
   ['the data of an old event', FLIPPED('event', 'data', 'position = 17'), [['event', /^leaf 16: .*position 17$/]]],
   ['the metadata of an event', FLIPPED('event', 'metadata', 'position = 600'), [['event', /^leaf 599: /]]],
   ['a space in its data', `UPDATE event SET data = data || ' '::bytea WHERE position = 5`, [['event', /^leaf 4: /]]],
-  ['data that is no JSON any more', `UPDATE event SET data = '\\x00ff' WHERE position = 9`, [['event', /^leaf 8: /]]],
+  ['data that is not JSON any more', `UPDATE event SET data = '\\x00ff' WHERE position = 9`, [['event', /^leaf 8: /]]],
   [
     'the time of an event',
     `UPDATE event SET recorded_at = recorded_at - interval '1 s' WHERE position = 50`,

@@ -36,7 +36,7 @@ describe('the witnesses of an auditor', () => {
     [{ AUDIT_WITNESSES: one }, /^AUDIT_WITNESSES: must be a verifier key, a blank and an http or https address/],
     [{ AUDIT_WITNESSES: `${one} ftp://one.example` }, /^AUDIT_WITNESSES: must be/],
     [{ AUDIT_WITNESSES: `${one} https://one.example more` }, /^AUDIT_WITNESSES: must be/],
-    [{ AUDIT_WITNESSES: `${logKey} https://one.example` }, /^AUDIT_WITNESSES: this is no verifier key of a witness/],
+    [{ AUDIT_WITNESSES: `${logKey} https://one.example` }, /^AUDIT_WITNESSES: this is not a verifier key of a witness/],
     [{ AUDIT_WITNESSES: `${one} https://a.example,${one} https://b.example` }, /two witnesses have one name/],
     [{ AUDIT_WITNESSES: both, AUDIT_WITNESSES_NEEDED: '3' }, /^AUDIT_WITNESSES_NEEDED: 3 are needed, and 2 are named/],
     [{ AUDIT_WITNESSES: both, AUDIT_WITNESSES_NEEDED: '0' }, /^AUDIT_WITNESSES_NEEDED/],

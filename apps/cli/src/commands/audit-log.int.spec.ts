@@ -133,7 +133,7 @@ describe('pedigree audit verify with witnesses', () => {
     expect((await verify({ witness: [WITNESS, AWAY] }))[0]).toBe(1);
     expect(await verify({})).toEqual([0, expect.stringMatching(/no witness was named/)]);
     for (const [options, why] of [
-      [{ witness: ['nonsense'] }, /^--witness: this is no verifier key of a witness/],
+      [{ witness: ['nonsense'] }, /^--witness: this is not a verifier key of a witness/],
       [{ witness: [WITNESS, WITNESS] }, /two witnesses have one name/],
       [{ witness: [WITNESS], needed: '2' }, /^--needed: must be a number from 0 to 1/],
       [{ witness: [WITNESS], needed: 'x' }, /^--needed/],

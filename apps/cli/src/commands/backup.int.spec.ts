@@ -383,7 +383,7 @@ describe('a restore', () => {
       `INSERT INTO list_cursor (account, list, since, read_at) VALUES ('gone', 'outgoing', now(), now())`,
     );
     expect(await restorationStatus(configOf(source), true)).toBe(0);
-    await expect(mark(configOf(source), 'yesterday')).rejects.toThrow(/--mark: yesterday is no instant/);
+    await expect(mark(configOf(source), 'yesterday')).rejects.toThrow(/--mark: yesterday is not an instant/);
     await mark(configOf(source), '2026-11-20T10:00:00Z');
     expect(await newestRestoration(source.pool)).toMatchObject({
       state: 'comparing',

@@ -95,7 +95,7 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
   if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
     throw new PedigreeError(
       'invalid_parameter',
-      `--mark: ${takenAt} is no instant with its zone, as 2026-11-21T10:00:00Z`,
+      `--mark: ${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`,
       { field: '--mark' },
     );
   }

@@ -148,8 +148,8 @@ describe('pedigree documents', () => {
   });
 
   it.each([
-    [['--since', 'yesterday'], /--since: yesterday is no date/],
-    [['--since', '2026-03-01T09:00:00'], /no date.*instant with a zone/],
+    [['--since', 'yesterday'], /--since: yesterday is not a date/],
+    [['--since', '2026-03-01T09:00:00'], /not a date.*instant with a zone/],
     [['--outcome', 'lost'], /^outcome: /],
     [['--limit', '0'], /^limit: /],
   ])('refuses %j', async (args, words) => {

@@ -117,7 +117,7 @@ export function momentOf(option: string, text: string | undefined, now: Date): s
   if (isWhole && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   throw new PedigreeError(
     'invalid_configuration',
-    `${option}: ${text} is no date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
+    `${option}: ${text} is not a date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
       'ago (90m, 24h, 7d)',
     { field: option },
   );

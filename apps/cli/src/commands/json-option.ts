@@ -6,7 +6,7 @@ export function readJsonOption(option: string, file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new PedigreeError('invalid_parameter', `${option}: ${file} is no JSON: ${(error as Error).message}`, {
+    throw new PedigreeError('invalid_parameter', `${option}: ${file} is not JSON: ${(error as Error).message}`, {
       field: option,
       file,
     });

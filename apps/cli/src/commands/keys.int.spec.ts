@@ -51,8 +51,8 @@ describe('pedigree keys, on a database that no program has started on yet', () =
   });
 
   it.each([
-    ['2027-02-31', '--expires: 2027-02-31 is no date'],
-    ['soon', '--expires: soon is no date such as 2027-03-31, and no number of days'],
+    ['2027-02-31', '--expires: 2027-02-31 is neither a date'],
+    ['soon', '--expires: soon is neither a date such as 2027-03-31 nor a number of days'],
     ['731', '--expires: a key lasts 730 days at most'],
     ['0', /is over$/],
     ['2020-01-01', '--expires: 2020-01-01T00:00:00.000Z is over'],

@@ -42,7 +42,7 @@ function momentOf(expires: string): Date {
     return date;
   throw new PedigreeError(
     'invalid_parameter',
-    `--expires: ${expires} is no date such as 2027-03-31, and no number of days`,
+    `--expires: ${expires} is neither a date such as 2027-03-31 nor a number of days`,
     { field: '--expires' },
   );
 }

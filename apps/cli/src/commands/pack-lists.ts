@@ -73,7 +73,7 @@ function parametersOf(filter: PackFilter, more: Record<string, string | undefine
 function dayIn(days: string | undefined): string | undefined {
   if (days === undefined) return undefined;
   if (!/^\d{1,5}$/.test(days))
-    throw new PedigreeError('invalid_configuration', `--expires-within: ${days} is no number of days`, {
+    throw new PedigreeError('invalid_configuration', `--expires-within: ${days} is not a number of days`, {
       field: '--expires-within',
     });
   return new Date(Date.now() + Number(days) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);

@@ -61,7 +61,8 @@ export interface FileRunFlags {
 }
 
 export const runFolder = (config: CliConfig, runId: string): string => {
-  if (!/^[0-9a-f-]{36}$/.test(runId)) throw new PedigreeError('invalid_parameter', `${runId} is no id of a run`, {});
+  if (!/^[0-9a-f-]{36}$/.test(runId))
+    throw new PedigreeError('invalid_parameter', `${runId} is not an id of a run`, {});
   return join(runsFolder(segmentSettings(config).folder), runId);
 };
 
@@ -105,7 +106,7 @@ function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolea
   if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
     throw wrong('--as-of', `${flags.asOf} is not a log position`);
   if (flags.freshHours !== undefined && !/^\d{1,4}$/.test(flags.freshHours))
-    throw wrong('--fresh-hours', `${flags.freshHours} is no number of hours`);
+    throw wrong('--fresh-hours', `${flags.freshHours} is not a number of hours`);
   if (isSnapshot && flags.confirm === true)
     throw wrong('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
 }

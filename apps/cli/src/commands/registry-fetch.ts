@@ -40,7 +40,7 @@ export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promi
   if (flags.account === undefined) throw wrong('--account', 'no account is given');
   const way = fetchWayOf(flags.way);
   if (flags.resume !== undefined && !/^[0-9a-f-]{36}$/.test(flags.resume))
-    throw wrong('--resume', `${flags.resume} is no id of a fetch`);
+    throw wrong('--resume', `${flags.resume} is not an id of a fetch`);
   const fetchId = flags.resume ?? randomUUID();
   const out = resolve(flags.out ?? join(segmentSettings(config).folder, 'snapshots', `registry-${fetchId}`));
   say(`fetch ${fetchId}: --resume ${fetchId} goes on with it`);

@@ -59,7 +59,7 @@ export async function addSchemas(
   { name, versions, from, until }: AddFlags,
 ): Promise<number> {
   if (!existsSync(folder) || !statSync(folder).isDirectory())
-    throw new PedigreeError('invalid_schema_set', `${folder}: is no folder`, { field: folder });
+    throw new PedigreeError('invalid_schema_set', `${folder}: is not a folder`, { field: folder });
   const given = versions.split(',').map((one) => one.trim());
   const days = defined({ validFrom: from, validUntil: until });
   const set = await addSchemaSet(dir, { folder, name, versions: given, ...days });

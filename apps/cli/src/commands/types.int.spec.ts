@@ -26,5 +26,5 @@ it('one type is shown with who is told, what undoes it, and its fields', () => {
 });
 
 it('a number that nobody knows is refused in words', () => {
-  expect(() => showType('799', false)).toThrow('799 is no document type that is known here');
+  expect(() => showType('799', false)).toThrow('799 is not a document type that is known here');
 });

@@ -19,7 +19,7 @@ export function showType(number: string, json: boolean): number {
   if (type === undefined)
     throw new PedigreeError(
       'unknown_document_type',
-      `${number} is no document type that is known here; pedigree types lists them`,
+      `${number} is not a document type that is known here; pedigree types lists them`,
     );
   const action = builtInSet().shapeOf(type.docType)?.action;
   if (json) out(JSON.stringify({ ...shown(type), fields: action?.children ?? [] }));

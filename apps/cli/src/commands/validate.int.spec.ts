@@ -137,7 +137,7 @@ describe('pedigree schemas', () => {
       /^a.xsd, line 2: /,
     );
     await expect(run('schemas', 'add', join(dir, 'none'), '--name', 'next', '--versions', '1.38')).rejects.toThrow(
-      /is no folder/,
+      /is not a folder/,
     );
     expect(JSON.parse((await run('schemas', '--json')).printed)).toHaveLength(1);
   });

@@ -111,8 +111,8 @@ describe('the verifier in a page', () => {
     };
     const wrong: [string, TrustedKeys, RegExp][] = [
       [proof.text, { ...trusted, key: other.key }, /^\/breaks: the note carries no signature of/],
-      [proof.text, { ...trusted, key: 'no key' }, /^\/checkpoint: this is no verifier key/],
-      [proof.text, { ...trusted, witnesses: [proof.key] }, /^--witness: this is no verifier key of a witness/],
+      [proof.text, { ...trusted, key: 'no key' }, /^\/checkpoint: this is not a verifier key/],
+      [proof.text, { ...trusted, witnesses: [proof.key] }, /^--witness: this is not a verifier key of a witness/],
       [proof.text, { ...trusted, needed: 2 }, /^--needed: must be a number from 0 to 1/],
       [lines((copy) => (copy[0] = other.lines[0] as ProofLine)), trusted, /^\/breaks: the note carries no signature/],
       [

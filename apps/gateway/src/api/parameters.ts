@@ -185,7 +185,7 @@ export const historyParameters = z.strictObject({
 const day = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day as YYYY-MM-DD')
-  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is no day of the calendar');
+  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is not a day of the calendar');
 export const placeId = z
   .string()
   .regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
@@ -266,7 +266,7 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
 }
 
 /**
- * NUL is no part of any value of ours, and a database would take it for a fault. Refused for every route in one place,
+ * NUL is not a part of any value of ours, and a database would take it for a fault. Refused for every route in one place,
  * in path and query.
  */
 export function refuseNul(fastify: FastifyInstance): void {

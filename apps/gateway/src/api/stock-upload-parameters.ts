@@ -27,7 +27,7 @@ export const stockUploadBody = z.strictObject({
 /** The number of a part. @throws PedigreeError invalid_parameter. */
 export function partNumber(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new PedigreeError('invalid_parameter', `n: ${text} is no number of a part`, { field: 'n', item: text });
+  throw new PedigreeError('invalid_parameter', `n: ${text} is not a number of a part`, { field: 'n', item: text });
 }
 
 /** The SHA-256 of a Content-Digest header (RFC 9530). @throws PedigreeError invalid_parameter. */

@@ -112,7 +112,7 @@ export class SuspensionsController {
   @Allow('operator')
   async confirm(@Param('sha256') sha256: string, @Req() request: CallerRequest): Promise<void> {
     if (!isSha256(sha256))
-      throw new PedigreeError('invalid_parameter', `sha256: ${sha256} is no SHA-256`, {
+      throw new PedigreeError('invalid_parameter', `sha256: ${sha256} is not a SHA-256`, {
         field: 'sha256',
         item: sha256,
       });

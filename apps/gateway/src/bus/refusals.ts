@@ -92,7 +92,7 @@ function dataOf(message: IncomingMessage, { code, reason, place = {} }: Refused)
   };
 }
 
-/** How the ERP named the command. Nothing is guessed: of what is no JSON, or too much of it, nothing is read. */
+/** How the ERP named the command. Nothing is guessed: of what is not JSON, or too much of it, nothing is read. */
 function namesIn(body: Buffer): Pick<CommandRefused['data'], 'commandId' | 'reference'> {
   if (body.length > MAX_COMMAND_BYTES) return {};
   try {

@@ -71,7 +71,7 @@ describe('items of a JSON document', () => {
     ['a container for a pack', { union: [{ sgtin: `00${SSCC}` }] }, '/union/0/sgtin', /is an SSCC; an SGTIN is needed/],
     ['a pack for a container', { sscc: SCAN }, '/sscc', /is an SGTIN; an SSCC is needed/],
     ['letters of both layouts', { sgtin: { value: `${TYPED.slice(0, -1)}A` } }, '/sgtin/value', /Latin and Cyrillic/],
-    ['what is no item', { 'a/b': { sgtin: ['0460'] } }, '/a~1b/sgtin/0', /"0460" is no SGTIN/],
+    ['what is not an item', { 'a/b': { sgtin: ['0460'] } }, '/a~1b/sgtin/0', /"0460" is no SGTIN/],
   ])('are refused with %s, at its place', (_, rows, field, why) => {
     const read = (): unknown => new ItemWarnings().readItems(document(rows), '/document');
     expect(read).toThrow(why);

@@ -23,7 +23,7 @@ export class ItemWarnings {
 
   /**
    * The document with each item as the registry writes it. `field`: where in the command it stands. Throws
-   * PedigreeError `invalid_identifier` with the JSON pointer of what is no item.
+   * PedigreeError `invalid_identifier` with the JSON pointer of what is not an item.
    */
   readItems(document: DocumentJson, field: string): DocumentJson {
     return this.object(document, field) as DocumentJson;

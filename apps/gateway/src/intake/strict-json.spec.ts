@@ -20,7 +20,7 @@ describe('strict JSON', () => {
     ['deep nesting', `${'['.repeat(33)}${']'.repeat(33)}`, '/0'.repeat(32)],
     ['no JSON', '{"a":}', ''],
     ['a text without its end', '{"a":"', ''],
-    ['a name that is no JSON', '{"\\x":1}', ''],
+    ['a name that is not JSON', '{"\\x":1}', ''],
     ['more ends than beginnings', '}],"a":1', ''],
     ['a NUL', '{"l":["x",{"a":"b\\u0000"}]}', '/l/1/a'],
     ['a NUL in a name', '{"a\\u0000":1}', '/a\0'],

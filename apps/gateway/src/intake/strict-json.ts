@@ -46,7 +46,7 @@ interface Open {
 }
 
 /**
- * Walks over the marks of a text; what is no JSON at all is left to the parser. Long texts are skipped by a search for
+ * Walks over the marks of a text; what is not JSON at all is left to the parser. Long texts are skipped by a search for
  * their end, so this costs next to nothing.
  */
 function refuseUnfit(text: string): void {

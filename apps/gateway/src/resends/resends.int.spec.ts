@@ -238,7 +238,7 @@ describe('a document that is sent again by an operator', () => {
     ['no reason', { reason: '  ' }, 'invalid_command', '/reason'],
     ['two corrections', { xml: arrival(), document: { action_id: 701 } }, 'invalid_command', '/xml'],
     ['an unknown field', { resaon: 'x' }, 'invalid_command', '/resaon'],
-    ['a correction that is no document', { xml: '<documents' }, 'malformed_xml', '/xml'],
+    ['a correction that is not a document', { xml: '<documents' }, 'malformed_xml', '/xml'],
     ['an unknown account', { account: 'nobody' }, 'unknown_account', '/account'],
   ])('is refused with %s', async (_what, body, code, field) => {
     const requestId = await ended(answered('rejected'));

@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 export const FOLDER = 'the folder of stock files (RECONCILE_STOCK_FOLDER)';
 const TROUBLES: Record<string, string> = {
   ENOENT: `${FOLDER}, or what was in it, is not there`,
-  ENOTDIR: `${FOLDER} is no folder`,
+  ENOTDIR: `${FOLDER} is not a folder`,
   ENOSPC: `the disk of ${FOLDER} is full`,
   EDQUOT: `the disk of ${FOLDER} is full`,
   EACCES: `the gateway may not write into ${FOLDER}`,

@@ -323,7 +323,7 @@ export class StockUploads {
   private async inFolder<T>(work: () => Promise<T>): Promise<T> {
     const folder = this.folder();
     try {
-      if (!(await stat(folder)).isDirectory()) throw new PedigreeError('unavailable', `${FOLDER} is no folder`);
+      if (!(await stat(folder)).isDirectory()) throw new PedigreeError('unavailable', `${FOLDER} is not a folder`);
       for (const path of [this.path(), this.path('open'), this.path('finished')]) makeFolder(path);
       return await work();
     } catch (error) {

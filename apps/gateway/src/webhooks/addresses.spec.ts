@@ -79,7 +79,7 @@ describe('addresses for webhooks', () => {
   });
 
   it.each(['10.0.0.0/33', 'example', '', '::1/129', '10.0.0/8'])('knows %s for no network', (network) =>
-    expect(() => blockList([network])).toThrow('is no address and no network'),
+    expect(() => blockList([network])).toThrow('is neither an address nor a network'),
   );
 
   it('judges what a name leads to at the connection', async () => {

@@ -43,7 +43,7 @@ export function blockList(networks: string[]): BlockList {
     const version = isIP(address);
     const most = version === 6 ? 128 : 32;
     if (version === 0 || Number(bits ?? most) > most)
-      throw new Error(`${network} is no address and no network such as 10.0.0.0/8`);
+      throw new Error(`${network} is neither an address nor a network such as 10.0.0.0/8`);
     list.addSubnet(address, Number(bits ?? most), version === 6 ? 'ipv6' : 'ipv4');
   }
   return list;

@@ -30,7 +30,7 @@ export const REASONS = {
   not_in_container: { code: '29', text: 'The item is not inside a logistic unit' },
   no_items: { code: '30', text: 'The document names no items' },
   schema: { code: '40', text: 'The document does not match its schema' },
-  subject_not_yours: { code: '41', text: 'The subject of the document is no place of the sender' },
+  subject_not_yours: { code: '41', text: 'The subject of the document is not a place of the sender' },
   unknown_counterparty: { code: '42', text: 'The counterparty is not registered' },
   counterparty_is_own: { code: '43', text: 'The counterparty is a place of the sender itself' },
   counterparty_not_own: { code: '44', text: 'The receiving place is not a place of the sender' },

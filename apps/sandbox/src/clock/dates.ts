@@ -13,7 +13,7 @@ const DATE = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(
 
 /**
  * Unix ms of a filter's date, in either shape and with up to nine digits of a second (public-facts 1.2). One without a
- * zone is read in the profile's. Undefined when it is no date.
+ * zone is read in the profile's. Undefined when it is not a date.
  */
 export function parseListDate(text: string, zone: string): number | undefined {
   const match = DATE.exec(text);

@@ -13,7 +13,7 @@ const stateShape = {
   sscc: z.string().optional(),
   expires: z
     .string()
-    .regex(/^\d{2}\.\d{2}\.\d{4}$/, 'is no day like 31.12.2028')
+    .regex(/^\d{2}\.\d{2}\.\d{4}$/, 'is not a day like 31.12.2028')
     .optional(),
   funding: z.number().int().min(1).max(5).optional(),
   transfer: z

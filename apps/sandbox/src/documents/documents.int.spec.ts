@@ -153,7 +153,7 @@ describe('documents: sending, status, receipts, lists', () => {
     });
   });
 
-  it('refuses a body or document above its bound and what is no JSON', async () => {
+  it('refuses a body or document above its bound and what is not JSON', async () => {
     const headers = await client.headers();
     expect((await client.send('x'.repeat(1_048_577))).status).toBe(413);
     expect((await client.post('/documents/send', 'x'.repeat(3_000_000), headers)).status).toBe(413);

@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes';
 import type { DocumentContent, DocumentItem, DocumentRow } from './document.js';
 
-/** The text is no document that the registry could type: a critical error, without a receipt (public-facts 2). */
+/** The text is not a document that the registry could type: a critical error, without a receipt (public-facts 2). */
 export class UntypedDocument extends Error {}
 
 const MAX_DEPTH = 32;

@@ -32,10 +32,10 @@ export function jsonObjectOf(body: Buffer): Record<string, unknown> {
   try {
     parsed = JSON.parse(body.toString('utf8'));
   } catch (error) {
-    throw refuse(400, `the body is no JSON: ${(error as Error).message}`);
+    throw refuse(400, `the body is not JSON: ${(error as Error).message}`);
   }
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>;
-  throw refuse(400, 'the body is no JSON object');
+  throw refuse(400, 'the body is not a JSON object');
 }
 
 /** A list of texts in the JSON body, from one to `most`; throws a 400 that names the field. */

@@ -44,7 +44,7 @@ export class Router {
     }
     for (const [method, { verb, path }] of Object.entries(DEPRECATED_METHODS))
       this.add(method, verb, `${profile.basePath}${path}`);
-    // A literal segment beats a parameter: /documents/outcome is no document.
+    // A literal segment beats a parameter: /documents/outcome is not a document.
     this.patterns.sort((a, b) => parameters(a) - parameters(b));
   }
 

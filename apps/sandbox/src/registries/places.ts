@@ -48,7 +48,7 @@ export const safeWarehouseAddresses: UserOperation = (registry, call) => {
 
 function one(registry: Registry, own: Place[], id: string | undefined): Answer {
   const place = own.find((each) => each.id === id);
-  if (place === undefined) throw refuse(404, `${id} is no place of yours`);
+  if (place === undefined) throw refuse(404, `${id} is not a place of yours`);
   return jsonAnswer(200, { ...registry.profile.named({ branch_id: place.id }), ...recordOf(registry, place) });
 }
 

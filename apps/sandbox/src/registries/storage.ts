@@ -22,7 +22,8 @@ export const virtualStorage: UserOperation = (registry, call) => {
   filter.end();
   const { branches } = call.account.participant;
   // The real system answers a foreign place with a 500 (public-facts 1.9); the sandbox says what is wrong.
-  if (storageId !== undefined && !branches.includes(storageId)) throw refuse(400, `${storageId} is no place of yours`);
+  if (storageId !== undefined && !branches.includes(storageId))
+    throw refuse(400, `${storageId} is not a place of yours`);
   const rows = [...packs.storage.rows(storageId === undefined ? branches : [storageId], period)].filter(
     (row) => (gtin === undefined || row.gtin === gtin) && isNamed(row.gtin),
   );

@@ -154,7 +154,7 @@ describe('methods that are not called', () => {
     expect((await client.control('GET', '/violations')).json.byRule).toEqual({ deprecated_parameter: 1 });
   });
 
-  it('a list read is no status query', async () => {
+  it('a list read is not a status query', async () => {
     const { json } = await client.send(doc.accept([doc.pack(1)]));
     await client.get(`/documents/outcome?document_ids=${json.document_id}`);
     await client.get(`/documents/request/${randomUUID()}`);

@@ -1,6 +1,6 @@
 import type { NewDocuments } from '#registry-client';
 
-/** Registries and their hosts have wrong clocks and zones, by hours. What is dated further ahead is no date. */
+/** Registries and their hosts have wrong clocks and zones, by hours. What is dated further ahead is not a date. */
 const MOST_AHEAD_MS = 24 * 3_600_000;
 
 /**

@@ -42,7 +42,7 @@ export function readMailSettings(given: Given): MailSettings | undefined {
   const to = (given.PEDIGREE_MAIL_TO ?? '').split(',').map((one) => one.trim());
   if (from === undefined) throw wrong('PEDIGREE_MAIL_FROM', 'must be set where PEDIGREE_MAIL_HOST is');
   const odd = to.find((one) => !ADDRESS.test(one));
-  if (odd !== undefined) throw wrong('PEDIGREE_MAIL_TO', `"${odd}" is no address`);
+  if (odd !== undefined) throw wrong('PEDIGREE_MAIL_TO', `"${odd}" is not an address`);
   const login = loginOf(given);
   if (login !== undefined && tls === 'none')
     throw wrong('PEDIGREE_MAIL_TLS', 'none would send the password of PEDIGREE_MAIL_USER in the clear');

@@ -220,8 +220,8 @@ describe('settings of mail', () => {
   it.each([
     ['no server', { PEDIGREE_MAIL_HOST: undefined }, 'PEDIGREE_MAIL_HOST: must be set where PEDIGREE_MAIL_FROM is'],
     ['no sender', { PEDIGREE_MAIL_FROM: undefined }, 'PEDIGREE_MAIL_FROM'],
-    ['no receiver', { PEDIGREE_MAIL_TO: undefined }, 'PEDIGREE_MAIL_TO: "" is no address'],
-    ['a list with a hole', { PEDIGREE_MAIL_TO: 'a@b, ,c@d' }, 'PEDIGREE_MAIL_TO: "" is no address'],
+    ['no receiver', { PEDIGREE_MAIL_TO: undefined }, 'PEDIGREE_MAIL_TO: "" is not an address'],
+    ['a list with a hole', { PEDIGREE_MAIL_TO: 'a@b, ,c@d' }, 'PEDIGREE_MAIL_TO: "" is not an address'],
     ['a user without a password', { PEDIGREE_MAIL_USER: 'p' }, 'PEDIGREE_MAIL_PASSWORD_FILE'],
     ['a password without a user', { PEDIGREE_MAIL_PASSWORD_FILE: '/f' }, 'PEDIGREE_MAIL_USER'],
   ])('%s is refused by name', (_, given, message) => {

@@ -368,7 +368,7 @@ describe('a receipt', () => {
   it.each([
     ['of another document', (): Buffer => receiptXml('0d9e1f22-3344-5566-8777-8899aabbccdd')],
     [
-      'that is no receipt',
+      'that is not a receipt',
       (): Buffer => Buffer.from('<documents version="1.38"><accept action_id="701"/></documents>'),
     ],
     ['with an unknown result', (requestId: string): Buffer => receiptXml(requestId, 'Perhaps')],

@@ -42,7 +42,7 @@ export async function fetchReceipt(context: TaskContext, task: TaskOf<'receipt'>
   return { kind: 'done' };
 }
 
-/** Why it is no receipt of this document: it names another, or answers a query that this one is not. */
+/** Why it is not a receipt of this document: it names another, or answers a query that this one is not. */
 async function whyNotOf(
   context: TaskContext,
   requestId: string,

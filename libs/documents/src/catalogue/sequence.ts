@@ -124,7 +124,7 @@ export interface KnownState {
 /** The document that an item is to go by. */
 export interface NextDocument {
   docType: number;
-  /** The place that it speaks for; one that is no place of 14 digits is none. */
+  /** The place that it speaks for; one that is not a place of 14 digits is none. */
   subjectId: string;
   fields?: Record<string, string>;
 }

@@ -76,7 +76,7 @@ describe('a set that is added', () => {
     await expect(add(folder)).rejects.toThrow(/is there already/);
     await expect(add(folder, { name: '../out' })).rejects.toThrow(/name "..\/out"/);
     await expect(add(folder, { name: 'b', versions: [] })).rejects.toThrow(/versions \[\]/);
-    await expect(add(folder, { name: 'b', validFrom: '2026-02-30' })).rejects.toThrow(/"2026-02-30" is no day/);
+    await expect(add(folder, { name: 'b', validFrom: '2026-02-30' })).rejects.toThrow(/"2026-02-30" is not a day/);
     await expect(add(folder, { name: 'b', validFrom: '2026-02-02', validUntil: '2026-02-01' })).rejects.toThrow(
       /behind/,
     );
@@ -145,7 +145,7 @@ describe('a folder that is refused, with file and line, and the set in force sta
       1,
     ],
     ['what is no XML', { 'a.xsd': schema(root()).replace('</xs:choice>', '') }, /^a.xsd, line 2: /, 2],
-    ['what is no schema', { 'a.xsd': '<documents/>' }, /^a.xsd, line 1: its root <documents> is no schema/, 1],
+    ['what is not a schema', { 'a.xsd': '<documents/>' }, /^a.xsd, line 1: its root <documents> is not a schema/, 1],
     ['a type that is not there', { 'a.xsd': schema(`\n${root()}`) }, /^a.xsd, line 3: .*'move'/, 3],
     [
       'deep nesting',

@@ -94,7 +94,7 @@ type Days = { [K in 'validFrom' | 'validUntil']: string | undefined };
 
 function refuseBadDays({ validFrom, validUntil }: Days, file: string): void {
   for (const day of [validFrom, validUntil])
-    if (day !== undefined && !isDay(day)) throw bad(file, `${JSON.stringify(day)} is no day (YYYY-MM-DD)`);
+    if (day !== undefined && !isDay(day)) throw bad(file, `${JSON.stringify(day)} is not a day (YYYY-MM-DD)`);
   if (validFrom !== undefined && validUntil !== undefined && validFrom > validUntil)
     throw bad(file, `its first day ${validFrom} is behind its last day ${validUntil}`);
 }

@@ -70,7 +70,8 @@ function parseSchema(file: string, content: Buffer): SchemaNode {
     const own = Object.values(attributes).map((one) => [one.local, one.value]);
     const node = { tag: local, attributes: Object.fromEntries(own), children: [], file, line: parser.line };
     if (uri === XSD) open.at(-1)?.children.push(node);
-    if (open.length === 0) schema = uri === XSD && local === 'schema' ? node : fail(`its root <${local}> is no schema`);
+    if (open.length === 0)
+      schema = uri === XSD && local === 'schema' ? node : fail(`its root <${local}> is not a schema`);
     open.push(node);
   });
   parser.on('closetag', () => void open.pop());

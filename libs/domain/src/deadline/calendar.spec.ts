@@ -36,11 +36,11 @@ describe('a calendar of deadlines', () => {
     ['no object', 'x', '/: '],
     ['a field that is missing', without('edition'), '/edition: '],
     ['a field that nobody knows', { ...GIVEN, holiday: [] }, 'holiday'],
-    ['a zone that is none', { ...GIVEN, zone: 'Moscow' }, '/zone: is no time zone'],
+    ['a zone that is none', { ...GIVEN, zone: 'Moscow' }, '/zone: is not a time zone'],
     [
       'a day that does not exist',
       withDays({ holidays: ['2026-02-30'] }),
-      '/workingDays/holidays/0: 2026-02-30 is no day',
+      '/workingDays/holidays/0: 2026-02-30 is not a day',
     ],
     [
       'a day outside those listed',
@@ -54,7 +54,7 @@ describe('a calendar of deadlines', () => {
     ['a role that is none', withRow(0, { role: 'payer' }), '/deadlines/0/role: '],
     ['a channel of the other role', withRow(2, { channel: 'api' }), '/deadlines/2/channel: api is no channel'],
     ['no limit', withRow(1, { limit: { weeks: 1 } }), '/deadlines/1/limit: must be one of'],
-    ['a limit that is no number', withRow(1, { limit: { hours: 'two' } }), '/deadlines/1/limit/hours: '],
+    ['a limit that is not a number', withRow(1, { limit: { hours: 'two' } }), '/deadlines/1/limit/hours: '],
     ['a limit without end', withRow(0, { limit: { workingDays: 367 } }), '/deadlines/0/limit/workingDays: '],
     ['two limits', withRow(1, { limit: { hours: 1, workingDays: 1 } }), '/deadlines/1/limit: must be one of'],
     ['a receiver without an answer', withRow(2, { metBy: undefined }), '/deadlines/2/metBy: must name'],

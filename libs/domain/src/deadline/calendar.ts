@@ -33,7 +33,7 @@ const text = z.string().trim().min(1).max(1_000);
 const day = z.string().transform((given, context): Day => {
   const read = dayOf(given);
   if (read !== undefined) return read;
-  context.addIssue({ code: 'custom', message: `${given} is no day (YYYY-MM-DD)` });
+  context.addIssue({ code: 'custom', message: `${given} is not a day (YYYY-MM-DD)` });
   return z.NEVER;
 });
 const whole = (most: number) => z.number().int().min(0).max(most);
@@ -106,7 +106,7 @@ const file = z.strictObject({
   fictitious: text.optional(),
   name: text,
   edition: text,
-  zone: z.string().refine(isZone, 'is no time zone that is known here, such as Europe/Moscow'),
+  zone: z.string().refine(isZone, 'is not a time zone that is known here, such as Europe/Moscow'),
   workingDays,
   deadlines: z.array(row).max(MOST_ROWS),
   /** Types that have no deadline in a role: said, so that nobody is asked about them. */

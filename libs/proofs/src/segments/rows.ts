@@ -93,7 +93,7 @@ const ROW = /^(\d{1,19}) (\d{1,5}) ([0-9a-f]{64}) ([!-~]+)$/;
 
 function parseRow(line: string): SegmentRow {
   const [, position, ordinal, sha256, item] = ROW.exec(line) ?? [];
-  if (position === undefined) throw new Error('a line of a block is no row');
+  if (position === undefined) throw new Error('a line of a block is not a row');
   return {
     position: BigInt(position),
     ordinal: Number(ordinal),

@@ -151,7 +151,7 @@ function rowOf({ event, history }: Known): DocumentOutcomeRow {
 
 /**
  * What every outcome says of its document. Whether a document that is waited for was received at all changes by the
- * minute and is no part of the log's truth at this position: it is asked of the API.
+ * minute and is not a part of the log's truth at this position: it is asked of the API.
  */
 function documentFields(row: DocumentOutcomeRow, known: Known) {
   const waitingFor = row.waitingFor.map((one) => ({ ...one, known: true }));

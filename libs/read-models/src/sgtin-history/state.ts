@@ -48,7 +48,7 @@ export interface ItemState {
   owner?: Fact;
   holder?: Fact;
   series?: Fact;
-  /** YYYY-MM-DD; as the document has it where that is no day. */
+  /** YYYY-MM-DD; as the document has it where that is not a day. */
   expiry?: Fact;
   /** Code of the money that paid for it. */
   funding?: Fact;

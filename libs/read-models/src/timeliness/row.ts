@@ -26,7 +26,7 @@ export class DocumentTimingRow {
   @column('text', { nullable: true, update: false }) commandId!: string | null;
   @column('text', { nullable: true, update: false }) reference!: string | null;
   @column('text', { nullable: true }) operationDate!: string | null;
-  /** Null where what the document claims is no instant. */
+  /** Null where what the document claims is not an instant. */
   @column('timestamptz', { nullable: true }) operationAt!: Date | null;
   /** When its command was registered, or a list showed it. */
   @column('timestamptz', { update: false }) knownAt!: Date;

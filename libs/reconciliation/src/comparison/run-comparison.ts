@@ -79,7 +79,7 @@ export async function runOf({ settings, moment, standsOn, ...folders }: Comparis
   if (Object.keys(legs).filter((leg) => leg !== 'disposals' && leg !== 'documents').length < 2)
     throw new PedigreeError('invalid_parameter', 'a comparison takes two of stock, record and registry at least', {});
   if (at === undefined || Number.isNaN(Date.parse(at)))
-    throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is no moment`, { field: 'moment' });
+    throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is not a moment`, { field: 'moment' });
   const run: Omit<RunRecord, 'inputs'> = {
     ...{ format: 1, moment: new Date(at).toISOString(), settings, legs, places: shelf?.places ?? null },
     ...defined({ standsOn }),

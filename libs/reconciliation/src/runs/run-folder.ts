@@ -72,7 +72,7 @@ export async function readFileRun(folder: string): Promise<FileRun> {
   });
 }
 
-/** Undefined where it is no JSON, or not that of a run. */
+/** Undefined where it is not JSON, or not that of a run. */
 function parsed(text: string): FileRun | undefined {
   try {
     const run = Object(JSON.parse(text)) as Partial<FileRun>;

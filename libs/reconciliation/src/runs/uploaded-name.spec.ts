@@ -18,7 +18,7 @@ describe('the name of an uploaded stock file', () => {
     );
   });
 
-  it('tells nothing of other bytes, nor what is no moment', () => {
+  it('tells nothing of other bytes, nor what is not a moment', () => {
     const uploaded = uploadedName({ name: 'stock.csv', sha256, moment: MOMENT });
     expect(momentOfUpload(uploaded, sha256Hex('another'))).toBeUndefined();
     expect(momentOfUpload(uploaded.replace('20261122', '20261322'), sha256)).toBeUndefined();

@@ -110,10 +110,12 @@ function reasonOf(column: Column, { mapping, branch }: Checking): string {
   const bad = (why: string): string => `concat('${column.name}: ', ${shown(cell)}, ${quoted(why)})`;
   const unless = (value: string, why: string): string =>
     `CASE WHEN ${cell} IS NOT NULL AND ${value} IS NULL THEN ${bad(why)} END`;
-  if (column.type === 'instant') return unless(instantOf(cell, mapping), 'is no moment like 2026-01-31T08:00:00+03:00');
-  if (column.type === 'date') return unless(dateOf(cell, mapping), `is no date like ${mapping.dates.join(' or ')}`);
-  if (column.type === 'word') return unless(wordOf(column, cell, mapping), 'is no word that the mapping knows (words)');
-  if (column.type === 'part') return unless(partOf(cell), 'is no part of a pack like 7/10 or 1');
+  if (column.type === 'instant')
+    return unless(instantOf(cell, mapping), 'is not a moment like 2026-01-31T08:00:00+03:00');
+  if (column.type === 'date') return unless(dateOf(cell, mapping), `is not a date like ${mapping.dates.join(' or ')}`);
+  if (column.type === 'word')
+    return unless(wordOf(column, cell, mapping), 'is not a word that the mapping knows (words)');
+  if (column.type === 'part') return unless(partOf(cell), 'is not a part of a pack like 7/10 or 1');
   const other =
     column.name === 'place' && branch !== undefined
       ? ` WHEN ${cell} <> ${quoted(branch)} THEN ${bad(`is another place than ${branch}`)}`

@@ -111,7 +111,7 @@ describe('a stock file', () => {
     );
     expect(refused).toBe(5);
     expect((await refusedOf(out)).map(({ reason }) => reason)).toEqual(
-      parts.slice(5).map((part) => `part: "${part}" is no part of a pack like 7/10 or 1`),
+      parts.slice(5).map((part) => `part: "${part}" is not a part of a pack like 7/10 or 1`),
     );
     await expect(
       imported(`KM;Money\n${sgtin(1)};9\n${sgtin(2)};1\n`, {
@@ -175,9 +175,9 @@ describe('a stock file', () => {
       [';P1;S1;;\n', /^item: is empty/],
       [`${sgtin(3)};P1\n`, /too few cells/],
       [`${sgtin(3)};P1;S1;;;more\n`, /too many cells/],
-      [row(3, 'P1;S1;2027-13-45;'), /^expiry: "2027-13-45" is no date/],
+      [row(3, 'P1;S1;2027-13-45;'), /^expiry: "2027-13-45" is not a date/],
       [row(3, 'P1;S1;2027-12-31junk;'), /^expiry: /],
-      [row(3, 'P1;S1;;lost'), /^state: "lost" is no word/],
+      [row(3, 'P1;S1;;lost'), /^state: "lost" is not a word/],
       [row(3, `${'x'.repeat(101)};S1;;`), /^place: .* longer than 100/],
       [row(3, '"P1"x;S1;;'), /follows a closing quote/],
       [row(3, '"P1;S1;;'), /a quote opens in this line and does not close/],
@@ -255,7 +255,7 @@ describe('a stock file', () => {
       map: { format: 'ndjson' },
     });
     expect((await refusedOf(ndjson.out)).map(({ line, reason }) => `${line} ${reason}`)).toEqual([
-      '3 the line is no JSON object',
+      '3 the line is not a JSON object',
       '4 item: is a number, and a code is text: its digits may be lost',
     ]);
     const file = join(folder.path, 'stock.parquet');

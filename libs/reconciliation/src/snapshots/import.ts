@@ -80,11 +80,11 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
   }
 }
 
-/** @throws PedigreeError `invalid_parameter` for what is no instant with its zone. */
+/** @throws PedigreeError `invalid_parameter` for what is not an instant with its zone. */
 function instantOf(text: string): string {
   const isInstant = /^\d{4}-\d{2}-\d{2}T.+(?:Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text));
   if (isInstant) return new Date(text).toISOString();
-  throw new PedigreeError('invalid_parameter', `${text} is no moment like 2026-01-31T08:00:00+03:00`, {
+  throw new PedigreeError('invalid_parameter', `${text} is not a moment like 2026-01-31T08:00:00+03:00`, {
     field: 'moment',
   });
 }

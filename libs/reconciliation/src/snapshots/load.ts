@@ -106,7 +106,7 @@ export async function loadNdjson(
     const where = path(column);
     return where === undefined ? undefined : `json_extract_string(json, ${where})`;
   };
-  const fault = `CASE WHEN json IS NULL THEN 'the line is no JSON object'
+  const fault = `CASE WHEN json IS NULL THEN 'the line is not a JSON object'
     WHEN json_type(json, ${path('item')}) IN ('BIGINT', 'UBIGINT', 'DOUBLE')
     THEN 'item: is a number, and a code is text: its digits may be lost' END`;
   await readChunk(duck, chunk, {

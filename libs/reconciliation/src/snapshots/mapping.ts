@@ -69,7 +69,7 @@ export function mappingOf(value: unknown, kind: SnapshotKind): Mapping {
   const names = ['item', ...columns.map(({ name }) => name)];
   for (const name of Object.keys(parsed.data.columns))
     if (!names.includes(name))
-      throw wrong(`columns.${name}`, `is no column of a ${kind} snapshot: ${names.join(', ')}`);
+      throw wrong(`columns.${name}`, `is not a column of a ${kind} snapshot: ${names.join(', ')}`);
   mustBeWords(parsed.data, kind);
   return parsed.data;
 }
@@ -79,7 +79,7 @@ function mustBeWords({ words }: Mapping, kind: SnapshotKind): void {
     const column = columnsOf(kind).find((one) => one.name === name);
     if (column?.translated === true) continue;
     const known = column?.words;
-    if (known === undefined) throw wrong(`words.${name}`, 'is no column of words');
+    if (known === undefined) throw wrong(`words.${name}`, 'is not a column of words');
     for (const [cell, word] of Object.entries(cells))
       if (!known.includes(word)) throw wrong(`words.${name}.${cell}`, `must be one of ${known.join(', ')}`);
   }

@@ -145,5 +145,5 @@ export async function ahead(chunks: AsyncGenerator<Chunk>, load: (chunk: Chunk) 
 /** @throws PedigreeError `not_found` */
 export async function mustBeFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
-  if (found?.isFile() !== true) throw new PedigreeError('not_found', `${path} is no file`, { file: path });
+  if (found?.isFile() !== true) throw new PedigreeError('not_found', `${path} is not a file`, { file: path });
 }

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { DECISION_LIST_STREAM } from '#domain';
 import { PostgresEventStore } from '#event-store';
 import { checkDigitOf } from '#kernel';
-import type { suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
+import type { packPage, suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
 import {
   actOnSuspension,
   askSuspension,
@@ -135,10 +135,15 @@ describe('the watch for suspensions', () => {
     const [found] = (await listed()).filter(({ series }) => series === CYRILLIC);
     const detail = await raw<z.infer<typeof suspensionDetail>>(`/v1/suspensions/${found?.suspension_id}`);
     expect(detail.matches).toEqual([{ gtin: GTIN, series: CYRILLIC }]);
-    // The series of a pack is known where a document has told it; here none has, and that is no pack of it.
-    expect(detail.affected).toMatchObject([{ gtin: GTIN, series: CYRILLIC, branches: [] }]);
+    // The series of a pack is known where a document has told it. Here none has: it is told beside the series.
+    expect(detail.affected).toMatchObject([
+      { gtin: GTIN, series: CYRILLIC, branches: [], series_unknown: { packs: 1, branches: [{ branch: WAREHOUSE }] } },
+    ]);
+    const { items } = await raw<z.infer<typeof packPage>>(detail.affected[0]?.series_unknown.packs_at ?? '');
+    expect(items.map((one) => one.sgtin)).toEqual([sgtin('C', 0)]);
     const words = await printed(() => showSuspension(stack.client, found?.suspension_id ?? '', { recent: '30' }));
     expect(words).toContain('Suspended by the list as of');
+    expect(words).toContain(`1 packs of ${GTIN} have no series that a document has told`);
   });
 
   it('releases nothing by an empty list, until a person confirms it', async () => {

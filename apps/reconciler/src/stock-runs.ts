@@ -12,6 +12,7 @@ import {
   keepRequest,
   momentOfUpload,
   noteDryResult,
+  NO_CASES,
   noteProgress,
   packRunData,
   openPackCases,
@@ -226,7 +227,7 @@ export class PackRuns {
 
   /** The same as `pedigree reconcile FILE`, and its cases. */
   private async make(run: FileRun, actor: Actor): Promise<void> {
-    const { pool, store, installation, segments, schedule, clock, signal, program } = this.parts;
+    const { pool, store, installation, segments, schedule, clock, signal, program, log } = this.parts;
     const tell = estimating(clock, (text, estimate) => this.tell(run.runId, text, estimate));
     const { say } = tell;
     const wait = async (delayMs: number): Promise<void> => {
@@ -245,7 +246,9 @@ export class PackRuns {
     }
     const request = { runId: run.runId, reason: run.reason, actor };
     await recordPackRun({ pool, store, installation, clock }, request, made);
-    await this.openCases(made.folder, run.runId);
+    const { unconfirmed = false } = run;
+    if (made.run.unconfirmed === true && !unconfirmed) return log.warn({ runId: run.runId }, NO_CASES);
+    await this.openCases(made.folder, run.runId, unconfirmed);
   }
 
   /** One after the other, so that the last word stands. */
@@ -257,14 +260,14 @@ export class PackRuns {
       .catch((err: unknown) => log.warn({ err }, 'could not record the progress of a run'));
   }
 
-  private async openCases(folder: string, runId: string): Promise<void> {
+  private async openCases(folder: string, runId: string, unconfirmed: boolean): Promise<void> {
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
     await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });
     const runs = runsFolder(segments.folder);
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
       duck: { memoryMb: segments.memoryMb, threads: segments.threads },
-      actor: ACTOR,
+      ...{ actor: ACTOR, unconfirmed },
       earlier: (await readdir(runs)).slice(0, MOST_RUNS).map((name) => join(runs, name, 'comparison')),
     });
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');

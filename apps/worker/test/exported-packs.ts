@@ -19,7 +19,11 @@ export class ExportedPacks {
   /** Looks that an export takes, and how it ends. */
   looks = 2;
   ends: Task['status'] = 'completed';
+  /** How it stands until then. */
+  begins: Task['status'] = 'preparing';
   hasResult = true;
+  /** Whether it tells the results of all tasks, whichever it was asked for. */
+  tellsAllResults = false;
   /** Before a call is made at the registry, and when it was made: may throw, or give another outcome. */
   before: (call: string) => object | undefined = () => undefined;
   behind: (call: string) => object | undefined = () => undefined;
@@ -41,13 +45,13 @@ export class ExportedPacks {
     createOfPacks: () =>
       this.answer('order', () => {
         const taskId = `task ${(this.orders += 1)}`;
-        this.tasks.push({ taskId, status: 'preparing' });
+        this.tasks.push({ taskId, status: this.begins });
         return { taskId };
       }),
     state: (_account, taskId) =>
       this.answer(`state ${taskId}`, () => {
         const task = this.tasks.find((one) => one.taskId === taskId);
-        if (task?.status === 'preparing' && (this.looked += 1) >= this.looks) task.status = this.ends;
+        if (task?.status === this.begins && (this.looked += 1) >= this.looks) task.status = this.ends;
         return { phase: task?.status ?? 'unrecognised', status: task?.status ?? 'none' };
       }),
     download: async (_account, resultId, path) => {
@@ -64,10 +68,11 @@ export class ExportedPacks {
   };
 
   private readonly results = ((_account: string, _list: string, { filter }: { filter: { taskIds: string[] } }) =>
-    this.answer('results', () => ({
-      items: this.hasResult ? filter.taskIds.map((taskId) => ({ taskId, resultId: `result of ${taskId}` })) : [],
-      total: 1,
-    }))) as unknown as Results;
+    this.answer('results', () => {
+      const asked = this.hasResult ? filter.taskIds : [];
+      const told = this.tellsAllResults ? ['of another', ...asked] : asked;
+      return { items: told.map((taskId) => ({ taskId, resultId: `result of ${taskId}` })), total: told.length };
+    })) as unknown as Results;
 
   private csv(): Buffer {
     const head = 'sgtin,status,branch_id,sscc,batch,expiration_date,status_date';

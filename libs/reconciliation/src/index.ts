@@ -15,7 +15,7 @@ export { casesAreRead } from './cases/caught-up.js';
 export { closeRemedies } from './cases/close-remedies.js';
 export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
-export { openPackCases } from './cases/pack-cases.js';
+export { NO_CASES, openPackCases } from './cases/pack-cases.js';
 export { CASE_ITEMS_FILE } from './cases/pack-groups.js';
 export type { PackCasesOptions } from './cases/pack-opening.js';
 export { FINDING_COLUMNS } from './comparison/compare-bucket.js';
@@ -35,6 +35,7 @@ export * from './fetches/export-order.js';
 export * from './fetches/export-pages.js';
 export * from './fetches/fetch.js';
 export * from './fetches/gather.js';
+export { lastContainerOf } from './fetches/items.js';
 export * from './fetches/items.js';
 export * from './fetches/pages.js';
 export * from './fetches/progress.js';
@@ -77,6 +78,8 @@ export { inspectFile, type Proposal } from './snapshots/inspect.js';
 export { canonicalRow } from './snapshots/buckets.js';
 export { columnsOf, KINDS, type SnapshotKind } from './snapshots/kinds.js';
 export {
+  ANSWERS_FILE,
+  ANSWERS_INDEX,
   bucketFile,
   BUCKETS,
   MANIFEST,

@@ -26,6 +26,7 @@ export function addCaseCommands(pedigree: Command, parts: Parts): void {
     .argument('<run>', 'folder of the run, as pedigree reconcile stock --out writes it')
     .option('--earlier <folders...>', 'folders of earlier runs; default: those beside it')
     .option('--reason <text>', 'why: it is kept')
+    .option('--unconfirmed', "also where the registry's side is a file, and nobody asked the registry")
     .option(...JSON_OPTION)
     .action(
       parts.action(async (run: string, flags: OpenCasesFlags) =>

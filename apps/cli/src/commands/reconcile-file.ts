@@ -12,6 +12,7 @@ import {
   incrementalLimits,
   inspectFile,
   MANIFEST,
+  NO_CASES,
   mappingOf,
   readFileRun,
   reconciliationSchema,
@@ -77,6 +78,8 @@ export interface FinishedRun {
   folder: string;
   /** Whether the log has it. */
   recorded: boolean;
+  /** Whether nobody asked the registry about what was found. */
+  unconfirmed: boolean;
   result: ComparisonResult;
 }
 
@@ -170,7 +173,7 @@ function momentOf(stock: string, given: string | undefined): string {
 async function makeFileRun(config: CliConfig, run: FileRun, sayProgress: typeof say): Promise<FinishedRun> {
   const parts = { settings: segmentSettings(config), say: sayProgress, program: COMPARING };
   const stock = await stockSide(parts, run);
-  const result = await withDatabase(config, async (pool) => {
+  const { result, run: record } = await withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [tasksSchema, registryFetchSchema]);
     const queue = new PostgresTaskQueue({ pool });
     const schedule: ComparingParts['schedule'] = (tx, tasks) => queue.schedule(tx, tasks);
@@ -178,17 +181,19 @@ async function makeFileRun(config: CliConfig, run: FileRun, sayProgress: typeof 
       const comparing = { ...parts, pool, actor: personOnHost(), schedule, onFetch: fetchTeller(sayProgress) };
       const made = await compareFile(comparing, run, stock);
       if (!run.dryRun) await recordRun(config, pool, { run, made });
-      return made.result;
+      return made;
     } finally {
       await queue.close();
     }
   });
-  return { runId: run.runId, folder: runFolder(config, run.runId), recorded: !run.dryRun, result };
+  const { unconfirmed = false } = record;
+  return { runId: run.runId, folder: runFolder(config, run.runId), recorded: !run.dryRun, unconfirmed, result };
 }
 
-function tell({ runId, folder, recorded, result }: FinishedRun, json: boolean): number {
-  if (json) print(JSON.stringify({ run: runId, folder, recorded, ...result }));
+function tell({ runId, folder, recorded, unconfirmed, result }: FinishedRun, json: boolean): number {
+  if (json) print(JSON.stringify({ run: runId, folder, recorded, unconfirmed, ...result }));
   else tellRun(runId, result, recorded);
+  if (!json && unconfirmed) print(NO_CASES);
   return result.findings === 0 ? 0 : 1;
 }
 

@@ -119,7 +119,7 @@ export function addReconcileCommand(
     .option('--account <name>', 'read the registry with this account; default: the registry is left out')
     .option('--way <way>', 'how: filter, list, export or auto', 'auto')
     .option('--fresh-hours <n>', 'of auto: an export may be taken when its rows are no older; default: it is not')
-    .option('--registry <folder>', 'a registry snapshot, instead of reading')
+    .option('--registry <folder>', 'a registry snapshot; with --account what it finds is asked at the registry')
     .option('--disposals <folder>', "a snapshot of the ERP's disposals")
     .option('--settings <file>', 'tolerances, JSON')
     .option('--dry-run', 'record nothing')

@@ -73,16 +73,28 @@ function print(found: Detail): void {
       ['reply', reply === undefined ? 'owed' : `to version ${reply.version}, from ${reply.places.length} places`],
     ]),
   );
-  for (const { gtin, series, branches } of found.affected) {
-    out(`\n${series} of ${gtin}: ${branches.length === 0 ? 'our record holds no pack that is concerned' : 'packs'}`);
-    const rows = branches.map((one) => [
-      ...[one.branch ?? '', one.standing, one.place ?? '', String(one.packs)],
-      ...[one.newest_at === undefined ? '' : instant(one.newest_at), one.recent ? 'recent' : ''],
-    ]);
-    if (rows.length > 0) out(table(['branch', 'standing', 'place', 'packs', 'newest', ''], rows));
-  }
+  for (const one of found.affected) printAffected(one);
   const lines = found.timeline.map((one) => [instant(one.at), one.actor, one.sentence]);
   out(`\n${table(['when', 'who', 'what'], lines)}`);
+}
+
+type Affected = Detail['affected'][number];
+
+function printAffected({ gtin, series, branches, series_unknown: unknown }: Affected): void {
+  out(`\n${series} of ${gtin}: ${branches.length === 0 ? 'our record holds no pack that is concerned' : 'packs'}`);
+  printBranches(branches);
+  if (unknown.packs === 0) return;
+  out(`\n${unknown.packs} packs of ${gtin} have no series that a document has told; some may be of this one:`);
+  printBranches(unknown.branches);
+  out(`which packs: pedigree packs --series-unknown --gtin ${gtin}`);
+}
+
+function printBranches(branches: Affected['branches']): void {
+  const rows = branches.map((one) => [
+    ...[one.branch ?? '', one.standing, one.place ?? '', String(one.packs)],
+    ...[one.newest_at === undefined ? '' : instant(one.newest_at), one.recent ? 'recent' : ''],
+  ]);
+  if (rows.length > 0) out(table(['branch', 'standing', 'place', 'packs', 'newest', ''], rows));
 }
 
 export interface LetterOptions {

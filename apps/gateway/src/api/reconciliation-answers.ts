@@ -41,6 +41,10 @@ const packs = z.strictObject({
     .strictObject({ run: z.string(), registry: sha256.describe("Digest of that run's registry side.") })
     .optional()
     .describe('The run from which rows of the registry were taken over. Part of inputs_digest.'),
+  registry_unconfirmed: z
+    .literal(true)
+    .optional()
+    .describe("The registry's side is a file, and nobody asked the registry about what was found: no case opens by it."),
   calls: count.describe('Calls at the registry.'),
   reading: z
     .strictObject({
@@ -51,6 +55,19 @@ const packs = z.strictObject({
       full_run: z.string().describe('The run that last asked about all.'),
       full_at: instant.describe('When it began to read.'),
       containers: count.optional().describe('Containers of the stock that the registry was asked about.'),
+      containers_through: z
+        .string()
+        .optional()
+        .describe('The last of these containers. The next run goes on behind it.'),
+      containers_behind: z.string().optional().describe('The last one of the run before, behind which they begin.'),
+      exported: z
+        .strictObject({
+          moment: instant.describe('Its rows are no older.'),
+          ...{ rows: count, refused: count, stood: count.describe('Rows on which no finding would rest.') },
+          given: sha256.optional().describe('Digest of the snapshot that was given. Absent: the registry made it.'),
+        })
+        .optional()
+        .describe('The export whose rows stand beside those that were asked.'),
       why_full: z.string().optional().describe('Why this run was allowed to take rows over, and took none.'),
     })
     .optional()

@@ -23,7 +23,13 @@ const packsBody = z.strictObject({
   fresh_hours: hours
     .optional()
     .describe('Of auto: an export may be taken when its rows are no older. Absent: it is not.'),
-  registry: snapshot.optional().describe('A registry snapshot that is there already, instead of reading.'),
+  registry: snapshot
+    .optional()
+    .describe('A registry snapshot that is there already. With account, the registry is asked about what it finds.'),
+  unconfirmed: z
+    .boolean()
+    .default(false)
+    .describe('true: cases open also where registry is a file, and nobody asked the registry about what was found.'),
   disposals: snapshot.optional().describe('A snapshot of what the ERP has sold or written off.'),
   settings: z
     .record(z.string(), z.unknown())

@@ -88,20 +88,25 @@ export const RECALL = {
 };
 
 type ReplyRow = Omit<Reply, 'matches' | 'places' | 'look_alikes' | 'totals' | 'record' | 'replied_by'> &
-  Reply['places'][number] & { replied_by: string; means: string };
+  Reply['places'][number] & { replied_by: string; means: string; series_unknown: number };
+
+/** Packs whose series no document has told: those of a product count once, though several of its series are meant. */
+const unknownPacks = (record: Reply['record']): number =>
+  [...new Map(record.map(({ gtin, series_unknown: { packs } }) => [gtin, packs])).values()].reduce((a, b) => a + b, 0);
 
 /** A row a place. */
 export const REPLY = {
-  rows: ({ places, matches, look_alikes: _alike, totals: _totals, record: _record, ...reply }: Reply): ReplyRow[] =>
+  rows: ({ places, matches, look_alikes: _alike, totals: _totals, record, ...reply }: Reply): ReplyRow[] =>
     places.map((place) => ({
       ...reply,
       replied_by: reply.replied_by.name,
       means: matches.map(({ gtin, series }) => `${gtin}=${series}`).join(' '),
+      series_unknown: unknownPacks(record),
       ...place,
     })),
   columns: columnsOf<ReplyRow>(
     ...(['place', 'found', 'quarantined', 'shipped', 'returned', 'suspension_id', 'number', 'date', 'from'] as const),
-    ...(['product', 'series', 'means', 'action', 'version', 'is_newest', 'nothing_found'] as const),
+    ...(['product', 'series', 'means', 'action', 'version', 'is_newest', 'nothing_found', 'series_unknown'] as const),
     ...(['replied_at', 'replied_by', 'reason', 'position', 'as_of'] as const),
   ),
 };

@@ -59,7 +59,7 @@ export class Reconciliations {
         ...{ stock: stock ?? null, branch: branch ?? null, asOf: asOf ?? null, account: account ?? null },
         ...{ way: asked.way, registry: registry ?? null, disposals: disposals ?? null },
         ...{ settings: asked.settings ?? comparisonSettings({}), dryRun: asked.dry_run, mostHours: hours ?? null },
-        freshHours: asked.fresh_hours ?? null,
+        ...{ freshHours: asked.fresh_hours ?? null, unconfirmed: asked.unconfirmed },
         incremental: incremental === undefined ? null : camelCase<IncrementalLimits>(incremental),
       },
     });

@@ -55,11 +55,22 @@ const sentenceOf = ({ nothing_found: isNothing, places }: Reply): string =>
     ? `Nothing was found: ${places.length} places were looked at, and none has, had or sent packs of it.`
     : `${places.length} places were looked at.`;
 
-const recordOf = ({ gtin, series, known_at: knownAt, branches }: Reply['record'][number]) =>
-  tableOf(
-    `${series} of ${gtin}, up to log position ${knownAt}`,
-    BRANCHES,
-    branches.length === 0
-      ? [['none', 'our record holds no pack that is concerned', '', 0, '']]
-      : branches.map((one) => [one.branch, one.standing, one.place, one.packs, one.newest_at]),
-  );
+type Held = Reply['record'][number];
+
+const recordOf = ({ gtin, series, known_at: knownAt, branches, series_unknown: unknown }: Held) => html`
+  ${tableOf(`${series} of ${gtin}, up to log position ${knownAt}`, BRANCHES, rowsOf(branches))}
+  ${
+    unknown.packs === 0
+      ? ''
+      : tableOf(
+          `Packs of ${gtin} whose series no document has told: ${unknown.packs}. Some may be of ${series}`,
+          BRANCHES,
+          rowsOf(unknown.branches),
+        )
+  }
+`;
+
+const rowsOf = (branches: Held['branches']) =>
+  branches.length === 0
+    ? [['none', 'our record holds no pack that is concerned', '', 0, '']]
+    : branches.map((one) => [one.branch, one.standing, one.place, one.packs, one.newest_at]);

@@ -179,6 +179,27 @@ describe('a fetch by export', () => {
     expect([registry.asked.filter((one) => one === 'results').length, registry.removed]).toEqual([10, []]);
   });
 
+  it.each([true, false])('takes no result of another task for its own, where its own is there or not: %s', async (isThere) => {
+    const registry = new ExportedPacks(ROWS);
+    Object.assign(registry, { tellsAllResults: true, hasResult: isThere });
+    const id = await asked();
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject(
+      isThere ? { phase: 'complete' } : { phase: 'failed', problem: 'the export task 1 has no result' },
+    );
+    expect(registry.asked.filter((one) => one.includes('of another'))).toEqual([]);
+    expect(registry.removed).toEqual(isThere ? ['result of task 1'] : []);
+  });
+
+  it('waits while its state is one that nobody knows, as while it is made, and asks for no result', async () => {
+    const registry = new ExportedPacks(ROWS);
+    Object.assign(registry, { begins: 'unrecognised', looks: 4 });
+    const id = await asked();
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject({ phase: 'complete', calls: 9, problem: null });
+    expect(registry.asked).toEqual(['search', 'order', ...Array(4).fill('state task 1'), ...WHOLE.slice(4), REMOVED]);
+  });
+
   it('ends when a state that nobody knows does not change for a day, and looks on when somebody says so', async () => {
     const registry = new ExportedPacks(ROWS);
     registry.ends = 'unrecognised';
@@ -206,6 +227,23 @@ describe('an order whose answer is lost', () => {
     await work(registry);
     expect(registry.asked.slice(0, 5)).toEqual(['search', 'order', 'search', 'search', 'order']);
     expect(await stateOf(id)).toMatchObject({ phase: 'complete', calls: registry.asked.length });
+  });
+
+  it('is not taken for the one new task that is there, which is of another: it is not even looked at', async () => {
+    const registry = new ExportedPacks(ROWS);
+    registry.before = (call) => {
+      if (call !== 'order' || registry.asked.length !== 2) return undefined;
+      registry.tasks.push({ taskId: 'of a colleague', status: 'completed' });
+      return lost();
+    };
+    const id = await asked();
+    await work(registry);
+    expect((await stateOf(id)).problem).toContain('a new export of a colleague');
+    expect([registry.asked, registry.removed]).toEqual([['search', 'order', 'search'], []]);
+    await resume(id);
+    await work(registry);
+    expect([(await stateOf(id)).phase, registry.removed]).toEqual(['complete', ['result of task 1']]);
+    expect(registry.tasks.map(({ taskId }) => taskId)).toEqual(['of another', 'of a colleague']);
   });
 
   it('is neither read nor removed where a new task is there, for it may be of another; this is said', async () => {

@@ -16,6 +16,7 @@ import {
   gatherFetches,
   importSnapshot,
   keepFetch,
+  lastContainerOf,
   mappingOf,
   planFetchTask,
   registryFetchSchema,
@@ -317,6 +318,30 @@ describe("the registry's side with containers of the stock", () => {
     expect(await askedBy({ places: ['P9'], most: 2 })).toEqual([]);
     expect(await askedBy(undefined)).toEqual([]);
   });
+
+  it('goes on behind the last one of the run before, and then from the first one: each comes once a round', async () => {
+    const boxes = Array.from({ length: 25 }, (_, n) => BOX(n));
+    const of = { stock: await stockOf(boxes.map((item) => ({ item, place: 'P1' }))) };
+    const rounds: string[][] = [];
+    let behind: string | undefined;
+    for (let run = 0; run < 6; run += 1) {
+      const asking = { places: null, most: 10, ...defined({ behind }) };
+      const registry = boxed();
+      await side(registry, { of, way: 'list', containers: asking });
+      const asked = registry.asked.flatMap((one) => /^container (.+)/.exec(one)?.[1] ?? []);
+      behind = await lastContainerOf({ ...asking, ...of }, { ...DUCK, temporary: join(folder.path, 'duck') });
+      expect([asked.length, asked.at(-1)]).toEqual([10, behind]);
+      rounds.push(asked);
+    }
+    const all = rounds.flat();
+    expect(all.slice(0, 25).sort()).toEqual([...boxes].sort());
+    expect(all.slice(25, 50)).toEqual(all.slice(0, 25));
+    // One that is not in the stock any more, is a place all the same.
+    const gone = await stockOf(boxes.filter((one) => one !== behind).map((item) => ({ item, place: 'P1' })));
+    const next = boxed();
+    await side(next, { of: { stock: gone }, way: 'list', containers: { places: null, most: 3, ...defined({ behind }) } });
+    expect(next.asked.map((one) => one.slice('container '.length))).toEqual(all.slice(10, 13));
+  }, 60_000);
 
   it('does not ask again about those whose answers stand', async () => {
     const of = { stock: await stockOf([BOX(1), BOX(2)].map((item) => ({ item, place: 'P1' }))) };

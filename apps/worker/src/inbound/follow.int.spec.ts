@@ -43,6 +43,18 @@ describe('the statuses of documents of others', () => {
     expect(registry.calls).toEqual(['listOutgoing', 'documentStatus', 'documentStatus']);
   });
 
+  it('are read one by one while their list is away', async () => {
+    const registry = new FakeRegistry();
+    registry.fail('listOutgoing', 'unknown');
+    const inbound = {
+      execute: () => Promise.resolve({ events: [], state: { phase: 'followed', status: 'processed' } }),
+    } as unknown as InboundRepository;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), inbound };
+    const done = { kind: 'done' };
+    expect(await readInboundStatuses(context, ['d1', 'd2'].map(statusTask))).toEqual([done, done]);
+    expect(registry.calls).toEqual(['listOutgoing', 'documentStatus', 'documentStatus']);
+  });
+
   it.each([
     ['processing', 'processed', 'done'],
     ['processed', 'processing', 'retry'],

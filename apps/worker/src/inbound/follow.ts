@@ -7,7 +7,7 @@ import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
 import { refusedRead } from '../registry-tasks/refused-read.js';
-import { oneOf } from '../registry-tasks/status.js';
+import { oneOf, someOf } from '../registry-tasks/status.js';
 import { toInbound, type InboundTask } from './context.js';
 
 type StatusTask = TaskOf<'inbound_status'>;
@@ -47,8 +47,13 @@ async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<Task
     direction === 'incoming'
       ? await context.registry.listIncoming(account, query)
       : await context.registry.listOutgoing(account, query);
-  if (outcome.kind !== 'ok')
-    return tasks.map((task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }));
+  if (outcome.kind !== 'ok') {
+    const some = new Set(someOf(context, tasks));
+    const unread = { error: `${direction} list: ${outcome.kind}`, isAbsent: false };
+    return eachRead(context, tasks, (task) =>
+      some.has(task) ? readSingle(context, task) : Promise.resolve(again(context, task, unread)),
+    );
+  }
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
   const alone = oneOf(
@@ -59,13 +64,20 @@ async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<Task
     task === alone
       ? readSingle(context, task)
       : observe(context, task, { shown: shown.get(task.payload.documentId), answer });
-  // One document's trouble is its own: the others of the page are observed all the same.
-  return Promise.all(
+  return eachRead(context, tasks, read);
+}
+
+/** One document's trouble is its own: the others of the page are observed all the same. */
+const eachRead = (
+  context: TaskContext,
+  tasks: StatusTask[],
+  read: (task: StatusTask) => Promise<TaskResult>,
+): Promise<TaskResult[]> =>
+  Promise.all(
     tasks.map((task) =>
       read(task).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true })),
     ),
   );
-}
 
 async function observe(
   context: TaskContext,

@@ -32,10 +32,17 @@ const branches: SuspensionDetail['affected'][number]['branches'] = [
   { branch: '00000000000464', standing: 'shipped', place: '00000000000888', packs: 7, recent: true },
   { branch: '00000000000464', standing: 'shipped', place: '00000000000777', packs: 9, recent: false },
 ];
+const seriesUnknown: SuspensionDetail['affected'][number]['seriesUnknown'] = {
+  ...{ packs: 10, packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true` },
+  branches: [
+    { branch: '00000000000464', standing: 'in_stock', place: '00000000000464', packs: 4, recent: true },
+    { branch: '00000000000464', standing: 'shipped', place: '00000000000777', packs: 6, recent: false },
+  ],
+};
 const detail = (suspensionId: string): SuspensionDetail => ({
   ...{ suspensionId, source: 'list', state: 'open', action: 'suspend', inForce: true, product: GTIN, series: 'A1' },
   ...{ matches: [{ gtin: GTIN, series: 'A1' }], lookAlikes: [], versions: 1, changedAt: '2026-03-01T00:00:00.000Z' },
-  ...{ position: '1', affected: [{ gtin: GTIN, series: 'A1', knownAt: '1', branches }], timeline: [] },
+  ...{ position: '1', affected: [{ gtin: GTIN, series: 'A1', knownAt: '1', branches, seriesUnknown }], timeline: [] },
 });
 
 let db: TestDatabase;
@@ -194,6 +201,17 @@ describe('mails about suspensions', () => {
     const odd = { ...detail('x'), series: 'A\r\nBcc: all@example.org', affected: [] };
     expect(mailOf([odd], 1).subject).not.toMatch(/[\r\n]/);
     expect(mailOf([odd], 1).text).toContain('none of our packs');
+  });
+
+  it('tell packs whose series no document has told, beside the others, once a product', () => {
+    const one = detail('x');
+    const two = { ...one, affected: [...one.affected, { ...one.affected[0], branches: [], series: 'A2' }] };
+    const { text } = mailOf([two as SuspensionDetail], 1);
+    const words = `in stock: 4 of ${GTIN}, series unknown, branch 00000000000464`;
+    expect(text.split(words)).toHaveLength(2);
+    expect(text).toContain(`pedigree packs --series-unknown --gtin ${GTIN}`);
+    expect(text).not.toContain('shipped: 6');
+    expect(text).toContain(`in stock: 5 of ${GTIN} A1`);
   });
 });
 

@@ -63,21 +63,40 @@ function wordsOf(suspension: SuspensionDetail): string {
     letter: `letter ${number ?? ''} of ${date ?? ''} from ${from ?? ''}`,
     decision: `decision ${number ?? decisionId ?? ''} of ${date ?? ''} in the registry`,
   }[source];
-  const places = affected.flatMap(({ gtin, series: ours, branches }) =>
-    branches
-      .filter(({ standing, recent }) => standing !== 'shipped' || recent)
-      .map(
-        ({ branch, standing, place, packs }) =>
-          `  ${standing.replace('_', ' ')}: ${packs} of ${gtin} ${ours}, branch ${branch ?? 'unknown'}` +
-          (place === undefined || place === branch ? '' : `, at ${place}`),
-      ),
-  );
+  const places = affected.flatMap(({ gtin, series: ours, branches }) => placesOf(branches, `${gtin} ${ours}`));
   const named = places.slice(0, MOST_PLACES);
   return [
     `${action}: series ${series} of ${product}, by ${by}.`,
     inForce ? 'Its packs must not be sold or sent on.' : 'It holds its packs no longer.',
     ...(named.length === 0 ? ['  none of our packs, as far as documents told their series'] : named),
     ...(places.length > named.length ? [`  and ${places.length - named.length} more places`] : []),
+    ...unknownWords(affected),
     `  pedigree suspensions show ${suspensionId}`,
   ].join('\n');
+}
+
+type Affected = SuspensionDetail['affected'][number];
+
+const placesOf = (branches: Affected['branches'], what: string): string[] =>
+  branches
+    .filter(({ standing, recent }) => standing !== 'shipped' || recent)
+    .map(
+      ({ branch, standing, place, packs }) =>
+        `  ${standing.replace('_', ' ')}: ${packs} of ${what}, branch ${branch ?? 'unknown'}` +
+        (place === undefined || place === branch ? '' : `, at ${place}`),
+    );
+
+/** Packs of these products whose series no document has told. Those of a product stand once. */
+function unknownWords(affected: readonly Affected[]): string[] {
+  const ofProducts = new Map(affected.map(({ gtin, seriesUnknown }) => [gtin, seriesUnknown.branches]));
+  return [...ofProducts].flatMap(([gtin, branches]) => {
+    const places = placesOf(branches, `${gtin}, series unknown`);
+    if (places.length === 0) return [];
+    const more = places.length > MOST_PLACES ? [`  and ${places.length - MOST_PLACES} more places`] : [];
+    return [
+      'No document has told the series of these packs, some may be concerned:',
+      ...[...places.slice(0, MOST_PLACES), ...more],
+      `  pedigree packs --series-unknown --gtin ${gtin}`,
+    ];
+  });
 }

@@ -5,7 +5,7 @@ import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, candidateOf, memberCommand, type TaskContext } from './context.js';
-import { oneOf } from './status.js';
+import { oneOf, someOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
 const STILL_OPEN_MS = 2_000;
@@ -78,7 +78,10 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
 
 type Seen = Map<string, { shown: DocumentMetadata; answer: Candidate }>;
 
-/** What the outgoing list says of these members now, a page at a time; in words, why it could not be read. */
+/**
+ * What the outgoing list says of these members now, a page at a time. Where it cannot be read, what the registry says of
+ * some of them, one by one; in words, why nothing could be read.
+ */
 async function statusesOf(context: TaskContext, account: string, members: Member[]): Promise<Seen | string> {
   const seen: Seen = new Map();
   const ids = members.flatMap((one) => (one.documentId === undefined ? [] : [one.documentId]));
@@ -86,7 +89,10 @@ async function statusesOf(context: TaskContext, account: string, members: Member
   for (let from = 0; from < ids.length; from += pageSize) {
     const documentIds = ids.slice(from, from + pageSize);
     const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
-    if (outcome.kind !== 'ok') return `outgoing list: ${outcome.kind}`;
+    if (outcome.kind !== 'ok') {
+      for (const documentId of someOf(context, documentIds)) await seeAlone(context, account, { documentId, seen });
+      return seen.size === 0 ? `outgoing list: ${outcome.kind}` : seen;
+    }
     const answer = candidateOf(context, outcome.raw);
     for (const shown of outcome.value.documents) seen.set(shown.documentId, { shown, answer });
   }
@@ -103,7 +109,14 @@ async function seeOneAlone(
     documentId === undefined || seen.has(documentId) ? [] : [documentId],
   );
   const documentId = oneOf(context, absent);
-  if (documentId === undefined) return;
+  if (documentId !== undefined) await seeAlone(context, account, { documentId, seen });
+}
+
+async function seeAlone(
+  context: TaskContext,
+  account: string,
+  { documentId, seen }: { documentId: string; seen: Seen },
+): Promise<void> {
   const outcome = await context.registry.documentStatus(account, documentId);
   if (outcome.kind === 'ok') seen.set(documentId, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }

@@ -269,11 +269,33 @@ describe('a status read', () => {
     expect(states.map((state) => 'status' in state && state.status)).toEqual(['processed', 'processed', 'processed']);
   });
 
-  it.each(failing)('of many documents that ends %s is made again for each', async (kind) => {
+  it.each(failing)('of many documents whose list ends %s is read one by one', async (kind) => {
     const { context, registry, tasks } = await three();
     registry.fail('listOutgoing', kind);
+    registry.fail('documentStatus', kind);
     const again = expect.objectContaining({ kind: 'retry', error: expect.stringContaining(kind) });
-    expect(await readStatuses(context, tasks)).toEqual([again, again, again]);
+    expect(await readStatuses(context, tasks)).toEqual([again, { kind: 'done' }, { kind: 'done' }]);
+    expect(registry.calls).toEqual(['listOutgoing', ...Array(3).fill('documentStatus')]);
+  });
+
+  it('of more documents than a poll reads one by one comes to all of them, while the list is away', async () => {
+    const registry = new FakeRegistry();
+    const clock = new VirtualClock(new Date());
+    const context = processOn({ ...stores, registry, clock });
+    const requestIds = await Promise.all(Array.from({ length: 12 }, async () => (await registerDocument(stores)).requestId));
+    for (const requestId of requestIds) await runTask(context, await planned(requestId, 'send'));
+    let pending = await Promise.all(requestIds.map((requestId) => planned(requestId, 'status')));
+    const left: number[] = [];
+    while (pending.length > 1) {
+      registry.calls.length = 0;
+      registry.fail('listOutgoing', 'unknown');
+      const results = await readStatuses(context, pending);
+      expect(registry.calls.length).toBeLessThanOrEqual(11);
+      pending = pending.filter((_, at) => results[at]?.kind === 'retry');
+      left.push(pending.length);
+      clock.advance(context.profile.rules.statusPollMs);
+    }
+    expect(left).toEqual([2, 0]);
   });
 });
 

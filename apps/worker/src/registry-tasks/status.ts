@@ -9,17 +9,25 @@ type StatusTask = TaskOf<'status'>;
 
 /** Up to this many documents are asked one by one; more share one page of the outgoing list. */
 const SINGLE_READS = 1;
+/** While a list cannot be read, so many documents are asked one by one at a time, in about so long. */
+const MOST_ALONE = 10;
+const ALONE_MS = 2_000;
 
 /**
  * Reads the status of documents of one account that are due together: few one by one, many by one page of the outgoing
- * list.
+ * list. While the list cannot be read, some are read one by one, and others the next time.
  */
 export async function readStatuses(context: TaskContext, tasks: StatusTask[]): Promise<TaskResult[]> {
   if (tasks.length <= SINGLE_READS) return Promise.all(tasks.map((task) => readSingle(context, task)));
   const { account } = (tasks[0] as StatusTask).payload;
   const documentIds = tasks.map((task) => task.payload.documentId);
   const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
-  if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
+  if (outcome.kind !== 'ok') {
+    const some = new Set(someOf(context, tasks));
+    const read = (task: StatusTask): Promise<TaskResult> =>
+      some.has(task) ? readSingle(context, task) : Promise.resolve(again(context, `outgoing list: ${outcome.kind}`));
+    return eachRead(context, tasks, read);
+  }
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
   const alone = oneOf(
@@ -30,19 +38,35 @@ export async function readStatuses(context: TaskContext, tasks: StatusTask[]): P
     task === alone
       ? readSingle(context, task)
       : observe(context, task, { shown: shown.get(task.payload.documentId), answer });
-  // One document's trouble is its own: the others of the page are observed all the same.
-  return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
+  return eachRead(context, tasks, read);
 }
+
+/** One document's trouble is its own: the others of the page are observed all the same. */
+const eachRead = (
+  context: TaskContext,
+  tasks: StatusTask[],
+  read: (task: StatusTask) => Promise<TaskResult>,
+): Promise<TaskResult[]> =>
+  Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
 
 /**
  * Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not
  * keep it pending for ever.
  */
-export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined =>
-  absent[
-    Math.floor(context.clock.now().getTime() / Math.max(1, context.profile.rules.statusPollMs)) %
-      Math.max(1, absent.length)
-  ];
+export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined => turnOf(context, absent, 1)[0];
+
+/** Of what a list that cannot be read would tell, as many as the interval of single reads lets pass, others each time. */
+export function someOf<T>(context: TaskContext, pending: T[]): T[] {
+  const { intervalMs } = context.profile.operations.status;
+  return turnOf(context, pending, Math.max(1, Math.min(MOST_ALONE, Math.floor(ALONE_MS / Math.max(1, intervalMs)))));
+}
+
+/** So many of them, and the next ones at the next poll. */
+function turnOf<T>({ clock, profile }: TaskContext, all: T[], count: number): T[] {
+  const poll = Math.floor(clock.now().getTime() / Math.max(1, profile.rules.statusPollMs));
+  const from = (poll * count) % Math.max(1, all.length);
+  return [...all.slice(from), ...all.slice(0, from)].slice(0, count);
+}
 
 async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskResult> {
   const { account, documentId } = task.payload;

@@ -5,7 +5,7 @@ import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import { groupsOfSeries } from '../pack-state/series-file.js';
 import type { Page } from '../port.js';
 import type { MockRecallSummary, TracedSeries } from '../report-port.js';
-import { affectedPacks } from '../suspensions/affected.js';
+import { affectedBranches } from '../suspensions/affected.js';
 import { pinned } from './snapshot.js';
 import type { ShelfContext } from './shelf.js';
 
@@ -19,7 +19,7 @@ export const tracedSeries = (
   { types, asOf }: ShelfContext,
 ): Promise<TracedSeries> =>
   pinned(pool, asOf, async (db, { knownAt }) => {
-    const { branches } = await affectedPacks(db, { gtin, series }, { types, recentFrom: new Date(0) });
+    const { branches } = await affectedBranches(db, { gtin, series }, { types, recentFrom: new Date(0) });
     const { groups } = await groupsOfSeries(db, { gtin, series }, types);
     const unknown = await db.query<{ packs: number }>(SERIES_UNKNOWN, [gtin, `${gtin}~`]);
     const lines = branches.map(({ recent: _, ...line }) => line);

@@ -7,7 +7,7 @@ import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces } from './now.js';
 import type { StandingNow } from './fold.js';
 import { knownUpTo } from './record-age.js';
-import { OF_SERIES, rangeOf, sourcesOf, type Series } from './series-sources.js';
+import { OF_NO_SERIES, OF_SERIES, rangeOf, sourcesOf, type Asked, type Series } from './series-sources.js';
 import { tellers } from './tellers.js';
 
 type Figure = SeriesFile['fates'][number];
@@ -19,7 +19,7 @@ const MOST_GROUPS = 100_000;
  * What no figure tells apart is one group: a series that was sold pack by pack has a document for each.
  * $4: places from which whole places were moved; there the documents that told are kept apart.
  */
-const GROUPS = `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
+const groupsWhere = (which: string): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
     d.subject_id AS subject, d.counterparty_id AS counterparty, max(told_from) AS "toldFrom",
     min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
@@ -29,7 +29,7 @@ const GROUPS = `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN pl
       coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
       coalesce(y.moved_from, s.position) AS told_from,
       CASE WHEN s.suspended THEN s.status_from ELSE y.status_from END AS suspended_from
-    FROM pack_state s ${JOIN_STAY} WHERE ${OF_SERIES}) AS pack
+    FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
   JOIN movement_document d ON d.known_from = told_from
   GROUP BY 1, 2, 3, 4, 5, 6, 7 LIMIT ${MOST_GROUPS + 1}`;
 
@@ -55,18 +55,19 @@ export type SeriesGroup = StandingNow & {
 /** How the packs of a series stand, up to which log position that is known, and which places are ours. */
 export async function groupsOfSeries(
   db: Queryable,
-  { gtin, series }: Series,
+  { gtin, series }: Asked,
   types: PackTypes,
 ): Promise<{ groups: SeriesGroup[]; own: ReadonlySet<string>; knownAt: bigint }> {
   const moves = await loadPlaceMoves(db);
   const knownAt = await knownUpTo(db);
   const values = [...rangeOf({ gtin, series }), moves.map(({ from }) => from)];
-  const { rows } = await db.query<SeriesGroup>(GROUPS, values);
+  const { rows } = await db.query<SeriesGroup>(groupsWhere(series === null ? OF_NO_SERIES : OF_SERIES), values);
   if (rows.length > MOST_GROUPS)
-    throw new PedigreeError('too_many_items', `series ${series} stands in more than ${MOST_GROUPS} groups`, {
-      field: 'series',
-      item: series,
-    });
+    throw new PedigreeError(
+      'too_many_items',
+      `${series === null ? `unknown series of ${gtin}` : `series ${series}`} stands in more than ${MOST_GROUPS} groups`,
+      { field: 'series', item: series ?? gtin },
+    );
   const groups = await movedByPlaces(db, rows, { moves, types });
   return { groups, own: await ownPlaces(db), knownAt };
 }

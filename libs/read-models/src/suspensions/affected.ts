@@ -3,20 +3,40 @@ import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { PackTypes } from '../pack-state/list.js';
 import { branchOf, fateOf, groupsOfSeries, ON_ITS_WAY, type SeriesGroup } from '../pack-state/series-file.js';
+import type { Asked } from '../pack-state/series-sources.js';
 import type { AffectedPacks } from '../port.js';
 
 type Figure = AffectedPacks['branches'][number];
 
+export interface AffectedContext {
+  types: PackTypes;
+  /** Recent is what the registry accepted from this moment on. */
+  recentFrom: Date;
+}
+
 /**
- * Packs of a series that still concern somebody, by branch: in stock, on their way, shipped. Recent is what the
- * registry accepted from this moment on. Packs whose series no document has told are not in it.
+ * Packs of a series that still concern somebody, by branch: in stock, on their way, shipped. Beside them the packs of
+ * the product whose series no document has told, in the same way: any of them may be of this series.
  */
 export async function affectedPacks(
   db: Queryable,
   { gtin, series }: ProductSeries,
-  { types, recentFrom }: { types: PackTypes; recentFrom: Date },
+  context: AffectedContext,
 ): Promise<AffectedPacks> {
-  const { groups, own, knownAt } = await groupsOfSeries(db, { gtin, series }, types);
+  const told = await affectedBranches(db, { gtin, series }, context);
+  const { branches } = await affectedBranches(db, { gtin, series: null }, context);
+  const packs = branches.reduce((sum, one) => sum + one.packs, 0);
+  const query = new URLSearchParams({ gtin, series_unknown: 'true' });
+  return { gtin, series, ...told, seriesUnknown: { packs, branches, packsAt: `/v1/packs?${query.toString()}` } };
+}
+
+/** The packs of a series, or of none that a document has told, by branch, standing and place. */
+export async function affectedBranches(
+  db: Queryable,
+  asked: Asked,
+  { types, recentFrom }: AffectedContext,
+): Promise<{ branches: Figure[]; knownAt: string }> {
+  const { groups, own, knownAt } = await groupsOfSeries(db, asked, types);
   const figures = new Map<string, Figure>();
   for (const group of groups) {
     const standing = standingOf(group, own);
@@ -33,7 +53,7 @@ export async function affectedPacks(
     });
   }
   const branches = [...figures].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, figure]) => figure);
-  return { gtin, series, knownAt: String(knownAt), branches };
+  return { branches, knownAt: String(knownAt) };
 }
 
 const newest = (a: string | undefined, b: string | undefined): string | undefined =>

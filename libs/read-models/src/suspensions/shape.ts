@@ -45,24 +45,33 @@ const summaryFields = {
 export const suspensionSummary = z.strictObject(summaryFields);
 export const suspensionPage = pageShape(suspensionSummary);
 
+const affectedBranches = z.array(
+  z.strictObject({
+    branch: z.string().optional().describe('Our place that the documents speak for which told it last.'),
+    standing: z
+      .enum(['in_stock', 'in_transit', 'shipped', 'unknown'])
+      .describe('in_transit: on its way to us or from us, and not confirmed yet.'),
+    place: z.string().optional().describe('Where they are, or went to.'),
+    packs: whole,
+    newest_at: instant.optional().describe('When the registry accepted the newest of these documents.'),
+    recent: z.boolean().describe('Within the days that were asked for.'),
+  }),
+);
+
 export const affectedPacks = z.strictObject({
   gtin: z.string(),
   series: z.string(),
   known_at: position.describe('Up to here the log is in these figures.'),
-  branches: z
-    .array(
-      z.strictObject({
-        branch: z.string().optional().describe('Our place that the documents speak for which told it last.'),
-        standing: z
-          .enum(['in_stock', 'in_transit', 'shipped', 'unknown'])
-          .describe('in_transit: on its way to us or from us, and not confirmed yet.'),
-        place: z.string().optional().describe('Where they are, or went to.'),
-        packs: whole,
-        newest_at: instant.optional().describe('When the registry accepted the newest of these documents.'),
-        recent: z.boolean().describe('Within the days that were asked for.'),
-      }),
-    )
-    .describe('Packs that still concern somebody: what was sold, used or written off is left out.'),
+  branches: affectedBranches.describe(
+    'Packs that still concern somebody: what was sold, used or written off is left out.',
+  ),
+  series_unknown: z
+    .strictObject({
+      packs: whole,
+      packs_at: z.string().describe('Which packs: a path of the API.'),
+      branches: affectedBranches,
+    })
+    .describe('Packs of the product whose series no document has told. Some may be of this one, and stand in no branch.'),
 });
 
 export const suspensionDetail = z.strictObject({

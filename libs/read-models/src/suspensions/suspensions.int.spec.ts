@@ -50,7 +50,10 @@ describe('packs that a suspension concerns', () => {
     const series = [{ gtin: GTIN, series: 'A' }];
     log.document({ docType: 701, items: numbers(0, 12), subjectId: HERE, series });
     log.document({ docType: 701, items: numbers(20, 23), subjectId: HERE, series: [{ gtin: GTIN, series: 'А' }] });
-    log.document({ docType: 911, items: numbers(0, 5), into: box(1), subjectId: HERE });
+    // Nobody told the series of these: two leave in a box, one is sold, six stay.
+    log.document({ docType: 701, items: numbers(30, 39), subjectId: HERE });
+    log.document({ docType: 511, items: [pack(38)], subjectId: HERE });
+    log.document({ docType: 911, items: [...numbers(0, 5), ...numbers(30, 32)], into: box(1), subjectId: HERE });
     const accepted = { subjectId: HERE, counterpartyId: CUSTOMER };
     log.document({ docType: 415, items: [box(1)], ...accepted, acceptedAt: '2026-03-02T00:00:00.000Z' });
     log.document({ docType: 511, items: numbers(5, 7), subjectId: HERE });
@@ -59,7 +62,7 @@ describe('packs that a suspension concerns', () => {
     await inTransaction(db.pool, (tx) => projection.project(events, tx));
     const told = async (recentFrom: string) =>
       affectedPacks(db.pool, { gtin: GTIN, series: 'A' }, { types: typeKnowledge, recentFrom: new Date(recentFrom) });
-    const { branches } = await told('2026-03-02T00:00:00.000Z');
+    const { branches, seriesUnknown } = await told('2026-03-02T00:00:00.000Z');
     expect(branches).toEqual([
       expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 5 }),
       {
@@ -67,6 +70,14 @@ describe('packs that a suspension concerns', () => {
         newestAt: '2026-03-02T00:00:00.000Z',
       },
     ]);
+    // They are in none of the branches of the series, and none of them is left out.
+    expect(seriesUnknown).toEqual({
+      ...{ packs: 8, packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true` },
+      branches: [
+        expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 6 }),
+        expect.objectContaining({ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 2, recent: true }),
+      ],
+    });
     const later = await told('2026-03-02T00:00:00.001Z');
     expect(later.branches.find(({ place }) => place === CUSTOMER)?.recent).toBe(false);
     expect(

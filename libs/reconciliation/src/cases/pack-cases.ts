@@ -18,6 +18,11 @@ import {
 import { count, dueAt, noOpening, type Opening } from './opening.js';
 import type { PackCasesOptions, PackOpening } from './pack-opening.js';
 
+/** Why a run opens no case by itself. */
+export const NO_CASES =
+  "the registry's side is a file, and nobody asked the registry about what was found, so no case opens: " +
+  'run it with an account, or say --unconfirmed';
+
 /** Cases that are told at a time. */
 const AT_ONCE = 2_000;
 const MOST_PARTS = 100_000;
@@ -25,10 +30,13 @@ const MOST_PARTS = 100_000;
 /**
  * Opens a case for each cause of a run's findings, and resolves those that the run looked for and did not find. Memory
  * does not grow with the findings. Once: a repeat after a crash changes what is left.
- * @throws PedigreeError `not_found` for a folder without a whole run, or one whose files were changed.
+ * @throws PedigreeError `not_found` for a folder without a whole run, or one whose files were changed;
+ * `invalid_parameter` for findings that nobody has confirmed on the live registry.
  */
 export async function openPackCases(folder: string, options: PackCasesOptions): Promise<Opening> {
   const record = await readRun(folder);
+  if (record.unconfirmed === true && options.unconfirmed !== true)
+    throw new PedigreeError('invalid_parameter', `${folder}: ${NO_CASES}`, { field: '--unconfirmed' });
   const result = await resultOf(folder);
   const run: CaseRun = { id: record.inputs, kind: 'packs', moment: record.moment };
   const act = {

@@ -5,7 +5,7 @@ import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { refuseOldFiles } from './old-files.js';
-import { BUCKETS, bucketFiles, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { BUCKETS, bucketFiles, isOfFile, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import {
   findingsFile,
   inputsDigest,
@@ -74,7 +74,7 @@ export async function openComparison(folder: string, request: ComparisonRequest)
 
 /** What a comparison of these sides hangs on. */
 export async function runOf({ settings, moment, standsOn, ...folders }: ComparisonRequest): Promise<RunRecord> {
-  const { legs, shelf, pinned } = await legsOf(folders);
+  const { legs, shelf, pinned, unconfirmed } = await legsOf(folders);
   const at = moment ?? pinned;
   if (Object.keys(legs).filter((leg) => leg !== 'disposals' && leg !== 'documents').length < 2)
     throw new PedigreeError('invalid_parameter', 'a comparison takes two of stock, record and registry at least', {});
@@ -82,7 +82,7 @@ export async function runOf({ settings, moment, standsOn, ...folders }: Comparis
     throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is not a moment`, { field: 'moment' });
   const run: Omit<RunRecord, 'inputs'> = {
     ...{ format: 1, moment: new Date(at).toISOString(), settings, legs, places: shelf?.places ?? null },
-    ...defined({ standsOn }),
+    ...defined({ standsOn, unconfirmed }),
     wrongCheckDigits: isSome(shelf?.wrongCheckDigits),
     containers: isSome(shelf?.containers),
     unseen: unseenCodes(legs),
@@ -97,6 +97,7 @@ interface Legs {
   shelf?: SnapshotManifest;
   /** Of the stock, or else of the registry's answers. */
   pinned?: string;
+  unconfirmed?: true;
 }
 
 async function legsOf({ stock, record, registry, disposals, documents }: Pick<ComparisonRequest, Leg>): Promise<Legs> {
@@ -107,6 +108,7 @@ async function legsOf({ stock, record, registry, disposals, documents }: Pick<Co
     const answers = await readSnapshot(registry, 'registry');
     found.legs.registry = inputOf(registry, answers);
     found.pinned = answers.moment;
+    if (isOfFile(answers)) found.unconfirmed = true;
   }
   if (stock !== undefined) {
     found.shelf = await readSnapshot(stock, 'stock');

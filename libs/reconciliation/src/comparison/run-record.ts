@@ -35,6 +35,11 @@ export interface RunRecord {
   containers: boolean;
   /** Codes of rules that could not be applied because a leg is absent. */
   unseen: string[];
+  /**
+   * The registry's side is a file that a person gave, and nobody asked the registry about what was found: no case opens
+   * by itself.
+   */
+  unconfirmed?: true;
   /** Over all of the above but folders and files: the same on another machine. */
   inputs: Sha256;
 }

@@ -9,16 +9,11 @@ import { digestOfFile, Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import type { Pool, Transaction } from '#postgres';
 import { importSnapshot, type SnapshotRequest } from '../snapshots/import.js';
 import { columnsOf } from '../snapshots/kinds.js';
-import { bucketFiles, readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
+import { ANSWERS_FILE, ANSWERS_INDEX, bucketFiles, readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
 import { orderOf } from './export-pages.js';
 import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';
 import { unzipOne } from './zip.js';
-
-/** Answers of the registry, one gzip member each, in the order of `answers.ndjson`. */
-export const ANSWERS_FILE = 'answers.gz';
-/** A line for each answer: fetch, phase, page, moment, rows, SHA-256 of its bytes, and where its member lies. */
-export const ANSWERS_INDEX = 'answers.ndjson';
 
 const PAGES_AT_ONCE = 20;
 

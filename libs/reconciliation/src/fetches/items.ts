@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { readStates } from '#segments';
@@ -64,13 +65,15 @@ export interface ContainersOf {
   /** Where their rows have to be; null: anywhere. */
   places: readonly string[] | null;
   most: number;
+  /** The last one that an earlier run asked about: those behind it come first, and then those before it. */
+  behind?: string | undefined;
   /** A registry snapshot whose items are left out: they are answered. */
   except?: string | undefined;
 }
 
-/** The containers that the stock names, at most so many, in the order of {@link itemsOf}. */
+/** The containers that the stock names, at most so many, in the order of {@link itemsOf}, from `behind` on. */
 export async function* containersOf(
-  { stock, places, most, except }: ContainersOf,
+  { stock, places, most, behind, except }: ContainersOf,
   options: DuckOptions,
 ): AsyncGenerator<string[]> {
   await readSnapshot(stock, 'stock');
@@ -79,9 +82,10 @@ export async function* containersOf(
   const duck = await Duck.open(options);
   try {
     let left = most;
-    for (let bucket = 0; bucket < BUCKETS && left > 0; bucket += 1) {
+    for (const { bucket, range } of roundOf(behind)) {
+      if (left === 0) return;
       const rows = await duck.rows<{ item: string }>(
-        `SELECT item FROM ${parquet([bucketFiles(stock)[bucket] as string])} WHERE length(item) = 18 ${there}
+        `SELECT item FROM ${parquet([bucketFiles(stock)[bucket] as string])} WHERE length(item) = 18 ${there} ${range}
          ${answered === undefined ? '' : `EXCEPT SELECT item FROM ${parquet([answered[bucket] as string])}`}
          ORDER BY item LIMIT ${left}`,
       );
@@ -91,4 +95,23 @@ export async function* containersOf(
   } finally {
     await duck.close();
   }
+}
+
+/** All buckets once. Behind an item: the rest of its bucket first, and what stands before it there last. */
+function roundOf(behind: string | undefined): { bucket: number; range: string }[] {
+  const all = Array.from({ length: BUCKETS }, (_, bucket) => ({ bucket, range: '' }));
+  if (behind === undefined) return all;
+  const bucket = parseInt(createHash('md5').update(behind).digest('hex').slice(0, 1), 16);
+  return [
+    { bucket, range: `AND item > ${quoted(behind)}` },
+    ...[...all.slice(bucket + 1), ...all.slice(0, bucket)],
+    { bucket, range: `AND item <= ${quoted(behind)}` },
+  ];
+}
+
+/** The last of these containers; undefined: there is none. */
+export async function lastContainerOf(of: ContainersOf, options: DuckOptions): Promise<string | undefined> {
+  let last: string | undefined;
+  for await (const items of containersOf(of, options)) last = items.at(-1) ?? last;
+  return last;
 }

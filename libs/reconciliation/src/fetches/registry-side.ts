@@ -29,6 +29,8 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   out: string;
   /** Rows of an earlier reading that stand; absent: all is asked. */
   taken?: TakenOver;
+  /** An export that is there already, as a registry snapshot: `standing` chooses among its rows, and none is ordered. */
+  given?: { folder: string; moment: string };
   /**
    * Makes a snapshot of the rows of an export on which no finding would rest, and returns its folder; all others are
    * asked by name. It is decided once: the same rows again after a crash, for others are asked by then, and a row that
@@ -146,7 +148,8 @@ async function readContainers(
 
 /** By the way that was asked for; what a filter does not show, by name. */
 async function readAll(request: WithContents, options: SideOptions & Folders): Promise<Read> {
-  const { fetchId, of, way, standing, freshHours = null } = request;
+  const { fetchId, of, way, standing, given, freshHours = null } = request;
+  if (given !== undefined && standing !== undefined) return readGiven({ ...request, given, standing }, options);
   const items = way === 'export' ? nothing() : itemsIn(of, options);
   const first = await fetched(
     { ...request, freshHours: standing === undefined ? null : freshHours },
@@ -158,6 +161,17 @@ async function readAll(request: WithContents, options: SideOptions & Folders): P
     return { fetchIds: [fetchId] };
   await gatherFirst(fetchId, options);
   return { fetchIds: [fetchId, ...(await readByName(request, { ...of, except: [options.first] }, options))] };
+}
+
+/** The same with an export that somebody else has downloaded. */
+async function readGiven(
+  request: WithContents & Required<Pick<SideRequest, 'standing' | 'given'>>,
+  options: SideOptions & Folders,
+): Promise<Read> {
+  const { of, given } = request;
+  const standing = await request.standing(given);
+  const fetchIds = await readByName(request, { ...of, known: given.folder, except: [standing] }, options);
+  return { fetchIds, base: [standing], moment: given.moment };
 }
 
 /**

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createWriteStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { zipOf, type Entry } from '../../test/made-zip.js';
 import { checkZip, unzipOne, ZipFault } from './zip.js';
@@ -38,6 +39,7 @@ describe('a zip of one file', () => {
   it.each([
     ['deflated', one()],
     ['stored', one({ method: 0 })],
+    ['zip64', one({ isZip64: true })],
     [
       'beside a folder',
       zipOf([
@@ -71,14 +73,33 @@ describe('a zip of one file', () => {
 
   it('that holds more than it tells is a bomb, and ends there', async () => {
     const zip = one({ content: Buffer.alloc(50_000_000), bytes: 1_000 });
-    expect(await read(zip)).toEqual([true, 'the zip holds more than the 1000 bytes that it tells']);
+    const path = await fileOf(zip);
+    let taken = 0;
+    const into = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        taken += chunk.length;
+        done();
+      },
+    });
+    await expect(unzipOne(path, MOST, into)).rejects.toThrow(
+      /is damaged: too many bytes in the stream. expected 1000. got at least/,
+    );
+    expect(taken).toBeLessThan(1_000_000);
+  });
+
+  it('whose file cannot be written is not damaged', async () => {
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    const into = new Writable({ write: (_chunk, _encoding, done) => done(full) });
+    await expect(unzipOne(await fileOf(one()), MOST, into)).rejects.toBe(full);
+    await expect(checkZip(join(folder.path, 'absent.zip'), MOST)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
 
 describe('a zip that is not what is wanted', () => {
   it.each([
     ['more than is taken', one({ bytes: MOST + 1 }), 'holds 1000001 bytes; at most 1000000 are taken'],
-    ['zip64', one({ bytes: 0xffff_ffff }), 'is a zip64: it, or a file in it, has 4 GiB or more'],
+    ['more, told by zip64', one({ bytes: 5_000_000_000, isZip64: true }), 'holds 5000000000 bytes; at most 1000000'],
+    ['an entry for each of many', zipOf(Array(1_001).fill({ name: 'a/', content: CSV.subarray(0, 0) })), '1001 entries'],
     [
       'several files',
       zipOf(['a.csv', 'b.csv'].map((name) => ({ name, content: CSV }))),

@@ -159,7 +159,7 @@ function found({ facts: { counts, result }, firstStep }: RunReport): Html {
   </section>`;
 }
 
-function explained({ result: { quieted, unseen } }: RunFacts): Html {
+function explained({ record: { unconfirmed }, result: { quieted, unseen } }: RunFacts): Html {
   const rows = Object.entries(quieted).sort(([a], [b]) => (a < b ? -1 : 1));
   return html`<section>
     <h2>What is no finding</h2>
@@ -174,6 +174,7 @@ function explained({ result: { quieted, unseen } }: RunFacts): Html {
           ? 'No code was left out: all sides that the rules need are there.'
           : `Not looked for, because a side is absent: ${unseen.join(', ')}.`
       }
+      ${unconfirmed === true ? "The registry's side is a file: nobody asked the registry about what was found." : ''}
     </p>
   </section>`;
 }

@@ -9,7 +9,10 @@ import type { SnapshotKind } from '../snapshots/kinds.js';
 import { runsFolder, snapshotsFolder, writeFileRun, type FileRun } from './run-folder.js';
 import { readSchedule, writeSchedule } from './schedule.js';
 
-type Wishes = Pick<FileRun, 'asOf' | 'account' | 'way' | 'freshHours' | 'settings' | 'incremental' | 'dryRun'>;
+type Wishes = Pick<
+  FileRun,
+  'asOf' | 'account' | 'way' | 'freshHours' | 'settings' | 'incremental' | 'dryRun' | 'unconfirmed'
+>;
 
 /** A run about packs that the reconciler makes: from snapshots that lie there. */
 export interface AskedRun extends Wishes {

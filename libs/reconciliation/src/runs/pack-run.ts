@@ -24,6 +24,8 @@ export interface PackRunStarted {
   inputsDigest: Sha256;
   /** A person said that the stock is right though it is empty or has shrunk below half. */
   stockConfirmed?: true;
+  /** The registry's side is a file, and nobody asked the registry about what was found: cases open only by a person. */
+  registryUnconfirmed?: true;
 }
 
 export interface PackRunCompleted {
@@ -56,6 +58,9 @@ export interface RegistryReading {
   fullAt: string;
   /** Containers of the stock that it asked about; absent: none. */
   containers?: number;
+  /** The last of them, and the last of the run before, behind which they begin. */
+  containersThrough?: string;
+  containersBehind?: string;
   /** Why it was allowed to take rows over, and took none. */
   whyFull?: string;
   /** The export that it read. */
@@ -105,10 +110,10 @@ export function packRunData(
   const sides = Object.fromEntries(
     Object.entries(run.legs).map(([leg, { digest, rows }]) => [leg, { digest, rows }]),
   ) as PackRunStarted['sides'];
-  const { moment, places, settings, standsOn, inputs: inputsDigest } = run;
+  const { moment, places, settings, standsOn, unconfirmed, inputs: inputsDigest } = run;
   const started: PackRunStarted = {
     ...{ runId, moment, places, settings, sides, inputsDigest },
-    ...defined({ recordAt, standsOn }),
+    ...defined({ recordAt, standsOn, registryUnconfirmed: unconfirmed }),
     ...(stockConfirmed === true ? { stockConfirmed } : {}),
   };
   const { findings, counts, quieted, unseen, digest } = result;
@@ -120,10 +125,11 @@ export function packRunData(
 }
 
 function told(runId: string, reading: Reading): RegistryReading {
-  const { rows, takenOver, oldestAt, full, whyFull, containers, exported } = reading;
+  const { rows, takenOver, oldestAt, full, whyFull, containers, containersThrough, containersBehind, exported } = reading;
   return {
     ...{ asked: rows - takenOver, takenOver, callsOfFull: callsOfFull(reading, runId), oldestAt },
-    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, containers, exported }) },
+    ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, exported }) },
+    ...defined({ containers, containersThrough, containersBehind }),
   };
 }
 

@@ -14,13 +14,15 @@ export interface FullReading {
   rows: number;
 }
 
-/** An export that was read: its rows, those that were refused, and those on which the run rests. */
+/** An export that was read, or was given as a snapshot: its rows, those that were refused, and those on which the run rests. */
 export interface ExportRead {
   /** Its rows are at least of this moment: ISO 8601. */
   moment: string;
   rows: number;
   refused: number;
   stood: number;
+  /** Digest of the snapshot that was given; absent: the registry made the export for this run. */
+  given?: Sha256;
 }
 
 /** `reading.json` of a run: what reading the registry took, and what was taken over from an earlier run. */
@@ -38,6 +40,9 @@ export interface Reading {
   standsOn?: StandsOn;
   /** Containers of the stock that were asked about; absent: none. */
   containers?: number;
+  /** The last of them; the next run goes on behind it. Those behind `containersBehind` came first; absent: the first. */
+  containersThrough?: string;
+  containersBehind?: string;
   /** Why it was allowed to stand on an earlier run, and does not. */
   whyFull?: string;
   full: FullReading;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
 import { checkDigitOf, sha256Hex } from '#kernel';
@@ -10,12 +10,15 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { zipOf } from '../../test/made-zip.js';
 import { writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
 import { HERE, SERIES } from '../../test/story.js';
+import { runOf } from '../comparison/run-comparison.js';
 import { comparisonSettings } from '../comparison/settings.js';
 import { NEW_ORDER } from '../fetches/export-order.js';
 import type { RegistryFetch } from '../fetches/fetch.js';
 import { completeFetch, writePage, type FetchedRow } from '../fetches/pages.js';
 import { registryFetchSchema } from '../fetches/schema.js';
-import { bucketFiles } from '../snapshots/manifest.js';
+import { importSnapshot } from '../snapshots/import.js';
+import { bucketFiles, readSnapshot } from '../snapshots/manifest.js';
+import { mappingOf } from '../snapshots/mapping.js';
 import { registryReading } from './registry-reading.js';
 import { runsFolder, type ComparingParts, type FileRun } from './run-folder.js';
 
@@ -158,5 +161,37 @@ describe('a run by export', () => {
     await db.pool.query('INSERT INTO suspension VALUES ($1, 1)', [JSON.stringify([{ gtin: GTIN, series: SERIES }])]);
     const { registry = '' } = await registryReading(partsOf(false), { run, ...sides });
     expect(await rowsIn(registry)).toEqual(READ);
+  }, 60_000);
+});
+
+describe('a run with an export that a person has downloaded', () => {
+  async function imported(): Promise<string> {
+    const path = join(folder.path, `${randomUUID()}.csv`);
+    writeFileSync(path, `${[HEAD, ...csv, WRONG].join('\r\n')}\r\n`);
+    const out = join(folder.path, `given-${randomUUID()}`);
+    await importSnapshot({
+      ...{ kind: 'registry', path, out, moment: EXPORTED, duck: LIMITS, confirmed: true },
+      mapping: mappingOf(MAPPING, 'registry'),
+    });
+    return out;
+  }
+
+  it('asks the live registry about each pack of which it would make a finding, as of an export of its own', async () => {
+    const given = await imported();
+    const run: FileRun = { ...begunRun(), way: 'auto', registry: given };
+    await expect(registryReading(partsOf(true), { run, ...sides })).rejects.toThrow('died');
+    const { registry = '', reading } = await registryReading(partsOf(false), { run, ...sides });
+    expect(await rowsIn(registry)).toEqual(READ);
+    const { digest } = await readSnapshot(given, 'registry');
+    const stood = { moment: EXPORTED, rows: PACKS - 1, refused: 1, stood: PACKS - 3, given: digest };
+    expect(reading?.exported).toEqual(stood);
+    expect((await runOf({ ...sides, registry, settings: run.settings })).unconfirmed).toBeUndefined();
+  }, 60_000);
+
+  it('is taken as it is without an account, and its comparison says that nobody has confirmed it', async () => {
+    const registry = await imported();
+    const run: FileRun = { ...begunRun(), account: null, registry };
+    expect(await registryReading(partsOf(false), { run, ...sides })).toEqual({ registry, reading: undefined });
+    expect((await runOf({ ...sides, registry, settings: run.settings })).unconfirmed).toBe(true);
   }, 60_000);
 });

@@ -8,12 +8,13 @@ import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
 import { refusedOf } from '../fetches/gather.js';
+import { lastContainerOf } from '../fetches/items.js';
 import { fetchRegistrySide, type SideRequest, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { readReading, writeReading, type ExportRead, type FullReading, type Reading } from './reading.js';
 import { runsFolder, snapshotsFolder, type ComparingParts, type FileRun } from './run-folder.js';
-import { standingFor, type Standing } from './standing.js';
+import { containersBefore, standingFor, type Standing } from './standing.js';
 
 interface Sides {
   run: FileRun;
@@ -28,6 +29,8 @@ interface Begun {
   standing?: Pick<Standing, 'run' | 'reading' | 'registry'>;
   fates?: Fates;
   whyFull?: string;
+  /** Containers that are asked about: behind that of the run before, through the last one. */
+  containers?: { behind?: string; through?: string };
 }
 
 const BEGUN_FILE = 'standing.json';
@@ -37,16 +40,16 @@ const STANDING = 'standing';
 const HOUR_MS = 3_600_000;
 
 /**
- * Folder of the registry's side, and what reading it took; undefined where the run has none, or was given it. A run
- * that something ended goes on with what it had taken over.
+ * Folder of the registry's side, and what reading it took; undefined where the run has none, or was given it without
+ * an account. With one, the registry is asked about what the given rows do not settle. A run that something ended goes
+ * on with what it had taken over.
  */
 export async function registryReading(
   parts: ComparingParts,
   sides: Sides,
 ): Promise<{ registry: string | undefined; reading: Reading | undefined }> {
   const { run } = sides;
-  if (run.registry !== null) return { registry: run.registry, reading: undefined };
-  if (run.account === null) return { registry: undefined, reading: undefined };
+  if (run.account === null) return { registry: run.registry ?? undefined, reading: undefined };
   const own = join(runsFolder(parts.settings.folder), run.runId);
   const out = join(snapshotsFolder(parts.settings.folder), `registry-${run.runId}`);
   const before = await readReading(own);
@@ -66,13 +69,16 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   const { calls, containers } = await fetchRegistrySide(
     {
       ...{ fetchId: runId, account, way, reason, actor, expected, of, out },
-      ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }), containers: containersIn(run) }),
+      ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }), containers: containersIn(run, begun) }),
+      ...defined({ given: await givenTo(run) }),
       standing: (exported) => keepStanding(parts, { ...sides, exported, own }),
     },
     { pool, duck, schedule, ...defined({ onProgress: onFetch, clock }) },
   );
   const made = await readingOf(parts, { begun, own, out, calls, runId });
-  const reading = containers === 0 ? made : { ...made, containers };
+  const { behind, through } = begun.containers ?? {};
+  const asked = defined({ containers, containersBehind: behind, containersThrough: through });
+  const reading = containers === 0 ? made : { ...made, ...asked };
   writeReading(own, reading);
   for (const folder of [TAKEN, STANDING]) await rm(join(own, folder), { recursive: true, force: true });
   say(sentenceOf(reading));
@@ -80,9 +86,33 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
 }
 
 /** What the run asks about containers. A run that was asked for before there was this setting asks nothing. */
-function containersIn({ settings: { containers, containersAsked = 0 } }: FileRun): SideRequest['containers'] {
+function containersIn(
+  { settings: { containers, containersAsked = 0 } }: FileRun,
+  begun?: Begun,
+): SideRequest['containers'] {
   if (containers === false || containersAsked === 0) return undefined;
-  return { places: containers === true ? null : containers, most: containersAsked };
+  const behind = begun?.containers?.behind;
+  return { places: containers === true ? null : containers, most: containersAsked, ...defined({ behind }) };
+}
+
+/** Which containers a run asks about: those behind the last one that the run before asked about. */
+async function containersAsked(
+  { settings: { folder, memoryMb, threads } }: ComparingParts,
+  { run, stock, begun, own }: Sides & { begun: Begun; own: string },
+): Promise<Pick<Begun, 'containers'>> {
+  const of = containersIn(run);
+  if (of === undefined) return {};
+  const behind = await containersBefore(folder, run);
+  const except = takenIn(own, { begun, run })?.rows;
+  const temporary = join(own, 'containers');
+  const through = await lastContainerOf({ ...of, stock, behind, except }, { memoryMb, threads, temporary });
+  await rm(temporary, { recursive: true, force: true });
+  return { containers: defined({ behind, through }) };
+}
+
+async function givenTo({ registry }: FileRun): Promise<SideRequest['given']> {
+  if (registry === null) return undefined;
+  return { folder: registry, moment: (await readSnapshot(registry, 'registry')).moment };
 }
 
 const sentenceOf = ({ rows, takenOver, calls }: Reading): string =>
@@ -93,7 +123,8 @@ async function beginReading(parts: ComparingParts, sides: Sides, own: string): P
   const file = join(own, BEGUN_FILE);
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Begun;
   const { clock = systemClock } = parts;
-  const begun = await decided(parts, { ...sides, at: clock.now(), out: join(own, TAKEN) });
+  const rows = await decided(parts, { ...sides, at: clock.now(), out: join(own, TAKEN) });
+  const begun: Begun = { ...rows, ...(await containersAsked(parts, { ...sides, begun: rows, own })) };
   writeDurably(file, JSON.stringify(begun, undefined, 2));
   return begun;
 }
@@ -101,7 +132,8 @@ async function beginReading(parts: ComparingParts, sides: Sides, own: string): P
 async function decided(parts: ComparingParts, sides: Sides & { at: Date; out: string }): Promise<Begun> {
   const { run, at, record, out } = sides;
   const begun = { at: at.toISOString() };
-  const limits = run.incremental ?? undefined;
+  // A snapshot that is given takes the place of an earlier run.
+  const limits = run.registry === null ? (run.incremental ?? undefined) : undefined;
   if (limits === undefined) return begun;
   const recordAt = BigInt((await readStates(record)).at);
   const found = await standingFor(parts.settings.folder, { run, limits, at, recordAt });
@@ -157,14 +189,19 @@ async function keepStanding(
   // Whatever was decided about a series may be younger than the export.
   const decided = await seriesDecided(pool, -1n);
   const fates = await takeOver({ now, youngest: new Date(0), decided }, { out, duck: { memoryMb, threads } });
-  const { rows } = await readSnapshot(exported.folder, 'registry');
-  const refusals = readFileSync(join(exported.folder, refusedOf(run.runId)), 'utf8');
-  const refused = refusals.split('\n').length - 1;
+  const { rows, refused: refusedHere, digest } = await readSnapshot(exported.folder, 'registry');
+  const isGiven = run.registry !== null;
+  const refused = isGiven ? refusedHere : linesIn(join(exported.folder, refusedOf(run.runId)));
   say(`${fates.taken} of ${rows} rows of the export stand; the others are asked by name`);
-  const told: ExportRead = { moment: exported.moment, rows, refused, stood: fates.taken };
+  const told: ExportRead = {
+    ...{ moment: exported.moment, rows, refused, stood: fates.taken },
+    ...(isGiven ? { given: digest } : {}),
+  };
   writeDurably(join(own, EXPORT_FILE), JSON.stringify(told, undefined, 2));
   return out;
 }
+
+const linesIn = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1;
 
 async function takeRows(
   { pool, settings: { memoryMb, threads } }: ComparingParts,

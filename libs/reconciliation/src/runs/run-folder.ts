@@ -34,6 +34,8 @@ export interface FileRun {
   dryRun: boolean;
   /** A person says that the stock is right, should it be empty or have shrunk below half. */
   confirm?: boolean;
+  /** A person says that cases open though `registry` is a file, and nobody asked the registry. */
+  unconfirmed?: boolean;
   processes: number;
   reason: string;
 }

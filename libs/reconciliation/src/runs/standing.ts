@@ -55,6 +55,20 @@ export async function standingFor(folder: string, wanted: Wanted): Promise<Stand
   return why;
 }
 
+/** The last container that the run before asked about, of those with the same account; undefined: none asked. */
+export async function containersBefore(folder: string, { runId, account }: FileRun): Promise<string | undefined> {
+  const names = (await readdir(runsFolder(folder)).catch(() => [])).filter((name) => name !== runId);
+  let newest: Reading | undefined;
+  for (const name of names.slice(0, MOST_RUNS)) {
+    const own = join(runsFolder(folder), name);
+    const reading = await readReading(own).catch(() => undefined);
+    if (reading?.containersThrough === undefined || (newest !== undefined && reading.at <= newest.at)) continue;
+    const other = await readFileRun(own).catch(() => undefined);
+    if (other?.account === account && !other.dryRun) newest = reading;
+  }
+  return newest?.containersThrough;
+}
+
 async function isAlike(own: string, { account, way }: FileRun): Promise<boolean> {
   const other = await readFileRun(own).catch(() => undefined);
   const isWhole = existsSync(join(own, 'comparison', RESULT_FILE));

@@ -11,6 +11,10 @@ export const BUCKETS = 16;
 export const SNAPSHOT_FORMAT = 2;
 export const MANIFEST = 'manifest.json';
 export const REFUSED = 'refused.ndjson';
+/** Of answers of the registry, beside the rows: one gzip member each, in the order of `answers.ndjson`. */
+export const ANSWERS_FILE = 'answers.gz';
+/** A line for each answer: fetch, phase, page, moment, rows, SHA-256 of its bytes, and where its member lies. */
+export const ANSWERS_INDEX = 'answers.ndjson';
 export const bucketFile = (bucket: number): string => `items-${bucket.toString(16)}.parquet`;
 /** Paths of all buckets of a snapshot. */
 export const bucketFiles = (folder: string): string[] =>
@@ -53,6 +57,10 @@ export interface SnapshotManifest extends Scope {
   buckets: BucketFacts[];
   files: StoredFile[];
 }
+
+/** Whether its rows were read from a file of the registry that a person gave, and no answer of the registry is beside. */
+export const isOfFile = ({ kind, files }: Pick<SnapshotManifest, 'kind' | 'files'>): boolean =>
+  kind === 'registry' && !files.some(({ name }) => name === ANSWERS_INDEX);
 
 /** Over scope and buckets, each a line. */
 export function snapshotDigest({ kind, moment, branch, places }: Scope, buckets: BucketFacts[]): Sha256 {

@@ -27,11 +27,11 @@ describe('an instant', () => {
     ['2026-01-15T09:00:00+16:00', 'offset'],
     ['2026-01-15T09:00:00+14:01', 'offset'],
     ['2026-01-15T09:00:00+03:60', 'offset'],
-    ['2026-01-15T09:00:00', 'no date and time'],
-    ['20260-01-15T09:00:00Z', 'no date and time'],
-    ['-2026-01-15T09:00:00Z', 'no date and time'],
-    ['2026-01-15', 'no date and time'],
-    [' 2026-01-15T09:00:00Z', 'no date and time'],
-    ['', 'no date and time'],
+    ['2026-01-15T09:00:00', 'not a date and time'],
+    ['20260-01-15T09:00:00Z', 'not a date and time'],
+    ['-2026-01-15T09:00:00Z', 'not a date and time'],
+    ['2026-01-15', 'not a date and time'],
+    [' 2026-01-15T09:00:00Z', 'not a date and time'],
+    ['', 'not a date and time'],
   ])('%s is none', (text, why) => expect(readInstant(text)).toEqual({ why: expect.stringContaining(why) as unknown }));
 });

@@ -70,26 +70,7 @@ export async function reconcile({ quick, packs, part }: ReconcileAsked): Promise
     const many = await compared(folder, 'many');
     const bare = await secondsOfBare(() => withDuck((duck) => bareJoin(duck, folder, 'few')));
     const bareOfMany = await secondsOfBare(() => withDuck((duck) => bareJoin(duck, folder, 'many')));
-    return {
-      bench: 'reconcile',
-      figures: {
-        ...{ packs: count, seconds: few.seconds, peak_mb: few.peakMb, findings: few.findings },
-        ...{ many_seconds: many.seconds, many_peak_mb: many.peakMb, many_findings: many.findings },
-        seconds_per_million: rounded((few.seconds * 1_000_000) / count),
-        many_seconds_per_million: rounded((many.seconds * 1_000_000) / count),
-        digest_seconds_per_million: digest,
-      },
-      ceilings: {
-        ...defined({ bare_join_seconds: bare, many_bare_join_seconds: bareOfMany }),
-        ...{ bare_join_out_of_memory: bare === undefined ? 1 : 0, goal_peak_mb: 1_000 },
-      },
-      ratios: {
-        ...(bare === undefined ? {} : { of_bare_join: rounded(few.seconds / bare) }),
-        ...(bareOfMany === undefined ? {} : { many_of_bare_join: rounded(many.seconds / bareOfMany) }),
-        goal_of_bare_join: 0.5,
-      },
-      machine: thisMachine(),
-    };
+    return reportOf({ count, digest, few, many, bare, bareOfMany });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -118,6 +99,38 @@ const LEGS: Record<string, { columns: string; file: (bucket: number) => string; 
   many: { columns: registry(NTH.many), file: bucketFile, kind: 'registry' },
   record: { columns: RECORD, file: packsFile },
 };
+
+interface Measured {
+  count: number;
+  digest: number;
+  few: Compared;
+  many: Compared;
+  bare: number | undefined;
+  bareOfMany: number | undefined;
+}
+
+function reportOf({ count, digest, few, many, bare, bareOfMany }: Measured): BenchReport {
+  return {
+    bench: 'reconcile',
+    figures: {
+      ...{ packs: count, seconds: few.seconds, peak_mb: few.peakMb, findings: few.findings },
+      ...{ many_seconds: many.seconds, many_peak_mb: many.peakMb, many_findings: many.findings },
+      seconds_per_million: rounded((few.seconds * 1_000_000) / count),
+      many_seconds_per_million: rounded((many.seconds * 1_000_000) / count),
+      digest_seconds_per_million: digest,
+    },
+    ceilings: {
+      ...defined({ bare_join_seconds: bare, many_bare_join_seconds: bareOfMany }),
+      ...{ bare_join_out_of_memory: bare === undefined ? 1 : 0, goal_peak_mb: 1_000 },
+    },
+    ratios: {
+      ...(bare === undefined ? {} : { of_bare_join: rounded(few.seconds / bare) }),
+      ...(bareOfMany === undefined ? {} : { many_of_bare_join: rounded(many.seconds / bareOfMany) }),
+      goal_of_bare_join: 0.5,
+    },
+    machine: thisMachine(),
+  };
+}
 
 /** Makes all sides. Items are numbered and put into buckets once; returns the seconds of a digest per million rows. */
 async function makeLegs(duck: Duck, folder: string, packs: number): Promise<number> {
@@ -179,7 +192,13 @@ async function digestSeconds(duck: Duck, file: string): Promise<number> {
   return rounded((seconds * 1_000_000) / Math.max(1, size?.rows ?? 0));
 }
 
-async function compared(folder: string, share: Share): Promise<{ seconds: number; peakMb: number; findings: number }> {
+interface Compared {
+  seconds: number;
+  peakMb: number;
+  findings: number;
+}
+
+async function compared(folder: string, share: Share): Promise<Compared> {
   const out = join(folder, `run-${share}`);
   const legs = { stock: join(folder, 'stock'), record: join(folder, 'record'), registry: join(folder, share) };
   let peakMb = 0;

@@ -91,7 +91,7 @@ export function signNote(text: string, signer: NoteSigner): string {
 
 /**
  * The text of a note that the given key has signed (C2SP signed-note, Format and Signatures). Signatures of other keys
- * are passed over; whatever is not a signature line, and a signature of this key that does not fit, refuse the whole note.
+ * are passed over; whatever is no signature line, and a signature of this key that does not fit, refuse the whole note.
  */
 export function openNote(note: string, verifier: NoteVerifier): string {
   if (signersOf(note, [verifier]).length === 0) throw new Error(`the note carries no signature of ${verifier.name}`);

@@ -62,7 +62,7 @@ function leaseOf({ key, lease }: Task): { id: string; number: string } {
 }
 
 /**
- * The least and the longest delay of a retry: what is not a number of ms, or is centuries away, is a fault of the handler.
+ * The least and the longest delay of a retry: what is no number of ms, or is centuries away, is a fault of the handler.
  */
 function delayOf({ key }: Task, result: TaskResult): number | null {
   if (result.kind !== 'retry') return null;

@@ -266,7 +266,7 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
 }
 
 /**
- * NUL is not a part of any value of ours, and a database would take it for a fault. Refused for every route in one place,
+ * NUL is part of no value of ours, and a database would take it for a fault. Refused for every route in one place,
  * in path and query.
  */
 export function refuseNul(fastify: FastifyInstance): void {

@@ -61,6 +61,21 @@ describe(`records of a CSV text (seed ${SEED})`, () => {
       { seed: SEED, numRuns: 300 },
     );
   });
+
+  it('are not swallowed between quotes that never close: only the lines of these are refused', () => {
+    const lines = fc.array(fc.constantFrom('a;b', '"c;d', 'e;"f', '"g', 'h;"i";j'), { minLength: 1, maxLength: 150 });
+    fc.assert(
+      fc.property(lines, sizes, (given, parts) => {
+        const numbered = given.map((text, n): [number, string] => [n + 1, text]);
+        const opens = ([, text]: [number, string]): boolean => /(^|;)"[^"]*$/.test(text);
+        expect(cut(given.join('\n'), parts)).toEqual({
+          records: numbered.filter((one) => !opens(one)),
+          refused: numbered.filter(opens).map(([line]) => line),
+        });
+      }),
+      { seed: SEED, numRuns: 300 },
+    );
+  });
 });
 
 describe('cells of a record', () => {

@@ -17,7 +17,8 @@ export interface SplitterOptions {
 /**
  * Cuts the bytes of a CSV or NDJSON text (UTF-8) into records with the number of the line where each begins. A record
  * has several lines where a quoted cell has (RFC 4180). A quote that does not close within 100 lines or 64 KiB spoils
- * its own line only: reading goes on with the next one.
+ * its own line only: reading goes on with the next one. A quote in a later line closes it only at the end of a cell:
+ * else the lines between two quotes that never close would be swallowed.
  */
 export class RecordSplitter {
   private rest = Buffer.alloc(0);
@@ -97,6 +98,7 @@ export class RecordSplitter {
       const opening = nextOpening(data, { from, start, end: found.at, quote, delimiter });
       if (opening < 0) return found;
       const close = closing(data, opening + 1, quote);
+      if (close > found.at && !endsCell(data, close, delimiter)) return { isHopeless: true };
       found =
         close < 0
           ? { isHopeless: data.length - start > MOST_RECORD_BYTES }
@@ -142,6 +144,10 @@ function closing(data: Buffer, from: number, quote: number): number {
   while (at >= 0 && data[at + 1] === quote) at = data.indexOf(quote, at + 2);
   return at;
 }
+
+/** Whether a cell ends behind this quote; at the end of the bytes it may. */
+const endsCell = (data: Buffer, close: number, delimiter: number): boolean =>
+  close + 1 >= data.length || [delimiter, LF, CR].includes(data[close + 1] as number);
 
 /** The cells of one record. */
 export function cellsOf(record: string, { delimiter, quote }: { delimiter: string; quote: string }): string[] {

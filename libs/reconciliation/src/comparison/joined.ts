@@ -134,7 +134,8 @@ export function joined(run: RunRecord, bucket: number, among?: string): string {
     return among === undefined ? rows : `(SELECT * FROM ${rows} SEMI JOIN ${among} USING (item))`;
   };
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');
-  const isOf = (place: string): string => (places === undefined ? 'true' : `${place} IN (${places})`);
+  const isOf = (place: string): string =>
+    places === undefined ? 'true' : places === '' ? 'false' : `${place} IN (${places})`;
   return `SELECT *, in_stock OR held AS here, coalesce(s_place, h_place) AS place,
       CASE WHEN in_stock THEN coalesce(s_state, 'sellable') WHEN held THEN coalesce(h_state, 'sellable') END AS state,
       covered OR coalesce(${isOf('r_place')}, false) AS ours

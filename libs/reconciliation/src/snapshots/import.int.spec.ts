@@ -191,6 +191,17 @@ describe('a stock file', () => {
     told.forEach(({ reason }, n) => expect(reason).toMatch(bad[n]?.[1] as RegExp));
   });
 
+  it('loses no row to quotes that never close, however many there are', async () => {
+    const opens = (n: number): string => `"${row(n)}`;
+    const text = HEAD + Array.from({ length: 2_000 }, (_, n) => row(2 * n) + opens(2 * n + 1)).join('');
+    const { out, rows, refused } = await imported(text);
+    expect({ rows, refused }).toEqual({ rows: 2_000, refused: 2_000 });
+    expect((await refusedOf(out)).map(({ line }) => line)).toEqual(Array.from({ length: 2_000 }, (_, n) => 3 + 2 * n));
+    // A mark before the first column is no quote, and no part of its name.
+    const marked = await imported(`\uFEFF${HEAD}"${sgtin(1)};P1;S1;;\n${row(2)}`);
+    expect([marked.rows, (await refusedOf(marked.out)).map(({ line }) => line)]).toEqual([1, [2]]);
+  }, 60_000);
+
   it('refuses bytes that are not of its encoding, by row', async () => {
     const { out, rows } = await imported(
       Buffer.concat([Buffer.from(HEAD + row(1)), Buffer.from(row(2, '\xcf;;;'), 'latin1')]),
@@ -288,7 +299,9 @@ describe('a file that cannot be right', () => {
 
   it.each(['', HEAD])('is empty (%j): a person confirms that', async (text) => {
     await expect(imported(text)).rejects.toThrow(/--confirm/);
-    expect(await imported(text, { confirmed: true })).toMatchObject({ rows: 0, confirmed: true });
+    expect(await imported(text, { confirmed: true })).toMatchObject({ rows: 0, confirmed: true, places: [] });
+    // Of a branch it says that nothing is there.
+    expect((await imported(text, { confirmed: true, branch: 'P1' })).places).toEqual(['P1']);
   });
 
   it('has shrunk below half of the newest of its branch: a person confirms that', async () => {

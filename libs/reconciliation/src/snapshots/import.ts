@@ -274,6 +274,9 @@ class Job {
   private async places(): Promise<string[] | null> {
     const rows = await this.duck.rows<{ place: string | null }>('SELECT place FROM place');
     if (rows.length > MOST_PLACES || rows.some(({ place }) => place === null)) return null;
+    const { branch } = this.request;
+    // A file of a branch that has nothing speaks of that branch.
+    if (rows.length === 0 && branch !== undefined) return [branch];
     return rows.map(({ place }) => String(place)).sort();
   }
 }

@@ -9,6 +9,7 @@ const LEFT_TO_THE_LONG_SOAK = [
   'libs/documents/src/xml/plain.prop.spec.ts',
   'libs/read-models/src/pack-state/pack-state.prop.int.spec.ts',
   'libs/reconciliation/src/comparison/planted-world.int.spec.ts',
+  'libs/reconciliation/src/snapshots/large-stock.int.spec.ts',
   'test/chaos/auditor/auditor-campaign.int.spec.ts',
   'test/chaos/reconciler/reconciler-campaign.int.spec.ts',
   'test/scenarios/lives.prop.int.spec.ts',

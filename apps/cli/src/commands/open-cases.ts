@@ -32,7 +32,11 @@ export async function openCases(config: CliConfig, folder: string, flags: OpenCa
       const { memoryMb, threads } = segmentSettings(config);
       return await openPackCases(resolve(folder), {
         ...{ db: pool, log, dueDays, duck: { memoryMb, threads } },
-        ...defined({ reason: flags.reason, unconfirmed: flags.unconfirmed, earlier: flags.earlier?.map((one) => resolve(one)) }),
+        ...defined({
+          reason: flags.reason,
+          unconfirmed: flags.unconfirmed,
+          earlier: flags.earlier?.map((one) => resolve(one)),
+        }),
         actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },
         onProgress: (done, all) => say(`${done} of ${all} causes`),
       });

@@ -44,7 +44,9 @@ const packs = z.strictObject({
   registry_unconfirmed: z
     .literal(true)
     .optional()
-    .describe("The registry's side is a file, and nobody asked the registry about what was found: no case opens by it."),
+    .describe(
+      "The registry's side is a file, and nobody asked the registry about what was found: no case opens by it.",
+    ),
   calls: count.describe('Calls at the registry.'),
   reading: z
     .strictObject({

@@ -179,17 +179,20 @@ describe('a fetch by export', () => {
     expect([registry.asked.filter((one) => one === 'results').length, registry.removed]).toEqual([10, []]);
   });
 
-  it.each([true, false])('takes no result of another task for its own, where its own is there or not: %s', async (isThere) => {
-    const registry = new ExportedPacks(ROWS);
-    Object.assign(registry, { tellsAllResults: true, hasResult: isThere });
-    const id = await asked();
-    await work(registry);
-    expect(await stateOf(id)).toMatchObject(
-      isThere ? { phase: 'complete' } : { phase: 'failed', problem: 'the export task 1 has no result' },
-    );
-    expect(registry.asked.filter((one) => one.includes('of another'))).toEqual([]);
-    expect(registry.removed).toEqual(isThere ? ['result of task 1'] : []);
-  });
+  it.each([true, false])(
+    'takes no result of another task for its own, where its own is there or not: %s',
+    async (isThere) => {
+      const registry = new ExportedPacks(ROWS);
+      Object.assign(registry, { tellsAllResults: true, hasResult: isThere });
+      const id = await asked();
+      await work(registry);
+      expect(await stateOf(id)).toMatchObject(
+        isThere ? { phase: 'complete' } : { phase: 'failed', problem: 'the export task 1 has no result' },
+      );
+      expect(registry.asked.filter((one) => one.includes('of another'))).toEqual([]);
+      expect(registry.removed).toEqual(isThere ? ['result of task 1'] : []);
+    },
+  );
 
   it('waits while its state is one that nobody knows, as while it is made, and asks for no result', async () => {
     const registry = new ExportedPacks(ROWS);

@@ -339,7 +339,11 @@ describe("the registry's side with containers of the stock", () => {
     // One that is not in the stock any more, is a place all the same.
     const gone = await stockOf(boxes.filter((one) => one !== behind).map((item) => ({ item, place: 'P1' })));
     const next = boxed();
-    await side(next, { of: { stock: gone }, way: 'list', containers: { places: null, most: 3, ...defined({ behind }) } });
+    await side(next, {
+      of: { stock: gone },
+      way: 'list',
+      containers: { places: null, most: 3, ...defined({ behind }) },
+    });
     expect(next.asked.map((one) => one.slice('container '.length))).toEqual(all.slice(10, 13));
   }, 60_000);
 

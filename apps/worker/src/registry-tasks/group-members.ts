@@ -79,8 +79,8 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
 type Seen = Map<string, { shown: DocumentMetadata; answer: Candidate }>;
 
 /**
- * What the outgoing list says of these members now, a page at a time. Where it cannot be read, what the registry says of
- * some of them, one by one; in words, why nothing could be read.
+ * What the outgoing list says of these members now, a page at a time. Where it cannot be read, what the registry says
+ * of some of them, one by one; in words, why nothing could be read.
  */
 async function statusesOf(context: TaskContext, account: string, members: Member[]): Promise<Seen | string> {
   const seen: Seen = new Map();

@@ -282,7 +282,9 @@ describe('a status read', () => {
     const registry = new FakeRegistry();
     const clock = new VirtualClock(new Date());
     const context = processOn({ ...stores, registry, clock });
-    const requestIds = await Promise.all(Array.from({ length: 12 }, async () => (await registerDocument(stores)).requestId));
+    const requestIds = await Promise.all(
+      Array.from({ length: 12 }, async () => (await registerDocument(stores)).requestId),
+    );
     for (const requestId of requestIds) await runTask(context, await planned(requestId, 'send'));
     let pending = await Promise.all(requestIds.map((requestId) => planned(requestId, 'status')));
     const left: number[] = [];

@@ -55,7 +55,7 @@ const eachRead = (
  */
 export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined => turnOf(context, absent, 1)[0];
 
-/** Of what a list that cannot be read would tell, as many as the interval of single reads lets pass, others each time. */
+/** Of what a list that is away would tell: as many as the interval of single reads lets pass, others each time. */
 export function someOf<T>(context: TaskContext, pending: T[]): T[] {
   const { intervalMs } = context.profile.operations.status;
   return turnOf(context, pending, Math.max(1, Math.min(MOST_ALONE, Math.floor(ALONE_MS / Math.max(1, intervalMs)))));

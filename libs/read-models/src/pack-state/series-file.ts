@@ -19,7 +19,9 @@ const MOST_GROUPS = 100_000;
  * What no figure tells apart is one group: a series that was sold pack by pack has a document for each.
  * $4: places from which whole places were moved; there the documents that told are kept apart.
  */
-const groupsWhere = (which: string): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
+const groupsWhere = (
+  which: string,
+): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
     d.subject_id AS subject, d.counterparty_id AS counterparty, max(told_from) AS "toldFrom",
     min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs

@@ -19,7 +19,8 @@ export interface Asked {
 /** $1 to $3 are `rangeOf`. An SSCC has 18 characters; in this form PostgreSQL's estimate of the rows is right. */
 export const OF_SERIES = 's.series = $1 AND s.item > $2 AND s.item < $3 AND length(s.item) <> 18';
 /** Packs of the product whose series no document has told; $1 is null. */
-export const OF_NO_SERIES = '$1::text IS NULL AND s.series IS NULL AND s.item > $2 AND s.item < $3 AND length(s.item) <> 18';
+export const OF_NO_SERIES =
+  '$1::text IS NULL AND s.series IS NULL AND s.item > $2 AND s.item < $3 AND length(s.item) <> 18';
 export const rangeOf = ({ gtin, series }: Asked): (string | null)[] => [series, gtin, `${gtin}~`];
 
 /** Sources of one page, when no number is asked for, and the most. */

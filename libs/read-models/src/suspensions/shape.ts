@@ -71,7 +71,9 @@ export const affectedPacks = z.strictObject({
       packs_at: z.string().describe('Which packs: a path of the API.'),
       branches: affectedBranches,
     })
-    .describe('Packs of the product whose series no document has told. Some may be of this one, and stand in no branch.'),
+    .describe(
+      'Packs of the product whose series no document has told. Some may be of this one, and stand in no branch.',
+    ),
 });
 
 export const suspensionDetail = z.strictObject({

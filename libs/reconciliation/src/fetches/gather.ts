@@ -9,7 +9,14 @@ import { digestOfFile, Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import type { Pool, Transaction } from '#postgres';
 import { importSnapshot, type SnapshotRequest } from '../snapshots/import.js';
 import { columnsOf } from '../snapshots/kinds.js';
-import { ANSWERS_FILE, ANSWERS_INDEX, bucketFiles, readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
+import {
+  ANSWERS_FILE,
+  ANSWERS_INDEX,
+  bucketFiles,
+  readSnapshot,
+  REFUSED,
+  type SnapshotManifest,
+} from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
 import { orderOf } from './export-pages.js';
 import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';

@@ -29,7 +29,7 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   out: string;
   /** Rows of an earlier reading that stand; absent: all is asked. */
   taken?: TakenOver;
-  /** An export that is there already, as a registry snapshot: `standing` chooses among its rows, and none is ordered. */
+  /** An export that is there already, as a snapshot: `standing` chooses among its rows, and none is ordered. */
   given?: { folder: string; moment: string };
   /**
    * Makes a snapshot of the rows of an export on which no finding would rest, and returns its folder; all others are
@@ -75,7 +75,7 @@ export async function fetchRegistrySide(
   options: SideOptions,
 ): Promise<{ manifest: SnapshotManifest; calls: number; containers: number }> {
   const { pool, duck } = options;
-  const { fetchId, out, taken, way, standing, of } = request;
+  const { fetchId, out, way, standing, of } = request;
   if (way === 'export' && standing === undefined)
     throw new PedigreeError('invalid_parameter', 'rows of an export count in a comparison alone: --way export is its', {
       field: '--way',
@@ -87,7 +87,7 @@ export async function fetchRegistrySide(
     try {
       const boxes = await readContainers(request, all);
       const whole = { ...request, of: { ...of, inside: boxes.inside } };
-      const read = await (taken === undefined ? readAll(whole, all) : readRest({ ...whole, taken }, all));
+      const read = await readSide(whole, all);
       await gatherFetches({ pool, out, duck, ...read, fetchIds: [...boxes.fetchIds, ...read.fetchIds] });
     } finally {
       for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
@@ -146,10 +146,18 @@ async function readContainers(
   return { fetchIds: [fetchId], inside };
 }
 
+function readSide(request: WithContents, options: SideOptions & Folders): Promise<Read> {
+  const { taken, given, standing } = request;
+  if (given !== undefined && standing !== undefined) return readGiven({ ...request, given, standing }, options);
+  return taken === undefined ? readAll(request, options) : readRest({ ...request, taken }, options);
+}
+
 /** By the way that was asked for; what a filter does not show, by name. */
 async function readAll(request: WithContents, options: SideOptions & Folders): Promise<Read> {
-  const { fetchId, of, way, standing, given, freshHours = null } = request;
-  if (given !== undefined && standing !== undefined) return readGiven({ ...request, given, standing }, options);
+  const { fetchId, of, way, standing, freshHours = null } = request;
+  // Containers were asked about: there may be no pack beside them.
+  if (way === 'list' && of.inside !== undefined)
+    return { fetchIds: (await fetchedIfAny(request, itemsIn(of, options), options)) ? [fetchId] : [] };
   const items = way === 'export' ? nothing() : itemsIn(of, options);
   const first = await fetched(
     { ...request, freshHours: standing === undefined ? null : freshHours },

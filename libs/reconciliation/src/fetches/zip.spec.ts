@@ -99,7 +99,11 @@ describe('a zip that is not what is wanted', () => {
   it.each([
     ['more than is taken', one({ bytes: MOST + 1 }), 'holds 1000001 bytes; at most 1000000 are taken'],
     ['more, told by zip64', one({ bytes: 5_000_000_000, isZip64: true }), 'holds 5000000000 bytes; at most 1000000'],
-    ['an entry for each of many', zipOf(Array(1_001).fill({ name: 'a/', content: CSV.subarray(0, 0) })), '1001 entries'],
+    [
+      'an entry for each of many',
+      zipOf(Array(1_001).fill({ name: 'a/', content: CSV.subarray(0, 0) })),
+      '1001 entries',
+    ],
     [
       'several files',
       zipOf(['a.csv', 'b.csv'].map((name) => ({ name, content: CSV }))),

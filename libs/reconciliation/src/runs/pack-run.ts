@@ -125,7 +125,8 @@ export function packRunData(
 }
 
 function told(runId: string, reading: Reading): RegistryReading {
-  const { rows, takenOver, oldestAt, full, whyFull, containers, containersThrough, containersBehind, exported } = reading;
+  const { rows, takenOver, oldestAt, full, whyFull, containers, containersThrough, containersBehind, exported } =
+    reading;
   return {
     ...{ asked: rows - takenOver, takenOver, callsOfFull: callsOfFull(reading, runId), oldestAt },
     ...{ fullRun: full.run, fullAt: full.at, ...defined({ whyFull, exported }) },

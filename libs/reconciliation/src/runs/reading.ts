@@ -14,7 +14,7 @@ export interface FullReading {
   rows: number;
 }
 
-/** An export that was read, or was given as a snapshot: its rows, those that were refused, and those on which the run rests. */
+/** An export that was read, or given as a snapshot: its rows, those refused, and those on which the run rests. */
 export interface ExportRead {
   /** Its rows are at least of this moment: ISO 8601. */
   moment: string;
@@ -40,7 +40,7 @@ export interface Reading {
   standsOn?: StandsOn;
   /** Containers of the stock that were asked about; absent: none. */
   containers?: number;
-  /** The last of them; the next run goes on behind it. Those behind `containersBehind` came first; absent: the first. */
+  /** The last of them, behind which the next run goes on; and the last of the run before, behind which they begin. */
   containersThrough?: string;
   containersBehind?: string;
   /** Why it was allowed to stand on an earlier run, and does not. */

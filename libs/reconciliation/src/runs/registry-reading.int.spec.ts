@@ -177,6 +177,7 @@ describe('a run with an export that a person has downloaded', () => {
   }
 
   it('asks the live registry about each pack of which it would make a finding, as of an export of its own', async () => {
+    await db.pool.query('DELETE FROM suspension');
     const given = await imported();
     const run: FileRun = { ...begunRun(), way: 'auto', registry: given };
     await expect(registryReading(partsOf(true), { run, ...sides })).rejects.toThrow('died');

@@ -69,7 +69,11 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   const { calls, containers } = await fetchRegistrySide(
     {
       ...{ fetchId: runId, account, way, reason, actor, expected, of, out },
-      ...defined({ freshHours: run.freshHours, taken: takenIn(own, { begun, run }), containers: containersIn(run, begun) }),
+      ...defined({
+        freshHours: run.freshHours,
+        taken: takenIn(own, { begun, run }),
+        containers: containersIn(run, begun),
+      }),
       ...defined({ given: await givenTo(run) }),
       standing: (exported) => keepStanding(parts, { ...sides, exported, own }),
     },

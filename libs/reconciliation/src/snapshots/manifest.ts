@@ -58,7 +58,7 @@ export interface SnapshotManifest extends Scope {
   files: StoredFile[];
 }
 
-/** Whether its rows were read from a file of the registry that a person gave, and no answer of the registry is beside. */
+/** Whether its rows are of a file of the registry that a person gave: no answer of the registry lies beside them. */
 export const isOfFile = ({ kind, files }: Pick<SnapshotManifest, 'kind' | 'files'>): boolean =>
   kind === 'registry' && !files.some(({ name }) => name === ANSWERS_INDEX);
 

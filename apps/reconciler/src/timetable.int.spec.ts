@@ -167,6 +167,39 @@ describe('a run that was asked for', () => {
     expect(await store.readStream(`run-${runId}`)).toEqual([]);
   }, 120_000);
 
+  it('opens no case by a file of the registry that nobody has confirmed, unless a person insists', async () => {
+    const file = join(folder.path, 'registry.csv');
+    await writeFile(file, `KM;Status\n${ITEM}021;in_sale\n`);
+    const columns = { item: 'KM', status: 'Status' };
+    await importFile(
+      {
+        ...{ kind: 'registry', file, mapping: mappingOf({ format: 'csv', delimiter: ';', columns }, 'registry') },
+        ...{ moment: '2026-11-23T23:00:00Z', out: join(snapshotsFolder(folder.path), 'downloaded') },
+      },
+      { duck: { memoryMb: 200, threads: 1 }, say: () => undefined },
+    );
+    await snapshot('stock-3', '2026-11-24T00:00:00Z', `${ITEM}021;2099-01-31`);
+    const opened = async (): Promise<number> => {
+      await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+      const { rowCount } = await db.pool.query(
+        `SELECT FROM reconciliation_case WHERE code = 'sold_in_registry_in_stock_here'`,
+      );
+      return rowCount ?? 0;
+    };
+    const files = { stock: 'stock-3', registry: 'downloaded' };
+    for (const [runId, unconfirmed, cases] of [
+      ['33333333-3333-4333-8333-333333333331', false, 0],
+      ['33333333-3333-4333-8333-333333333332', true, 1],
+    ] as const) {
+      await ask(runId, { ...files, unconfirmed });
+      await started().look();
+      const run = await findRun(db.pool, store, runId);
+      expect(run?.packs?.started.registryUnconfirmed).toBe(true);
+      expect(run?.packs?.completed.counts).toMatchObject({ sold_in_registry_in_stock_here: 1 });
+      expect([runId, await opened()]).toEqual([runId, cases]);
+    }
+  }, 120_000);
+
   it('names no folder outside the snapshots', async () => {
     for (const [n, stock] of ['../runs', 'nothing', '.', 'a/b'].entries()) {
       const runId = `33333333-3333-4333-8333-33333333333${n}`;

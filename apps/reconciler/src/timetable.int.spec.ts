@@ -188,8 +188,8 @@ describe('a run that was asked for', () => {
     };
     const files = { stock: 'stock-3', registry: 'downloaded' };
     for (const [runId, unconfirmed, cases] of [
-      ['33333333-3333-4333-8333-333333333331', false, 0],
-      ['33333333-3333-4333-8333-333333333332', true, 1],
+      ['77777777-7777-4777-8777-777777777771', false, 0],
+      ['77777777-7777-4777-8777-777777777772', true, 1],
     ] as const) {
       await ask(runId, { ...files, unconfirmed });
       await started().look();

@@ -72,6 +72,27 @@ export class Duck {
     }
   }
 
+  /**
+   * Does so many pieces of work, each on the connection of one of some lanes. All lanes have ended before a failure of
+   * one is told, for the caller removes what they use; after a failure none begins another piece.
+   */
+  async inLanes(
+    lanes: number,
+    pieces: number,
+    work: (duck: Duck, piece: number, lane: number) => Promise<void>,
+  ): Promise<void> {
+    let next = 0;
+    const lane = async (duck: Duck, n: number): Promise<void> => {
+      try {
+        while (next < pieces) await work(duck, next++, n);
+      } finally {
+        next = pieces;
+      }
+    };
+    const all = Array.from({ length: lanes }, (_, n) => this.beside((duck) => lane(duck, n)));
+    for (const end of await Promise.allSettled(all)) if (end.status === 'rejected') throw end.reason;
+  }
+
   /** The rows of a small answer. BIGINT comes as bigint. */
   async rows<Row>(sql: string): Promise<Row[]> {
     return (await this.connection.runAndReadAll(sql)).getRowObjectsJS() as Row[];
@@ -88,11 +109,11 @@ export class Duck {
     }
   }
 
-  /** Adds the first `count` rows of columns to a table of UBIGINT and INTEGER columns. */
+  /** Adds the first `count` rows of columns to a temporary table of UBIGINT and INTEGER columns. */
   async append(table: string, columns: readonly NumberColumn[], count: number): Promise<void> {
     const { DuckDBDataChunk, INTEGER, UBIGINT } = this.library;
     const types = columns.map((column): DuckDBType => (column instanceof Int32Array ? INTEGER : UBIGINT));
-    const appender = await this.connection.createAppender(table);
+    const appender = await this.connection.createAppender(table, 'main', 'temp');
     for (let from = 0; from < count; from += CHUNK_ROWS) {
       const to = Math.min(count, from + CHUNK_ROWS);
       const chunk = DuckDBDataChunk.create(types, to - from);

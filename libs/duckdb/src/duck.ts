@@ -21,6 +21,9 @@ export interface Rows {
 /** A column of ids or of whole numbers. */
 export type NumberColumn = BigUint64Array | Int32Array;
 
+const KEEP_ORDER = 'SET SESSION preserve_insertion_order = true';
+const LEAVE_ORDER = 'SET SESSION preserve_insertion_order = false';
+
 /** Rows that a chunk holds at most. */
 const CHUNK_ROWS = 2_048;
 
@@ -57,9 +60,7 @@ export class Duck {
 
   /** Runs a statement whose rows stay in the order of its query, or of the one sorted file that it reads. */
   async inOrder(sql: string): Promise<void> {
-    await this.run(`SET SESSION preserve_insertion_order = true;
-      ${sql};
-      SET SESSION preserve_insertion_order = false`);
+    await this.run(`${KEEP_ORDER}; ${sql}; ${LEAVE_ORDER}`);
   }
 
   /** Does work on a connection of its own, within the same limits. Its temporary tables are its own. */
@@ -98,9 +99,14 @@ export class Duck {
     return (await this.connection.runAndReadAll(sql)).getRowObjectsJS() as Row[];
   }
 
-  /** The rows of an answer of numbers, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. */
+  /**
+   * The rows of an answer of numbers in its order, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. DuckDB
+   * has worked out the whole answer before, on its own threads: a streamed one is worked out by the thread that fetches.
+   */
   async *numbers(sql: string): AsyncIterable<Rows> {
-    const result = await this.connection.stream(sql);
+    await this.run(KEEP_ORDER);
+    const result = await this.connection.run(sql);
+    await this.run(LEAVE_ORDER);
     for (;;) {
       const chunk = await result.fetchChunk();
       if (chunk === null || chunk.rowCount === 0) return;

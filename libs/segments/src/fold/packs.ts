@@ -90,8 +90,12 @@ export class Packs {
     const row = this.rows++;
     this.effect[row] = effect;
     this.ordinal[row] = ordinal;
-    let [above, below] = [-1, newest[pack] as number];
-    while (below >= 0 && this.isAfter(below, row)) [above, below] = [below, before[below] as number];
+    let above = -1;
+    let below = newest[pack] as number;
+    while (below >= 0 && this.isAfter(below, row)) {
+      above = below;
+      below = before[below] as number;
+    }
     before[row] = below;
     if (above < 0) newest[pack] = row;
     else before[above] = row;

@@ -134,7 +134,7 @@ function write(
   if (partLeft !== undefined) walked.partLeft.set(walked.ids[pack] as bigint, partLeft);
 }
 
-/** Joins the words and writes the file. */
+/** Joins the words and writes the file; its digest is over the rows in their order. */
 async function writeBucket(
   duck: Duck,
   { walked, bucket, items, file }: { walked: Walked; bucket: number; items: string[]; file: string },
@@ -144,19 +144,18 @@ async function writeBucket(
     UBIGINT, uncertain INTEGER)`);
   await duck.append('walked', [ids, status, place, container, new BigUint64Array(knownFrom.buffer), uncertain], count);
   await writePartsLeft(duck, walked);
-  await duck.inOrder(`CREATE TEMP TABLE state_row AS
-    SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
+  await duck.run(`
+    COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
         nullif(w.known_from, 0)::BIGINT AS known_from, w.uncertain > 0 AS uncertain, l.part_left
       FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
         LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
         LEFT JOIN container c ON c.id = w.container LEFT JOIN left_of_pack l ON l.id = w.id
-      ORDER BY w.id`);
-  await duck.inOrder(`COPY state_row TO ${quoted(file)} (FORMAT parquet)`);
-  const sha256 = await rowsDigest(duck, { file, columns: STATE_COLUMNS });
-  await duck.run('DROP TABLE walked; DROP TABLE left_of_pack; DROP TABLE state_row');
+      ORDER BY w.id) TO ${quoted(file)} (FORMAT parquet);
+    DROP TABLE walked; DROP TABLE left_of_pack`);
   const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([file])}`);
   if (size?.n !== BigInt(count))
     throw new Error(`${count} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
+  return rowsDigest(duck, { file, columns: STATE_COLUMNS });
 }
 
 /** Most packs in one statement. */

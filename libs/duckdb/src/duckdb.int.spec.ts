@@ -70,9 +70,13 @@ describe('lanes', () => {
       expect(sums).toEqual([0n, 1n, 2n, 3n, 4n]);
       const begun: number[] = [];
       const ended: number[] = [];
+      let both = (): void => undefined;
+      const bothBegun = new Promise<void>((resolve) => (both = resolve));
       const failing = duck.inLanes(2, 9, async (own, piece) => {
         begun.push(piece);
+        if (piece === 1) both();
         if (piece === 1) throw new Error('piece 1 fails');
+        await bothBegun;
         await own.run('SELECT count(*) FROM range(1000000)');
         ended.push(piece);
       });

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { randomOf } from '../../libs/segments/test/lives.js';
+import type { ContainerContent } from '#read-models';
 import { sized } from '../support/sized.js';
-import { bulkDifferences, differences } from './lives/compare.js';
-import { Lives } from './lives/drive.js';
+import { bulkDifferences, contentDifferences, differences } from './lives/compare.js';
+import { Lives, type Moment } from './lives/drive.js';
 import { planOf, shrink, type Plan } from './lives/plan.js';
 import { quickStack } from './quick-stack.js';
 import type { Stack } from './stack.js';
@@ -39,18 +40,36 @@ async function lived(plan: Plan): Promise<Found> {
   }
   const different: string[] = [];
   for (const [n, moment] of one.moments.entries())
-    for (const pack of moment.world.packs) {
-      const note = (when: string, found: string[]): void =>
-        void different.push(...found.map((text) => `moment ${n}, ${when}, ${pack.id} ${text}`));
-      const then = moment.said.get(pack.id);
-      const wasFreed = moment.freed.has(pack.id);
-      if (moment.isAtRest) note('then', differences(pack, then, wasFreed));
-      note('then', bulkDifferences(then, moment.together.get(pack.id)));
-      note('as of then', differences(pack, await one.stateOf(pack.id, `?as_of=${moment.at}`), wasFreed));
-      const known = await one.stateOf(pack.id, `?known_at=${moment.position}`);
-      if (JSON.stringify(known) !== JSON.stringify(then)) note('as known then', ['other than it was told then']);
-    }
+    for (const text of [...(await packsDiffer(one, moment)), ...(await contentsDiffer(one, moment))])
+      different.push(`moment ${n}, ${text}`);
   return { different, done: one.done };
+}
+
+async function packsDiffer(one: Lives, moment: Moment): Promise<string[]> {
+  const different: string[] = [];
+  for (const pack of moment.world.packs) {
+    const note = (when: string, found: string[]): void =>
+      void different.push(...found.map((text) => `${when}, ${pack.id} ${text}`));
+    const then = moment.said.get(pack.id);
+    const wasFreed = moment.freed.has(pack.id);
+    if (moment.isAtRest) note('then', differences(pack, then, wasFreed));
+    note('then', bulkDifferences(then, moment.together.get(pack.id)));
+    note('as of then', differences(pack, await one.stateOf(pack.id, `?as_of=${moment.at}`), wasFreed));
+    const known = await one.stateOf(pack.id, `?known_at=${moment.position}`);
+    if (JSON.stringify(known) !== JSON.stringify(then)) note('as known then', ['other than it was told then']);
+  }
+  return different;
+}
+
+async function contentsDiffer(one: Lives, { world, contents, at, isAtRest }: Moment): Promise<string[]> {
+  const different: string[] = [];
+  for (const box of world.boxes) {
+    const note = (when: string, content: ContainerContent | undefined): void =>
+      void different.push(...contentDifferences(world, box, content).map((text) => `${when}, in ${box.id} ${text}`));
+    if (isAtRest) note('then', contents.get(box.id));
+    note('as of then', await one.contentOf(box.id, `?as_of=${at}`));
+  }
+  return different;
 }
 
 it.each(Array.from({ length: runs }, (_, n) => SEED + n))(

@@ -21,6 +21,9 @@ export interface Rows {
 /** A column of ids or of whole numbers. */
 export type NumberColumn = BigUint64Array | Int32Array;
 
+const KEEP_ORDER = 'SET SESSION preserve_insertion_order = true';
+const LEAVE_ORDER = 'SET SESSION preserve_insertion_order = false';
+
 /** Rows that a chunk holds at most. */
 const CHUNK_ROWS = 2_048;
 
@@ -57,9 +60,7 @@ export class Duck {
 
   /** Runs a statement whose rows stay in the order of its query, or of the one sorted file that it reads. */
   async inOrder(sql: string): Promise<void> {
-    await this.run(`SET SESSION preserve_insertion_order = true;
-      ${sql};
-      SET SESSION preserve_insertion_order = false`);
+    await this.run(`${KEEP_ORDER}; ${sql}; ${LEAVE_ORDER}`);
   }
 
   /** Does work on a connection of its own, within the same limits. Its temporary tables are its own. */
@@ -72,14 +73,40 @@ export class Duck {
     }
   }
 
+  /**
+   * Does so many pieces of work, each on the connection of one of some lanes. All lanes have ended before a failure of
+   * one is told, for the caller removes what they use; after a failure none begins another piece.
+   */
+  async inLanes(
+    lanes: number,
+    pieces: number,
+    work: (duck: Duck, piece: number, lane: number) => Promise<void>,
+  ): Promise<void> {
+    let next = 0;
+    const lane = async (duck: Duck, n: number): Promise<void> => {
+      try {
+        while (next < pieces) await work(duck, next++, n);
+      } finally {
+        next = pieces;
+      }
+    };
+    const all = Array.from({ length: lanes }, (_, n) => this.beside((duck) => lane(duck, n)));
+    for (const end of await Promise.allSettled(all)) if (end.status === 'rejected') throw end.reason;
+  }
+
   /** The rows of a small answer. BIGINT comes as bigint. */
   async rows<Row>(sql: string): Promise<Row[]> {
     return (await this.connection.runAndReadAll(sql)).getRowObjectsJS() as Row[];
   }
 
-  /** The rows of an answer of numbers, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. */
+  /**
+   * The rows of an answer of numbers in its order, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. DuckDB
+   * has worked out the whole answer before, on its own threads: a streamed one is worked out by the thread that fetches.
+   */
   async *numbers(sql: string): AsyncIterable<Rows> {
-    const result = await this.connection.stream(sql);
+    await this.run(KEEP_ORDER);
+    const result = await this.connection.run(sql);
+    await this.run(LEAVE_ORDER);
     for (;;) {
       const chunk = await result.fetchChunk();
       if (chunk === null || chunk.rowCount === 0) return;
@@ -88,11 +115,11 @@ export class Duck {
     }
   }
 
-  /** Adds the first `count` rows of columns to a table of UBIGINT and INTEGER columns. */
+  /** Adds the first `count` rows of columns to a temporary table of UBIGINT and INTEGER columns. */
   async append(table: string, columns: readonly NumberColumn[], count: number): Promise<void> {
     const { DuckDBDataChunk, INTEGER, UBIGINT } = this.library;
     const types = columns.map((column): DuckDBType => (column instanceof Int32Array ? INTEGER : UBIGINT));
-    const appender = await this.connection.createAppender(table);
+    const appender = await this.connection.createAppender(table, 'main', 'temp');
     for (let from = 0; from < count; from += CHUNK_ROWS) {
       const to = Math.min(count, from + CHUNK_ROWS);
       const chunk = DuckDBDataChunk.create(types, to - from);

@@ -59,6 +59,42 @@ describe('an order', () => {
   });
 });
 
+describe('lanes', () => {
+  it('do each piece once, and after a failure end what they began and begin nothing more', async () => {
+    await withDuck(async (duck) => {
+      const sums: bigint[] = [];
+      await duck.inLanes(2, 5, async (own, piece) => {
+        const [row] = await own.rows<{ n: bigint }>(`SELECT ${piece}::BIGINT AS n`);
+        sums[piece] = row?.n ?? -1n;
+      });
+      expect(sums).toEqual([0n, 1n, 2n, 3n, 4n]);
+      const begun: number[] = [];
+      const ended: number[] = [];
+      let both = (): void => undefined;
+      const bothBegun = new Promise<void>((resolve) => (both = resolve));
+      const failing = duck.inLanes(2, 9, async (own, piece) => {
+        begun.push(piece);
+        if (piece === 1) both();
+        if (piece === 1) throw new Error('piece 1 fails');
+        await bothBegun;
+        await own.run('SELECT count(*) FROM range(1000000)');
+        ended.push(piece);
+      });
+      await expect(failing).rejects.toThrow('piece 1 fails');
+      expect([begun, ended]).toEqual([[0, 1], [0]]);
+    });
+  });
+
+  it('have numbers in the order of the query', async () => {
+    await withDuck(async (duck) => {
+      const found: number[] = [];
+      for await (const rows of duck.numbers('SELECT i::INTEGER FROM range(100000) r(i) WHERE i % 3 = 0'))
+        found.push(...rows.integers(0).subarray(0, rows.count));
+      expect(found).toEqual(Array.from({ length: 33_334 }, (_, n) => 3 * n));
+    });
+  });
+});
+
 describe('a set of files', () => {
   it('is there whole, or not at all, and tells what is wrong with it', async () => {
     const store = new FolderStore(join(folder.path, 'store'));

@@ -1,6 +1,6 @@
-import type { PackState, PackSummary } from '#read-models';
+import type { ContainerContent, PackState, PackSummary } from '#read-models';
 import { PLACES } from '../../../apps/sandbox/test/documents.js';
-import type { PackTruth } from './truth.js';
+import type { PackTruth, UnitTruth, World } from './truth.js';
 
 const OWNERS: Record<string, string> = {
   [PLACES.warehouse]: 'own',
@@ -80,6 +80,9 @@ function isSameStatus(pack: PackTruth, told: string | null, wasFreed: boolean): 
 export const concernsUs = ({ owner, transfer }: PackTruth): boolean =>
   owner === 'own' || OWNERS[transfer?.to ?? ''] === 'own';
 
+/** What a supplier packs at his place he tells nobody. */
+const isContainerTold = (pack: PackTruth): boolean => concernsUs(pack) || pack.owner === 'customer-a';
+
 /** Where the product differs from the registry; `wasFreed`: a decision of suspension about the pack had ended. */
 export function differences(pack: PackTruth, state: PackState | undefined, wasFreed: boolean): string[] {
   if (state === undefined || state.status === undefined)
@@ -87,8 +90,7 @@ export function differences(pack: PackTruth, state: PackState | undefined, wasFr
   const [truth, told] = [saidByRegistry(pack), saidByProduct(state)];
   const isAlike: Partial<Record<keyof Said, boolean>> = {
     status: isSameStatus(pack, told.status, wasFreed),
-    // What a supplier packs at his place he tells nobody.
-    container: truth.container === told.container || !(concernsUs(pack) || pack.owner === 'customer-a'),
+    container: truth.container === told.container || !isContainerTold(pack),
     // A shipment names no series of packs that lie in no container.
     series: truth.series === told.series || (told.series === null && pack.id.includes('SUP')),
   };
@@ -102,3 +104,16 @@ export const bulkDifferences = (state: PackState | undefined, among: PackSummary
   (['status', 'place', 'container', 'series'] as const)
     .filter((name) => state?.[name]?.value !== among?.[name])
     .map((name) => `${name}: alone ${state?.[name]?.value}, among many ${among?.[name]}`);
+
+/** Where the content of a container, however deep, differs from what the registry has in it. */
+export function contentDifferences(
+  { packs, inside }: World,
+  box: UnitTruth,
+  content: Pick<ContainerContent, 'items'> | undefined,
+): string[] {
+  const truth = new Map(inside(box).map(({ id, sscc }) => [id, sscc]));
+  const told = new Map(content?.items.map(({ item, container }) => [item, container]));
+  return packs
+    .filter((pack) => isContainerTold(pack) && (truth.get(pack.id) ?? null) !== (told.get(pack.id) ?? null))
+    .map(({ id }) => `${id}: registry ${truth.get(id) ?? 'not in it'}, product ${told.get(id) ?? 'not in it'}`);
+}

@@ -1,4 +1,4 @@
-import type { PackChecks, PackState, PackSummary } from '#read-models';
+import type { ContainerContent, PackChecks, PackState, PackSummary } from '#read-models';
 import { checkDigitOf } from '#kernel';
 import * as doc from '../../../apps/sandbox/test/documents.js';
 import { until } from '../../support/until.js';
@@ -20,6 +20,8 @@ export interface Moment {
   /** What the product said then of each pack by itself, and of all together. */
   said: Map<string, PackState | undefined>;
   together: Map<string, PackSummary>;
+  /** Of each container. */
+  contents: Map<string, ContainerContent | undefined>;
   /** Whether all that had happened was known to the product. */
   isAtRest: boolean;
   /** Packs of which a suspension had ended. */
@@ -207,17 +209,27 @@ export class Lives {
     const { rows } = await this.stack.db.pool.query<{ at: string }>('SELECT max(position)::text AS at FROM event');
     const said = new Map<string, PackState | undefined>();
     for (const pack of this.packs) said.set(pack, await this.stateOf(pack));
+    const world = await this.world();
+    const contents = new Map<string, ContainerContent | undefined>();
+    for (const { id } of world.boxes) contents.set(id, await this.contentOf(id));
     this.moments.push({
-      ...{ at: virtual, position: rows[0]?.at ?? '0', world: await this.world(), isAtRest, freed: this.freed },
-      ...{ said, together: await this.together() },
+      ...{ at: virtual, position: rows[0]?.at ?? '0', world, isAtRest, freed: this.freed },
+      ...{ said, contents, together: await this.together() },
     });
     await this.control('/clock', { advanceMs: MINUTE_MS });
   }
 
   /** What the product says of a pack; undefined when it knows none. */
-  async stateOf(pack: string, query = ''): Promise<PackState | undefined> {
+  readonly stateOf = (pack: string, query = ''): Promise<PackState | undefined> =>
+    this.known(`/v1/packs/${pack}${query}`);
+
+  /** What the product says is in a container; undefined when it knows none. */
+  readonly contentOf = (box: string, query = ''): Promise<ContainerContent | undefined> =>
+    this.known(`/v1/containers/${box}/content${query}`);
+
+  private async known<T>(path: string): Promise<T | undefined> {
     try {
-      return await this.stack.client.get<PackState>(`/v1/packs/${pack}${query}`);
+      return await this.stack.client.get<T>(path);
     } catch (error) {
       if ((error as { code?: string }).code === 'not_found') return undefined;
       throw error;

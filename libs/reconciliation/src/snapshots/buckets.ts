@@ -51,22 +51,15 @@ export async function writeBuckets(
   staged: Staged,
 ): Promise<{ buckets: BucketFacts[]; duplicates: number }> {
   const buckets: BucketFacts[] = [];
-  let [duplicates, next] = [0, 0];
-  const lane = async (own: Duck): Promise<void> => {
-    while (next < BUCKETS) {
-      const bucket = next;
-      next += 1;
-      const file = join(staged.folder, bucketFile(bucket));
-      const twins = await writeBucket(own, { ...staged, bucket, file });
-      const [size] = await own.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
-      const sha256 = await digestOfLines(own, { file, line: canonicalRow(staged.columns) });
-      buckets[bucket] = { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
-      duplicates += twins;
-    }
-  };
-  // All lanes have ended before a failure of one is told, for the caller removes what they use.
-  const ends = await Promise.allSettled(Array.from({ length: LANES }, () => duck.beside(lane)));
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  let duplicates = 0;
+  await duck.inLanes(LANES, BUCKETS, async (own, bucket) => {
+    const file = join(staged.folder, bucketFile(bucket));
+    const twins = await writeBucket(own, { ...staged, bucket, file });
+    const [size] = await own.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
+    const sha256 = await digestOfLines(own, { file, line: canonicalRow(staged.columns) });
+    buckets[bucket] = { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
+    duplicates += twins;
+  });
   return { buckets, duplicates };
 }
 

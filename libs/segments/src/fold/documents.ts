@@ -24,6 +24,8 @@ export interface Effects {
   /** Number of the container that it packs into; 0 for none. */
   container: Int32Array;
   meanings: Meanings;
+  /** Log position of each document by its rank: the 64 bits are a pair, low half first. */
+  knownFrom: Uint32Array;
 }
 
 export const CLOSED = -1;
@@ -54,7 +56,7 @@ export async function openDocuments(
     -- A pack's own row goes before its container's of the same document: that matters where they say different things.
     CREATE TABLE mixed AS SELECT DISTINCT known_from FROM other_row WHERE known_from IN (
       SELECT known_from FROM ${effects} GROUP BY 1 HAVING count(*) > 1)`);
-  await checkSize(duck);
+  const documents = await countDocuments(duck);
   await duck.run(`
     CREATE TABLE said AS SELECT e.file_index, e.file_row_number, e.known_from, e.effect, e.container, d.rank,
         d.is_closed, ${SAYS.map(([, from]) => from).join(', ')},
@@ -67,17 +69,27 @@ export async function openDocuments(
         LEFT JOIN container p ON p.name = e.container
       WHERE NOT e.is_closed;
     DROP TABLE other_row; DROP TABLE mixed; DROP TABLE closed; DROP TABLE said`);
-  return { ...(await readEffects(duck, movements)), meanings };
+  return { ...(await readEffects(duck, movements)), knownFrom: await readPositions(duck, documents), meanings };
 }
 
-async function checkSize(duck: Duck): Promise<void> {
+async function countDocuments(duck: Duck): Promise<number> {
   const [size] = await duck.rows<{ documents: bigint }>('SELECT count(*) AS documents FROM document');
   const documents = Number(size?.documents ?? 0);
   if (documents >= MOST_DOCUMENTS)
     throw new Error(`${documents} documents are more than the ${MOST_DOCUMENTS} that one fold can order`);
+  return documents;
 }
 
-async function readEffects(duck: Duck, { effects }: Movements): Promise<Omit<Effects, 'meanings'>> {
+async function readPositions(duck: Duck, documents: number): Promise<Uint32Array> {
+  const positions = new BigUint64Array(documents + 1);
+  for await (const rows of duck.numbers('SELECT known_from::UBIGINT, rank::INTEGER FROM document')) {
+    const [ids, ranks] = [rows.ids(0), rows.integers(1)];
+    for (let n = 0; n < rows.count; n += 1) positions[ranks[n] as number] = ids[n] as bigint;
+  }
+  return new Uint32Array(positions.buffer);
+}
+
+async function readEffects(duck: Duck, { effects }: Movements): Promise<Omit<Effects, 'meanings' | 'knownFrom'>> {
   const sizes = await duck.rows<{ file: bigint; rows: bigint }>(
     `SELECT file_index AS file, count(*) AS rows FROM ${parquet(effects)} GROUP BY ALL`,
   );

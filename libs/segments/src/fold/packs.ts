@@ -49,6 +49,14 @@ export class Packs {
     }
   }
 
+  /** What makes the state of a pack, as a text: the same for packs that lived the same. */
+  lifeOf(pack: number): string {
+    let life = '';
+    for (let row = this.newest[pack] as number; row >= 0; row = this.before[row] as number)
+      life += `${this.effect[row]}.${this.ordinal[row]} `;
+    return life;
+  }
+
   private add({ ids, file, row }: { ids: Uint32Array; file: Int32Array; row: Int32Array }, ordinal: Int32Array): void {
     const { begins, rank } = this.effects;
     for (let n = 0; n < ordinal.length; n += 1) {
@@ -82,8 +90,12 @@ export class Packs {
     const row = this.rows++;
     this.effect[row] = effect;
     this.ordinal[row] = ordinal;
-    let [above, below] = [-1, newest[pack] as number];
-    while (below >= 0 && this.isAfter(below, row)) [above, below] = [below, before[below] as number];
+    let above = -1;
+    let below = newest[pack] as number;
+    while (below >= 0 && this.isAfter(below, row)) {
+      above = below;
+      below = before[below] as number;
+    }
     before[row] = below;
     if (above < 0) newest[pack] = row;
     else before[above] = row;

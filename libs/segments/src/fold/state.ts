@@ -25,6 +25,9 @@ export const STATE_COLUMNS = [
   'part_left',
 ] as const;
 
+/** Buckets at a time: while one is walked, DuckDB reads or writes the other. */
+const LANES = 2;
+
 /**
  * The state of every pack at a log position, a Parquet file for each of 16 buckets, sorted by the MD5 of the item.
  * DuckDB reads and writes; in between a walk over arrays of numbers decides.
@@ -36,17 +39,18 @@ export async function foldStates(
   await mkdir(out, { recursive: true });
   const effects = await openDocuments(duck, { movements, at, types });
   const carried = await foldContainers(duck, effects.meanings);
-  const packs = new Packs(effects);
-  const fold = { packs, effects, carried, unusual: await Unusual.read(duck, { packs, effects, carried, types }) };
+  const unusual = await Unusual.read(duck, { effects, carried, types });
+  const lanes = Array.from({ length: LANES }, () => new Packs(effects));
   const buckets: States['buckets'] = [];
-  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+  await duck.inLanes(LANES, BUCKETS, async (own, bucket, lane) => {
     const file = `packs-${bucket.toString(16)}.parquet`;
+    const packs = lanes[lane] as Packs;
     packs.clear();
-    await packs.read(duck, { files: movements.packs, bucket });
-    await writeBucket(duck, { walked: walkAll(fold), bucket, items: movements.items, file: join(out, file) });
-    const sha256 = await rowsDigest(duck, { file: join(out, file), columns: STATE_COLUMNS });
-    buckets.push({ file, packs: packs.count, sha256 });
-  }
+    await packs.read(own, { files: movements.packs, bucket });
+    const walked = walkAll({ packs, effects, carried, unusual });
+    const sha256 = await writeBucket(own, { walked, bucket, items: movements.items, file: join(out, file) });
+    buckets[bucket] = { file, packs: packs.count, sha256 };
+  });
   const count = buckets.reduce((sum, one) => sum + one.packs, 0);
   return { at: String(at), packs: count, digest: digestOf(buckets), buckets };
 }
@@ -75,7 +79,8 @@ interface Walked {
   status: Int32Array;
   place: Int32Array;
   container: Int32Array;
-  rank: Int32Array;
+  /** Pairs of 32 bits. */
+  knownFrom: Uint32Array<ArrayBuffer>;
   uncertain: Int32Array;
   /** What is left of packs of which parts were used: few of them. */
   partLeft: Map<bigint, string>;
@@ -88,73 +93,76 @@ function walkAll(fold: { packs: Packs; effects: Effects; carried: Carried; unusu
   const walked: Walked = {
     count,
     ids: new BigUint64Array(ids.buffer, ids.byteOffset, count),
-    ...{ status: column(), place: column(), container: column(), rank: column(), uncertain: column() },
+    ...{ status: column(), place: column(), container: column(), uncertain: column() },
+    knownFrom: new Uint32Array(2 * count),
     partLeft: new Map(),
   };
   const walk = new Walk(packs, effects, carried);
   for (let pack = 0; pack < count; pack += 1) {
     walk.walk(pack);
-    if (walk.isUnusual) {
-      const stays = walk.stays(pack, -1);
-      write(walked, pack, unusual.fold(pack, stays));
-      walked.container[pack] = walk.heldNow(stays);
-    } else {
-      write(walked, pack, usual(walk, effects));
-      walked.container[pack] = walk.container;
-    }
+    const folded = walk.isUnusual ? unusual.fold(walk, pack) : usual(walk, effects);
+    write(walked, pack, { folded, positions: effects.knownFrom });
   }
   return walked;
 }
 
-function usual({ key, meaning }: Walk, { meanings }: Effects): FoldedPack {
+function usual({ key, meaning, container }: Walk, { meanings }: Effects): FoldedPack {
   const codeOf = (codes: Int32Array, kind: number): number =>
     (key[kind] as number) < 0 ? 0 : (codes[meaning[kind] as number] as number);
   const applied = key[APPLIED] as number;
   return {
     status: codeOf(meanings.status, STATUS),
     place: codeOf(meanings.place, PLACE),
+    container,
     rank: applied < 0 ? 0 : rankIn(applied),
     isUncertain: (key[DOUBT] as number) > (key[STATUS] as number),
   };
 }
 
-function write(walked: Walked, pack: number, { status, place, rank, isUncertain, partLeft }: FoldedPack): void {
+function write(
+  walked: Walked,
+  pack: number,
+  { folded, positions }: { folded: FoldedPack; positions: Uint32Array },
+): void {
+  const { status, place, container, rank, isUncertain, partLeft } = folded;
   walked.status[pack] = status;
   walked.place[pack] = place;
-  walked.rank[pack] = rank;
+  walked.container[pack] = container;
+  walked.knownFrom[2 * pack] = positions[2 * rank] as number;
+  walked.knownFrom[2 * pack + 1] = positions[2 * rank + 1] as number;
   walked.uncertain[pack] = Number(isUncertain);
   if (partLeft !== undefined) walked.partLeft.set(walked.ids[pack] as bigint, partLeft);
 }
 
-/** Joins the words and writes the file. */
+/** Joins the words and writes the file; its digest is over the rows in their order. */
 async function writeBucket(
   duck: Duck,
   { walked, bucket, items, file }: { walked: Walked; bucket: number; items: string[]; file: string },
-): Promise<void> {
-  const { count, ids, status, place, container, rank, uncertain } = walked;
-  await duck.run(`CREATE TABLE walked (id UBIGINT, status INTEGER, place INTEGER, container INTEGER, rank INTEGER,
-    uncertain INTEGER)`);
-  await duck.append('walked', [ids, status, place, container, rank, uncertain], count);
+): Promise<Sha256> {
+  const { count, ids, status, place, container, knownFrom, uncertain } = walked;
+  await duck.run(`CREATE TEMP TABLE walked (id UBIGINT, status INTEGER, place INTEGER, container INTEGER, known_from
+    UBIGINT, uncertain INTEGER)`);
+  await duck.append('walked', [ids, status, place, container, new BigUint64Array(knownFrom.buffer), uncertain], count);
   await writePartsLeft(duck, walked);
   await duck.run(`
     COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
-        d.known_from, w.uncertain > 0 AS uncertain, l.part_left
+        nullif(w.known_from, 0)::BIGINT AS known_from, w.uncertain > 0 AS uncertain, l.part_left
       FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
         LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
-        LEFT JOIN container c ON c.id = w.container LEFT JOIN document d ON d.rank = w.rank
-        LEFT JOIN left_of_pack l ON l.id = w.id
+        LEFT JOIN container c ON c.id = w.container LEFT JOIN left_of_pack l ON l.id = w.id
       ORDER BY w.id) TO ${quoted(file)} (FORMAT parquet);
     DROP TABLE walked; DROP TABLE left_of_pack`);
   const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([file])}`);
   if (size?.n !== BigInt(count))
     throw new Error(`${count} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
+  return rowsDigest(duck, { file, columns: STATE_COLUMNS });
 }
 
 /** Most packs in one statement. */
 const PACKS_AT_ONCE = 1_000;
 
 async function writePartsLeft(duck: Duck, { partLeft }: Walked): Promise<void> {
-  await duck.run('CREATE TABLE left_of_pack (id UBIGINT, part_left VARCHAR)');
+  await duck.run('CREATE TEMP TABLE left_of_pack (id UBIGINT, part_left VARCHAR)');
   const rows = [...partLeft].map(([id, left]) => `(${id}, ${quoted(left)})`);
   for (let from = 0; from < rows.length; from += PACKS_AT_ONCE)
     await duck.run(`INSERT INTO left_of_pack VALUES ${rows.slice(from, from + PACKS_AT_ONCE).join(', ')}`);

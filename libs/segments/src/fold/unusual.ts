@@ -6,7 +6,7 @@ import type { Effects } from './documents.js';
 import { firstKey, keyOf, ORDINALS, rankIn } from './keys.js';
 import type { Meaning } from './meanings.js';
 import type { Packs } from './packs.js';
-import type { PackStay } from './walk.js';
+import { heldNow, type PackStay, type Walk } from './walk.js';
 
 /** A movement in a life: of the pack (depth 0), of what held it (1), or of the place where it was (-1). */
 interface Lived {
@@ -27,12 +27,17 @@ interface Recalled {
 export interface FoldedPack {
   status: number;
   place: number;
+  /** What holds it. */
+  container: number;
   /** Of the last document that was applied; 0 for none. */
   rank: number;
   isUncertain: boolean;
   /** What is left of a pack of which parts were used; absent: all of it, or nothing. */
   partLeft?: string | undefined;
 }
+
+/** Whose state is kept, for the next pack that lived the same. */
+const MOST_LIVES = 20_000;
 
 /**
  * Packs whose state is not their last movement of each kind: those that were suspended, recalled, used up in part, lay
@@ -43,18 +48,17 @@ export class Unusual {
   private readonly templates: FoldedRow[] = [];
   /** By meaning. */
   private readonly moves: (readonly Lived[])[] = [];
+  /** By life: the packs of a box have the same one. */
+  private readonly folded = new Map<string, FoldedPack>();
 
   private constructor(
-    private readonly of: { packs: Packs; effects: Effects; carried: Carried; types: TypeKnowledge },
+    private readonly of: { effects: Effects; carried: Carried; types: TypeKnowledge },
     private readonly placeMoves: Map<string, Lived[]>,
     private readonly recalled: Map<number, Recalled>,
     private readonly recalls: Map<string, number[]>,
   ) {}
 
-  static async read(
-    duck: Duck,
-    of: { packs: Packs; effects: Effects; carried: Carried; types: TypeKnowledge },
-  ): Promise<Unusual> {
+  static async read(duck: Duck, of: { effects: Effects; carried: Carried; types: TypeKnowledge }): Promise<Unusual> {
     const moves = await duck.rows<Lived>(`SELECT ${keyOf('rank', 'ordinal')}::DOUBLE AS key, -1 AS depth, meaning, item
       FROM container_row WHERE item IN (SELECT word FROM place_word)`);
     const recalled = await duck.rows<{
@@ -86,9 +90,20 @@ export class Unusual {
     );
   }
 
-  fold(pack: number, stays: readonly PackStay[]): FoldedPack {
+  fold(walk: Walk, pack: number): FoldedPack {
+    const life = walk.packs.lifeOf(pack);
+    const known = this.folded.get(life);
+    if (known !== undefined) return known;
+    if (this.folded.size === MOST_LIVES) this.folded.clear();
+    const stays = walk.stays(pack, -1);
+    const folded = { ...this.foldOne(walk.packs, pack, stays), container: heldNow(stays) };
+    this.folded.set(life, folded);
+    return folded;
+  }
+
+  private foldOne(packs: Packs, pack: number, stays: readonly PackStay[]): Omit<FoldedPack, 'container'> {
     const { effects, types } = this.of;
-    const lived = inOrder([...this.own(pack), ...stays.flatMap((stay) => this.carriedIn(stay))]);
+    const lived = inOrder([...this.own(packs, pack), ...stays.flatMap((stay) => this.carriedIn(stay))]);
     const moved = inOrder([...lived, ...this.movesOfPlaces(lived)]);
     const recalls = this.recallsOf(moved);
     const rows = moved.map((one) => this.row(one));
@@ -105,8 +120,8 @@ export class Unusual {
     };
   }
 
-  private own(pack: number): Lived[] {
-    const { packs, effects } = this.of;
+  private own(packs: Packs, pack: number): Lived[] {
+    const { effects } = this.of;
     const found: Lived[] = [];
     for (let row = packs.newest[pack] as number; row >= 0; row = packs.before[row] as number) {
       const effect = packs.effect[row] as number;

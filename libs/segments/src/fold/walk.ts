@@ -15,6 +15,9 @@ export interface PackStay {
 export const [APPLIED, STATUS, PLACE, DOUBT] = [0, 1, 2, 3] as const;
 const ALL = DOES.applied + DOES.status + DOES.place + DOES.doubt;
 
+/** What holds a pack with these stays now; 0 for nothing. */
+export const heldNow = ([newest]: readonly PackStay[]): number => (newest?.to === ENDLESS ? newest.container : 0);
+
 /**
  * Walks the movements of one pack after another, from the newest to the oldest: the last one of each kind counts, own
  * or of a container while that held it. One object for all packs, because there are millions of them.
@@ -29,7 +32,7 @@ export class Walk {
   isUnusual = false;
 
   constructor(
-    private readonly packs: Packs,
+    readonly packs: Packs,
     private readonly effects: Effects,
     private readonly carried: Carried,
   ) {}
@@ -43,7 +46,7 @@ export class Walk {
     // A stay that ended before the pack's own last word on status and place changes nothing.
     const told = Math.min(this.key[STATUS] as number, this.key[PLACE] as number);
     const stays = this.stays(pack, rankIn(told));
-    this.container = this.heldNow(stays);
+    this.container = heldNow(stays);
     for (const stay of stays) this.takeCarried(stay);
   }
 
@@ -90,11 +93,6 @@ export class Walk {
       this.key[kind] = key;
       this.meaning[kind] = carried.meaning[last] as number;
     }
-  }
-
-  /** What holds a pack with these stays now; 0 for nothing. */
-  heldNow([newest]: readonly PackStay[]): number {
-    return newest?.to === ENDLESS ? newest.container : 0;
   }
 
   /**

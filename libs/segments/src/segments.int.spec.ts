@@ -32,7 +32,7 @@ beforeEach(async () => {
   parts = {
     pool: db.pool,
     files: new FolderStore(join(folder.path, 'files')),
-    duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'temporary') },
+    duck: { memoryMb: 200, threads: 1, temporary: join(folder.path, 'temporary') },
     rows: 60,
   };
 });

@@ -19,7 +19,7 @@ const { packs, each, seeds, everyRule } = sized({
   soak: { packs: 100_000, each: 60, seeds: [11, 12, 13], everyRule: 1 },
 });
 const LIMIT_MS = 600_000;
-const LIMITS = { memoryMb: 400, threads: 2 };
+const LIMITS = { memoryMb: 400, threads: 1 };
 const settings = comparisonSettings({ hungDays: 365, owner: OURS });
 
 let folder: TemporaryFolder;

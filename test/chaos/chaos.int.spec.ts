@@ -17,7 +17,7 @@ const OPTIONS = campaignOptions({
   workers: 2,
   restLimitMs: 300_000,
   ...sized({
-    test: { kills: 2, documents: 6, gateways: 1 },
+    test: { kills: 2, serviceFaults: 4, documents: 6, gateways: 1 },
     soak: { kills: 6, documents: 16, gateways: 2 },
   }),
 });

@@ -167,7 +167,12 @@ function writeStock(folder: string, { packs, moment }: { packs: readonly Pack[];
 async function asPerson<T>(work: (config: ReturnType<typeof ownConfig>) => Promise<T>): Promise<T> {
   const before = { ...process.env };
   const { DATABASE_URL } = stack.env;
-  Object.assign(process.env, { DATABASE_URL, DATA_DIR: join(stack.folder, 'data'), SEGMENTS_MEMORY_MB: '300' });
+  Object.assign(process.env, {
+    DATABASE_URL,
+    DATA_DIR: join(stack.folder, 'data'),
+    SEGMENTS_MEMORY_MB: '300',
+    SEGMENTS_THREADS: '1',
+  });
   try {
     return await work(ownConfig());
   } finally {
@@ -199,7 +204,7 @@ const compared = (files: Files, moment: number, way: string): Promise<FinishedRu
   });
 
 async function findingsOf({ folder }: FinishedRun): Promise<{ item: string; code: string }[]> {
-  const duck = await Duck.open({ memoryMb: 300, threads: 2, temporary: join(stack.folder, 'duck') });
+  const duck = await Duck.open({ memoryMb: 300, threads: 1, temporary: join(stack.folder, 'duck') });
   try {
     const rows = await firstFindings(duck, join(folder, 'comparison'), { limit: 50_000 });
     return rows.map(({ item, code }) => ({ item: String(item), code: String(code) }));

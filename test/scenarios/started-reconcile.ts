@@ -9,6 +9,8 @@ const environmentOf = (stack: Stack): Record<string, string> => ({
   DATABASE_URL: stack.env['DATABASE_URL'] ?? '',
   PEDIGREE_URL: stack.gateway.url,
   SEGMENTS_MEMORY_MB: '200',
+  // Of two threads one waits for the other in a loop, and few rows leave it nothing else to do.
+  SEGMENTS_THREADS: '1',
 });
 
 /** `pedigree reconcile` on the host of a stack, in a process of its own: one that can be killed. */

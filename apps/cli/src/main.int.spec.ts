@@ -98,13 +98,10 @@ describe('the exit status of pedigree', () => {
     });
   });
 
-  it.each(['gateway', 'worker', 'auditor', 'reconciler', 'sandbox'])(
-    'is 0 for --help of the %s that is started by itself',
-    async (name) => {
-      const { stdout } = await execute(process.execPath, [repositoryFile(`dist/apps/${name}/src/main.js`), '--help']);
-      expect(stdout).toMatch(new RegExp(`^Usage: pedigree ${name}\\b`));
-    },
-  );
+  it('is 0 for --help of the sandbox that is started by itself; quick-start.int.spec.ts starts the others', async () => {
+    const { stdout } = await execute(process.execPath, [repositoryFile('dist/apps/sandbox/src/main.js'), '--help']);
+    expect(stdout).toMatch(/^Usage: pedigree sandbox\b/);
+  });
 
   it.each([
     [

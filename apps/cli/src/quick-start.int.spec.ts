@@ -20,8 +20,8 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => folder.remove());
 
-/** What is slow of all that a program imports before it ends. */
-async function slowOf(program: string, args: string[]): Promise<string[]> {
+/** What is slow of all that a program imports before it ends, with what it said and its status. */
+async function ended(program: string, args: string[]): Promise<{ slow: string[]; stdout: string; status: number }> {
   const list = join(folder.path, `loaded-${(runs += 1)}`);
   const main = repositoryFile(`dist/apps/${program}/src/main.js`);
   const child = spawn(
@@ -29,14 +29,16 @@ async function slowOf(program: string, args: string[]): Promise<string[]> {
     ['--import', repositoryFile('test/support/loaded-modules.mjs'), main, ...args],
     {
       env: { PATH: process.env['PATH'], LOADED_MODULES: list },
-      stdio: 'ignore',
+      stdio: ['ignore', 'pipe', 'ignore'],
     },
   );
-  await once(child, 'close');
+  let stdout = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  const [status] = (await once(child, 'close')) as [number];
   const loaded = readFileSync(list, 'utf8');
   // Else it is the list that is at fault.
   expect(loaded).toContain('/node_modules/zod/');
-  return SLOW.filter((name) => loaded.includes(`/node_modules/${name}`));
+  return { slow: SLOW.filter((name) => loaded.includes(`/node_modules/${name}`)), stdout, status };
 }
 
 it.each<[string[], string[]]>([
@@ -47,7 +49,7 @@ it.each<[string[], string[]]>([
   [['libxml2-wasm'], ['audit', 'verify', '/nowhere.json', '--key', 'k']],
   [['libxml2-wasm'], ['keys', 'list']],
 ])('of what is slow %j is loaded for %j', async (wanted, args) => {
-  expect(await slowOf('cli', args)).toEqual(wanted);
+  expect((await ended('cli', args)).slow).toEqual(wanted);
 });
 
 it.each([
@@ -56,5 +58,8 @@ it.each([
   [['libxml2-wasm', 'node-forge', 'nodemailer'], 'worker'],
   [['@nestjs/core', 'libxml2-wasm', 'node-forge'], 'gateway'],
 ])('of what is slow %j is loaded for the %s', async (wanted, program) => {
-  expect(await slowOf(program, ['--help'])).toEqual(wanted);
+  expect(await ended(program, ['--help'])).toEqual({
+    ...{ slow: wanted, status: 0 },
+    stdout: expect.stringMatching(new RegExp(`^Usage: pedigree ${program}\\b`)),
+  });
 });

@@ -43,7 +43,7 @@ it('writes the segments of whole days and seals each in the log, once', async ()
         softwareVersion: '1',
         profile: 'none',
       },
-      settings: { folder: folder.path, memoryMb: 200, threads: 2 },
+      settings: { folder: folder.path, memoryMb: 200, threads: 1 },
       signal: stopping.signal,
       log: { info: () => undefined, warn: note, error: note } as unknown as ServiceLog,
       clock: { ...systemClock, wait: () => Promise.resolve(stopping.abort()) },

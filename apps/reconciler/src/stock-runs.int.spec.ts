@@ -83,7 +83,7 @@ function started(over: Over = {}): PackRuns {
       },
       ...{ settings: comparisonSettings({}), settledMs: SETTLED_MS },
     },
-    segments: { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 2 },
+    segments: { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 1 },
     ...{ dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), log: silent, clock, signal: new AbortController().signal },
     program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),
   };

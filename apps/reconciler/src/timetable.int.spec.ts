@@ -85,7 +85,7 @@ function started(): { ticks: () => Promise<void>; look: () => Promise<void> } {
   const parts: StockRunsParts = {
     ...{ ...common, store, signal, stock: undefined, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test') },
     schedule: () => Promise.reject(new Error('nothing is read from the registry')),
-    segments: { folder: folder.path, memoryMb: 200, threads: 2 },
+    segments: { folder: folder.path, memoryMb: 200, threads: 1 },
     program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),
   };
   const runs = new PackRuns(parts, undefined);
@@ -290,7 +290,13 @@ it('a run of a tick goes on after kill -9 of the reconciler that made it', async
   });
   const child = spawn(process.execPath, ['--no-warnings', repositoryFile('dist/apps/reconciler/src/main.js')], {
     env: {
-      ...{ PATH: process.env['PATH'], DATABASE_URL: db.url, SEGMENTS_DIR: folder.path, SEGMENTS_MEMORY_MB: '200' },
+      ...{
+        PATH: process.env['PATH'],
+        DATABASE_URL: db.url,
+        SEGMENTS_DIR: folder.path,
+        SEGMENTS_MEMORY_MB: '200',
+        SEGMENTS_THREADS: '1',
+      },
       ...{ PEDIGREE_PARTICIPANT: 'own', RECONCILER_HEALTH_PORT: '0', HEALTH_PORT: '0' },
     },
     stdio: ['ignore', 'ignore', 'pipe'],

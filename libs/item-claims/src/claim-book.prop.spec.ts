@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { sized } from '../../../test/support/sized.js';
 import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
 import type { NamedItems } from './named-items.js';
 
 /** Repeat a run with ITEM_CLAIMS_SEED. */
 const SEED = Number(process.env['ITEM_CLAIMS_SEED'] ?? 20_261_123);
-const RUNS = 300;
+const RUNS = sized({ test: 60, soak: 300 });
 const STEPS = 60;
 
 /** A number from 0 to below the given one. */

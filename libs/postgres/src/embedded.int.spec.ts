@@ -118,6 +118,7 @@ describe('the embedded PostgreSQL', () => {
       'unix_socket_directories',
       'server_encoding',
       'password_encryption',
+      'scram_iterations',
     ];
     const [row] = await query(
       server.url,
@@ -131,7 +132,10 @@ describe('the embedded PostgreSQL', () => {
       unix_socket_directories: '',
       server_encoding: 'UTF8',
       password_encryption: 'scram-sha-256',
+      scram_iterations: '4096',
     });
+    const [first] = await query(server.url, 'SELECT rolpassword FROM pg_authid WHERE rolpassword IS NOT NULL');
+    expect(first).toEqual({ rolpassword: expect.stringMatching(/^SCRAM-SHA-256\$1:/) });
     const wrong = new URL(server.url);
     wrong.password = 'wrong';
     await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);

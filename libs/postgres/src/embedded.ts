@@ -61,6 +61,8 @@ const SETTINGS: Record<string, string> = {
   // Short statements gain nothing from compiled code or from parallel workers, and pay for both.
   jit: 'off',
   max_parallel_workers_per_gather: '0',
+  // The cluster's own password needs fewer; that of a role that somebody makes may be a word.
+  scram_iterations: '4096',
   log_checkpoints: 'off',
   log_timezone: 'UTC',
   timezone: 'UTC',

@@ -41,7 +41,7 @@ let made = 0;
 /** The folder of a comparison that found just this, as the comparison leaves it: all findings are in the first file. */
 export async function writeFinishedRun(folder: string, run: FinishedRun): Promise<string> {
   await mkdir(folder);
-  const duck = await Duck.open({ memoryMb: 200, threads: 2, temporary: join(folder, 'duck') });
+  const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(folder, 'duck') });
   try {
     const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR' };
     await writeTable(duck, join(folder, 'registry.parquet'), { rows: run.registry, types: answers });

@@ -276,7 +276,7 @@ async function imported(
       };
   const out = join(folder, kind);
   await importSnapshot({
-    ...{ kind, path, out, moment: MOMENT, duck: { memoryMb: 300, threads: 2 }, confirmed: true },
+    ...{ kind, path, out, moment: MOMENT, duck: { memoryMb: 300, threads: 1 }, confirmed: true },
     mapping: mappingOf(mapping, kind),
   });
   return out;

@@ -152,7 +152,7 @@ async function snapshot(folder: string, kind: SnapshotKind, rows: object[]): Pro
   const columns = Object.fromEntries(names.map((name) => [name, name]));
   const out = join(folder, kind);
   await importSnapshot({
-    ...{ kind, path, out, moment: MOMENT, duck: { memoryMb: 200, threads: 2 }, confirmed: true },
+    ...{ kind, path, out, moment: MOMENT, duck: { memoryMb: 200, threads: 1 }, confirmed: true },
     mapping: mappingOf({ format: 'ndjson', columns }, kind),
   });
   return out;
@@ -164,7 +164,7 @@ export async function states(folder: string, record: (RecordRow & { known_from?:
   await mkdir(out);
   const text = join(folder, 'states.ndjson');
   await writeFile(text, record.map((row, n) => `${JSON.stringify({ known_from: n + 1, ...row })}\n`).join(''));
-  const duck = await Duck.open({ memoryMb: 200, threads: 2, temporary: join(folder, 'duck') });
+  const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(folder, 'duck') });
   const buckets = [];
   for (let bucket = 0; bucket < 16; bucket += 1) {
     const file = `packs-${bucket.toString(16)}.parquet`;

@@ -9,6 +9,7 @@ import { PostgresEvidenceStore } from '#evidence';
 import { projections } from '#read-models';
 import { catchUpProjection, unfinishedCopies, type Projection } from '#subscriptions';
 import { buildPrograms, repositoryFile } from '../../../../test/scenarios/built-programs.js';
+import { commandHere } from '../../../../test/support/command-here.js';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { until } from '../../../../test/support/until.js';
@@ -92,10 +93,12 @@ interface Run {
   ended: Promise<{ status: number | null; stdout: string; stderr: string }>;
 }
 
-/** `pedigree rebuild` in a process of its own. */
+const environment = (): Record<string, string> => ({ DATABASE_URL: db.url, DATA_DIR: join(folder.path, 'data') });
+
+/** `pedigree rebuild` in a process of its own: one that can be killed. */
 function rebuild(...args: string[]): Run {
   const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'rebuild', ...args], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: db.url, DATA_DIR: join(folder.path, 'data') },
+    env: { PATH: process.env['PATH'], ...environment() },
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -103,6 +106,9 @@ function rebuild(...args: string[]): Run {
   const ended = once(child, 'close').then(([status]) => ({ status: status as number | null, stdout, stderr }));
   return { child, ended, said: () => stderr };
 }
+
+/** The same in this process. */
+const rebuildHere = (...args: string[]) => commandHere(['rebuild', ...args], environment());
 
 const dump = async (): Promise<string[]> =>
   (
@@ -128,7 +134,7 @@ describe('pedigree rebuild', () => {
     }
     const left = await copyAt();
     expect(left).toBeGreaterThan(0n);
-    const { status, stdout, stderr } = await rebuild('sgtin-history', '--json').ended;
+    const { status, stdout, stderr } = await rebuildHere('sgtin-history', '--json');
     expect([status, stderr]).toEqual([0, expect.stringContaining('sgtin-history: an earlier run goes on')]);
     expect(JSON.parse(stdout)).toMatchObject({
       model: 'sgtin-history',
@@ -143,22 +149,22 @@ describe('pedigree rebuild', () => {
     await until('the copy has a page more', async () => (await copyAt()) > 0n);
     // It stands still, so that it does not end while the second one waits for it.
     running.child.kill('SIGSTOP');
-    const second = await rebuild('sgtin-history').ended;
+    const second = await rebuildHere('sgtin-history');
     expect([second.status, second.stderr]).toEqual([1, expect.stringContaining('another process rebuilds')]);
     running.child.kill('SIGKILL');
     await running.ended;
-    const { stdout } = await rebuild('--json').ended;
+    const { stdout } = await rebuildHere('--json');
     expect(JSON.parse(stdout)).toContainEqual({
       model: 'sgtin-history',
       position: String(await store.head()),
       lag: '0',
       unfinished_copy: expect.stringMatching(/^[1-9]\d*$/),
     });
-    expect((await rebuild('sgtin-history', '--discard').ended).status).toBe(0);
+    expect((await rebuildHere('sgtin-history', '--discard')).status).toBe(0);
     expect(await unfinishedCopies(db.pool, ['sgtin-history'])).toEqual([]);
-    const wrong = await rebuild('packs').ended;
+    const wrong = await rebuildHere('packs');
     expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('no read model is called packs')]);
-    expect(await rebuild('all').ended).toMatchObject({ status: 0 });
+    expect(await rebuildHere('all')).toMatchObject({ status: 0 });
   }, 300_000);
 });
 

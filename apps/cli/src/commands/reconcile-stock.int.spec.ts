@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 const pedigree = (...args: string[]) =>
-  commandHere(args, { DATA_DIR: join(folder.path, 'data'), SEGMENTS_MEMORY_MB: '200' });
+  commandHere(args, { DATA_DIR: join(folder.path, 'data'), SEGMENTS_MEMORY_MB: '200', SEGMENTS_THREADS: '1' });
 
 const inFolder = (name: string): string => join(folder.path, name);
 const sides = (): string[] => [

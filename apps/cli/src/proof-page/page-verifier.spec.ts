@@ -3,8 +3,13 @@ import { webcrypto } from 'node:crypto';
 import { createContext, Script } from 'node:vm';
 import { madeProof, textOf, type MadeProof } from '../../../../libs/proofs/test/made-proof.js';
 import { trustedWitnesses, verifyProofLines, type ProofHead, type ProofLine, type Verified } from '#proofs';
+import { sized } from '../../../../test/support/sized.js';
 import { pageParts } from '../commands/audit-page.js';
 import type { Outcome, TrustedKeys } from './check.js';
+
+/** Of a proof another byte, and of each of its hashes another bit. */
+const EVERY_BYTES = sized({ test: 31, soak: 7 });
+const EVERY_BITS = sized({ test: 37, soak: 1 });
 
 type CheckProof = (text: string, trusted: TrustedKeys) => Promise<Outcome>;
 
@@ -81,7 +86,7 @@ describe('the verifier in a page', () => {
   });
 
   it('refuses with the same words whatever byte of the file is another', async () => {
-    for (let at = 0; at < proof.text.length; at += 7) {
+    for (let at = 0; at < proof.text.length; at += EVERY_BYTES) {
       const other = proof.text[at] === 'A' ? 'B' : 'A';
       const [page, command] = await bothSay(proof.text.slice(0, at) + other + proof.text.slice(at + 1), trusted);
       expect([at, page]).toEqual([at, command]);
@@ -91,7 +96,7 @@ describe('the verifier in a page', () => {
 
   it('refuses every hash of the proof with any bit flipped', async () => {
     for (const [number, hash, change] of hashesIn(proof.lines)) {
-      for (let bit = 0; bit < 256; bit += 1) {
+      for (let bit = 0; bit < 256; bit += EVERY_BITS) {
         const bytes = Buffer.from(hash, 'base64');
         bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
         const lines = structuredClone(proof.lines);

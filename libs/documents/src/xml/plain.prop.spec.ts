@@ -10,7 +10,7 @@ import { readBySaxes } from './saxes.js';
 import { textOf } from './text.js';
 
 const SEED = 20261123;
-const DOCUMENTS = sized({ test: 4_000, soak: 40_000 });
+const DOCUMENTS = sized({ test: 1_000, soak: 40_000 });
 const folder = new URL('../../fixtures/', import.meta.url);
 const fixtures = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
 

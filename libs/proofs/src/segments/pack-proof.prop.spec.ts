@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sized } from '../../../../test/support/sized.js';
 import { PackProofMaker, type MadeRow, type MadeSegment } from '../../test/made-pack-proof.js';
 import { textOf } from '../../test/made-proof.js';
 import { verifyPackProof, type ProvenSegment, type VerifiedPack } from './pack-proof.js';
@@ -73,7 +74,7 @@ describe('a proof of all movements of an item', () => {
           noLaterBefore: { leaves: segments.length, at: expect.any(String) },
         });
       }),
-      { seed: SEED, numRuns: 60 },
+      { seed: SEED, numRuns: sized({ test: 15, soak: 60 }) },
     );
   });
 
@@ -200,7 +201,7 @@ describe('a proof that leaves something out is refused', () => {
   it('wherever one byte of it is another', async () => {
     const text = textOf(lines);
     const plain = await verify(lines);
-    for (let at = 0; at < text.length; at += 97) {
+    for (let at = 0; at < text.length; at += sized({ test: 193, soak: 97 })) {
       const flipped = text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
       const outcome = await verifyPackProof(linesOf(flipped), maker.key).then(
         ({ movements, upTo }) => ({ movements, upTo }),

@@ -15,7 +15,7 @@ import { CaseLog } from './case-log.js';
 import { dueDaysOf, DEFAULT_DUE_DAYS, type Opening } from './opening.js';
 import { openPackCases } from './pack-cases.js';
 
-const DUCK = { memoryMb: 200, threads: 2 };
+const DUCK = { memoryMb: 200, threads: 1 };
 const INSTALLATION = {
   id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
   participant: 'own',

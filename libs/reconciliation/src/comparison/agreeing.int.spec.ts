@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, quoted } from '#duckdb';
+import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { findDifferences } from './compare-bucket.js';
 import { differing, openRun } from './joined.js';
@@ -10,7 +11,7 @@ import type { RunRecord } from './run-record.js';
 import { comparisonSettings } from './settings.js';
 
 const SEED = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 1_000_000));
-const ITEMS = 100_000;
+const ITEMS = sized({ test: 20_000, soak: 100_000 });
 const MOMENT_MS = Date.parse('2026-11-23T05:00:00.000Z');
 const DAY_MS = 86_400_000;
 const BOX = '046012345678900017';
@@ -76,7 +77,7 @@ const LEGS = ['stock', 'record', 'registry', 'disposals'] as const;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  const duck = await Duck.open({ memoryMb: 300, threads: 2, temporary: join(folder.path, 'duck') });
+  const duck = await Duck.open({ memoryMb: 300, threads: 1, temporary: join(folder.path, 'duck') });
   await mkdir(join(folder.path, 'legs'));
   const item = `concat('0460123456789', i % 10, lpad(i::VARCHAR, 13, '0'))`;
   for (const leg of LEGS) {
@@ -115,7 +116,7 @@ const RUNS: Record<string, () => RunRecord> = {
 describe(`items about which sides agree (seed ${SEED})`, () => {
   it.each(Object.entries(RUNS))('are such of which no rule speaks: %s', async (_, made) => {
     const run = made();
-    const own = await Duck.open({ memoryMb: 300, threads: 2, temporary: join(folder.path, 'duck') });
+    const own = await Duck.open({ memoryMb: 300, threads: 1, temporary: join(folder.path, 'duck') });
     try {
       await openRun(own, run);
       const told = async (withAgreeing: boolean): Promise<object[]> => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { access, cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
+import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { byItem, oracle, type Told } from '../../test/oracle.js';
 import { IN_STOCK_BOX, worldOf, writeWorld, type Folders, type World } from '../../test/world.js';
@@ -17,6 +18,8 @@ const SEED = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 1
 /** A world in which every rule speaks. */
 const FULL_SEED = 7;
 const ITEMS = 700;
+/** Of the rules each so-manieth, from the third: planted-world.int.spec.ts looks at others. */
+const EVERY_RULE = sized({ test: 4, soak: 1 });
 const LIMITS = { memoryMb: 200, threads: 2 };
 const settings = comparisonSettings({});
 
@@ -63,7 +66,7 @@ describe(`the comparison of packs (seed ${SEED})`, () => {
     });
   });
 
-  it('hangs on each of its rules', async () => {
+  it('hangs on each of its rules (in a short run on every fourth)', async () => {
     const out = join(folder.path, 'rules');
     const files = join(folder.path, 'full');
     await mkdir(files);
@@ -77,7 +80,7 @@ describe(`the comparison of packs (seed ${SEED})`, () => {
       };
       const whole = await told(RULES);
       const idle: string[] = [];
-      for (const rule of RULES) {
+      for (const rule of RULES.filter((_, n) => n % EVERY_RULE === 2 % EVERY_RULE)) {
         // These need a setting, a place that is not ours, and what this world does not tell: planted-world.int.spec.ts.
         if (['funding', 'part', 'owner'].includes(rule.topic)) continue;
         if (['hung_stock', 'accepted_elsewhere'].includes(rule.code) || / c_\w+/.test(rule.when)) continue;

@@ -12,7 +12,7 @@ import { writeDocumentSide } from './write-documents.js';
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const pack = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 const BOX = `04601234567890001${checkDigitOf('04601234567890001')}`;
-const LIMITS = { memoryMb: 200, threads: 2 };
+const LIMITS = { memoryMb: 200, threads: 1 };
 const DAY_MS = 86_400_000;
 const MOMENT = '2026-11-23T05:00:00.000Z';
 const daysAgo = (days: number): string => new Date(Date.parse(MOMENT) - days * DAY_MS).toISOString();

@@ -13,7 +13,7 @@ import { comparisonSettings } from '../comparison/settings.js';
 import { bucketFile, readSnapshot } from '../snapshots/manifest.js';
 import { takeOver, type Fates } from './take-over.js';
 
-const LIMITS = { memoryMb: 200, threads: 2 };
+const LIMITS = { memoryMb: 200, threads: 1 };
 const settings = comparisonSettings({});
 const DECIDED = 'ZZ9';
 /** Log position of the earlier run's record. */

@@ -18,7 +18,7 @@ import { allFindings, firstFindings, type FindingRow } from './findings.js';
 import { readRunFacts } from './run-facts.js';
 import { runReport } from './run-report.js';
 
-const LIMITS = { memoryMb: 200, threads: 2 };
+const LIMITS = { memoryMb: 200, threads: 1 };
 const pack = (n: number): string => `04601234567893${String(n).padStart(13, '0')}`;
 const HOSTILE = `"><img src=x onerror=alert(1)>&'</td><script>`;
 

@@ -22,7 +22,7 @@ import { mappingOf } from '../snapshots/mapping.js';
 import { registryReading } from './registry-reading.js';
 import { runsFolder, type ComparingParts, type FileRun } from './run-folder.js';
 
-const LIMITS = { memoryMb: 200, threads: 2 };
+const LIMITS = { memoryMb: 200, threads: 1 };
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const item = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 const PACKS = 6;

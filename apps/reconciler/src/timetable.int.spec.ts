@@ -188,8 +188,8 @@ describe('a run that was asked for', () => {
     };
     const files = { stock: 'stock-3', registry: 'downloaded' };
     for (const [runId, unconfirmed, cases] of [
-      ['77777777-7777-4777-8777-777777777771', false, 0],
-      ['77777777-7777-4777-8777-777777777772', true, 1],
+      ['99999999-9999-4999-8999-999999999991', false, 0],
+      ['99999999-9999-4999-8999-999999999992', true, 1],
     ] as const) {
       await ask(runId, { ...files, unconfirmed });
       await started().look();

@@ -336,6 +336,11 @@ describe("the registry's side with containers of the stock", () => {
     const all = rounds.flat();
     expect(all.slice(0, 25).sort()).toEqual([...boxes].sort());
     expect(all.slice(25, 50)).toEqual(all.slice(0, 25));
+    // A run that may ask about all of them does, wherever it begins.
+    const whole = boxed();
+    await side(whole, { of, way: 'list', containers: { places: null, most: 100, behind: all[3] as string } });
+    const round = whole.asked.flatMap((one) => /^container (.+)/.exec(one)?.[1] ?? []);
+    expect(round).toEqual([...all.slice(4, 25), ...all.slice(0, 4)]);
     // One that is not in the stock any more, is a place all the same.
     const gone = await stockOf(boxes.filter((one) => one !== behind).map((item) => ({ item, place: 'P1' })));
     const next = boxed();

@@ -24,8 +24,9 @@ afterAll(() => folder.remove());
 async function writeStock(path: string): Promise<void> {
   const duck = await Duck.open({ ...DUCK, temporary: join(folder.path, 'duck') });
   try {
-    await duck.run(`COPY (SELECT concat('${GTIN}', upper(substr(md5(i::VARCHAR), 1, 13))) AS sgtin,
-        concat('P', i % 50) AS branch FROM range(${ROWS}) t(i)) TO ${quoted(path)} (FORMAT csv, DELIMITER ';')`);
+    const serial = `upper(substr(md5(i::VARCHAR), 1, 5)), lpad(i::VARCHAR, 8, '0')`;
+    await duck.run(`COPY (SELECT concat('${GTIN}', ${serial}) AS sgtin, concat('P', i % 50) AS branch
+        FROM range(${ROWS}) t(i)) TO ${quoted(path)} (FORMAT csv, DELIMITER ';')`);
   } finally {
     await duck.close();
   }

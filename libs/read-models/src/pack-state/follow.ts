@@ -158,9 +158,10 @@ interface Changed {
   isLate: boolean;
 }
 
+/** Whether one is late is asked once, of the earliest: asked of each, it reads the page's own documents for each. */
 const ACCEPTED = `SELECT d.known_from AS position, ${MICROS} AS micros, ${IS_RECALLED} AS recalled,
-    EXISTS (SELECT FROM movement_document o
-      WHERE o.ordered_at >= d.ordered_at AND o.known_from < $2 AND o.known_from < d.known_from) AS late
+    EXISTS (SELECT FROM movement_document o WHERE o.known_from < $2
+      AND o.ordered_at >= (SELECT min(ordered_at) FROM movement_document WHERE known_from = ANY ($1::bigint[]))) AS late
   FROM movement_document d WHERE d.known_from = ANY ($1::bigint[])`;
 
 async function changedBy(

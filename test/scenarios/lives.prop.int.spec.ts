@@ -10,7 +10,7 @@ import type { Stack } from './stack.js';
 
 /** One life is too few to look for faults by chance: `npm test` lives the same one each time, the soak others. */
 const { first, runs, rounds, steps, shrinkMs } = sized({
-  test: { first: 11, runs: 1, rounds: 5, steps: 5, shrinkMs: 240_000 },
+  test: { first: 11, runs: 1, rounds: 8, steps: 5, shrinkMs: 240_000 },
   soak: { first: Math.floor(Math.random() * 1_000_000), runs: 6, rounds: 16, steps: 8, shrinkMs: 1_200_000 },
 });
 const SEED = Number(process.env['PROPERTY_SEED'] ?? first);

@@ -101,7 +101,7 @@ export class Duck {
 
   /**
    * The rows of an answer of numbers in its order, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. DuckDB
-   * has worked out the whole answer before, on its own threads: a streamed one is worked out by the thread that fetches.
+   * has worked out the whole answer before, on its own threads: a streamed one, by the thread that fetches.
    */
   async *numbers(sql: string): AsyncIterable<Rows> {
     await this.run(KEEP_ORDER);

@@ -78,9 +78,14 @@ interface Opened {
   certificates: X509Certificate[];
 }
 
+type Derivation = [password: string, salt: string, rounds: number, keyBytes: number, hash?: Hash | null];
+interface Hash {
+  algorithm: string;
+}
+
 /** node-forge derives a key in JavaScript unless its hash is SHA-1: 40 ms for each account. Node's own takes one. */
 Object.assign(forge.pkcs5, {
-  pbkdf2(password: string, salt: string, rounds: number, keyBytes: number, hash?: { algorithm: string } | null) {
+  pbkdf2(...[password, salt, rounds, keyBytes, hash]: Derivation): string {
     const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
     return pbkdf2Sync(bytes(password), bytes(salt), rounds, keyBytes, hash?.algorithm ?? 'sha1').toString('latin1');
   },

@@ -221,8 +221,10 @@ describe('a stock file', () => {
 
   it('tells every line of an item that stands there twice, and keeps what all agree on', async () => {
     const text = HEAD + row(1) + row(2, 'P1;S1;;sellable') + row(3) + row(2, 'P2;S1;;sellable');
-    const { out, rows, duplicates, refused } = await imported(text);
-    expect({ rows, duplicates, refused }).toEqual({ rows: 3, duplicates: 1, refused: 0 });
+    const { out, rows, duplicates, refused, places } = await imported(text);
+    expect({ rows, duplicates, refused, places }).toEqual({
+      ...{ rows: 3, duplicates: 1, refused: 0, places: ['P1', 'P2'] },
+    });
     expect(await refusedOf(out)).toEqual([
       { line: 3, reason: `item: "${sgtin(2)}" is named by 2 rows, first in lines 3, 5` },
       { line: 5, reason: `item: "${sgtin(2)}" is named by 2 rows, first in lines 3, 5` },

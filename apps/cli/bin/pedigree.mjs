@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=64
 /**
  * The command `pedigree`: makes the clone ready (packages, build), then hands over to apps/cli/src/main.ts in this
  * process, so that arguments, signals and the exit status are that program's own.

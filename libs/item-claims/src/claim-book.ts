@@ -59,8 +59,8 @@ export class ClaimBook {
     );
   }
 
-  enter(claimant: Claimant, own: OwnClaim[]): void {
-    for (const { item, isExclusive } of own) this.add({ ...claimant, item, isExclusive });
+  enter({ holder, unit, told }: Claimant, own: OwnClaim[]): void {
+    for (const { item, isExclusive } of own) this.add({ item, isExclusive, holder, unit, told });
   }
 
   /** What it claimed is free. */

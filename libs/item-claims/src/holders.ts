@@ -83,18 +83,25 @@ export async function insertHolders(tx: Transaction, holders: Holder[]): Promise
   });
 }
 
-export async function insertClaims(tx: Transaction, claims: (OwnClaim & { holder: number })[]): Promise<void> {
-  if (claims.length === 0) return;
+/** Claims are many, so they are put into columns at once. */
+export async function insertClaims(tx: Transaction, claimants: { holder: Holder; own: OwnClaim[] }[]): Promise<void> {
+  const items: string[] = [];
+  const holders: number[] = [];
+  const areExclusive: boolean[] = [];
+  const parents: (string | null)[] = [];
+  for (const { holder, own } of claimants)
+    for (const { item, isExclusive, parent = null } of own) {
+      items.push(item);
+      holders.push(holder.number);
+      areExclusive.push(isExclusive);
+      parents.push(parent);
+    }
+  if (items.length === 0) return;
   await tx.query({
     name: 'item-claim-insert',
     text: `INSERT INTO item_claim SELECT * FROM unnest($1::text[], $2::bigint[], $3::bool[], $4::text[])
       ON CONFLICT DO NOTHING`,
-    values: [
-      claims.map((one) => one.item),
-      claims.map((one) => one.holder),
-      claims.map((one) => one.isExclusive),
-      claims.map((one) => one.parent ?? null),
-    ],
+    values: [items, holders, areExclusive, parents],
   });
 }
 

@@ -78,6 +78,19 @@ describe('what waits by its items', () => {
     expect(world.waitsFor('other pack')).toEqual(['box']);
   });
 
+  it('is decided by claims of earlier pages as by those of its own', async () => {
+    await packed([P, Q], BOX);
+    for (const [id, item] of Object.entries({ pack: P, 'other pack': Q, pallet: PALLET })) {
+      await world.register(id, { items: [item] });
+      await world.settle();
+    }
+    // The box is only around both packs.
+    expect(world.sent).toContain('other pack');
+    await world.register('onto the pallet', { docType: 915, items: [BOX], into: PALLET });
+    await world.settle();
+    expect(world.waitsFor('onto the pallet')).toEqual(['other pack', 'pack', 'pallet']);
+  });
+
   it('sees the container of a container, and who packs into it without having concluded', async () => {
     await packed([P], BOX);
     await world.register('nest', { docType: 915, items: [BOX], into: PALLET });

@@ -304,8 +304,7 @@ export class PageOfClaims {
     }
     const holders = plain.map((one) => one.holder);
     await insertHolders(tx, holders);
-    const claims = plain.flatMap(({ holder, own }) => own.map((one) => ({ ...one, holder: holder.number })));
-    await insertClaims(tx, claims);
+    await insertClaims(tx, plain);
     for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
     await this.end(steps, ended);
   }
@@ -313,9 +312,9 @@ export class PageOfClaims {
   /** What the tables know about the items of these, and the containers around them. */
   private async bookFor(plain: Plain[]): Promise<ClaimBook> {
     const { tx } = this.options;
-    const named = [
-      ...new Set(plain.flatMap((one) => one.named.items.flatMap(({ item, parent }) => [item, parent ?? item]))),
-    ];
+    const items = new Set<string>();
+    for (const one of plain) for (const { item, parent } of one.named.items) items.add(item).add(parent ?? item);
+    const named = [...items];
     const book = new ClaimBook(named.length === 0 ? [] : await containersAround(tx, named));
     for (const one of plain) one.own = book.claimsOf(one.named);
     const around = new Set(

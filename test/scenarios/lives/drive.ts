@@ -193,10 +193,7 @@ export class Lives {
     for (const box of boxes) {
       const [pack] = inside(box);
       if (pack === undefined || !concernsUs(pack.owner, pack.transfer?.to)) continue;
-      await until(`the content of ${box.id} is told`, async () => {
-        const { isKnown } = await this.stack.client.get<{ isKnown: boolean }>(`/v1/containers/${box.id}/content`);
-        return isKnown;
-      });
+      await until(`the content of ${box.id} is told`, async () => (await this.contentOf(box.id))?.isKnown === true);
     }
   }
 

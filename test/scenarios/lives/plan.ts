@@ -62,8 +62,8 @@ const DEEDS_A_STEP = 4;
 const CHOICES: readonly Deed[] = [...DEEDS, ...OFTEN, ...OFTEN];
 
 /**
- * Stories that chance tells too seldom, a step a round: a suspended pack goes back to and fro; a move is cancelled, then
- * a container is packed, put into another and opened; a container is packed and opened before others come by it.
+ * Stories that chance tells too seldom, a step a round: a suspended pack goes back to and fro; a move is cancelled,
+ * then a container is packed, put into another and opened; a container is packed and opened before others come by it.
  */
 const STORIES: readonly { picks: number[]; deeds: readonly Deed[] }[] = [
   { picks: [0, 0, 0.99, 0.72], deeds: ['suspend', 'send back', 'they accept', 'they send back', 'accept'] },

@@ -164,7 +164,7 @@ describe('waiting for the sample', () => {
       waitForConclusion(client, {
         commands,
         signal: new AbortController().signal,
-        limitMs: 1,
+        limitMs: 0,
         progress: (concluded) => told.push(concluded),
       });
     expect(await wait()).toMatchObject([{ commandId: 'sample-1', phase: 'concluded', outcome: 'failed' }]);

@@ -74,22 +74,22 @@ export interface WaitOptions {
 }
 
 /**
- * Waits until the documents of these commands concluded, or `signal` aborts, or the time is over; returns those that
- * concluded. Other documents of the installation, its user's own, neither count nor cost anything: each of ours is
- * asked about by its command id, in turn.
+ * Waits until the documents of these commands concluded, or `signal` aborts, or the time is over, and asks once in any
+ * case; returns those that concluded. Other documents of the installation, its user's own, neither count nor cost
+ * anything: each of ours is asked about by its command id, in turn.
  */
 export async function waitForConclusion(gateway: GatewayClient, options: WaitOptions): Promise<OutcomeRow[]> {
   const endMs = systemClock.monotonicMs() + options.limitMs;
   const concluded: OutcomeRow[] = [];
   let open = options.commands.map((one) => one.commandId);
-  while (!options.signal.aborted && systemClock.monotonicMs() < endMs) {
+  while (!options.signal.aborted) {
     const asked = open.splice(0, ASKED_AT_ONCE);
     const rows = await Promise.all(asked.map((commandId) => rowOf(gateway, commandId)));
     const done = rows.filter((row) => row?.phase === 'concluded') as OutcomeRow[];
     concluded.push(...done);
     open = [...open, ...asked.filter((_, i) => rows[i]?.phase !== 'concluded')];
     options.progress(concluded.length, open);
-    if (open.length === 0) break;
+    if (open.length === 0 || systemClock.monotonicMs() >= endMs) break;
     // Where most are done the others may be too: those are asked about at once.
     if (done.length * 2 < asked.length) await systemClock.wait(ROUND_MS, options.signal);
   }

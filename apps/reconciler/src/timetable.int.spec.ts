@@ -197,6 +197,8 @@ describe('a run that was asked for', () => {
       expect(run?.packs?.started.registryUnconfirmed).toBe(true);
       expect(run?.packs?.completed.counts).toMatchObject({ sold_in_registry_in_stock_here: 1 });
       expect([runId, await opened()]).toEqual([runId, cases]);
+      const schedule = await readFile(join(runsFolder(folder.path), runId, 'schedule.json'), 'utf8');
+      expect(JSON.parse(schedule)).toMatchObject({ ended: 'completed' });
     }
   }, 120_000);
 

@@ -287,8 +287,10 @@ describe('a status read', () => {
     );
     for (const requestId of requestIds) await runTask(context, await planned(requestId, 'send'));
     let pending = await Promise.all(requestIds.map((requestId) => planned(requestId, 'status')));
+    // The first ten stay in work, and take the turn of the other two at no poll but the first.
+    for (const { payload } of pending.slice(0, 10)) registry.statusOf.set(payload.documentId as string, 'processing');
     const left: number[] = [];
-    for (let polls = 0; polls < 5 && pending.length > 1; polls += 1) {
+    for (let polls = 0; polls < 4; polls += 1) {
       registry.calls.length = 0;
       registry.fail('listOutgoing', 'unknown');
       const results = await readStatuses(context, pending);
@@ -297,7 +299,7 @@ describe('a status read', () => {
       left.push(pending.length);
       clock.advance(context.profile.rules.statusPollMs);
     }
-    expect(left).toEqual([2, 0]);
+    expect(left.at(-1)).toBe(10);
   });
 });
 

@@ -143,8 +143,8 @@ async function told(path: string, mapping: Mapping, dividing: Partial<Dividing>)
     });
     return { manifest, refused: await readFile(join(out, REFUSED), 'utf8') };
   } catch (error) {
-    // DuckDB names its file.
-    return (error as Error).message.replace(/file = .*/, '');
+    // DuckDB names its file, and where it loses its way we count the records of the chunk.
+    return (error as Error).message.replace(/file = .*|of \d+ records.*/, '');
   }
 }
 

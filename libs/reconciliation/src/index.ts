@@ -5,7 +5,7 @@
  * a case once; few rows are held at a time; no row of a file is dropped without a word. Proven in:
  * documents/compare.spec.ts, documents/compare.prop.spec.ts, runs/run.int.spec.ts, fetches/ways.spec.ts,
  * runs/remove-files.int.spec.ts, fetches/walk.prop.spec.ts, fetches/take-over.int.spec.ts,
- * snapshots/import.int.spec.ts, snapshots/dividing.prop.int.spec.ts,
+ * snapshots/import.int.spec.ts,
  * document-side/write-documents.int.spec.ts, reports/run-report.int.spec.ts, comparison/comparison.prop.int.spec.ts,
  * comparison/planted-world.int.spec.ts, cases/pack-cases.int.spec.ts, cases/document-cases.int.spec.ts,
  * test/scenarios/incremental.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.

@@ -15,19 +15,8 @@ export const fileColumns = (columns: readonly Column[]): string[] => [
   'copies',
 ];
 
-/**
- * The canonical row: an RFC 8785 array, as a text. What all rows have in common is made once, and not row by row. No
- * text holds a control character, which DuckDB would write in its own way, and an item holds letters and digits only.
- */
-export function canonicalRow(columns: readonly ReadColumn[]): string {
-  const json = (value: string): string => `coalesce(to_json(${value}), 'null')`;
-  const parts = columns.map(({ name, constant }) =>
-    constant === undefined ? { row: json(name) } : { all: json(constant) },
-  );
-  let line = `'["', item, concat('"'`;
-  for (const part of parts) line += part.row === undefined ? `, ',', ${part.all}` : `, ','), ${part.row}, concat(''`;
-  return `concat(${line}, ','), copies, ']')`;
-}
+/** The canonical row: an RFC 8785 array. No text holds a control character, which DuckDB would write in its own way. */
+export const canonicalRow = (columns: readonly Column[]): string => `json_array(${fileColumns(columns).join(', ')})`;
 
 export interface Staged {
   /** Has a folder `bucket=x` for each bucket that has rows. */
@@ -41,8 +30,6 @@ export interface Staged {
 
 /** The first two digits of an item's MD5 as a number: DuckDB has the first byte lowest. */
 const RUN = '(md5_number(item) & 255)::UTINYINT';
-/** Places of a snapshot that are listed. */
-export const MOST_PLACES = 1_000;
 /** Buckets that are written at a time. */
 const LANES = 2;
 
@@ -53,8 +40,7 @@ export async function stage(
 ): Promise<void> {
   const names = ['line', 'item', ...namesInRows(columns)].join(', ');
   await duck.run(`COPY (SELECT *, run >> 4 AS bucket FROM (SELECT ${names}, ${RUN} AS run FROM checked
-    WHERE reason IS NULL))
-    TO ${quoted(staging)} (FORMAT parquet, COMPRESSION uncompressed, PARTITION_BY (bucket), APPEND)`);
+    WHERE reason IS NULL)) TO ${quoted(staging)} (FORMAT parquet, PARTITION_BY (bucket), APPEND)`);
 }
 
 /**
@@ -76,9 +62,10 @@ export async function writeBuckets(
       buckets[bucket] = { ...empty, file: bucketFile(bucket) };
       return;
     }
-    const { rows, twins } = await writeBucket(own, { ...staged, bucket, file });
+    const twins = await writeBucket(own, { ...staged, bucket, file });
+    const [size] = await own.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
     const sha256 = await digestOfLines(own, { file, line: canonicalRow(staged.columns) });
-    buckets[bucket] = { file: bucketFile(bucket), rows, sha256 };
+    buckets[bucket] = { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
     duplicates += twins;
     if (!staged.used.has(bucket)) empty = buckets[bucket];
   });
@@ -87,11 +74,7 @@ export async function writeBuckets(
 
 type OneBucket = Staged & { bucket: number; file: string };
 
-/** Returns the number of its rows, and of items that several rows of the source name. */
-async function writeBucket(
-  duck: Duck,
-  { staging, columns, used, bucket, file }: OneBucket,
-): Promise<{ rows: number; twins: number }> {
+async function writeBucket(duck: Duck, { staging, columns, used, bucket, file }: OneBucket): Promise<number> {
   const names = namesInRows(columns);
   const rows = used.has(bucket)
     ? `read_parquet(${quoted(join(staging, `bucket=${bucket}`, '*.parquet'))}, hive_partitioning = false)`
@@ -101,38 +84,20 @@ async function writeBucket(
     duck.inOrder(`COPY (SELECT item, ${values.join(', ')}, copies FROM (${select} ORDER BY run, item))
       TO ${quoted(file)} (FORMAT parquet)`);
   await write(`SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows}`);
-  await noteValues(duck, { file, columns });
-  const again = `SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})`;
-  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE seen AS SELECT count(*) AS "all", count(*) FILTER (again) AS more
-    FROM (${again})`);
-  const [seen] = await duck.rows<{ all: bigint; more: bigint }>('SELECT "all", more FROM seen');
-  const [all, more] = [Number(seen?.all), Number(seen?.more)];
-  if (more === 0) return { rows: all, twins: 0 };
-  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT item FROM (${again}) WHERE again`);
+  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT item FROM (
+      SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})) WHERE again`);
   const [found] = await duck.rows<{ twins: bigint }>('SELECT count(*) AS twins FROM twin');
-  await duck.run(`INSERT INTO refused SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
-      ' rows, first in lines ', array_to_string(lines[1:5], ', '))
-    FROM (SELECT item, list(line ORDER BY line) AS lines FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
-  await write(withoutTwins(rows, names));
-  return { rows: all - more, twins: Number(found?.twins) };
-}
-
-/** The rows, where those of one item are one with the values in which all agree. */
-function withoutTwins(rows: string, names: readonly string[]): string {
+  if (found === undefined || found.twins === 0n) return 0;
   const agreed = names.map(
     (name) => `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*)
     THEN min(${name}) END AS ${name}, `,
   );
-  return `SELECT * FROM (
+  await duck.run(`INSERT INTO refused SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
+      ' rows, first in lines ', array_to_string(lines[1:5], ', '))
+    FROM (SELECT item, list(line ORDER BY line) AS lines FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
+  await write(`SELECT * FROM (
     SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows} ANTI JOIN twin USING (item)
     UNION ALL SELECT item, ${agreed.join('')}count(*)::INTEGER AS copies, min(run) AS run
-      FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`;
-}
-
-/** Of all rows of a bucket, before those of one item become one: numbers with check digits, and places. */
-async function noteValues(duck: Duck, { file, columns }: { file: string; columns: readonly Column[] }): Promise<void> {
-  const from = `FROM read_parquet(${quoted(file)})`;
-  const place = columns.some(({ name }) => name === 'place') ? 'place' : 'NULL';
-  await duck.run(`INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
-      ${from}; INSERT INTO place SELECT DISTINCT ${place} ${from} LIMIT ${MOST_PLACES + 2}`);
+      FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
+  return Number(found.twins);
 }

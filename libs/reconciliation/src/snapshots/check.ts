@@ -37,25 +37,18 @@ export const namesInRows = (columns: readonly ReadColumn[]): string[] =>
   columns.flatMap(({ name, constant }) => (constant === undefined ? [name] : []));
 
 /**
- * From `cell (line, fault, item, one column of text for each mapped column)` to the view `checked (line, reason, item,
- * mapped columns)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item
- * that is not plain (`odd`), and many have the same other cells (`rest`): what takes time looks at those alone.
- * Rows that are refused go to `refused`.
+ * From `cell (line, fault, item, one column of text for each mapped column)` to `checked (line, reason, item, mapped
+ * columns)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item that is
+ * not plain (`odd`), and many have the same other cells (`rest`): what takes time looks at those alone.
  */
 export async function checkRows(duck: Duck, checking: Checking): Promise<void> {
   await checkRest(duck, checking);
   await checkItems(duck, checking);
   const names = namesInRows(readColumns(checking));
   const same = names.map((name) => `c.${name} IS NOT DISTINCT FROM r.cell_${name}`).join(' AND ');
-  await duck.run(`CREATE OR REPLACE VIEW checked AS SELECT c.line, coalesce(o.reason, r.reason) AS reason,
+  await duck.run(`CREATE OR REPLACE TABLE checked AS SELECT c.line, coalesce(o.reason, r.reason) AS reason,
       CASE WHEN o.line IS NULL THEN c.item ELSE o.id END AS item${names.map((name) => `, r.${name}`).join('')}
     FROM cell c JOIN rest r ON ${same || 'true'} LEFT JOIN odd o ON o.line = c.line`);
-  const [some] = await duck.rows<{ refused: boolean }>(
-    'SELECT EXISTS (FROM odd WHERE reason IS NOT NULL) OR EXISTS (FROM rest WHERE reason IS NOT NULL) AS refused',
-  );
-  // The view is not looked through where nothing is refused.
-  if (some?.refused === true)
-    await duck.run('INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL');
 }
 
 /** `rest (cell_x for each column x, the columns, reason)`: each combination of cells beside the item, once. */

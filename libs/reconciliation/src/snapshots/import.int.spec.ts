@@ -212,6 +212,14 @@ describe('a stock file', () => {
     });
   });
 
+  it('refuses a line that a carriage return breaks, and takes the others', async () => {
+    const { out, rows } = await imported(HEAD + row(1) + row(2, 'P\r1;S1;2027-12-31;sellable') + row(3));
+    expect({ rows, told: await refusedOf(out) }).toEqual({
+      rows: 2,
+      told: [{ line: 3, reason: 'a carriage return stands within the line' }],
+    });
+  });
+
   it('takes cells over several lines, and counts their lines', async () => {
     const { out, rows } = await imported(`${HEAD}"${sgtin(1)}";"P\n\n1";"S;1";;\n\nwrong;;;;\n`, {
       map: { columns: { item: 'KM' } },

@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path';
 import { defined, PedigreeError, systemClock } from '#kernel';
 import { digestOfFile, Duck, FolderStore, quoted, type DuckOptions, type StoredFile } from '#duckdb';
-import { MOST_PLACES, stage, writeBuckets } from './buckets.js';
+import { stage, writeBuckets } from './buckets.js';
 import { checkRows, readColumns, type Checking } from './check.js';
 import { wrongCheckDigit } from './codes.js';
 import { mustHaveColumns, sheetAsNdjson } from './excel.js';
@@ -18,18 +18,11 @@ import {
   type SnapshotManifest,
 } from './manifest.js';
 import type { Mapping } from './mapping.js';
-import {
-  ahead,
-  digestOfSource,
-  mustBeFile,
-  TextSource,
-  type Chunk,
-  type Dividing,
-  type SourceFacts,
-} from './source.js';
+import { ahead, digestOfSource, mustBeFile, TextSource, type Chunk, type SourceFacts } from './source.js';
 
 /** Rows that a file may have wrong, before the mapping is taken for wrong. */
 export const MOST_REFUSED = 100_000;
+const MOST_PLACES = 1_000;
 
 export interface SnapshotRequest {
   kind: SnapshotKind;
@@ -47,8 +40,6 @@ export interface SnapshotRequest {
   mostRefused?: number;
   /** Files that go into the snapshot as they are, beside its rows. */
   beside?: readonly string[];
-  /** As tests want it. */
-  dividing?: Partial<Dividing>;
   onProgress?: (done: { rows: number; part: number }) => void;
 }
 
@@ -115,7 +106,6 @@ class Job {
   private readonly refusals: [number, string][] = [];
   private readonly used = new Set<number>();
   private rows = 0;
-  private isTaken = false;
   private readonly bytes: Promise<number>;
   private readonly most: number;
 
@@ -169,22 +159,19 @@ class Job {
     const refuse = (line: number, reason: string): void => {
       if (this.refusals.push([line, reason]) > this.most) throw this.tooMany([{ line, reason }]);
     };
-    const source = new TextSource({ path, mapping, folder: this.folders.work, refuse }, this.request.dividing);
+    const source = new TextSource({ path, mapping, folder: this.folders.work, refuse });
     let shape: CsvShape | undefined;
     const load = async (chunk: Chunk): Promise<void> => {
       if (mapping.format === 'csv')
         shape ??= csvShape(mapping, defined({ header: source.header, first: source.first }));
-      const isLoaded =
-        shape === undefined
-          ? await loadNdjson(this.duck, chunk, { mapping, columns })
-          : await loadCsv(this.duck, chunk, { shape, mapping, columns });
-      if (isLoaded) await this.take(chunk.bytes);
-      else await ahead(source.cutAgain(chunk), load);
+      if (shape === undefined) await loadNdjson(this.duck, chunk, { mapping, columns });
+      else await loadCsv(this.duck, chunk, { shape, mapping, columns });
+      await this.take(chunk.bytes);
     };
     await ahead(source.chunks(), load);
     if (mapping.format === 'csv' && shape === undefined && source.header !== undefined)
       csvShape(mapping, { header: source.header });
-    if (!this.isTaken) await this.takeNothing();
+    if (shape === undefined) await this.takeNothing();
     return this.request.mapping.format === 'excel' ? digestOfSource(this.request.path) : source.facts();
   }
 
@@ -206,7 +193,7 @@ class Job {
       await loadParquet(this.duck, { path, from }, { mapping, columns: columnsOf(kind) });
       await this.take(Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows));
     }
-    if (!this.isTaken) await this.takeNothing();
+    if (rows === 0) await this.takeNothing();
     return facts;
   }
 
@@ -221,11 +208,17 @@ class Job {
   /** The rows of `cell`: checked, staged, and what is wrong remembered. */
   private async take(bytes: number): Promise<void> {
     const { duck, checking, folders } = this;
-    this.isTaken = true;
     await checkRows(duck, checking);
-    await stage(duck, { staging: folders.staging, columns: readColumns(checking) });
+    const columns = readColumns(checking);
+    const place = columns.find(({ name }) => name === 'place') ?? { constant: 'NULL', name: 'place' };
+    await duck.run(`INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL;
+      INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
+        FROM checked WHERE reason IS NULL;
+      INSERT INTO place SELECT DISTINCT ${place.constant ?? place.name} FROM checked WHERE reason IS NULL;
+      CREATE OR REPLACE TABLE place AS SELECT DISTINCT place FROM place LIMIT ${MOST_PLACES + 2}`);
+    await stage(duck, { staging: folders.staging, columns });
     for (const name of await readdir(folders.staging)) this.used.add(Number(name.replace('bucket=', '')));
-    const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM cell');
+    const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM checked');
     this.rows += Number(seen?.rows);
     await this.tellRefusals();
     this.request.onProgress?.({ rows: this.rows, part: bytes / Math.max(1, await this.bytes) });
@@ -279,7 +272,7 @@ class Job {
   }
 
   private async places(): Promise<string[] | null> {
-    const rows = await this.duck.rows<{ place: string | null }>('SELECT DISTINCT place FROM place');
+    const rows = await this.duck.rows<{ place: string | null }>('SELECT place FROM place');
     if (rows.length > MOST_PLACES || rows.some(({ place }) => place === null)) return null;
     const { branch } = this.request;
     // A file of a branch that has nothing speaks of that branch.

@@ -48,68 +48,42 @@ export function csvShape(mapping: Mapping, { header, first }: { header?: string;
   return { width: names.length, at };
 }
 
-interface Reading {
-  format: string;
-  columns: string;
-}
-
-const reading = ({ file, plain }: Chunk, { format, columns }: Reading, more: string): string =>
-  `read_csv(${quoted(file)}, header = false, auto_detect = false, ${format}, nullstr = '', max_line_size = 1000000,
-    new_line = ${plain?.newLine === '\r\n' ? "'\\r\\n'" : "'\\n'"}, columns = {${columns}}${more})`;
-
-/**
- * Reads a chunk into `raw (line, its columns)`. What cannot be read goes to `refused`, with its line; together they are
- * all records. False when lines without numbers are not read plainly: then nothing was read.
- */
-async function readChunk(duck: Duck, chunk: Chunk, how: Reading): Promise<boolean> {
-  if (chunk.plain !== undefined) return readPlain(duck, { ...chunk, plain: chunk.plain }, how);
-  const numbered = { ...how, columns: `'line': 'BIGINT', ${how.columns}` };
-  const rejects = ", store_rejects = true, rejects_table = 'unreadable', rejects_scan = 'unreadable_scan'";
+/** Reads a chunk into `raw`. What cannot be read goes to `refused`, with its line; together they are all records. */
+async function readChunk(
+  duck: Duck,
+  { file, records }: Chunk,
+  how: { format: string; columns: string },
+): Promise<void> {
   await duck.run(`
-    CREATE OR REPLACE TABLE text AS SELECT * FROM ${reading(chunk, numbered, rejects)};
-    CREATE OR REPLACE VIEW raw AS SELECT * FROM text;
+    CREATE OR REPLACE TABLE raw AS SELECT * FROM read_csv(${quoted(file)}, header = false, auto_detect = false,
+      ${how.format}, nullstr = '', max_line_size = 1000000, new_line = '\\n',
+      columns = {'line': 'BIGINT', ${how.columns}}, store_rejects = true, rejects_table = 'unreadable',
+      rejects_scan = 'unreadable_scan');
     CREATE OR REPLACE TABLE broken AS SELECT try_cast(regexp_extract(csv_line, '^[0-9]+') AS BIGINT) AS line,
         min(${WORDS}) AS reason
       FROM unreadable GROUP BY 1;
     DROP TABLE unreadable; DROP TABLE unreadable_scan; INSERT INTO refused SELECT line, reason FROM broken`);
   const [read] = await duck.rows<{ rows: bigint; broken: bigint }>(
-    'SELECT (SELECT count(*) FROM text) AS rows, (SELECT count(*) FROM broken) AS broken',
+    'SELECT (SELECT count(*) FROM raw) AS rows, (SELECT count(*) FROM broken) AS broken',
   );
-  if (Number(read?.rows) + Number(read?.broken) !== chunk.records)
-    throw new Error(`of ${chunk.records} records, ${read?.rows} were read and ${read?.broken} refused`);
-  return true;
+  if (Number(read?.rows) + Number(read?.broken) !== records)
+    throw new Error(`of ${records} records, ${read?.rows} were read and ${read?.broken} refused`);
 }
 
-/** In the order of the lines, so that the number of a row gives its line. */
-async function readPlain(duck: Duck, chunk: Chunk & { plain: { line: number } }, how: Reading): Promise<boolean> {
-  try {
-    await duck.inOrder(`CREATE OR REPLACE TABLE text AS SELECT * FROM ${reading(chunk, how, '')}`);
-  } catch {
-    // A line is not plain after all. What else is wrong shows when it is cut and read again.
-    return false;
-  }
-  const [read] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM text');
-  if (Number(read?.rows) !== chunk.records) return false;
-  await duck.run(`CREATE OR REPLACE VIEW raw AS SELECT rowid + ${chunk.plain.line} AS line, * FROM text`);
-  return true;
-}
-
-/** Loads a chunk of CSV into `cell`; false where it has to be cut first. */
+/** Loads a chunk of CSV into `cell`. */
 export async function loadCsv(
   duck: Duck,
   chunk: Chunk,
   { shape, mapping, columns }: { shape: CsvShape; mapping: Mapping; columns: readonly Column[] },
-): Promise<boolean> {
+): Promise<void> {
   const { delimiter, quote } = mapping;
-  const isRead = await readChunk(duck, chunk, {
+  await readChunk(duck, chunk, {
     format: `delim = ${quoted(delimiter)}, quote = ${quoted(quote)}, escape = ${quoted(quote)}`,
     columns: Array.from({ length: shape.width }, (_, n) => `'c${n}': 'VARCHAR'`).join(', '),
   });
-  if (isRead)
-    await duck.run(
-      `CREATE OR REPLACE VIEW cell AS ${cells({ from: 'raw', fault: 'NULL::VARCHAR', at: shape.at }, columns)}`,
-    );
-  return isRead;
+  await duck.run(
+    `CREATE OR REPLACE VIEW cell AS ${cells({ from: 'raw', fault: 'NULL::VARCHAR', at: shape.at }, columns)}`,
+  );
 }
 
 const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
@@ -118,12 +92,12 @@ const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few 
   WHEN 'INVALID ENCODING' THEN 'the row is not valid in the encoding of the mapping'
   ELSE concat('the row cannot be read: ', error_message) END`;
 
-/** Loads a chunk of NDJSON into `cell`; false where it has to be cut first. */
+/** Loads a chunk of NDJSON into `cell`. */
 export async function loadNdjson(
   duck: Duck,
   chunk: Chunk,
   { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
-): Promise<boolean> {
+): Promise<void> {
   const path = (column: string): string | undefined => {
     const name = mapping.columns[column];
     return name === undefined ? undefined : quoted(`$.${JSON.stringify(name)}`);
@@ -135,16 +109,14 @@ export async function loadNdjson(
   const fault = `CASE WHEN json IS NULL THEN 'the line is not a JSON object'
     WHEN json_type(json, ${path('item')}) IN ('BIGINT', 'UBIGINT', 'DOUBLE')
     THEN 'item: is a number, and a code is text: its digits may be lost' END`;
-  const isRead = await readChunk(duck, chunk, {
+  await readChunk(duck, chunk, {
     format: `delim = '${NDJSON_DELIMITER}', quote = '', escape = ''`,
     columns: "'text': 'VARCHAR'",
   });
-  if (!isRead) return false;
   const from = `(SELECT line, CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
     FROM raw)`;
   // Made before it is looked at: DuckDB would look into the JSON again for each use of a cell.
   await duck.run(`CREATE OR REPLACE TABLE cell AS ${cells({ from, fault, at }, columns)}`);
-  return true;
 }
 
 /** Rows of Parquet that are looked at together. */

@@ -1,14 +1,11 @@
 const LF = 10;
 const CR = 13;
-const BOM = Buffer.from('\ufeff');
 const QUOTE_LINES = 100;
 
 /** Longest record. A row of a stock file has some hundred bytes. */
 export const MOST_RECORD_BYTES = 64 * 1_024;
 
 export interface SplitterOptions {
-  /** Number of the first line; 1 without. */
-  line?: number;
   /** Bytes of UTF-8; without a quote a record is a line. */
   quote: number | undefined;
   delimiter: number;
@@ -25,25 +22,12 @@ export interface SplitterOptions {
  */
 export class RecordSplitter {
   private rest = Buffer.alloc(0);
-  private line: number;
+  private line = 1;
   private skipping = false;
   /** The first quote at or behind the record that is looked at; -1: none in these bytes. */
   private quoteAt = 0;
 
-  constructor(private readonly options: SplitterOptions) {
-    this.line = options.line ?? 1;
-  }
-
-  /** Whether the next byte begins a record. */
-  get isBetweenRecords(): boolean {
-    return this.rest.length === 0 && !this.skipping;
-  }
-
-  /** Goes past lines that others read; the number of the first. */
-  skip(lines: number): number {
-    this.line += lines;
-    return this.line - lines;
-  }
+  constructor(private readonly options: SplitterOptions) {}
 
   push(bytes: Buffer): void {
     this.cut(this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]), false);
@@ -135,37 +119,6 @@ function endBehind(data: Buffer, close: number, so: { start: number; at: number;
     if (lines > QUOTE_LINES || at - so.start > MOST_RECORD_BYTES) return { isHopeless: true };
   }
   return { at, lines };
-}
-
-export interface PlainLines {
-  lines: number;
-  newLine: '\n' | '\r\n';
-}
-
-/**
- * How many lines a text has, where each is a record for certain and needs no cutting: no quote, no empty or too long
- * line, the same end of line everywhere. Undefined for other texts.
- */
-export function plainLines(text: Buffer, quote: number | undefined): PlainLines | undefined {
-  const isUnusual = text.includes(0) || text.subarray(0, BOM.length).equals(BOM) || text.at(-1) !== LF;
-  if (isUnusual || (quote !== undefined && text.includes(quote))) return undefined;
-  let returns = 0;
-  for (let at = text.indexOf(CR); at >= 0; at = text.indexOf(CR, at + 1)) returns += 1;
-  const lines = linesEndedBy(text, returns > 0);
-  if (lines === undefined || (returns > 0 && returns !== lines)) return undefined;
-  return { lines, newLine: returns > 0 ? '\r\n' : '\n' };
-}
-
-function linesEndedBy(text: Buffer, withReturn: boolean): number | undefined {
-  const leastBytes = withReturn ? 2 : 1;
-  let [lines, start] = [0, 0];
-  for (let at = text.indexOf(LF); at >= 0; at = text.indexOf(LF, start)) {
-    if (at - start < leastBytes || at - start > MOST_RECORD_BYTES) return undefined;
-    if (withReturn && text[at - 1] !== CR) return undefined;
-    lines += 1;
-    start = at + 1;
-  }
-  return lines;
 }
 
 type RecordEnd = { at: number; lines: number } | { at?: undefined; isHopeless: boolean };

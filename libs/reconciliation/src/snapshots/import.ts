@@ -18,11 +18,23 @@ import {
   type SnapshotManifest,
 } from './manifest.js';
 import type { Mapping } from './mapping.js';
-import { ahead, digestOfSource, mustBeFile, TextSource, type Chunk, type SourceFacts } from './source.js';
+import {
+  ahead,
+  digestOfSource,
+  firstLineOf,
+  halvesOf,
+  mustBeFile,
+  TextSource,
+  type Chunk,
+  type SourceFacts,
+} from './source.js';
 
 /** Rows that a file may have wrong, before the mapping is taken for wrong. */
 export const MOST_REFUSED = 100_000;
 const MOST_PLACES = 1_000;
+/** Rows that DuckDB may read otherwise than they were cut: each is found by halving, at some cost. */
+const MOST_UNREAD = 1_000;
+const UNREAD = 'the row cannot be read: its quotes are not those of CSV';
 
 export interface SnapshotRequest {
   kind: SnapshotKind;
@@ -106,6 +118,8 @@ class Job {
   private readonly refusals: [number, string][] = [];
   private readonly used = new Set<number>();
   private rows = 0;
+  private unread = 0;
+  private hasRead = false;
   private readonly bytes: Promise<number>;
   private readonly most: number;
 
@@ -164,15 +178,33 @@ class Job {
     const load = async (chunk: Chunk): Promise<void> => {
       if (mapping.format === 'csv')
         shape ??= csvShape(mapping, defined({ header: source.header, first: source.first }));
-      if (shape === undefined) await loadNdjson(this.duck, chunk, { mapping, columns });
-      else await loadCsv(this.duck, chunk, { shape, mapping, columns });
-      await this.take(chunk.bytes);
+      const isLoaded =
+        shape === undefined
+          ? await loadNdjson(this.duck, chunk, { mapping, columns })
+          : await loadCsv(this.duck, chunk, { shape, mapping, columns });
+      if (isLoaded) return this.take(chunk.bytes);
+      // DuckDB takes a record for two, or two for one: the halves show which.
+      if (chunk.ends.length === 1) return this.refuseUnread(refuse, await firstLineOf(chunk));
+      for (const half of await halvesOf(chunk)) {
+        await load(half);
+        await rm(half.file);
+      }
     };
     await ahead(source.chunks(), load);
     if (mapping.format === 'csv' && shape === undefined && source.header !== undefined)
       csvShape(mapping, { header: source.header });
-    if (shape === undefined) await this.takeNothing();
+    if (!this.hasRead) await this.takeNothing();
     return this.request.mapping.format === 'excel' ? digestOfSource(this.request.path) : source.facts();
+  }
+
+  private refuseUnread(refuse: (line: number, reason: string) => void, line: number): void {
+    refuse(line, UNREAD);
+    if ((this.unread += 1) > MOST_UNREAD)
+      throw new PedigreeError(
+        'invalid_parameter',
+        `line ${line}: more than ${MOST_UNREAD} rows cannot be read, so the mapping is wrong: is quote right?`,
+        { line },
+      );
   }
 
   /** What is read as text: the file, or the rows of its sheet. */
@@ -207,6 +239,7 @@ class Job {
 
   /** The rows of `cell`: checked, staged, and what is wrong remembered. */
   private async take(bytes: number): Promise<void> {
+    this.hasRead = true;
     const { duck, checking, folders } = this;
     await checkRows(duck, checking);
     const columns = readColumns(checking);

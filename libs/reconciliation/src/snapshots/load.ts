@@ -48,42 +48,53 @@ export function csvShape(mapping: Mapping, { header, first }: { header?: string;
   return { width: names.length, at };
 }
 
-/** Reads a chunk into `raw`. What cannot be read goes to `refused`, with its line; together they are all records. */
+/**
+ * Reads a chunk into `raw`. What cannot be read goes to `refused`, with its line; together they are all records. False,
+ * and nothing of it is kept, where DuckDB finds other records than we have cut, or gives the file up.
+ */
 async function readChunk(
   duck: Duck,
-  { file, records }: Chunk,
+  { file, ends }: Chunk,
   how: { format: string; columns: string },
-): Promise<void> {
-  await duck.run(`
-    CREATE OR REPLACE TABLE raw AS SELECT * FROM read_csv(${quoted(file)}, header = false, auto_detect = false,
-      ${how.format}, nullstr = '', max_line_size = 1000000, new_line = '\\n',
-      columns = {'line': 'BIGINT', ${how.columns}}, store_rejects = true, rejects_table = 'unreadable',
-      rejects_scan = 'unreadable_scan');
-    CREATE OR REPLACE TABLE broken AS SELECT try_cast(regexp_extract(csv_line, '^[0-9]+') AS BIGINT) AS line,
-        min(${WORDS}) AS reason
-      FROM unreadable GROUP BY 1;
-    DROP TABLE unreadable; DROP TABLE unreadable_scan; INSERT INTO refused SELECT line, reason FROM broken`);
+): Promise<boolean> {
+  await duck.run('DROP TABLE IF EXISTS unreadable; DROP TABLE IF EXISTS unreadable_scan');
+  try {
+    await duck.run(`
+      CREATE OR REPLACE TABLE raw AS SELECT * FROM read_csv(${quoted(file)}, header = false, auto_detect = false,
+        ${how.format}, nullstr = '', max_line_size = 1000000, new_line = '\\n',
+        columns = {'line': 'BIGINT', ${how.columns}}, store_rejects = true, rejects_table = 'unreadable',
+        rejects_scan = 'unreadable_scan');
+      CREATE OR REPLACE TABLE broken AS SELECT try_cast(regexp_extract(csv_line, '^[0-9]+') AS BIGINT) AS line,
+          min(${WORDS}) AS reason
+        FROM unreadable GROUP BY 1`);
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('Invalid Input Error')) return false;
+    throw error;
+  }
   const [read] = await duck.rows<{ rows: bigint; broken: bigint }>(
     'SELECT (SELECT count(*) FROM raw) AS rows, (SELECT count(*) FROM broken) AS broken',
   );
-  if (Number(read?.rows) + Number(read?.broken) !== records)
-    throw new Error(`of ${records} records, ${read?.rows} were read and ${read?.broken} refused`);
+  if (Number(read?.rows) + Number(read?.broken) !== ends.length) return false;
+  await duck.run('INSERT INTO refused SELECT line, reason FROM broken');
+  return true;
 }
 
-/** Loads a chunk of CSV into `cell`. */
+/** Loads a chunk of CSV into `cell`; false where it is not read as it was cut. */
 export async function loadCsv(
   duck: Duck,
   chunk: Chunk,
   { shape, mapping, columns }: { shape: CsvShape; mapping: Mapping; columns: readonly Column[] },
-): Promise<void> {
+): Promise<boolean> {
   const { delimiter, quote } = mapping;
-  await readChunk(duck, chunk, {
+  const isRead = await readChunk(duck, chunk, {
     format: `delim = ${quoted(delimiter)}, quote = ${quoted(quote)}, escape = ${quoted(quote)}`,
     columns: Array.from({ length: shape.width }, (_, n) => `'c${n}': 'VARCHAR'`).join(', '),
   });
-  await duck.run(
-    `CREATE OR REPLACE VIEW cell AS ${cells({ from: 'raw', fault: 'NULL::VARCHAR', at: shape.at }, columns)}`,
-  );
+  if (isRead)
+    await duck.run(
+      `CREATE OR REPLACE VIEW cell AS ${cells({ from: 'raw', fault: 'NULL::VARCHAR', at: shape.at }, columns)}`,
+    );
+  return isRead;
 }
 
 const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
@@ -92,12 +103,12 @@ const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few 
   WHEN 'INVALID ENCODING' THEN 'the row is not valid in the encoding of the mapping'
   ELSE concat('the row cannot be read: ', error_message) END`;
 
-/** Loads a chunk of NDJSON into `cell`. */
+/** Loads a chunk of NDJSON into `cell`; false where it is not read as it was cut. */
 export async function loadNdjson(
   duck: Duck,
   chunk: Chunk,
   { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
-): Promise<void> {
+): Promise<boolean> {
   const path = (column: string): string | undefined => {
     const name = mapping.columns[column];
     return name === undefined ? undefined : quoted(`$.${JSON.stringify(name)}`);
@@ -109,14 +120,16 @@ export async function loadNdjson(
   const fault = `CASE WHEN json IS NULL THEN 'the line is not a JSON object'
     WHEN json_type(json, ${path('item')}) IN ('BIGINT', 'UBIGINT', 'DOUBLE')
     THEN 'item: is a number, and a code is text: its digits may be lost' END`;
-  await readChunk(duck, chunk, {
+  const isRead = await readChunk(duck, chunk, {
     format: `delim = '${NDJSON_DELIMITER}', quote = '', escape = ''`,
     columns: "'text': 'VARCHAR'",
   });
+  if (!isRead) return false;
   const from = `(SELECT line, CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
     FROM raw)`;
   // Made before it is looked at: DuckDB would look into the JSON again for each use of a cell.
   await duck.run(`CREATE OR REPLACE TABLE cell AS ${cells({ from, fault, at }, columns)}`);
+  return true;
 }
 
 /** Rows of Parquet that are looked at together. */

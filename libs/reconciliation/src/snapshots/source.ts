@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { Mapping } from './mapping.js';
@@ -50,10 +50,27 @@ const isBom = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb
 /** A text file for DuckDB: each record with the number of its line before it. */
 export interface Chunk {
   file: string;
-  records: number;
+  /** Where each record ends in the file. */
+  ends: readonly number[];
   /** Bytes of the source that were read so far. */
   bytes: number;
 }
+
+/** Two chunks with half the records each. */
+export async function halvesOf({ file, ends, bytes }: Chunk): Promise<Chunk[]> {
+  const text = await readFile(file);
+  const middle = ends.length >> 1;
+  const cut = ends[middle - 1] ?? 0;
+  const halves = [
+    { file: `${file}0`, ends: ends.slice(0, middle), text: text.subarray(0, cut) },
+    { file: `${file}1`, ends: ends.slice(middle).map((end) => end - cut), text: text.subarray(cut) },
+  ];
+  for (const half of halves) await writeFile(half.file, half.text);
+  return halves.map((half) => ({ file: half.file, ends: half.ends, bytes }));
+}
+
+/** The number of the line at which a chunk begins. */
+export const firstLineOf = async ({ file }: Chunk): Promise<number> => Number.parseInt(await readFile(file, 'latin1'));
 
 /** Between the number of a line and the rest; no JSON text can hold it. */
 export const NDJSON_DELIMITER = '\u0001';
@@ -62,7 +79,7 @@ export const NDJSON_DELIMITER = '\u0001';
 export class TextSource {
   private readonly buffer = Buffer.alloc(CHUNK_BYTES + READ_BYTES + 4 * MOST_RECORD_BYTES);
   private used = 0;
-  private records = 0;
+  private ends: number[] = [];
   private written = 0;
   private readonly hash = createHash('sha256');
   private bytes = 0;
@@ -114,14 +131,14 @@ export class TextSource {
     at += bytes.copy(this.buffer, at);
     this.buffer[at] = 10;
     this.used = at + 1;
-    this.records += 1;
+    this.ends.push(this.used);
   }
 
   private async flush(): Promise<Chunk> {
     const file = join(this.source.folder, `chunk-${(this.written += 1)}.txt`);
     await writeFile(file, this.buffer.subarray(0, this.used));
-    const chunk = { file, records: this.records, bytes: this.bytes };
-    [this.used, this.records] = [0, 0];
+    const chunk = { file, ends: this.ends, bytes: this.bytes };
+    [this.used, this.ends] = [0, []];
     return chunk;
   }
 }

@@ -17,11 +17,19 @@ const WIPED = `TRUNCATE audit_tree, audit_tile, audit_page, audit_checkpoint;
 const CUT = (after: number): string =>
   `DELETE FROM event WHERE position > ${after}; UPDATE event_counter SET position = ${after}`;
 
+export const NEWEST_CHANGED = 'the newest event is changed';
+export const OLD_EVENT_CHANGED: Tampering = {
+  what: 'an old event is changed',
+  sql: ({ middle }) => CHANGED(middle),
+  verdict: 'sweep',
+  says: /^event: leaf /,
+};
+
 /** Of the table in apps/auditor/src/memory/tampering.int.spec.ts and of that in sweep/tampering-log.int.spec.ts. */
 export const TAMPERINGS: readonly Tampering[] = [
   { what: 'nothing', sql: () => 'SELECT 1', verdict: 'quiet', says: /^$/ },
   {
-    what: 'the newest event is changed',
+    what: NEWEST_CHANGED,
     sql: ({ leaves }) => CHANGED(leaves),
     verdict: 'signed history',
     says: /the first leaf that differs is \d+.*is not the event at position/,
@@ -62,7 +70,7 @@ export const TAMPERINGS: readonly Tampering[] = [
     verdict: 'signed history',
     says: /a break of the log in the table audit_break does not hold/,
   },
-  { what: 'an old event is changed', sql: ({ middle }) => CHANGED(middle), verdict: 'sweep', says: /^event: leaf / },
+  OLD_EVENT_CHANGED,
   {
     what: 'an old event is deleted',
     sql: ({ middle }) => `DELETE FROM event WHERE position = ${middle}`,

@@ -10,7 +10,8 @@ import { REFUSED } from './manifest.js';
 import { mappingOf, type Mapping } from './mapping.js';
 import { TextSource } from './source.js';
 
-const SEED = Number(process.env['PROPERTY_SEED'] ?? 930_445);
+/** Its short form has files that are read half by half. */
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 7);
 const RUNS = sized({ test: 12, soak: 100 });
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const sgtin = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;

@@ -1,13 +1,12 @@
 import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
 import { backoffMs, defined, PedigreeError } from '#kernel';
-import type { CallOutcome, DocumentMetadata } from '#registry-client';
+import type { CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
-import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
 import { refusedRead } from '../registry-tasks/refused-read.js';
-import { oneOf, someOf } from '../registry-tasks/status.js';
+import { readByPage, type Seen } from '../registry-tasks/status.js';
 import { toInbound, type InboundTask } from './context.js';
 
 type StatusTask = TaskOf<'inbound_status'>;
@@ -47,43 +46,15 @@ async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<Task
     direction === 'incoming'
       ? await context.registry.listIncoming(account, query)
       : await context.registry.listOutgoing(account, query);
-  if (outcome.kind !== 'ok') {
-    const some = new Set(someOf(context, tasks));
-    const unread = { error: `${direction} list: ${outcome.kind}`, isAbsent: false };
-    return eachRead(context, tasks, (task) =>
-      some.has(task) ? readSingle(context, task) : Promise.resolve(again(context, task, unread)),
-    );
-  }
-  const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
-  const answer = candidateOf(context, outcome.raw);
-  const alone = oneOf(
-    context,
-    tasks.filter((task) => !shown.has(task.payload.documentId)),
-  );
-  const read = (task: StatusTask): Promise<TaskResult> =>
-    task === alone
-      ? readSingle(context, task)
-      : observe(context, task, { shown: shown.get(task.payload.documentId), answer });
-  return eachRead(context, tasks, read);
+  return readByPage(context, tasks, outcome, {
+    alone: (task) => readSingle(context, task),
+    observe: (task, seen) => observe(context, task, seen),
+    unread: (task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }),
+    failed: (task, error) => again(context, task, { error: error.message, isAbsent: true }),
+  });
 }
 
-/** One document's trouble is its own: the others of the page are observed all the same. */
-const eachRead = (
-  context: TaskContext,
-  tasks: StatusTask[],
-  read: (task: StatusTask) => Promise<TaskResult>,
-): Promise<TaskResult[]> =>
-  Promise.all(
-    tasks.map((task) =>
-      read(task).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true })),
-    ),
-  );
-
-async function observe(
-  context: TaskContext,
-  task: StatusTask,
-  seen: { shown: DocumentMetadata | undefined; answer: Candidate },
-): Promise<TaskResult> {
+async function observe(context: TaskContext, task: StatusTask, seen: Seen): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
   const { status, processedAt } = seen.shown;
   const { isLastWord = false } = task.payload;

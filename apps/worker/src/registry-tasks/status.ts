@@ -1,5 +1,5 @@
 import type { DocumentState } from '#domain';
-import type { DocumentMetadata } from '#registry-client';
+import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { TaskOf } from '../lane.js';
@@ -22,32 +22,56 @@ export async function readStatuses(context: TaskContext, tasks: StatusTask[]): P
   const { account } = (tasks[0] as StatusTask).payload;
   const documentIds = tasks.map((task) => task.payload.documentId);
   const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
+  return readByPage(context, tasks, outcome, {
+    alone: (task) => readSingle(context, task),
+    observe: (task, seen) => observe(context, task, seen),
+    unread: () => again(context, `outgoing list: ${outcome.kind}`),
+    failed: (_, error) => again(context, error.message),
+  });
+}
+
+/** What a page of a list says of one document. */
+export interface Seen {
+  shown: DocumentMetadata | undefined;
+  answer: Candidate;
+}
+
+/** What is done with a task, by what the page says. */
+interface PageReading<T> {
+  /** Asks the registry about it alone. */
+  alone(task: T): Promise<TaskResult>;
+  observe(task: T, seen: Seen): Promise<TaskResult>;
+  /** The list could not be read, and others have their turn. */
+  unread(task: T): TaskResult;
+  failed(task: T, error: Error): TaskResult;
+}
+
+/**
+ * Judges each task by a page of a list. Where the page leaves some out, one of them is asked about alone; where it
+ * could not be read, some of all. One document's trouble is its own: the others are judged all the same.
+ */
+export function readByPage<T extends { payload: { documentId: string } }>(
+  context: TaskContext,
+  tasks: T[],
+  outcome: CallOutcome<{ documents: DocumentMetadata[] }>,
+  { alone, observe, unread, failed }: PageReading<T>,
+): Promise<TaskResult[]> {
+  const eachRead = (read: (task: T) => Promise<TaskResult>): Promise<TaskResult[]> =>
+    Promise.all(tasks.map((task) => read(task).catch((error: Error) => failed(task, error))));
   if (outcome.kind !== 'ok') {
     const some = new Set(someOf(context, tasks));
-    const read = (task: StatusTask): Promise<TaskResult> =>
-      some.has(task) ? readSingle(context, task) : Promise.resolve(again(context, `outgoing list: ${outcome.kind}`));
-    return eachRead(context, tasks, read);
+    return eachRead((task) => (some.has(task) ? alone(task) : Promise.resolve(unread(task))));
   }
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
-  const alone = oneOf(
+  const one = oneOf(
     context,
     tasks.filter((task) => !shown.has(task.payload.documentId)),
   );
-  const read = (task: StatusTask): Promise<TaskResult> =>
-    task === alone
-      ? readSingle(context, task)
-      : observe(context, task, { shown: shown.get(task.payload.documentId), answer });
-  return eachRead(context, tasks, read);
+  return eachRead((task) =>
+    task === one ? alone(task) : observe(task, { shown: shown.get(task.payload.documentId), answer }),
+  );
 }
-
-/** One document's trouble is its own: the others of the page are observed all the same. */
-const eachRead = (
-  context: TaskContext,
-  tasks: StatusTask[],
-  read: (task: StatusTask) => Promise<TaskResult>,
-): Promise<TaskResult[]> =>
-  Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
 
 /**
  * Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not
@@ -76,11 +100,7 @@ async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskR
   return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
-async function observe(
-  context: TaskContext,
-  task: StatusTask,
-  seen: { shown: DocumentMetadata | undefined; answer: Candidate },
-): Promise<TaskResult> {
+async function observe(context: TaskContext, task: StatusTask, seen: Seen): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, 'not in the list yet');
   const { status } = seen.shown;
   const { state } = await byRegistry(context, task, {

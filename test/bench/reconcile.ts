@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { defined, PedigreeError, sha256Hex } from '#kernel';
 import { digestOfLines, Duck, parquet } from '#duckdb';
 import {
+  ANSWERS_INDEX,
   BUCKETS,
   bucketFile,
   canonicalRow,
@@ -18,6 +19,7 @@ import {
   runComparison,
   snapshotDigest,
   type SnapshotKind,
+  type SnapshotManifest,
 } from '#reconciliation';
 import { builtFile } from '../../apps/cli/src/config.js';
 import { reconcileCases } from './reconcile-cases.js';
@@ -172,15 +174,13 @@ async function snapshotManifest(folder: string, kind: SnapshotKind, rows: number
     ...{ file: bucketFile(n), rows: 0, sha256: sha256Hex(String(n)) },
   }));
   const scope = { kind, moment: MOMENT, branch: null, places: null };
-  const rest = {
-    format: SNAPSHOT_FORMAT,
-    rows,
-    containers: 0,
-    wrongCheckDigits: 0,
-    digest: snapshotDigest(scope, buckets),
-    buckets,
+  const answers = { name: ANSWERS_INDEX, bytes: 0, sha256: sha256Hex('') };
+  const manifest: Omit<SnapshotManifest, 'source' | 'mapping' | 'importedAt'> = {
+    ...scope,
+    ...{ format: SNAPSHOT_FORMAT, rows, containers: 0, refused: 0, duplicates: 0, wrongCheckDigits: 0 },
+    ...{ digest: snapshotDigest(scope, buckets), buckets, files: kind === 'registry' ? [answers] : [] },
   };
-  await writeFile(join(folder, MANIFEST), JSON.stringify({ ...scope, ...rest }));
+  await writeFile(join(folder, MANIFEST), JSON.stringify(manifest));
 }
 
 /** Of a bucket of stock, per million rows: what an import does beside a comparison. */

@@ -145,9 +145,9 @@ async function makeLegs(duck: Duck, folder: string, packs: number): Promise<numb
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
     const part = join(items, `bucket=${bucket.toString(16)}`);
     await duck.run(`CREATE OR REPLACE TEMP TABLE numbered AS
-      SELECT i, item FROM read_parquet('${part}/*.parquet') ORDER BY run, item`);
+      SELECT i, item, ('0x' || run)::UTINYINT AS run FROM read_parquet('${part}/*.parquet') ORDER BY run, item`);
     for (const [leg, { columns, file }] of Object.entries(LEGS))
-      await duck.run(`COPY (SELECT item, ${columns} FROM numbered) TO '${join(folder, leg, file(bucket))}'
+      await duck.run(`COPY (SELECT item, ${columns}, run FROM numbered) TO '${join(folder, leg, file(bucket))}'
         (FORMAT parquet)`);
     rmSync(part, { recursive: true });
   }

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkDigitOf, sha256Hex } from '#kernel';
 import { Duck, quoted } from '#duckdb';
+import { RUN } from '../src/snapshots/buckets.js';
 import { importSnapshot } from '../src/snapshots/import.js';
 import { mappingOf } from '../src/snapshots/mapping.js';
 import type { SnapshotKind } from '../src/snapshots/kinds.js';
@@ -173,7 +174,8 @@ export async function states(folder: string, record: (RecordRow & { known_from?:
       place: 'VARCHAR', container: 'VARCHAR', uncertain: 'BOOLEAN', known_from: 'BIGINT',
       part_left: 'VARCHAR'})
       WHERE substr(md5(item), 1, 1) = '${bucket.toString(16)}'`;
-    await duck.run(`COPY (SELECT item, substr(item, 1, 14) AS gtin, * EXCLUDE (item) FROM ${rows} ORDER BY md5(item))
+    await duck.run(`COPY (SELECT item, substr(item, 1, 14) AS gtin, * EXCLUDE (item),
+        ${RUN} AS run FROM ${rows} ORDER BY md5(item))
       TO ${quoted(join(out, file))} (FORMAT parquet)`);
     buckets.push({ file, packs: 0, sha256: sha256Hex(String(bucket)) });
   }

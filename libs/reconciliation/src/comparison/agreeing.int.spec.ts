@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Duck, quoted } from '#duckdb';
+import type { Sha256 } from '#kernel';
+import { Duck, parquet, quoted } from '#duckdb';
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { findDifferences } from './compare-bucket.js';
+import { RUN } from '../snapshots/buckets.js';
+import { findDifferences, type BucketOfRun } from './compare-bucket.js';
 import { differing, openRun } from './joined.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
@@ -83,8 +85,10 @@ beforeAll(async () => {
   for (const leg of LEGS) {
     const columns = Object.entries(COLUMNS[leg]).map(([name, value]) => `${value} AS ${name}`);
     const boxes = leg === 'stock' ? `UNION ALL SELECT ${quoted(BOX)}, ${columns.join(', ')} FROM range(1) b(i)` : '';
-    await duck.run(`COPY (SELECT ${item} AS item, ${columns.join(', ')} FROM range(${ITEMS}) t(i)
-      WHERE hash(i, ${SEED}, ${quoted(leg)}) % 100 < ${SHARES[leg]} ${boxes})
+    // All in the first bucket.
+    await duck.run(`COPY (SELECT *, (${RUN} & 15)::UTINYINT AS run FROM (
+        SELECT ${item} AS item, ${columns.join(', ')} FROM range(${ITEMS}) t(i)
+        WHERE hash(i, ${SEED}, ${quoted(leg)}) % 100 < ${SHARES[leg]} ${boxes}) ORDER BY run, item)
       TO ${quoted(fileOf(leg))} (FORMAT parquet)`);
   }
   await duck.close();
@@ -113,27 +117,50 @@ const RUNS: Record<string, () => RunRecord> = {
   'no registry': () => runOf({}, ['stock', 'record']),
 };
 
+/** What a run finds in its first bucket, by code. */
+async function told(duck: Duck, of: Omit<BucketOfRun, 'bucket'>): Promise<object[]> {
+  await findDifferences(duck, { ...of, bucket: 0 });
+  return duck.rows(`SELECT code, severity, quiet, count(*)::INTEGER AS items, sum(hash(item))::VARCHAR AS which
+    FROM finding GROUP BY code, severity, quiet ORDER BY ALL`);
+}
+
+async function withRun(run: RunRecord, work: (duck: Duck) => Promise<void>): Promise<void> {
+  const duck = await Duck.open({ memoryMb: 300, threads: 1, temporary: join(folder.path, 'duck') });
+  try {
+    await openRun(duck, run);
+    await work(duck);
+  } finally {
+    await duck.close();
+  }
+}
+
 describe(`items about which sides agree (seed ${SEED})`, () => {
   it.each(Object.entries(RUNS))('are such of which no rule speaks: %s', async (_, made) => {
     const run = made();
-    const own = await Duck.open({ memoryMb: 300, threads: 1, temporary: join(folder.path, 'duck') });
-    try {
-      await openRun(own, run);
-      const told = async (withAgreeing: boolean): Promise<object[]> => {
-        await findDifferences(own, { run, bucket: 0, withAgreeing });
-        return own.rows(`SELECT code, severity, quiet, count(*)::INTEGER AS items, sum(hash(item))::VARCHAR AS which
-          FROM finding GROUP BY code, severity, quiet ORDER BY ALL`);
-      };
-      const all = await told(true);
-      expect(await told(false)).toEqual(all);
+    await withRun(run, async (duck) => {
+      const all = await told(duck, { run, withAgreeing: true });
+      expect(await told(duck, { run })).toEqual(all);
       expect(all.length).toBeGreaterThan(5);
-      const items = differing(run, 0);
+      const items = differing(run, { bucket: 0 });
       if (items === undefined) return;
       // The pass leaves out some, or it proves nothing.
-      const [seen] = await own.rows<{ n: number }>(`SELECT count(*)::INTEGER AS n FROM (${items})`);
+      const [seen] = await duck.rows<{ n: number }>(`SELECT count(*)::INTEGER AS n FROM (${items})`);
       expect(seen?.n).toBeLessThan(0.95 * ITEMS);
-    } finally {
-      await own.close();
-    }
+    });
+  });
+});
+
+describe(`a large bucket (seed ${SEED})`, () => {
+  it('has the same findings in slices, and as a whole where a file has no runs', async () => {
+    const run = runOf({}, LEGS);
+    await withRun(run, async (duck) => {
+      const whole = await told(duck, { run });
+      expect(await told(duck, { run, mostRows: ITEMS / 4 })).toEqual(whole);
+      const file = join(folder.path, 'legs', 'record-of-before.parquet');
+      await duck.run(`COPY (SELECT * EXCLUDE (run) FROM ${parquet([fileOf('record')])}) TO ${quoted(file)}`);
+      const record = { folder: '', digest: '' as Sha256, rows: ITEMS, files: [file] };
+      const before = { ...run, legs: { ...run.legs, record } };
+      expect(await told(duck, { run: before, mostRows: ITEMS / 4 })).toEqual(whole);
+    });
   });
 });

@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { ORDER } from '../snapshots/buckets.js';
-import { differing, joined, LEG_COLUMNS } from './joined.js';
+import { differing, joined, LEG_COLUMNS, type Slice } from './joined.js';
 import { OVERRIDDEN, OVERRIDES, RULES, type Rule } from './rules.js';
 import { appliesTo, bucketResultFile, findingsFile, type BucketResult, type RunRecord } from './run-record.js';
 import { withValues } from './values.js';
@@ -45,6 +45,11 @@ function overridden(
   return cases.length === 0 ? number : `CASE ${cases.join(' ')} ELSE ${number} END`;
 }
 
+/** Rows of one side that are joined at a time: memory goes by them, and not by the size of a bucket. */
+const MOST_ROWS = 1_000_000;
+/** Parts of a bucket at most: its items have so many second digits of the MD5. */
+const MOST_SLICES = 16;
+
 export interface BucketOfRun {
   run: RunRecord;
   bucket: number;
@@ -53,6 +58,8 @@ export interface BucketOfRun {
   overrides?: readonly Rule[];
   /** Also looks at items about which sides agree: for the test that no rule speaks of them. */
   withAgreeing?: boolean;
+  /** Default: 1,000,000. */
+  mostRows?: number;
 }
 
 /**
@@ -65,18 +72,56 @@ export async function compareBucket(duck: Duck, of: BucketOfRun & { folder: stri
 }
 
 /**
- * Makes the table `finding` of a bucket: what rules find, and what they explain (`quiet`). A first pass joins the few
- * columns that show where sides agree, and leaves out those items; the rules look at whole rows of the rest.
+ * Makes the table `finding` of a bucket: what rules find, and what they explain (`quiet`). A large bucket is joined in
+ * slices. Of each, a first pass joins the few columns that show where sides agree, and leaves out those items; the
+ * rules look at whole rows of the rest.
  */
-export async function findDifferences(
-  duck: Duck,
-  { run, bucket, rules = RULES, overrides = OVERRIDES, withAgreeing = false }: BucketOfRun,
-): Promise<void> {
+export async function findDifferences(duck: Duck, of: BucketOfRun): Promise<void> {
+  const rows = await mostRowsOf(duck, of);
   // The rules are a long statement: to plan it takes most of the time of a small bucket.
-  if ((await rowsOf(duck, { run, bucket })) === 0 && (await isMade(duck))) return duck.run('DELETE FROM finding');
-  const items = withAgreeing ? undefined : differing(run, bucket);
+  if (rows === 0 && (await isMade(duck))) return duck.run('DELETE FROM finding');
+  let into = 'CREATE OR REPLACE TEMP TABLE finding AS';
+  for (const slice of await slicesOf(duck, of, rows)) {
+    await findInSlice(duck, of, { slice, into });
+    into = 'INSERT INTO finding';
+  }
+}
+
+/**
+ * Parts of a bucket by the second digit of the MD5, so many that no side has more than about a million rows in one.
+ * Files of an earlier version have no `run`: of these a bucket is one part.
+ */
+async function slicesOf(
+  duck: Duck,
+  { run, bucket, mostRows = MOST_ROWS }: BucketOfRun,
+  rows: number,
+): Promise<Slice[]> {
+  let count = 1;
+  while (count < MOST_SLICES && rows > count * mostRows) count *= 2;
+  if (count === 1 || !(await haveRuns(duck, filesOf(run, bucket)))) return [{ bucket }];
+  const width = MOST_SLICES / count;
+  return Array.from({ length: count }, (_, n) => {
+    const first = MOST_SLICES * bucket + n * width;
+    return { bucket, runs: { first, last: first + width - 1 } };
+  });
+}
+
+const filesOf = ({ legs }: RunRecord, bucket: number): string[] =>
+  Object.values(legs).flatMap(({ files }) => files[bucket] ?? []);
+
+async function haveRuns(duck: Duck, files: string[]): Promise<boolean> {
+  const rows = await duck.rows(`SELECT 1 FROM parquet_schema([${files.map(quoted).join(', ')}]) WHERE name = 'run'`);
+  return rows.length === files.length;
+}
+
+async function findInSlice(
+  duck: Duck,
+  { run, rules = RULES, overrides = OVERRIDES, withAgreeing = false }: BucketOfRun,
+  { slice, into }: { slice: Slice; into: string },
+): Promise<void> {
+  const items = withAgreeing ? undefined : differing(run, slice);
   if (items !== undefined) await duck.run(`CREATE OR REPLACE TEMP TABLE differing AS ${items}`);
-  const rows = joined(run, bucket, items === undefined ? undefined : 'differing');
+  const rows = joined(run, slice, items === undefined ? undefined : 'differing');
   const told = topics(run, rules);
   const quietOnes = rules.flatMap(({ quiet }, number) => (quiet === true ? [number] : []));
   const isQuiet = (number: string): string =>
@@ -93,16 +138,15 @@ export async function findDifferences(
     CREATE OR REPLACE TEMP TABLE seen AS SELECT * FROM (
       SELECT *, ${told.map(({ name, first }) => `${first} AS ${name}`).join(',\n')} FROM (${rows}))
       WHERE coalesce(${told.map(({ name }) => name).join(', ')}) IS NOT NULL;
-    CREATE OR REPLACE TEMP TABLE finding AS SELECT DISTINCT item, r.code, r.severity, r.quiet, ${SHOWN.join(', ')}, held
+    ${into} SELECT DISTINCT item, r.code, r.severity, r.quiet, ${SHOWN.join(', ')}, held
       FROM (SELECT *, unnest([${final.join(', ')}]) AS number FROM seen) f
         JOIN (VALUES ${values.join(', ')}) r(number, code, severity, quiet) USING (number)`);
 }
 
-/** How many rows the sides have in a bucket. */
-async function rowsOf(duck: Duck, { run, bucket }: BucketOfRun): Promise<number> {
-  const files = Object.values(run.legs).flatMap((leg) => leg?.files[bucket] ?? []);
-  const counts = files.map((file) => `(SELECT count(*) FROM ${parquet([file])})`);
-  const [found] = await duck.rows<{ rows: bigint }>(`SELECT ${['0', ...counts].join(' + ')} AS rows`);
+/** How many rows the largest side has in a bucket. */
+async function mostRowsOf(duck: Duck, { run, bucket }: BucketOfRun): Promise<number> {
+  const counts = filesOf(run, bucket).map((file) => `(SELECT count(*) FROM ${parquet([file])})`);
+  const [found] = await duck.rows<{ rows: bigint }>(`SELECT greatest(${['0', ...counts].join(', ')}) AS rows`);
   return Number(found?.rows);
 }
 

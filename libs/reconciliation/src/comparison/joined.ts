@@ -91,12 +91,17 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
 
 const of = (files: readonly string[]): string => `read_parquet([${files.map(quoted).join(', ')}])`;
 
-function legOf(leg: Leg, files: readonly string[] | undefined, more = ''): string {
+/** The rows of a leg in some files. `runs`: of these alone; `more`: columns of a condition. */
+function legOf(
+  leg: Leg,
+  files: readonly string[] | undefined,
+  { runs, more = '' }: { runs?: Runs | undefined; more?: string } = {},
+): string {
   const columns = Object.entries(LEG_COLUMNS[leg]);
   const named = columns.map(([name, [from, type]]) => `${files === undefined ? 'NULL' : from}::${type} AS ${name}`);
-  return files === undefined
-    ? `(SELECT NULL::VARCHAR AS item, ${named.join(', ')}${more} LIMIT 0)`
-    : `(SELECT item, ${named.join(', ')}${more} FROM ${of(files)})`;
+  if (files === undefined) return `(SELECT NULL::VARCHAR AS item, ${named.join(', ')}${more} LIMIT 0)`;
+  const among = runs === undefined ? '' : ` WHERE run BETWEEN ${runs.first} AND ${runs.last}`;
+  return `(SELECT item, ${named.join(', ')}${more} FROM ${of(files)}${among})`;
 }
 
 /** Cyrillic letters that look like Latin ones, in a series. */
@@ -109,28 +114,38 @@ const HELD = `hg.container IS NOT NULL OR hr.container IS NOT NULL AS held, coal
       coalesce(hg.place, hr.place) AS h_place`;
 const NOT_HELD = 'false AS held, NULL::VARCHAR AS h_state, NULL::VARCHAR AS h_place';
 
-function fileOf({ legs }: RunRecord, leg: Leg, bucket: number): string[] | undefined {
-  const file = legs[leg]?.files[bucket];
-  return file === undefined ? undefined : [file];
+/** First two digits of an item's MD5, as numbers: files are sorted by them. */
+export interface Runs {
+  first: number;
+  last: number;
 }
 
-/** The items of a bucket about which sides do not agree; undefined where sides cannot be told to agree. */
-export function differing(run: RunRecord, bucket: number): string | undefined {
+/** What is joined at a time: a bucket, or those of its items whose MD5 begins with some digits. */
+export interface Slice {
+  bucket: number;
+  runs?: Runs;
+}
+
+const filesOf = ({ legs }: RunRecord, leg: Leg, bucket: number): string[] | undefined =>
+  legs[leg]?.files.slice(bucket, bucket + 1);
+
+/** The items of a slice about which sides do not agree; undefined where sides cannot be told to agree. */
+export function differing(run: RunRecord, { bucket, runs }: Slice): string | undefined {
   if (run.legs.registry === undefined) return undefined;
   const legs = (['stock', 'registry', 'record', 'disposals'] as const).map((leg) =>
-    legOf(leg, fileOf(run, leg, bucket), columnsOfAgreement(leg, run)),
+    legOf(leg, filesOf(run, leg, bucket), { runs, more: columnsOfAgreement(leg, run) }),
   );
   return `SELECT item FROM ${legs.reduce((one, other) => `${one} FULL JOIN ${other} USING (item)`)}
     WHERE NOT ${agrees(run)}`;
 }
 
 /**
- * The joined rows of a bucket: the columns over which rules speak. Rows of stock that disagree count as sellable.
+ * The joined rows of a slice: the columns over which rules speak. Rows of stock that disagree count as sellable.
  * `among`: a table of the items that are looked at; default: all.
  */
-export function joined(run: RunRecord, bucket: number, among?: string): string {
+export function joined(run: RunRecord, { bucket, runs }: Slice, among?: string): string {
   const legIn = (leg: Leg): string => {
-    const rows = legOf(leg, fileOf(run, leg, bucket));
+    const rows = legOf(leg, filesOf(run, leg, bucket), { runs });
     return among === undefined ? rows : `(SELECT * FROM ${rows} SEMI JOIN ${among} USING (item))`;
   };
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');

@@ -28,8 +28,11 @@ export interface Staged {
   used: ReadonlySet<number>;
 }
 
-/** The first two digits of an item's MD5 as a number: DuckDB has the first byte lowest. */
-const RUN = '(md5_number(item) & 255)::UTINYINT';
+/**
+ * The first two digits of an item's MD5 as a number: DuckDB has the first byte lowest. Files hold it as `run` beside
+ * the columns of the canonical row, so that a part of a bucket is found without reading the whole.
+ */
+export const RUN = '(md5_number(item) & 255)::UTINYINT';
 /** Buckets that are written at a time. */
 const LANES = 2;
 
@@ -81,7 +84,7 @@ async function writeBucket(duck: Duck, { staging, columns, used, bucket, file }:
     : '(SELECT *, 0::UTINYINT AS run FROM checked LIMIT 0)';
   const values = columns.map(({ name, constant }) => (constant === undefined ? name : `${constant} AS ${name}`));
   const write = (select: string): Promise<void> =>
-    duck.inOrder(`COPY (SELECT item, ${values.join(', ')}, copies FROM (${select} ORDER BY run, item))
+    duck.inOrder(`COPY (SELECT item, ${values.join(', ')}, copies, run FROM (${select} ORDER BY run, item))
       TO ${quoted(file)} (FORMAT parquet)`);
   await write(`SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows}`);
   await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT item FROM (

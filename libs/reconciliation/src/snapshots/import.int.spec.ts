@@ -49,7 +49,7 @@ async function query<Row>(sql: string): Promise<Row[]> {
 }
 const all = (out: string): string[] => [...Array(16).keys()].map((n) => join(out, bucketFile(n)));
 const rowsOf = <Row>(out: string): Promise<Row[]> =>
-  query(`SELECT * REPLACE (expiry::VARCHAR AS expiry) FROM ${parquet(all(out))} ORDER BY item`);
+  query(`SELECT * EXCLUDE (run) REPLACE (expiry::VARCHAR AS expiry) FROM ${parquet(all(out))} ORDER BY item`);
 const refusedOf = async (out: string): Promise<{ line: number; reason: string }[]> =>
   (await readFile(join(out, REFUSED), 'utf8'))
     .split('\n')

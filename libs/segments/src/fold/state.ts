@@ -146,7 +146,8 @@ async function writeBucket(
   await writePartsLeft(duck, walked);
   await duck.run(`
     COPY (SELECT x.item, substr(x.item, 1, 14) AS gtin, s.word AS status, p.word AS place, c.name AS container,
-        nullif(w.known_from, 0)::BIGINT AS known_from, w.uncertain > 0 AS uncertain, l.part_left
+        nullif(w.known_from, 0)::BIGINT AS known_from, w.uncertain > 0 AS uncertain, l.part_left,
+        (w.id >> 56)::UTINYINT AS run
       FROM walked w JOIN ${parquet(items)} x ON x.id = w.id AND ${inBucket(bucket)}
         LEFT JOIN status_word s ON s.code = w.status LEFT JOIN place_word p ON p.code = w.place
         LEFT JOIN container c ON c.id = w.container LEFT JOIN left_of_pack l ON l.id = w.id

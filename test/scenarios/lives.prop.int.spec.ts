@@ -15,7 +15,7 @@ const { first, runs, rounds, steps, shrinkMs } = sized({
 });
 const SEED = Number(process.env['PROPERTY_SEED'] ?? first);
 const MOST_TRIES = 40;
-const SIZE = { own: 8, suppliers: 6 };
+const SIZE = { own: 10, marked: 2, suppliers: 6 };
 
 let stack: Stack;
 let lives = 0;

@@ -91,8 +91,6 @@ const STATUS: Record<number, string> = {
   252: 'in_circulation',
   415: 'in_realization',
   417: 'confirm_return_paused',
-  431: 'in_circulation',
-  432: 'in_circulation',
   511: 'in_sale',
   552: 'out_of_circulation',
 };

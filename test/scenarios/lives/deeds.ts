@@ -26,6 +26,9 @@ type Make = (chosen: Chosen) => Act | undefined;
 const isThere = (what: { owner: string; place: string }, owner: string, place: string): boolean =>
   what.owner === owner && what.place === place;
 const isFree = (pack: PackTruth): boolean => pack.transfer === null && pack.status === 'in_circulation';
+const isMarked = ({ status }: PackTruth): boolean => status === 'marked';
+/** Also what is not in circulation yet may be packed, and moved between places of one owner. */
+const isMovable = (pack: PackTruth): boolean => isFree(pack) || isMarked(pack);
 
 /** Where a step of ours happens: mostly at the warehouse, where most packs are. */
 const placeOf = ({ picks }: Step): string => ((picks[3] as number) < 0.75 ? HERE : SECOND);
@@ -44,17 +47,26 @@ function some<T extends { id: string }>({ step, world }: Chosen, fitting: readon
 const one = <T>({ step: { picks } }: Chosen, fitting: readonly T[]): T | undefined =>
   fitting[Math.floor((picks[2] as number) * fitting.length)];
 
-const loose = (world: World, owner: string, place: string): PackTruth[] =>
-  world.packs.filter((pack) => isThere(pack, owner, place) && isFree(pack) && pack.sscc === null);
+type Fits = (pack: PackTruth) => boolean;
+type Find = (world: World, owner: string, place: string) => { id: string }[];
+
+const looseThat =
+  (fits: Fits) =>
+  (world: World, owner: string, place: string): PackTruth[] =>
+    world.packs.filter((pack) => isThere(pack, owner, place) && fits(pack) && pack.sscc === null);
+const [loose, looseMarked, loosePackable] = [looseThat(isFree), looseThat(isMarked), looseThat(isMovable)];
 const paused = (world: World, owner: string, place: string): PackTruth[] =>
   world.packs.filter((pack) => isThere(pack, owner, place) && pack.status === 'paused_circulation' && !pack.transfer);
 const boxesAt = (world: World, owner: string, place: string): UnitTruth[] =>
   world.boxes.filter((box) => isThere(box, owner, place) && !box.unpacked);
 /** What a document may name: packs by themselves, and outermost containers of which nothing is under way. */
-const things = (world: World, owner: string, place: string): { id: string }[] => [
-  ...loose(world, owner, place),
-  ...boxesAt(world, owner, place).filter((box) => box.parent === null && world.inside(box).every(isFree)),
-];
+const thingsThat =
+  (fits: Fits): Find =>
+  (world, owner, place) => [
+    ...looseThat(fits)(world, owner, place),
+    ...boxesAt(world, owner, place).filter((box) => box.parent === null && world.inside(box).every(fits)),
+  ];
+const [things, movable] = [thingsThat(isFree), thingsThat(isMovable)];
 /** What is under way between two sides: packs by themselves, and outermost containers. */
 function underWay(
   world: World,
@@ -79,16 +91,16 @@ const theirs = (
 
 /** An act of ours on what lies at a place of ours. */
 const onThings =
-  (write: (ids: string[], place: string) => string): Make =>
+  (write: (ids: string[], place: string) => string, find: Find = things): Make =>
   (chosen) => {
     const place = placeOf(chosen.step);
-    return ours(some(chosen, things(chosen.world, 'own', place)), (ids) => write(ids, place));
+    return ours(some(chosen, find(chosen.world, 'own', place)), (ids) => write(ids, place));
   };
 const onPacks =
-  (write: (ids: string[], place: string) => string): Make =>
+  (write: (ids: string[], place: string) => string, find: Find = loose): Make =>
   (chosen) => {
     const place = placeOf(chosen.step);
-    return ours(some(chosen, loose(chosen.world, 'own', place), 2), (ids) => write(ids, place));
+    return ours(some(chosen, find(chosen.world, 'own', place), 2), (ids) => write(ids, place));
   };
 
 const sendBack = (ids: string[], subject: string, receiver: string): string =>
@@ -104,12 +116,12 @@ const MAKE: Record<Deed, Make> = {
       const ids = some(chosen, loose(chosen.world, 'supplier-a', SUPPLIER));
       return theirs('supplier-a', ids, (packs) => doc.unitPack(chosen.newBox(), packs, SUPPLIER));
     }
-    return onPacks((ids, place) => doc.unitPack(chosen.newBox(), ids, place))(chosen);
+    return onPacks((ids, place) => doc.unitPack(chosen.newBox(), ids, place), loosePackable)(chosen);
   },
   append: (chosen) => {
     const place = placeOf(chosen.step);
     const box = one(chosen, boxesAt(chosen.world, 'own', place));
-    const ids = some(chosen, loose(chosen.world, 'own', place), 2);
+    const ids = some(chosen, loosePackable(chosen.world, 'own', place), 2);
     return box && ours(ids, (packs) => doc.unitAppend(box.id, packs, place));
   },
   nest: (chosen) => {
@@ -174,7 +186,11 @@ const MAKE: Record<Deed, Make> = {
     );
     return ours(some(chosen, sold, 2), (ids) => doc.returned(ids, place));
   },
-  move: onThings((ids, subject) => doc.movePlace(ids, { subject, receiver: subject === HERE ? SECOND : HERE })),
+  release: onPacks((ids, place) => doc.emission(ids, place), looseMarked),
+  move: onThings(
+    (ids, subject) => doc.movePlace(ids, { subject, receiver: subject === HERE ? SECOND : HERE }),
+    movable,
+  ),
   correct: onPacks((ids, place) =>
     documentOf(253, { subject_id: place, details: '', series_number: `C${ids.length}`, sgtin: ids }),
   ),
@@ -230,7 +246,7 @@ const MAKE: Record<Deed, Make> = {
       doc.accept(ids, { subject: SUPPLIER, counterparty: HERE }),
     ),
   'moved in the cabinet': (chosen) =>
-    theirs('the cabinet', some(chosen, things(chosen.world, 'own', HERE)), (ids) =>
+    theirs('the cabinet', some(chosen, movable(chosen.world, 'own', HERE)), (ids) =>
       doc.movePlace(ids, { subject: HERE, receiver: SECOND }),
     ),
   suspend: (chosen) => {

@@ -51,7 +51,7 @@ export class Lives {
     private readonly stack: Stack,
     /** Distinguishes its packs, containers and commands from those of other runs: 0 to 999. */
     private readonly run: number,
-    private readonly size: { own: number; suppliers: number },
+    private readonly size: { own: number; marked: number; suppliers: number },
   ) {
     const serial = (kind: string, n: number): string => `${doc.GTIN}${kind}${run}N${n}`.padEnd(27, 'X');
     this.packs = [
@@ -75,14 +75,18 @@ export class Lives {
 
   private readonly control = <T>(path: string, body?: object): Promise<T> => this.stack.control<T>(path, body);
 
-  /** Our packs come to be by documents of ours; the supplier's have been there, and nobody told us. */
+  /**
+   * Our packs come to be by documents of ours, and the last are not in circulation yet. The supplier's have been there,
+   * and nobody told us.
+   */
   private async begin(): Promise<void> {
-    const [own, suppliers] = [this.packs.slice(0, this.size.own), this.packs.slice(this.size.own)];
+    const { own: all, marked } = this.size;
+    const [own, suppliers] = [this.packs.slice(0, all), this.packs.slice(all)];
     await this.control('/plant', {
       packs: suppliers.map((sgtin) => ({ sgtin, owner: 'supplier-a', place: SUPPLIER, series: 'S1' })),
     });
     await this.give(doc.endPacking(own, HERE));
-    await this.give(doc.emission(own, HERE));
+    await this.give(doc.emission(own.slice(0, all - marked), HERE));
     await this.rest();
     await this.note({ isAtRest: true });
   }

@@ -19,6 +19,7 @@ export const DEEDS = [
   'sell a part',
   'write off',
   'return',
+  'release',
   'move',
   'correct',
   'cancel',

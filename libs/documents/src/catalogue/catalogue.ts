@@ -142,7 +142,7 @@ const SENT: readonly DocumentType[] = [
     undoneBy: [391],
   }),
   out(470, 'move_state_dispatch', 'Move between own places, state supply', {
-    effect: effect.movedForState,
+    effect: effect.movedPlace,
     toldBy: 630,
     ...cancelled,
   }),

@@ -55,15 +55,14 @@ export const backAtShipper: TypeEffect = {
 };
 export const returnedSuspended: TypeEffect = { ...shipped, status: 'confirm_return_paused' };
 export const marked: TypeEffect = { status: 'marked', place: 'subject', ...subjects };
-/** Between places of one owner. */
-export const movedForState: TypeEffect = {
+/** Between places of one owner: a pack that is not in circulation yet, or no more, moves too, and stays what it is. */
+export const movedPlace: TypeEffect = {
   place: 'counterparty',
   containment: 'taken_out',
   owner: 'subject',
   holder: 'counterparty',
 };
-export const movedPlace: TypeEffect = { ...movedForState, status: 'in_circulation' };
-export const givenToAgent: TypeEffect = { ...movedForState, status: 'transferred_to_agent' };
+export const givenToAgent: TypeEffect = { ...movedPlace, status: 'transferred_to_agent' };
 /** A pack that is sold, used or withdrawn by itself, whole or in part. */
 const usedUp = (status: string, partStatus: string): TypeEffect => ({
   status,

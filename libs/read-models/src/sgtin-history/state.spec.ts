@@ -97,7 +97,7 @@ describe('late, recalled and corrected documents', () => {
     expect(facts(sold)).toMatchObject({ status: 'in_sale', place: OURS });
     expect(sold.lived.map(({ docType, status }) => [docType, status])).toEqual([
       [702, 'in_circulation'],
-      [431, 'in_circulation'],
+      [431, null],
       [250, 'in_circulation'],
       [511, 'in_sale'],
     ]);
@@ -170,6 +170,20 @@ describe('a pack that is sold, used or withdrawn in part', () => {
   });
 });
 
+describe('a move between own places', () => {
+  const marked: LifeDocument = { docType: 10311, items: [P] };
+  const released: LifeDocument = { docType: 313, items: [P] };
+
+  it.each([431, 470])('(%d) leaves a pack what it is, also one that is not in circulation yet', (docType) => {
+    const moved: LifeDocument = { docType, items: [P], counterparty: THIRD };
+    expect(facts(after(marked, moved))).toMatchObject({ status: 'marked', place: THIRD });
+    expect(facts(after(marked, released, moved))).toMatchObject({ status: 'in_circulation', place: THIRD });
+    const recalled: LifeDocument = { docType: 250, fields: { operation_id: 'r2', recall_action_id: '313' } };
+    expect(facts(after(marked, released, recalled, moved))).toMatchObject({ status: 'marked', place: THIRD });
+    expect(facts(after(marked, packed, { ...moved, items: [B] }))).toMatchObject({ status: 'marked', place: THIRD });
+  });
+});
+
 describe('what cannot be told', () => {
   it('is doubted part by part, with the reason, until a document tells it', () => {
     const unknown: LifeDocument = { docType: 471, items: [P], counterparty: OTHERS };
@@ -189,7 +203,7 @@ describe('what cannot be told', () => {
   it('of a partial receipt is only what its type changes, and inside a container not the container', () => {
     const doubted: LifeDocument = { docType: 431, items: [B, pack(3)], counterparty: THIRD, result: 'partial' };
     const { state } = after(received, packed, { ...doubted, refused: [pack(9)] });
-    expect(state.doubts).toMatchObject([{ parts: ['status', 'place', 'owner', 'holder'], by: { item: B } }]);
+    expect(state.doubts).toMatchObject([{ parts: ['place', 'owner', 'holder'], by: { item: B } }]);
   });
 
   it('refused movements change nothing', () => {

@@ -30,6 +30,7 @@ import type { accessEntry } from './access-log/shape.js';
 import type { caseDetail, caseSummary } from './cases/shape.js';
 import type {
   affectedPacks,
+  packsOfUnknownSeries,
   suspendedListVersion,
   suspensionAnswer,
   suspensionDetail,
@@ -122,6 +123,9 @@ export type AccessEntry = Shown<typeof accessEntry>;
 export type SuspensionSummary = Shown<typeof suspensionSummary>;
 export type SuspensionDetail = Shown<typeof suspensionDetail>;
 export type AffectedPacks = Shown<typeof affectedPacks>;
+export type PacksOfUnknownSeries = Shown<typeof packsOfUnknownSeries>;
+/** What our record holds of a suspension. */
+export type AffectedRecord = Pick<SuspensionDetail, 'affected' | 'seriesUnknown'>;
 export type SuspendedListVersion = Shown<typeof suspendedListVersion>;
 export type SuspensionAnswer = Shown<typeof suspensionAnswer>;
 

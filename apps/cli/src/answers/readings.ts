@@ -14,7 +14,7 @@ import {
   notificationOf,
   receiptWithErrors,
   suspensionDetailOf,
-  type AffectedPacks,
+  type AffectedRecord,
   type DocumentFacts,
 } from '#read-models';
 
@@ -119,8 +119,13 @@ function inboundFrom(answered: Answered): Promise<ReadAgain | undefined> {
 
 async function suspensionFrom({ id, events, body }: Answered): Promise<ReadAgain | undefined> {
   const said = listIn(body, 'affected');
+  // An answer of an older version has these packs at each match.
+  const unknown = 'series_unknown' in body ? { seriesUnknown: body['series_unknown'] } : {};
   const answer = await suspensionDetailOf(events(suspensionStream(id)), ({ state }) =>
-    Promise.resolve(state.matches.map((one, n) => ({ ...said[n], ...one }) as AffectedPacks)),
+    Promise.resolve({
+      affected: state.matches.map((one, n) => ({ ...said[n], ...one })),
+      ...unknown,
+    } as AffectedRecord),
   );
   return answer && { answer, beside: [POSITIONS, AFFECTED] };
 }

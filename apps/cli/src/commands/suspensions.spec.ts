@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { GatewayClient } from '../gateway-client.js';
-import { suspensionLetter } from './suspensions.js';
+import { showSuspension, suspensionLetter } from './suspensions.js';
 
 const asked: string[] = [];
 const gateway = {
@@ -29,6 +29,20 @@ async function printed(run: () => Promise<unknown>): Promise<string> {
 }
 afterEach(() => {
   jest.restoreAllMocks();
+});
+
+describe('a suspension', () => {
+  it('shows the packs whose series nobody has told once for a product, whichever of its series are meant', async () => {
+    const [gtin, branches] = ['04600000000015', [{ branch: 'P1', standing: 'in_stock', packs: 4, recent: true }]];
+    const found = {
+      ...{ suspension_id: 's', source: 'list', action: 'suspend', product: 'P', series: 'A1', look_alikes: [] },
+      ...{ matches: [], timeline: [], affected: ['A1', 'A2'].map((series) => ({ gtin, series, branches: [] })) },
+      series_unknown: [{ gtin, packs: 4, branches }],
+    };
+    const reading = { raw: () => Promise.resolve(found) } as unknown as GatewayClient;
+    const words = await printed(() => showSuspension(reading, 's', { recent: '90' }));
+    expect(words.match(/\d+ packs of \d+ have no series/g)).toEqual([`4 packs of ${gtin} have no series`]);
+  });
 });
 
 describe('the reply to a letter', () => {

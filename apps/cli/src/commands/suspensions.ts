@@ -74,18 +74,23 @@ function print(found: Detail): void {
     ]),
   );
   for (const one of found.affected) printAffected(one);
+  for (const one of found.series_unknown) printUnknown(one);
   const lines = found.timeline.map((one) => [instant(one.at), one.actor, one.sentence]);
   out(`\n${table(['when', 'who', 'what'], lines)}`);
 }
 
 type Affected = Detail['affected'][number];
 
-function printAffected({ gtin, series, branches, series_unknown: unknown }: Affected): void {
+function printAffected({ gtin, series, branches }: Affected): void {
   out(`\n${series} of ${gtin}: ${branches.length === 0 ? 'our record holds no pack that is concerned' : 'packs'}`);
   printBranches(branches);
-  if (unknown.packs === 0) return;
-  out(`\n${unknown.packs} packs of ${gtin} have no series that a document has told; some may be of this one:`);
-  printBranches(unknown.branches);
+}
+
+/** Once for a product, whichever of its series are meant. */
+function printUnknown({ gtin, packs, branches }: Detail['series_unknown'][number]): void {
+  if (packs === 0) return;
+  out(`\n${packs} packs of ${gtin} have no series that a document has told; some may be concerned:`);
+  printBranches(branches);
   out(`which packs: pedigree packs --series-unknown --gtin ${gtin}`);
 }
 

@@ -87,21 +87,20 @@ export const RECALL = {
   ),
 };
 
-type ReplyRow = Omit<Reply, 'matches' | 'places' | 'look_alikes' | 'totals' | 'record' | 'replied_by'> &
+type ReplyRow = Omit<
+  Reply,
+  'matches' | 'places' | 'look_alikes' | 'totals' | 'record' | 'series_unknown' | 'replied_by'
+> &
   Reply['places'][number] & { replied_by: string; means: string; series_unknown: number };
 
-/** Packs whose series no document has told: those of a product count once, though several of its series are meant. */
-const unknownPacks = (record: Reply['record']): number =>
-  [...new Map(record.map(({ gtin, series_unknown: { packs } }) => [gtin, packs])).values()].reduce((a, b) => a + b, 0);
-
-/** A row a place. */
+/** A row a place. Packs of an unknown series are counted for the whole reply, as nobody told at which place they lay. */
 export const REPLY = {
-  rows: ({ places, matches, look_alikes: _alike, totals: _totals, record, ...reply }: Reply): ReplyRow[] =>
+  rows: ({ places, matches, look_alikes: _alike, totals: _totals, record: _record, ...reply }: Reply): ReplyRow[] =>
     places.map((place) => ({
       ...reply,
       replied_by: reply.replied_by.name,
       means: matches.map(({ gtin, series }) => `${gtin}=${series}`).join(' '),
-      series_unknown: unknownPacks(record),
+      series_unknown: reply.series_unknown.reduce((sum, { packs }) => sum + packs, 0),
       ...place,
     })),
   columns: columnsOf<ReplyRow>(

@@ -7,7 +7,10 @@ import { replyLetter } from './reply-letter.js';
 type Reply = z.infer<typeof suspensionReply>;
 
 const NOTHING = { found: 0, quarantined: 0, shipped: 0, returned: 0 };
-const NONE_UNKNOWN = { packs: 0, packs_at: '/v1/packs?gtin=04600000000015&series_unknown=true', branches: [] };
+const NONE_UNKNOWN = {
+  ...{ gtin: '04600000000015', known_at: '9', packs: 0, branches: [] },
+  packs_at: '/v1/packs?gtin=04600000000015&series_unknown=true',
+};
 const REPLIED: Reply = {
   ...{ suspension_id: '0b8c5f0e-6c0e-5b61-9f0e-0d2f7a1c9e55', source: 'letter', action: 'suspend' },
   ...{ number: '01-1/26', date: '2026-03-01', from: 'the <inspectorate>', letter_sha256: 'ab'.repeat(32) },
@@ -18,7 +21,8 @@ const REPLIED: Reply = {
   places: [{ place: 'P1', ...NOTHING }],
   totals: NOTHING,
   nothing_found: true,
-  record: [{ gtin: '04600000000015', series: 'A1', known_at: '9', branches: [], series_unknown: NONE_UNKNOWN }],
+  record: [{ gtin: '04600000000015', series: 'A1', known_at: '9', branches: [] }],
+  series_unknown: [NONE_UNKNOWN],
 };
 
 describe('the reply to a letter', () => {
@@ -43,14 +47,17 @@ describe('the reply to a letter', () => {
   it('tells the packs whose series nobody has told, of each product once', () => {
     expect(replyLetter(REPLIED)).not.toContain('no document has told');
     const branches = [{ branch: 'P1', standing: 'in_stock' as const, place: 'P1', packs: 4, recent: true }];
-    const record = ['A1', 'A2'].map((series) => ({
-      ...{ gtin: '04600000000015', series, known_at: '9', branches: [] },
-      series_unknown: { ...NONE_UNKNOWN, packs: 4, branches },
-    }));
-    const page = replyLetter({ ...REPLIED, record });
-    expect(page).toContain('Packs of 04600000000015 whose series no document has told: 4. Some may be of A2');
-    expect(page).toContain('our record holds no pack that is concerned');
-    expect(REPLY.rows({ ...REPLIED, record }).map((row) => row.series_unknown)).toEqual([4]);
+    const gtin = '04600000000015';
+    const record = ['A1', 'A2'].map((series) => ({ gtin, series, known_at: '9', branches: [] }));
+    const other = { ...NONE_UNKNOWN, gtin: '04600000000022', packs: 3, branches: [{ ...branches[0], packs: 3 }] };
+    const unknown = { record, series_unknown: [{ ...NONE_UNKNOWN, packs: 4, branches }, other] };
+    const page = replyLetter({ ...REPLIED, ...unknown } as Reply);
+    expect(page.match(/Packs of \d+ whose series no document has told: \d+/g)).toEqual([
+      `Packs of ${gtin} whose series no document has told: 4`,
+      'Packs of 04600000000022 whose series no document has told: 3',
+    ]);
+    expect(page.match(/our record holds no pack that is concerned/g)).toHaveLength(2);
+    expect(REPLY.rows({ ...REPLIED, ...unknown } as Reply).map((row) => row.series_unknown)).toEqual([7]);
   });
 
   it('takes nobody’s words for HTML', () => {

@@ -6,7 +6,7 @@ type Reply = z.infer<typeof suspensionReply>;
 
 /** The reply as a page to print and to file. It needs no network and runs no script. */
 export function replyLetter(reply: Reply): string {
-  const { number, date, from, product, series, matches, places, totals, record } = reply;
+  const { number, date, from, product, series, matches, places, totals, record, series_unknown } = reply;
   const title =
     number === undefined
       ? `Reply about series ${series} of ${product}`
@@ -31,7 +31,7 @@ export function replyLetter(reply: Reply): string {
       ${tableOf('Packs, by place', PLACES, [...rows, all])}
       <h2>Our record</h2>
       <p>Packs by branch, as our documents tell them at ${reply.as_of}. What was sold or written off is left out.</p>
-      ${record.map(recordOf)}
+      ${record.map(recordOf)} ${series_unknown.filter(({ packs }) => packs > 0).map(unknownOf)}
       <h2>Where it stands in the log</h2>
       ${tableOf('The event that recorded the reply', NAMED, [
         ['replied at', reply.replied_at],
@@ -57,18 +57,16 @@ const sentenceOf = ({ nothing_found: isNothing, places }: Reply): string =>
 
 type Held = Reply['record'][number];
 
-const recordOf = ({ gtin, series, known_at: knownAt, branches, series_unknown: unknown }: Held) => html`
-  ${tableOf(`${series} of ${gtin}, up to log position ${knownAt}`, BRANCHES, rowsOf(branches))}
-  ${
-    unknown.packs === 0
-      ? ''
-      : tableOf(
-          `Packs of ${gtin} whose series no document has told: ${unknown.packs}. Some may be of ${series}`,
-          BRANCHES,
-          rowsOf(unknown.branches),
-        )
-  }
-`;
+const recordOf = ({ gtin, series, known_at: knownAt, branches }: Held) =>
+  tableOf(`${series} of ${gtin}, up to log position ${knownAt}`, BRANCHES, rowsOf(branches));
+
+/** Once for a product, whichever of its series are meant. */
+const unknownOf = ({ gtin, packs, branches }: Reply['series_unknown'][number]) =>
+  tableOf(
+    `Packs of ${gtin} whose series no document has told: ${packs}. Some may be concerned`,
+    BRANCHES,
+    rowsOf(branches),
+  );
 
 const rowsOf = (branches: Held['branches']) =>
   branches.length === 0

@@ -46,7 +46,11 @@ const reply = z.strictObject({ place, found: packs, quarantined: packs, shipped:
 export const suspensionActionBody = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('match'),
-    matches: z.array(match).max(MOST_MATCHES).describe('Which packs the letter means; empty: none that we know of.'),
+    matches: z
+      .array(match)
+      .max(MOST_MATCHES)
+      .refine((all) => new Set(all.map((one) => JSON.stringify(one))).size === all.length, 'names a series twice')
+      .describe('Which packs the letter means; empty: none that we know of.'),
     reason,
   }),
   z.strictObject({

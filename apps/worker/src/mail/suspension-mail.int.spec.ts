@@ -32,8 +32,8 @@ const branches: SuspensionDetail['affected'][number]['branches'] = [
   { branch: '00000000000464', standing: 'shipped', place: '00000000000888', packs: 7, recent: true },
   { branch: '00000000000464', standing: 'shipped', place: '00000000000777', packs: 9, recent: false },
 ];
-const seriesUnknown: SuspensionDetail['affected'][number]['seriesUnknown'] = {
-  ...{ packs: 10, packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true` },
+const seriesUnknown: SuspensionDetail['seriesUnknown'][number] = {
+  ...{ gtin: GTIN, knownAt: '1', packs: 10, packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true` },
   branches: [
     { branch: '00000000000464', standing: 'in_stock', place: '00000000000464', packs: 4, recent: true },
     { branch: '00000000000464', standing: 'shipped', place: '00000000000777', packs: 6, recent: false },
@@ -42,7 +42,8 @@ const seriesUnknown: SuspensionDetail['affected'][number]['seriesUnknown'] = {
 const detail = (suspensionId: string): SuspensionDetail => ({
   ...{ suspensionId, source: 'list', state: 'open', action: 'suspend', inForce: true, product: GTIN, series: 'A1' },
   ...{ matches: [{ gtin: GTIN, series: 'A1' }], lookAlikes: [], versions: 1, changedAt: '2026-03-01T00:00:00.000Z' },
-  ...{ position: '1', affected: [{ gtin: GTIN, series: 'A1', knownAt: '1', branches, seriesUnknown }], timeline: [] },
+  ...{ position: '1', affected: [{ gtin: GTIN, series: 'A1', knownAt: '1', branches }], timeline: [] },
+  seriesUnknown: [seriesUnknown],
 });
 
 let db: TestDatabase;

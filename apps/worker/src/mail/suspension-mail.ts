@@ -56,28 +56,27 @@ export function mailOf(told: SuspensionDetail[], count: number): { subject: stri
 }
 
 function wordsOf(suspension: SuspensionDetail): string {
-  const { suspensionId, source, product, series, action, inForce, number, decisionId, date, from, affected } =
-    suspension;
+  const { suspensionId, source, product, series, action, inForce, number, decisionId, date, from } = suspension;
   const by = {
     list: "the registry's list",
     letter: `letter ${number ?? ''} of ${date ?? ''} from ${from ?? ''}`,
     decision: `decision ${number ?? decisionId ?? ''} of ${date ?? ''} in the registry`,
   }[source];
-  const places = affected.flatMap(({ gtin, series: ours, branches }) => placesOf(branches, `${gtin} ${ours}`));
+  const places = suspension.affected.flatMap(({ gtin, series: ours, branches }) =>
+    placesOf(branches, `${gtin} ${ours}`),
+  );
   const named = places.slice(0, MOST_PLACES);
   return [
     `${action}: series ${series} of ${product}, by ${by}.`,
     inForce ? 'Its packs must not be sold or sent on.' : 'It holds its packs no longer.',
     ...(named.length === 0 ? ['  none of our packs, as far as documents told their series'] : named),
     ...(places.length > named.length ? [`  and ${places.length - named.length} more places`] : []),
-    ...unknownWords(affected),
+    ...unknownWords(suspension.seriesUnknown),
     `  pedigree suspensions show ${suspensionId}`,
   ].join('\n');
 }
 
-type Affected = SuspensionDetail['affected'][number];
-
-const placesOf = (branches: Affected['branches'], what: string): string[] =>
+const placesOf = (branches: SuspensionDetail['affected'][number]['branches'], what: string): string[] =>
   branches
     .filter(({ standing, recent }) => standing !== 'shipped' || recent)
     .map(
@@ -86,10 +85,9 @@ const placesOf = (branches: Affected['branches'], what: string): string[] =>
         (place === undefined || place === branch ? '' : `, at ${place}`),
     );
 
-/** Packs of these products whose series no document has told. Those of a product stand once. */
-function unknownWords(affected: readonly Affected[]): string[] {
-  const ofProducts = new Map(affected.map(({ gtin, seriesUnknown }) => [gtin, seriesUnknown.branches]));
-  return [...ofProducts].flatMap(([gtin, branches]) => {
+/** Packs of these products whose series no document has told. */
+function unknownWords(seriesUnknown: SuspensionDetail['seriesUnknown']): string[] {
+  return seriesUnknown.flatMap(({ gtin, branches }) => {
     const places = placesOf(branches, `${gtin}, series unknown`);
     if (places.length === 0) return [];
     const more = places.length > MOST_PLACES ? [`  and ${places.length - MOST_PLACES} more places`] : [];

@@ -4,7 +4,7 @@ import { present } from '../list-page.js';
 import type { PackTypes } from '../pack-state/list.js';
 import { branchOf, fateOf, groupsOfSeries, ON_ITS_WAY, type SeriesGroup } from '../pack-state/series-file.js';
 import type { Asked } from '../pack-state/series-sources.js';
-import type { AffectedPacks } from '../port.js';
+import type { AffectedPacks, AffectedRecord, PacksOfUnknownSeries } from '../port.js';
 
 type Figure = AffectedPacks['branches'][number];
 
@@ -15,19 +15,30 @@ export interface AffectedContext {
 }
 
 /**
- * Packs of a series that still concern somebody, by branch: in stock, on their way, shipped. Beside them the packs of
- * the product whose series no document has told, in the same way: any of them may be of this series.
+ * Packs of these series that still concern somebody, by branch: in stock, on their way, shipped. Beside them, in the
+ * same way, the packs whose series no document has told: any may be of one of these series. They belong to a product
+ * and not to a series, so each product stands once, and each pack counts once.
  */
 export async function affectedPacks(
   db: Queryable,
-  { gtin, series }: ProductSeries,
+  matches: readonly ProductSeries[],
   context: AffectedContext,
-): Promise<AffectedPacks> {
-  const told = await affectedBranches(db, { gtin, series }, context);
-  const { branches } = await affectedBranches(db, { gtin, series: null }, context);
+): Promise<AffectedRecord> {
+  const products = [...new Set(matches.map(({ gtin }) => gtin))];
+  const [affected, seriesUnknown] = await Promise.all([
+    Promise.all(
+      matches.map(async (one): Promise<AffectedPacks> => ({ ...one, ...(await affectedBranches(db, one, context)) })),
+    ),
+    Promise.all(products.map((gtin) => ofUnknownSeries(db, gtin, context))),
+  ]);
+  return { affected, seriesUnknown };
+}
+
+async function ofUnknownSeries(db: Queryable, gtin: string, context: AffectedContext): Promise<PacksOfUnknownSeries> {
+  const { branches, knownAt } = await affectedBranches(db, { gtin, series: null }, context);
   const packs = branches.reduce((sum, one) => sum + one.packs, 0);
   const query = new URLSearchParams({ gtin, series_unknown: 'true' });
-  return { gtin, series, ...told, seriesUnknown: { packs, branches, packsAt: `/v1/packs?${query.toString()}` } };
+  return { gtin, knownAt, packs, packsAt: `/v1/packs?${query.toString()}`, branches };
 }
 
 /** The packs of a series, or of none that a document has told, by branch, standing and place. */

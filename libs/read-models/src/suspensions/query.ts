@@ -4,7 +4,7 @@ import type { Queryable } from '#postgres';
 import { timelineOf } from '../document-timeline/timeline.js';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type {
-  AffectedPacks,
+  AffectedRecord,
   Page,
   SuspendedListVersion,
   SuspensionDetail,
@@ -40,14 +40,14 @@ export async function listSuspensions(db: Queryable, query: SuspensionListQuery)
 /** A suspension with its history, from its own stream; undefined when it never began. */
 export async function suspensionDetailOf(
   events: RecordedEvent[],
-  affectedBy: (row: SuspensionRow) => Promise<AffectedPacks[]>,
+  affectedBy: (row: SuspensionRow) => Promise<AffectedRecord>,
 ): Promise<SuspensionDetail | undefined> {
   const row = events.reduce<SuspensionRow | undefined>(foldSuspension, undefined);
   if (row === undefined) return undefined;
   return {
     ...summaryOf(row),
     ...present({ reply: row.state.reply }),
-    affected: await affectedBy(row),
+    ...(await affectedBy(row)),
     timeline: timelineOf(events, sentenceOfSuspensionEvent),
   };
 }

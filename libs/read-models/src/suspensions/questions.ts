@@ -4,7 +4,7 @@ import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import { wholeStream } from '../document-timeline/whole-stream.js';
-import type { AffectedPacks, Suspensions } from '../port.js';
+import type { AffectedRecord, Suspensions } from '../port.js';
 import { affectedPacks } from './affected.js';
 import { answerSuspension } from './answer.js';
 import { listSuspendedLists, listSuspensions, suspensionDetailOf } from './query.js';
@@ -24,9 +24,9 @@ export function suspensionQuestions(options: {
   const { pool, store, types } = options;
   const affectedSince =
     (recentDays: number) =>
-    ({ state }: SuspensionRow): Promise<AffectedPacks[]> => {
+    ({ state }: SuspensionRow): Promise<AffectedRecord> => {
       const recentFrom = new Date(Date.now() - recentDays * DAY_MS);
-      return Promise.all(state.matches.map((one) => affectedPacks(pool, one, { types, recentFrom })));
+      return affectedPacks(pool, state.matches, { types, recentFrom });
     };
   return {
     list: (query) => listSuspensions(pool, query),

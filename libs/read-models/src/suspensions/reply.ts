@@ -1,7 +1,7 @@
 import { actorShown, typedEvent, type RecordedEvent } from '#event-store';
 import type { PlaceReply, SuspensionReplied } from '#domain';
 import { present } from '../list-page.js';
-import type { AffectedPacks } from '../port.js';
+import type { AffectedRecord } from '../port.js';
 import type { SuspensionReply } from '../report-port.js';
 import { foldSuspension } from './fold.js';
 import { summaryOf } from './query.js';
@@ -15,13 +15,14 @@ const COUNTS = ['found', 'quarantined', 'shipped', 'returned'] as const;
  */
 export async function replyOf(
   events: readonly RecordedEvent[],
-  { asOf, affectedBy }: { asOf: Date; affectedBy: (row: SuspensionRow) => Promise<AffectedPacks[]> },
+  { asOf, affectedBy }: { asOf: Date; affectedBy: (row: SuspensionRow) => Promise<AffectedRecord> },
 ): Promise<SuspensionReply | undefined> {
   const at = events.findLastIndex(({ type }) => type === 'SuspensionReplied');
   const row = events.slice(0, at + 1).reduce<SuspensionRow | undefined>(foldSuspension, undefined);
   const newest = events.reduce<SuspensionRow | undefined>(foldSuspension, undefined);
   const told = events[at];
   if (told === undefined || row === undefined || newest === undefined) return undefined;
+  const { affected: record, seriesUnknown } = await affectedBy(newest);
   const { version, places } = typedEvent<SuspensionReplied>(told).data;
   const {
     state: _state,
@@ -42,7 +43,7 @@ export async function replyOf(
       totals: totalsOf(places),
       nothingFound: places.every((one) => COUNTS.every((name) => one[name] === 0)),
     },
-    record: await affectedBy(newest),
+    ...{ record, seriesUnknown },
   };
 }
 

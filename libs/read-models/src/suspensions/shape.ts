@@ -65,21 +65,29 @@ export const affectedPacks = z.strictObject({
   branches: affectedBranches.describe(
     'Packs that still concern somebody: what was sold, used or written off is left out.',
   ),
-  series_unknown: z
-    .strictObject({
-      packs: whole,
-      packs_at: z.string().describe('Which packs: a path of the API.'),
-      branches: affectedBranches,
-    })
-    .describe(
-      'Packs of the product whose series no document has told. Some may be of this one, and stand in no branch.',
-    ),
 });
+
+export const packsOfUnknownSeries = z.strictObject({
+  gtin: z.string(),
+  known_at: affectedPacks.shape.known_at,
+  packs: whole,
+  packs_at: z.string().describe('Which packs: a path of the API.'),
+  branches: affectedBranches,
+});
+
+/** What our record holds of a suspension. */
+const affected = z.array(affectedPacks).describe('What our record holds of it now, by match.');
+const seriesUnknown = z
+  .array(packsOfUnknownSeries)
+  .describe(
+    'Packs whose series no document has told, by product: each product once. Some may be of a series that is meant.',
+  );
 
 export const suspensionDetail = z.strictObject({
   ...summaryFields,
   reply: z.strictObject({ version: whole, places: z.array(placeReply) }).optional(),
-  affected: z.array(affectedPacks).describe('What our record holds of it now, by match.'),
+  affected,
+  series_unknown: seriesUnknown,
   timeline,
 });
 
@@ -105,7 +113,8 @@ export const suspensionReply = z.strictObject({
   places: z.array(placeReply).describe('Each place that was looked at, also where nothing was found.'),
   totals: placeReply.omit({ place: true }),
   nothing_found: z.boolean(),
-  record: z.array(affectedPacks).describe('What our record holds of it now, by match.'),
+  record: affected,
+  series_unknown: seriesUnknown,
 });
 
 export const suspendedListVersion = z.strictObject({

@@ -30,6 +30,7 @@ import { listSuspendedLists, listSuspensions, suspendedListFigures } from './que
 
 const [HERE, CUSTOMER] = ['00000000000464', '00000000000999'] as const;
 const GTIN = pack(0).slice(0, 14);
+const SERIES = ['A', 'А', 'X'].map((series) => ({ gtin: GTIN, series }));
 const SHA = 'a'.repeat(64);
 const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, n) => pack(from + n));
 
@@ -61,29 +62,31 @@ describe('packs that a suspension concerns', () => {
     const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
     await inTransaction(db.pool, (tx) => projection.project(events, tx));
     const told = async (recentFrom: string) =>
-      affectedPacks(db.pool, { gtin: GTIN, series: 'A' }, { types: typeKnowledge, recentFrom: new Date(recentFrom) });
-    const { branches, seriesUnknown } = await told('2026-03-02T00:00:00.000Z');
-    expect(branches).toEqual([
+      affectedPacks(db.pool, SERIES, { types: typeKnowledge, recentFrom: new Date(recentFrom) });
+    const { affected, seriesUnknown } = await told('2026-03-02T00:00:00.000Z');
+    expect(affected.map(({ series: one }) => one)).toEqual(['A', 'А', 'X']);
+    expect(affected[0]?.branches).toEqual([
       expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 5 }),
       {
         ...{ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 5, recent: true },
         newestAt: '2026-03-02T00:00:00.000Z',
       },
     ]);
-    // They are in none of the branches of the series, and none of them is left out.
-    expect(seriesUnknown).toEqual({
-      ...{ packs: 8, packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true` },
-      branches: [
-        expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 6 }),
-        expect.objectContaining({ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 2, recent: true }),
-      ],
-    });
-    const later = await told('2026-03-02T00:00:00.001Z');
-    expect(later.branches.find(({ place }) => place === CUSTOMER)?.recent).toBe(false);
-    expect(
-      (await affectedPacks(db.pool, { gtin: GTIN, series: 'X' }, { types: typeKnowledge, recentFrom: new Date(0) }))
-        .branches,
-    ).toEqual([]);
+    // They are in none of the branches of the series, and none of them is left out. All three series are of one
+    // product, and each pack counts once.
+    expect(seriesUnknown).toEqual([
+      {
+        ...{ gtin: GTIN, knownAt: affected[0]?.knownAt, packs: 8 },
+        packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true`,
+        branches: [
+          expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 6 }),
+          expect.objectContaining({ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 2, recent: true }),
+        ],
+      },
+    ]);
+    const later = (await told('2026-03-02T00:00:00.001Z')).affected;
+    expect(later[0]?.branches.find(({ place }) => place === CUSTOMER)?.recent).toBe(false);
+    expect(later[2]?.branches).toEqual([]);
   });
 });
 

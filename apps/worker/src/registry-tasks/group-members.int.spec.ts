@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { documentStream, type DocumentCommand, type GroupCommand, type GroupRegistration } from '#domain';
 import { VirtualClock } from '#kernel';
-import type { Task } from '#tasks';
+import type { Task, TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
 
+/** More than two members take, one at a time. */
+const MOST_POLLS = 6;
 const SHA = 'a'.repeat(64);
 const CAUSE = {
   taskKey: 'test',
@@ -83,6 +85,20 @@ async function registeredGroup(): Promise<TestHarness> {
   return { context, registry, clock, toGroup, requestIds, task: concludeMembers(groupId) };
 }
 
+/** Such a group that was started, and stopped by a bare FAILED of its first member. */
+async function stoppedGroup(): Promise<TestHarness & { settle: Task }> {
+  const group = await sentGroup();
+  const { toGroup, requestIds, task } = group;
+  const [first] = requestIds;
+  await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
+  await toGroup({ type: 'BeginStart' });
+  await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
+  const end = { outcome: 'failed', cause: 'registry_failed', partialStops: true } as const;
+  await toGroup({ type: 'NoteMemberConcluded', requestId: first, ...end });
+  const settle = { ...task, key: `settle_group:${first}`, kind: 'settle_group', lane: `${ACCOUNT}/status` };
+  return { ...group, settle };
+}
+
 /** Such a group that the registry will not start, as its check says. */
 async function deniedGroup(): Promise<TestHarness> {
   const group = await sentGroup();
@@ -95,28 +111,38 @@ async function deniedGroup(): Promise<TestHarness> {
   return group;
 }
 
+/** Polls while every outgoing list answers 500, and single reads do not. */
+async function runWithoutLists({ context, registry, clock }: TestHarness, task: Task): Promise<TaskResult> {
+  registry.fail('listOutgoing', ...Array<'unknown'>(MOST_POLLS).fill('unknown'));
+  let result = await runTask(context, task);
+  for (let polls = 1; polls < MOST_POLLS && result.kind === 'retry'; polls += 1) {
+    clock.advance(context.profile.rules.statusPollMs);
+    result = await runTask(context, task);
+  }
+  return result;
+}
+
 const phases = async (requestIds: string[]) =>
   (await Promise.all(requestIds.map((one) => stateIn(stores.store, one)))).map((one) =>
     'cause' in one ? one.cause : one.phase,
   );
 
 describe('the members behind one that stopped their group', () => {
-  it('are not ended while the list leaves out the one that stopped it: a bare FAILED may have turned', async () => {
-    const { context, registry, clock, toGroup, requestIds, task } = await sentGroup();
+  it('are ended by single reads while lists answer 500, once the one that stopped it has not turned', async () => {
+    const group = await stoppedGroup();
+    const { registry, requestIds, settle } = group;
     const [first, second] = requestIds;
-    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
-    await toGroup({ type: 'BeginStart' });
-    await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
-    await toGroup({
-      type: 'NoteMemberConcluded',
-      requestId: first,
-      outcome: 'failed',
-      cause: 'registry_failed',
-      partialStops: true,
-    });
+    registry.statusOf.set(registry.taken.get(first)?.[0] ?? '', 'failed');
+    registry.statusOf.set(registry.taken.get(second)?.[0] ?? '', 'uploading');
+    expect(await runWithoutLists(group, settle)).toEqual({ kind: 'done' });
+    expect(await phases([second])).toEqual(['not_processed']);
+  });
+
+  it('are not ended while the list leaves out the one that stopped it: a bare FAILED may have turned', async () => {
+    const { context, registry, clock, requestIds, settle } = await stoppedGroup();
+    const [first, second] = requestIds;
     registry.taken.delete(first);
     registry.status = 'processing';
-    const settle = { ...task, key: `settle_group:${first}`, kind: 'settle_group', lane: `${ACCOUNT}/status` };
     registry.fail('documentStatus', 'not_found');
     expect(await runTask(context, settle)).toMatchObject({
       kind: 'retry',
@@ -133,6 +159,24 @@ describe('the members behind one that stopped their group', () => {
 });
 
 describe('the members of a group that was not started', () => {
+  it('are asked about one by one while lists answer 500, and ended by these answers', async () => {
+    const group = await deniedGroup();
+    const { registry, task, requestIds } = group;
+    registry.status = 'uploading';
+    expect(await runWithoutLists(group, task)).toEqual({ kind: 'done' });
+    expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+    expect(registry.calls.filter((one) => one === 'documentStatus').length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('are left as they are while neither a list nor a single read answers', async () => {
+    const { context, registry, task, requestIds } = await deniedGroup();
+    registry.status = 'uploading';
+    registry.fail('listOutgoing', 'unknown');
+    registry.fail('documentStatus', ...Array<'unknown'>(10).fill('unknown'));
+    expect(await runTask(context, task)).toMatchObject({ kind: 'retry', error: 'outgoing list: unknown' });
+    expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+  });
+
   it('are ended as not processed where the registry shows them untouched, each by events of its own', async () => {
     const { context, registry, task, requestIds } = await deniedGroup();
     registry.status = 'uploading';

@@ -90,7 +90,7 @@ describe(`claims on items (seed ${SEED}; repeat with ITEM_CLAIMS_SEED)`, () => {
 
   it('name each predecessor once, with the items in which the two meet', () => {
     const on = (item: string, holder: number, isExclusive = true) => ({
-      ...{ item, holder, isExclusive },
+      ...{ item, holder, unit: `u-${holder}`, isExclusive },
       told: toldOf(holder),
     });
     expect(

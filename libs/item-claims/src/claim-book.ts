@@ -17,7 +17,7 @@ export interface Claim {
 export type OwnClaim = Pick<Claim, 'item' | 'isExclusive'> & { parent: string | undefined };
 
 /** One item in which a document meets another. */
-export type Meeting = Pick<Claim, 'item' | 'isExclusive' | 'holder' | 'told'>;
+export type Meeting = Pick<Claim, 'item' | 'isExclusive' | 'holder' | 'unit' | 'told'>;
 
 /** A claimant, as far as the book is concerned. */
 export type Claimant = Pick<Claim, 'holder' | 'unit' | 'told'>;

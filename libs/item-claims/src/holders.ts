@@ -203,18 +203,18 @@ export async function claimsOn(tx: Transaction, named: string[], around: string[
 }
 
 /**
- * Whom a unit meets by the claims in the tables: units before it in the order, and those that registered before it and
- * may be under way, whatever place it took.
+ * Whom a unit meets by the claims in the tables: units before it in the order, and those that may be under way,
+ * whatever their place and its own.
  */
-export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank' | 'number'>): Promise<Claim[]> {
+export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank'>): Promise<Claim[]> {
   const text = `SELECT DISTINCT ${CLAIM}
     FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
     JOIN item_claim c ON c.item = mine.item AND (mine.is_exclusive OR c.is_exclusive)
     JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
     WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
-      AND (u.rank < $2 OR (u.number < $3 AND u.phase = 'clear'))
+      AND (u.rank < $2 OR u.phase = 'clear')
     ORDER BY holder DESC LIMIT 20000`;
-  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text, values: [unit.id, unit.rank, unit.number] });
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text, values: [unit.id, unit.rank] });
   return rows.map(claimOf);
 }
 

@@ -19,6 +19,11 @@ afterEach(async () => {
   await db.drop();
 });
 
+const ordersOf = (links: string): string[] =>
+  links === '' ? [''] : [...links].flatMap((first) => ordersOf(links.replace(first, '')).map((rest) => first + rest));
+/** Every order of four links, and one of five in which a wait of the first for the last closes a ring of others. */
+const ORDERS = [...ordersOf('abcd'), 'ceabd'];
+
 /** Packs and concludes. */
 async function packed(items: string[], into: string): Promise<void> {
   await world.register(`pack ${into}`, { docType: 911, items, into });
@@ -89,6 +94,16 @@ describe('what waits by its items', () => {
     await world.register('onto the pallet', { docType: 915, items: [BOX], into: PALLET });
     await world.settle();
     expect(world.waitsFor('onto the pallet')).toEqual(['other pack', 'pack', 'pallet']);
+  });
+
+  it('is a document of a pack while one of an earlier page moves a container around it', async () => {
+    await packed([P], BOX);
+    await packed([BOX], PALLET);
+    await world.register('pallet', { items: [PALLET] });
+    await world.settle();
+    await world.register('pack', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('pack')).toEqual(['pallet']);
   });
 
   it('sees the container of a container, and who packs into it without having concluded', async () => {
@@ -369,6 +384,44 @@ describe('what waits by its items', () => {
       }
       expect(await world.rows('item_wait')).toBe(0);
     }
+  });
+
+  it.each(ORDERS)('goes in the order of a chain of `after` whose links register as %s', async (order) => {
+    const chain = [...order].sort();
+    for (const link of order) {
+      await world.register(link, { items: [P], after: chain.slice(0, chain.indexOf(link)).slice(-1) });
+      await world.settle();
+    }
+    for (const link of chain) {
+      expect(world.sent.at(-1)).toBe(link);
+      await world.conclude(link, 'accepted');
+      await world.settle();
+    }
+    expect([world.sent, await world.rows('item_wait')]).toEqual([chain, 0]);
+  });
+
+  it('is what a later document has under way that went ahead, once what was waited for turns out to come after', async () => {
+    await world.register('y', { items: [P], after: ['x', 'w'] });
+    await world.register('p', { items: [P], after: ['z'] });
+    await world.settle();
+    expect(world.waitsFor('p')).toEqual(['y', 'z']);
+    // It waits for one that comes after this, and what it comes after may say that it does too.
+    await world.register('x', { items: [P] });
+    await world.settle();
+    expect(world.sent).toEqual(['x']);
+    await world.register('w', { items: [P], after: ['p'] });
+    await world.register('z', { items: [Q] });
+    await world.settle();
+    expect(world.waitsFor('p')).toEqual(['z']);
+    await world.conclude('z', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('p')).toEqual(['x']);
+    for (const id of ['x', 'p', 'w', 'y']) {
+      expect(world.sent.at(-1)).toBe(id === 'x' ? 'z' : id);
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(await world.rows('item_wait')).toBe(0);
   });
 
   it('refuses a ring of `after` alone', async () => {

@@ -40,7 +40,8 @@ import { isApplied, type ContainmentChange, type NamedItems } from './named-item
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { isPlain, unitOf, type ClaimEvent, type ItemClaimsParts, type MovingEvent } from './read-page.js';
-import { awaited, comeAfter, insertWaits, liftWaits, notAwaited, removeWaits, ringOf, takePlace } from './waits.js';
+import { openRing } from './rings.js';
+import { awaited, comeAfter, insertWaits, notAwaited, removeWaits, takePlace, type LiftedWait } from './waits.js';
 
 export interface PageOptions extends ItemClaimsParts {
   tx: Transaction;
@@ -179,11 +180,9 @@ export class PageOfClaims {
     const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
     // A document whose command says that it comes after this one is no predecessor, whichever came first.
     const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids);
-    const predecessors = predecessorsIn(met.filter((one) => !behind.has(one.unit))).filter((one) =>
-      after.every((other) => other.requestId !== one.requestId),
-    );
-    const waitedFor = [...after, ...predecessors];
-    const ring = waitedFor.length === 0 ? [] : await this.ringAround(ids, waitedFor);
+    const meant = met.filter((one) => !behind.has(one.unit));
+    const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met: meant });
+    await this.lift(lifted);
     if (ring.length > 0) return this.refuse(unit, ring);
     if (predecessors.length > 0) return this.hold(unit, predecessors);
     if (after.length > 0) return movePhase(tx, unit, 'waiting');
@@ -198,19 +197,14 @@ export class PageOfClaims {
     return [unit.id, ...members.map((one) => one.id)];
   }
 
-  /** Those of these that wait for the unit, once waits that `after` contradicts are lifted. */
-  private async ringAround(ids: string[], waitedFor: DocumentReference[]): Promise<DocumentReference[]> {
-    const { tx } = this.options;
-    const ring = await ringOf(tx, ids, waitedFor);
-    const lifted = ring.length === 0 ? [] : await liftWaits(tx, ids);
-    if (lifted.length === 0) return ring;
-    const units = await holdersById(tx, [...new Set(lifted.map((one) => one.dependent))]);
+  /** Has those told that wait no more; one that was not told yet is told first. */
+  private async lift(lifted: LiftedWait[]): Promise<void> {
+    if (lifted.length === 0) return;
+    const units = await holdersById(this.options.tx, [...new Set(lifted.map((one) => one.dependent))]);
     for (const { dependent, predecessor } of lifted) {
       const waiter = units.get(dependent);
-      // One that was not told yet is told first.
       if (waiter?.phase === 'waiting') this.tasks.push(liftItemWait(waiter, predecessor, this.place));
     }
-    return ringOf(tx, ids, waitedFor);
   }
 
   private async refuse(unit: Holder, ring: DocumentReference[]): Promise<void> {

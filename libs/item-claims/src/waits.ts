@@ -1,6 +1,12 @@
 import type { DocumentReference } from '#domain';
 import type { Transaction } from '#postgres';
 
+/** A wait that is no more. */
+export interface LiftedWait {
+  dependent: string;
+  predecessor: string;
+}
+
 /** A unit waits for these, by its items or by `after`, until it is clear or has concluded. */
 export async function insertWaits(
   tx: Transaction,
@@ -69,6 +75,11 @@ const WAITERS = (condition: string): string => `waiter AS (
     ) named ON true JOIN item_wait w ON w.predecessor = named.id AND ${condition}
   )`;
 
+/** The units for which those of `from` wait. */
+const steps = (from: string, condition: string): string =>
+  `SELECT coalesce(h.unit, w.predecessor) FROM ${from} JOIN item_wait w ON w.dependent = ${from}.id
+    LEFT JOIN claim_holder h ON h.id = w.predecessor WHERE ${condition}`;
+
 /** Those of these predecessors that wait, over any number of steps, for one of `ids`: a unit and its members. */
 export async function ringOf(
   tx: Transaction,
@@ -91,14 +102,13 @@ export async function ringOf(
  * after it: by `after` that one waits for this. `ids`: of the one that closes it, a unit and its members; its own
  * `after` stands here already. Nothing where the chain is a ring by itself.
  */
-export async function liftWaits(tx: Transaction, ids: string[]): Promise<{ dependent: string; predecessor: string }[]> {
-  const { rows } = await tx.query<{ dependent: string; predecessor: string }>({
+export async function liftWaits(tx: Transaction, ids: string[]): Promise<LiftedWait[]> {
+  const { rows } = await tx.query<LiftedWait>({
     name: 'item-wait-lift',
     text: `WITH RECURSIVE ${WAITERS('NOT w.is_item')}, before AS (
         SELECT coalesce(h.unit, w.predecessor) AS id FROM item_wait w LEFT JOIN claim_holder h ON h.id = w.predecessor
         WHERE w.dependent = ANY ($1::text[]) AND NOT w.is_item
-        UNION SELECT coalesce(h.unit, w.predecessor) FROM before b JOIN item_wait w ON w.dependent = b.id
-          LEFT JOIN claim_holder h ON h.id = w.predecessor WHERE NOT w.is_item
+        UNION ${steps('before', 'NOT w.is_item')}
       ), behind AS (SELECT id FROM waiter UNION SELECT unnest($1::text[]))
       DELETE FROM item_wait w USING before b WHERE w.dependent = b.id AND w.is_item
       AND NOT EXISTS (SELECT FROM before WHERE id = ANY ($1::text[])) AND (
@@ -106,6 +116,46 @@ export async function liftWaits(tx: Transaction, ids: string[]): Promise<{ depen
         OR w.predecessor IN (SELECT m.id FROM behind JOIN claim_holder m ON m.unit = behind.id)
       ) RETURNING w.dependent, w.predecessor`,
     values: [ids],
+  });
+  return rows;
+}
+
+/**
+ * The units through which one of `ids` waits for itself, by way of these predecessors; those among them that come after
+ * a document of which nothing is known here, over any number of steps. It may be on its way, and say how they stand.
+ */
+export async function ringUnits(
+  tx: Transaction,
+  ids: string[],
+  predecessors: DocumentReference[],
+): Promise<{ units: string[]; unsettled: Set<string> }> {
+  const { rows } = await tx.query<{ id: string; isUnsettled: boolean }>({
+    name: 'item-wait-ring-units',
+    text: `WITH RECURSIVE ${WAITERS('true')}, reached AS (
+        SELECT coalesce(h.unit, p.id) AS id FROM unnest($2::text[]) AS p(id) LEFT JOIN claim_holder h ON h.id = p.id
+        UNION ${steps('reached', 'true')}
+      ), ring AS (SELECT id FROM reached WHERE id IN (SELECT id FROM waiter) AND id <> ALL ($1::text[])
+      ), chain AS (
+        SELECT id AS unit, id FROM ring
+        UNION SELECT c.unit, coalesce(h.unit, w.predecessor) FROM chain c
+          JOIN item_wait w ON w.dependent = c.id AND NOT w.is_item LEFT JOIN claim_holder h ON h.id = w.predecessor
+      ) SELECT id, EXISTS (
+        SELECT FROM chain c WHERE c.unit = ring.id AND NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
+      ) AS "isUnsettled" FROM ring`,
+    values: [ids, predecessors.map((one) => one.requestId)],
+  });
+  const unsettled = rows.filter((row) => row.isUnsettled);
+  return { units: rows.map((row) => row.id), unsettled: new Set(unsettled.map((row) => row.id)) };
+}
+
+/** Takes away the waits by items of `dependents` for any of these units. */
+export async function liftWaitsBetween(tx: Transaction, dependents: string[], units: string[]): Promise<LiftedWait[]> {
+  const { rows } = await tx.query<LiftedWait>({
+    name: 'item-wait-lift-between',
+    text: `DELETE FROM item_wait w WHERE w.dependent = ANY ($1::text[]) AND w.is_item AND (
+        w.predecessor = ANY ($2::text[]) OR w.predecessor IN (SELECT id FROM claim_holder WHERE unit = ANY ($2::text[]))
+      ) RETURNING w.dependent, w.predecessor`,
+    values: [dependents, units],
   });
   return rows;
 }

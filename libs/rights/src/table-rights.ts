@@ -28,7 +28,7 @@ const OF_AUDITOR: Rights = { auditor: ADD, gateway: READ, ...PEOPLE };
  * migrates, rebuilds and restores, has all rights by owning them, and is not named.
  */
 export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
-  // The log. Nobody writes it but append_batch.
+  // The log. Nobody writes it but append_batch, and record_host_export by it.
   event: ALL_READ,
   event_counter: ALL_READ,
   event_any: { backup: READ },
@@ -120,10 +120,12 @@ export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
 export const ROUTINE_RIGHTS: Readonly<Record<string, readonly Role[]>> = {
   append_events: ['gateway', 'worker', 'auditor', 'reconciler'],
   append_batch: ['gateway', 'worker', 'auditor', 'reconciler'],
+  // People who read take nothing out unrecorded. It writes this one event, and no other.
+  record_host_export: ['backup', 'inspector'],
   task_next_due_ms: ['gateway', 'worker', 'reconciler'],
 };
 
 /** Routines that run with the rights of their owner. Each must have a fixed search path. */
-export const OWNERS_ROUTINES: readonly string[] = ['append_batch'];
+export const OWNERS_ROUTINES: readonly string[] = ['append_batch', 'record_host_export'];
 
 export const rightsOn = (table: string, role: Role): string[] => TABLE_RIGHTS[table]?.[role]?.split(', ') ?? [];

@@ -8,8 +8,10 @@ import { TABLE_RIGHTS, type Role } from '#rights';
 import { dropRoles, programRoles, type ProgramRoles } from '../../../../test/support/program-roles.js';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { canonicalJson } from '#kernel';
 import { cliConfig, type CliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
+import { recordHostExport } from '../stack/host-export.js';
 import { grants, migrateDatabase } from './database.js';
 import { addKey } from './keys.js';
 import { runRebuild } from './rebuild.js';
@@ -149,6 +151,54 @@ describe('a program with a role of its own', () => {
     } finally {
       await store.close();
     }
+  });
+
+  it.each(['backup', 'inspector'] as const)('records what it takes out, though it may only read: %s', async (role) => {
+    const text = 'a "b" \\ \n\u0001\u007f/é\u2028😀';
+    const filter = { out: text, Evidence: 'true', at: '7' };
+    const exported = { what: 'pedigree backup', format: text, filter };
+    const [pool, cli] = [roles.as(role), configAs(roles.url(role))];
+    const newest = async () =>
+      (
+        await db.pool.query<Record<'stream' | 'type' | 'id' | 'data' | 'metadata', string> & { version: number }>(
+          `SELECT stream, version, type, id, convert_from(data, 'UTF8') AS data,
+             convert_from(metadata, 'UTF8') AS metadata FROM event ORDER BY position DESC LIMIT 2`,
+        )
+      ).rows;
+    await recordHostExport(config, db.pool, exported);
+    await recordHostExport(cli, pool, exported);
+    expect(printed).toEqual([]);
+    const [byFunction, byOwner] = await newest();
+    const [told, other] = [byFunction, byOwner].map((one) => ({
+      data: { ...(JSON.parse(one?.data ?? '') as object), exportId: '' },
+      metadata: { ...(JSON.parse(one?.metadata ?? '') as object), causationId: '', effectiveAt: '' },
+    }));
+    expect(told).toEqual(other);
+    expect(byFunction).toMatchObject({ type: 'ExportBegun', stream: byOwner?.stream });
+    expect(JSON.parse(byFunction?.data ?? '')).toMatchObject({ exportId: byFunction?.id });
+    // A leaf of the audit tree is made of these bytes: they are those that any other append would have stored.
+    for (const json of [byFunction?.data ?? '', byFunction?.metadata ?? ''])
+      expect(json).toBe(canonicalJson(JSON.parse(json) as object));
+    // And that is all that it can have written.
+    const wrong = (given: string) =>
+      code(pool, `SELECT record_host_export(gen_random_uuid(), ${given}, 'u', 'p', 'v', 'n')`);
+    expect(await wrong(`'w', 'f', '{"a": 1}'`)).toBe('22023');
+    expect(await wrong(`'w', 'f', '{"é": "1"}'`)).toBe('22023');
+    expect(await wrong(`'w', NULL, '{}'`)).toBe('22023');
+    expect(await wrong(`repeat('w', 20000), 'f', '{}'`)).toBe('22023');
+    expect(
+      await code(
+        pool,
+        `SELECT append_batch('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '')`,
+      ),
+    ).toBe('42501');
+    expect((await newest())[0]?.id).toBe(byFunction?.id);
+  });
+
+  it('records nothing by that function where it writes the log itself', async () => {
+    const call = `SELECT record_host_export(gen_random_uuid(), 'w', 'f', '{}', 'u', 'p', 'v', 'n')`;
+    for (const role of ['gateway', 'worker', 'auditor', 'reconciler'] as const)
+      expect(await code(roles.as(role), call)).toBe('42501');
   });
 
   it('cannot have the function write tables of its own', async () => {

@@ -16,12 +16,15 @@ export interface HostExport {
   filter: Record<string, string>;
 }
 
-/** SQLSTATEs of a role that may not write, and of a session or a server that is read-only. */
-const MAY_NOT_WRITE = new Set<unknown>(['42501', '25006']);
+const MAY_NOT = '42501';
+/** SQLSTATEs of what may not be written: by a role; in a read-only session or server; where there is no function yet. */
+const MAY_NOT_WRITE = new Set<unknown>([MAY_NOT, '25006', '42883']);
+const RECORD = 'SELECT record_host_export($1, $2, $3, $4, $5, $6, $7, $8)';
 
 /**
  * Records who takes something out, before its first byte. Where the log cannot be reached nothing goes out. A role that
- * may only read cannot record, and reads all the same: that is said.
+ * may only read records by a function that writes nothing else. A database that nobody may write to cannot record, and
+ * is read all the same: that is said.
  */
 export async function recordHostExport(
   config: CliConfig,
@@ -36,10 +39,15 @@ export async function recordHostExport(
     ...{ effectiveAt: at.toISOString(), correlationId: `access:${actor.name}`, causationId: exportId },
   };
   const data = { exportId, what, format, filter, address: 'host' };
+  const { participant, softwareVersion, profile } = metadata;
   try {
-    await store.append(accessStream(at), 'any', [
-      { id: exportId, type: 'ExportBegun', schemaVersion: 1, data, metadata },
-    ]);
+    await store
+      .append(accessStream(at), 'any', [{ id: exportId, type: 'ExportBegun', schemaVersion: 1, data, metadata }])
+      .catch(async (error: unknown) => {
+        if ((error as { code?: unknown }).code !== MAY_NOT) throw error;
+        const by = [actor.name, participant, softwareVersion, profile];
+        await pool.query(RECORD, [exportId, what, format, JSON.stringify(filter), ...by]);
+      });
   } catch (error) {
     if (!MAY_NOT_WRITE.has((error as { code?: unknown }).code)) throw error;
     say('not recorded in the access log: this command may only read');

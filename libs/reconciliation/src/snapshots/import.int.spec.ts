@@ -227,6 +227,15 @@ describe('a stock file', () => {
     expect({ rows, lines: (await refusedOf(out)).map(({ line }) => line) }).toEqual({ rows: 1, lines: [6] });
   });
 
+  it('names the line where a refused row of several lines begins, whatever refuses it', async () => {
+    const noCode = `"wr\nong";P1;S1;;sellable\n`;
+    const twoCells = `"${sgtin(2)}";"P\n1"\n`;
+    const lineEndInText = `"${sgtin(3)}";P1;"S\n\n1";;sellable\n`;
+    const { out, rows } = await imported(HEAD + noCode + row(1) + twoCells + lineEndInText + row(4, ';;30 May;'));
+    const told = (await refusedOf(out)).map(({ line, reason }) => `${line} ${/^\w+/.exec(reason)?.[0]}`);
+    expect({ rows, told }).toEqual({ rows: 1, told: ['2 item', '5 the', '7 series', '10 expiry'] });
+  });
+
   it('tells every line of an item that stands there twice, and keeps what all agree on', async () => {
     const text = HEAD + row(1) + row(2, 'P1;S1;;sellable') + row(3) + row(2, 'P2;S1;;sellable');
     const { out, rows, duplicates, refused, places } = await imported(text);

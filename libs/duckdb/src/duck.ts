@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBVector } from '@duckdb/node-api';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 
 export interface DuckOptions {
   /** Most that DuckDB may hold in memory; what does not fit goes to `temporary`. The process has some 100 MB more. */
@@ -26,6 +27,7 @@ const LEAVE_ORDER = 'SET SESSION preserve_insertion_order = false';
 
 /** Rows that a chunk holds at most. */
 const CHUNK_ROWS = 2_048;
+const CHUNKS_AT_ONCE = 32;
 
 /** A DuckDB in memory, for one job. */
 export class Duck {
@@ -36,6 +38,7 @@ export class Duck {
     private readonly connection: DuckDBConnection,
     /** The job's own folder. */
     readonly temporary: string,
+    private readonly threads: number,
   ) {}
 
   static async open({ memoryMb, threads, temporary: parent }: DuckOptions): Promise<Duck> {
@@ -50,7 +53,7 @@ export class Duck {
       // Nothing is fetched from outside, whatever a query names.
       autoinstall_known_extensions: 'false',
     });
-    return new Duck(library, instance, await instance.connect(), temporary);
+    return new Duck(library, instance, await instance.connect(), temporary, threads);
   }
 
   /** Runs statements for what they do. */
@@ -67,7 +70,7 @@ export class Duck {
   async beside<T>(work: (duck: Duck) => Promise<T>): Promise<T> {
     const connection = await this.instance.connect();
     try {
-      return await work(new Duck(this.library, this.instance, connection, this.temporary));
+      return await work(new Duck(this.library, this.instance, connection, this.temporary, this.threads));
     } finally {
       connection.closeSync();
     }
@@ -75,7 +78,9 @@ export class Duck {
 
   /**
    * Does so many pieces of work, each on the connection of one of some lanes. All lanes have ended before a failure of
-   * one is told, for the caller removes what they use; after a failure none begins another piece.
+   * one is told, for the caller removes what they use; after a failure none begins another piece. Each lane brings a
+   * thread, so that DuckDB keeps that many fewer of its own: a thread whose query has all its work taken by others does
+   * not sleep until they end, and takes the processor from them.
    */
   async inLanes(
     lanes: number,
@@ -90,8 +95,11 @@ export class Duck {
         next = pieces;
       }
     };
+    await this.run(`SET threads = ${Math.max(1, this.threads + 1 - lanes)}`);
     const all = Array.from({ length: lanes }, (_, n) => this.beside((duck) => lane(duck, n)));
-    for (const end of await Promise.allSettled(all)) if (end.status === 'rejected') throw end.reason;
+    const ends = await Promise.allSettled(all);
+    await this.run(`SET threads = ${this.threads}`);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
   /** The rows of a small answer. BIGINT comes as bigint. */
@@ -101,15 +109,18 @@ export class Duck {
 
   /**
    * The rows of an answer of numbers in its order, some thousand at a time: UBIGINT, INTEGER and DOUBLE alone. DuckDB
-   * has worked out the whole answer before, on its own threads: a streamed one, by the thread that fetches.
+   * has worked out the whole answer before, on its own threads: a streamed one, by the thread that fetches. So a chunk
+   * is taken in place: asking for each would take a turn of another thread.
    */
   async *numbers(sql: string): AsyncIterable<Rows> {
     await this.run(KEEP_ORDER);
     const result = await this.connection.run(sql);
     await this.run(LEAVE_ORDER);
-    for (;;) {
-      const chunk = await result.fetchChunk();
-      if (chunk === null || chunk.rowCount === 0) return;
+    const { chunkCount } = result;
+    for (let n = 0; n < chunkCount; n += 1) {
+      // What was taken is let go of between turns of the program.
+      if (n % CHUNKS_AT_ONCE === CHUNKS_AT_ONCE - 1) await setImmediate();
+      const chunk = result.getChunk(n);
       const items = <Items>(column: number): Items => (chunk.getColumnVector(column) as Vector<Items>).items;
       yield { count: chunk.rowCount, ids: items, integers: items, doubles: items };
     }

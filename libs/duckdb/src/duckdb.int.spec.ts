@@ -85,6 +85,22 @@ describe('lanes', () => {
     });
   });
 
+  it('bring threads of their own, which DuckDB has less meanwhile', async () => {
+    await withDuck(async (duck) => {
+      const threads = async (): Promise<bigint> =>
+        (await duck.rows<{ n: bigint }>("SELECT current_setting('threads')::BIGINT AS n"))[0]?.n ?? 0n;
+      const before = await threads();
+      const within: bigint[] = [];
+      for (const lanes of [2, 3])
+        await duck.inLanes(lanes, 1, async () => {
+          within.push(await threads());
+        });
+      expect([before, ...within]).toEqual([2n, 1n, 1n]);
+      await expect(duck.inLanes(2, 1, () => Promise.reject(new Error('fails')))).rejects.toThrow('fails');
+      expect(await threads()).toBe(before);
+    });
+  });
+
   it('have numbers in the order of the query', async () => {
     await withDuck(async (duck) => {
       const found: number[] = [];

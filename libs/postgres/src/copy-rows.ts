@@ -1,29 +1,31 @@
 import type { Connection } from 'pg';
 import type { Transaction } from './pool.js';
 
-type CopyField = string | number | bigint | Date | null | undefined;
+type CopyField = string | number | bigint | boolean | Date | null | undefined;
+
+/** Rows as lines of COPY, each with its end; `undefined` and `null` become NULL. One field for each property. */
+export function copyLines<Row extends object>(properties: readonly (keyof Row)[], rows: readonly Row[]): string {
+  if (rows.length === 0) return '';
+  const [first, ...others] = properties as [keyof Row, ...(keyof Row)[]];
+  const lineOf = (row: Row): string => {
+    let line = copyField(row[first] as CopyField);
+    for (const one of others) line += `\t${copyField(row[one] as CopyField)}`;
+    return line;
+  };
+  return `${rows.map(lineOf).join('\n')}\n`;
+}
 
 /**
  * Bulk insert by `COPY ... FROM STDIN` (text format), the cheapest way into PostgreSQL: no parameters to parse, no plan
- * per row. `undefined` and `null` become NULL. Resolves when the server has taken all rows; rejects with its error,
- * which aborts the transaction. `into` is "name (column, ...)" and comes from the code, never from input; `properties`
- * are the row's for these columns.
+ * per row. Resolves when the server has taken all lines, at once where there are none; rejects with its error, which
+ * aborts the transaction. `into` is "name (column, ...)" and comes from the code, never from input.
  */
-export async function copyRows<Row extends object>(
-  tx: Transaction,
-  { into, properties }: { into: string; properties: (keyof Row)[] },
-  rows: readonly Row[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  const lineOf = (row: Row): string => properties.map((one) => copyField(row[one] as CopyField)).join('\t');
-  await copyText(tx, into, Buffer.from(rows.map(lineOf).join('\n') + '\n'));
-}
-
-/** The same of lines that are written already. */
-export function copyText(tx: Transaction, into: string, lines: Buffer): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
+export async function copyText(tx: Transaction, into: string, lines: string | Buffer): Promise<void> {
+  if (lines.length === 0) return;
+  const bytes = typeof lines === 'string' ? Buffer.from(lines) : lines;
+  await new Promise<void>((resolve, reject) => {
     tx.query(
-      new CopyFromBuffer(`COPY ${into} FROM STDIN`, lines, (error) =>
+      new CopyFromBuffer(`COPY ${into} FROM STDIN`, bytes, (error) =>
         error === undefined ? resolve() : reject(error),
       ),
     );
@@ -33,6 +35,7 @@ export function copyText(tx: Transaction, into: string, lines: Buffer): Promise<
 /** One field of the text format: backslash, tab and line ends are escaped, everything else stands for itself. */
 function copyField(value: CopyField): string {
   if (value === undefined || value === null) return '\\N';
+  if (typeof value === 'bigint' || typeof value === 'number') return String(value);
   const text = value instanceof Date ? value.toISOString() : String(value);
   return /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (char) => ESCAPES[char] as string) : text;
 }

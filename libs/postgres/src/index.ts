@@ -13,7 +13,8 @@ export {
   transactionError,
   TransactionTooLong,
 } from './transaction-limit.js';
-export { copyRows, copyText } from './copy-rows.js';
+export { arrayText } from './array-text.js';
+export { copyLines, copyText } from './copy-rows.js';
 export * from './away.js';
 export * from './listener.js';
 export * from './migrate.js';

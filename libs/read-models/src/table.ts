@@ -1,4 +1,4 @@
-import { copyRows, type Queryable, type Transaction } from '#postgres';
+import { copyLines, copyText, type Queryable, type Transaction } from '#postgres';
 import { Column, getMetadataArgsStorage, type ColumnOptions } from './entity.js';
 
 /** What each SQL type is in a row: as pg reads it, or as a bulk write may give it. */
@@ -86,6 +86,7 @@ export class Table<Row extends object> {
   /** What makes a row whose key is there already take the place of the old one; empty where no column is updated. */
   readonly onConflict: string;
   private readonly written: (TableColumn & { property: string & keyof Row })[];
+  private readonly properties: (string & keyof Row)[];
   private readonly key: string;
   private readonly writeText: string;
 
@@ -97,6 +98,7 @@ export class Table<Row extends object> {
     const nullable = this.columns.filter(({ isNullable }) => isNullable);
     this.nulls = Object.fromEntries(nullable.map(({ property }) => [property, null])) as Nulls<Row>;
     this.written = this.columns.filter(({ isWritten }) => isWritten) as typeof this.written;
+    this.properties = this.written.map(({ property }) => property);
     this.names = this.written.map((one) => one.name).join(', ');
     this.arrays = this.written.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
     this.key = this.columns.flatMap((one) => (one.isKey ? [one.name] : [])).join(', ');
@@ -149,8 +151,17 @@ export class Table<Row extends object> {
 
   /** Adds many rows by COPY. */
   copy(tx: Transaction, rows: readonly Row[]): Promise<void> {
-    const properties = this.written.map(({ property }) => property);
-    return copyRows(tx, { into: `${this.name} (${this.names})`, properties }, rows);
+    return this.copyLines(tx, this.lines(rows));
+  }
+
+  /** Rows as `copyLines` takes them, one after another. */
+  lines(rows: readonly Row[]): string {
+    return copyLines(this.properties, rows);
+  }
+
+  /** Adds rows that were made into lines before. */
+  copyLines(tx: Transaction, lines: string): Promise<void> {
+    return copyText(tx, `${this.name} (${this.names})`, lines);
   }
 
   /** Empties tables in one statement. */

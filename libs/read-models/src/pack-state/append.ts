@@ -1,5 +1,5 @@
 import { typeKnowledge } from '#documents';
-import type { Transaction } from '#postgres';
+import { arrayText, type Transaction } from '#postgres';
 import type { Movements } from '../sgtin-history/movements.js';
 import { seriesOf, type StayKey } from './fold.js';
 import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
@@ -13,6 +13,10 @@ export interface Plain {
   acceptedOf: ReadonlyMap<bigint, bigint>;
   /** Lives of the containers into which these documents pack. */
   lives: Lives;
+  /** Items that more than one of its movements may have moved. */
+  namedTwice: ReadonlySet<string>;
+  /** Called while the database works, and the program has nothing to do. */
+  onWaiting: () => void;
   /** Items of which more has changed. */
   without: ReadonlySet<string>;
   /** Containers that the page moves: what happened to their content is not written yet. */
@@ -123,13 +127,15 @@ WITH done AS (
   INSERT INTO pack_state (${AFTER.map(([column]) => column).join(', ')})
   SELECT ${AFTER.map(([, after]) => after).join(', ')} FROM judged p WHERE p.row IS NULL AND p.is_plain
 )
-SELECT item, NULL AS container, NULL::bigint AS position, NULL::bigint AS at_micros FROM judged WHERE NOT is_plain
+SELECT item, number, NULL AS container, NULL::bigint AS position, NULL::bigint AS at_micros
+FROM judged WHERE NOT is_plain
 UNION ALL
-SELECT DISTINCT NULL, left_container, left_position, left_micros FROM judged
+SELECT DISTINCT NULL, NULL::int, left_container, left_position, left_micros FROM judged
 WHERE is_plain AND left_container IS NOT NULL`;
 
 interface AnswerRow {
   item: string | null;
+  number: number | null;
   container: string | null;
   position: bigint | null;
   at_micros: bigint | null;
@@ -137,20 +143,22 @@ interface AnswerRow {
 
 /** Brings up to date what follows from the rows before: items that the page names once. */
 export async function appendPlain(tx: Transaction, page: Plain): Promise<Appended> {
-  const { done, numbers, others } = namedOnce(page);
+  const { done, items, numbers, others } = namedOnce(page);
   const column = <K extends keyof Done>(name: K): Done[K][] => done.map((one) => one[name]);
-  const { rows } = await tx.query<AnswerRow>(APPEND, [
-    ...[[...numbers.keys()], [...numbers.values()], done.map((_, number) => number)],
+  const appended = tx.query<AnswerRow>(APPEND, [
+    ...[arrayText(items), arrayText(numbers), done.map((_, number) => number)],
     ...[column('atMicros'), column('position'), column('isDoubt'), column('tellsContainer'), column('status')],
     ...[column('place'), column('container'), column('series'), column('expiresOn'), column('seriesFrom')],
     ...[page.moving, page.placesMoved, page.isLate, column('step'), column('transfer')],
   ]);
+  page.onWaiting();
+  const { rows } = await appended;
   const left: StayKey[] = [];
-  for (const { item, container, position, at_micros: atMicros } of rows) {
+  for (const { item, number, container, position, at_micros: atMicros } of rows) {
     if (container !== null && position !== null && atMicros !== null) left.push({ container, position, atMicros });
-    if (item === null) continue;
+    if (item === null || number === null) continue;
     others.add(item);
-    (done[numbers.get(item) as number] as Done).items -= 1;
+    (done[number] as Done).items -= 1;
   }
   const entered = done.flatMap(({ container, position, atMicros, items }) =>
     container === undefined || items === 0 ? [] : [{ container, position, atMicros }],
@@ -160,27 +168,30 @@ export async function appendPlain(tx: Transaction, page: Plain): Promise<Appende
 
 interface Named {
   done: Done[];
-  /** Of each item that is named once: its place in `done`. */
-  numbers: Map<string, number>;
+  /** What is named once, and the place in `done` of each. */
+  items: string[];
+  numbers: number[];
   others: Set<string>;
 }
 
 /** Items that the page names once and says nothing more of; of documents whose acceptance is known. */
-function namedOnce({ movements, acceptedOf, without, lives }: Plain): Named {
-  const named: Named = { done: [], numbers: new Map(), others: new Set() };
+function namedOnce({ movements, acceptedOf, without, lives, namedTwice }: Plain): Named {
+  const named: Named = { done: [], items: [], numbers: [], others: new Set() };
   const toldAlone = new Set(movements.flatMap(({ series }) => series.flatMap(({ item }) => item ?? [])));
   for (const one of movements) {
     const numberOf = numbering(one, { done: named.done, atMicros: acceptedOf.get(one.document.knownFrom), lives });
     for (const { item, effect } of one.items) {
       const number = numberOf(effect, item);
       if (number === 'moves nothing' || isPlace(item)) continue;
-      if (named.numbers.has(item) || number === 'more to read' || without.has(item) || toldAlone.has(item))
+      if (number === 'more to read' || namedTwice.has(item) || without.has(item) || toldAlone.has(item)) {
         named.others.add(item);
-      else named.numbers.set(item, number);
+        continue;
+      }
+      named.items.push(item);
+      named.numbers.push(number);
+      (named.done[number] as Done).items += 1;
     }
   }
-  for (const item of named.others) named.numbers.delete(item);
-  for (const number of named.numbers.values()) (named.done[number] as Done).items += 1;
   return named;
 }
 

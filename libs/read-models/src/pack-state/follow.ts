@@ -11,6 +11,10 @@ import { PACK_STATE, PACK_STAY, PLACE_MOVE, SERIES_TOLD, type PackStateRow } fro
 export interface Followed {
   /** What a page wrote. */
   movements: readonly Movements[];
+  /** Items that more than one of its movements may have moved. */
+  namedTwice: ReadonlySet<string>;
+  /** Called where the database works long, and the program has nothing to do. */
+  onWaiting: () => void;
   /** Log positions of documents that count no longer, or again, since this page. */
   closed: readonly bigint[];
   types: Pick<TypeKnowledge, 'statusAfter'>;
@@ -25,18 +29,19 @@ const ITEMS_AT_ONCE = 5_000;
  * what comes out. The rows of what a container holds are not touched when it moves, but where a document comes later
  * than one that has taken them out.
  */
-export async function followPacks(tx: Transaction, { movements, closed, types }: Followed): Promise<void> {
+export async function followPacks(tx: Transaction, followed: Followed): Promise<void> {
+  const { movements, closed, types } = followed;
   await writePlaceMoves(tx, movements);
   await writeSeries(tx, movements);
   const changed = await changedBy(tx, movements, closed);
-  if (changed.items.size === 0 && movements.every(({ series }) => series.length === 0)) return;
-  const containers = await nestedIn(tx, [...changed.items].filter(isSscc));
-  const others = new Set(await toldAbout(tx, { movements, closed, types }));
+  if (!changed.isAny && movements.every(({ series }) => series.length === 0)) return;
+  const containers = await nestedIn(tx, changed.containers);
+  const others = new Set(await toldAbout(tx, { movements, closed }));
   for (const item of await onTheirWay(tx, containers)) others.add(item);
   if (changed.isLate) for (const item of await overtaken(tx, containers, changed)) others.add(item);
   const placeMoves = await loadPlaceMoves(tx);
   const stays = new Stays();
-  const page = { movements, closed, changed, containers, others, placeMoves };
+  const page = { ...followed, changed, containers, others, placeMoves };
   const items = [...(await appendable(tx, page, stays))].filter((item) => !isPlace(item));
   for (let from = 0; from < items.length; from += ITEMS_AT_ONCE)
     await writeStates(tx, items.slice(from, from + ITEMS_AT_ONCE), { types, placeMoves, stays });
@@ -54,7 +59,7 @@ async function onTheirWay(tx: Transaction, containers: string[]): Promise<string
   return (await tx.query<{ item: string }>(ON_THEIR_WAY, [containers])).rows.map(({ item }) => item);
 }
 
-interface PageOfPacks extends Pick<Followed, 'movements' | 'closed'> {
+interface PageOfPacks extends Followed {
   changed: Changed;
   /** All that the page moves, with what nests in them. */
   containers: string[];
@@ -65,12 +70,13 @@ interface PageOfPacks extends Pick<Followed, 'movements' | 'closed'> {
 
 /** Appends to rows what can be; the items of which the lives must be read are left. */
 async function appendable(tx: Transaction, page: PageOfPacks, stays: Stays): Promise<Set<string>> {
-  const { movements, closed, changed, containers, others, placeMoves } = page;
-  if (closed.length > 0) return new Set([...changed.items, ...others]);
+  const { movements, closed, changed, containers, others, placeMoves, namedTwice, onWaiting } = page;
+  if (closed.length > 0) return new Set([...movedBy(movements), ...changed.closed, ...others]);
   const into = movements.flatMap(({ effects }) => effects.flatMap(({ container }) => container ?? []));
   const appended = await appendPlain(tx, {
     ...{ movements, acceptedOf: changed.acceptedOf, isLate: changed.isLate, without: others, moving: containers },
     ...{
+      ...{ namedTwice, onWaiting },
       lives: await loadLives(tx, [...new Set(into)]),
       placesMoved: [...new Set(placeMoves.map(({ from }) => from))],
     },
@@ -123,7 +129,10 @@ const OTHERWISE_TOLD = `SELECT s.item FROM pack_state s
 const TOLD_BY = 'SELECT item FROM series_told WHERE position = ANY ($1::bigint[])';
 
 /** Packs that are told of without being moved: by an answer of the registry, or by what carries them. */
-async function toldAbout(tx: Transaction, { movements, closed }: Followed): Promise<Set<string>> {
+async function toldAbout(
+  tx: Transaction,
+  { movements, closed }: Pick<Followed, 'movements' | 'closed'>,
+): Promise<Set<string>> {
   const told = movements.flatMap(ofEachContainer);
   const noLonger = closed.length === 0 ? [] : (await tx.query<{ item: string }>(TOLD_BY, [closed])).rows;
   const items = new Set([...told, ...noLonger].flatMap(({ item }) => item ?? []));
@@ -135,6 +144,7 @@ async function toldAbout(tx: Transaction, { movements, closed }: Followed): Prom
     noLonger.flatMap(({ item }) => (isSscc(item) ? [item] : [])),
   );
   for (const [series, containers] of bySeries) {
+    if (containers.length === 0) continue;
     const values = [await nestedIn(tx, containers), series];
     for (const { item } of (await tx.query<{ item: string }>(OTHERWISE_TOLD, values)).rows) items.add(item);
   }
@@ -148,8 +158,14 @@ const ofEachContainer = ({ series, items }: Movements): Movements['series'] =>
   );
 
 interface Changed {
-  /** Items, and places of which all was moved, that these documents did something to. */
-  items: Set<string>;
+  /** Whether these documents did something to any item. */
+  isAny: boolean;
+  /** Containers that they did something to. */
+  containers: string[];
+  /** Whether one moved all that a place held. */
+  hasPlace: boolean;
+  /** What those did something to that count no longer, or again. */
+  closed: string[];
   /** When the registry accepted each that is not recalled, by log position. */
   acceptedOf: Map<bigint, bigint>;
   /** The earliest acceptance among these documents. */
@@ -169,12 +185,12 @@ async function changedBy(
   movements: readonly Movements[],
   closed: readonly bigint[],
 ): Promise<Changed> {
-  const items = new Set<string>();
-  for (const { items: named, effects } of movements)
-    for (const { item, effect } of named) if (effects[effect]?.result !== 'refused') items.add(item);
-  if (closed.length > 0) {
-    const text = 'SELECT DISTINCT item FROM item_movement WHERE known_from = ANY ($1::bigint[])';
-    for (const { item } of (await tx.query<{ item: string }>(text, [closed])).rows) items.add(item);
+  const items = await namedByClosed(tx, closed);
+  const kinds = { isAny: items.length > 0, hasPlace: items.some(isPlace), containers: new Set(items.filter(isSscc)) };
+  for (const item of movedBy(movements)) {
+    kinds.isAny = true;
+    if (isPlace(item)) kinds.hasPlace = true;
+    else if (isSscc(item)) kinds.containers.add(item);
   }
   const positions = movements.map(({ document }) => document.knownFrom);
   const [lowest] = positions;
@@ -184,11 +200,23 @@ async function changedBy(
     values,
   );
   return {
-    items,
+    ...{ ...kinds, containers: [...kinds.containers], closed: items },
     acceptedOf: new Map(rows.flatMap(({ position, micros, recalled }) => (recalled ? [] : [[position, micros]]))),
     firstMicros: rows.reduce((first, { micros }) => (micros < first ? micros : first), rows[0]?.micros ?? 0n),
     isLate: closed.length > 0 || rows.some(({ late }) => late),
   };
+}
+
+/** Items, and places of which all was moved, that these documents did something to. */
+function* movedBy(movements: readonly Movements[]): Iterable<string> {
+  for (const { items, effects } of movements)
+    for (const { item, effect } of items) if (effects[effect]?.result !== 'refused') yield item;
+}
+
+async function namedByClosed(tx: Transaction, closed: readonly bigint[]): Promise<string[]> {
+  if (closed.length === 0) return [];
+  const text = 'SELECT DISTINCT item FROM item_movement WHERE known_from = ANY ($1::bigint[])';
+  return (await tx.query<{ item: string }>(text, [closed])).rows.map(({ item }) => item);
 }
 
 const NESTED = `WITH RECURSIVE nested AS (
@@ -212,8 +240,7 @@ const AFTER_PLACE_MOVE = 'SELECT item FROM pack_state WHERE at_micros >= $1';
  * Items whose rows already hold something that came after: of what was in these containers, those that a later document
  * has named; after a move of a whole place, everything that a later document has named.
  */
-async function overtaken(tx: Transaction, containers: string[], { items, firstMicros }: Changed): Promise<string[]> {
-  const hasPlace = [...items].some(isPlace);
+async function overtaken(tx: Transaction, containers: string[], { hasPlace, firstMicros }: Changed): Promise<string[]> {
   if (!hasPlace && containers.length === 0) return [];
   const { rows } = hasPlace
     ? await tx.query<{ item: string }>(AFTER_PLACE_MOVE, [firstMicros])

@@ -9,15 +9,20 @@ import type { TransferStep } from './transfer.js';
 /** An instant as microseconds since 1970: what a JavaScript date cannot hold. */
 export const MICROS = '(extract(epoch FROM d.ordered_at) * 1000000)::bigint';
 
-/** What these items, and every container that any of them was ever in, were named by: each item once. */
+/**
+ * What these items, and every container that any of them was ever in, were named by: each item once. Chains of look-ups:
+ * a plan would read all packings for a few hundred items.
+ */
 const NAMED_BY = `
   WITH RECURSIVE reachable AS (
     SELECT DISTINCT item COLLATE "C" AS item FROM unnest($1::text[]) AS given (item)
     UNION
-    SELECT c.parent FROM reachable r JOIN containment c ON c.child = r.item
+    SELECT c.parent FROM reachable r
+      CROSS JOIN LATERAL (SELECT parent FROM containment one WHERE one.child = r.item OFFSET 0) c
   )
   SELECT m.item, m.known_from AS position, m.effect, m.ordinal
-  FROM reachable r JOIN item_movement m ON m.item = r.item`;
+  FROM reachable r
+    CROSS JOIN LATERAL (SELECT * FROM item_movement one WHERE one.item = r.item OFFSET 0) m`;
 
 const RECALLABLE = typeKnowledge.known.filter(typeKnowledge.isRecallable);
 /** Whether a recall that came after document d makes it as if it had not been. */
@@ -66,11 +71,13 @@ const PLACE_MOVES = `SELECT p.place AS "from", e.place AS "to", e.status, d.know
 
 /** The lives of these items, by the documents that count now. */
 export async function loadLives(db: Queryable, items: readonly string[]): Promise<Lives> {
+  if (items.length === 0) return new Lives([]);
   const named = await db.query<{ item: string; position: bigint; effect: number; ordinal: number }>({
     name: 'pack-state-named-by',
     text: NAMED_BY,
     values: [items],
   });
+  if (named.rows.length === 0) return new Lives([]);
   const positions = [...new Set(named.rows.map(({ position }) => position))];
   const documents = await db.query<DocumentOfLife>(DOCUMENTS, [positions]);
   const effects = await db.query<EntryEffect & { position: bigint; effect: number }>(EFFECTS, [positions]);

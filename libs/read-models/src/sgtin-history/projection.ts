@@ -15,17 +15,11 @@ import { PAGE_BOUNDS, type PageBounds } from '../page-bounds.js';
 import { Table } from '../table.js';
 import { CONTENT_QUESTION, writeQuestions, type ContainerNews } from './content-question.js';
 import { closeRecognised, type Recognition } from './inbound-movements.js';
-import type { Conclusion, DocumentReading, Movements } from './movements.js';
-import { MovementReader, type HistoryEvent, type ReadPage } from './read-movements.js';
+import type { Conclusion, DocumentReading } from './movements.js';
+import { MovementReader, type HistoryEvent } from './read-movements.js';
 import { recalledBy } from './recalls.js';
-import {
-  CONTAINMENT,
-  ITEM_MOVEMENT,
-  MOVEMENT_DOCUMENT,
-  MOVEMENT_EFFECT,
-  SENT_DOCUMENT,
-  type ContainmentRow,
-} from './row.js';
+import type { ReadMovements, Run } from './runs.js';
+import { CONTAINMENT, ITEM_MOVEMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, SENT_DOCUMENT } from './row.js';
 
 export interface SgtinHistoryOptions {
   evidence: EvidenceStore;
@@ -46,7 +40,7 @@ export const RUN_ITEMS = 1_000;
  */
 export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection {
   const { evidence, documents, bounds = PAGE_BOUNDS, runItems = RUN_ITEMS } = options;
-  const reader = new MovementReader({ evidence, documents, bounds });
+  const reader = new MovementReader({ evidence, documents, bounds, runItems });
   return {
     name: 'sgtin-history',
     filter: {
@@ -59,12 +53,11 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
     readAhead: (events) => reader.begin(typedEvents<HistoryEvent>(events)),
     project: async (events, tx) => {
       const typed = typedEvents<HistoryEvent>(events);
-      const { events: count, movements } = await reader.read(typed);
+      const { events: count, runs } = await reader.read(typed);
       const release = reader.hold();
       try {
         reader.begin(typed.slice(count));
-        for (const run of runsOf(typed.slice(0, count), { movements, runItems }))
-          await projectRun(tx, run, { types: documents, onWritten: release });
+        for (const run of runs) await projectRun(tx, run, { types: documents, onWaiting: release });
       } finally {
         release();
       }
@@ -88,44 +81,12 @@ const CONTAINER_NEWS = [
 const isContainerNews = (event: HistoryEvent): event is ContainerNews =>
   (CONTAINER_NEWS as readonly string[]).includes(event.type);
 
-/** Events one after another, and what they tell. */
-interface Run {
-  events: HistoryEvent[];
-  movements: Movements[];
-}
-
-/**
- * Parts of a page that name no item twice, where they are long enough: the rows of a part then follow from the rows
- * before in one statement, and no life is read. Each part is worked as a page of its own, in the same transaction.
- */
-function runsOf(
-  events: HistoryEvent[],
-  { movements, runItems }: { movements: ReadPage['movements']; runItems: number },
-): Run[] {
-  let run: Run = { events: [], movements: [] };
-  const runs = [run];
-  const named = new Set<string>();
-  for (const event of events) {
-    const told = movements.get(event.position);
-    if (told !== undefined && named.size >= runItems && told.items.some(({ item }) => named.has(item))) {
-      runs.push((run = { events: [], movements: [] }));
-      named.clear();
-    }
-    run.events.push(event);
-    if (told === undefined) continue;
-    run.movements.push(told);
-    for (const { item } of told.items) named.add(item);
-  }
-  return runs;
-}
-
 async function projectRun(
   tx: Transaction,
-  { events, movements }: Run,
-  { types, onWritten }: { types: SgtinHistoryOptions['documents']; onWritten: () => void },
+  { events, movements, namedTwice }: Run,
+  { types, onWaiting }: { types: SgtinHistoryOptions['documents']; onWaiting: () => void },
 ): Promise<void> {
   await writeMovements(tx, movements);
-  onWritten();
   await writeSent(
     tx,
     events.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),
@@ -141,32 +102,15 @@ async function projectRun(
   );
   const closed = [...revised, ...recognised];
   const recalled = await recalledBy(tx, { movements, closed });
-  await followPacks(tx, { movements, closed: [...closed, ...recalled], types });
+  await followPacks(tx, { movements, namedTwice, onWaiting, closed: [...closed, ...recalled], types });
 }
 
-async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void> {
-  await MOVEMENT_DOCUMENT.copy(
-    tx,
-    batch.map(({ document }) => document),
-  );
-  await MOVEMENT_EFFECT.copy(
-    tx,
-    batch.flatMap(({ document: { knownFrom }, effects }) =>
-      effects.map((one, effect) => ({ knownFrom, effect, ...one })),
-    ),
-  );
-  await ITEM_MOVEMENT.copy(
-    tx,
-    batch.flatMap(({ items }) => items),
-  );
-  await CONTAINMENT.copy(tx, batch.flatMap(packings));
-}
-
-function packings({ effects, items }: Movements): ContainmentRow[] {
-  return items.flatMap(({ knownFrom, effect, ordinal, item }) => {
-    const parent = effects[effect]?.container;
-    return parent === undefined ? [] : [{ knownFrom, ordinal, child: item, parent }];
-  });
+async function writeMovements(tx: Transaction, movements: ReadMovements[]): Promise<void> {
+  const lines = (part: keyof ReadMovements['lines']): string => movements.map((one) => one.lines[part]).join('');
+  await MOVEMENT_DOCUMENT.copyLines(tx, lines('document'));
+  await MOVEMENT_EFFECT.copyLines(tx, lines('effects'));
+  await ITEM_MOVEMENT.copyLines(tx, lines('items'));
+  await CONTAINMENT.copyLines(tx, lines('containment'));
 }
 
 /** In a page a document may be taken twice (found again after a second attempt): the later id stands. */

@@ -6,6 +6,7 @@ import { withinBytes, type PageBounds } from '../page-bounds.js';
 import { contentMovementsOf, type ContentObservation } from './content-movements.js';
 import { inboundMovementsOf, tellsMovements, type InboundConclusion } from './inbound-movements.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
+import { linesOf, runsOf, type ReadMovements, type Run } from './runs.js';
 
 export type HistoryEvent = TypedEvent<DocumentEvent | InboundEvent | ContainerEvent>;
 /** What names evidence that tells of items. */
@@ -14,14 +15,16 @@ type Telling = Conclusion | InboundConclusion | ContentObservation;
 /** What the first events of a page tell: as many as fit into one transaction. */
 export interface ReadPage {
   events: number;
-  /** By log position, of those that tell of items. */
-  movements: Map<bigint, Movements>;
+  /** One after another. */
+  runs: Run[];
 }
 
 export interface Reading {
   evidence: EvidenceStore;
   documents: DocumentReading;
   bounds: PageBounds;
+  /** See `runsOf`. */
+  runItems: number;
 }
 
 /** Conclusions whose XML and receipts are in memory at once. */
@@ -57,7 +60,7 @@ export class MovementReader {
 
   async read(events: HistoryEvent[]): Promise<ReadPage> {
     const [first] = events;
-    if (first === undefined) return { events: 0, movements: new Map() };
+    if (first === undefined) return { events: 0, runs: [] };
     const begun = this.ahead.find((one) => one.first.id === first.id);
     // What was begun for events that were passed over would stay for ever.
     this.ahead = this.ahead.filter((one) => one.first.position > first.position);
@@ -67,23 +70,30 @@ export class MovementReader {
 }
 
 /** As far as the bounds go; one event at least. */
-async function readPage(events: HistoryEvent[], { evidence, documents, bounds }: Reading): Promise<ReadPage> {
+async function readPage(events: HistoryEvent[], reading: Reading): Promise<ReadPage> {
+  const { evidence, documents, bounds } = reading;
   const places = events.flatMap((event, place) => (tellsItems(event) ? [{ event, place }] : []));
   const fitting = await withinBytes(places, ({ event }) => digestsOf(event), { evidence, bytes: bounds.bytes });
-  const movements = new Map<bigint, Movements>();
+  const movements = new Map<bigint, ReadMovements>();
   let items = 0;
   for (let from = 0; from < fitting; from += DOCUMENTS_AT_ONCE) {
     const group = places.slice(from, Math.min(fitting, from + DOCUMENTS_AT_ONCE));
     const bytes = await evidence.getMany([...new Set(group.flatMap(({ event }) => digestsOf(event)))]);
     for (const { event, place } of group) {
-      if (items >= bounds.items) return { events: place, movements };
+      if (items >= bounds.items) return pageOf(events.slice(0, place), movements, reading);
       const told = readMovements(event, bytes, documents);
-      movements.set(event.position, told);
+      movements.set(event.position, { ...told, lines: linesOf(told) });
       items += told.items.length;
     }
   }
-  return { events: places[movements.size]?.place ?? events.length, movements };
+  return pageOf(events.slice(0, places[movements.size]?.place), movements, reading);
 }
+
+const pageOf = (
+  events: HistoryEvent[],
+  movements: ReadonlyMap<bigint, ReadMovements>,
+  { runItems }: Reading,
+): ReadPage => ({ events: events.length, runs: runsOf(events, { movements, runItems }) });
 
 function digestsOf(event: Telling): Sha256[] {
   if (event.type === 'ContainerContentObserved') return [event.data.contentSha256];

@@ -3,6 +3,7 @@ import { CLOSED, type Effects } from './documents.js';
 
 /** Buckets by the first digit of the item's MD5. */
 export const BUCKETS = 16;
+const BITS_OF_BUCKET = 4;
 
 /** The rows of a bucket's packs, in Parquet. */
 export const inBucket = (bucket: number): string => {
@@ -24,7 +25,10 @@ export class Packs {
   effect = new Int32Array(FIRST_ROWS);
   ordinal = new Int32Array(FIRST_ROWS);
   before = new Int32Array(FIRST_ROWS);
-  /** Open addressing; 0 for an empty slot, else the pack's number and one. */
+  /**
+   * Open addressing by the first bits that differ within a bucket; 0 for an empty slot, else the pack's number and one.
+   * Files are sorted by the first digits of the id, so that one row after another looks at slots that are near.
+   */
   private slots = new Int32Array(4 * FIRST_PACKS);
 
   constructor(private readonly effects: Effects) {}
@@ -71,7 +75,7 @@ export class Packs {
   private numberOf(low: number, high: number): number {
     const { slots, ids } = this;
     const mask = slots.length - 1;
-    for (let slot = (low ^ high) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = this.slotOf(high); ; slot = (slot + 1) & mask) {
       const pack = (slots[slot] as number) - 1;
       if (pack < 0) {
         slots[slot] = this.count + 1;
@@ -82,6 +86,10 @@ export class Packs {
       }
       if (ids[2 * pack] === low && ids[2 * pack + 1] === high) return pack;
     }
+  }
+
+  private slotOf(high: number): number {
+    return (high << BITS_OF_BUCKET) >>> (Math.clz32(this.slots.length) + 1);
   }
 
   /** Rows come nearly in their order, so that few steps find a place. */
@@ -118,7 +126,7 @@ export class Packs {
     this.slots = new Int32Array(2 * this.slots.length);
     const mask = this.slots.length - 1;
     for (let pack = 0; pack < this.count; pack += 1) {
-      let slot = ((ids[2 * pack] as number) ^ (ids[2 * pack + 1] as number)) & mask;
+      let slot = this.slotOf(ids[2 * pack + 1] as number);
       while ((this.slots[slot] as number) > 0) slot = (slot + 1) & mask;
       this.slots[slot] = pack + 1;
     }

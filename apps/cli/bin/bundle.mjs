@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 
 /** The programs, by the folder of their main module in apps/. */
@@ -24,7 +25,7 @@ export const PROGRAMS_FOLDER = 'programs';
  * @throws Error when esbuild is not installed or finds fault
  */
 export async function bundlePrograms(root, dist) {
-  const { build, stop } = await import('esbuild');
+  const { build, stop } = createRequire(join(root, 'package.json'))('esbuild');
   const outdir = join(dist, PROGRAMS_FOLDER);
   const mains = PROGRAMS.map((name) => [name, join(dist, `apps/${name}/src/main.js`)]);
   const entryPoints = Object.fromEntries(mains.filter(([, main]) => existsSync(main)));
@@ -49,7 +50,7 @@ export async function bundlePrograms(root, dist) {
 
 const packageOf = (specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
 
-/** Leaves packages outside but those of the list, whose own imports must be what the programs find by that name, too. */
+/** Leaves packages outside but those of the list, whose own imports must be what the programs find by that name. */
 const packagesOutside = (root) => ({
   name: 'packages-outside',
   setup({ onResolve }) {
@@ -65,7 +66,7 @@ const packagesOutside = (root) => ({
   },
 });
 
-/** The main module's own address is that of the program, for by it a module knows that it is the one that was started. */
+/** A main module has the address of its program, for by it a module knows that it is the one that was started. */
 const addressesKept = (outdir, mains) => ({
   name: 'addresses-kept',
   setup({ onLoad }) {

@@ -10,8 +10,8 @@ import type { TransferStep } from './transfer.js';
 export const MICROS = '(extract(epoch FROM d.ordered_at) * 1000000)::bigint';
 
 /**
- * What these items, and every container that any of them was ever in, were named by: each item once. Chains of look-ups:
- * a plan would read all packings for a few hundred items.
+ * What these items, and every container that any of them was ever in, were named by: each item once. Chains of
+ * look-ups: a plan would read all packings for a few hundred items.
  */
 const NAMED_BY = `
   WITH RECURSIVE reachable AS (

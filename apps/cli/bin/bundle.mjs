@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 
 /** The programs, by the folder of their main module in apps/. */
@@ -25,7 +24,7 @@ export const PROGRAMS_FOLDER = 'programs';
  * @throws Error when esbuild is not installed or finds fault
  */
 export async function bundlePrograms(root, dist) {
-  const { build, stop } = createRequire(join(root, 'package.json'))('esbuild');
+  const { build, stop } = await import('esbuild');
   const outdir = join(dist, PROGRAMS_FOLDER);
   const mains = PROGRAMS.map((name) => [name, join(dist, `apps/${name}/src/main.js`)]);
   const entryPoints = Object.fromEntries(mains.filter(([, main]) => existsSync(main)));
@@ -50,7 +49,7 @@ export async function bundlePrograms(root, dist) {
 
 const packageOf = (specifier) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
 
-/** Leaves packages outside but those of the list, whose own imports must be what the programs find by that name. */
+/** Leaves packages outside but those of the list, whose own imports must be what the programs find by that name, too. */
 const packagesOutside = (root) => ({
   name: 'packages-outside',
   setup({ onResolve }) {
@@ -66,7 +65,7 @@ const packagesOutside = (root) => ({
   },
 });
 
-/** A main module has the address of its program, for by it a module knows that it is the one that was started. */
+/** The main module's own address is that of the program, for by it a module knows that it is the one that was started. */
 const addressesKept = (outdir, mains) => ({
   name: 'addresses-kept',
   setup({ onLoad }) {

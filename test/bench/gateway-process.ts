@@ -25,7 +25,7 @@ export async function gatewayProcess(
     PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
     PEDIGREE_KEY_FILE: join(folder, 'key'),
   };
-  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('programs/gateway.js'))], {
+  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -53,7 +53,7 @@ export async function workers(options: { quick: boolean }): Promise<BenchReport>
     for (let n = 0; n < WORKERS; n += 1)
       stops.push(
         stopper(
-          spawn(process.execPath, [fileURLToPath(builtFile('programs/worker.js'))], {
+          spawn(process.execPath, [fileURLToPath(builtFile('apps/worker/src/main.js'))], {
             env,
             stdio: ['ignore', 'ignore', 'inherit'],
           }),

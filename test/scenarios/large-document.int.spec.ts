@@ -84,7 +84,7 @@ function longArrival(): string {
 
 /** A worker as a process of its own, killed as soon as some of the parts are at the registry. */
 async function killInTheMiddle(): Promise<void> {
-  const child = spawn(process.execPath, [fileURLToPath(builtFile('programs/worker.js'))], {
+  const child = spawn(process.execPath, [fileURLToPath(builtFile('apps/worker/src/main.js'))], {
     stdio: 'ignore',
     env: { PATH: process.env['PATH'], ...stack.env },
   });

@@ -77,7 +77,7 @@ async function tried(offMs: number): Promise<TestHarness> {
 /** A worker as a process of its own, as its program starts. */
 function startShifted({ env }: Stack, offMs: number): { stop(): Promise<void>; shownOffMs(): number } {
   const shift = ['--import', pathToFileURL(repositoryFile('test/support/shifted-clock.mjs')).href];
-  const child = spawn(process.execPath, [...shift, fileURLToPath(builtFile('programs/worker.js'))], {
+  const child = spawn(process.execPath, [...shift, fileURLToPath(builtFile('apps/worker/src/main.js'))], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env['PATH'], ...env, LOG_LEVEL: 'info', CLOCK_OFF_MS: String(offMs) },
   });

@@ -15,7 +15,7 @@ const environmentOf = (stack: Stack): Record<string, string> => ({
 
 /** `pedigree reconcile` on the host of a stack, in a process of its own: one that can be killed. */
 export const startedReconcile = (stack: Stack, args: string[]): ChildProcess =>
-  spawn(process.execPath, [repositoryFile('dist/programs/cli.js'), 'reconcile', ...args], {
+  spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'reconcile', ...args], {
     env: { PATH: process.env['PATH'], ...environmentOf(stack) },
   });
 

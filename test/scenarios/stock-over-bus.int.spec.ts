@@ -61,7 +61,7 @@ afterEach(async () => {
 });
 
 async function start(variables: Record<string, string>): Promise<void> {
-  gateway = spawn(process.execPath, [fileURLToPath(builtFile('programs/gateway.js'))], {
+  gateway = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...{ PATH: process.env['PATH'], DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', ...variables },

@@ -58,7 +58,7 @@ function account(name: string, validTo: Date): object {
 }
 
 async function start(name: Name): Promise<Started> {
-  const child = spawn(process.execPath, [fileURLToPath(builtFile(`programs/${name}.js`))], {
+  const child = spawn(process.execPath, [fileURLToPath(builtFile(`apps/${name}/src/main.js`))], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: environment,
   });

@@ -46,7 +46,7 @@ const requestIds: string[] = [];
 const SECRETS = ['ab'.repeat(32), '<documents', 'Bearer '];
 
 async function start(name: 'gateway' | 'worker', env: NodeJS.ProcessEnv): Promise<Started> {
-  const child = spawn(process.execPath, [fileURLToPath(builtFile(`programs/${name}.js`))], {
+  const child = spawn(process.execPath, [fileURLToPath(builtFile(`apps/${name}/src/main.js`))], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env,
   });

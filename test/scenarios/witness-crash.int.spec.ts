@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => folder?.remove());
 
 async function started(logKey: string): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [repositoryFile('dist/programs/witness.js')], {
+  const child = spawn(process.execPath, [repositoryFile('dist/apps/witness/src/main.js')], {
     env: {
       ...process.env,
       NODE_OPTIONS: '',

@@ -63,7 +63,7 @@ function partsOf(command: string): [string[], string[]] {
 }
 
 async function helpOf(words: string[], root: string): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(root, 'dist/programs/cli.js'), ...words, '--help']).catch(
+  const { stdout } = await run(process.execPath, [join(root, 'dist/apps/cli/src/main.js'), ...words, '--help']).catch(
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
   );
   return stdout;

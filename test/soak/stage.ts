@@ -165,7 +165,7 @@ export class TypingStage implements Stage {
       SOAK_UNITS: join(folder, 'server/etc/systemd/system'),
     });
     const sandbox = await this.startTerminal(
-      `exec node '${root}/dist/programs/sandbox.js' --misbehave 0 --counterparties off`,
+      `exec node '${root}/dist/apps/sandbox/src/main.js' --misbehave 0 --counterparties off`,
       { name: 'registry' },
     );
     if (!(await sandbox.says('controlUrl', START_LIMIT_MS)))

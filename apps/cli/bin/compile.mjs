@@ -12,7 +12,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { bundlePrograms, PROGRAMS_FOLDER } from './bundle.mjs';
 import { writePageVerifier } from './page-verifier.mjs';
 
 /**
@@ -34,7 +33,6 @@ const BUILD_FILES = [
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
-  'apps/cli/bin/bundle.mjs',
   'apps/cli/bin/compile.mjs',
   'apps/cli/bin/page-verifier.mjs',
 ];
@@ -73,8 +71,7 @@ export async function build(root, options = {}) {
   const sources = listSources(root);
   const stamp = sourceStamp(root, sources);
   rmSync(next, { recursive: true, force: true });
-  const isKept = (path) => path !== join(dist, PROGRAMS_FOLDER);
-  if (existsSync(dist)) cpSync(dist, next, { recursive: true, preserveTimestamps: true, filter: isKept });
+  if (existsSync(dist)) cpSync(dist, next, { recursive: true, preserveTimestamps: true });
   for (const name of options.rebuild === true ? [STAMP, RECORD] : [STAMP]) rmSync(join(next, name), { force: true });
   try {
     await compile(root, options.despiteTypeErrors === true);
@@ -91,7 +88,6 @@ export async function build(root, options = {}) {
   copyData(root, next, sources);
   copyPage(root, next);
   writePageVerifier(root, next);
-  await bundlePrograms(root, next);
   writeFileSync(join(next, STAMP), stamp);
   rmSync(old, { recursive: true, force: true });
   if (existsSync(dist)) renameSync(dist, old);

@@ -10,4 +10,4 @@ import { inWords, ROOT, setUp } from './setup.mjs';
 await inWords(() => setUp());
 // Stack traces name the lines of the sources.
 process.setSourceMapsEnabled(true);
-await import(pathToFileURL(join(ROOT, 'dist/programs/cli.js')).href);
+await import(pathToFileURL(join(ROOT, 'dist/apps/cli/src/main.js')).href);

@@ -63,10 +63,8 @@ async function pretendNpm(): Promise<NodeJS.ProcessEnv> {
     `import { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
      appendFileSync(${JSON.stringify(at('npm/calls'))}, process.argv.slice(2).join(' ') + '\\n');
      mkdirSync('node_modules', { recursive: true });
-     for (const name of ['typescript', 'esbuild', '@esbuild']) {
-       try { symlinkSync(${JSON.stringify(join(ROOT, 'node_modules/'))} + name, 'node_modules/' + name, 'junction'); \
-} catch {}
-     }
+     try { symlinkSync(${JSON.stringify(join(ROOT, 'node_modules/typescript'))}, 'node_modules/typescript', \
+'junction'); } catch {}
      console.log('npm was here');`,
   );
   return { npm_execpath: at('npm/npm-cli.js') };

@@ -39,7 +39,7 @@ async function pedigree(
   environment: Record<string, string> = {},
   input = '',
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [repositoryFile('dist/programs/cli.js'), ...args], {
+  const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), ...args], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir(), ...environment },
   });
   let [stdout, stderr] = ['', ''];
@@ -99,7 +99,7 @@ describe('the exit status of pedigree', () => {
   });
 
   it('is 0 for --help of the sandbox that is started by itself; quick-start.int.spec.ts starts the others', async () => {
-    const { stdout } = await execute(process.execPath, [repositoryFile('dist/programs/sandbox.js'), '--help']);
+    const { stdout } = await execute(process.execPath, [repositoryFile('dist/apps/sandbox/src/main.js'), '--help']);
     expect(stdout).toMatch(/^Usage: pedigree sandbox\b/);
   });
 
@@ -159,7 +159,7 @@ describe('the exit status of pedigree', () => {
     [[], 'interface-v1', 0, /no call is spoilt on purpose\n$/],
     [['--profile', 'mdlp', '--knob', 'delay_ms=0.02'], 'mdlp', 0.02, /up to 2 % of the calls are spoilt on purpose/],
   ] as const)('is told by the sandbox what runs: %j', async (flags, profile, misbehave, words) => {
-    const child = spawn(process.execPath, [repositoryFile('dist/programs/cli.js'), 'sandbox', ...flags], {
+    const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'sandbox', ...flags], {
       env: { PATH: process.env['PATH'] },
     });
     let [stdout, stderr] = ['', ''];

@@ -290,7 +290,7 @@ it('a run of a tick goes on after kill -9 of the reconciler that made it', async
     ...{ runId, reason: 'a tick', actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' } },
     asked: { ...ASKED, stock: 'stock-2' },
   });
-  const child = spawn(process.execPath, ['--no-warnings', repositoryFile('dist/programs/reconciler.js')], {
+  const child = spawn(process.execPath, ['--no-warnings', repositoryFile('dist/apps/reconciler/src/main.js')], {
     env: {
       ...{
         PATH: process.env['PATH'],

@@ -139,7 +139,7 @@ export class Stage {
   }
 
   private programOf(app: 'auditor' | 'witness'): { name: string; args: string[]; logFile: string } {
-    const main = repositoryFile(`dist/programs/${app}.js`);
+    const main = repositoryFile(`dist/apps/${app}/src/main.js`);
     return { name: app, args: ['--enable-source-maps', main], logFile: join(this.place.path, `${app}.log`) };
   }
 

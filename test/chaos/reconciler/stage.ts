@@ -46,7 +46,7 @@ export class Stage {
     this.log = new CampaignLog(new PostgresEventStore({ pool: db.pool }));
     const program = (name: App): Program =>
       new Program({
-        ...{ name, args: [repositoryFile(`dist/programs/${name}.js`)] },
+        ...{ name, args: [repositoryFile(`dist/apps/${name}/src/main.js`)] },
         ...{ env: this.environment, logFile: this.path(`${name}.log`), died: (death) => void this.deaths.push(death) },
       });
     this.programs = { gateway: program('gateway'), worker: program('worker'), reconciler: program('reconciler') };
@@ -122,7 +122,7 @@ export class Stage {
   async replay(runId: string): Promise<string> {
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [repositoryFile('dist/programs/cli.js'), 'reconcile', '--replay', runId],
+      [repositoryFile('dist/apps/cli/src/main.js'), 'reconcile', '--replay', runId],
       { env: { ...this.environment, DATA_DIR: this.path('data') }, timeout: REPLAY_LIMIT_MS },
     ).catch((error: Error & { stdout?: string; stderr?: string }) => ({
       stdout: `${error.message} ${error.stdout ?? ''} ${error.stderr ?? ''}`,

@@ -130,7 +130,7 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
 type App = 'gateway' | 'worker' | 'auditor' | 'reconciler';
 const entry = (app: App, n: number, folder: string) => ({
   name: `${app}-${n}`,
-  args: ['--enable-source-maps', fileURLToPath(builtFile(`programs/${app}.js`))],
+  args: ['--enable-source-maps', fileURLToPath(builtFile(`apps/${app}/src/main.js`))],
   logFile: join(folder, `${app}-${n}.log`),
 });
 

@@ -97,7 +97,7 @@ const environment = (): Record<string, string> => ({ DATABASE_URL: db.url, DATA_
 
 /** `pedigree rebuild` in a process of its own: one that can be killed. */
 function rebuild(...args: string[]): Run {
-  const child = spawn(process.execPath, [repositoryFile('dist/programs/cli.js'), 'rebuild', ...args], {
+  const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), 'rebuild', ...args], {
     env: { PATH: process.env['PATH'], ...environment() },
   });
   let [stdout, stderr] = ['', ''];

@@ -69,7 +69,7 @@ describe('a sandbox in its own process', () => {
     const log = openSync(join(dataDir(), 'sandbox.log'), 'a');
     const child = spawn(
       process.execPath,
-      [fileURLToPath(builtFile('programs/sandbox.js')), '--data', join(dataDir(), 'state')],
+      [fileURLToPath(builtFile('apps/sandbox/src/main.js')), '--data', join(dataDir(), 'state')],
       { stdio: ['ignore', log, log], detached: true },
     );
     closeSync(log);

@@ -132,7 +132,7 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
 }
 
 const argumentsOf = ({ profile, profileOverrides, flags = [] }: SandboxOptions, stateDir: string): string[] => [
-  fileURLToPath(builtFile('programs/sandbox.js')),
+  fileURLToPath(builtFile('apps/sandbox/src/main.js')),
   ...['--port', '0', '--control-port', '0', '--data', stateDir, '--profile', profile],
   ...(profileOverrides === undefined ? [] : ['--profile-overrides', resolve(profileOverrides)]),
   ...WELL_BEHAVED,

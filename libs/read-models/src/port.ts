@@ -124,8 +124,6 @@ export type SuspensionSummary = Shown<typeof suspensionSummary>;
 export type SuspensionDetail = Shown<typeof suspensionDetail>;
 export type AffectedPacks = Shown<typeof affectedPacks>;
 export type PacksOfUnknownSeries = Shown<typeof packsOfUnknownSeries>;
-/** What our record holds of a suspension. */
-export type AffectedRecord = Pick<SuspensionDetail, 'affected' | 'seriesUnknown'>;
 export type SuspendedListVersion = Shown<typeof suspendedListVersion>;
 export type SuspensionAnswer = Shown<typeof suspensionAnswer>;
 

@@ -14,8 +14,8 @@ import {
   notificationOf,
   receiptWithErrors,
   suspensionDetailOf,
-  type AffectedRecord,
   type DocumentFacts,
+  type SuspensionDetail,
 } from '#read-models';
 
 type Errors = DocumentFacts['errors'];
@@ -125,7 +125,7 @@ async function suspensionFrom({ id, events, body }: Answered): Promise<ReadAgain
     Promise.resolve({
       affected: state.matches.map((one, n) => ({ ...said[n], ...one })),
       ...unknown,
-    } as AffectedRecord),
+    } as Pick<SuspensionDetail, 'affected' | 'seriesUnknown'>),
   );
   return answer && { answer, beside: [POSITIONS, AFFECTED] };
 }

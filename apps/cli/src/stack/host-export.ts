@@ -17,7 +17,7 @@ export interface HostExport {
 }
 
 const MAY_NOT = '42501';
-/** SQLSTATEs of what may not be written: by a role; in a read-only session or server; where there is no function yet. */
+/** SQLSTATEs of what may not be written: by this role, in a read-only session or server, or without the function. */
 const MAY_NOT_WRITE = new Set<unknown>([MAY_NOT, '25006', '42883']);
 const RECORD = 'SELECT record_host_export($1, $2, $3, $4, $5, $6, $7, $8)';
 

@@ -93,7 +93,7 @@ type ReplyRow = Omit<
 > &
   Reply['places'][number] & { replied_by: string; means: string; series_unknown: number };
 
-/** A row a place. Packs of an unknown series are counted for the whole reply, as nobody told at which place they lay. */
+/** A row a place. Packs of an unknown series are counted for the whole reply: it is not told where they lay. */
 export const REPLY = {
   rows: ({ places, matches, look_alikes: _alike, totals: _totals, record: _record, ...reply }: Reply): ReplyRow[] =>
     places.map((place) => ({

@@ -16,9 +16,9 @@ import { Table } from '../table.js';
 import { CONTENT_QUESTION, writeQuestions, type ContainerNews } from './content-question.js';
 import { closeRecognised, type Recognition } from './inbound-movements.js';
 import type { Conclusion, DocumentReading } from './movements.js';
-import { MovementReader, type HistoryEvent } from './read-movements.js';
+import { MovementReader } from './read-movements.js';
 import { recalledBy } from './recalls.js';
-import type { ReadMovements, Run } from './runs.js';
+import type { HistoryEvent, ReadMovements, Run } from './runs.js';
 import { CONTAINMENT, ITEM_MOVEMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, SENT_DOCUMENT } from './row.js';
 
 export interface SgtinHistoryOptions {

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { typedEvents } from '#event-store';
 import type { Sha256 } from '#kernel';
 import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
-import { MovementReader, type HistoryEvent } from './read-movements.js';
+import { MovementReader } from './read-movements.js';
+import type { HistoryEvent } from './runs.js';
 
 let log: LogOfTest;
 let asked: Sha256[][];

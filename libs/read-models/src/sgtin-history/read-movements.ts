@@ -1,14 +1,12 @@
-import { readToldContent, type ContainerEvent, type DocumentEvent, type InboundEvent } from '#domain';
-import type { TypedEvent } from '#event-store';
+import { readToldContent } from '#domain';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 import { withinBytes, type PageBounds } from '../page-bounds.js';
 import { contentMovementsOf, type ContentObservation } from './content-movements.js';
 import { inboundMovementsOf, tellsMovements, type InboundConclusion } from './inbound-movements.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
-import { linesOf, runsOf, type ReadMovements, type Run } from './runs.js';
+import { linesOf, runsOf, type HistoryEvent, type ReadMovements, type Run } from './runs.js';
 
-export type HistoryEvent = TypedEvent<DocumentEvent | InboundEvent | ContainerEvent>;
 /** What names evidence that tells of items. */
 type Telling = Conclusion | InboundConclusion | ContentObservation;
 

@@ -1,6 +1,9 @@
+import type { ContainerEvent, DocumentEvent, InboundEvent } from '#domain';
+import type { TypedEvent } from '#event-store';
 import type { Movements } from './movements.js';
-import type { HistoryEvent } from './read-movements.js';
 import { CONTAINMENT, ITEM_MOVEMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, type ContainmentRow } from './row.js';
+
+export type HistoryEvent = TypedEvent<DocumentEvent | InboundEvent | ContainerEvent>;
 
 /** What one event tells, with the lines that write it: made when it is read, while the database has other work. */
 export interface ReadMovements extends Movements {

@@ -4,8 +4,10 @@ import { present } from '../list-page.js';
 import type { PackTypes } from '../pack-state/list.js';
 import { branchOf, fateOf, groupsOfSeries, ON_ITS_WAY, type SeriesGroup } from '../pack-state/series-file.js';
 import type { Asked } from '../pack-state/series-sources.js';
-import type { AffectedPacks, AffectedRecord, PacksOfUnknownSeries } from '../port.js';
+import type { AffectedPacks, PacksOfUnknownSeries, SuspensionDetail } from '../port.js';
 
+/** What our record holds of a suspension. */
+export type AffectedRecord = Pick<SuspensionDetail, 'affected' | 'seriesUnknown'>;
 type Figure = AffectedPacks['branches'][number];
 
 export interface AffectedContext {

@@ -3,15 +3,9 @@ import type { RecordedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
 import { timelineOf } from '../document-timeline/timeline.js';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
-import type {
-  AffectedRecord,
-  Page,
-  SuspendedListVersion,
-  SuspensionDetail,
-  SuspensionListQuery,
-  SuspensionSummary,
-} from '../port.js';
+import type { Page, SuspendedListVersion, SuspensionDetail, SuspensionListQuery, SuspensionSummary } from '../port.js';
 import { fieldsOf } from '../shapes.js';
+import type { AffectedRecord } from './affected.js';
 import { sentenceOfSuspensionEvent } from './event-sentences.js';
 import { foldSuspension } from './fold.js';
 import { SUSPENDED_LIST, SUSPENSION, type SuspendedListRow, type SuspensionRow } from './row.js';

@@ -1,8 +1,8 @@
 import { actorShown, typedEvent, type RecordedEvent } from '#event-store';
 import type { PlaceReply, SuspensionReplied } from '#domain';
 import { present } from '../list-page.js';
-import type { AffectedRecord } from '../port.js';
 import type { SuspensionReply } from '../report-port.js';
+import type { AffectedRecord } from './affected.js';
 import { foldSuspension } from './fold.js';
 import { summaryOf } from './query.js';
 import type { SuspensionRow } from './row.js';

@@ -191,7 +191,6 @@ describe('read models over the real log, evidence and documents', () => {
     expect(history).toMatchObject({
       sgtin: pack(1),
       place: '00000000000470',
-      status: 'in_circulation',
       container: box(1),
     });
     expect(

@@ -46,7 +46,7 @@ function aDay(): void {
   log.document({ docType: 701, items: numbers(40, 43) });
   log.document({ docType: 911, items: numbers(0, 20), into: box(1) });
   log.document({ docType: 417, items: [pack(29)], counterpartyId: HERE });
-  log.document({ docType: 431, items: [pack(29)], counterpartyId: HERE });
+  log.document({ docType: 701, items: [pack(29)] });
   shipped = log.document({ docType: 415, items: [box(1)], counterpartyId: CUSTOMER });
   log.document({ docType: 511, items: numbers(20, 23) });
   log.document({ docType: 552, items: numbers(23, 25) });

@@ -306,6 +306,7 @@ describe('a process that dies', () => {
         expect(registry.tasks.map(({ taskId }) => taskId)).toEqual(isLost ? ['of another', 'task 1'] : ['of another']);
       }
     },
+    300_000,
   );
 
   it.each(['completed', 'failed'] as const)('before any statement: it %s all the same', async (ends) => {

@@ -350,7 +350,7 @@ describe("the registry's side with containers of the stock", () => {
       containers: { places: null, most: 3, ...defined({ behind }) },
     });
     expect(next.asked.map((one) => one.slice('container '.length))).toEqual(all.slice(10, 13));
-  }, 60_000);
+  }, 240_000);
 
   it('does not ask again about those whose answers stand', async () => {
     const of = { stock: await stockOf([BOX(1), BOX(2)].map((item) => ({ item, place: 'P1' }))) };

@@ -13,7 +13,15 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function tcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+interface Target {
+  host: string;
+  port: number;
+}
+
+const ignore = (): void => undefined;
+
+/** `onAnswer` is told what the server says, before the client has it. */
+export async function tcpProxy(target: Target, onAnswer: (bytes: Buffer) => void = ignore): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const keep = (socket: Socket, other: Socket): void => {
     sockets.add(socket);
@@ -29,6 +37,7 @@ export async function tcpProxy(target: { host: string; port: number }): Promise<
     const far = connect(target.port, target.host);
     keep(near, far);
     keep(far, near);
+    far.on('data', onAnswer);
     near.pipe(far).pipe(near);
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));

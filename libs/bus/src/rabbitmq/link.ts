@@ -15,7 +15,7 @@ export interface LinkOptions {
 
 /** How long a channel waits for a connection. */
 const ACQUIRE_MS = 5_000;
-/** How long `close` waits for the channels to end by themselves. */
+/** How long `close` waits for channels that are being opened, and then for all of them to end by themselves. */
 const CLOSE_WAIT_MS = 3_000;
 
 /**
@@ -26,19 +26,35 @@ export class Link {
   private connection: Connection | undefined;
   private declared: Promise<void> | undefined;
   private closed = false;
+  /** The connection was told to end. */
+  private ended = false;
+  /** Calls of `channel` that have not ended yet. */
+  private readonly opening = new Set<Promise<OurChannel>>();
 
   constructor(private readonly options: LinkOptions) {}
 
   /**
    * A channel on a broker that knows our queues. Rejects when there is no connection within 5 s, or when the topology
-   * is refused.
+   * is refused, or when the link was closed meanwhile.
    */
   async channel(): Promise<OurChannel> {
+    const opening = this.open();
+    this.opening.add(opening);
+    try {
+      return await opening;
+    } finally {
+      this.opening.delete(opening);
+    }
+  }
+
+  private async open(): Promise<OurChannel> {
     const connection = this.connect();
     const channel = await this.acquire(connection);
     try {
+      this.mustBeOpen();
       this.declared ??= this.declare(connection);
       await this.declared;
+      this.mustBeOpen();
       return channel;
     } catch (error) {
       await channel.close();
@@ -58,18 +74,34 @@ export class Link {
   async close(): Promise<void> {
     this.closed = true;
     const { connection } = this;
-    if (connection === undefined) return;
+    if (connection === undefined || this.ended) return;
     let timer: NodeJS.Timeout | undefined;
     const waited = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_WAIT_MS)));
-    await Promise.race([connection.close().catch(() => undefined), waited]);
+    await Promise.race([this.end(connection), waited]);
     clearTimeout(timer);
+    this.ended = true;
     connection.unsafeDestroy();
   }
 
-  private connect(): Connection {
+  /**
+   * A channel that is being opened would write to a connection that has ended, and rabbitmq-client throws that where
+   * nobody catches it. Without a connection nothing is written: closing refuses those that wait for one.
+   */
+  private async end(connection: Connection): Promise<void> {
+    if (connection.ready) await Promise.allSettled(this.opening);
+    this.ended = true;
+    await connection.close().catch(() => undefined);
+  }
+
+  private mustBeOpen(): void {
     if (this.closed) throw new Error('the bus is closed');
+  }
+
+  private connect(): Connection {
+    this.mustBeOpen();
     const { url, connectionName, reconnectFirstMs, reconnectMostMs, report } = this.options;
-    this.connection ??= new Connection({
+    if (this.connection !== undefined) return this.connection;
+    const connection = new Connection({
       url,
       connectionName,
       acquireTimeout: ACQUIRE_MS,
@@ -77,12 +109,17 @@ export class Link {
       retryHigh: reconnectMostMs,
       noDelay: true,
     })
-      .on('connection', () => this.forgetTopology())
+      .on('connection', () => {
+        this.forgetTopology();
+        // rabbitmq-client ends a handshake that it was in when it was closed: it would keep its timer, or connect anew.
+        if (this.ended) void connection.close().catch(() => undefined);
+      })
       .on('error', (error: Error) => {
         this.forgetTopology();
         if (!this.closed) report(`RabbitMQ: ${error.message}`);
       });
-    return this.connection;
+    this.connection = connection;
+    return connection;
   }
 
   private async declare(connection: Connection): Promise<void> {

@@ -23,7 +23,7 @@ const ELSEWHERE = 5;
 let stack: Stack;
 beforeAll(async () => {
   await buildPrograms();
-  stack = await quickStack('interface-v1', {});
+  stack = await quickStack('interface-v1', { exportMs: 1_000 });
   const ours = { owner: 'own', place: PLACE, status: 'in_circulation' };
   await stack.control('/plant', {
     ranges: [

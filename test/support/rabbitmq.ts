@@ -70,13 +70,23 @@ export async function brokerUser(broker: TestBroker): Promise<BrokerUser | undef
   return { name, url, remove: async () => void (await broker.control(['delete_user', name])) };
 }
 
+/**
+ * A connection that stands: one that is closed while it connects connects all the same, and stays (rabbitmq-client).
+ * What becomes of it later is no error.
+ */
+export async function openConnection(url: string): Promise<Connection> {
+  const connection = new Connection({ url });
+  connection.on('error', () => undefined);
+  await connection.onConnect();
+  return connection;
+}
+
 /** For the names of one test's queues. */
 export const ownPrefix = (): string => `test-${randomBytes(6).toString('hex')}`;
 
 /** Deletes what an installation of this prefix declared. */
 export async function deleteTopology(url: string, prefix: string): Promise<void> {
-  const connection = new Connection({ url });
-  connection.on('error', () => undefined);
+  const connection = await openConnection(url);
   try {
     for (const queue of [`${prefix}.commands`, `${prefix}.commands.dead`]) await connection.queueDelete({ queue });
     for (const exchange of [`${prefix}.commands.dead`, `${prefix}.outcomes`])

@@ -18,7 +18,7 @@ export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from '
 export { NO_CASES, openPackCases } from './cases/pack-cases.js';
 export { CASE_ITEMS_FILE } from './cases/pack-groups.js';
 export type { PackCasesOptions } from './cases/pack-opening.js';
-export { FINDING_COLUMNS } from './comparison/compare-bucket.js';
+export { FINDING_COLUMNS } from './comparison/compare-buckets.js';
 export {
   openComparison,
   resultOf,

@@ -2,7 +2,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256Hex } from '#kernel';
 import { digestOfLines, Duck, quoted } from '#duckdb';
-import { CANONICAL, FINDING_COLUMNS } from '../src/comparison/compare-bucket.js';
+import { CANONICAL, FINDING_COLUMNS } from '../src/comparison/compare-buckets.js';
 import { LEG_COLUMNS } from '../src/comparison/joined.js';
 import { resultOf } from '../src/comparison/run-comparison.js';
 import {

@@ -491,7 +491,7 @@ describe('progress', () => {
       return undefined;
     };
     const id = await asked(
-      'auto',
+      'list',
       packs(12).map((one) => one.sgtin),
       12,
     );

@@ -70,8 +70,7 @@ export async function planFetch(context: FetchContext, task: TaskOf<'plan_fetch'
   const { items, expected, way } = fetch;
   const [filter, list] = [sizeOf(context, 'filter'), sizeOf(context, 'list')];
   const steps = exportSteps(context, fetch);
-  const chosen =
-    way === 'auto' ? (wayCosts({ items, expected, filter, list, export: steps })[0]?.way ?? 'filter') : way;
+  const chosen = way === 'auto' ? wayCosts({ items, expected, filter, list, export: steps })[0].way : way;
   const phase = chosen === 'export' ? 'export_seek' : chosen;
   const isByName = phase === 'list' || phase === 'containers';
   const pages = isByName ? pagesOfList(items, sizeOf(context, phase).pageSize) : null;

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Connection } from 'rabbitmq-client';
-import { brokerUser, deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
+import type { Connection } from 'rabbitmq-client';
+import {
+  brokerUser,
+  deleteTopology,
+  openConnection,
+  ownPrefix,
+  testBroker,
+} from '../../../../test/support/rabbitmq.js';
 import { tcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { until } from '../../../../test/support/until.js';
 import { DELIVERIES_ALLOWED } from '../contract-dead-letters.js';
@@ -31,8 +37,7 @@ type Heard = Pick<OutgoingMessage, 'id' | 'topic' | 'contentType' | 'body'>;
 
 /** An ERP that listens to every outcome. */
 async function listen(prefix: string): Promise<{ heard: Heard[]; stop(): Promise<void> }> {
-  const connection = new Connection({ url });
-  connection.on('error', () => undefined);
+  const connection = await openConnection(url);
   const heard: Heard[] = [];
   const consumer = connection.createConsumer(
     { queueOptions: { exclusive: true }, queueBindings: [{ exchange: `${prefix}.outcomes`, routingKey: '#' }] },
@@ -100,9 +105,8 @@ async function busOnBroker() {
     const problems: string[] = [];
     let admin: Connection;
     let bus: RabbitMqBus;
-    beforeEach(() => {
-      admin = new Connection({ url });
-      admin.on('error', () => undefined);
+    beforeEach(async () => {
+      admin = await openConnection(url);
       problems.length = 0;
       bus = new RabbitMqBus({ url, prefix, ...FAST, report: (problem) => problems.push(problem) });
     });
@@ -269,8 +273,7 @@ async function busOnBroker() {
   beforeEach(async () => {
     bus = new RabbitMqBus({ url, prefix, ...FAST });
     await bus.state();
-    erp = new Connection({ url: erpUrl });
-    erp.on('error', () => undefined);
+    erp = await openConnection(erpUrl);
   });
   afterEach(async () => {
     await erp.close();

@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
-import { CANONICAL } from '../comparison/compare-bucket.js';
+import { CANONICAL } from '../comparison/compare-buckets.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
 

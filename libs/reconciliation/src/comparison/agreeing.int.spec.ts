@@ -6,7 +6,7 @@ import { Duck, parquet, quoted } from '#duckdb';
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { RUN } from '../snapshots/buckets.js';
-import { findDifferences, type BucketOfRun } from './compare-bucket.js';
+import { findDifferences, type BucketsOfRun } from './compare-buckets.js';
 import { differing, openRun } from './joined.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
@@ -118,8 +118,8 @@ const RUNS: Record<string, () => RunRecord> = {
 };
 
 /** What a run finds in its first bucket, by code. */
-async function told(duck: Duck, of: Omit<BucketOfRun, 'bucket'>): Promise<object[]> {
-  await findDifferences(duck, { ...of, bucket: 0 });
+async function told(duck: Duck, of: Omit<BucketsOfRun, 'buckets'>): Promise<object[]> {
+  await findDifferences(duck, { ...of, buckets: [0] });
   return duck.rows(`SELECT code, severity, quiet, count(*)::INTEGER AS items, sum(hash(item))::VARCHAR AS which
     FROM finding GROUP BY code, severity, quiet ORDER BY ALL`);
 }
@@ -141,7 +141,7 @@ describe(`items about which sides agree (seed ${SEED})`, () => {
       const all = await told(duck, { run, withAgreeing: true });
       expect(await told(duck, { run })).toEqual(all);
       expect(all.length).toBeGreaterThan(5);
-      const items = differing(run, { bucket: 0 });
+      const items = differing(run, { buckets: [0] });
       if (items === undefined) return;
       // The pass leaves out some, or it proves nothing.
       const [seen] = await duck.rows<{ n: number }>(`SELECT count(*)::INTEGER AS n FROM (${items})`);

@@ -120,20 +120,24 @@ export interface Runs {
   last: number;
 }
 
-/** What is joined at a time: a bucket, or those of its items whose MD5 begins with some digits. */
+/** What is joined at a time: some buckets, or of one the items whose MD5 begins with some digits. */
 export interface Slice {
-  bucket: number;
+  buckets: readonly number[];
   runs?: Runs;
 }
 
-const filesOf = ({ legs }: RunRecord, leg: Leg, bucket: number): string[] | undefined =>
-  legs[leg]?.files.slice(bucket, bucket + 1);
+/** Files of a leg; undefined where it is absent. */
+export const filesOf = (
+  { legs }: Pick<RunRecord, 'legs'>,
+  leg: Leg,
+  buckets: readonly number[],
+): string[] | undefined => legs[leg]?.files.filter((_, bucket) => buckets.includes(bucket));
 
 /** The items of a slice about which sides do not agree; undefined where sides cannot be told to agree. */
-export function differing(run: RunRecord, { bucket, runs }: Slice): string | undefined {
+export function differing(run: RunRecord, { buckets, runs }: Slice): string | undefined {
   if (run.legs.registry === undefined) return undefined;
   const legs = (['stock', 'registry', 'record', 'disposals'] as const).map((leg) =>
-    legOf(leg, filesOf(run, leg, bucket), { runs, more: columnsOfAgreement(leg, run) }),
+    legOf(leg, filesOf(run, leg, buckets), { runs, more: columnsOfAgreement(leg, run) }),
   );
   return `SELECT item FROM ${legs.reduce((one, other) => `${one} FULL JOIN ${other} USING (item)`)}
     WHERE NOT ${agrees(run)}`;
@@ -143,9 +147,9 @@ export function differing(run: RunRecord, { bucket, runs }: Slice): string | und
  * The joined rows of a slice: the columns over which rules speak. Rows of stock that disagree count as sellable.
  * `among`: a table of the items that are looked at; default: all.
  */
-export function joined(run: RunRecord, { bucket, runs }: Slice, among?: string): string {
+export function joined(run: RunRecord, { buckets, runs }: Slice, among?: string): string {
   const legIn = (leg: Leg): string => {
-    const rows = legOf(leg, filesOf(run, leg, bucket), { runs });
+    const rows = legOf(leg, filesOf(run, leg, buckets), { runs });
     return among === undefined ? rows : `(SELECT * FROM ${rows} SEMI JOIN ${among} USING (item))`;
   };
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');

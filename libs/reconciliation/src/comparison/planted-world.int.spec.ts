@@ -7,7 +7,7 @@ import { plantedWorld, writePlantedWorld, type PlantedWorld } from '../../test/p
 import { HERE, HERE_TOO, OURS } from '../../test/story.js';
 import { CASE_ITEMS_FILE, groupFindings } from '../cases/pack-groups.js';
 import { doBuckets } from './buckets-of-run.js';
-import { findDifferences } from './compare-bucket.js';
+import { findDifferences } from './compare-buckets.js';
 import { openRun } from './joined.js';
 import { OVERRIDES, RULES, type Rule } from './rules.js';
 import { openComparison, resultOf, type ComparisonResult } from './run-comparison.js';
@@ -165,7 +165,7 @@ describe('a world with planted differences', () => {
       await withDuck(async (duck) => {
         await openRun(duck, record);
         const told = async (table: Partial<Record<'rules' | 'overrides', readonly Rule[]>>): Promise<string> => {
-          await findDifferences(duck, { run: record, bucket: 0xa, ...table });
+          await findDifferences(duck, { run: record, buckets: [0xa], ...table });
           const rows = await duck.rows<object>('SELECT item, code, severity, quiet FROM finding ORDER BY ALL');
           return JSON.stringify(rows);
         };

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { STATE_COLUMNS } from '#segments';
-import { findDifferences } from '../comparison/compare-bucket.js';
-import { openRun } from '../comparison/joined.js';
+import { findDifferences, groupsOf } from '../comparison/compare-buckets.js';
+import { filesOf, openRun } from '../comparison/joined.js';
 import { findingsFile, type RunRecord } from '../comparison/run-record.js';
-import { BUCKETS, readSnapshot } from '../snapshots/manifest.js';
+import { readSnapshot } from '../snapshots/manifest.js';
 import { importRows, REGISTRY_CELLS } from './gather.js';
 
 /**
@@ -62,9 +62,9 @@ export async function takeOver(
           .map(({ gtin, series }) => `(${quoted(gtin)}, ${quoted(series)})`)
           .join(', ')}`,
       );
-    for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      await findDifferences(duck, { run: now, bucket });
-      await duck.run(`CREATE OR REPLACE TEMP TABLE fated AS ${fated(taking, bucket)};
+    for (const buckets of groupsOf(now)) {
+      await findDifferences(duck, { run: now, buckets });
+      await duck.run(`CREATE OR REPLACE TEMP TABLE fated AS ${fated(taking, buckets)};
         INSERT INTO taken SELECT * EXCLUDE (fate) FROM fated WHERE fate = 'taken'`);
       const counted = await duck.rows<{ fate: Fate; n: bigint }>('SELECT fate, count(*) AS n FROM fated GROUP BY fate');
       for (const { fate, n } of counted) fates[fate] += Number(n);
@@ -78,11 +78,6 @@ export async function takeOver(
     await duck.close();
   }
 }
-
-const fileOf = ({ legs }: Pick<RunRecord, 'legs'>, leg: keyof RunRecord['legs'], bucket: number): string[] => {
-  const file = legs[leg]?.files[bucket];
-  return file === undefined ? [] : [file];
-};
 
 const registryOf = ({ legs }: RunRecord): string => parquet(legs.registry?.files ?? []);
 
@@ -98,39 +93,43 @@ function documentsOf(earlier: EarlierRun | undefined, now: RunRecord): string {
 }
 
 /** An export has no column for the money or the owner of a pack: where the stock tells of them, it is no answer. */
-const untold = (now: RunRecord, bucket: number): string[] =>
-  fileOf(now, 'stock', bucket).map(
-    (file) => `SELECT s.item FROM ${parquet([file])} s JOIN ${parquet(fileOf(now, 'registry', bucket))} g USING (item)
+function untold(now: RunRecord, buckets: readonly number[]): string[] {
+  const stock = filesOf(now, 'stock', buckets);
+  if (stock === undefined) return [];
+  return [
+    `SELECT s.item FROM ${parquet(stock)} s JOIN ${rowsOf(now, 'registry', buckets)} g USING (item)
       WHERE (s.funding IS NOT NULL AND g.funding IS NULL) OR (s.owner IS NOT NULL AND g.owner IS NULL)`,
-  );
+  ];
+}
 
-/** Items of a bucket about which the earlier run had a finding, and items of which our record has changed since. */
-function sinceThen({ earlier, now }: TakingOver, bucket: number): Record<string, string> {
+const rowsOf = (run: Pick<RunRecord, 'legs'>, leg: 'registry' | 'record', buckets: readonly number[]): string =>
+  parquet(filesOf(run, leg, buckets) ?? []);
+
+/** Items of some buckets about which the earlier run had a finding, and items of which our record has changed since. */
+function sinceThen({ earlier, now }: TakingOver, buckets: readonly number[]): Record<string, string> {
   if (earlier === undefined)
     return {
-      told: ['SELECT item FROM finding', ...untold(now, bucket)].join(' UNION '),
+      told: ['SELECT item FROM finding', ...untold(now, buckets)].join(' UNION '),
       changed: 'SELECT NULL::VARCHAR AS item LIMIT 0',
     };
   const columns = STATE_COLUMNS.join(', ');
-  const [before, after] = [earlier, now].map(
-    (run) => `SELECT ${columns} FROM ${parquet(fileOf(run, 'record', bucket))}`,
-  );
-  const found = join(earlier.comparison, findingsFile(bucket));
+  const [before, after] = [earlier, now].map((run) => `SELECT ${columns} FROM ${rowsOf(run, 'record', buckets)}`);
+  const found = buckets.map((bucket) => join(earlier.comparison, findingsFile(bucket)));
   return {
-    told: `SELECT item FROM finding UNION SELECT item FROM ${parquet([found])}`,
+    told: `SELECT item FROM finding UNION SELECT item FROM ${parquet(found)}`,
     changed: `SELECT item FROM ((${before}) EXCEPT (${after})) UNION SELECT item FROM ((${after}) EXCEPT (${before}))`,
   };
 }
 
-/** Each row of the earlier run, or the export, in a bucket, with what becomes of it. */
-function fated(taking: TakingOver, bucket: number): string {
+/** Each row of the earlier run, or the export, in some buckets, with what becomes of it. */
+function fated(taking: TakingOver, buckets: readonly number[]): string {
   const { now, youngest } = taking;
   const spoken = (['stock', 'record', 'disposals'] as const)
-    .flatMap((leg) => fileOf(now, leg, bucket))
+    .flatMap((leg) => filesOf(now, leg, buckets) ?? [])
     .map((file) => `SELECT item FROM ${parquet([file])}`);
-  const { told, changed } = sinceThen(taking, bucket);
+  const { told, changed } = sinceThen(taking, buckets);
   return `WITH spoken AS (${spoken.join(' UNION ')}), told AS (${told}), changed AS (${changed}),
-    record AS (SELECT ${STATE_COLUMNS.join(', ')} FROM ${parquet(fileOf(now, 'record', bucket))})
+    record AS (SELECT ${STATE_COLUMNS.join(', ')} FROM ${rowsOf(now, 'record', buckets)})
     SELECT g.*, CASE
       WHEN g.answer <> 'found' AND g.item NOT IN (FROM spoken) THEN 'left'
       WHEN g.moment < ${youngest.getTime()} THEN 'old'
@@ -139,5 +138,5 @@ function fated(taking: TakingOver, bucket: number): string {
         OR r.container IN (FROM named) THEN 'touched'
       WHEN EXISTS (FROM decided d WHERE d.gtin = g.item[1:14] AND coalesce(d.series = g.series, true)) THEN 'suspended'
       ELSE 'taken' END AS fate
-    FROM ${parquet(fileOf(now, 'registry', bucket))} g LEFT JOIN record r USING (item)`;
+    FROM ${rowsOf(now, 'registry', buckets)} g LEFT JOIN record r USING (item)`;
 }

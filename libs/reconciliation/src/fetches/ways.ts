@@ -19,7 +19,7 @@ export interface WaysAsked {
 export type Way = 'filter' | 'list' | 'export';
 
 export interface WayCost {
-  way: Way;
+  way: Exclude<Way, 'list'>;
   calls: number;
   /** A method's calls keep their interval, so this is what a way takes, however fast the registry answers. */
   ms: number;
@@ -29,24 +29,25 @@ export interface WayCost {
 const DOUBTFUL = 0.01;
 
 /**
- * What each way of reading the registry's packs costs, the cheapest first: by time, for a call costs its interval, and
- * of equal ones by calls. Packs that the filter may leave out are asked for by list. Calls to the archive are the same
- * for both, and are not counted. A way that cannot be priced or finds nothing is left out.
+ * What each way of reading all packs of the registry costs, the cheapest first: by time, for a call costs its interval,
+ * and of equal ones by calls. What a filter or an export leaves out is asked for by list. A list by itself is none of
+ * them: it never shows a pack that the registry alone has, so a person must ask for it. Calls to the archive are the
+ * same for both, and are not counted. An export of an unknown number of packs cannot be priced, and is left out.
  */
-export function wayCosts({ items, expected, filter, list, export: steps }: WaysAsked): WayCost[] {
-  const byList = Math.ceil(items / list.pageSize);
-  const costs: WayCost[] = items === 0 ? [] : [{ way: 'list', calls: byList, ms: byList * list.intervalMs }];
-  if (expected !== null || items === 0) {
-    const pages = filterPages(expected ?? 0, filter.pageSize);
-    const rest = Math.ceil(Math.max(0, items - (expected ?? 0)) / list.pageSize);
-    costs.push({ way: 'filter', calls: pages + rest, ms: pages * filter.intervalMs + rest * list.intervalMs });
-  }
-  if (steps !== undefined && expected !== null) {
-    const byName = Math.ceil((Math.max(0, items - expected) + expected * DOUBTFUL) / list.pageSize);
-    const waited = steps.reduce((sum, one) => sum + one, 0);
-    costs.push({ way: 'export', calls: steps.length + byName, ms: waited + byName * list.intervalMs });
-  }
-  return costs.sort((a, b) => a.ms - b.ms || a.calls - b.calls);
+export function wayCosts({ items, expected, filter, list, export: steps }: WaysAsked): [WayCost, ...WayCost[]] {
+  const pages = filterPages(expected ?? 0, filter.pageSize);
+  const rest = Math.ceil(Math.max(0, items - (expected ?? 0)) / list.pageSize);
+  const byFilter: WayCost = {
+    way: 'filter',
+    calls: pages + rest,
+    ms: pages * filter.intervalMs + rest * list.intervalMs,
+  };
+  if (steps === undefined || expected === null) return [byFilter];
+  const byName = Math.ceil((Math.max(0, items - expected) + expected * DOUBTFUL) / list.pageSize);
+  const waited = steps.reduce((sum, one) => sum + one, 0);
+  const byExport: WayCost = { way: 'export', calls: steps.length + byName, ms: waited + byName * list.intervalMs };
+  const isCheaper = (byExport.ms - byFilter.ms || byExport.calls - byFilter.calls) < 0;
+  return isCheaper ? [byExport, byFilter] : [byFilter, byExport];
 }
 
 /** Each page but the first begins with the last entry of the one before. */

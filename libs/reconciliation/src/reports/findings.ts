@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
-import { FINDING_COLUMNS } from '../comparison/compare-bucket.js';
+import { FINDING_COLUMNS } from '../comparison/compare-buckets.js';
 import { findingsFile } from '../comparison/run-record.js';
 import { ORDER } from '../snapshots/buckets.js';
 import { BUCKETS } from '../snapshots/manifest.js';

@@ -3,8 +3,9 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { ORDER } from '../snapshots/buckets.js';
-import { differing, joined, LEG_COLUMNS, type Slice } from './joined.js';
-import { OVERRIDDEN, OVERRIDES, RULES, type Rule } from './rules.js';
+import { BUCKETS } from '../snapshots/manifest.js';
+import { differing, filesOf, joined, LEG_COLUMNS, type Slice } from './joined.js';
+import { LEGS, OVERRIDDEN, OVERRIDES, RULES, type Rule } from './rules.js';
 import { appliesTo, bucketResultFile, findingsFile, type BucketResult, type RunRecord } from './run-record.js';
 import { withValues } from './values.js';
 
@@ -50,9 +51,18 @@ const MOST_ROWS = 1_000_000;
 /** Parts of a bucket at most: its items have so many second digits of the MD5. */
 const MOST_SLICES = 16;
 
-export interface BucketOfRun {
+/** A run with no more rows of a side is looked at as a whole: to plan the rules takes more than to apply them. */
+const MOST_TOGETHER = 200_000;
+
+/** The buckets of a run that are looked at together. */
+export function groupsOf({ legs }: RunRecord, order = [...Array(BUCKETS).keys()]): number[][] {
+  const isSmall = Object.values(legs).every(({ rows }) => rows <= MOST_TOGETHER);
+  return isSmall ? [order] : order.map((bucket) => [bucket]);
+}
+
+export interface BucketsOfRun {
   run: RunRecord;
-  bucket: number;
+  buckets: readonly number[];
   /** Default: those of this version. */
   rules?: readonly Rule[];
   overrides?: readonly Rule[];
@@ -63,22 +73,30 @@ export interface BucketOfRun {
 }
 
 /**
- * Compares one bucket and writes its findings, sorted by item and code, with their digest. The files appear whole, the
- * result last: a process that ends before leaves a bucket that is done again, with the same result.
+ * Compares some buckets and writes the findings of each, sorted by item and code, with their digest. The files appear
+ * whole, the result last: a process that ends before leaves a bucket that is done again, with the same result.
+ * `onBucket`: told before one is written.
  */
-export async function compareBucket(duck: Duck, of: BucketOfRun & { folder: string }): Promise<BucketResult> {
+export async function compareBuckets(
+  duck: Duck,
+  { folder, onBucket, ...of }: BucketsOfRun & { folder: string; onBucket?: ((bucket: number) => void) | undefined },
+): Promise<BucketResult[]> {
   await findDifferences(duck, of);
-  return write(duck, of);
+  const results: BucketResult[] = [];
+  for (const bucket of of.buckets) {
+    onBucket?.(bucket);
+    results.push(await write(duck, { folder, bucket, isAlone: of.buckets.length === 1 }));
+  }
+  return results;
 }
 
 /**
- * Makes the table `finding` of a bucket: what rules find, and what they explain (`quiet`). A large bucket is joined in
- * slices. Of each, a first pass joins the few columns that show where sides agree, and leaves out those items; the
+ * Makes the table `finding` of some buckets: what rules find, and what they explain (`quiet`). A large bucket is joined
+ * in slices. Of each, a first pass joins the few columns that show where sides agree, and leaves out those items; the
  * rules look at whole rows of the rest.
  */
-export async function findDifferences(duck: Duck, of: BucketOfRun): Promise<void> {
+export async function findDifferences(duck: Duck, of: BucketsOfRun): Promise<void> {
   const rows = await mostRowsOf(duck, of);
-  // The rules are a long statement: to plan it takes most of the time of a small bucket.
   if (rows === 0 && (await isMade(duck))) return duck.run('DELETE FROM finding');
   let into = 'CREATE OR REPLACE TEMP TABLE finding AS';
   for (const slice of await slicesOf(duck, of, rows)) {
@@ -89,25 +107,26 @@ export async function findDifferences(duck: Duck, of: BucketOfRun): Promise<void
 
 /**
  * Parts of a bucket by the second digit of the MD5, so many that no side has more than about a million rows in one.
- * Files of an earlier version have no `run`: of these a bucket is one part.
+ * Files of an earlier version have no `run`: of these a bucket is one part, and so are several buckets.
  */
 async function slicesOf(
   duck: Duck,
-  { run, bucket, mostRows = MOST_ROWS }: BucketOfRun,
+  { run, buckets, mostRows = MOST_ROWS }: BucketsOfRun,
   rows: number,
 ): Promise<Slice[]> {
   let count = 1;
   while (count < MOST_SLICES && rows > count * mostRows) count *= 2;
-  if (count === 1 || !(await haveRuns(duck, filesOf(run, bucket)))) return [{ bucket }];
+  const [bucket = 0, ...others] = buckets;
+  if (count === 1 || others.length > 0 || !(await haveRuns(duck, allFilesOf(run, buckets)))) return [{ buckets }];
   const width = MOST_SLICES / count;
   return Array.from({ length: count }, (_, n) => {
     const first = MOST_SLICES * bucket + n * width;
-    return { bucket, runs: { first, last: first + width - 1 } };
+    return { buckets, runs: { first, last: first + width - 1 } };
   });
 }
 
-const filesOf = ({ legs }: RunRecord, bucket: number): string[] =>
-  Object.values(legs).flatMap(({ files }) => files[bucket] ?? []);
+const allFilesOf = (run: RunRecord, buckets: readonly number[]): string[] =>
+  LEGS.flatMap((leg) => filesOf(run, leg, buckets) ?? []);
 
 async function haveRuns(duck: Duck, files: string[]): Promise<boolean> {
   const rows = await duck.rows(`SELECT 1 FROM parquet_schema([${files.map(quoted).join(', ')}]) WHERE name = 'run'`);
@@ -116,7 +135,7 @@ async function haveRuns(duck: Duck, files: string[]): Promise<boolean> {
 
 async function findInSlice(
   duck: Duck,
-  { run, rules = RULES, overrides = OVERRIDES, withAgreeing = false }: BucketOfRun,
+  { run, rules = RULES, overrides = OVERRIDES, withAgreeing = false }: BucketsOfRun,
   { slice, into }: { slice: Slice; into: string },
 ): Promise<void> {
   const items = withAgreeing ? undefined : differing(run, slice);
@@ -143,29 +162,35 @@ async function findInSlice(
         JOIN (VALUES ${values.join(', ')}) r(number, code, severity, quiet) USING (number)`);
 }
 
-/** How many rows the largest side has in a bucket. */
-async function mostRowsOf(duck: Duck, { run, bucket }: BucketOfRun): Promise<number> {
-  const counts = filesOf(run, bucket).map((file) => `(SELECT count(*) FROM ${parquet([file])})`);
+/** How many rows the largest side has in some buckets. */
+async function mostRowsOf(duck: Duck, { run, buckets }: BucketsOfRun): Promise<number> {
+  const sides = LEGS.flatMap((leg) => [filesOf(run, leg, buckets) ?? []]).filter((files) => files.length > 0);
+  const counts = sides.map((files) => `(SELECT count(*) FROM ${parquet(files)})`);
   const [found] = await duck.rows<{ rows: bigint }>(`SELECT greatest(${['0', ...counts].join(', ')}) AS rows`);
   return Number(found?.rows);
 }
 
-/** Whether the bucket before has left the table `finding`. */
+/** Whether buckets before have left the table `finding`. */
 async function isMade(duck: Duck): Promise<boolean> {
   return (await duck.rows(`SELECT 1 FROM duckdb_tables() WHERE table_name = 'finding'`)).length > 0;
 }
 
-async function write(duck: Duck, { folder, bucket }: { folder: string; bucket: number }): Promise<BucketResult> {
+/** Writes a bucket of `finding`; `isAlone`: no other is in it. */
+async function write(
+  duck: Duck,
+  { folder, bucket, isAlone }: { folder: string; bucket: number; isAlone: boolean },
+): Promise<BucketResult> {
+  const isIn = isAlone ? 'true' : `md5(item)[1] = ${quoted(bucket.toString(16))}`;
   const file = join(folder, `${findingsFile(bucket)}.${randomBytes(6).toString('hex')}`);
   try {
-    await duck.run(`COPY (SELECT ${FINDING_COLUMNS.join(', ')} FROM finding WHERE NOT quiet ORDER BY ${ORDER}, code,
-      severity) TO ${quoted(file)} (FORMAT parquet)`);
-    const counts = await counted(duck, 'NOT quiet');
+    await duck.run(`COPY (SELECT ${FINDING_COLUMNS.join(', ')} FROM finding WHERE NOT quiet AND ${isIn}
+      ORDER BY ${ORDER}, code, severity) TO ${quoted(file)} (FORMAT parquet)`);
+    const counts = await counted(duck, `NOT quiet AND ${isIn}`);
     const result: BucketResult = {
       ...{
         findings: Object.values(counts).reduce((sum, one) => sum + one, 0),
         counts,
-        quieted: await counted(duck, 'quiet'),
+        quieted: await counted(duck, `quiet AND ${isIn}`),
       },
       sha256: await digestOfLines(duck, { file, line: CANONICAL }),
     };

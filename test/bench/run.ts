@@ -1,5 +1,6 @@
 import { defined, PedigreeError } from '#kernel';
 import { audit } from './audit.js';
+import { claims } from './claims.js';
 import { growth } from './growth.js';
 import { history } from './history.js';
 import { intake } from './intake.js';
@@ -35,6 +36,7 @@ interface Asked {
 
 const BENCHES: Record<string, (options: Asked) => Promise<BenchReport>> = {
   audit,
+  claims,
   growth,
   history,
   intake,

@@ -12,7 +12,7 @@ import type { ServiceLog } from '#service';
 import { runSubscription } from '#subscriptions';
 import { inTurns, type Compared } from '../in-turns.js';
 import { fillEvents } from './many-events.js';
-import { serverCpuUs, takenSince } from './server-cpu.js';
+import { serverCpuUs, takenSince } from '../server-cpu.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as ServiceLog;
 const BARE_PAGE = 1_000;

@@ -70,6 +70,18 @@ export const MUTANTS: Mutant[] = [
     caughtBy: /^item-waits: .* was sent at/,
   },
   {
+    name: 'items-free-for-all',
+    about: 'claims nothing against anybody: two documents of one pack are under way at the same time',
+    edits: [
+      {
+        file: 'libs/item-claims/src/claim-book.ts',
+        find: '(one) => one.unit !== unit && (isExclusive || one.isExclusive)',
+        replace: '() => false && (unit === item || isExclusive)',
+      },
+    ],
+    caughtBy: /^item-waits: .* was sent at/,
+  },
+  {
     name: 'cursor-past-unconfirmed',
     about: 'moves the cursor of the bus past outcomes that the broker has not confirmed',
     edits: [

@@ -18,7 +18,7 @@ interface Sent {
   named: Set<string>;
   /** What it packs, if it is accepted. */
   packs: { item: string; into: string }[];
-  /** Containers around what it names, when it registered. */
+  /** Containers around what it names, when it registered and when it was first sent. */
   around: Set<string>;
 }
 
@@ -112,7 +112,10 @@ async function readItems(sent: Sent[], evidence: PostgresEvidenceStore): Promise
   }
 }
 
-/** Which containers were around what a document names, by what had been accepted when it registered. */
+/**
+ * Which containers were around what a document names, by what had been accepted when it registered, and when it was
+ * sent: what it comes after may have packed them.
+ */
 function nest(events: readonly LoggedEvent[], sent: Map<string, Sent>): void {
   const inside = new Map<string, string>();
   for (const { type, stream, data } of events) {
@@ -120,7 +123,8 @@ function nest(events: readonly LoggedEvent[], sent: Map<string, Sent>): void {
     if (one === undefined) continue;
     const isAccepted = type === 'DocumentConcluded' && (data as { outcome?: string }).outcome === 'accepted';
     if (isAccepted) changeContainers(inside, one);
-    if (type === 'DocumentRegistered') for (const item of one.named) addAround(one.around, inside, item);
+    if (type === 'DocumentRegistered' || type === 'SendAttempted')
+      for (const item of one.named) addAround(one.around, inside, item);
   }
 }
 

@@ -10,7 +10,9 @@ import type { Orphan } from './orphans/find-orphans.js';
  * How the ERP must be answered. `taken`: acknowledged, and concluded so. `refused`: told why, by HTTP at once or by a
  * dead letter.
  */
-export type Expectation = { kind: 'taken'; outcome: DocumentOutcome } | { kind: 'refused'; code: string };
+/** `any`: the order of the log decides how it ends. */
+export type WantedOutcome = DocumentOutcome | 'any';
+export type Expectation = { kind: 'taken'; outcome: WantedOutcome } | { kind: 'refused'; code: string };
 
 /** One message of the ERP. */
 export interface Message {

@@ -1,6 +1,5 @@
 import { sampleDay } from '../../../../apps/cli/src/sample/day.js';
 import { erpCommand } from '../../../../apps/cli/src/sample/feed.js';
-import type { DocumentOutcome } from '#domain';
 import {
   complaints,
   type Ended,
@@ -10,6 +9,7 @@ import {
   type OurDocument,
   type Subject,
   type TruthDocument,
+  type WantedOutcome,
 } from '../subject.js';
 
 /** A fixed day: the bytes of a command follow from the seed. */
@@ -88,17 +88,18 @@ function byRequestId(sent: TruthDocument[]): Map<string, TruthDocument[]> {
 interface Wanted {
   fed: Fed;
   commandId: string;
-  outcome: DocumentOutcome;
+  outcome: WantedOutcome;
 }
 
 /** The documents that must come of a message. */
-function wantedOf({ expect, commandId, documents }: Fed): { commandId: string; outcome: DocumentOutcome }[] {
+function wantedOf({ expect, commandId, documents }: Fed): { commandId: string; outcome: WantedOutcome }[] {
   if (expect.kind !== 'taken' || commandId === undefined) return [];
   return documents ?? [{ commandId, outcome: expect.outcome }];
 }
 
 function outcomeComplaint({ fed, commandId, outcome }: Wanted, is: OurDocument | undefined): string | undefined {
-  if (fed.acknowledgedMs === undefined || is?.outcome === outcome) return undefined;
+  const isWanted = outcome === 'any' ? is?.outcome !== undefined : is?.outcome === outcome;
+  if (fed.acknowledgedMs === undefined || isWanted) return undefined;
   return `${commandId} (${fed.via}) should be ${outcome} and is ${is?.outcome ?? is?.phase ?? 'unknown'}`;
 }
 

@@ -1,17 +1,20 @@
 import { erpCommand } from '../../../../apps/cli/src/sample/feed.js';
 import { sampleDay, type SampleCommand } from '../../../../apps/cli/src/sample/day.js';
-import type { LoadContext, Message, Subject } from '../subject.js';
+import type { LoadContext, Message, Subject, WantedOutcome } from '../subject.js';
 import { overtakings } from './overtakings.js';
 
 const AT = new Date('2026-03-02T07:00:00Z');
 const DOCUMENTS_PER_BOX = 30;
-/** Chains of this kind arrive, and are packed into a container. */
-const CONSIGNMENTS = 1;
+/** One arrives and is packed into a container, the other arrives twice. */
+const CONSIGNMENTS = 2;
+/** Documents of a chain of the day. */
+const OF_CHAIN = 4;
 const SPREAD_MS = 3_000;
 
 /**
  * Documents about packs and the container around them, at the same time and without a word about their order: whichever
- * registers first, all are accepted. No document of the whole campaign overtook another of the same items.
+ * registers first, all are accepted. And the same packs are accepted twice, with nothing to come after: the second
+ * document meets the first as it registers. No document of the whole campaign overtook another of the same items.
  */
 export const itemWaits: Subject = { name: 'item-waits', load, check: overtakings };
 
@@ -42,22 +45,27 @@ function box({ random, world, accounts, seed, run, lastsMs, hasBroker }: LoadCon
   });
   const opening = { ...own, action_id: 912, sscc: [sscc] };
   const documents = [arrival.document, packing.document, taking(1), opening, taking(2)];
+  const twice = [0, 1].map((n): Given => ({
+    ...{ commandId: `box-${number}-twice-${n}`, after: [], outcome: 'any' },
+    document: { ...(day[OF_CHAIN] as SampleCommand).document, operation_date: OPERATION_DATES[n] as string },
+  }));
   const beginMs = random.below(Math.max(1, Math.round(lastsMs / 2)));
-  return documents.map((document, n) => {
-    const commandId = ids[n] as string;
-    // All that is before it by name: a link that has not registered yet says nothing of what lies behind it.
-    const after = ids.slice(0, Math.min(n, 2));
-    return {
-      key: commandId,
-      atMs: beginMs + random.below(Math.min(SPREAD_MS, lastsMs)),
-      via: hasBroker && random.below(2) === 0 ? 'amqp' : 'http',
-      body: Buffer.from(JSON.stringify(erpCommand({ ...arrival, document, commandId, after }, n))),
-      commandId,
-      after,
-      expect: { kind: 'taken', outcome: 'accepted' },
-    };
-  });
+  // All that is before it by name: a link that has not registered yet says nothing of what lies behind it.
+  const ordered = documents.map((document, n): Given => ({
+    ...{ commandId: ids[n] as string, after: ids.slice(0, Math.min(n, 2)), outcome: 'accepted', document },
+  }));
+  return [...ordered, ...twice].map(({ outcome, ...given }, n) => ({
+    key: given.commandId,
+    atMs: beginMs + random.below(Math.min(SPREAD_MS, lastsMs)),
+    via: hasBroker && random.below(2) === 0 ? 'amqp' : 'http',
+    body: Buffer.from(JSON.stringify(erpCommand({ ...arrival, ...given }, n))),
+    ...{ commandId: given.commandId, after: given.after },
+    expect: { kind: 'taken', outcome },
+  }));
 }
+
+type Given = Pick<SampleCommand, 'commandId' | 'after' | 'document'> & { outcome: WantedOutcome };
+const OPERATION_DATES = ['2026-03-02T08:00:00+00:00', '2026-03-02T08:00:01+00:00'];
 
 interface Packing {
   subject_id: string;

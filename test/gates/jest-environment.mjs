@@ -25,6 +25,13 @@ export default class NothingLeftOpen extends TestEnvironment {
     this.before = countOpen();
   }
 
+  /** Hooks and tests of the file are known, and none has begun. */
+  handleTestEvent({ name }, state) {
+    if (name !== 'run_start' || PATIENCE === 1) return;
+    state.testTimeout *= PATIENCE;
+    giveTime(state.rootDescribeBlock);
+  }
+
   async teardown() {
     await super.teardown();
     await closeConnectionsOfFetch();
@@ -36,6 +43,14 @@ export default class NothingLeftOpen extends TestEnvironment {
     }
     if (left.length > 0) throw new Error(`this file left open: ${left.join(', ')}. What a test starts, it stops`);
   }
+}
+
+/** Limits are for a machine of usual speed: how many times as long another may take. It is one for `until`, too. */
+const PATIENCE = Number(process.env['PEDIGREE_TEST_PATIENCE'] ?? 1);
+
+function giveTime({ hooks, children }) {
+  for (const one of [...hooks, ...children]) if (one.timeout !== undefined) one.timeout *= PATIENCE;
+  for (const one of children) if (one.type === 'describeBlock') giveTime(one);
 }
 
 /** By these names undici keeps what `fetch` sends through, in `globalThis`: that of Node and the library both. */

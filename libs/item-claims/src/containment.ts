@@ -23,21 +23,36 @@ const CHANGES: Record<ContainmentChange, string> = {
     ) SELECT child FROM inside)`,
 };
 
+/**
+ * Who has claimed what was packed claims the containers around it from now on: a document that comes after a packing
+ * may register before it.
+ */
+const AROUND = `INSERT INTO item_claim
+    WITH RECURSIVE around AS (
+      SELECT c.holder, g.parent AS container FROM given g JOIN item_claim c ON c.item = g.item
+      WHERE g.parent IS NOT NULL
+      UNION SELECT a.holder, o.parent FROM around a JOIN item_container o ON o.child = a.container
+    ) SELECT container, holder, false, NULL FROM around
+  ON CONFLICT DO NOTHING`;
+
 /** What these documents, which all do the same, did to containment. */
 export async function changeByClaims(tx: Transaction, change: ContainmentChange, holders: number[]): Promise<void> {
-  await tx.query({
-    name: `item-container-claims-${change}`,
-    text: `WITH given AS MATERIALIZED (${GIVEN.claims}) ${CHANGES[change]}`,
-    values: [holders],
-  });
+  await changeBy(tx, change, { of: 'claims', values: [holders] });
 }
 
 /** The same for a document that claims nothing here: of others, or one that turned out otherwise. */
 export async function changeByItems(tx: Transaction, { change, items }: NamedItems): Promise<void> {
   if (change === undefined) return;
-  await tx.query({
-    name: `item-container-items-${change}`,
-    text: `WITH given AS MATERIALIZED (${GIVEN.items}) ${CHANGES[change]}`,
-    values: [items.map((one) => one.item), items.map((one) => one.parent ?? null)],
-  });
+  const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null)];
+  await changeBy(tx, change, { of: 'items', values });
+}
+
+async function changeBy(
+  tx: Transaction,
+  change: ContainmentChange,
+  { of, values }: { of: keyof typeof GIVEN; values: unknown[] },
+): Promise<void> {
+  const given = `WITH given AS MATERIALIZED (${GIVEN[of]})`;
+  await tx.query({ name: `item-container-${of}-${change}`, text: `${given} ${CHANGES[change]}`, values });
+  if (change === 'packed') await tx.query({ name: `item-claims-around-${of}`, text: `${given} ${AROUND}`, values });
 }

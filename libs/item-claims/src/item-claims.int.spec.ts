@@ -121,6 +121,25 @@ describe('what waits by its items', () => {
     expect(world.waitsFor('pallet')).toEqual(['pack']);
   });
 
+  it('sees the container into which a document packs that registers later, and that both come after', async () => {
+    await packed([BOX], PALLET);
+    await world.register('take', { items: [P], after: ['pack'] });
+    await world.register('open', { docType: 912, items: [BOX], after: ['pack'] });
+    await world.register('pallet', { items: [PALLET], after: ['pack'] });
+    await world.register('pack', { docType: 911, items: [P, Q], into: BOX });
+    await world.settle();
+    expect(world.sent).toEqual([`pack ${PALLET}`, 'pack']);
+    await world.conclude('pack', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual([`pack ${PALLET}`, 'pack', 'take']);
+    expect([world.waitsFor('open'), world.waitsFor('pallet')]).toEqual([['take'], ['open']]);
+    for (const id of ['take', 'open']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent.slice(3)).toEqual(['open', 'pallet']);
+  });
+
   it('forgets a container that was opened, and an item that was taken out', async () => {
     await packed([P, Q], BOX);
     await world.register('take', { items: [P] });

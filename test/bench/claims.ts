@@ -1,6 +1,6 @@
 import { documentStream } from '#domain';
 import { documentReading } from '#documents';
-import { eventStoreSchema, PostgresEventStore, type EventMetadata, type NewEvent } from '#event-store';
+import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { catchUpItemClaims, itemClaimsSchema } from '#item-claims';
 import type { Sha256 } from '#kernel';
@@ -8,6 +8,7 @@ import { installationSchema, migrate, type Pool } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
+import { eventOf } from './movement-log.js';
 import { onDatabase, type BenchDatabase } from './on-database.js';
 import { thisMachine, type BenchReport } from './report.js';
 import { serverCpuUs, takenSince } from './server-cpu.js';
@@ -22,23 +23,6 @@ const SHAPES = [
 ] as const;
 type Shape = (typeof SHAPES)[number];
 const CLAIM_TABLES = ['claim_holder', 'item_claim', 'item_wait', 'item_container'];
-
-const METADATA: EventMetadata = {
-  participant: 'bench',
-  actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
-  softwareVersion: '0',
-  profile: 'bench',
-  effectiveAt: '2026-01-15T09:00:00.000Z',
-  correlationId: 'bench',
-  causationId: 'bench',
-};
-const eventOf = (type: string, data: object): NewEvent => ({
-  id: crypto.randomUUID(),
-  type,
-  schemaVersion: 1,
-  data,
-  metadata: METADATA,
-});
 
 interface Taken {
   ownCpuMs: number;

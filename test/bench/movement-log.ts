@@ -38,7 +38,7 @@ const METADATA: EventMetadata = {
   correlationId: 'bench',
   causationId: 'bench',
 };
-const eventOf = (type: string, data: object): NewEvent => ({
+export const eventOf = (type: string, data: object): NewEvent => ({
   id: crypto.randomUUID(),
   type,
   schemaVersion: 1,

@@ -37,17 +37,18 @@ const AROUND = `INSERT INTO item_claim
 
 /** What these documents, which all do the same, did to containment. */
 export async function changeByClaims(tx: Transaction, change: ContainmentChange, holders: number[]): Promise<void> {
-  await changeBy(tx, change, { of: 'claims', values: [holders] });
+  await write(tx, change, { of: 'claims', values: [holders] });
 }
 
 /** The same for a document that claims nothing here: of others, or one that turned out otherwise. */
 export async function changeByItems(tx: Transaction, { change, items }: NamedItems): Promise<void> {
   if (change === undefined) return;
   const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null)];
-  await changeBy(tx, change, { of: 'items', values });
+  await write(tx, change, { of: 'items', values });
 }
 
-async function changeBy(
+/** Changes containment, and claims what follows. */
+async function write(
   tx: Transaction,
   change: ContainmentChange,
   { of, values }: { of: keyof typeof GIVEN; values: unknown[] },

@@ -6,12 +6,12 @@ import type { CampaignLog } from '../campaign-log.js';
 import type { Corners } from './corners/reached.js';
 import type { Orphan } from './orphans/find-orphans.js';
 
+/** `any`: the order of the log decides how it ends. */
+export type WantedOutcome = DocumentOutcome | 'any';
 /**
  * How the ERP must be answered. `taken`: acknowledged, and concluded so. `refused`: told why, by HTTP at once or by a
  * dead letter.
  */
-/** `any`: the order of the log decides how it ends. */
-export type WantedOutcome = DocumentOutcome | 'any';
 export type Expectation = { kind: 'taken'; outcome: WantedOutcome } | { kind: 'refused'; code: string };
 
 /** One message of the ERP. */

@@ -8,7 +8,10 @@ const GIVEN = {
   claims:
     'SELECT DISTINCT ON (item) item, parent FROM item_claim WHERE holder = ANY ($1::bigint[]) AND is_exclusive ' +
     'ORDER BY item, holder DESC',
-  items: 'SELECT item, parent FROM unnest($1::text[], $2::text[]) AS given(item, parent)',
+  // Collated as the tables are: a recursive query that begins here takes no other collation than it goes on with.
+  items:
+    'SELECT item COLLATE "C" AS item, parent COLLATE "C" AS parent ' +
+    'FROM unnest($1::text[], $2::text[]) AS given(item, parent)',
 };
 
 const CHANGES: Record<ContainmentChange, string> = {

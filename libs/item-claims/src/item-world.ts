@@ -5,10 +5,12 @@ import {
   documentStream,
   evolve,
   groupStream,
+  inboundStream,
   type DocumentCommand,
   type DocumentEvent,
   type DocumentOutcome,
   type DocumentState,
+  type InboundEvent,
   type PlannedTask,
   type Registration,
 } from '#domain';
@@ -29,6 +31,8 @@ export interface GivenDocument {
   docType?: number;
   items: string[];
   into?: string;
+  /** 912: what is inside what it holds comes out too. */
+  isRecursive?: true;
   after?: string[];
   resendOf?: string;
   waives?: true;
@@ -85,22 +89,11 @@ export class ItemWorld {
   }
 
   async register(id: string, given: GivenDocument): Promise<void> {
-    const { docType = 415, items, into, after = [], resendOf, waives, group } = given;
-    const facts = {
-      docType,
-      fields: {},
-      items: items.map((one): DocumentItem => ({
-        kind: one.length === 18 ? 'sscc' : 'sgtin',
-        id: one,
-        ...(into === undefined ? {} : { into }),
-      })),
-    };
-    const bytes = Buffer.from(JSON.stringify({ id, ...facts }));
-    const documentSha256 = sha256Hex(bytes);
-    this.blobs.set(documentSha256, bytes);
+    const { items, after = [], resendOf, waives, group } = given;
+    const { docType, documentSha256, byteLength } = this.keep(id, given);
     const registration: Registration = {
       ...reference(id),
-      ...{ account: 'main', docType, documentSha256, byteLength: bytes.length, itemCount: items.length },
+      ...{ account: 'main', docType, documentSha256, byteLength, itemCount: items.length },
       ...{ subjectId: '00000000000464', operationDate: '2026-03-01T10:00:00+03:00' },
       after: after.map(reference),
       ...(resendOf === undefined ? {} : { resendOf: reference(resendOf) }),
@@ -108,6 +101,20 @@ export class ItemWorld {
       ...(group === undefined ? {} : { group: { groupId: group, index: 0, of: 2, kind: 'split' as const } }),
     };
     await this.execute(id, { type: 'Register', registration });
+  }
+
+  /** A document of others, which the registry has accepted. */
+  async others(documentId: string, given: GivenDocument): Promise<void> {
+    const { docType, documentSha256 } = this.keep(documentId, given);
+    const concluded: InboundEvent = {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId, direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType, documentSha256 },
+        isReadable: true,
+      },
+    };
+    const event = { ...concluded, id: randomUUID(), schemaVersion: 1, metadata: METADATA };
+    await this.store.append(inboundStream(documentId), 'none', [event]);
   }
 
   /** It waives its wait. Only the log is told: what a group is told of its members does not matter here. */
@@ -207,6 +214,23 @@ export class ItemWorld {
 
   async rows(table: string): Promise<number> {
     return (await this.pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n ?? 0;
+  }
+
+  /** Its bytes, as evidence; they are its facts. */
+  private keep(id: string, { docType = 415, items, into, isRecursive }: GivenDocument) {
+    const facts = {
+      docType,
+      fields: isRecursive === undefined ? {} : { is_recursive: 'true' },
+      items: items.map((one): DocumentItem => ({
+        kind: one.length === 18 ? 'sscc' : 'sgtin',
+        id: one,
+        ...(into === undefined ? {} : { into }),
+      })),
+    };
+    const bytes = Buffer.from(JSON.stringify({ id, ...facts }));
+    const documentSha256 = sha256Hex(bytes);
+    this.blobs.set(documentSha256, bytes);
+    return { docType, documentSha256, byteLength: bytes.length };
   }
 
   private plan(task: PlannedTask): void {

@@ -82,6 +82,18 @@ export const MUTANTS: Mutant[] = [
     caughtBy: /^item-waits: .* was sent at/,
   },
   {
+    name: 'others-pack-nothing',
+    about: 'does not see what documents of others pack: a container and a pack in it are under way at the same time',
+    edits: [
+      {
+        file: 'libs/item-claims/src/page-of-claims.ts',
+        find: 'if (!mayChangeByOthers(data)) return;',
+        replace: "if (!mayChangeByOthers(data) || data.channel === 'cabinet') return;",
+      },
+    ],
+    caughtBy: /^inbound: others packed .* and it is in none/,
+  },
+  {
     name: 'cursor-past-unconfirmed',
     about: 'moves the cursor of the bus past outcomes that the broker has not confirmed',
     edits: [

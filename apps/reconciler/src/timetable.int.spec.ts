@@ -30,6 +30,7 @@ import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { until } from '../../../test/support/until.js';
 import type { StockRunsParts } from './stock-run-parts.js';
 import { PackRuns } from './stock-runs.js';
 import { askForTicks, type TimetableParts } from './timetable.js';
@@ -316,7 +317,10 @@ it('a run of a tick goes on after kill -9 of the reconciler that made it', async
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
   await gone;
-  await started().look();
-  expect((await findRun(db.pool, store, runId))?.state).toBe('completed');
+  // The database may not know yet that the killed one is gone, which holds its lock until then.
+  await until('the run is completed', async () => {
+    await started().look();
+    return (await findRun(db.pool, store, runId))?.state === 'completed';
+  });
   expect(await store.readStream(`run-${runId}`)).toHaveLength(2);
 }, 120_000);

@@ -13,9 +13,10 @@ import {
   type InboundEvent,
   type PlannedTask,
   type Registration,
+  type ToSend,
 } from '#domain';
 import type { DocumentFacts, DocumentItem } from '#documents';
-import { PostgresEventStore, type NewEvent } from '#event-store';
+import { PostgresEventStore, type NewEvent, type RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { sha256Hex, type Sha256 } from '#kernel';
 import { migrate, type Pool } from '#postgres';
@@ -23,6 +24,7 @@ import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { eventStoreSchema } from '#event-store';
 import { tasksSchema } from '#tasks';
+import { eventsOf } from '../../../test/support/event-log/events-of.js';
 import { itemClaimsSchema } from './schema.js';
 import { catchUpItemClaims } from './subscription.js';
 
@@ -61,7 +63,7 @@ export class ItemWorld {
   readonly sent: string[] = [];
   private readonly sendKeys = new Set<string>();
   /** Called when a first send is planned. */
-  onSend: (id: string) => void = () => undefined;
+  onSend: (task: PlannedTask<'send'>) => void = () => undefined;
   /** Thrown away after the page's work, as a crash before the commit does. */
   crashes = 0;
   private readonly blobs = new Map<Sha256, Buffer>();
@@ -136,15 +138,26 @@ export class ItemWorld {
     await this.append(id, decide(this.state(id), command));
   }
 
-  /** The registry's answer, and who waits hears of it. */
+  /** Its send, the registry's answer, and who waits hears of it. */
   async conclude(id: string, outcome: DocumentOutcome): Promise<void> {
-    const state = this.state(id);
-    if (!('registration' in state)) throw new Error(`${id} is not registered`);
-    const { docType, documentSha256, resendOf } = state.registration;
-    const { attempt } = { attempt: 1 };
+    await this.execute(id, { type: 'BeginSend' });
+    await this.answer(id, outcome);
+  }
+
+  /** A task sends it that was planned after so many holds; false where another send counts. */
+  async begin(id: string, gateHolds: number): Promise<boolean> {
+    const events = decide(this.state(id), { type: 'BeginSend', gateHolds });
+    await this.append(id, events);
+    return events.length > 0;
+  }
+
+  /** The registry's answer to what is being sent. */
+  async answer(id: string, outcome: DocumentOutcome): Promise<void> {
+    const { registration, send } = this.sending(id);
+    const { docType, documentSha256, resendOf } = registration;
+    const sent = { attempt: send.attempt, documentId: id, answerSha256: documentSha256, foundByLookUp: false };
     await this.append(id, [
-      { type: 'SendAttempted', data: { attempt, account: 'main' } },
-      { type: 'DocumentSent', data: { attempt, documentId: id, answerSha256: documentSha256, foundByLookUp: false } },
+      { type: 'DocumentSent', data: sent },
       { type: 'DocumentConcluded', data: { outcome, docType, documentSha256 } },
     ]);
     await this.tell(id, outcome);
@@ -152,14 +165,33 @@ export class ItemWorld {
       await this.tell(resendOf.requestId, outcome);
   }
 
-  /** Its first attempt counts as one that did not arrive. */
-  async tried(id: string): Promise<void> {
+  /** The attempt counts as one that did not arrive: there is another to come. */
+  async miss(id: string): Promise<void> {
+    const { attempt } = this.sending(id).send;
     const answerSha256 = 'a'.repeat(64);
     await this.append(id, [
-      { type: 'SendAttempted', data: { attempt: 1, account: 'main' } },
-      { type: 'SendUnconfirmed', data: { attempt: 1, reason: 'timeout' } },
-      { type: 'SendAbsenceProven', data: { attempt: 1, lookUps: 2, sinceAttemptEndedMs: 60_000, answerSha256 } },
+      { type: 'SendUnconfirmed', data: { attempt, reason: 'timeout' } },
+      { type: 'SendAbsenceProven', data: { attempt, lookUps: 2, sinceAttemptEndedMs: 60_000, answerSha256 } },
     ]);
+  }
+
+  private sending(id: string): ToSend {
+    const state = this.state(id);
+    if (state.phase === 'sending') return state;
+    throw new Error(`${id} is not being sent, but ${state.phase}`);
+  }
+
+  /** The receipt comes, after the registry had said that it failed; and who waits hears of that. */
+  async revise(id: string, result: 'accepted' | 'partial'): Promise<void> {
+    const receipt = { receiptSha256: 'b'.repeat(64), result, acceptedAt: '2026-03-01T10:00:00Z', errorCount: 0 };
+    await this.execute(id, { type: 'RecordReceipt', receipt });
+    await this.tell(id, result);
+  }
+
+  /** Its first attempt counts as one that did not arrive. */
+  async tried(id: string): Promise<void> {
+    await this.execute(id, { type: 'BeginSend' });
+    await this.miss(id);
   }
 
   async tell(predecessor: string, outcome: DocumentOutcome): Promise<void> {
@@ -171,12 +203,26 @@ export class ItemWorld {
   async settle(batchSize = 500): Promise<void> {
     for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
       await this.catchUp(batchSize);
-      const open = [...this.tasks.values()];
-      this.tasks.clear();
-      if (open.length === 0) return;
-      for (const task of open) await this.run(task);
+      if (this.tasks.size === 0) return;
+      await this.runTasks(() => true);
     }
     throw new Error('it never comes to rest');
+  }
+
+  /** Those of the tasks that are there now and are chosen. */
+  async runTasks(isChosen: (n: number) => boolean): Promise<void> {
+    for (const [n, task] of [...this.tasks.values()].entries()) {
+      if (!isChosen(n)) continue;
+      this.tasks.delete(task.key);
+      await this.run(task);
+    }
+  }
+
+  /** The log, from its begin. */
+  async events(): Promise<RecordedEvent[]> {
+    const all: RecordedEvent[] = [];
+    for await (const event of eventsOf(this.store)) all.push(event);
+    return all;
   }
 
   async catchUp(batchSize = 500): Promise<void> {
@@ -242,7 +288,7 @@ export class ItemWorld {
     if (this.sendKeys.has(task.key)) throw new Error(`${task.key} was planned twice`);
     this.sendKeys.add(task.key);
     this.sent.push(task.payload.requestId);
-    this.onSend(task.payload.requestId);
+    this.onSend(task);
   }
 
   private async run(task: PlannedTask): Promise<void> {

@@ -257,6 +257,7 @@ export class PageOfClaims {
     const { tx, start } = this.options;
     await this.flush();
     const unit = (await holdersById(tx, [id])).get(id);
+    if (unit !== undefined) await removeWaits(tx, [id], 'after');
     if (unit === undefined || unit.phase === 'deciding') return;
     // A member was held when its turn had come, and its group claims for it.
     if (unit.unit !== unit.id) return this.planSend(unit, this.cause.released);

@@ -23,10 +23,15 @@ export async function insertWaits(
   });
 }
 
-export async function removeWaits(tx: Transaction, dependents: string[]): Promise<void> {
+/**
+ * `after`: only those for what their commands come after. Once that is over, its row would be taken for one of a
+ * document that has not registered.
+ */
+export async function removeWaits(tx: Transaction, dependents: string[], which?: 'after'): Promise<void> {
   if (dependents.length === 0) return;
-  const text = 'DELETE FROM item_wait WHERE dependent = ANY ($1::text[])';
-  await tx.query({ name: 'item-wait-remove', text, values: [dependents] });
+  const [name, condition] = which === undefined ? ['', ''] : ['-after', ' AND NOT is_item'];
+  const text = `DELETE FROM item_wait WHERE dependent = ANY ($1::text[])${condition}`;
+  await tx.query({ name: `item-wait-remove${name}`, text, values: [dependents] });
 }
 
 /** Which of these somebody waits for. */

@@ -1,4 +1,4 @@
-import { isToSend, type DocumentState, type SendAnswer, type SignedBy, type ToSend } from '#domain';
+import { gateHoldsIn, isToSend, type DocumentState, type SendAnswer, type SignedBy, type ToSend } from '#domain';
 import { defined, PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -37,7 +37,8 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
     attemptIn: (now) => (isToSend(now) ? now.send : undefined),
     check: () => checkDocument(context, task, state),
     sign: (sending) => signAndJudge(context, task, { sending, state }),
-    begin: (sending) => bySystem(context, task, { type: 'BeginSend', ...sending?.intent }),
+    begin: (sending) =>
+      bySystem(context, task, { type: 'BeginSend', gateHolds: gateHoldsIn(task.key), ...sending?.intent }),
     call: ({ document, intent }, notAfterMonotonicMs) =>
       callRegistry(context, task, { document: { ...document, notAfterMonotonicMs }, isLarge: intent.upload === true }),
     record: (answer, candidates) => {

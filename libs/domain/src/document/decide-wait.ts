@@ -138,13 +138,15 @@ function endHeld(state: DocumentState, command: HoldDecision): DocumentEvent[] {
   return state.phase === 'waiting' && hold !== undefined ? endedFor(state.registration, hold) : [];
 }
 
-/** Whatever is planned for it, nothing of it has left; a member goes with its group. */
-const isUntried = (state: DocumentState): state is Extract<DocumentState, { phase: 'waiting' | 'ready' }> =>
-  state.phase === 'waiting' ||
-  (state.phase === 'ready' && state.send.attempt === 1 && state.registration.group === undefined);
+/**
+ * Whatever is planned for it, nothing of it is there: earlier attempts surely did not arrive. A member goes with its
+ * group.
+ */
+const isNotThere = (state: DocumentState): state is Extract<DocumentState, { phase: 'waiting' | 'ready' }> =>
+  state.phase === 'waiting' || (state.phase === 'ready' && state.registration.group === undefined);
 
 function waitForItems(state: DocumentState, { round, for: named }: ItemWaitNews): DocumentEvent[] {
-  if (!isUntried(state) || round <= (state.itemWaits ?? 0)) return [];
+  if (!isNotThere(state) || round <= (state.itemWaits ?? 0)) return [];
   const predecessors = newItemPredecessors(state.phase === 'waiting' ? state : NO_WAIT, named);
   const { account } = state.registration;
   return [{ type: 'DocumentWaiting', data: { kind: 'items', account, round, for: predecessors } }];
@@ -167,6 +169,6 @@ function lapseHolds(state: DocumentState): DocumentEvent[] {
 
 function refuseRing(state: DocumentState, ring: DocumentReference[]): DocumentEvent[] {
   const [predecessor] = ring;
-  if (!isUntried(state) || predecessor === undefined) return [];
+  if (!isNotThere(state) || predecessor === undefined) return [];
   return [{ type: 'DocumentRefused', data: { predecessor, ring } }, failed(state.registration, 'waits_in_ring')];
 }

@@ -11,7 +11,7 @@ import type {
   RegistryStatus,
 } from './events.js';
 import { decideWait, endedFor, type GateCommand, type StopCommand, type WaitCommand } from './decide-wait.js';
-import { releasedBy } from './gate.js';
+import { isPlannedBeforeHold, releasedBy } from './gate.js';
 import { judgeNews, type PredecessorNews } from './hold.js';
 import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
 import type { SignedBy } from './signed-by.js';
@@ -28,7 +28,11 @@ export type DocumentCommand =
   | WaitCommand
   | GateCommand
   | StopCommand
-  | ({ type: 'BeginSend'; /** The call only announces it. */ upload?: true; suspensionsKnownAt?: string } & SignedBy)
+  /**
+   * `upload`: the call only announces it. `gateHolds`: how often it had been held when this send was planned; absent:
+   * whatever was planned.
+   */
+  | ({ type: 'BeginSend'; upload?: true; suspensionsKnownAt?: string; gateHolds?: number } & SignedBy)
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
   | ({
       type: 'RecordLookUp';
@@ -156,8 +160,9 @@ function notePredecessor(
 
 function beginSend(
   state: DocumentState,
-  { type: _, ...signed }: Extract<DocumentCommand, { type: 'BeginSend' }>,
+  { type: _, gateHolds, ...signed }: Extract<DocumentCommand, { type: 'BeginSend' }>,
 ): DocumentEvent[] {
+  if (isToSend(state) && gateHolds !== undefined && isPlannedBeforeHold(state.gate, gateHolds)) return [];
   const begun = isToSend(state) ? decideAttempt(state.send, { type: 'Begin' }, SEND_POLICY) : undefined;
   if (!isToSend(state) || begun === undefined) return [];
   return [

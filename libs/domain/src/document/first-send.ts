@@ -18,7 +18,7 @@ export const firstSend = (
   requestId: string,
   { dueAt, gateHolds = 0, attempt = 1, knownFrom }: FirstSend,
 ): PlannedTask => ({
-  key: `send:${requestId}:${attempt}${gateHolds === 0 ? '' : `:gate-${gateHolds}`}`,
+  key: `send:${requestId}:${attempt}${gateHolds === 0 ? '' : `${GATE_HOLDS}${gateHolds}`}`,
   kind: 'send',
   lane: `${account}/send`,
   dueAt,
@@ -32,6 +32,14 @@ interface Held {
   /** Of the event by which it is held. */
   version: number;
   at: Date;
+}
+
+const GATE_HOLDS = ':gate-';
+
+/** How often a document had been held when this send of it was planned. */
+export function gateHoldsIn(key: string): number {
+  const at = key.lastIndexOf(GATE_HOLDS);
+  return at < 0 ? 0 : Number(key.slice(at + GATE_HOLDS.length));
 }
 
 /** Has what the sequence gate, or a suspension, holds looked at again. */

@@ -9,6 +9,8 @@ import { suspensionsOf, type SuspensionFinding, type SuspensionHold } from './st
 export interface AtGate {
   /** How often it was held after its send was planned. Each release has a send of its own. */
   holds: number;
+  /** How many of these were before the newest attempt began. */
+  holdsAtAttempt?: number;
   /** A person waived the hold of the sequence gate, or a warning was given: it is not judged again. */
   isPassed?: true;
   /** Suspensions in spite of which a person lets it go; `unknown`: whatever series the packs are of. */
@@ -42,6 +44,17 @@ export const releasedBy = ({ gate, tried }: Pick<Unsent, 'gate' | 'tried'>): Doc
 /** How it stands after one more hold: own holds are counted. */
 export const gateAfterHold = (gate: AtGate | undefined, hold: Hold): { gate?: AtGate } =>
   isForPredecessor(hold) ? defined({ gate }) : { gate: { ...gate, holds: (gate?.holds ?? 0) + 1 } };
+
+/** What holds it now counts anew. */
+export const gateAtAttempt = (gate: AtGate | undefined): { gate?: AtGate } =>
+  gate === undefined ? {} : { gate: { ...gate, holdsAtAttempt: gate.holds } };
+
+/**
+ * Whether a send was planned before a hold that has ended since: another document of the same packs may have gone ahead
+ * meanwhile. The send that counts is planned with the release. `holds`: how many there were when this one was planned.
+ */
+export const isPlannedBeforeHold = (gate: AtGate | undefined, holds: number): boolean =>
+  gate !== undefined && gate.holds > (gate.holdsAtAttempt ?? 0) && gate.holds !== holds;
 
 /** Waived once, the sequence gate does not judge it again; a suspension counts again where it is another. */
 export function gateAfterWaiver(gate: AtGate | undefined, holds: Hold[]): { gate?: AtGate } {

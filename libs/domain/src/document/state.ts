@@ -16,7 +16,7 @@ import type {
   Registration,
   RegistryStatus,
 } from './events.js';
-import { gateAfterHold, gateAfterWaiver, type AtGate } from './gate.js';
+import { gateAfterHold, gateAfterWaiver, gateAtAttempt, type AtGate } from './gate.js';
 import {
   isAboutWaiting,
   NO_WAIT,
@@ -284,9 +284,10 @@ function duringSend(state: Registered, event: SendEvent): DocumentState {
   const { registration } = state;
   const send = evolveAttempt(isToSend(state) ? state.send : FIRST_ATTEMPT, sendStepOf(event));
   const isLarge = event.type === 'SendAttempted' ? event.data.upload : 'upload' in state && state.upload;
-  const gate = isToSend(state) ? state.gate : undefined;
+  const { gate } = isToSend(state) ? state : {};
   const upload = isLarge && send.step !== 'open' ? { upload: true as const } : {};
-  return { phase: PHASES[send.step], registration, send, ...upload, ...defined({ gate }) };
+  const kept = event.type === 'SendAttempted' ? gateAtAttempt(gate) : defined({ gate });
+  return { phase: PHASES[send.step], registration, send, ...upload, ...kept };
 }
 
 function duringUpload(state: Registered, event: UploadEvent): DocumentState {

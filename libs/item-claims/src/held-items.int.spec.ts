@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DocumentCommand } from '#domain';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { ItemWorld } from './item-world.js';
+
+const P = '046070000000011234567890001';
+const Q = '046070000000011234567890002';
+
+let db: TestDatabase;
+let world: ItemWorld;
+beforeEach(async () => {
+  db = await testDatabase(ItemWorld.schemas);
+  world = await ItemWorld.open(db.pool);
+});
+afterEach(async () => {
+  await world.close();
+  await db.drop();
+});
+
+describe('a document that is held, and what waits by its items', () => {
+  it('is nothing behind what the sequence gate holds: that waits for what went ahead, once it is released', async () => {
+    const finding = { packs: [], packCount: 1, knownAt: '7' };
+    await world.register('held', { items: [P, Q] });
+    await world.register('told', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('told')).toEqual(['held']);
+    // One that is to wait, and is not told yet when the gate holds the first.
+    await world.register('untold', { items: [Q] });
+    await world.execute('held', { type: 'HoldAtGate', finding });
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'told', 'untold']);
+    await world.register('later', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('later')).toEqual(['told']);
+    await world.execute('held', { type: 'WaiveHolds', predecessors: ['gate@7'] });
+    await world.settle();
+    expect(world.waitsFor('held').sort()).toEqual(['later', 'untold']);
+    for (const id of ['told', 'untold', 'later']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['held', 'told', 'untold', 'later', 'held']);
+    await world.register('last', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('last')).toEqual(['held']);
+  });
+
+  it('is a document with a pack of one that an earlier attempt has sent, whatever holds that', async () => {
+    for (const [n, isOnePage] of [true, false].entries()) {
+      const item = `${P.slice(0, -1)}${n + 5}`;
+      const [held, later] = [`held-${n}`, `later-${n}`];
+      await world.register(held, { items: [item] });
+      await world.settle();
+      await world.tried(held);
+      await world.execute(held, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+      if (!isOnePage) await world.settle();
+      await world.execute(held, {
+        ...{ type: 'RecordSendAnswer', attempt: 1 },
+        answer: { kind: 'sent', documentId: held, answerSha256: 'a'.repeat(64) },
+      });
+      await world.register(later, { items: [item] });
+      await world.settle();
+      expect([world.state(held).phase, world.waitsFor(later)]).toEqual(['sent', [held]]);
+      expect(world.sent).not.toContain(later);
+    }
+  });
+
+  it('of a document that registered before another was released from the gate has its own number of sends', async () => {
+    const hold: DocumentCommand = { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } };
+    const waive: DocumentCommand = { type: 'WaiveHolds', predecessors: ['gate@7'] };
+    await world.register('held', { items: [P] });
+    await world.settle();
+    await world.execute('held', hold);
+    await world.settle();
+    await world.register('other', { items: [Q] });
+    await world.execute('held', waive);
+    await world.settle();
+    await world.execute('other', hold);
+    await world.settle();
+    await world.execute('other', waive);
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'other', 'held', 'other']);
+  });
+
+  it('is none for a member that a suspension held: its turn has come, and its group claims for it', async () => {
+    await world.register('before', { items: [P] });
+    await world.register('first', { items: [P], group: 'g' });
+    await world.register('second', { items: [P], group: 'g' });
+    await world.registerGroup('g', ['first', 'second']);
+    await world.settle();
+    expect(world.sent).toEqual(['before', 'first']);
+    const finding = { series: [], packCount: 1, unknown: { items: [P], itemCount: 1 }, knownAt: '7' };
+    await world.execute('second', { type: 'HoldForSuspension', finding });
+    await world.settle();
+    await world.execute('second', { type: 'WaiveHolds', predecessors: ['suspension@7'] });
+    await world.settle();
+    expect([world.sent, world.waitsFor('second')]).toEqual([['before', 'first', 'second'], []]);
+  });
+
+  it('and the hold of a person end in any order, and then it is sent once', async () => {
+    for (const [n, order] of [['hold', 'wait'] as const, ['wait', 'hold'] as const].entries()) {
+      const item = `${P.slice(0, -1)}${n + 5}`;
+      const [before, id] = [`before-${n}`, `held-${n}`];
+      await world.register(before, { items: [item] });
+      await world.register(id, { items: [item] });
+      if (n === 0) await world.settle();
+      // The second is held before it was told to wait.
+      await world.execute(id, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+      await world.settle();
+      expect(world.waitsFor(id)).toEqual([before]);
+      for (const end of order) {
+        if (end === 'wait') await world.conclude(before, 'accepted');
+        else await world.execute(id, { type: 'WaiveHolds', predecessors: ['person@1'] });
+        await world.settle();
+      }
+      expect(world.sent.filter((one) => one === id)).toHaveLength(1);
+    }
+  });
+
+  it('is lifted once more, when what was held goes to the gate again', async () => {
+    const hold = (knownAt: string): DocumentCommand => ({
+      type: 'HoldAtGate',
+      finding: { packs: [], packCount: 1, knownAt },
+    });
+    const fits = { packs: [], packCount: 0, knownAt: '8' };
+    await world.register('held', { items: [P] });
+    await world.settle();
+    await world.execute('held', hold('7'));
+    await world.settle();
+    await world.execute('held', { type: 'RejudgeAtGate', holdKnownAt: '7', finding: fits });
+    await world.settle();
+    await world.register('next', { items: [P] });
+    await world.settle();
+    expect(world.waitsFor('next')).toEqual(['held']);
+    await world.execute('held', hold('9'));
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'held', 'next']);
+  });
+
+  it('is what went ahead of a document that was held after an attempt which surely did not arrive', async () => {
+    await world.register('held', { items: [P] });
+    await world.settle();
+    await world.tried('held');
+    await world.execute('held', { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+    await world.settle();
+    await world.register('ahead', { items: [P] });
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'ahead']);
+    await world.execute('held', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.settle();
+    expect(world.waitsFor('held')).toEqual(['ahead']);
+    await world.conclude('ahead', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'ahead', 'held']);
+    // The send that was planned before the hold, and waited in its lane, no longer counts.
+    expect([await world.begin('held', 0), await world.begin('held', 1)]).toEqual([false, true]);
+  });
+});

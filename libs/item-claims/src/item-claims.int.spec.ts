@@ -342,6 +342,22 @@ describe('what waits by its items', () => {
     expect(world.sent).toEqual([]);
   });
 
+  it('refuses it also where one of the ring comes after a document that is over', async () => {
+    await world.register('first', { items: [P] });
+    await world.settle();
+    await world.register('late', { items: [P], after: ['last'] });
+    await world.register('second', { items: [P], after: ['first'] });
+    // It is released from that before it is told to wait for the other one.
+    await world.catchUp();
+    await world.conclude('first', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('second')).toEqual(['late']);
+    await world.register('last', { items: [P] });
+    await world.settle();
+    expect(world.state('last')).toMatchObject({ outcome: 'failed', cause: 'waits_in_ring' });
+    expect(world.sent).toEqual(['first']);
+  });
+
   it('goes on with the documents of before: those in flight claim, and nothing is planned for them again', async () => {
     await world.register('old', { items: [P] });
     await world.register('done', { items: [Q] });

@@ -24,7 +24,6 @@ import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { eventStoreSchema } from '#event-store';
 import { tasksSchema } from '#tasks';
-import { eventsOf } from '../../../test/support/event-log/events-of.js';
 import { itemClaimsSchema } from './schema.js';
 import { catchUpItemClaims } from './subscription.js';
 
@@ -220,8 +219,12 @@ export class ItemWorld {
 
   /** The log, from its begin. */
   async events(): Promise<RecordedEvent[]> {
-    const all: RecordedEvent[] = [];
-    for await (const event of eventsOf(this.store)) all.push(event);
+    const [all, head] = [[] as RecordedEvent[], await this.store.head()];
+    for (let from = 0n; from < head;) {
+      const { events, readUpTo } = await this.store.readAll(from);
+      all.push(...events);
+      from = readUpTo;
+    }
     return all;
   }
 

@@ -26,8 +26,8 @@ export interface RunOver {
 
 interface FinishedRun extends RunOver {
   findings: FoundItem[];
-  /** What the registry's side has. */
-  registry: { item: string; answer: string; container: string | null }[];
+  /** What the registry's side has; an answer without a moment is of that of the run. */
+  registry: { item: string; answer: string; container: string | null; moment?: string }[];
   moment: string;
 }
 
@@ -43,8 +43,9 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
   await mkdir(folder);
   const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(folder, 'duck') });
   try {
-    const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR' };
-    await writeTable(duck, join(folder, 'registry.parquet'), { rows: run.registry, types: answers });
+    const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR', moment: 'BIGINT' };
+    const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
+    await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
     await writeFindings(duck, folder, run.findings);
   } finally {
     await duck.close();

@@ -228,6 +228,25 @@ describe('cases of a comparison of packs', () => {
     });
   });
 
+  it('are not resolved by an answer that is older than the one on which the last sighting rests', async () => {
+    const seen = { item: pack(31), code: 'sold_in_registry_in_stock_here', severity: 'critical', s_place: 'P9' };
+    const [before, answered] = [daysBefore(-11.5), daysBefore(-12)];
+    const told = (moment: string) => [{ item: pack(31), answer: 'found', container: null, moment }];
+    const runOf = (findings: FoundItem[], day: number, answeredAt: string): Promise<string> =>
+      writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+        ...{ findings, registry: told(answeredAt), moment: daysBefore(-day), places: ['P9'] },
+      });
+    expect(await open(await runOf([{ ...seen, g_moment: Date.parse(answered) }], 11, answered))).toMatchObject({
+      opened: 1,
+    });
+    const phase = async () => (await cases()).find(({ place }) => place === 'P9')?.phase;
+    // Its row was taken over from a run before, or is of an export, and fits the stock.
+    expect(await open(await runOf([], 13, before))).toMatchObject({ resolved: 0 });
+    expect(await phase()).toBe('open');
+    await open(await runOf([], 14, answered));
+    expect(await phase()).toBe('resolved');
+  });
+
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {
     const out = await run(findingsWith(ALL_LOST), 11);
     await appendFile(join(out, 'findings-3.parquet'), 'x');

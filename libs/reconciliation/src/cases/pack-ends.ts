@@ -1,9 +1,10 @@
 import { access, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { CaseCommand } from '#domain';
-import { parquet, quoted } from '#duckdb';
+import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
-import { readRun } from '../comparison/run-record.js';
+import { findingsFile, readRun } from '../comparison/run-record.js';
+import { BUCKETS } from '../snapshots/manifest.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
@@ -35,8 +36,9 @@ export async function findEarlierRuns({ folder, options }: PackOpening): Promise
 
 /**
  * Unresolved cases that the run did not find though it looked for all of their items: with the same sides and places,
- * and, where the registry is a side, with an answer of it for each item. An answer of another moment, or a denied one,
- * is none. Where the items of the last run are not at hand nothing is told.
+ * and, where the registry is a side, with an answer of it for each item. An answer of another moment, a denied one, or
+ * one that is older than that of the last sighting, is none. Where the items of the last run are not at hand nothing is
+ * told.
  */
 export async function* packCasesOver(
   opening: PackOpening,
@@ -45,7 +47,7 @@ export async function* packCasesOver(
   const { duck, run, findingsSha256 } = opening;
   await duck.run(`CREATE TABLE candidate (case_id VARCHAR, code VARCHAR, file VARCHAR, first BIGINT, behind BIGINT,
       answers BOOLEAN, part BOOLEAN); CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR,
-      answers BOOLEAN, part BOOLEAN)`);
+      answers BOOLEAN, part BOOLEAN, file VARCHAR, answered_at BIGINT)`);
   let notCovered = await loadCandidates(opening, earlier);
   await loadLastItems(opening);
   for (let after = ''; ;) {
@@ -90,13 +92,13 @@ async function loadCandidates(
     });
     notCovered += rows.length - values.length;
     if (values.length > 0) await duck.run(`INSERT INTO candidate VALUES ${values.map(({ text }) => text).join(', ')}`);
-    const items = values.flatMap(({ row: { caseId, code, state } }) =>
-      state.cause.kind !== 'part'
+    const items = values.flatMap(({ row: { caseId, code, state } }) => {
+      const file = quoted(earlier.get(state.lastSeen.run.id) ?? '');
+      const rest = `${hasRegistry(state.lastSeen)}, true, ${file}, NULL`;
+      return state.cause.kind !== 'part'
         ? []
-        : state.cause.items.map(
-            (item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${hasRegistry(state.lastSeen)}, true)`,
-          ),
-    );
+        : state.cause.items.map((item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${rest})`);
+    });
     if (items.length > 0) await duck.run(`INSERT INTO last_item VALUES ${items.join(', ')}`);
     if (rows.length < AT_ONCE) return notCovered;
     after = rows.at(-1)?.caseId ?? '';
@@ -129,19 +131,31 @@ const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
 async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
   const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM candidate WHERE file <> '' ORDER BY file");
   for (const { file } of files)
-    await duck.run(`INSERT INTO last_item SELECT c.case_id, c.code, i.item, c.answers, false
+    await duck.run(`INSERT INTO last_item SELECT c.case_id, c.code, i.item, c.answers, false, c.file, NULL
       FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
         AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
+  await loadLastAnswers(duck);
   const registry = record.legs.registry;
   const answered =
     registry === undefined
-      ? 'SELECT NULL::VARCHAR AS item LIMIT 0'
-      : `SELECT item FROM ${parquet(registry.files)} WHERE answer <> 'denied'`;
-  await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item FROM (${answered}) a
+      ? 'SELECT NULL::VARCHAR AS item, NULL::BIGINT AS moment LIMIT 0'
+      : `SELECT item, moment FROM ${parquet(registry.files)} WHERE answer <> 'denied'`;
+  await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item, a.moment FROM (${answered}) a
       SEMI JOIN last_item l ON l.item = a.item;
-    CREATE TABLE not_over AS SELECT DISTINCT case_id FROM last_item l ANTI JOIN answered a ON a.item = l.item
-        WHERE l.answers
+    CREATE TABLE not_over AS SELECT DISTINCT case_id FROM last_item l ANTI JOIN answered a
+        ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at) WHERE l.answers
       UNION SELECT DISTINCT l.case_id FROM last_item l JOIN found f ON f.item = l.item
         WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
       UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
+}
+
+/** Of each last item the moment of the answer on which its finding rests; NULL where no answer or file is known. */
+async function loadLastAnswers(duck: Duck): Promise<void> {
+  const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM last_item WHERE file <> '' ORDER BY file");
+  for (const { file } of files) {
+    const findings = [...Array(BUCKETS).keys()].map((bucket) => join(dirname(file), findingsFile(bucket)));
+    await duck.run(`UPDATE last_item SET answered_at = f.at
+      FROM (SELECT item, code, max(g_moment) AS at FROM ${parquet(findings)} GROUP BY item, code) f
+      WHERE last_item.file = ${quoted(file)} AND f.item = last_item.item AND f.code = last_item.code`);
+  }
 }

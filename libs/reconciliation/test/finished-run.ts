@@ -1,6 +1,6 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256Hex } from '#kernel';
+import { defined, sha256Hex } from '#kernel';
 import { digestOfLines, Duck, quoted } from '#duckdb';
 import { CANONICAL, FINDING_COLUMNS } from '../src/comparison/compare-buckets.js';
 import { LEG_COLUMNS } from '../src/comparison/joined.js';
@@ -22,6 +22,7 @@ export interface RunOver {
   legs?: readonly ('stock' | 'record' | 'registry')[];
   places?: string[] | null;
   unseen?: string[];
+  namedOnly?: true;
 }
 
 interface FinishedRun extends RunOver {
@@ -84,7 +85,7 @@ async function writeFindings(duck: Duck, folder: string, findings: FoundItem[]):
 
 function recordOf(
   folder: string,
-  { registry, moment, legs = ['stock', 'record', 'registry'], places = null, unseen = [] }: FinishedRun,
+  { registry, moment, legs = ['stock', 'record', 'registry'], places = null, unseen = [], ...rest }: FinishedRun,
 ): RunRecord {
   const files = [join(folder, 'registry.parquet')];
   const leg = () => ({ folder, digest: sha256Hex(String((made += 1))), rows: registry.length, files });
@@ -96,6 +97,7 @@ function recordOf(
       legs: Object.fromEntries(legs.map((one) => [one, leg()])),
     },
     ...{ places, wrongCheckDigits: false, containers: false, unseen },
+    ...defined({ namedOnly: rest.namedOnly }),
   };
   return { ...record, inputs: inputsDigest(record) };
 }

@@ -36,6 +36,8 @@ export interface PackRunCompleted {
   quieted: Record<string, number>;
   /** Codes that could not be told, because a side is absent. */
   unseen: string[];
+  /** The registry was asked by name alone: packs that only it has were not looked for. */
+  registryNamedOnly?: true;
   /** Calls at the registry. */
   calls: number;
   /** Absent where the registry was not read. */
@@ -116,10 +118,10 @@ export function packRunData(
     ...defined({ recordAt, standsOn, registryUnconfirmed: unconfirmed }),
     ...(stockConfirmed === true ? { stockConfirmed } : {}),
   };
-  const { findings, counts, quieted, unseen, digest } = result;
+  const { findings, counts, quieted, unseen, namedOnly, digest } = result;
   const completed: PackRunCompleted = {
     ...{ runId, findings, counts, quieted, unseen, calls, digest },
-    ...defined({ reading: reading && told(runId, reading) }),
+    ...defined({ registryNamedOnly: namedOnly, reading: reading && told(runId, reading) }),
   };
   return { started, completed };
 }

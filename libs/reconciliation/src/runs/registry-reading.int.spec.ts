@@ -164,6 +164,19 @@ describe('a run by export', () => {
   }, 60_000);
 });
 
+describe('a run by list', () => {
+  it('says of its rows, and of its comparison, that packs which only the registry has are not among them', async () => {
+    const told = async (way: FileRun['way']): Promise<(boolean | undefined)[]> => {
+      const run: FileRun = { ...begunRun(), way };
+      const { registry = '' } = await registryReading(partsOf(false), { run, ...sides });
+      const record = await runOf({ ...sides, registry, settings: run.settings });
+      return [(await readSnapshot(registry, 'registry')).namedOnly, record.namedOnly];
+    };
+    expect(await told('list')).toEqual([true, true]);
+    expect(await told('export')).toEqual([undefined, undefined]);
+  }, 60_000);
+});
+
 describe('a run with an export that a person has downloaded', () => {
   async function imported(): Promise<string> {
     const path = join(folder.path, `${randomUUID()}.csv`);

@@ -49,6 +49,8 @@ export interface SnapshotRequest {
   duck: Omit<DuckOptions, 'temporary'>;
   /** A person has said that an empty or much smaller stock is right. */
   confirmed?: boolean;
+  /** Of the registry: only packs that were named were asked for. */
+  namedOnly?: boolean;
   mostRefused?: number;
   /** Files that go into the snapshot as they are, beside its rows. */
   beside?: readonly string[];
@@ -81,7 +83,8 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
     await rm(work, { recursive: true, force: true });
     for (const path of request.beside ?? []) await copyFile(path, join(draft, basename(path)));
     const confirmed = doubt === undefined ? {} : { confirmed: true as const };
-    const whole = { ...manifest, ...confirmed, files: await filesOf(draft) };
+    const named = request.namedOnly === true ? { namedOnly: true as const } : {};
+    const whole = { ...manifest, ...confirmed, ...named, files: await filesOf(draft) };
     await writeFile(join(draft, MANIFEST), `${JSON.stringify(whole, undefined, 2)}\n`);
     await store.keep(set);
     return whole;

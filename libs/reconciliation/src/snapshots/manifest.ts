@@ -53,6 +53,8 @@ export interface SnapshotManifest extends Scope {
   importedAt: string;
   /** It is empty or has shrunk below half, and whoever imported it said that this is right. */
   confirmed?: true;
+  /** Of the registry: only packs that were named were asked for, so what the registry alone has is not in it. */
+  namedOnly?: true;
   digest: Sha256;
   buckets: BucketFacts[];
   files: StoredFile[];

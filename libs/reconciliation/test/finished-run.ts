@@ -29,9 +29,20 @@ interface FinishedRun extends RunOver {
   findings: FoundItem[];
   /** What the registry's side has; an answer without a moment is of that of the run. */
   registry: { item: string; answer: string; container: string | null; moment?: string }[];
+  /** Cells of its rows of the stock; cells that are not named are NULL. */
+  stock?: ({ item: string } & Record<string, unknown>)[];
   moment: string;
 }
 
+const CELLS = {
+  place: 'VARCHAR',
+  item: 'VARCHAR',
+  series: 'VARCHAR',
+  expiry: 'DATE',
+  funding: 'VARCHAR',
+  part: 'VARCHAR',
+  owner: 'VARCHAR',
+};
 const TYPES: Record<string, string> = Object.fromEntries([
   ...['item', 'code', 'severity'].map((name) => [name, 'VARCHAR']),
   ['held', 'BOOLEAN'],
@@ -47,6 +58,7 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
     const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR', moment: 'BIGINT' };
     const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
     await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
+    await writeTable(duck, join(folder, 'stock.parquet'), { rows: run.stock ?? [], types: CELLS });
     await writeFindings(duck, folder, run.findings);
   } finally {
     await duck.close();
@@ -87,14 +99,16 @@ function recordOf(
   folder: string,
   { registry, moment, legs = ['stock', 'record', 'registry'], places = null, unseen = [], ...rest }: FinishedRun,
 ): RunRecord {
-  const files = [join(folder, 'registry.parquet')];
-  const leg = () => ({ folder, digest: sha256Hex(String((made += 1))), rows: registry.length, files });
+  const leg = (name: string) => ({
+    ...{ folder, digest: sha256Hex(String((made += 1))), rows: registry.length },
+    files: [join(folder, name === 'stock' ? 'stock.parquet' : 'registry.parquet')],
+  });
   const record: Omit<RunRecord, 'inputs'> = {
     ...{
       format: 1,
       moment,
       settings: comparisonSettings({}),
-      legs: Object.fromEntries(legs.map((one) => [one, leg()])),
+      legs: Object.fromEntries(legs.map((one) => [one, leg(one)])),
     },
     ...{ places, wrongCheckDigits: false, containers: false, unseen },
     ...defined({ namedOnly: rest.namedOnly }),

@@ -247,6 +247,31 @@ describe('cases of a comparison of packs', () => {
     expect(await phase()).toBe('resolved');
   });
 
+  it('are not resolved by a stock that does not tell what was compared', async () => {
+    const compared: [code: string, of: Record<string, unknown>, cell: Record<string, unknown>][] = [
+      ['funding_mismatch', { s_funding: '1', g_funding: '2' }, { funding: '2' }],
+      ['part_mismatch', { s_part: '1/2' }, { part: '1/1' }],
+      ['held_for_others', { s_owner: '7707083893', g_owner: '7707083901' }, { owner: '7707083901' }],
+      ['attribute_mismatch', { s_series: 'AB1', g_series: 'AB2' }, { series: 'AB2' }],
+      ['attribute_mismatch', { s_expiry: '2030-01-01', g_expiry: '2030-02-01' }, { expiry: '2030-02-01' }],
+    ];
+    const registry = compared.map((_, n) => ({ item: pack(40 + n), answer: 'found', container: null }));
+    const runOf = (day: number, over: { findings?: FoundItem[]; stock: Record<string, unknown>[] }): Promise<string> =>
+      writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+        ...{ findings: [], registry, moment: daysBefore(-day), places: ['P8'], ...over },
+        stock: over.stock.map((cells, n) => ({ item: pack(40 + n), ...cells })),
+      });
+    const findings = compared.map(([code, of], n) => ({
+      ...{ item: pack(40 + n), code, severity: 'warning', copies: 1, s_place: `P8`, g_series: `S${n}`, ...of },
+    }));
+    expect(await open(await runOf(15, { findings, stock: [] }))).toMatchObject({ opened: 5 });
+    const other = compared.map(([code, of]) =>
+      code !== 'attribute_mismatch' ? {} : of['s_series'] ? { expiry: '2030-01-01' } : { series: 'AB2' },
+    );
+    expect(await open(await runOf(16, { stock: other }))).toMatchObject({ resolved: 0 });
+    expect(await open(await runOf(17, { stock: compared.map(([, , cell]) => cell) }))).toMatchObject({ resolved: 5 });
+  });
+
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {
     const out = await run(findingsWith(ALL_LOST), 11);
     await appendFile(join(out, 'findings-3.parquet'), 'x');

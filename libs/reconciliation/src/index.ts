@@ -11,7 +11,7 @@
  * test/scenarios/incremental.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';
-export { casesAreRead } from './cases/caught-up.js';
+export { casesAreRead } from './runs/caught-up.js';
 export { closeRemedies } from './cases/close-remedies.js';
 export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';

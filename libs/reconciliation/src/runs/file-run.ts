@@ -99,13 +99,13 @@ async function recordSide(
 
 /** Documents without a good end, as known at the position of our record. */
 async function documentSide(
-  { settings: { memoryMb, threads }, pool, say }: ComparingParts,
+  { settings: { memoryMb, threads }, pool, say, clock }: ComparingParts,
   { folder, stock, record }: { folder: string; stock: string; record: string },
 ): Promise<string> {
   if (existsSync(join(folder, MANIFEST))) return folder;
   const { moment } = await readSnapshot(stock, 'stock');
   const at = BigInt((await readStates(record)).at);
-  const { rows } = await writeDocumentSide({ pool, at, moment, out: folder, duck: { memoryMb, threads } });
+  const { rows } = await writeDocumentSide({ pool, at, moment, out: folder, duck: { memoryMb, threads }, clock });
   say(`our documents: ${rows} items are named by one that has no good end`);
   return folder;
 }

@@ -18,6 +18,7 @@ const projection = (name: string, what: string): Follower => ({
 });
 export const HISTORY = projection('sgtin-history', 'the history of packs');
 export const OUTCOMES = projection('document-outcomes', 'the list of documents');
+export const SUSPENSIONS = projection('suspensions', 'the list of suspensions');
 /** Of a library above this one. */
 export const CLAIMS: Follower = { checkpoint: 'item-claims', what: 'the list of claims', mayBeMissing: true };
 const CASES: Follower = { checkpoint: projectionCheckpoint({ name: 'cases' }), what: 'the list of cases' };

@@ -27,7 +27,7 @@ export async function stockSide({ settings, say }: FileRunParts, run: FileRun): 
   const { memoryMb, threads } = settings;
   const made = await snapshotOfFile(
     snapshotsFolder(settings.folder),
-    { kind: 'stock', file: stock, mapping, moment, ...defined({ branch: branch ?? undefined, confirm }) },
+    { kind: 'stock', file: stock, mapping, moment, ...defined({ branch: branch ?? undefined, confirm, sha256 }) },
     { duck: { memoryMb, threads }, say },
   );
   if (sha256 !== undefined && made.source.sha256 !== sha256) {

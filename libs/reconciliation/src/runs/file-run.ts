@@ -18,9 +18,19 @@ import { BUCKETS, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { snapshotOfFile } from '../snapshots/of-file.js';
 import type { PackRun } from './pack-run.js';
 import { registryReading } from './registry-reading.js';
-import { runsFolder, snapshotsFolder, type ComparingParts, type FileRun, type FileRunParts } from './run-folder.js';
+import {
+  runsFolder,
+  snapshotsFolder,
+  writeFileRun,
+  type ComparingParts,
+  type FileRun,
+  type FileRunParts,
+} from './run-folder.js';
 
-/** The snapshot of the run's stock, made where it is not there yet. Returns its folder. */
+/**
+ * The snapshot of the run's stock, made where it is not there yet. Returns its folder. The run's request names its
+ * bytes from then on, so that whoever goes on with it needs the file no more.
+ */
 export async function stockSide({ settings, say }: FileRunParts, run: FileRun): Promise<string> {
   const { stock, mapping, moment, branch, sha256, confirm } = run;
   if (mapping === null || moment === null) return stock;
@@ -34,6 +44,8 @@ export async function stockSide({ settings, say }: FileRunParts, run: FileRun): 
     rmSync(made.folder, { recursive: true, force: true });
     throw new PedigreeError('invalid_parameter', `${stock} was changed before it was read`, { file: stock });
   }
+  if (sha256 === undefined)
+    writeFileRun(join(runsFolder(settings.folder), run.runId), { ...run, sha256: made.source.sha256 });
   if (made.refused + made.duplicates > 0)
     say(`${made.refused} rows of the stock were refused, ${made.duplicates} items stand there twice: ${made.folder}`);
   return made.folder;

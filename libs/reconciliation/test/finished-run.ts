@@ -13,7 +13,7 @@ import {
   type RunRecord,
 } from '../src/comparison/run-record.js';
 import { comparisonSettings } from '../src/comparison/settings.js';
-import { BUCKETS } from '../src/snapshots/manifest.js';
+import { BUCKETS, REFUSED_ITEMS } from '../src/snapshots/manifest.js';
 
 /** A row of a findings file; columns that are not named are NULL. */
 export type FoundItem = { item: string; code: string; severity: string } & Record<string, unknown>;
@@ -29,6 +29,8 @@ interface FinishedRun extends RunOver {
   findings: FoundItem[];
   /** What the registry's side has; an answer without a moment is of that of the run. */
   registry: { item: string; answer: string; container: string | null; moment?: string }[];
+  /** Items of rows of the stock that were refused. */
+  refused?: string[];
   /** Cells of its rows of the stock; cells that are not named are NULL. */
   stock?: ({ item: string } & Record<string, unknown>)[];
   moment: string;
@@ -59,6 +61,9 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
     const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
     await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
     await writeTable(duck, join(folder, 'stock.parquet'), { rows: run.stock ?? [], types: CELLS });
+    const refused = (run.refused ?? []).map((item) => ({ item }));
+    if (refused.length > 0)
+      await writeTable(duck, join(folder, REFUSED_ITEMS), { rows: refused, types: { item: 'VARCHAR' } });
     await writeFindings(duck, folder, run.findings);
   } finally {
     await duck.close();

@@ -272,6 +272,18 @@ describe('cases of a comparison of packs', () => {
     expect(await open(await runOf(17, { stock: compared.map(([, , cell]) => cell) }))).toMatchObject({ resolved: 5 });
   });
 
+  it('are not resolved by a stock of which the row of an item was refused', async () => {
+    const seen = { item: pack(50), code: 'sold_in_registry_in_stock_here', severity: 'critical', s_place: 'P7' };
+    const registry = [{ item: pack(50), answer: 'found', container: null }];
+    const runOf = (day: number, over: { findings?: FoundItem[]; refused?: string[] }): Promise<string> =>
+      writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+        ...{ findings: [], registry, moment: daysBefore(-day), places: ['P7'], ...over },
+      });
+    expect(await open(await runOf(18, { findings: [seen] }))).toMatchObject({ opened: 1 });
+    expect(await open(await runOf(19, { refused: [pack(50)] }))).toMatchObject({ resolved: 0 });
+    expect(await open(await runOf(20, { refused: [pack(51)] }))).toMatchObject({ resolved: 1 });
+  });
+
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {
     const out = await run(findingsWith(ALL_LOST), 11);
     await appendFile(join(out, 'findings-3.parquet'), 'x');

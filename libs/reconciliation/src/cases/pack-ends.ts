@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
-import { findingsFile, readRun } from '../comparison/run-record.js';
-import { BUCKETS } from '../snapshots/manifest.js';
+import { findingsFile, readRun, type LegInput } from '../comparison/run-record.js';
+import { BUCKETS, REFUSED_ITEMS } from '../snapshots/manifest.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
@@ -159,7 +160,7 @@ async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
         ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at) WHERE l.answers
       UNION SELECT DISTINCT l.case_id FROM last_item l JOIN found f ON f.item = l.item
         WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
-      ${stock === undefined ? '' : `UNION ${untold(stock.files, record.settings)}`}
+      ${stock === undefined ? '' : `UNION ${untold(stock.files, record.settings)} ${refused(stock)}`}
       UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
 }
 
@@ -169,6 +170,14 @@ function untold(stock: readonly string[], { owner }: ComparisonSettings): string
   if (owner === null) missing.push("(l.code = 'held_for_others' AND s.owner IS NULL)");
   return `SELECT DISTINCT l.case_id FROM last_item l JOIN ${parquet(stock)} s ON s.item = l.item
     WHERE ${missing.join(' OR ')}`;
+}
+
+/** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */
+function refused({ folder, files }: LegInput): string {
+  const items = join(folder, REFUSED_ITEMS);
+  if (!existsSync(items)) return '';
+  return `UNION SELECT DISTINCT l.case_id FROM last_item l SEMI JOIN ${parquet([items])} r ON r.item = l.item
+    ANTI JOIN ${parquet(files)} s ON s.item = l.item`;
 }
 
 /**

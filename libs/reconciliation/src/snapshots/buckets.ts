@@ -98,7 +98,8 @@ async function writeBucket(duck: Duck, { staging, columns, used, bucket, file }:
       ? `max(${name}) AS ${name}, `
       : `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*) THEN min(${name}) END AS ${name}, `,
   );
-  await duck.run(`INSERT INTO refused SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
+  await duck.run(`INSERT INTO refused (line, reason)
+      SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
       ' rows, first in lines ', array_to_string(lines[1:5], ', '))
     FROM (SELECT item, list(line ORDER BY line) AS lines FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
   await write(`SELECT * FROM (

@@ -1,4 +1,4 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
@@ -199,6 +199,22 @@ describe('a stock file in the folder', () => {
     }
     expect(await scheduleOf(run)).toMatchObject({ attempts: 5, ended: 'failed' });
     expect(await findRun(db.pool, store, run.runId)).toMatchObject({ state: 'failed', problem: 'the disk is full' });
+  }, 120_000);
+
+  it('is read once: its run goes on though the next file has taken its place, or it is gone', async () => {
+    const away = Object.assign(Object.create(store) as EventStore, { append: () => Promise.reject(new Error('away')) });
+    for (const [name, n] of [['replaced.csv', 20] as const, ['removed.csv', 30] as const]) {
+      const line = (more: number): string => `${ITEM}0${n + more};2099-01-31`;
+      await put(name, line(0), line(1));
+      await settle(started({ store: away }));
+      await (n === 20 ? put(name, line(2), line(3)) : rm(path(name)));
+      virtual.advance(86_400_000);
+      await settle(started());
+      const runs = await of(name);
+      expect(runs.map(({ state, problem }) => [name, state, problem])).toEqual(
+        runs.map(() => [name, 'completed', undefined]),
+      );
+    }
   }, 120_000);
 
   it('that ends the program each time is given up', async () => {

@@ -11,7 +11,7 @@
  * test/scenarios/incremental.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './cases/case-log.js';
-export { casesAreRead } from './cases/caught-up.js';
+export { casesAreRead } from './runs/caught-up.js';
 export { closeRemedies } from './cases/close-remedies.js';
 export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
@@ -26,7 +26,7 @@ export {
   type ComparisonRequest,
   type ComparisonResult,
 } from './comparison/run-comparison.js';
-export { readRun, RUN_FILE, type RunRecord } from './comparison/run-record.js';
+export { NAMED_ONLY, readRun, RUN_FILE, type RunRecord } from './comparison/run-record.js';
 export { comparisonSettings, type ComparisonSettings } from './comparison/settings.js';
 export { writeDocumentSide, type DocumentSideRequest } from './document-side/write-documents.js';
 export * from './documents/compare.js';

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256Hex } from '#kernel';
+import { defined, sha256Hex } from '#kernel';
 import { digestOfLines, Duck, quoted } from '#duckdb';
 import { CANONICAL, FINDING_COLUMNS } from '../src/comparison/compare-buckets.js';
 import { LEG_COLUMNS } from '../src/comparison/joined.js';
@@ -13,7 +13,7 @@ import {
   type RunRecord,
 } from '../src/comparison/run-record.js';
 import { comparisonSettings } from '../src/comparison/settings.js';
-import { BUCKETS } from '../src/snapshots/manifest.js';
+import { BUCKETS, REFUSED_ITEMS } from '../src/snapshots/manifest.js';
 
 /** A row of a findings file; columns that are not named are NULL. */
 export type FoundItem = { item: string; code: string; severity: string } & Record<string, unknown>;
@@ -22,15 +22,29 @@ export interface RunOver {
   legs?: readonly ('stock' | 'record' | 'registry')[];
   places?: string[] | null;
   unseen?: string[];
+  namedOnly?: true;
 }
 
 interface FinishedRun extends RunOver {
   findings: FoundItem[];
-  /** What the registry's side has. */
-  registry: { item: string; answer: string; container: string | null }[];
+  /** What the registry's side has; an answer without a moment is of that of the run. */
+  registry: { item: string; answer: string; container: string | null; moment?: string }[];
+  /** Items of rows of the stock that were refused. */
+  refused?: string[];
+  /** Cells of its rows of the stock; cells that are not named are NULL. */
+  stock?: ({ item: string } & Record<string, unknown>)[];
   moment: string;
 }
 
+const CELLS = {
+  place: 'VARCHAR',
+  item: 'VARCHAR',
+  series: 'VARCHAR',
+  expiry: 'DATE',
+  funding: 'VARCHAR',
+  part: 'VARCHAR',
+  owner: 'VARCHAR',
+};
 const TYPES: Record<string, string> = Object.fromEntries([
   ...['item', 'code', 'severity'].map((name) => [name, 'VARCHAR']),
   ['held', 'BOOLEAN'],
@@ -43,8 +57,13 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
   await mkdir(folder);
   const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(folder, 'duck') });
   try {
-    const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR' };
-    await writeTable(duck, join(folder, 'registry.parquet'), { rows: run.registry, types: answers });
+    const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR', moment: 'BIGINT' };
+    const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
+    await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
+    await writeTable(duck, join(folder, 'stock.parquet'), { rows: run.stock ?? [], types: CELLS });
+    const refused = (run.refused ?? []).map((item) => ({ item }));
+    if (refused.length > 0)
+      await writeTable(duck, join(folder, REFUSED_ITEMS), { rows: refused, types: { item: 'VARCHAR' } });
     await writeFindings(duck, folder, run.findings);
   } finally {
     await duck.close();
@@ -83,18 +102,21 @@ async function writeFindings(duck: Duck, folder: string, findings: FoundItem[]):
 
 function recordOf(
   folder: string,
-  { registry, moment, legs = ['stock', 'record', 'registry'], places = null, unseen = [] }: FinishedRun,
+  { registry, moment, legs = ['stock', 'record', 'registry'], places = null, unseen = [], ...rest }: FinishedRun,
 ): RunRecord {
-  const files = [join(folder, 'registry.parquet')];
-  const leg = () => ({ folder, digest: sha256Hex(String((made += 1))), rows: registry.length, files });
+  const leg = (name: string) => ({
+    ...{ folder, digest: sha256Hex(String((made += 1))), rows: registry.length },
+    files: [join(folder, name === 'stock' ? 'stock.parquet' : 'registry.parquet')],
+  });
   const record: Omit<RunRecord, 'inputs'> = {
     ...{
       format: 1,
       moment,
       settings: comparisonSettings({}),
-      legs: Object.fromEntries(legs.map((one) => [one, leg()])),
+      legs: Object.fromEntries(legs.map((one) => [one, leg(one)])),
     },
     ...{ places, wrongCheckDigits: false, containers: false, unseen },
+    ...defined({ namedOnly: rest.namedOnly }),
   };
   return { ...record, inputs: inputsDigest(record) };
 }

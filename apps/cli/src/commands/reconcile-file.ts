@@ -12,8 +12,9 @@ import {
   incrementalLimits,
   inspectFile,
   MANIFEST,
-  NO_CASES,
   mappingOf,
+  NAMED_ONLY,
+  NO_CASES,
   readFileRun,
   reconciliationSchema,
   recordPackRun,
@@ -225,7 +226,7 @@ export const recordedDigest = (config: CliConfig, runId: string): Promise<string
 
 function tellRun(
   runId: string,
-  { findings, moment, counts, quieted, unseen, digest }: ComparisonResult,
+  { findings, moment, counts, quieted, unseen, namedOnly, digest }: ComparisonResult,
   recorded: boolean,
 ) {
   print(`${findings} findings as of ${moment}, digest ${digest}`);
@@ -238,6 +239,7 @@ function tellRun(
     );
   if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
   if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
+  if (namedOnly === true) print(NAMED_ONLY);
   if (findings > 0) print(`the items: pedigree reconcile findings ${runId} --code CODE`);
   if (!recorded) print('a dry run: nothing was recorded');
 }

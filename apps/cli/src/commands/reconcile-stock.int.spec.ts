@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { worldOf, writeWorld, type Folders } from '../../../../libs/reconciliation/test/world.js';
 import {
@@ -69,6 +69,20 @@ describe('pedigree reconcile stock', () => {
     expect(outcomes[1]).toEqual(outcomes[0]);
     const replayed = await pedigree('reconcile', 'stock', '--replay', inFolder('run-3'), '--processes', '2');
     expect([replayed.status, replayed.stdout]).toEqual([0, `the same digest: ${outcomes[0]?.digest}\n`]);
+  });
+
+  it('says what it did not look for where the registry was asked by name alone', async () => {
+    const named = inFolder('named');
+    cpSync(legs.registry, named, { recursive: true });
+    const manifest = JSON.parse(readFileSync(join(named, 'manifest.json'), 'utf8')) as SnapshotManifest;
+    writeFileSync(join(named, 'manifest.json'), JSON.stringify({ ...manifest, namedOnly: true }));
+    const outs = [];
+    for (const registry of [named, legs.registry]) {
+      const given = [legs.stock, '--record', legs.record, '--registry', registry];
+      outs.push(await pedigree('reconcile', 'stock', ...given, '--out', `${registry}-run`));
+    }
+    const said = outs.map(({ stdout }) => stdout.includes('packs that only the registry has were not looked for'));
+    expect(said).toEqual([true, false]);
   });
 
   it('says where an input is missing', async () => {

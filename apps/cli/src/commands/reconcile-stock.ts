@@ -5,6 +5,7 @@ import { defined, PedigreeError } from '#kernel';
 import {
   compareIn,
   comparisonSettings,
+  NAMED_ONLY,
   readRun,
   resultOf,
   type ComparisonResult,
@@ -99,9 +100,13 @@ export async function replay(
   }
 }
 
-function tell({ findings, moment, counts, quieted, unseen, digest }: ComparisonResult, folder: string): void {
+function tell(
+  { findings, moment, counts, quieted, unseen, namedOnly, digest }: ComparisonResult,
+  folder: string,
+): void {
   print(`${findings} findings as of ${moment}, in ${folder}, digest ${digest}`);
   if (findings > 0) print(table(['finding', 'items'], Object.entries(counts)));
   if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
   if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
+  if (namedOnly === true) print(NAMED_ONLY);
 }

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duck } from '#duckdb';
-import { firstFindings, mappingOf, snapshotOfFile, snapshotsFolder, type Mapping } from '#reconciliation';
+import { defined } from '#kernel';
+import { firstFindings, mappingOf, NAMED_ONLY, snapshotOfFile, snapshotsFolder, type Mapping } from '#reconciliation';
 import { lookAt } from '../commands/first-steps.js';
 import { fileRun } from '../commands/reconcile-file.js';
 import { segmentSettings } from '../commands/segment-settings.js';
@@ -17,6 +18,8 @@ export interface DayFindings {
   codes: { code: string; planted: number; found: number }[];
   /** Findings that nobody planted, and plants that nobody found. */
   unexpected: string[];
+  /** The registry was asked by name alone: others may have packs in the same sandbox. */
+  namedOnly?: true;
 }
 
 const MAPPING = { format: 'csv', encoding: 'utf-8', delimiter: ';', quote: '"' };
@@ -51,7 +54,7 @@ export async function reconcileDay(
   });
   const isOfTheDay = packsOf(commands, stock);
   const found = (await findingsOf(config, run.folder)).filter(({ item }) => isOfTheDay.has(item));
-  return heldAgainst(stock.planted, run.runId, found);
+  return { ...heldAgainst(stock.planted, run.runId, found), ...defined({ namedOnly: run.result.namedOnly }) };
 }
 
 const packsOf = (commands: readonly SampleCommand[], { rows }: SampleStock): Set<string> =>
@@ -95,13 +98,14 @@ export function heldAgainst(planted: Planted, runId: string, found: readonly Fou
 }
 
 /** The findings, and how to look at each. */
-export const tellDay = ({ runId, codes }: DayFindings): string =>
+export const tellDay = ({ runId, codes, namedOnly }: DayFindings): string =>
   [
     table(
       ['difference', 'packs', 'planted', 'what to do'],
       codes.map(({ code, planted, found }) => [code, found, planted, lookAt(code)]),
     ),
     `the packs: npx pedigree reconcile findings ${runId} --code CODE`,
+    ...(namedOnly === true ? [NAMED_ONLY] : []),
   ].join('\n');
 
 interface DayFiles {

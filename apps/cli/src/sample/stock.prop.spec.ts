@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isSgtin } from '#kernel';
 import { sandboxFile } from '../config.js';
 import { sampleDay, type SampleCommand } from './day.js';
-import { heldAgainst } from './reconcile-day.js';
+import { heldAgainst, tellDay } from './reconcile-day.js';
 import { sampleStock } from './stock.js';
 import { readWorld } from './world.js';
 
@@ -89,5 +89,11 @@ describe('findings that are held against the plants', () => {
         'planted, and not found: missing_locally b',
       ],
     });
+  });
+
+  it('say what was not looked for where the registry was asked by name alone', () => {
+    const day = heldAgainst(planted, 'run', []);
+    const said = [{ ...day, namedOnly: true as const }, day].map((one) => tellDay(one).includes('only the registry'));
+    expect(said).toEqual([true, false]);
   });
 });

@@ -47,6 +47,10 @@ const packs = z.strictObject({
     .describe(
       "The registry's side is a file, and nobody asked the registry about what was found: no case opens by it.",
     ),
+  registry_named_only: z
+    .literal(true)
+    .optional()
+    .describe('The registry was asked by name alone: packs that only the registry has were not looked for.'),
   calls: count.describe('Calls at the registry.'),
   reading: z
     .strictObject({

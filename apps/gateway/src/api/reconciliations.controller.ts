@@ -146,11 +146,11 @@ function packsAnswer(
   completedAt: Date,
 ): NonNullable<z.infer<typeof reconciliation>['packs']> {
   const { moment, places, sides, recordAt, standsOn, inputsDigest, registryUnconfirmed } = started;
-  const { findings, counts, quieted, unseen, calls, reading, digest } = completed;
+  const { findings, counts, quieted, unseen, registryNamedOnly, calls, reading, digest } = completed;
   return {
     ...{ completed_at: completedAt.toISOString(), as_of: moment, places, sides: defined(sides) },
     ...defined({ record_at: recordAt, stands_on: standsOn, registry_unconfirmed: registryUnconfirmed }),
-    ...defined({ reading: reading && snakeCase(reading) }),
+    ...defined({ registry_named_only: registryNamedOnly, reading: reading && snakeCase(reading) }),
     ...{ inputs_digest: inputsDigest, findings, counts, explained: quieted, not_looked_for: unseen, calls, digest },
   };
 }

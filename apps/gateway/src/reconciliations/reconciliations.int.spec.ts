@@ -54,7 +54,7 @@ async function isNotThere(runId: string, why: RegExp): Promise<void> {
 }
 
 /** A run about packs with these findings, in the log and in files. */
-async function completedRun(count: number): Promise<string> {
+async function completedRun(count: number, more: { namedOnly?: true } = {}): Promise<string> {
   const runId = await asked({});
   await mkdir(join(runsFolder(folder.path), runId), { recursive: true });
   const comparison = join(runsFolder(folder.path), runId, 'comparison');
@@ -62,7 +62,7 @@ async function completedRun(count: number): Promise<string> {
     findings: Array.from({ length: count }, () => ({ item: PACK, code: 'missing_locally', severity: 'critical' })),
     ...{ registry: [], moment: '2026-11-23T05:00:00.000Z' },
   });
-  const result = { findings: count, counts: {}, quieted: {}, unseen: [], digest: 'a'.repeat(64) };
+  const result = { findings: count, counts: {}, quieted: {}, unseen: [], digest: 'a'.repeat(64), ...more };
   const made = { run: await readRun(comparison), result: result as never, calls: 0 };
   await recordPackRun(parts(), { runId, reason: 'a pallet is disputed', actor: ACTOR }, made);
   return runId;
@@ -92,6 +92,15 @@ describe('the findings of a comparison as a list', () => {
     expect((await findings(some, '', 'text/csv')).text.trim().split('\n')).toHaveLength(3);
     expect(Object.keys(json<{ items: object[] }>().items[0] ?? {}).sort()).toEqual([...FINDING_COLUMNS].sort());
     expect((await findings(none)).json()).toEqual({ items: [] });
+  });
+});
+
+describe('a run about packs', () => {
+  it('says where the registry was asked by name alone', async () => {
+    const told = async (runId: string) =>
+      (await harness.ask(`/v1/reconciliations/${runId}`)).json<{ packs: object }>().packs;
+    expect(await told(await completedRun(0, { namedOnly: true }))).toMatchObject({ registry_named_only: true });
+    expect(await told(await completedRun(0))).not.toHaveProperty('registry_named_only');
   });
 });
 

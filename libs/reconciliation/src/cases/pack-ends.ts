@@ -1,14 +1,28 @@
+import { existsSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { CaseCommand } from '#domain';
-import { parquet, quoted } from '#duckdb';
+import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
-import { readRun } from '../comparison/run-record.js';
+import { findingsFile, readRun, type LegInput } from '../comparison/run-record.js';
+import { BUCKETS, REFUSED_ITEMS } from '../snapshots/manifest.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
+/** By which cells of the stock a finding was found. */
+const FOUND_BY = {
+  place: "code = 'owner_or_branch_mismatch' AND s_place IS NOT NULL",
+  series: "code = 'attribute_mismatch' AND s_series <> g_series",
+  expiry:
+    "(code = 'attribute_mismatch' AND s_expiry <> g_expiry) OR (code = 'expired_in_stock' AND s_expiry IS NOT NULL)",
+  funding: "code = 'funding_mismatch'",
+  part: "code = 'part_mismatch'",
+  owner: "code IN ('held_for_others', 'owner_or_branch_mismatch') AND s_owner <> g_owner",
+};
+const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
+const LAST_ITEM = '(case_id, code, item, answers, part, file)';
 /** Folders beside the one of a run that are looked at. */
 const MOST_FOLDERS = 10_000;
 
@@ -35,8 +49,9 @@ export async function findEarlierRuns({ folder, options }: PackOpening): Promise
 
 /**
  * Unresolved cases that the run did not find though it looked for all of their items: with the same sides and places,
- * and, where the registry is a side, with an answer of it for each item. An answer of another moment, or a denied one,
- * is none. Where the items of the last run are not at hand nothing is told.
+ * and, where the registry is a side, with an answer of it for each item. An answer of another moment, a denied one, or
+ * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared.
+ * Where the items of the last run are not at hand nothing is told.
  */
 export async function* packCasesOver(
   opening: PackOpening,
@@ -45,7 +60,8 @@ export async function* packCasesOver(
   const { duck, run, findingsSha256 } = opening;
   await duck.run(`CREATE TABLE candidate (case_id VARCHAR, code VARCHAR, file VARCHAR, first BIGINT, behind BIGINT,
       answers BOOLEAN, part BOOLEAN); CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR,
-      answers BOOLEAN, part BOOLEAN)`);
+      answers BOOLEAN, part BOOLEAN, file VARCHAR, answered_at BIGINT,
+      ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
   let notCovered = await loadCandidates(opening, earlier);
   await loadLastItems(opening);
   for (let after = ''; ;) {
@@ -90,14 +106,14 @@ async function loadCandidates(
     });
     notCovered += rows.length - values.length;
     if (values.length > 0) await duck.run(`INSERT INTO candidate VALUES ${values.map(({ text }) => text).join(', ')}`);
-    const items = values.flatMap(({ row: { caseId, code, state } }) =>
-      state.cause.kind !== 'part'
+    const items = values.flatMap(({ row: { caseId, code, state } }) => {
+      const file = quoted(earlier.get(state.lastSeen.run.id) ?? '');
+      const rest = `${hasRegistry(state.lastSeen)}, true, ${file}`;
+      return state.cause.kind !== 'part'
         ? []
-        : state.cause.items.map(
-            (item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${hasRegistry(state.lastSeen)}, true)`,
-          ),
-    );
-    if (items.length > 0) await duck.run(`INSERT INTO last_item VALUES ${items.join(', ')}`);
+        : state.cause.items.map((item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${rest})`);
+    });
+    if (items.length > 0) await duck.run(`INSERT INTO last_item ${LAST_ITEM} VALUES ${items.join(', ')}`);
     if (rows.length < AT_ONCE) return notCovered;
     after = rows.at(-1)?.caseId ?? '';
   }
@@ -129,19 +145,53 @@ const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
 async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
   const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM candidate WHERE file <> '' ORDER BY file");
   for (const { file } of files)
-    await duck.run(`INSERT INTO last_item SELECT c.case_id, c.code, i.item, c.answers, false
+    await duck.run(`INSERT INTO last_item ${LAST_ITEM} SELECT c.case_id, c.code, i.item, c.answers, false, c.file
       FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
         AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
-  const registry = record.legs.registry;
+  await loadLastFindings(duck);
+  const { registry, stock } = record.legs;
   const answered =
     registry === undefined
-      ? 'SELECT NULL::VARCHAR AS item LIMIT 0'
-      : `SELECT item FROM ${parquet(registry.files)} WHERE answer <> 'denied'`;
-  await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item FROM (${answered}) a
+      ? 'SELECT NULL::VARCHAR AS item, NULL::BIGINT AS moment LIMIT 0'
+      : `SELECT item, moment FROM ${parquet(registry.files)} WHERE answer <> 'denied'`;
+  await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item, a.moment FROM (${answered}) a
       SEMI JOIN last_item l ON l.item = a.item;
-    CREATE TABLE not_over AS SELECT DISTINCT case_id FROM last_item l ANTI JOIN answered a ON a.item = l.item
-        WHERE l.answers
+    CREATE TABLE not_over AS SELECT DISTINCT case_id FROM last_item l ANTI JOIN answered a
+        ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at) WHERE l.answers
       UNION SELECT DISTINCT l.case_id FROM last_item l JOIN found f ON f.item = l.item
         WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
+      ${stock === undefined ? '' : `UNION ${untold(stock.files, record.settings)} ${refused(stock)}`}
       UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
+}
+
+/** Cases of which the stock has an item without a cell that their rule compares: such a rule says nothing of it. */
+function untold(stock: readonly string[], { owner }: ComparisonSettings): string {
+  const missing = CELLS.map((cell) => `(l.by_${cell} AND s.${cell} IS NULL)`);
+  if (owner === null) missing.push("(l.code = 'held_for_others' AND s.owner IS NULL)");
+  return `SELECT DISTINCT l.case_id FROM last_item l JOIN ${parquet(stock)} s ON s.item = l.item
+    WHERE ${missing.join(' OR ')}`;
+}
+
+/** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */
+function refused({ folder, files }: LegInput): string {
+  const items = join(folder, REFUSED_ITEMS);
+  if (!existsSync(items)) return '';
+  return `UNION SELECT DISTINCT l.case_id FROM last_item l SEMI JOIN ${parquet([items])} r ON r.item = l.item
+    ANTI JOIN ${parquet(files)} s ON s.item = l.item`;
+}
+
+/**
+ * Of each last item the moment of the answer on which its finding rests, and by which cells of the stock it was found.
+ * NULL where there is no answer, or the finding is not at hand.
+ */
+async function loadLastFindings(duck: Duck): Promise<void> {
+  const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM last_item WHERE file <> '' ORDER BY file");
+  for (const { file } of files) {
+    const findings = [...Array(BUCKETS).keys()].map((bucket) => join(dirname(file), findingsFile(bucket)));
+    const cells = CELLS.map((cell) => `, bool_or(coalesce(${FOUND_BY[cell]}, false)) AS by_${cell}`).join('');
+    const set = CELLS.map((cell) => `, by_${cell} = f.by_${cell}`).join('');
+    await duck.run(`UPDATE last_item SET answered_at = f.at${set}
+      FROM (SELECT item, code, max(g_moment) AS at${cells} FROM ${parquet(findings)} GROUP BY item, code) f
+      WHERE last_item.file = ${quoted(file)} AND f.item = last_item.item AND f.code = last_item.code`);
+  }
 }

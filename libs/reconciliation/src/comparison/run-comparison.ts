@@ -46,6 +46,8 @@ export interface ComparisonResult {
   quieted: Record<string, number>;
   /** Codes that could not be told, because a leg is absent. */
   unseen: string[];
+  /** The registry was asked by name alone: packs that only it has were not looked for. */
+  namedOnly?: true;
   /** Over inputs and buckets. */
   digest: Sha256;
   buckets: { file: string; findings: number; sha256: Sha256 }[];
@@ -74,7 +76,7 @@ export async function openComparison(folder: string, request: ComparisonRequest)
 
 /** What a comparison of these sides hangs on. */
 export async function runOf({ settings, moment, standsOn, ...folders }: ComparisonRequest): Promise<RunRecord> {
-  const { legs, shelf, pinned, unconfirmed } = await legsOf(folders);
+  const { legs, shelf, pinned, unconfirmed, namedOnly } = await legsOf(folders);
   const at = moment ?? pinned;
   if (Object.keys(legs).filter((leg) => leg !== 'disposals' && leg !== 'documents').length < 2)
     throw new PedigreeError('invalid_parameter', 'a comparison takes two of stock, record and registry at least', {});
@@ -82,7 +84,7 @@ export async function runOf({ settings, moment, standsOn, ...folders }: Comparis
     throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is not a moment`, { field: 'moment' });
   const run: Omit<RunRecord, 'inputs'> = {
     ...{ format: 1, moment: new Date(at).toISOString(), settings, legs, places: shelf?.places ?? null },
-    ...defined({ standsOn, unconfirmed }),
+    ...defined({ standsOn, unconfirmed, namedOnly }),
     wrongCheckDigits: isSome(shelf?.wrongCheckDigits),
     containers: isSome(shelf?.containers),
     unseen: unseenCodes(legs),
@@ -98,6 +100,7 @@ interface Legs {
   /** Of the stock, or else of the registry's answers. */
   pinned?: string;
   unconfirmed?: true;
+  namedOnly?: true;
 }
 
 async function legsOf({ stock, record, registry, disposals, documents }: Pick<ComparisonRequest, Leg>): Promise<Legs> {
@@ -109,6 +112,7 @@ async function legsOf({ stock, record, registry, disposals, documents }: Pick<Co
     found.legs.registry = inputOf(registry, answers);
     found.pinned = answers.moment;
     if (isOfFile(answers)) found.unconfirmed = true;
+    if (answers.namedOnly === true) found.namedOnly = true;
   }
   if (stock !== undefined) {
     found.shelf = await readSnapshot(stock, 'stock');
@@ -204,7 +208,7 @@ function child(
  * @throws PedigreeError `not_found` when a bucket is not done.
  */
 export async function resultOf(folder: string): Promise<ComparisonResult> {
-  const { inputs, moment, unseen } = await readRun(folder);
+  const { inputs, moment, unseen, namedOnly } = await readRun(folder);
   const counts: Record<string, number> = {};
   const quieted: Record<string, number> = {};
   const buckets: ComparisonResult['buckets'] = [];
@@ -219,6 +223,7 @@ export async function resultOf(folder: string): Promise<ComparisonResult> {
   const lines = buckets.map(({ findings, sha256 }, bucket) => `${bucket.toString(16)} ${findings} ${sha256}\n`);
   const result: ComparisonResult = {
     ...{ inputs, moment, findings: buckets.reduce((sum, one) => sum + one.findings, 0) },
+    ...defined({ namedOnly }),
     ...{ counts, quieted, unseen, digest: sha256Hex(canonicalJson({ inputs }) + lines.join('')), buckets },
   };
   writeDurably(join(folder, RESULT_FILE), JSON.stringify(result, undefined, 2));

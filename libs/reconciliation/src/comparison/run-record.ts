@@ -40,9 +40,15 @@ export interface RunRecord {
    * by itself.
    */
   unconfirmed?: true;
+  /** The registry was asked by name alone: packs that only it has were not looked for. */
+  namedOnly?: true;
   /** Over all of the above but folders and files: the same on another machine. */
   inputs: Sha256;
 }
+
+/** What a run says of `namedOnly`. */
+export const NAMED_ONLY =
+  'the registry was asked by name alone, so packs that only the registry has were not looked for';
 
 export const RUN_FILE = 'run.json';
 export const RESULT_FILE = 'result.json';

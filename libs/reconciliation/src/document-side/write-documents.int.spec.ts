@@ -36,8 +36,7 @@ interface Told {
   refused?: boolean;
 }
 
-async function write({ document, registered, days, items, ...end }: Told): Promise<void> {
-  const { concluded, outcome = 'accepted', cause = null, refused = true } = end;
+async function register({ document, registered, days }: Told): Promise<void> {
   await db.pool.query(
     `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,
        operation_date, item_count, phase, waiting_for, held_for, attempts, error_count, document_sha256, duplicate,
@@ -45,6 +44,16 @@ async function write({ document, registered, days, items, ...end }: Told): Promi
      VALUES ($1, $2, $2, $1, 'main', 415, 'P1', '', 1, 'sent', '[]', '[]', 1, 0, '', false, $3)`,
     [document, registered, daysAgo(days)],
   );
+}
+
+async function write(told: Told): Promise<void> {
+  await register(told);
+  await follow(told);
+}
+
+/** What claims and history make of it. */
+async function follow({ document, registered, days, items, ...end }: Told): Promise<void> {
+  const { concluded, outcome = 'accepted', cause = null, refused = true } = end;
   if (concluded === undefined) {
     await db.pool.query('INSERT INTO claim_holder VALUES ($1, $2)', [document, registered]);
     await db.pool.query('INSERT INTO item_claim SELECT unnest($1::text[]), $2, true', [items, registered]);
@@ -90,9 +99,21 @@ afterAll(async () => {
   await folder.remove();
 });
 
-async function side(at: bigint, name: string): Promise<{ digest: string; rows: Record<string, string> }> {
+const read = (checkpoint: string, position: number) =>
+  db.pool.query(
+    `INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())
+     ON CONFLICT (name) DO UPDATE SET position = EXCLUDED.position`,
+    [checkpoint, position],
+  );
+
+async function side(
+  at: bigint,
+  name: string,
+  wait = (): Promise<void> => Promise.reject(new Error('nothing is waited for')),
+): Promise<{ digest: string; rows: Record<string, string> }> {
   const out = join(folder.path, name);
-  const { digest } = await writeDocumentSide({ pool: db.pool, at, moment: MOMENT, out, duck: LIMITS });
+  const clock = { wait };
+  const { digest } = await writeDocumentSide({ pool: db.pool, at, moment: MOMENT, out, duck: LIMITS, clock });
   const duck = await Duck.open({ ...LIMITS, temporary: join(folder.path, 'duck') });
   try {
     const files = bucketFiles(out);
@@ -132,5 +153,29 @@ describe('the side of documents', () => {
     expect(earlier.rows[pack(3)]).toBe('in_flight rejected 13');
     expect(earlier.rows[pack(4)]).toBe('in_flight rejected 13');
     expect(earlier.rows[pack(6)]).toBeUndefined();
+  });
+  it('loses no document that ends meanwhile: claims are read first, and the history has to follow them', async () => {
+    const ending: Told = { document: 'ending', registered: 40, days: 0, concluded: 70, items: [pack(9)] };
+    await register(ending);
+    await read('item-claims', 70);
+    await read('projection:sgtin-history', 60);
+    const { rows } = await side(60n, 'meanwhile', async () => {
+      await follow(ending);
+      await read('projection:sgtin-history', 70);
+    });
+    expect(rows[pack(9)]).toBe('in_flight ending 40');
+  });
+
+  it('waits for what has not read up to the position yet, and says so when it stands', async () => {
+    const late: Told = { document: 'late-claim', registered: 80, days: 0, items: [pack(10)] };
+    await read('projection:sgtin-history', 80);
+    await read('projection:document-outcomes', 79);
+    const { rows } = await side(80n, 'late-claim', async () => {
+      await write(late);
+      await read('item-claims', 80);
+      await read('projection:document-outcomes', 80);
+    });
+    expect(rows[pack(10)]).toBe('in_flight late-claim 80');
+    await expect(side(81n, 'behind', () => Promise.resolve())).rejects.toThrow('behind the log: is a worker running?');
   });
 });

@@ -4,7 +4,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { Duck, quoted, type DuckOptions } from '#duckdb';
+import type { Clock } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
+import { CLAIMS, hasRead, HISTORY, OUTCOMES, readUpTo } from '../runs/caught-up.js';
 import { importSnapshot } from '../snapshots/import.js';
 import type { SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
@@ -22,6 +24,7 @@ export interface DocumentSideRequest {
   /** The folder that becomes the snapshot. */
   out: string;
   duck: Omit<DuckOptions, 'temporary'>;
+  clock?: Pick<Clock, 'wait'> | undefined;
 }
 
 /**
@@ -29,21 +32,14 @@ export interface DocumentSideRequest {
  * item and container that they name has one row, of the newest such document. The same position and the same moment
  * give the same digest.
  */
-export async function writeDocumentSide({
-  pool,
-  at,
-  moment,
-  out,
-  duck,
-}: DocumentSideRequest): Promise<SnapshotManifest> {
+export async function writeDocumentSide(request: DocumentSideRequest): Promise<SnapshotManifest> {
+  const { moment, out, duck } = request;
   await mkdir(dirname(out), { recursive: true });
   const work = await mkdtemp(join(dirname(out), '.documents-'));
   try {
     const rows = join(work, 'rows.ndjson');
     const since = new Date(Date.parse(moment) - WINDOW_DAYS * 86_400_000);
-    await inTransaction(pool, (tx) => writeRows(tx, { at, since, file: rows }), {
-      name: 'documents without a good end',
-    });
+    await writeRows(request, { since, file: rows });
     const path = join(work, 'rows.parquet');
     await newestOfEach({ rows, path }, { ...duck, temporary: work });
     const columns = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, name]));
@@ -71,44 +67,73 @@ const ENDED = (at: bigint): string => `d.known_from <= ${at} AND (d.known_to IS 
 const NO_END = (at: bigint, id: string): string =>
   `NOT EXISTS (SELECT 1 FROM movement_document e WHERE e.request_id = ${id} AND e.known_from <= ${at})`;
 
-/**
- * What has no conclusion at the position holds its items in the claims, or has concluded since. What an accepted
- * document refused of its items is refused too. `at` and `from` are numbers, since a cursor takes no parameters.
- */
-const select = (at: bigint, from: bigint): string => `
+/** What has no conclusion at the position holds its items in the claims. A cursor takes no parameters. */
+const claimed = (at: bigint): string => `
+  SELECT c.item, 'in_flight' AS standing, o.request_id AS document, o.registered_position AS position,
+    o.registered_at AS moment
+  FROM claim_holder h JOIN item_claim c ON c.holder = h.number AND c.is_exclusive
+    JOIN document_outcome o ON o.request_id = h.id
+  WHERE o.registered_position <= ${at} AND ${NO_END(at, 'h.id')}`;
+
+/** Or it has concluded since. What an accepted document refused of its items is refused too. */
+const concluded = (at: bigint, from: bigint): string => `
   SELECT m.item, CASE WHEN d.cause = 'not_processed' THEN 'halted' ELSE 'refused' END AS standing,
     d.request_id AS document, d.known_from AS position, coalesce(d.recorded_at, d.ordered_at) AS moment
   FROM movement_document d JOIN movement_effect e ON e.known_from = d.known_from AND e.result = 'refused'
     JOIN item_movement m ON m.known_from = d.known_from AND m.effect = e.effect
   WHERE d.known_from > ${from} AND ${ENDED(at)} AND d.document_id IS NULL
     AND d.outcome IN ('rejected', 'failed', 'partial')
-  UNION ALL SELECT c.item, 'in_flight', o.request_id, o.registered_position, o.registered_at
-  FROM claim_holder h JOIN item_claim c ON c.holder = h.number AND c.is_exclusive
-    JOIN document_outcome o ON o.request_id = h.id
-  WHERE o.registered_position <= ${at} AND ${NO_END(at, 'h.id')}
   UNION ALL SELECT m.item, 'in_flight', o.request_id, o.registered_position, o.registered_at
   FROM movement_document d JOIN document_outcome o ON o.request_id = d.request_id
     JOIN item_movement m ON m.known_from = d.known_from
   WHERE d.known_from > ${at} AND d.document_id IS NULL AND o.registered_position <= ${at}
     AND ${NO_END(at, 'd.request_id')}`;
 
+/**
+ * Claims follow the log by themselves, and let go of what ends. So they are read first, once they have come to the
+ * position; and the history, when it has come to where they were: what they had let go of by then is in it.
+ */
 async function writeRows(
-  tx: Transaction,
-  { at, since, file }: { at: bigint; since: Date; file: string },
+  { pool, at, clock }: DocumentSideRequest,
+  { since, file }: { since: Date; file: string },
 ): Promise<void> {
-  const { rows: found } = await tx.query<{ from: bigint }>(
-    'SELECT coalesce(max(known_from), 0) AS "from" FROM movement_document WHERE recorded_at < $1',
-    [since],
-  );
-  await tx.query(`DECLARE unfinished NO SCROLL CURSOR FOR ${select(at, found[0]?.from ?? 0n)}`);
+  for (const one of [CLAIMS, OUTCOMES]) await hasRead(pool, one, at, { clock });
   const out = createWriteStream(file);
+  let behind = at;
+  await inTransaction(
+    pool,
+    async (tx) => {
+      await tx.query(`DECLARE unfinished NO SCROLL CURSOR FOR ${claimed(at)}`);
+      // Behind the cursor, which sees the claims as they were when it was declared.
+      behind = (await readUpTo(tx, CLAIMS)) ?? at;
+      await writeAll(tx, out);
+    },
+    { name: 'documents in flight' },
+  );
+  await hasRead(pool, HISTORY, behind, { clock });
+  await inTransaction(
+    pool,
+    async (tx) => {
+      const { rows: found } = await tx.query<{ from: bigint }>(
+        'SELECT coalesce(max(known_from), 0) AS "from" FROM movement_document WHERE recorded_at < $1',
+        [since],
+      );
+      await tx.query(`DECLARE unfinished NO SCROLL CURSOR FOR ${concluded(at, found[0]?.from ?? 0n)}`);
+      await writeAll(tx, out);
+    },
+    { name: 'documents without a good end' },
+  );
+  out.end();
+  await finished(out);
+}
+
+/** The rows of the cursor, some thousand at a time. */
+async function writeAll(tx: Transaction, out: WriteStream): Promise<void> {
   for (;;) {
     const { rows } = await tx.query<Row>(`FETCH ${AT_ONCE} FROM unfinished`);
     await write(out, rows.map(lineOf).join(''));
-    if (rows.length < AT_ONCE) break;
+    if (rows.length < AT_ONCE) return;
   }
-  out.end();
-  await finished(out);
 }
 
 const lineOf = ({ position, moment, ...row }: Row): string =>

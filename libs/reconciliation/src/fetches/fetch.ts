@@ -6,7 +6,7 @@ import type { Way } from './ways.js';
 
 /** Items of one row; no call of the interface takes more (public-facts 1.3). */
 export const ASKED_AT_ONCE = 500;
-/** Items that a fetch may name. */
+/** Items that a fetch may ask for by name. */
 export const MOST_ASKED = 5_000_000;
 /** Behind everything that somebody waits for (design: reconciliation reads have the lowest priority). */
 const FETCH_PRIORITY = 900;
@@ -89,8 +89,9 @@ const fetchOf = (row: Omit<RegistryFetch, 'actor'> & { actor: string }): Registr
 
 /**
  * Keeps the request with its items, once: a repeat changes nothing. `schedule` plans its task in the same transaction.
- * Items come some hundred at a time. The way `containers` takes containers alone, and the others take packs alone.
- * @throws PedigreeError `invalid_parameter` for more items than MOST_ASKED, or a list without any.
+ * Items come some hundred at a time. The way `containers` takes containers alone, and the others take packs alone. Ways
+ * that read all packs only count them: their number tells which way costs less.
+ * @throws PedigreeError `invalid_parameter` for more items to ask for than MOST_ASKED, or a list without any.
  */
 export async function keepFetch(
   pool: Pool,
@@ -104,8 +105,9 @@ export async function keepFetch(
     [fetchId, account, way, reason, canonicalJson(actor), expected, movedFrom, freshHours],
   );
   if ((await findFetch(pool, fetchId))?.phase !== 'asked') return;
-  const kept = await keepItems(pool, { fetchId, way }, items);
-  if (kept === 0 && (way === 'list' || way === 'containers'))
+  const isByName = way === 'list' || way === 'containers';
+  const kept = isByName ? await keepItems(pool, { fetchId, way }, items) : await packsAmong(items);
+  if (kept === 0 && isByName)
     throw new PedigreeError('invalid_parameter', `nothing is named, and the way ${way} takes one at least`, {});
   await inTransaction(
     pool,
@@ -119,6 +121,12 @@ export async function keepFetch(
 
 const isContainer = (item: string): boolean => item.length === 18;
 const isPack = (item: string): boolean => !isContainer(item);
+
+async function packsAmong(items: AsyncIterable<string[]>): Promise<number> {
+  let packs = 0;
+  for await (const some of items) packs += some.filter(isPack).length;
+  return packs;
+}
 
 /** A crash leaves items that nobody asks for yet; the same request puts them there again. */
 async function keepItems(

@@ -34,6 +34,8 @@ export interface GatherRequest {
   base?: readonly string[];
   /** Of the snapshot, where no fetch tells it: ISO 8601. */
   moment?: string;
+  /** Only packs that were named were asked for. */
+  namedOnly?: boolean;
   /** The folder that becomes the snapshot. */
   out: string;
   duck: Omit<DuckOptions, 'temporary'>;
@@ -49,6 +51,7 @@ export async function gatherFetches({
   answersOnly = [],
   base = [],
   moment,
+  namedOnly = false,
   out,
   duck,
 }: GatherRequest): Promise<SnapshotManifest> {
@@ -69,7 +72,7 @@ export async function gatherFetches({
     const path = join(work, 'rows.parquet');
     const beneath = [...base, ...exports.map(({ folder }) => folder)];
     await newestOfEach({ rows, base: beneath, path }, { ...duck, temporary: work });
-    return await importRows({ path, out, duck, beside, moment: at });
+    return await importRows({ path, out, duck, beside, namedOnly, moment: at });
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -79,7 +82,7 @@ const NAMES = columnsOf('registry').map(({ name }) => name);
 
 /** Makes the snapshot of a Parquet file of rows, each column as {@link REGISTRY_CELLS} has it. */
 export function importRows(
-  rows: Pick<SnapshotRequest, 'path' | 'out' | 'duck' | 'moment' | 'beside'>,
+  rows: Pick<SnapshotRequest, 'path' | 'out' | 'duck' | 'moment' | 'beside' | 'namedOnly'>,
 ): Promise<SnapshotManifest> {
   const columns = Object.fromEntries(['item', ...NAMES].map((name) => [name, name]));
   return importSnapshot({

@@ -20,8 +20,11 @@ export interface ItemsOf {
   except?: readonly string[] | undefined;
 }
 
+/** Items that this process holds at a time; what else a bucket has waits in DuckDB. */
+const AT_ONCE = 5_000;
+
 /**
- * Packs of stock and record, some hundred at a time, in buckets and sorted, so that the same folders give the same
+ * Packs of stock and record, some thousand at a time, in buckets and sorted, so that the same folders give the same
  * order. Containers are not among them.
  */
 export async function* itemsOf(
@@ -50,11 +53,23 @@ export async function* itemsOf(
       if (from.length === 0) return;
       const answered = files.except.map((one) => one[bucket] as string);
       const left = answered.length === 0 ? '' : `EXCEPT SELECT item FROM ${parquet(answered)}`;
-      const rows = await duck.rows<{ item: string }>(`(${from.join(' UNION ')}) ${left} ORDER BY item`);
-      yield rows.map(({ item }) => item);
+      await duck.run(`CREATE OR REPLACE TABLE chosen AS SELECT item, row_number() OVER (ORDER BY item) AS n
+        FROM ((${from.join(' UNION ')}) ${left})`);
+      yield* pagesOf(duck);
     }
   } finally {
     await duck.close();
+  }
+}
+
+/** The items of the table `chosen`. */
+async function* pagesOf(duck: Duck): AsyncGenerator<string[]> {
+  for (let behind = 0; ; behind += AT_ONCE) {
+    const rows = await duck.rows<{ item: string }>(
+      `SELECT item FROM chosen WHERE n > ${behind} AND n <= ${behind + AT_ONCE} ORDER BY n`,
+    );
+    if (rows.length > 0) yield rows.map(({ item }) => item);
+    if (rows.length < AT_ONCE) return;
   }
 }
 

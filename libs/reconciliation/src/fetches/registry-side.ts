@@ -88,7 +88,8 @@ export async function fetchRegistrySide(
       const boxes = await readContainers(request, all);
       const whole = { ...request, of: { ...of, inside: boxes.inside } };
       const read = await readSide(whole, all);
-      await gatherFetches({ pool, out, duck, ...read, fetchIds: [...boxes.fetchIds, ...read.fetchIds] });
+      const fetchIds = [...boxes.fetchIds, ...read.fetchIds];
+      await gatherFetches({ pool, out, duck, ...read, fetchIds, namedOnly: await isNamedOnly(request) });
     } finally {
       for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
     }
@@ -101,6 +102,10 @@ export async function fetchRegistrySide(
   }
   return { manifest: await readSnapshot(out, 'registry'), calls, containers };
 }
+
+/** A run by list stands on none but its like. Of rows that were given their snapshot tells it. */
+const isNamedOnly = async ({ way, given }: SideRequest): Promise<boolean> =>
+  given === undefined ? way === 'list' : (await readSnapshot(given.folder, 'registry')).namedOnly === true;
 
 /** Of the ids of the fetches beside the first one. */
 const NAMESPACE = '5f0c1e0a-7d6c-4b53-9a70-7f2f5f0c9b11';

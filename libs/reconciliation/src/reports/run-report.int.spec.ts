@@ -124,6 +124,13 @@ describe('the page of a run', () => {
     expect(text.indexOf(pack(3))).toBeLessThan(text.indexOf(pack(1)));
   });
 
+  it('says what it did not look for where the registry was asked by name alone', async () => {
+    await run('named', 1, { findings: [], namedOnly: true, places: ['NAMED'] });
+    const said = async (runId: string): Promise<boolean> =>
+      (await pageOf(runId)).text.replace(/\s+/g, ' ').includes('packs that only the registry has were not looked for');
+    expect([await said('named'), await said('plain')]).toEqual([true, false]);
+  });
+
   it('lists so many findings, and says that there are more', async () => {
     const { facts, text } = await pageOf('plain', { limit: 2 });
     expect(facts.listed.map(({ item }) => item)).toEqual([pack(3), pack(1)]);
@@ -173,6 +180,7 @@ describe('the trend', () => {
     await run('second', 4, { findings: [missing(2), missing(3), missing(4)], places });
     await run('elsewhere', 5, { findings: [missing(9)], places: ['OTHER'] });
     await run('fewer', 5, { findings: [missing(9)], places, legs: ['stock', 'record'] });
+    await run('by-name', 5, { findings: [], places, namedOnly: true });
     await run('third', 6, { findings: [missing(3), sold(3)], places });
     await run('later', 7, { findings: [], places });
     const { facts, text } = await pageOf('third');

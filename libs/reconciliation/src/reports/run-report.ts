@@ -1,5 +1,5 @@
 import { wordsForCase } from '#read-models';
-import type { StandsOn } from '../comparison/run-record.js';
+import { NAMED_ONLY, type StandsOn } from '../comparison/run-record.js';
 import type { RegistryReading } from '../runs/pack-run.js';
 import { barChart } from './chart.js';
 import { html, type Html } from './html.js';
@@ -159,7 +159,7 @@ function found({ facts: { counts, result }, firstStep }: RunReport): Html {
   </section>`;
 }
 
-function explained({ record: { unconfirmed }, result: { quieted, unseen } }: RunFacts): Html {
+function explained({ record: { unconfirmed }, result: { quieted, unseen, namedOnly } }: RunFacts): Html {
   const rows = Object.entries(quieted).sort(([a], [b]) => (a < b ? -1 : 1));
   return html`<section>
     <h2>What is no finding</h2>
@@ -175,6 +175,7 @@ function explained({ record: { unconfirmed }, result: { quieted, unseen } }: Run
           : `Not looked for, because a side is absent: ${unseen.join(', ')}.`
       }
       ${unconfirmed === true ? "The registry's side is a file: nobody asked the registry about what was found." : ''}
+      ${namedOnly === true ? `${NAMED_ONLY.charAt(0).toUpperCase()}${NAMED_ONLY.slice(1)}.` : ''}
     </p>
   </section>`;
 }

@@ -23,12 +23,15 @@ export interface TrendStep {
 /** Folders of runs that are looked at. */
 const MOST_RUNS = 10_000;
 
-const isAlike = (a: RunRecord, b: RunRecord): boolean =>
-  canonicalJson([Object.keys(a.legs).sort(), a.places]) === canonicalJson([Object.keys(b.legs).sort(), b.places]);
+/** What a run by name does not find is not cleared. */
+const lookedAt = ({ legs, places, namedOnly }: RunRecord): string =>
+  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true]);
+const isAlike = (a: RunRecord, b: RunRecord): boolean => lookedAt(a) === lookedAt(b);
 
 /**
  * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides, by the
- * rules of this version, and whole. Of several over the same inputs one stands for all.
+ * rules of this version, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands
+ * for all.
  */
 export async function runsBefore(
   runs: string,

@@ -18,22 +18,34 @@ import { BUCKETS, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { snapshotOfFile } from '../snapshots/of-file.js';
 import type { PackRun } from './pack-run.js';
 import { registryReading } from './registry-reading.js';
-import { runsFolder, snapshotsFolder, type ComparingParts, type FileRun, type FileRunParts } from './run-folder.js';
+import {
+  runsFolder,
+  snapshotsFolder,
+  writeFileRun,
+  type ComparingParts,
+  type FileRun,
+  type FileRunParts,
+} from './run-folder.js';
 
-/** The snapshot of the run's stock, made where it is not there yet. Returns its folder. */
+/**
+ * The snapshot of the run's stock, made where it is not there yet. Returns its folder. The run's request names its
+ * bytes from then on, so that whoever goes on with it needs the file no more.
+ */
 export async function stockSide({ settings, say }: FileRunParts, run: FileRun): Promise<string> {
   const { stock, mapping, moment, branch, sha256, confirm } = run;
   if (mapping === null || moment === null) return stock;
   const { memoryMb, threads } = settings;
   const made = await snapshotOfFile(
     snapshotsFolder(settings.folder),
-    { kind: 'stock', file: stock, mapping, moment, ...defined({ branch: branch ?? undefined, confirm }) },
+    { kind: 'stock', file: stock, mapping, moment, ...defined({ branch: branch ?? undefined, confirm, sha256 }) },
     { duck: { memoryMb, threads }, say },
   );
   if (sha256 !== undefined && made.source.sha256 !== sha256) {
     rmSync(made.folder, { recursive: true, force: true });
     throw new PedigreeError('invalid_parameter', `${stock} was changed before it was read`, { file: stock });
   }
+  if (sha256 === undefined)
+    writeFileRun(join(runsFolder(settings.folder), run.runId), { ...run, sha256: made.source.sha256 });
   if (made.refused + made.duplicates > 0)
     say(`${made.refused} rows of the stock were refused, ${made.duplicates} items stand there twice: ${made.folder}`);
   return made.folder;
@@ -99,13 +111,13 @@ async function recordSide(
 
 /** Documents without a good end, as known at the position of our record. */
 async function documentSide(
-  { settings: { memoryMb, threads }, pool, say }: ComparingParts,
+  { settings: { memoryMb, threads }, pool, say, clock }: ComparingParts,
   { folder, stock, record }: { folder: string; stock: string; record: string },
 ): Promise<string> {
   if (existsSync(join(folder, MANIFEST))) return folder;
   const { moment } = await readSnapshot(stock, 'stock');
   const at = BigInt((await readStates(record)).at);
-  const { rows } = await writeDocumentSide({ pool, at, moment, out: folder, duck: { memoryMb, threads } });
+  const { rows } = await writeDocumentSide({ pool, at, moment, out: folder, duck: { memoryMb, threads }, clock });
   say(`our documents: ${rows} items are named by one that has no good end`);
   return folder;
 }

@@ -1,4 +1,4 @@
-import { defined, systemClock, uuid5, type Sha256 } from '#kernel';
+import { defined, PedigreeError, systemClock, uuid5, type Sha256 } from '#kernel';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord, StandsOn } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
@@ -36,6 +36,8 @@ export interface PackRunCompleted {
   quieted: Record<string, number>;
   /** Codes that could not be told, because a side is absent. */
   unseen: string[];
+  /** The registry was asked by name alone: packs that only it has were not looked for. */
+  registryNamedOnly?: true;
   /** Calls at the registry. */
   calls: number;
   /** Absent where the registry was not read. */
@@ -83,7 +85,13 @@ export interface PackRun {
   stockConfirmed?: boolean;
 }
 
-/** Records a comparison of packs in the log, once: a repeat of the same is its own repeat. */
+/** Others may say at the same time that the run has failed, or record it themselves. */
+const MOST_CONFLICTS = 5;
+
+/**
+ * Records a comparison of packs in the log, once: a repeat of the same is its own repeat.
+ * @throws PedigreeError `unavailable` where the stream changes all the time.
+ */
 export async function recordPackRun(
   options: Pick<RunOptions, 'pool' | 'store' | 'installation' | 'clock'>,
   request: RunRequest,
@@ -93,13 +101,16 @@ export async function recordPackRun(
   const { runId } = request;
   const stream = runStream(runId);
   await keepRequest(pool, { ...request, kind: 'packs' });
-  const there = await store.readStream(stream, { limit: MOST_EVENTS });
-  if (there.some(({ type }) => type === 'PackRunCompleted')) return;
   const { started, completed } = packRunData(runId, made);
   const event = eventsOf(options, request);
-  await store.append(stream, there.length === 0 ? 'none' : there.length - 1, [
-    ...[event('PackRunStarted', started), event('PackRunCompleted', completed)],
-  ]);
+  const events = [event('PackRunStarted', started), event('PackRunCompleted', completed)];
+  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
+    const there = await store.readStream(stream, { limit: MOST_EVENTS });
+    if (there.some(({ type }) => type === 'PackRunCompleted')) return;
+    const appended = await store.append(stream, there.length === 0 ? 'none' : there.length - 1, events);
+    if (appended.kind === 'appended') return;
+  }
+  throw new PedigreeError('unavailable', `the run ${runId} was not recorded: its stream changes all the time`, {});
 }
 
 /** What is recorded of a run. */
@@ -116,10 +127,10 @@ export function packRunData(
     ...defined({ recordAt, standsOn, registryUnconfirmed: unconfirmed }),
     ...(stockConfirmed === true ? { stockConfirmed } : {}),
   };
-  const { findings, counts, quieted, unseen, digest } = result;
+  const { findings, counts, quieted, unseen, namedOnly, digest } = result;
   const completed: PackRunCompleted = {
     ...{ runId, findings, counts, quieted, unseen, calls, digest },
-    ...defined({ reading: reading && told(runId, reading) }),
+    ...defined({ registryNamedOnly: namedOnly, reading: reading && told(runId, reading) }),
   };
   return { started, completed };
 }

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
 import { checkDigitOf, sha256Hex } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { zipOf } from '../../test/made-zip.js';
@@ -40,7 +41,7 @@ let folder: TemporaryFolder;
 let sides: Awaited<ReturnType<typeof writePlantedWorld>>;
 beforeAll(async () => {
   [db, folder] = [await testDatabase(), await temporaryFolder()];
-  await migrate(db.pool, [registryFetchSchema]);
+  await migrate(db.pool, [registryFetchSchema, subscriptionsSchema]);
   // Of the read model the two columns that count here.
   await db.pool.query('CREATE TABLE suspension (matched jsonb, position bigint)');
   sides = await writePlantedWorld(join(folder.path, 'sides'), world());
@@ -161,6 +162,44 @@ describe('a run by export', () => {
     await db.pool.query('INSERT INTO suspension VALUES ($1, 1)', [JSON.stringify([{ gtin: GTIN, series: SERIES }])]);
     const { registry = '' } = await registryReading(partsOf(false), { run, ...sides });
     expect(await rowsIn(registry)).toEqual(READ);
+  }, 60_000);
+});
+
+describe('a list of suspensions that is behind our record', () => {
+  const readTo = (position: number) =>
+    db.pool.query(
+      `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:suspensions', $1, now())
+       ON CONFLICT (name) DO UPDATE SET position = EXCLUDED.position`,
+      [position],
+    );
+  afterEach(() => db.pool.query('DELETE FROM checkpoint; DELETE FROM suspension'));
+
+  it('is waited for, before it is said which rows stand', async () => {
+    await db.pool.query('DELETE FROM suspension');
+    await readTo(0);
+    const parts = partsOf(false);
+    const wait = async (delayMs: number): Promise<void> => {
+      const { rows } = await db.pool.query("SELECT 1 FROM registry_fetch WHERE phase = 'plan'");
+      if (rows.length > 0) return parts.clock?.wait(delayMs);
+      await db.pool.query('INSERT INTO suspension VALUES ($1, 1)', [JSON.stringify([{ gtin: GTIN, series: SERIES }])]);
+      await readTo(1);
+    };
+    const clock = { wait, now: () => new Date(LIVE) };
+    const { reading } = await registryReading({ ...parts, clock }, { run: begunRun(), ...sides });
+    expect(reading?.exported?.stood).toBe(0);
+  }, 60_000);
+});
+
+describe('a run by list', () => {
+  it('says of its rows, and of its comparison, that packs which only the registry has are not among them', async () => {
+    const told = async (way: FileRun['way']): Promise<(boolean | undefined)[]> => {
+      const run: FileRun = { ...begunRun(), way };
+      const { registry = '' } = await registryReading(partsOf(false), { run, ...sides });
+      const record = await runOf({ ...sides, registry, settings: run.settings });
+      return [(await readSnapshot(registry, 'registry')).namedOnly, record.namedOnly];
+    };
+    expect(await told('list')).toEqual([true, true]);
+    expect(await told('export')).toEqual([undefined, undefined]);
   }, 60_000);
 });
 

@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
 import { defined, systemClock } from '#kernel';
-import type { Pool } from '#postgres';
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
@@ -12,6 +11,7 @@ import { lastContainerOf } from '../fetches/items.js';
 import { fetchRegistrySide, type SideRequest, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
+import { hasRead, SUSPENSIONS } from './caught-up.js';
 import { readReading, writeReading, type ExportRead, type FullReading, type Reading } from './reading.js';
 import { runsFolder, snapshotsFolder, type ComparingParts, type FileRun } from './run-folder.js';
 import { containersBefore, standingFor, type Standing } from './standing.js';
@@ -171,7 +171,7 @@ const EXPORT_FILE = 'export.json';
  * decided stays, whatever ends the run behind it.
  */
 async function keepStanding(
-  { pool, settings: { memoryMb, threads }, say }: ComparingParts,
+  parts: ComparingParts,
   {
     run,
     stock,
@@ -181,6 +181,7 @@ async function keepStanding(
     own,
   }: Sides & { exported: { folder: string; moment: string }; own: string },
 ): Promise<string> {
+  const { memoryMb, threads } = parts.settings;
   const out = join(own, STANDING);
   if (exportIn(own) !== undefined) return out;
   await rm(out, { recursive: true, force: true });
@@ -191,12 +192,12 @@ async function keepStanding(
     settings: run.settings,
   });
   // Whatever was decided about a series may be younger than the export.
-  const decided = await seriesDecided(pool, -1n);
+  const decided = await seriesDecided(parts, { record, since: -1n });
   const fates = await takeOver({ now, youngest: new Date(0), decided }, { out, duck: { memoryMb, threads } });
   const { rows, refused: refusedHere, digest } = await readSnapshot(exported.folder, 'registry');
   const isGiven = run.registry !== null;
   const refused = isGiven ? refusedHere : linesIn(join(exported.folder, refusedOf(run.runId)));
-  say(`${fates.taken} of ${rows} rows of the export stand; the others are asked by name`);
+  parts.say(`${fates.taken} of ${rows} rows of the export stand; the others are asked by name`);
   const told: ExportRead = {
     ...{ moment: exported.moment, rows, refused, stood: fates.taken },
     ...(isGiven ? { given: digest } : {}),
@@ -208,7 +209,7 @@ async function keepStanding(
 const linesIn = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1;
 
 async function takeRows(
-  { pool, settings: { memoryMb, threads } }: ComparingParts,
+  parts: ComparingParts,
   {
     run,
     stock,
@@ -219,22 +220,30 @@ async function takeRows(
     out,
   }: Sides & { standing: Standing; youngest: number; out: string },
 ): Promise<Fates> {
+  const { memoryMb, threads } = parts.settings;
   // What a crash has left was not decided on.
   await rm(out, { recursive: true, force: true });
   const { earlier, registry } = standing;
   const disposals = run.disposals ?? undefined;
   const sides = defined({ stock, record, documents, disposals, registry: registry.folder });
   const now = await runOf({ ...sides, settings: run.settings });
-  const since = await seriesDecided(pool, earlier.recordAt);
+  const since = await seriesDecided(parts, { record, since: earlier.recordAt });
   return takeOver({ earlier, now, youngest: new Date(youngest), decided: since }, { out, duck: { memoryMb, threads } });
 }
 
-/** Series whose suspension began, ended or changed behind a log position. */
-async function seriesDecided(pool: Pool, position: bigint): Promise<{ gtin: string; series: string }[]> {
+/**
+ * Series whose suspension began, ended or changed behind a log position. It waits until all are there up to that of the
+ * record: the next run looks from there on.
+ */
+async function seriesDecided(
+  { pool, clock }: ComparingParts,
+  { record, since }: { record: string; since: bigint },
+): Promise<{ gtin: string; series: string }[]> {
+  await hasRead(pool, SUSPENSIONS, BigInt((await readStates(record)).at), { clock });
   const { rows } = await pool.query<{ gtin: string; series: string }>(
     `SELECT DISTINCT one ->> 'gtin' AS gtin, one ->> 'series' AS series
      FROM suspension, jsonb_array_elements(matched) one WHERE position > $1`,
-    [position],
+    [since],
   );
   return rows;
 }

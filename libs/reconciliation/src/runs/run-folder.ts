@@ -16,7 +16,7 @@ export interface FileRun {
   runId: string;
   /** A file, or, without mapping and moment, the folder of a snapshot. */
   stock: string;
-  /** Of the file, where others may change it: it must have this when it is read. */
+  /** Of the file: it must have this when it is read. Absent until then where a command names the file. */
   sha256?: Sha256;
   mapping: Mapping | null;
   moment: string | null;

@@ -48,7 +48,8 @@ export async function stage(
 
 /**
  * Writes the sorted file of each bucket, with its digest. Lines of items that stand there several times go to
- * `refused`; of such an item one row stays, with the values in which all agree. Returns the number of such items.
+ * `refused`; of such an item one row stays, with the values in which all agree, or the newest. Returns the number of
+ * such items.
  */
 export async function writeBuckets(
   duck: Duck,
@@ -91,11 +92,14 @@ async function writeBucket(duck: Duck, { staging, columns, used, bucket, file }:
       SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})) WHERE again`);
   const [found] = await duck.rows<{ twins: bigint }>('SELECT count(*) AS twins FROM twin');
   if (found === undefined || found.twins === 0n) return 0;
-  const agreed = names.map(
-    (name) => `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*)
-    THEN min(${name}) END AS ${name}, `,
+  const newest = columns.flatMap((column) => (column.newest === true ? [column.name] : []));
+  const agreed = names.map((name) =>
+    newest.includes(name)
+      ? `max(${name}) AS ${name}, `
+      : `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*) THEN min(${name}) END AS ${name}, `,
   );
-  await duck.run(`INSERT INTO refused SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
+  await duck.run(`INSERT INTO refused (line, reason)
+      SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
       ' rows, first in lines ', array_to_string(lines[1:5], ', '))
     FROM (SELECT item, list(line ORDER BY line) AS lines FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
   await write(`SELECT * FROM (

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson, checkDigitOf, sha256Hex } from '#kernel';
@@ -7,7 +8,7 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { importSnapshot, type SnapshotRequest } from './import.js';
 import { columnsOf } from './kinds.js';
 import { fileColumns } from './buckets.js';
-import { bucketFile, REFUSED, readSnapshot, type SnapshotManifest } from './manifest.js';
+import { bucketFile, REFUSED, REFUSED_ITEMS, readSnapshot, type SnapshotManifest } from './manifest.js';
 import { mappingOf } from './mapping.js';
 
 const MOMENT = '2026-11-23T08:00:00+03:00';
@@ -234,6 +235,12 @@ describe('a stock file', () => {
     const { out, rows } = await imported(HEAD + noCode + row(1) + twoCells + lineEndInText + row(4, ';;30 May;'));
     const told = (await refusedOf(out)).map(({ line, reason }) => `${line} ${/^\w+/.exec(reason)?.[0]}`);
     expect({ rows, told }).toEqual({ rows: 1, told: ['2 item', '5 the', '7 series', '10 expiry'] });
+  });
+
+  it('names the items of refused rows, as far as they can be read', async () => {
+    const { out } = await imported(HEAD + row(1) + row(2, ';;30 May;') + 'no code;P1;S1;;sellable\n');
+    expect(await query(`SELECT item FROM ${parquet([join(out, REFUSED_ITEMS)])}`)).toEqual([{ item: sgtin(2) }]);
+    expect(existsSync(join((await imported(HEAD + row(1))).out, REFUSED_ITEMS))).toBe(false);
   });
 
   it('tells every line of an item that stands there twice, and keeps what all agree on', async () => {

@@ -12,6 +12,7 @@ import {
   MANIFEST,
   readSnapshot,
   REFUSED,
+  REFUSED_ITEMS,
   SNAPSHOT_FORMAT,
   snapshotDigest,
   type Scope,
@@ -49,6 +50,8 @@ export interface SnapshotRequest {
   duck: Omit<DuckOptions, 'temporary'>;
   /** A person has said that an empty or much smaller stock is right. */
   confirmed?: boolean;
+  /** Of the registry: only packs that were named were asked for. */
+  namedOnly?: boolean;
   mostRefused?: number;
   /** Files that go into the snapshot as they are, beside its rows. */
   beside?: readonly string[];
@@ -81,7 +84,8 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
     await rm(work, { recursive: true, force: true });
     for (const path of request.beside ?? []) await copyFile(path, join(draft, basename(path)));
     const confirmed = doubt === undefined ? {} : { confirmed: true as const };
-    const whole = { ...manifest, ...confirmed, files: await filesOf(draft) };
+    const named = request.namedOnly === true ? { namedOnly: true as const } : {};
+    const whole = { ...manifest, ...confirmed, ...named, files: await filesOf(draft) };
     await writeFile(join(draft, MANIFEST), `${JSON.stringify(whole, undefined, 2)}\n`);
     await store.keep(set);
     return whole;
@@ -143,7 +147,8 @@ class Job {
   async run(): Promise<Omit<SnapshotManifest, 'files'>> {
     const { request, duck, folders, checking } = this;
     await mkdir(folders.staging, { recursive: true });
-    await duck.run(`CREATE TABLE refused (line BIGINT, reason VARCHAR); CREATE TABLE number (digits VARCHAR);
+    await duck.run(`CREATE TABLE refused (line BIGINT, reason VARCHAR, item VARCHAR);
+      CREATE TABLE number (digits VARCHAR);
       CREATE TABLE place (place VARCHAR)`);
     const source = await this.read();
     await this.tellRefusals();
@@ -244,7 +249,7 @@ class Job {
     await checkRows(duck, checking);
     const columns = readColumns(checking);
     const place = columns.find(({ name }) => name === 'place') ?? { constant: 'NULL', name: 'place' };
-    await duck.run(`INSERT INTO refused SELECT line, reason FROM checked WHERE reason IS NOT NULL;
+    await duck.run(`INSERT INTO refused SELECT line, reason, item FROM checked WHERE reason IS NOT NULL;
       INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
         FROM checked WHERE reason IS NULL;
       INSERT INTO place SELECT DISTINCT ${place.constant ?? place.name} FROM checked WHERE reason IS NULL;
@@ -261,7 +266,7 @@ class Job {
     const told = this.refusals.splice(0);
     for (let at = 0; at < told.length; at += 1_000) {
       const values = told.slice(at, at + 1_000).map(([line, reason]) => `(${line}, ${quoted(reason)})`);
-      await this.duck.run(`INSERT INTO refused VALUES ${values.join(', ')}`);
+      await this.duck.run(`INSERT INTO refused (line, reason) VALUES ${values.join(', ')}`);
     }
     await this.mustBeFew();
   }
@@ -292,6 +297,10 @@ class Job {
     await this.mustBeFew();
     await this.duck.run(`COPY (SELECT line, reason FROM refused ORDER BY line, reason)
       TO ${quoted(join(this.folders.draft, REFUSED))} (FORMAT json)`);
+    const [known] = await this.duck.rows<{ items: bigint }>('SELECT count(item) AS items FROM refused');
+    if (known === undefined || known.items === 0n) return;
+    await this.duck.run(`COPY (SELECT DISTINCT item FROM refused WHERE item IS NOT NULL ORDER BY item)
+      TO ${quoted(join(this.folders.draft, REFUSED_ITEMS))} (FORMAT parquet)`);
   }
 
   private async counts(): Promise<{ containers: number; wrongCheckDigits: number }> {

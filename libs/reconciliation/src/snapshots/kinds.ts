@@ -8,6 +8,8 @@ export interface Column {
   translated?: true;
   /** Of a cell that is empty, or a column that the file has not. */
   absent?: string;
+  /** Of several rows of an item the newest counts; absent: what all of them say, or nothing. */
+  newest?: true;
   /** What people call it, in lower case, for a proposal of the mapping. */
   known: readonly string[];
 }
@@ -91,7 +93,8 @@ export const KINDS = {
   disposals: [
     place,
     { name: 'receipt', type: 'text', known: ['receipt', 'receipt_number', 'doc_num', 'чек', 'номер чека', 'документ'] },
-    moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']),
+    // A pack comes back and is sold again, or is sold in parts.
+    { ...moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']), newest: true },
   ],
   /** The newest document of ours about an item that has no good end. */
   documents: [

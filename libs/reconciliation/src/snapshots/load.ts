@@ -75,7 +75,7 @@ async function readChunk(
     'SELECT (SELECT count(*) FROM raw) AS rows, (SELECT count(*) FROM broken) AS broken',
   );
   if (Number(read?.rows) + Number(read?.broken) !== ends.length) return false;
-  await duck.run('INSERT INTO refused SELECT line, reason FROM broken');
+  await duck.run('INSERT INTO refused (line, reason) SELECT line, reason FROM broken');
   return true;
 }
 

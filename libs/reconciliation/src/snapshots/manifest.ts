@@ -11,6 +11,8 @@ export const BUCKETS = 16;
 export const SNAPSHOT_FORMAT = 2;
 export const MANIFEST = 'manifest.json';
 export const REFUSED = 'refused.ndjson';
+/** Items of refused rows, as far as they can be read. Absent: there are none. */
+export const REFUSED_ITEMS = 'refused-items.parquet';
 /** Of answers of the registry, beside the rows: one gzip member each, in the order of `answers.ndjson`. */
 export const ANSWERS_FILE = 'answers.gz';
 /** A line for each answer: fetch, phase, page, moment, rows, SHA-256 of its bytes, and where its member lies. */
@@ -53,6 +55,8 @@ export interface SnapshotManifest extends Scope {
   importedAt: string;
   /** It is empty or has shrunk below half, and whoever imported it said that this is right. */
   confirmed?: true;
+  /** Of the registry: only packs that were named were asked for, so what the registry alone has is not in it. */
+  namedOnly?: true;
   digest: Sha256;
   buckets: BucketFacts[];
   files: StoredFile[];

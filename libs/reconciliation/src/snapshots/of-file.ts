@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { digestOfFile, type DuckOptions } from '#duckdb';
-import { canonicalJson, defined, PedigreeError, sha256Hex } from '#kernel';
+import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { importSnapshot } from './import.js';
 import type { SnapshotKind } from './kinds.js';
 import { readSnapshot, type SnapshotManifest } from './manifest.js';
@@ -15,6 +15,8 @@ export interface FileAsked {
   moment: string;
   branch?: string;
   confirm?: boolean;
+  /** What its bytes have to be; absent: whatever it is. */
+  sha256?: Sha256 | undefined;
 }
 
 export interface FileImport {
@@ -43,8 +45,9 @@ export function importFile(
 }
 
 /**
- * The snapshot of a file, which is made where it is not there yet. @throws PedigreeError `invalid_parameter` when the
- * one that is there is of other bytes under the same name.
+ * The snapshot of a file, which is made where it is not there yet. One that is of the bytes that are wanted is taken
+ * whatever became of the file since: the next one may stand in its place.
+ * @throws PedigreeError `invalid_parameter` when the one that is there is of other bytes under the same name.
  */
 export async function snapshotOfFile(
   snapshots: string,
@@ -54,7 +57,8 @@ export async function snapshotOfFile(
   const folder = snapshotFolder(snapshots, asked);
   if (!existsSync(folder)) return { ...(await importFile({ ...asked, out: folder }, options)), folder };
   const there = await readSnapshot(folder, asked.kind);
-  if (there.source.sha256 === (await digestOfFile(resolve(asked.file))).sha256) return { ...there, folder };
+  const wanted = asked.sha256 ?? (await digestOfFile(resolve(asked.file))).sha256;
+  if (there.source.sha256 === wanted) return { ...there, folder };
   throw new PedigreeError(
     'invalid_parameter',
     `${asked.file} was changed since it was imported for the same moment: give another --moment`,

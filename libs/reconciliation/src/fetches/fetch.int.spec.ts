@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { checkDigitOf } from '#kernel';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { ASKED_AT_ONCE, findFetch, keepFetch, MOST_ASKED, type FetchWay } from './fetch.js';
+import { registryFetchSchema } from './schema.js';
+
+const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
+const SOME = Array.from({ length: ASKED_AT_ONCE }, (_, n) => `${GTIN}${String(n).padStart(13, '0')}`);
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await testDatabase([registryFetchSchema]);
+});
+afterAll(() => db.drop());
+
+async function* named(packs: number): AsyncGenerator<string[]> {
+  for (let n = 0; n < packs; n += SOME.length) yield SOME.slice(0, packs - n);
+  await Promise.resolve();
+}
+
+async function kept(way: FetchWay, packs: number): Promise<{ items: number | undefined; rows: number }> {
+  const fetchId = randomUUID();
+  const about = { reason: 'spec', actor: { kind: 'system', name: 'spec', authenticatedBy: 'test' } as const };
+  const request = { fetchId, account: 'main', way, expected: packs, ...about };
+  await keepFetch(db.pool, request, { items: named(packs), schedule: () => Promise.resolve() });
+  const { rows } = await db.pool.query('SELECT n FROM registry_fetch_asked WHERE fetch_id = $1', [fetchId]);
+  return { items: (await findFetch(db.pool, fetchId))?.items, rows: rows.length };
+}
+
+describe('the names of a fetch', () => {
+  it('are kept where they are asked for, and counted where they only tell which way costs less', async () => {
+    expect(await kept('list', ASKED_AT_ONCE + 1)).toEqual({ items: ASKED_AT_ONCE + 1, rows: 2 });
+    for (const way of ['auto', 'filter'] as const)
+      expect(await kept(way, ASKED_AT_ONCE + 1)).toEqual({ items: ASKED_AT_ONCE + 1, rows: 0 });
+  });
+
+  it('limit no fetch that reads all packs', async () => {
+    expect(await kept('filter', MOST_ASKED + 1)).toEqual({ items: MOST_ASKED + 1, rows: 0 });
+  }, 120_000);
+});

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { MOMENT } from '../../test/world.js';
+import { comparisonSettings } from '../comparison/settings.js';
+import { readSnapshot } from '../snapshots/manifest.js';
+import { mappingOf } from '../snapshots/mapping.js';
+import { stockSide } from './file-run.js';
+import { readFileRun, runsFolder, writeFileRun, type FileRun } from './run-folder.js';
+
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => folder.remove());
+
+it('a run of a command goes on with the stock that it has read, whatever became of the file', async () => {
+  const file = join(folder.path, 'stock.csv');
+  await writeFile(file, 'KM\n04601234567893TESTSERIAL001\n');
+  const settings = { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 1 };
+  const parts = { settings, say: () => undefined };
+  const run: FileRun = {
+    ...{ runId: randomUUID(), stock: file, moment: MOMENT, branch: null, asOf: null, account: null, way: 'auto' },
+    mapping: mappingOf({ format: 'csv', delimiter: ';', columns: { item: 'KM' } }, 'stock'),
+    ...{ registry: null, disposals: null, settings: comparisonSettings({}), dryRun: false, processes: 1 },
+    reason: 'spec',
+  };
+  const own = join(runsFolder(settings.folder), run.runId);
+  await mkdir(own, { recursive: true });
+  writeFileRun(own, run);
+  const stock = await stockSide(parts, run);
+  for (const becomes of [() => writeFile(file, 'KM\n04601234567893TESTSERIAL002\n'), () => rm(file)]) {
+    await becomes();
+    expect(await stockSide(parts, await readFileRun(own))).toBe(stock);
+  }
+  // Another run of the file for the same moment is of other bytes.
+  await writeFile(file, 'KM\n04601234567893TESTSERIAL003\n');
+  await expect(stockSide(parts, { ...run, runId: randomUUID() })).rejects.toThrow('give another --moment');
+  expect((await readSnapshot(stock, 'stock')).rows).toBe(1);
+});

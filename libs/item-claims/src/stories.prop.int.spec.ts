@@ -16,7 +16,7 @@ import { isApplied, type ContainmentChange } from './named-items.js';
 
 /** Repeat a run with PROPERTY_SEED. */
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_126);
-const RUNS = sized({ test: 40, soak: 600 });
+const RUNS = sized({ test: 40, soak: 200 });
 const MOST_STEPS = sized({ test: 40, soak: 70 });
 const MOST_ROUNDS = 200;
 

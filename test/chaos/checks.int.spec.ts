@@ -359,6 +359,7 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
     () => ({ registry: [truth('a', 1), truth('b', 2), THEIRS, { ...THEIRS, document_id: 'missed' }] }),
     /missed .* was seen 0 times/,
   ],
+  [inbound, 'an unknown packing', () => ({ registry: [{ ...THEIRS, doc_type: 911 }] }), /1 packings of others, and 0/],
   [
     inbound,
     'one of ours that was taken for theirs',

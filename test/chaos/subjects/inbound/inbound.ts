@@ -118,16 +118,21 @@ async function check({ registry, log, pool }: Ended): Promise<string[]> {
     ...complaints(known, ([documentId, { recognised }]) =>
       theirs.has(documentId) || recognised > 0 ? undefined : `${documentId} was taken for a document of others`,
     ),
-    ...(await unclaimed({ log, pool })),
+    ...(await unclaimed({ registry, log, pool })),
   ];
 }
 
 /** Packings of others that waiting by items does not know of: nobody else moves those packs. */
-async function unclaimed({ log, pool }: Pick<Ended, 'log' | 'pool'>): Promise<string[]> {
+async function unclaimed({ registry, log, pool }: Pick<Ended, 'registry' | 'log' | 'pool'>): Promise<string[]> {
   const packings = (await log.events()).filter(
     ({ type, data }) => type === 'InboundConcluded' && data['docType'] === PACKING && data['outcome'] === 'accepted',
   );
-  if (packings.length === 0) return ['the registry accepted no packing of others'];
+  const accepted = registry.filter(
+    (one) => isTheirs(one) && one.doc_type === PACKING && one.result?.toLowerCase() === 'accepted',
+  );
+  if (packings.length !== accepted.length)
+    return [`the registry accepted ${accepted.length} packings of others, and ${packings.length} are known`];
+  if (packings.length === 0) return [];
   const digests = packings.map(({ data }) => data['documentSha256'] as Sha256);
   const documents = await new PostgresEvidenceStore({ pool }).getMany(digests);
   const items = [...documents.values()].flatMap((xml) => documentReading().readForeignDocument(xml).items);

@@ -284,10 +284,10 @@ function duringSend(state: Registered, event: SendEvent): DocumentState {
   const { registration } = state;
   const send = evolveAttempt(isToSend(state) ? state.send : FIRST_ATTEMPT, sendStepOf(event));
   const isLarge = event.type === 'SendAttempted' ? event.data.upload : 'upload' in state && state.upload;
-  const { gate } = isToSend(state) ? state : {};
+  const { gate, itemWaits } = isToSend(state) ? state : {};
   const upload = isLarge && send.step !== 'open' ? { upload: true as const } : {};
   const kept = event.type === 'SendAttempted' ? gateAtAttempt(gate) : defined({ gate });
-  return { phase: PHASES[send.step], registration, send, ...upload, ...kept };
+  return { phase: PHASES[send.step], registration, send, ...upload, ...kept, ...defined({ itemWaits }) };
 }
 
 function duringUpload(state: Registered, event: UploadEvent): DocumentState {

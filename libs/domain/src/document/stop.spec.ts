@@ -155,6 +155,18 @@ describe('a document of suspended packs', () => {
     expect(when(both, rejudge(finding('9'), '6'))).toEqual([]);
   });
 
+  it('is not held again for what a person overrode, when what was announced turns out to be absent', () => {
+    const stopped = [registered(), held];
+    const overridden = [...stopped, ...when(stopped, waive())];
+    const opened: DocumentEvent = {
+      ...{ type: 'UploadOpened', data: { attempt: 1, documentId: 'd-1', foundByLookUp: false } },
+    };
+    const given = [...overridden, attempted(1), opened, absenceProven(1)];
+    expect(stateAfter(given)).toMatchObject({ phase: 'ready', gate: { holds: 1 } });
+    expect(when(given, stop(finding('9', 's-1')))).toEqual([]);
+    expect(typesOf(when(given, stop(finding('9', 's-2'))))).toEqual(['DocumentHeld']);
+  });
+
   it('ends when a person ends it', () => {
     expect(when([registered(), held], { type: 'EndHeld', predecessors: ['suspension@7'] })).toMatchObject([
       { type: 'DocumentRefused', data: { suspension: { packCount: 1 } } },

@@ -12,6 +12,8 @@ export interface AtGate {
   /** How many of these were before the newest attempt began, and how many before the one before it. */
   holdsAtAttempt?: number;
   holdsAtEarlier?: number;
+  /** The number of the newest hold of a person. */
+  personHold?: number;
   /** A person waived the hold of the sequence gate, or a warning was given: it is not judged again. */
   isPassed?: true;
   /** Suspensions in spite of which a person lets it go; `unknown`: whatever series the packs are of. */
@@ -43,8 +45,11 @@ export const releasedBy = ({ gate, tried }: Pick<Unsent, 'gate' | 'tried'>): Doc
 });
 
 /** How it stands after one more hold: own holds are counted. */
-export const gateAfterHold = (gate: AtGate | undefined, hold: Hold): { gate?: AtGate } =>
-  isForPredecessor(hold) ? defined({ gate }) : { gate: { ...gate, holds: (gate?.holds ?? 0) + 1 } };
+export function gateAfterHold(gate: AtGate | undefined, hold: Hold): { gate?: AtGate } {
+  if (isForPredecessor(hold)) return defined({ gate });
+  const personHold = hold.kind === 'person' ? { personHold: hold.number } : {};
+  return { gate: { ...gate, ...personHold, holds: (gate?.holds ?? 0) + 1 } };
+}
 
 /** What holds it now counts anew. */
 export const gateAtAttempt = (gate: AtGate | undefined): { gate?: AtGate } =>

@@ -189,7 +189,7 @@ describe('a document of suspended packs', () => {
 });
 
 describe('a document that a person holds', () => {
-  const hold: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' };
+  const hold = { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' } as const;
   const byAnna: DocumentEvent = {
     ...{ type: 'DocumentHeld' as const },
     data: { hold: { kind: 'person', number: 1, by: 'anna', reason: 'quality looks' } },
@@ -206,6 +206,14 @@ describe('a document that a person holds', () => {
       { type: 'DocumentRefused', data: { person: { by: 'anna' } } },
       { type: 'DocumentConcluded', data: { cause: 'ended_by_person' } },
     ]);
+  });
+
+  it('and releases is not held once more by the same task, which may come again; by another it is', () => {
+    const held = [registered(), byAnna];
+    const released = [...held, ...when(held, waive('person@1'))];
+    expect(when(released, { ...hold, holds: 0 })).toEqual([]);
+    expect(typesOf(when(released, { ...hold, holds: 1 }))).toEqual(['DocumentHeld']);
+    expect(typesOf(when(released, hold))).toEqual(['DocumentHeld']);
   });
 
   it('waits on for what it comes after, and the other way round', () => {

@@ -65,6 +65,35 @@ describe('a document that is held, and what waits by its items', () => {
     }
   });
 
+  it('is a document with a pack of one that an earlier attempt has sent, whatever that was to wait for', async () => {
+    for (const [n, isTold] of [true, false].entries()) {
+      const pack = (digit: number): string => `${P.slice(0, -1)}${digit + n * 3}`;
+      const [held, other, ahead, behind] = [`held-${n}`, `other-${n}`, `ahead-${n}`, `behind-${n}`];
+      await world.register(held, { items: [pack(2), pack(3)] });
+      await world.settle();
+      await world.tried(held);
+      await world.execute(held, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+      await world.settle();
+      // `behind` keeps its place before `held`, which goes behind all when it is released.
+      await world.register(other, { items: [pack(4)] });
+      await world.register(behind, { items: [pack(3), pack(4)] });
+      await world.register(ahead, { items: [pack(2)] });
+      await world.settle();
+      expect(world.sent.slice(-2)).toEqual([other, ahead]);
+      await world.execute(held, { type: 'WaiveHolds', predecessors: ['person@1'] });
+      if (isTold) await world.settle();
+      else await world.catchUp();
+      await world.execute(held, {
+        ...{ type: 'RecordSendAnswer', attempt: 1 },
+        answer: { kind: 'sent', documentId: held, answerSha256: 'a'.repeat(64) },
+      });
+      await world.settle();
+      await world.conclude(other, 'accepted');
+      await world.settle();
+      expect([world.state(held).phase, world.waitsFor(behind)]).toEqual(['sent', [held]]);
+    }
+  });
+
   it('of a document that registered before another was released from the gate has its own number of sends', async () => {
     const hold: DocumentCommand = { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } };
     const waive: DocumentCommand = { type: 'WaiveHolds', predecessors: ['gate@7'] };

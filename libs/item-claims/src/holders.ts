@@ -141,16 +141,16 @@ export async function standAside(tx: Transaction, id: string): Promise<Holder[]>
   return [...waiters.values()].filter((one) => one.phase === 'waiting');
 }
 
-/** Those of these that stand aside. */
-export async function asideAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {
-  const text = `SELECT id FROM claim_holder WHERE id = ANY ($1::text[]) AND phase = 'at_gate'`;
-  const { rows } = await tx.query<{ id: string }>({ name: 'claim-holder-aside', text, values: [ids] });
+/** Those of these that stand aside, or are to wait. */
+export async function notClearAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {
+  const text = `SELECT id FROM claim_holder WHERE id = ANY ($1::text[]) AND phase <> 'clear'`;
+  const { rows } = await tx.query<{ id: string }>({ name: 'claim-holder-not-clear', text, values: [ids] });
   return new Set(rows.map((row) => row.id));
 }
 
 /** It is under way, and others wait for it again. */
 export async function stepBack(tx: Transaction, id: string): Promise<void> {
-  const text = `UPDATE claim_holder SET phase = 'clear' WHERE id = $1 AND phase = 'at_gate'`;
+  const text = `UPDATE claim_holder SET phase = 'clear' WHERE id = $1`;
   await tx.query({ name: 'claim-holder-step-back', text, values: [id] });
 }
 

@@ -18,7 +18,6 @@ import type { Transaction } from '#postgres';
 import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
 import { changeByClaims } from './containment.js';
 import {
-  asideAmong,
   claimsOn,
   containersAround,
   highestNumber,
@@ -31,6 +30,7 @@ import {
   moveBack,
   movedToWaiting,
   movePhase,
+  notClearAmong,
   removeHolders,
   standAside,
   stepBack,
@@ -75,8 +75,8 @@ export class PageOfClaims {
   /** The event that is decided about: where it stands, and what a release says of the send that follows. */
   private cause: { position: bigint; released?: DocumentReleased['data'] } = { position: 0n };
   private readonly place: TaskPlace;
-  /** Of those that this page tells to be sent, who stands aside; and all who have since. */
-  private aside = new Set<string>();
+  /** Of those that this page tells to be sent, who stands aside or is to wait; and all who stand aside since. */
+  private notClear = new Set<string>();
 
   constructor(private readonly options: PageOptions) {
     this.place = { lane: 'internal', dueAt: options.handledAt };
@@ -87,7 +87,7 @@ export class PageOfClaims {
     const registered = events.flatMap((event) => (event.type === 'DocumentRegistered' ? [event.data.requestId] : []));
     const expected = registered.length === 0 ? new Set<string>() : await awaited(tx, registered);
     const sent = events.flatMap(({ type, stream }) => (type === 'DocumentSent' ? [requestIdOfStream(stream)] : []));
-    if (sent.length > 0) this.aside = await asideAmong(tx, sent);
+    if (sent.length > 0) this.notClear = await notClearAmong(tx, sent);
     for (const event of events) await this.take(event, expected);
     await this.flush();
     if (this.tasks.length > 0) await queue.schedule(tx, this.tasks);
@@ -239,14 +239,19 @@ export class PageOfClaims {
   private async stoodAside(id: string): Promise<void> {
     await this.flush();
     for (const waiter of await standAside(this.options.tx, id)) this.tasks.push(liftItemWait(waiter, id, this.place));
-    this.aside.add(id);
+    this.notClear.add(id);
   }
 
-  /** An earlier attempt had brought there what stands aside: who comes from here on waits for it. */
+  /**
+   * An earlier attempt had brought there what stands aside, or is to wait: who is decided about from here on waits for
+   * it, whatever their places.
+   */
   private async sent(id: string): Promise<void> {
-    if (!this.aside.has(id)) return;
+    const { tx } = this.options;
+    if (!this.notClear.has(id)) return;
     await this.flush();
-    await stepBack(this.options.tx, id);
+    await stepBack(tx, id);
+    await removeWaits(tx, [id]);
   }
 
   /**

@@ -87,6 +87,24 @@ describe('a lane runner', () => {
     expect((await db.pool.query('SELECT key FROM task')).rows).toEqual([]);
   });
 
+  it('begins what it has claimed as soon as a hand is free, also where the lane has no more for now', async () => {
+    await queue.schedule(
+      db.pool,
+      Array.from({ length: 4 }, (_, i) => task(`one${i}`)),
+    );
+    const all = after(4);
+    const kinds: LaneRunnerOptions['kinds'] = {
+      status: { handleMany: (tasks) => Promise.resolve(tasks.map(() => DONE)) },
+      read: { handle: async () => (all.tick(), DONE) },
+    };
+    const runner = start({ concurrency: 1, batch: 100, maxWaitMs: 60_000, kinds });
+    const late = setTimeout(() => void runner.stop(), 3_000);
+    await Promise.race([all.reached, runner.ended]);
+    clearTimeout(late);
+    await runner.stop();
+    expect((await db.pool.query('SELECT key FROM task')).rows).toEqual([]);
+  });
+
   it('gives the tasks of one kind together to a handler that serves many', async () => {
     await queue.schedule(db.pool, [
       ...Array.from({ length: 25 }, (_, i) => task(`many${i}`, { kind: 'status' })),

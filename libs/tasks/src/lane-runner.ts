@@ -138,7 +138,9 @@ class LaneRunner {
       this.waiting.push(...tasks);
       if (signal.aborted) return;
       this.startWaiting();
-      if (tasks.length < limit) await queue.waitForWork([lane], { maxWaitMs, signal, kinds: this.kinds });
+      // What is claimed and not begun waits for a hand, and not for more work.
+      const isIdle = this.waiting.length === 0 && tasks.length < limit;
+      if (isIdle) await queue.waitForWork([lane], { maxWaitMs, signal, kinds: this.kinds });
     } catch (error) {
       await this.pauseAfter(error);
     }

@@ -39,6 +39,6 @@ it('a document that two persons hold before the worker looks is held by the firs
     });
   const { rows } = await pool.query<{ payload: string }>(`SELECT payload FROM task WHERE kind = 'hold_document'`);
   expect(rows.map(({ payload }) => JSON.parse(payload) as object)).toEqual([
-    { requestId, ...by('anna', 'quality looks') },
+    { requestId, ...by('anna', 'quality looks'), holds: 0 },
   ]);
 });

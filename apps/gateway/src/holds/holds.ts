@@ -103,7 +103,7 @@ export class Holds {
     if (why !== undefined) throw refusal('not_holdable', requestId, `document ${requestId} cannot be held: ${why}`);
     const { pool, queue } = this.options;
     const key = `hold_document:${requestId}:${events.at(-1)?.version ?? 0}`;
-    const payload = { requestId, actor, reason };
+    const payload = { requestId, actor, reason, holds: 'gate' in state ? (state.gate?.holds ?? 0) : 0 };
     await queue.schedule(pool, [{ key, kind: 'hold_document', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
     const kept = (await this.scheduledHold(key)) ?? (await this.personHold(requestId)) ?? { by: actor.name, reason };
     if (kept.by !== actor.name || kept.reason !== reason)

@@ -10,6 +10,7 @@ import { FakeUploads } from '../../test/fake-uploads.js';
 import {
   acceptGroup,
   ACCOUNT,
+  asTask,
   eventsOf,
   groupStateIn,
   newestTask,
@@ -22,12 +23,13 @@ import {
   workOff,
   type Stores,
 } from '../../test/test-harness.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import type { Lane } from '../lane.js';
 import { lanesOf } from '../lanes.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 
 /** One account in all these tests, so each has a database of its own. */
-const databases = Array.from({ length: 9 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
+const databases = Array.from({ length: 10 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
 const freshStores = (): Stores => databases.pop() as Stores;
 
 const NO: CallOutcome<never> = {
@@ -86,6 +88,15 @@ async function resume(stores: Stores): Promise<void> {
     { id: randomUUID(), type: 'AccountResumed', schemaVersion: 1, data: { account: ACCOUNT }, metadata },
   ]);
 }
+
+const groupCheck = (groupId: string) =>
+  asTask({
+    key: `group_check:${groupId}:1`,
+    kind: 'group_check',
+    lane: `${ACCOUNT}/group_check`,
+    dueAt: new Date(0),
+    payload: { groupId, account: ACCOUNT },
+  });
 
 const heldAmong = async (lanes: Lane[]): Promise<string[]> => {
   const held = await Promise.all(lanes.map(async (lane) => (await lane.held?.()) === true));
@@ -209,6 +220,32 @@ describe('a refusal of the account', () => {
     expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded' });
     expect(fakeGroups.started).toEqual([group.members.map((one) => one.requestId)]);
     expect([ends, checks, starts]).toEqual([[], [], []]);
+  });
+
+  it('for one group alone pauses it once: after a resumption the same answer is the group’s own', async () => {
+    const stores = freshStores();
+    const registry = new FakeRegistry();
+    const clock = new VirtualClock();
+    const refused = { kind: 'refused', code: 'http_403', text: 'not your place', raw: rawOf('{}', 403) } as const;
+    const bulk = { check: () => Promise.resolve(refused), start: () => Promise.reject(new Error('it was denied')) };
+    const context = processOn({ ...stores, registry, clock, bulk });
+    const { group, command } = await acceptGroup(stores, 2);
+    await runTask(context, command);
+    const cause = { taskKey: 'test', lease: '1:1', actor: SYSTEM };
+    for (const { requestId } of group.members) {
+      const sent = { type: 'NoteMemberSent', requestId, documentId: registry.take(requestId) } as const;
+      await context.groups.execute(group.groupId, sent, cause);
+    }
+    for (let checks = 0; checks < 8; checks += 1) {
+      await runTask(context, groupCheck(group.groupId));
+      if (await context.gates.isPaused(ACCOUNT)) await resume(stores);
+      clock.advance(3_000);
+    }
+    expect(await accountTypes(stores)).toEqual(['AccountPaused', 'AccountResumed']);
+    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({
+      phase: 'halted',
+      halt: { cause: 'check_denied' },
+    });
   });
 });
 

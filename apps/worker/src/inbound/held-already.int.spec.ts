@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DocumentCommand } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { tasksSchema } from '#tasks';
@@ -8,6 +9,7 @@ import {
   ACCOUNT,
   asTask,
   eventsOf,
+  newestTask,
   openStores,
   plannedTasks,
   processOn,
@@ -87,6 +89,24 @@ describe('a document whose request_id a list has shown', () => {
     await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
     expect(await runTask(context, task)).toEqual({ kind: 'done' });
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendUnconfirmed']);
+  });
+
+  it('is not sent again where an attempt that counted as absent has landed since', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const { context } = await start(registry);
+    const task = await sendTask(requestId);
+    await bySystem(context, task, { type: 'BeginSend' });
+    const nothing = { answerSha256: 'a'.repeat(64), sinceAttemptEndedMs: 60_000, unknownGraceMs: 30_000 };
+    const answer = { kind: 'unconfirmed', reason: 'timeout' } as const;
+    const lost: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer };
+    const lookUp: DocumentCommand = { type: 'RecordLookUp', attempt: 1, documentIds: [], ...nothing };
+    for (const command of [lost, lookUp, lookUp]) await bySystem(context, task, command);
+    const documentId = registry.take(requestId);
+    await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
+    expect(await runTask(context, await newestTask(stores.store, requestId, 'send'))).toEqual({ kind: 'done' });
+    expect(registry.calls).toEqual(['findByRequestId']);
+    expect((await typesOf(requestId)).slice(-2)).toEqual(['SendAbsenceProven', 'DocumentSent']);
   });
 
   it('waits while the registry itself does not say the same', async () => {

@@ -12,26 +12,32 @@ const ASK_AGAIN_MS = 5_000;
 const LIST_PATIENCE_MS = 120_000;
 
 /**
- * Before a document's first attempt: does the registry hold its request_id already? So it is after the restore of an
- * older backup, or when the ERP gives its messages again. Such a document is recorded as sent, found by look-up, and
- * not sent again (principles 2.2). Undefined when it may go.
+ * Before an attempt: does the registry hold the document's request_id already? So it is after the restore of an older
+ * backup, when the ERP gives its messages again, or where an attempt that counted as absent has landed since. Such a
+ * document is recorded as sent, found by look-up, and not sent again (principles 2.2). Undefined when it may go.
  */
 export async function heldAlready(
   context: TaskContext,
   task: TaskOf<'send'>,
   { byteLength }: { byteLength: number },
 ): Promise<Checked<never> | undefined> {
-  const { requestId, account, attempt } = task.payload;
+  const { requestId } = task.payload;
   const { held } = context;
-  // A later attempt that looks open in a restored database may have been made since its backup.
-  if (held === undefined || (attempt > 1 && context.restored?.was !== true)) return undefined;
-  const isCaughtUp = await held.isCaughtUp(account);
+  if (held === undefined) return undefined;
+  const isFirst = isFirstHere(context, task);
+  // What was announced may be gone again, and a list that has shown it says nothing then.
+  if (!isFirst && byteLength > context.profile.rules.maxDocumentBytes) return undefined;
+  const isCaughtUp = !isFirst || (await held.isCaughtUp(task.payload.account));
   const isInTime = context.clock.monotonicMs() - held.firstAskedMs(context.clock) < LIST_PATIENCE_MS;
   if (!isCaughtUp && isInTime) return again(LIST_FIRST_MS, 'the outgoing list is read first');
   const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
   if (isCaughtUp && !isListed) return undefined;
   return lookedUp(context, task, { isListed, byteLength });
 }
+
+/** Its first attempt; or one that looks open in a restored database, and may have been made since its backup. */
+const isFirstHere = ({ restored }: TaskContext, { payload: { attempt } }: TaskOf<'send'>): boolean =>
+  attempt === 1 || restored?.was === true;
 
 /** What the registry itself says of the request_id. */
 async function lookedUp(

@@ -7,6 +7,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import type { SendFate } from '../../test/fake-registry.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { MOST_STEPS, QueueHarness, type World } from '../../test/queue-harness.js';
 import {
   acceptGroup,
@@ -156,6 +157,24 @@ describe('a document whose tasks are lost', () => {
       'SendAbsenceProven',
       'SendAttempted',
     ]);
+  });
+
+  it('after a hold has ended is sent: it counts as planned after that hold, whether its send has begun or not', async () => {
+    for (const isBegun of [false, true]) {
+      const world = worldOf();
+      const { requestId } = await registerDocument(stores);
+      const { documents } = world.context;
+      const cause = { taskKey: `hold:${requestId}`, lease: '1:1', actor: SYSTEM };
+      await documents.execute(requestId, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' }, cause);
+      await documents.execute(requestId, { type: 'WaiveHolds', predecessors: ['person@1'] }, cause);
+      if (isBegun) await documents.execute(requestId, { type: 'BeginSend' }, cause);
+      await catchUp();
+      await loseAllTasks(db.pool);
+      expect(await found()).toEqual([`document ${requestId}`]);
+      await replanAll();
+      await run(world);
+      expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    }
   });
 
   it('is none while a task, given up or not, a parked instance or an unfinished predecessor stands for it', async () => {

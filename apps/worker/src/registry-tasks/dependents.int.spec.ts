@@ -280,6 +280,24 @@ describe('dependents', () => {
     });
   });
 
+  it('are released by the last of several sent in its place, though the one before does not name that yet', async () => {
+    const { requestId, commandId } = await registerDocument(stores);
+    const held = await waitFor(requestId);
+    await give(requestId, ...SENT, receipt('rejected'));
+    const second = await registerDocument(stores, randomUUID(), { resendOf: { requestId, commandId } });
+    await give(requestId, { type: 'NoteResent', by: referTo(second.requestId) });
+    await give(second.requestId, ...SENT, receipt('rejected'));
+    // The process that runs its command ended before it told the second.
+    const third = await registerDocument(stores, randomUUID(), { resendOf: referTo(second.requestId) });
+    await give(third.requestId, ...SENT, receipt('accepted'));
+    await workOff();
+    await give(second.requestId, { type: 'NoteResent', by: referTo(third.requestId) });
+    await workOff();
+    expect(await phaseOf(held)).toBe('ready');
+    const told = (await eventsOf(stores.store, held)).at(-2);
+    expect(told).toMatchObject({ data: { requestId, outcome: 'accepted', by: { requestId: third.requestId } } });
+  });
+
   it(
     'of a FAILED that turned are held when its receipt does not come, ended by nothing, and released by the ' +
       'receipt after all',

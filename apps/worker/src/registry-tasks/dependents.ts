@@ -98,7 +98,7 @@ export async function releaseDependents(context: TaskContext, task: TaskOf<'rele
       {
         ...follow,
         key: `release_dependents:${requestId}:by:${predecessor}`,
-        payload: { requestId, account, predecessor: requestId, by: predecessor },
+        payload: { requestId, account, predecessor: requestId, by: by ?? predecessor },
       },
     ]);
   }
@@ -140,7 +140,7 @@ function dependentsIn({ dependents }: TaskContext): Dependents {
 async function endOf(context: TaskContext, id: string, by?: string): Promise<End> {
   const own = await ownEndOf(context, id);
   if (own === 'open' || !endedBadly(own.news.outcome) || !own.isReplaceable) return own;
-  // Its own stream may not name its successor yet.
+  // Its own stream, or that of a successor, may not name the next one yet.
   let successor = own.successor ?? by;
   for (let steps = 0; successor !== undefined && steps < MOST_SUCCESSORS; steps += 1) {
     const next = await ownEndOf(context, successor);
@@ -148,7 +148,8 @@ async function endOf(context: TaskContext, id: string, by?: string): Promise<End
     const { outcome } = next.news;
     if (!endedBadly(outcome))
       return { news: { outcome, by: next.reference }, isFinal: true, isTurning: false, standsFor: own.standsFor };
-    successor = next.isReplaceable ? next.successor : undefined;
+    const last = successor === by ? undefined : by;
+    successor = next.isReplaceable ? (next.successor ?? last) : undefined;
   }
   return own;
 }

@@ -14,6 +14,7 @@ import {
   runTask,
   storesForSpec,
 } from '../../test/test-harness.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import type { TaskContext } from './context.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
@@ -103,6 +104,24 @@ describe('a document whose packs forbid it', () => {
     const [, warned] = await eventsOf(stores.store, requestId);
     expect(warned).toMatchObject({ type: 'GateWarned', data: { packCount: 0, knownAt: '6', neededAt: '7' } });
     expect(sequence.judged).toBe(0);
+  });
+
+  it('is left alone by a send that was planned before a hold, while it waits for its send and while that is made', async () => {
+    const sequence = new FakeSequence();
+    sequence.finding = FITS;
+    const { context, registry } = worker(sequence);
+    const { requestId, send } = await document();
+    const cause = { taskKey: `hold:${requestId}`, lease: '1:1', actor: SYSTEM };
+    await context.documents.execute(requestId, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' }, cause);
+    await context.documents.execute(requestId, { type: 'WaiveHolds', predecessors: ['person@1'] }, cause);
+    expect(await runTask(context, send)).toEqual({ kind: 'done' });
+    const { judged } = sequence;
+    registry.beforeSend = async () => {
+      expect(await runTask(worker(sequence).context, send)).toEqual({ kind: 'done' });
+    };
+    await runTask(context, await newestTask(stores.store, requestId, 'send'));
+    const types = await typesOf(requestId);
+    expect([judged, types.slice(-3)]).toEqual([0, ['DocumentReleased', 'SendAttempted', 'DocumentSent']]);
   });
 
   it('goes by itself when they fit, and by a send of its own', async () => {

@@ -168,6 +168,17 @@ describe('the members of a group that was not started', () => {
     expect(registry.calls.filter((one) => one === 'documentStatus').length).toBeGreaterThanOrEqual(2);
   });
 
+  it('are asked about by themselves where the list leaves them out, one at each poll', async () => {
+    const { context, registry, clock, task, requestIds } = await deniedGroup();
+    registry.status = 'uploading';
+    registry.taken.clear();
+    for (let polls = 0; polls < requestIds.length; polls += 1) {
+      await runTask(context, task);
+      clock.advance(context.profile.rules.statusPollMs);
+    }
+    expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+  });
+
   it('are left as they are while neither a list nor a single read answers', async () => {
     const { context, registry, task, requestIds } = await deniedGroup();
     registry.status = 'uploading';

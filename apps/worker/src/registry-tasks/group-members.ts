@@ -40,6 +40,7 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, seen);
+  await seeOneAlone(context, account, { members: open, seen });
   const end = (member: Member): Promise<boolean> => {
     if (member.documentId === undefined)
       return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
@@ -99,7 +100,7 @@ async function statusesOf(context: TaskContext, account: string, members: Member
   return seen;
 }
 
-/** The list may leave a document out for ever; all were sent long ago, so the status of one may be asked for. */
+/** The list may leave a document out for ever; all were sent 3 s ago or more, so the status of one may be asked for. */
 async function seeOneAlone(
   context: TaskContext,
   account: string,

@@ -1,4 +1,5 @@
 import type { GroupState, Member, StartAnswer } from '#domain';
+import { defined } from '#kernel';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
@@ -12,6 +13,10 @@ const CHECK_AGAIN_MS = 2_000;
 
 const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
 
+/** A refusal of the account is about its first member, as far as it is about one document. */
+const standsForAll = ({ members: [first] }: Exclude<GroupState, { phase: 'absent' }>): { requestId?: string } =>
+  defined({ requestId: first?.requestId });
+
 /** Asks whether the group can be started, now that the registry has all its members (registry-interface 4.1). */
 export async function checkGroup(context: TaskContext, task: TaskOf<'group_check'>): Promise<TaskResult> {
   const { groupId, account } = task.payload;
@@ -22,8 +27,13 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
   // It works on them already, so it could begin; the start finds that out for itself.
   if (begun !== undefined) return 'wait' in begun ? begun.wait : recordCheck(context, task, { bytes: begun.answer });
   const outcome = await context.bulk.check(account, idsOf(state));
-  if ((await judgeRefusal(context, task, { account, operation: 'group_check', outcome })) !== undefined)
-    return waitForAccount();
+  const fault = await judgeRefusal(context, task, {
+    account,
+    operation: 'group_check',
+    outcome,
+    ...standsForAll(state),
+  });
+  if (fault !== undefined) return waitForAccount();
   if (outcome.kind === 'ok') {
     const { value, raw } = outcome;
     return recordCheck(context, task, {
@@ -76,6 +86,7 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
         account,
         attempt,
         operation: 'group_start',
+        ...standsForAll(state),
         outcome: await context.bulk.start(account, idsOf(state), { notAfterMonotonicMs }),
         done: (_value, bytes) => ({
           answer: { kind: 'started' as const, answerSha256: bytes.sha256 },

@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
@@ -13,8 +14,9 @@ export async function decideHold(context: TaskContext, task: TaskOf<'decide_hold
 
 /** Holds, in the name of a person, what was not sent. Where its send has begun meanwhile, nothing follows. */
 export async function holdDocument(context: TaskContext, task: TaskOf<'hold_document'>): Promise<TaskResult> {
-  const { requestId, actor, reason } = task.payload;
+  const { requestId, actor, reason, holds } = task.payload;
   const cause = { ...causeOf(task, actor), reason };
-  await context.documents.execute(requestId, { type: 'HoldByPerson', by: actor.name, reason }, cause);
+  const command = { type: 'HoldByPerson' as const, by: actor.name, reason, ...defined({ holds }) };
+  await context.documents.execute(requestId, command, cause);
   return { kind: 'done' };
 }

@@ -1,4 +1,12 @@
-import { gateHoldsIn, isToSend, type DocumentState, type SendAnswer, type SignedBy, type ToSend } from '#domain';
+import {
+  gateHoldsIn,
+  isPlannedBeforeHold,
+  isToSend,
+  type DocumentState,
+  type SendAnswer,
+  type SignedBy,
+  type ToSend,
+} from '#domain';
 import { defined, PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -25,6 +33,7 @@ interface Sending {
  */
 export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<TaskResult> {
   const { requestId, account, attempt } = task.payload;
+  const gateHolds = gateHoldsIn(task.key);
   const remembered = await context.documents.state(requestId);
   // Only to go ahead may memory be old: the log refuses an intent that does not follow from it.
   const isAhead = remembered.phase === 'ready' && remembered.send.attempt === attempt;
@@ -34,11 +43,10 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
     account,
     attempt,
     did: 'sent it',
-    attemptIn: (now) => (isToSend(now) ? now.send : undefined),
+    attemptIn: (now) => (isToSend(now) && !isPlannedBeforeHold(now, gateHolds) ? now.send : undefined),
     check: () => checkDocument(context, task, state),
     sign: (sending) => signAndJudge(context, task, { sending, state }),
-    begin: (sending) =>
-      bySystem(context, task, { type: 'BeginSend', gateHolds: gateHoldsIn(task.key), ...sending?.intent }),
+    begin: (sending) => bySystem(context, task, { type: 'BeginSend', gateHolds, ...sending?.intent }),
     call: ({ document, intent }, notAfterMonotonicMs) =>
       callRegistry(context, task, { document: { ...document, notAfterMonotonicMs }, isLarge: intent.upload === true }),
     record: (answer, candidates) => {

@@ -1,10 +1,11 @@
 import { defined, neverReached } from '#kernel';
 import { notePredecessor } from '../document/dependents.js';
 import type { DocumentReference } from '../document/events.js';
+import { afterHolds } from '../document/first-send.js';
 import { gateHoldOf, suspensionHoldOf } from '../document/gate.js';
 import type { Waiting } from '../document/hold.js';
 import type { Dependent } from '../document/planned-task.js';
-import type { DocumentState } from '../document/state.js';
+import type { DocumentState, ToSend } from '../document/state.js';
 import type { Uploading } from '../document/upload.js';
 import type { GroupState, Member } from '../group/state.js';
 import type { PayloadOf, PlannedTask, TaskKind } from '../task/task.js';
@@ -34,12 +35,11 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
       payload: { ...own, attemptEndedAt: at.toISOString(), ...place },
     },
   ];
-  const send = (attempt: number): PlannedTask[] => [{ ...task('send'), payload: { ...own, attempt } }];
   switch (state.phase) {
     case 'ready':
-      return group !== undefined && state.send.attempt === 1 ? [] : send(state.send.attempt);
+      return group !== undefined && state.send.attempt === 1 ? [] : [sendOf(state, { id, at })];
     case 'sending':
-      return send(state.send.attempt);
+      return [sendOf(state, { id, at })];
     case 'unconfirmed':
       return lookUp({ attempt: state.send.attempt });
     case 'uploading':
@@ -68,6 +68,13 @@ const placed =
     lane,
     dueAt: at,
   });
+
+/** It counts as planned after all the holds so far. */
+function sendOf({ registration, send: { attempt }, gate }: ToSend, replanning: Replanning): PlannedTask<'send'> {
+  const { requestId, account } = registration;
+  const { key, ...task } = placed(requestId, replanning)('send', `${account}/send`);
+  return { ...task, key: `${key}${afterHolds(gate?.holds ?? 0)}`, payload: { requestId, account, attempt } };
+}
 
 /** Each of these asks the log, and says nothing while its predecessor has not ended. */
 function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], { id, at }: Replanning): PlannedTask[] {
@@ -184,7 +191,5 @@ function nextToSend(inGroup: Member[], members: MemberState[], replanning: Repla
   const own = next === undefined ? undefined : stateOf(members, next);
   if (own === undefined || own.state.phase === 'absent') return [];
   if (own.state.phase !== 'ready' || own.state.send.attempt > 1) return continueDocument(own.state, replanning);
-  const { requestId, account } = own.state.registration;
-  const task = placed(requestId, replanning)('send', `${account}/send`);
-  return [{ ...task, payload: { requestId, account, attempt: 1 } }];
+  return [sendOf(own.state, replanning)];
 }

@@ -36,7 +36,8 @@ export type WaitCommand =
 
 /** What a person decides before a send, and what suspensions say right before each send and while it is held. */
 export type StopCommand =
-  | { type: 'HoldByPerson'; by: string; reason: string }
+  /** `holds`: how often it had been held when that was asked; absent: not known. */
+  | { type: 'HoldByPerson'; by: string; reason: string; holds?: number }
   | { type: 'HoldForSuspension'; finding: SuspensionFinding }
   /** The series of packs are not known, and it goes all the same. */
   | { type: 'WarnOfSuspension'; finding: SuspensionFinding }
@@ -99,11 +100,18 @@ function decideStop(state: DocumentState, command: StopCommand): DocumentEvent[]
   return state.gate?.isSuspensionWarned === true ? [] : [{ type: 'SuspensionWarned', data: command.finding }];
 }
 
-/** Not a member, whose group would send the next one; and once, until it is released. */
-function holdByPerson(state: DocumentState, { by, reason }: { by: string; reason: string }): DocumentEvent[] {
+/**
+ * Not a member, whose group would send the next one; and once, until it is released. A task that comes again does not
+ * hold it once more.
+ */
+function holdByPerson(
+  state: DocumentState,
+  { by, reason, holds }: Extract<StopCommand, { type: 'HoldByPerson' }>,
+): DocumentEvent[] {
   if (state.phase !== 'ready' && state.phase !== 'waiting') return [];
   if (state.registration.group !== undefined) return [];
   if (state.phase === 'waiting' && state.holds.some((one) => one.kind === 'person')) return [];
+  if (holds !== undefined && (state.gate?.personHold ?? 0) > holds) return [];
   const number = (state.gate?.holds ?? 0) + 1;
   return [{ type: 'DocumentHeld', data: { hold: { kind: 'person', number, by, reason } } }];
 }

@@ -162,7 +162,7 @@ function beginSend(
   state: DocumentState,
   { type: _, gateHolds, ...signed }: Extract<DocumentCommand, { type: 'BeginSend' }>,
 ): DocumentEvent[] {
-  if (isToSend(state) && gateHolds !== undefined && isPlannedBeforeHold(state.gate, gateHolds)) return [];
+  if (isToSend(state) && gateHolds !== undefined && isPlannedBeforeHold(state, gateHolds)) return [];
   const begun = isToSend(state) ? decideAttempt(state.send, { type: 'Begin' }, SEND_POLICY) : undefined;
   if (!isToSend(state) || begun === undefined) return [];
   return [

@@ -18,7 +18,7 @@ export const firstSend = (
   requestId: string,
   { dueAt, gateHolds = 0, attempt = 1, knownFrom }: FirstSend,
 ): PlannedTask => ({
-  key: `send:${requestId}:${attempt}${gateHolds === 0 ? '' : `${GATE_HOLDS}${gateHolds}`}`,
+  key: `send:${requestId}:${attempt}${afterHolds(gateHolds)}`,
   kind: 'send',
   lane: `${account}/send`,
   dueAt,
@@ -35,6 +35,9 @@ interface Held {
 }
 
 const GATE_HOLDS = ':gate-';
+
+/** The end of the key of a send that is planned after so many holds. */
+export const afterHolds = (gateHolds: number): string => (gateHolds === 0 ? '' : `${GATE_HOLDS}${gateHolds}`);
 
 /** How often a document had been held when this send of it was planned. */
 export function gateHoldsIn(key: string): number {

@@ -9,8 +9,11 @@ import { suspensionsOf, type SuspensionFinding, type SuspensionHold } from './st
 export interface AtGate {
   /** How often it was held after its send was planned. Each release has a send of its own. */
   holds: number;
-  /** How many of these were before the newest attempt began. */
+  /** How many of these were before the newest attempt began, and how many before the one before it. */
   holdsAtAttempt?: number;
+  holdsAtEarlier?: number;
+  /** The number of the newest hold of a person. */
+  personHold?: number;
   /** A person waived the hold of the sequence gate, or a warning was given: it is not judged again. */
   isPassed?: true;
   /** Suspensions in spite of which a person lets it go; `unknown`: whatever series the packs are of. */
@@ -42,19 +45,26 @@ export const releasedBy = ({ gate, tried }: Pick<Unsent, 'gate' | 'tried'>): Doc
 });
 
 /** How it stands after one more hold: own holds are counted. */
-export const gateAfterHold = (gate: AtGate | undefined, hold: Hold): { gate?: AtGate } =>
-  isForPredecessor(hold) ? defined({ gate }) : { gate: { ...gate, holds: (gate?.holds ?? 0) + 1 } };
+export function gateAfterHold(gate: AtGate | undefined, hold: Hold): { gate?: AtGate } {
+  if (isForPredecessor(hold)) return defined({ gate });
+  const personHold = hold.kind === 'person' ? { personHold: hold.number } : {};
+  return { gate: { ...gate, ...personHold, holds: (gate?.holds ?? 0) + 1 } };
+}
 
 /** What holds it now counts anew. */
 export const gateAtAttempt = (gate: AtGate | undefined): { gate?: AtGate } =>
-  gate === undefined ? {} : { gate: { ...gate, holdsAtAttempt: gate.holds } };
+  gate === undefined ? {} : { gate: { ...gate, holdsAtEarlier: gate.holdsAtAttempt ?? 0, holdsAtAttempt: gate.holds } };
 
 /**
  * Whether a send was planned before a hold that has ended since: another document of the same packs may have gone ahead
- * meanwhile. The send that counts is planned with the release. `holds`: how many there were when this one was planned.
+ * meanwhile. The send that counts is planned with the release, and an attempt that has begun is of that one. `holds`:
+ * how many there were when this one was planned.
  */
-export const isPlannedBeforeHold = (gate: AtGate | undefined, holds: number): boolean =>
-  gate !== undefined && gate.holds > (gate.holdsAtAttempt ?? 0) && gate.holds !== holds;
+export function isPlannedBeforeHold({ gate, send }: { gate?: AtGate; send: Attempt }, holds: number): boolean {
+  if (gate === undefined) return false;
+  const { holdsAtAttempt = 0, holdsAtEarlier = 0 } = gate;
+  return gate.holds > (send.step === 'open' ? holdsAtAttempt : holdsAtEarlier) && gate.holds !== holds;
+}
 
 /** Waived once, the sequence gate does not judge it again; a suspension counts again where it is another. */
 export function gateAfterWaiver(gate: AtGate | undefined, holds: Hold[]): { gate?: AtGate } {

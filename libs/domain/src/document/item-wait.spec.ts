@@ -3,7 +3,17 @@ import { reactToDocumentEvent, DOCUMENT_SAGA, keysOfDocumentEvent } from '../sag
 import type { DocumentCommand } from './decide.js';
 import { decide } from './decide.js';
 import type { DocumentEvent, ItemHold, ItemPredecessor } from './events.js';
-import { attempted, FIRST, registered, registration, REMEMBERED, SECOND, stateAfter } from './given.js';
+import {
+  absenceProven,
+  attempted,
+  FIRST,
+  registered,
+  registration,
+  REMEMBERED,
+  SECOND,
+  stateAfter,
+  unconfirmed,
+} from './given.js';
 
 const SGTIN = '046070000000011234567890123';
 const met: ItemPredecessor = { ...FIRST, items: [SGTIN], itemCount: 1 };
@@ -45,6 +55,10 @@ describe('a document that waits for its items', () => {
     expect(typesOf(released, { type: 'WaitForItems', round: 2, for: [{ ...met, ...SECOND }] })).toEqual([
       'DocumentWaiting',
     ]);
+    // Nor after an attempt that surely did not arrive: its next send is planned, and would be used up by the wait.
+    const tried = [...released, attempted(1), unconfirmed(1), absenceProven(1)];
+    expect(typesOf(tried, { type: 'WaitForItems', round: 1, for: [met] })).toEqual([]);
+    expect(typesOf(tried, { type: 'WaitForItems', round: 2, for: [met] })).toEqual(['DocumentWaiting']);
   });
 
   it('waits on top of what its command comes after', () => {

@@ -211,9 +211,14 @@ const withGate = (state: Registered, news: Partial<AtGate>): DocumentState =>
 
 /** What is known of it from before its first send. */
 function keptBeforeSend(state: Registered): Pick<WaitingDocument, 'itemWaits' | 'gate' | 'tried'> {
-  if (state.phase !== 'waiting' && state.phase !== 'ready') return {};
+  return state.phase === 'waiting' || state.phase === 'ready' ? { ...judgedOf(state), ...triedOf(state) } : {};
+}
+
+/** How often it was to wait for its items, and how it stands with what is judged, until the registry has it. */
+function judgedOf(state: Registered): Pick<ToSend, 'itemWaits' | 'gate'> {
+  if (!isToSend(state) && state.phase !== 'waiting' && state.phase !== 'uploading') return {};
   const { itemWaits, gate } = state;
-  return { ...defined({ itemWaits, gate }), ...triedOf(state) };
+  return defined({ itemWaits, gate });
 }
 
 /** The attempts that were made so far; none where it was never tried, or the registry's document is known. */
@@ -284,14 +289,14 @@ function duringSend(state: Registered, event: SendEvent): DocumentState {
   const { registration } = state;
   const send = evolveAttempt(isToSend(state) ? state.send : FIRST_ATTEMPT, sendStepOf(event));
   const isLarge = event.type === 'SendAttempted' ? event.data.upload : 'upload' in state && state.upload;
-  const { gate } = isToSend(state) ? state : {};
   const upload = isLarge && send.step !== 'open' ? { upload: true as const } : {};
-  const kept = event.type === 'SendAttempted' ? gateAtAttempt(gate) : defined({ gate });
-  return { phase: PHASES[send.step], registration, send, ...upload, ...kept };
+  const judged = judgedOf(state);
+  const begun = event.type === 'SendAttempted' ? gateAtAttempt(judged.gate) : {};
+  return { phase: PHASES[send.step], registration, send, ...upload, ...judged, ...begun };
 }
 
 function duringUpload(state: Registered, event: UploadEvent): DocumentState {
-  if (event.type === 'UploadOpened') return openedUpload(state.registration, event.data);
+  if (event.type === 'UploadOpened') return { ...openedUpload(state.registration, event.data), ...judgedOf(state) };
   if (state.phase !== 'uploading') throw new Error(`${event.type} in phase ${state.phase}`);
   return evolveUpload(state, event);
 }

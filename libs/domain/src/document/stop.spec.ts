@@ -155,6 +155,18 @@ describe('a document of suspended packs', () => {
     expect(when(both, rejudge(finding('9'), '6'))).toEqual([]);
   });
 
+  it('is not held again for what a person overrode, when what was announced turns out to be absent', () => {
+    const stopped = [registered(), held];
+    const overridden = [...stopped, ...when(stopped, waive())];
+    const opened: DocumentEvent = {
+      ...{ type: 'UploadOpened', data: { attempt: 1, documentId: 'd-1', foundByLookUp: false } },
+    };
+    const given = [...overridden, attempted(1), opened, absenceProven(1)];
+    expect(stateAfter(given)).toMatchObject({ phase: 'ready', gate: { holds: 1 } });
+    expect(when(given, stop(finding('9', 's-1')))).toEqual([]);
+    expect(typesOf(when(given, stop(finding('9', 's-2'))))).toEqual(['DocumentHeld']);
+  });
+
   it('ends when a person ends it', () => {
     expect(when([registered(), held], { type: 'EndHeld', predecessors: ['suspension@7'] })).toMatchObject([
       { type: 'DocumentRefused', data: { suspension: { packCount: 1 } } },
@@ -177,7 +189,7 @@ describe('a document of suspended packs', () => {
 });
 
 describe('a document that a person holds', () => {
-  const hold: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' };
+  const hold = { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' } as const;
   const byAnna: DocumentEvent = {
     ...{ type: 'DocumentHeld' as const },
     data: { hold: { kind: 'person', number: 1, by: 'anna', reason: 'quality looks' } },
@@ -194,6 +206,14 @@ describe('a document that a person holds', () => {
       { type: 'DocumentRefused', data: { person: { by: 'anna' } } },
       { type: 'DocumentConcluded', data: { cause: 'ended_by_person' } },
     ]);
+  });
+
+  it('and releases is not held once more by the same task, which may come again; by another it is', () => {
+    const held = [registered(), byAnna];
+    const released = [...held, ...when(held, waive('person@1'))];
+    expect(when(released, { ...hold, holds: 0 })).toEqual([]);
+    expect(typesOf(when(released, { ...hold, holds: 1 }))).toEqual(['DocumentHeld']);
+    expect(typesOf(when(released, hold))).toEqual(['DocumentHeld']);
   });
 
   it('waits on for what it comes after, and the other way round', () => {

@@ -2,6 +2,7 @@ import { neverReached, type Sha256 } from '#kernel';
 import { evolveAttempt, FIRST_ATTEMPT, type Attempt, type AttemptFact, type CallAnswer } from '../attempt/attempt.js';
 import { decideAttempt, proves, TWO_PAST_GRACE, type AttemptPolicy, type LookUpFacts } from '../attempt/decide.js';
 import type { DocumentEvent, LookUpMissed, Registration } from './events.js';
+import type { AtGate } from './gate.js';
 import { failed } from './send-attempt.js';
 import type { UploadEvent, UploadOpened } from './upload-events.js';
 
@@ -17,6 +18,9 @@ export interface Uploading {
   missed: number;
   /** It may have been finished before: an end of it was left without an answer, or it was found by a look-up. */
   maybeFinished: boolean;
+  /** What is known of it from before its send: an announcement may turn out to be absent. */
+  itemWaits?: number;
+  gate?: AtGate;
 }
 
 /** What the registry said to a part or to the end; `sent`: the document is taken. */

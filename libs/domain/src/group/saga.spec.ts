@@ -129,7 +129,7 @@ describe('what follows from an event of a group', () => {
 
   it(
     'behind a member that failed the rest is settled after a bare FAILED had its time; without a start it is ended ' +
-      'at once',
+      'as soon as the status of the last one sent may be asked for',
     () => {
       const halted = [...started, ended(1, 'rejected')];
       expect(after(halted).tasks).toMatchObject([
@@ -140,8 +140,9 @@ describe('what follows from an event of a group', () => {
           dueAt: at(after(halted).last, 9_000),
         },
       ]);
-      expect(after([registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' })]).tasks).toMatchObject([
-        { key: 'conclude_members:g-1', lane: 'internal' },
+      const refused = after([registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' })]);
+      expect(refused.tasks).toMatchObject([
+        { key: 'conclude_members:g-1', lane: 'internal', dueAt: at(refused.last, 3_000) },
       ]);
       expect(
         after([...started, ended(0, 'accepted'), ended(1, 'accepted'), ended(2, 'rejected')], 'GroupHalted').tasks,

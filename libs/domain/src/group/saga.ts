@@ -95,11 +95,14 @@ function afterRegistration(
 const sendFirst = ({ state, rules, at }: Own): PlannedTask[] =>
   rules.itemsDecide === true ? [] : [firstSend(state.account, state.first, { dueAt: at })];
 
-function afterHalt(own: Own, { cause, started, member, rest }: GroupHalted['data']): Reaction {
-  const tasks = rest.length === 0 ? [] : [endRest(own, started, member?.requestId)];
-  const waited = cause === 'predecessor_failed' || cause === 'waits_in_ring';
-  return { state: own.state, tasks, ...(waited ? { stopsWaiting: true as const } : {}) };
+function afterHalt(own: Own, halt: GroupHalted['data']): Reaction {
+  const tasks = halt.rest.length === 0 ? [] : [endRest(own, halt)];
+  return { state: own.state, tasks, ...(hasWaited(halt) ? { stopsWaiting: true as const } : {}) };
 }
+
+/** It waited until then, so nothing of it was sent. */
+const hasWaited = ({ cause }: GroupHalted['data']): boolean =>
+  cause === 'predecessor_failed' || cause === 'waits_in_ring';
 
 /** A member that failed without a receipt may still turn, and with it the end of the whole; nothing else can. */
 export function endOfGroup(concluded: GroupConcluded['data']): Ended {
@@ -216,21 +219,23 @@ function look({ state, groupId }: Own, attempt: number, dueAt: Date): Reaction {
 
 /**
  * The members after the one that stopped a started group are looked at once more, after a bare FAILED has had its time
- * to turn.
+ * to turn. Those of a group that was not started are looked at when the status of the last one sent may be asked for.
  */
-function endRest(
-  { state: { account }, groupId, at, rules }: Own,
-  started: boolean,
-  stoppedBy = 'none',
-): PlannedGroupTask {
+function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHalted['data']): PlannedGroupTask {
   const payload = { groupId, account };
-  return started
+  return halt.started
     ? {
-        key: `settle_group:${groupId}:${stoppedBy}`,
+        key: `settle_group:${groupId}:${halt.member?.requestId ?? 'none'}`,
         kind: 'settle_group',
         lane: `${account}/status`,
         dueAt: later(at, rules.failedGraceMs + rules.statusPollMs),
         payload,
       }
-    : { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: at, payload };
+    : {
+        key: `conclude_members:${groupId}`,
+        kind: 'conclude_members',
+        lane: 'internal',
+        dueAt: hasWaited(halt) ? at : later(at, rules.statusAfterSendMs),
+        payload,
+      };
 }

@@ -150,8 +150,8 @@ export const TASK_PAYLOADS = {
     actor,
     reason: text,
   }),
-  /** A person holds a document that was not sent. */
-  hold_document: z.object({ requestId: text, actor, reason: text }),
+  /** A person holds a document that was not sent. `holds`: how often it had been held when that was asked. */
+  hold_document: z.object({ requestId: text, actor, reason: text, holds: z.exactOptional(count) }),
   /** `replanId`: the version at which it stands, and the day: two calls about one stand are one. */
   replan: z.object({ kind: z.enum(['document', 'group']), id: text, replanId: text }),
   retry_parked: z.object({ saga: text, key: text }),

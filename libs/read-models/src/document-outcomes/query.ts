@@ -132,11 +132,14 @@ export function summaryOf(
 }
 
 /**
- * Which of these request_ids are documents of ours, each with the registry's id as far as it is known. As far as the
- * log has been read.
+ * Which of these request_ids are documents of ours, each with the registry's id as far as it is known. Not those that
+ * ended without the registry having them: what is there under such a request_id is another. As far as the log has been
+ * read.
  */
 export async function documentIdsOf(db: Queryable, requestIds: string[]): Promise<Map<string, string | undefined>> {
-  const text = 'SELECT request_id, document_id FROM document_outcome WHERE request_id = ANY($1::text[])';
+  const text =
+    'SELECT request_id, document_id FROM document_outcome WHERE request_id = ANY($1::text[]) AND (outcome IS NULL OR ' +
+    'document_id IS NOT NULL)';
   const { rows } = await db.query<{ request_id: string; document_id: string | null }>({
     name: 'document-ids-of',
     text,

@@ -100,7 +100,7 @@ export class Lives {
 
   /** What was said of a pack's series and expiry, in order: of itself, or of what carried it then. */
   toldAbout(item: string, life: readonly LifeEntry[]): Told[] {
-    const alone = this.toldOf.get(item) ?? [];
+    const alone = (this.toldOf.get(item) ?? []).filter(({ position }) => !this.isRefused(item, position));
     const within = life.flatMap((entry) => {
       if (entry.effect.result === 'refused') return [];
       const said = (this.told.get(entry.position) ?? []).filter((one) => one.item === '' || one.item === entry.item);
@@ -110,6 +110,12 @@ export class Lives {
       );
     });
     return [...alone, ...within].sort(compare);
+  }
+
+  /** What a document says of an item counts only where it was not refused for it. */
+  private isRefused(item: string, position: bigint): boolean {
+    const named = this.ownOf(item).filter((entry) => entry.position === position);
+    return named.length > 0 && named.every(({ effect }) => effect.result === 'refused');
   }
 
   /** The container that holds the item right after a moment. */

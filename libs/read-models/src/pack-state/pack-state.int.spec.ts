@@ -162,6 +162,21 @@ describe('series and expiry', () => {
     expect(await seriesOf(pack(3))).toMatchObject({ series: null });
   });
 
+  it('are not those of a document that the registry took but for this pack', async () => {
+    log.document({ docType: 701, items: [pack(1), pack(2)], series: [{ gtin: GTIN, series: 'A' }] });
+    await project();
+    log.document({
+      ...{ docType: 702, items: [pack(1), pack(2)], outcome: 'partial' },
+      series: [
+        { item: pack(1), series: 'B' },
+        { item: pack(2), series: 'B' },
+      ],
+      errors: [{ code: '2', text: 'no', objectId: pack(1) }],
+    });
+    await project();
+    expect([await seriesOf(pack(1)), await seriesOf(pack(2))]).toMatchObject([{ series: 'A' }, { series: 'B' }]);
+  });
+
   it('come from what the registry answers about a pack that it does not move', async () => {
     log.document({ docType: 701, items: [pack(1)] });
     await project();

@@ -162,6 +162,27 @@ describe('series and expiry', () => {
     expect(await seriesOf(pack(3))).toMatchObject({ series: null });
   });
 
+  it('of what a container holds are corrected by its container, each by itself, until that counts no longer', async () => {
+    const expiresOn = '2027-12-31';
+    log.document({ docType: 701, items: [pack(1)], series: [{ gtin: GTIN, series: 'A', expiresOn }] });
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    await project();
+    for (const series of [undefined, 'A', 'B']) {
+      const correction = {
+        ...{ docType: 253, items: [box(2)] },
+        series: [{ ...(series === undefined ? {} : { series }), expiresOn: '2026-01-31' }],
+      };
+      const requestId = log.send(correction);
+      log.conclude(requestId, correction);
+      await project();
+      expect(await seriesOf(pack(1))).toMatchObject({ series: series ?? 'A', expires_on: '2026-01-31' });
+      log.conclude(requestId, { ...correction, outcome: 'rejected' }, 'accepted');
+      await project();
+      expect(await seriesOf(pack(1))).toMatchObject({ series: 'A', expires_on: expiresOn });
+    }
+  });
+
   it('are not those of a document that the registry took but for this pack', async () => {
     log.document({ docType: 701, items: [pack(1), pack(2)], series: [{ gtin: GTIN, series: 'A' }] });
     await project();

@@ -1,4 +1,5 @@
 import type { TypeKnowledge } from '#documents';
+import { afterUse, type Left } from '../sgtin-history/part-left.js';
 import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
 import { transferAfter } from './transfer.js';
 import { PACK_STAY, PACK_STATE, type PackStateRow, type PackStayRow } from './row.js';
@@ -54,9 +55,22 @@ export const movedWithPlace = (
     ? standing
     : moved(
         standing,
-        { position, effect: { result: 'applied', status, place: to, containment: null, container: null } },
+        { position, effect: { result: 'applied', status, place: to, containment: null, container: null, part: null } },
         types,
       );
+
+/** How much of a pack is left; the last part takes the status of the whole, as in the history of one pack. */
+function usedBy(
+  { standing, left }: { standing: Standing; left: Left | undefined },
+  { effect, use, isRecalled }: LifeEntry,
+): { standing: Standing; left: Left | undefined } {
+  if (effect.result !== 'applied' || isRecalled === true || use === undefined) return { standing, left };
+  const before = use.bringsBack ? undefined : left;
+  if (use.usedUp === undefined) return { standing, left: before };
+  const after = afterUse(before, effect.part ?? undefined).left;
+  const isLast = effect.part !== null && after === '0';
+  return { standing: isLast ? { ...standing, status: use.usedUp } : standing, left: after };
+}
 
 /** The row of an item; undefined where no document has moved it, nor left open whether it did. */
 export function packState(
@@ -68,7 +82,7 @@ export function packState(
   if (own === undefined) return undefined;
   const whole = lives.lifeOf(item);
   let last: Moment = own;
-  let standing = NOTHING_KNOWN;
+  let [standing, left]: [Standing, Left | undefined] = [NOTHING_KNOWN, undefined];
   let moves = placeMoves;
   for (const entry of whole) {
     if (compare(entry, own) > 0) {
@@ -80,7 +94,7 @@ export function packState(
     const before = moves.filter((move) => compare(move, entry) < 0);
     moves = moves.slice(before.length);
     standing = before.reduce((so, move) => movedWithPlace(so, move, types), standing);
-    standing = moved(standing, entry, types);
+    ({ standing, left } = usedBy({ standing: moved(standing, entry, types), left }, entry));
   }
   const { atMicros, position } = last;
   return {

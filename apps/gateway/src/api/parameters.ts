@@ -217,7 +217,8 @@ export const packListParameters = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      'Only packs that this document (request_id, or the id of the registry) names, or a container in it holds.',
+      'Only packs that this document (request_id, or the id of the registry) names, or a container in it holds, ' +
+        'however deep.',
     ),
   ...page,
 });

@@ -118,6 +118,20 @@ describe('a document that comes late', () => {
   });
 });
 
+describe('a move of a whole place', () => {
+  it('tells of a pack until something else does, also where that moves only its container', async () => {
+    const [here, there] = ['00000000000464', '00000000000777'];
+    log.document({ docType: 701, items: [pack(1)], subjectId: here });
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    const move = log.document({ docType: 432, items: [here], counterpartyId: there });
+    await project();
+    expect(await now(pack(1))).toMatchObject([{ place: there, toldFrom: move }]);
+    const nested = log.document({ docType: 911, items: [box(1)], into: box(2) });
+    await project();
+    expect(await now(pack(1))).toMatchObject([{ place: there, toldFrom: nested }]);
+  });
+});
+
 describe('series and expiry', () => {
   const seriesOf = async (item: string) => {
     const { rows } = await db.pool.query<{ series: string | null; expires_on: string | null; series_from: bigint }>(

@@ -138,7 +138,21 @@ function commonConditions(query: Candidates, value: (one: unknown) => string): s
     [document, (mark) => `s.item IN (${NAMED_OR_INSIDE.replaceAll('$id', () => mark)})`],
   ];
   const asked = conditions.flatMap(([given, condition]) => (given === undefined ? [] : [condition(value(given))]));
-  return ['length(s.item) = 27', ...(query.seriesUnknown === true ? ['s.series IS NULL'] : []), ...asked];
+  return ['length(s.item) = 27', ...notTold(query), ...asked];
+}
+
+const STATUS = 'CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END';
+const PLACE = 'CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END';
+
+/** What no document has told; no move of a whole place changes that. */
+function notTold({ seriesUnknown, statusUnknown, placeUnknown, placeLeft }: PackListQuery): string[] {
+  const conditions: [boolean | undefined, string][] = [
+    [seriesUnknown, 's.series IS NULL'],
+    [statusUnknown, `${STATUS} IS NULL`],
+    [placeUnknown, `${PLACE} IS NULL`],
+    [placeLeft, `${PLACE} = ''`],
+  ];
+  return conditions.flatMap(([isAsked, condition]) => (isAsked === true ? [condition] : []));
 }
 
 /** Packs with what their series is, and who told us. */

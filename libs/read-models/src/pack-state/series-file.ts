@@ -176,6 +176,13 @@ export function fateOf(status: string | null, place: string | null, own: Readonl
   return 'shipped';
 }
 
+/** What a figure does not tell is asked for as such: without it, all packs would be opened. */
+const notTold = (status: string | null, place: string | null): Record<string, string> => ({
+  ...(status === null ? { status_unknown: 'true' } : {}),
+  ...(place === null ? { place_unknown: 'true' } : {}),
+  ...(place === '' ? { place_left: 'true' } : {}),
+});
+
 type FigureContext = Series & { own: ReadonlySet<string> };
 
 function figuresOf(groups: readonly SeriesGroup[], context: FigureContext): Figure[] {
@@ -206,7 +213,7 @@ function figureOf(alike: [SeriesGroup, ...SeriesGroup[]], { gtin, series, own }:
     branches.set(branch, { packs: so.packs + packs, types: so.types.add(docType) });
   }
   const known = present({ status, place: place === '' ? null : place });
-  const query = new URLSearchParams({ gtin, series, ...known });
+  const query = new URLSearchParams({ gtin, series, ...known, ...notTold(status, place) });
   return {
     ...{ fate: fateOf(status, place, own), ...known, packs: sum(alike), packsAt: `/v1/packs?${query.toString()}` },
     branches: [...branches].map(([branch, { packs, types: told }]) => ({

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-let [received, shipped, nested]: bigint[] = [];
+let [received, shipped, nested, suspended]: bigint[] = [];
 
 /** 40 packs of two series: 20 in a box that is shipped, some sold, written off, suspended, and some moved elsewhere. */
 function aDay(): void {
@@ -45,7 +45,7 @@ function aDay(): void {
   });
   log.document({ docType: 701, items: numbers(40, 43) });
   log.document({ docType: 911, items: numbers(0, 20), into: box(1) });
-  log.document({ docType: 417, items: [pack(29)], counterpartyId: HERE });
+  suspended = log.document({ docType: 417, items: [pack(29)], counterpartyId: HERE });
   log.document({ docType: 701, items: [pack(29)] });
   shipped = log.document({ docType: 415, items: [box(1)], counterpartyId: CUSTOMER });
   log.document({ docType: 511, items: numbers(20, 23) });
@@ -149,6 +149,8 @@ describe('the file of a series', () => {
   it('says of a suspension since when we know, what is blocked, and whom to notify', async () => {
     expect((await packs.series(GTIN, 'A'))?.suspension).toMatchObject({
       ...{ packs: 1, onHand: 5, customers: [{ place: CUSTOMER, packs: 20 }] },
+      // It has come back since: that says nothing new of the suspension.
+      ...{ knownAt: String(suspended), knownFrom: { docType: 417 } },
     });
     expect((await packs.series(GTIN, 'B'))?.suspension).toBeUndefined();
     expect(await packs.series(GTIN, 'X')).toBeUndefined();

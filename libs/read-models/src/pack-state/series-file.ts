@@ -30,7 +30,8 @@ const groupsWhere = (
       CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
       coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
       coalesce(y.moved_from, s.position) AS told_from,
-      CASE WHEN s.suspended THEN s.status_from ELSE y.status_from END AS suspended_from
+      CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from, s.status_from)
+        ELSE coalesce(y.suspended_from, y.status_from) END AS suspended_from
     FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
   JOIN movement_document d ON d.known_from = told_from
   GROUP BY 1, 2, 3, 4, 5, 6, 7 LIMIT ${MOST_GROUPS + 1}`;

@@ -88,7 +88,13 @@ describe('given an accepted document', () => {
 
   it('unpacking that is not recursive leaves inner containers closed', () => {
     const { is_recursive: _, ...fields } = given(912).fields;
-    expect(effectsOf({ ...given(912), fields }, receipt('accepted'))[0]?.containment).toEqual({ kind: 'opened' });
+    const opened = (said: Record<string, string>) =>
+      effectsOf({ ...given(912), fields: said }, receipt('accepted'))[0]?.containment;
+    expect(opened(fields)).toEqual({ kind: 'opened' });
+    for (const no of ['false', '0']) expect(opened({ ...fields, is_recursive: no })).toEqual({ kind: 'opened' });
+    // Both are true in XML Schema, and an empty element has the default of the schema, true.
+    for (const yes of ['true', '1', ' 1 ', ''])
+      expect(opened({ ...fields, is_recursive: yes })).toEqual({ kind: 'opened', recursive: true });
   });
 
   it.each([

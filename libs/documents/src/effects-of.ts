@@ -1,6 +1,6 @@
 import { defined, isSgtin, isSscc } from '#kernel';
 import { documentTypeOf, titleOfType } from './catalogue/catalogue.js';
-import { NOT_KNOWN, type TypeEffect } from './catalogue/effect.js';
+import { NOT_KNOWN, opensAll, type TypeEffect } from './catalogue/effect.js';
 import type { AffectedItem, DocumentFacts, ItemEffect, ReceiptFacts } from './port.js';
 
 /** A document with what it is about. */
@@ -136,7 +136,7 @@ function containmentOf(row: TypeEffect, facts: Affecting, item: AffectedItem): I
     case 'packed':
       return item.into === undefined ? undefined : { kind: 'packed', into: item.into };
     case 'opened':
-      return facts.fields.is_recursive === 'true' ? { kind: 'opened', recursive: true } : { kind: 'opened' };
+      return opensAll(facts.fields) ? { kind: 'opened', recursive: true } : { kind: 'opened' };
     case 'taken_out':
       return { kind: 'taken_out' };
     case undefined:

@@ -1,4 +1,4 @@
-import { documentTypeOf, type DocumentFacts } from '#documents';
+import { documentTypeOf, typeKnowledge, type DocumentFacts } from '#documents';
 
 /** What a document does to containment, if it is accepted. */
 export type ContainmentChange = 'packed' | 'taken_out' | 'opened' | 'opened_all';
@@ -20,7 +20,7 @@ export function namedItemsOf(facts: DocumentFacts): NamedItems {
 function changeOf({ docType, fields }: DocumentFacts): ContainmentChange | undefined {
   const effect = documentTypeOf(docType)?.effect;
   if (effect === undefined || typeof effect === 'string') return undefined;
-  return effect.containment === 'opened' && fields.is_recursive === 'true' ? 'opened_all' : effect.containment;
+  return effect.containment === 'opened' && typeKnowledge.opensAll(fields) ? 'opened_all' : effect.containment;
 }
 
 /** Whether a document of this type changes containment at all: only then it is worth reading. */

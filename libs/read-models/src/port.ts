@@ -158,14 +158,14 @@ export interface PackFilter {
   expiresBy?: string;
 }
 
-export interface PackListQuery extends PackFilter {
+export interface PackListQuery extends PackFilter, Pick<DocumentListQuery, 'limit' | 'cursor'> {
+  /** No document has told it; `placeLeft`: it has left all places that are known. */
+  statusUnknown?: boolean;
+  placeUnknown?: boolean;
+  placeLeft?: boolean;
   container?: string;
   /** A request_id of ours, or the registry's id: what the document names, and what is in containers that it names. */
   document?: string;
-  /** 1 to 1,000, default 100. */
-  limit?: number;
-  /** Opaque; from the page before. */
-  cursor?: string;
 }
 
 export const STOCK_PARTS = ['place', 'gtin', 'series', 'expires_on', 'status'] as const;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventFilter, EventStore, RecordedEvent } from '#event-store';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { installationSchema, migrate, openPool } from '#postgres';
 import { catchUpProjection, compareBeside, rebuildBeside, subscriptionsSchema, type Projection } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -112,24 +112,26 @@ describe('rows of an older version (decision 70)', () => {
     `UPDATE suspended_list SET not_understood = NULL`,
     `UPDATE document_outcome SET waiting_for = '[{"requestId": "r-1", "commandId": "command-1"}]' WHERE phase = 'sent'`,
     `UPDATE movement_effect SET status = 'in_circulation' WHERE place = '${MOVED_TO}'`,
+    `UPDATE pack_state SET suspended_from = NULL WHERE suspended`,
     `UPDATE outcome_event SET body = replace(body, 'holds one document too many', 'holds more than one document')`,
   ];
   let live: TestDatabase;
   beforeAll(() => void (live = db));
   afterAll(() => void (db = live));
 
-  /** A database of a version before, with these rows, upgraded. */
+  /** A database with these rows, as if a version before had written them, and what the upgrade says of them. */
   async function upgraded(older: string[]): Promise<void> {
     db = await testDatabase();
-    const before = SETS.flatMap(({ name, directory }) =>
-      readdirSync(directory)
-        .filter((file) => file.endsWith('.sql') && !file.endsWith('-older-rows.sql'))
-        .map((file) => `${name}/${file}`),
-    );
-    await migrate(db.pool, SETS, { only: new Set(before) });
+    await migrate(db.pool, SETS);
     for (const projection of models) await catchUpProjection({ projection, store, pool: db.pool });
     for (const sql of older) expect((await db.pool.query(sql)).rowCount).toBeGreaterThan(0);
-    expect((await migrate(db.pool, SETS)).length).toBe(MARKED.length);
+    const marking = SETS.flatMap(({ directory }) =>
+      readdirSync(directory)
+        .filter((file) => file.endsWith('-older-rows.sql'))
+        .map((file) => new URL(file, directory)),
+    );
+    expect(marking.length).toBeGreaterThanOrEqual(MARKED.length);
+    for (const file of marking) await db.pool.query(readFileSync(file, 'utf8'));
   }
   /** What a sweep says of each read model: places that differ, and why something was not compared. */
   async function compared(): Promise<{ differ: string[]; skipped: Record<string, string> }> {
@@ -149,6 +151,7 @@ describe('rows of an older version (decision 70)', () => {
 
   beforeAll(() => {
     log.document({ docType: 431, items: [pack(8)], counterpartyId: MOVED_TO });
+    log.document({ docType: 417, items: [pack(6)], counterpartyId: '00000000000334' });
     log.add(log.send({ docType: 701, items: [pack(7)] }), {
       type: 'DuplicateDetected',
       data: { documentIds: ['a', 'b'], answerSha256: DIGEST },
@@ -174,6 +177,7 @@ describe('rows of an older version (decision 70)', () => {
       expect(Object.keys(skipped).sort()).toEqual(MARKED);
       for (const [model, table] of Object.entries(words))
         expect(skipped[model]).toMatch(new RegExp(`^${table}: an older version .*\\. Run pedigree rebuild ${model}$`));
+      expect(skipped['sgtin-history']).toContain('; pack_state: an older version took sales in parts');
       await db.pool.query(`UPDATE document_outcome_count SET documents = documents + 1`);
       expect((await compared()).differ).toEqual(['document_outcome_count true']);
       for (const projection of models) await rebuild(projection);

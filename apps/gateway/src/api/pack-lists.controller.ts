@@ -44,8 +44,12 @@ export class PackListsController {
   @Get('packs')
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { expires_by: expiresBy, series_unknown, ...rest } = parameters(packListParameters, query);
-    const wanted = { ...rest, expiresBy, seriesUnknown: series_unknown === 'true' } as PackListQuery;
+    const given = parameters(packListParameters, query);
+    const { expires_by: expiresBy, series_unknown, status_unknown, place_unknown, place_left, ...rest } = given;
+    const wanted = {
+      ...{ ...rest, expiresBy, seriesUnknown: series_unknown === 'true', statusUnknown: status_unknown === 'true' },
+      ...{ placeUnknown: place_unknown === 'true', placeLeft: place_left === 'true' },
+    } as PackListQuery;
     const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof packPage>> =>
       snakeCase(await this.readModels.packs.list({ ...wanted, ...(cursor === undefined ? {} : { cursor }) }));
     await sendList({ request, reply, log: this.log }, pageAfter, PACKS);

@@ -193,11 +193,13 @@ export const gtinText = z.string().regex(/^\d{14}$/, 'must be a GTIN, 14 digits'
 export const seriesText = z.string().min(1).max(20);
 const packStatus = z.string().regex(/^[a-z_]{1,60}$/, 'must be a status of a pack, such as in_circulation');
 
+const isTrue = z.literal('true').optional();
+
 /** Which packs are meant. */
 const packFilter = {
   gtin: gtinText.optional().describe('Only packs of this product.'),
   series: seriesText.optional().describe('Only packs of this series.'),
-  series_unknown: z.literal('true').optional().describe('true: only packs whose series no document has told.'),
+  series_unknown: isTrue.describe('true: only packs whose series no document has told.'),
   place: placeId.optional().describe('Only packs that stand at this place, or are on their way to it.'),
   status: packStatus.optional().describe('Only packs in this status at the registry.'),
   expires_by: day.optional().describe('Only packs that may be used until this day (YYYY-MM-DD) at most.'),
@@ -206,6 +208,9 @@ const packFilter = {
 /** Query parameters of the list of packs. */
 export const packListParameters = z.strictObject({
   ...packFilter,
+  status_unknown: isTrue.describe('true: only packs whose status no document has told.'),
+  place_unknown: isTrue.describe('true: only packs whose place no document has told.'),
+  place_left: isTrue.describe('true: only packs that have left all places that are known.'),
   container: z
     .string()
     .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')
@@ -217,7 +222,8 @@ export const packListParameters = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      'Only packs that this document (request_id, or the id of the registry) names, or a container in it holds.',
+      'Only packs that this document (request_id, or the id of the registry) names, or a container in it holds, ' +
+        'however deep.',
     ),
   ...page,
 });

@@ -88,6 +88,12 @@ export const arbitrated: TypeEffect = {
 };
 export const packed: TypeEffect = { containment: 'packed', ...subjects };
 export const opened: TypeEffect = { containment: 'opened', ...subjects };
+/**
+ * Whether what opens a container opens those in it too: xs:boolean has two words for true, and the schema gives an
+ * empty element the default true.
+ */
+export const opensAll = ({ is_recursive: said }: Readonly<Record<string, string>>): boolean =>
+  said !== undefined && ['true', '1', ''].includes(said.trim());
 export const takenOut: TypeEffect = { containment: 'taken_out', ...subjects };
 export const handedOver: TypeEffect = { status: 'moved_for_disposal', containment: 'taken_out', owner: 'subject' };
 export const destroyed: TypeEffect = { status: 'disposed', containment: 'taken_out', owner: 'subject' };

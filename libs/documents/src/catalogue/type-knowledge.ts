@@ -1,5 +1,5 @@
 import { CATALOGUE, documentTypeOf, isKnownType, titleOfType } from './catalogue.js';
-import { NOT_KNOWN, statusAfter, SUSPENDED, suspension, takenOut, type TypeEffect } from './effect.js';
+import { NOT_KNOWN, opensAll, statusAfter, SUSPENDED, suspension, takenOut, type TypeEffect } from './effect.js';
 
 /** The recall of an earlier operation. */
 export const RECALL = 250;
@@ -58,6 +58,7 @@ export const typeKnowledge = {
   isRecallable: (docType: number): boolean => documentTypeOf(docType)?.undoneBy?.includes(RECALL) ?? false,
   /** Whether it says of its items that they were in a container, and leaves them out of it. */
   extracts: (docType: number): boolean => documentTypeOf(docType)?.effect === takenOut,
+  opensAll,
   suspension,
 } as const;
 

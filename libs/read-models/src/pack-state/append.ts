@@ -67,6 +67,11 @@ const AFTER: readonly [column: string, after: string][] = [
   ['doubt_from', 'CASE WHEN p.is_doubt THEN p.position WHEN p.status IS NULL THEN p.doubt_before END'],
   ['transfer', 'p.transfer_after'],
   ['suspended', isOneOf('p.status_after', suspended)],
+  [
+    'suspended_from',
+    `CASE WHEN NOT ${isOneOf('p.status_after', suspended)} THEN NULL
+      WHEN ${isOneOf('p.status_before', suspended)} THEN p.suspended_from_before ELSE p.position END`,
+  ],
   ['container', 'p.container'],
   ['series', 'coalesce(p.series, p.series_before)'],
   ['expires_on', 'coalesce(p.expires_on, p.expires_before)'],
@@ -99,6 +104,8 @@ WITH done AS (
     CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END
       AS status_before,
     coalesce(y.status_from, s.status_from) AS status_from_before,
+    CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from) ELSE y.suspended_from END
+      AS suspended_from_before,
     CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place_before,
     coalesce(y.place_from, s.place_from) AS place_from_before,
     coalesce(s.transfer, y.transfer) AS transfer_before,
@@ -209,7 +216,8 @@ function numbering(
   const numberOf = (effect: number, item: string): number | NotDone => {
     const what = effects[effect];
     if (what?.result === 'refused') return 'moves nothing';
-    if (what === undefined || atMicros === undefined) return 'more to read';
+    // What is left of a pack is in no row: how much earlier parts were is in its life.
+    if (what?.part !== undefined || what === undefined || atMicros === undefined) return 'more to read';
     const one = doneBy(what, { document, atMicros, told: toldWithin(told, item) });
     if (what.container !== undefined && lives.isToldSince({ ...one, container: what.container })) return 'more to read';
     return done.push(one) - 1;

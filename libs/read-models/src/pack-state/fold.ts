@@ -1,4 +1,5 @@
 import type { TypeKnowledge } from '#documents';
+import { afterUse, type Left } from '../sgtin-history/part-left.js';
 import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
 import { transferAfter } from './transfer.js';
 import { PACK_STAY, PACK_STATE, type PackStateRow, type PackStayRow } from './row.js';
@@ -54,9 +55,32 @@ export const movedWithPlace = (
     ? standing
     : moved(
         standing,
-        { position, effect: { result: 'applied', status, place: to, containment: null, container: null } },
+        { position, effect: { result: 'applied', status, place: to, containment: null, container: null, part: null } },
         types,
       );
+
+/** How much of a pack is left; the last part takes the status of the whole, as in the history of one pack. */
+function usedBy(
+  { standing, left }: { standing: Standing; left: Left | undefined },
+  { effect, use, isRecalled }: LifeEntry,
+): { standing: Standing; left: Left | undefined } {
+  if (effect.result !== 'applied' || isRecalled === true || use === undefined) return { standing, left };
+  const before = use.bringsBack ? undefined : left;
+  if (use.usedUp === undefined) return { standing, left: before };
+  const after = afterUse(before, effect.part ?? undefined).left;
+  const isLast = effect.part !== null && after === '0';
+  return { standing: isLast ? { ...standing, status: use.usedUp } : standing, left: after };
+}
+
+/** Which document told that it is suspended, by how it stood before: the first since it was not. */
+const suspendedSince = (
+  since: bigint | null,
+  { before, after }: Record<'before' | 'after', Standing>,
+  types: Types,
+) => {
+  if (!isSuspended(after.status, types)) return null;
+  return isSuspended(before.status, types) ? since : after.statusFrom;
+};
 
 /** The row of an item; undefined where no document has moved it, nor left open whether it did. */
 export function packState(
@@ -68,7 +92,8 @@ export function packState(
   if (own === undefined) return undefined;
   const whole = lives.lifeOf(item);
   let last: Moment = own;
-  let standing = NOTHING_KNOWN;
+  let [standing, left]: [Standing, Left | undefined] = [NOTHING_KNOWN, undefined];
+  let suspendedFrom: bigint | null = null;
   let moves = placeMoves;
   for (const entry of whole) {
     if (compare(entry, own) > 0) {
@@ -80,7 +105,9 @@ export function packState(
     const before = moves.filter((move) => compare(move, entry) < 0);
     moves = moves.slice(before.length);
     standing = before.reduce((so, move) => movedWithPlace(so, move, types), standing);
-    standing = moved(standing, entry, types);
+    const so = usedBy({ standing: moved(standing, entry, types), left }, entry);
+    suspendedFrom = suspendedSince(suspendedFrom, { before: standing, after: so.standing }, types);
+    ({ standing, left } = so);
   }
   const { atMicros, position } = last;
   return {
@@ -91,7 +118,7 @@ export function packState(
     firstFrom: whole.find(({ effect }) => effect.result !== 'refused')?.position ?? position,
     ...standing,
     ...seriesOf(lives.toldAbout(item, whole)),
-    suspended: isSuspended(standing.status, types),
+    ...{ suspended: isSuspended(standing.status, types), suspendedFrom },
     container: lives.containerAfter(item, last) ?? null,
   };
 }
@@ -112,19 +139,32 @@ export function seriesOf(told: readonly Told[]): Pick<PackStateRow, 'series' | '
 /** Which stay: of what was in a container at a moment. */
 export type StayKey = Pick<PackStayRow, 'container' | 'atMicros' | 'position'>;
 
+/** How what had this status stands after these, and which of them suspended it. */
+function through(
+  entries: readonly LifeEntry[],
+  status: string | null,
+  types: Types,
+): { standing: Standing; since: bigint | null } {
+  let [standing, since]: [Standing, bigint | null] = [{ ...NOTHING_KNOWN, status }, null];
+  for (const entry of entries) {
+    const after = moved(standing, entry, types);
+    since = suspendedSince(since, { before: standing, after }, types);
+    standing = after;
+  }
+  return { standing, since };
+}
+
 /** What has happened to a container's content since: the status before matters only by whether it was suspended. */
 export function packStay(key: StayKey, lives: Lives, types: Types): PackStayRow {
   const { entries, to } = lives.carriedSince(key.container, key);
-  const any = entries.reduce<Standing>((so, entry) => moved(so, entry, types), NOTHING_KNOWN);
-  const paused = entries.reduce<Standing>((so, entry) => moved(so, entry, types), {
-    ...NOTHING_KNOWN,
-    status: SUSPENDED,
-  });
+  const any = through(entries, null, types);
+  const paused = through(entries, SUSPENDED, types);
   return {
     ...PACK_STAY.nulls,
     ...key,
-    ...any,
-    pausedStatus: any.statusFrom === null ? null : paused.status,
+    ...any.standing,
+    ...{ suspendedFrom: any.since, pausedFrom: paused.since },
+    pausedStatus: any.standing.statusFrom === null ? null : paused.standing.status,
     movedFrom: entries.findLast(({ effect }) => effect.result !== 'refused')?.position ?? null,
     endedMicros: to?.atMicros ?? null,
     endedPosition: to?.position ?? null,

@@ -1,5 +1,5 @@
 import type { TypeKnowledge } from '#documents';
-import { isSscc } from '#kernel';
+import { defined, isSscc } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { Movements } from '../sgtin-history/movements.js';
 import { appendPlain } from './append.js';
@@ -124,9 +124,14 @@ async function writeSeries(tx: Transaction, movements: readonly Movements[]): Pr
   await SERIES_TOLD.copy(tx, rows);
 }
 
-const OTHERWISE_TOLD = `SELECT s.item FROM pack_state s
-  WHERE s.container = ANY ($1::text[]) AND length(s.item) = 27 AND s.series IS DISTINCT FROM $2`;
-const TOLD_BY = 'SELECT item FROM series_told WHERE position = ANY ($1::bigint[])';
+const IN_CONTAINERS = `SELECT s.item FROM pack_state s WHERE s.container = ANY ($1::text[]) AND length(s.item) = 27`;
+const OTHERWISE_TOLD = `${IN_CONTAINERS} AND ($2::text IS NOT NULL AND s.series IS DISTINCT FROM $2
+  OR $3::date IS NOT NULL AND s.expires_on IS DISTINCT FROM $3::date)`;
+const STILL_TOLD = `${IN_CONTAINERS} AND (s.series IS NOT NULL OR s.expires_on IS NOT NULL)`;
+/** What documents told of, and the containers that they name where they told of all that they name. */
+const TOLD_BY = `SELECT item FROM series_told WHERE position = ANY ($1::bigint[]) AND item <> ''
+  UNION SELECT m.item FROM series_told t JOIN item_movement m ON m.known_from = t.position
+    WHERE t.position = ANY ($1::bigint[]) AND t.item = '' AND length(m.item) = 18`;
 
 /** Packs that are told of without being moved: by an answer of the registry, or by what carries them. */
 async function toldAbout(
@@ -136,19 +141,30 @@ async function toldAbout(
   const told = movements.flatMap(ofEachContainer);
   const noLonger = closed.length === 0 ? [] : (await tx.query<{ item: string }>(TOLD_BY, [closed])).rows;
   const items = new Set([...told, ...noLonger].flatMap(({ item }) => item ?? []));
-  const bySeries = new Map<string | undefined, string[]>();
-  for (const { item = '', series } of told)
-    if (isSscc(item)) bySeries.set(series, [...(bySeries.get(series) ?? []), item]);
-  bySeries.set(
-    undefined,
-    noLonger.flatMap(({ item }) => (isSscc(item) ? [item] : [])),
-  );
-  for (const [series, containers] of bySeries) {
-    if (containers.length === 0) continue;
-    const values = [await nestedIn(tx, containers), series];
-    for (const { item } of (await tx.query<{ item: string }>(OTHERWISE_TOLD, values)).rows) items.add(item);
-  }
+  const inside = async (text: string, containers: string[], told: unknown[]): Promise<void> => {
+    if (containers.length === 0) return;
+    const values = [await nestedIn(tx, containers), ...told];
+    for (const { item } of (await tx.query<{ item: string }>(text, values)).rows) items.add(item);
+  };
+  for (const { containers, series, expiresOn } of alike(told))
+    await inside(OTHERWISE_TOLD, containers, [series, expiresOn]);
+  await inside(STILL_TOLD, noLonger.map(({ item }) => item).filter(isSscc), []);
   return new Set([...items].filter((item) => item !== '' && !isSscc(item)));
+}
+
+type ToldAlike = Pick<Movements['series'][number], 'series' | 'expiresOn'> & { containers: string[] };
+
+/** Containers of which the same was told. */
+function alike(told: Movements['series']): Iterable<ToldAlike> {
+  const found = new Map<string, ToldAlike>();
+  for (const { item = '', series, expiresOn } of told) {
+    if (!isSscc(item)) continue;
+    const key = JSON.stringify([series, expiresOn]);
+    const same = found.get(key);
+    if (same === undefined) found.set(key, { ...defined({ series, expiresOn }), containers: [item] });
+    else same.containers.push(item);
+  }
+  return found.values();
 }
 
 /** What a document says of all that it names, it says of what its containers hold. */

@@ -112,29 +112,47 @@ function placesLeadingTo(place: string, moves: readonly PlaceMove[]): string[] {
   return [...places];
 }
 
+/** $id: a request_id, or the id of the registry, which of a document of ours is kept by its request_id. */
 const DOCUMENT = `SELECT known_from FROM movement_document
-  WHERE known_to IS NULL AND (request_id = $id OR document_id = $id)`;
+    WHERE known_to IS NULL AND (request_id = $id OR document_id = $id)
+  UNION ALL SELECT d.known_from FROM sent_document t JOIN movement_document d ON d.request_id = t.request_id
+    WHERE t.document_id = $id AND d.known_to IS NULL AND d.document_id IS NULL`;
+
+/** What a document names, and all that lies in it now, however deep. */
+const NAMED_OR_INSIDE = `WITH RECURSIVE named AS (
+    SELECT m.item FROM item_movement m WHERE m.known_from IN (${DOCUMENT})
+    UNION
+    SELECT s.item FROM named n JOIN pack_state s ON s.container = n.item ${JOIN_STAY}
+    WHERE length(n.item) = 18 AND y.ended_position IS NULL
+  ) SELECT item FROM named`;
 
 function commonConditions(query: Candidates, value: (one: unknown) => string): string[] {
   const { gtin, series, container, document, expiresBy, after } = query;
   const lowest = after === '' ? `${gtin ?? ''}` : after;
-  const named = `SELECT m.item FROM item_movement m WHERE m.known_from IN (${DOCUMENT})`;
   const conditions: [unknown, (mark: string) => string][] = [
     [lowest, (mark) => `s.item > ${mark}`],
     [gtin === undefined ? undefined : `${gtin}~`, (mark) => `s.item < ${mark}`],
     [series, (mark) => `s.series = ${mark}`],
     [container, (mark) => `s.container = ${mark} AND y.ended_position IS NULL`],
     [expiresBy, (mark) => `s.expires_on <= ${mark}::date`],
-    [
-      document,
-      (mark) => {
-        const items = named.replaceAll('$id', () => mark);
-        return `(s.item IN (${items}) OR s.container IN (${items}) AND y.ended_position IS NULL)`;
-      },
-    ],
+    [document, (mark) => `s.item IN (${NAMED_OR_INSIDE.replaceAll('$id', () => mark)})`],
   ];
   const asked = conditions.flatMap(([given, condition]) => (given === undefined ? [] : [condition(value(given))]));
-  return ['length(s.item) = 27', ...(query.seriesUnknown === true ? ['s.series IS NULL'] : []), ...asked];
+  return ['length(s.item) = 27', ...notTold(query), ...asked];
+}
+
+const STATUS = 'CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END';
+const PLACE = 'CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END';
+
+/** What no document has told; no move of a whole place changes that. */
+function notTold({ seriesUnknown, statusUnknown, placeUnknown, placeLeft }: PackListQuery): string[] {
+  const conditions: [boolean | undefined, string][] = [
+    [seriesUnknown, 's.series IS NULL'],
+    [statusUnknown, `${STATUS} IS NULL`],
+    [placeUnknown, `${PLACE} IS NULL`],
+    [placeLeft, `${PLACE} = ''`],
+  ];
+  return conditions.flatMap(([isAsked, condition]) => (isAsked === true ? [condition] : []));
 }
 
 /** Packs with what their series is, and who told us. */

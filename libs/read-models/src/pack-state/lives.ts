@@ -14,8 +14,16 @@ export interface LifeEntry extends Moment {
   ordinal: number;
   effect: EntryEffect;
   transfer?: TransferStep;
+  use?: Use;
   /** A later document has made it as if it had not been, but for where it left the item. */
   isRecalled?: boolean;
+}
+
+/** What a document of this type does to how much of a pack is left. */
+export interface Use {
+  /** The status of a pack of which nothing is left; absent for a type that uses up nothing. */
+  usedUp: string | undefined;
+  bringsBack: boolean;
 }
 
 /** What a document says of series and expiry; item and gtin are empty where it says so of all that it names. */
@@ -27,7 +35,10 @@ export interface Told extends Moment {
 }
 
 export type EntryEffect = {
-  [K in 'result' | 'status' | 'place' | 'containment' | 'container']: Exclude<MovementEffectRow[K], undefined> | null;
+  [K in 'result' | 'status' | 'place' | 'containment' | 'container' | 'part']: Exclude<
+    MovementEffectRow[K],
+    undefined
+  > | null;
 };
 
 /** An item was in a container after `from`, up to and including `to`; absent while it is there. */
@@ -100,7 +111,7 @@ export class Lives {
 
   /** What was said of a pack's series and expiry, in order: of itself, or of what carried it then. */
   toldAbout(item: string, life: readonly LifeEntry[]): Told[] {
-    const alone = this.toldOf.get(item) ?? [];
+    const alone = (this.toldOf.get(item) ?? []).filter(({ position }) => !this.isRefused(item, position));
     const within = life.flatMap((entry) => {
       if (entry.effect.result === 'refused') return [];
       const said = (this.told.get(entry.position) ?? []).filter((one) => one.item === '' || one.item === entry.item);
@@ -110,6 +121,12 @@ export class Lives {
       );
     });
     return [...alone, ...within].sort(compare);
+  }
+
+  /** What a document says of an item counts only where it was not refused for it. */
+  private isRefused(item: string, position: bigint): boolean {
+    const named = this.ownOf(item).filter((entry) => entry.position === position);
+    return named.length > 0 && named.every(({ effect }) => effect.result === 'refused');
   }
 
   /** The container that holds the item right after a moment. */

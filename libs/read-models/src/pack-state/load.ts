@@ -45,7 +45,7 @@ interface DocumentOfLife extends Omit<TransferStep, 'step'> {
 }
 
 const EFFECTS = `SELECT known_from AS position, effect,
-    ${MOVEMENT_EFFECT.select({ only: ['result', 'status', 'place', 'containment', 'container'] })}
+    ${MOVEMENT_EFFECT.select({ only: ['result', 'status', 'place', 'containment', 'container', 'part'] })}
   FROM movement_effect WHERE known_from = ANY ($1::bigint[])`;
 
 const OF_TOLD = ['position', 'item', 'gtin', 'series', 'expiresOn'] as const;
@@ -98,7 +98,8 @@ export async function loadLives(db: Queryable, items: readonly string[]): Promis
 
 function ofDocument({ atMicros, docType, subject, counterparty, isRecalled }: DocumentOfLife) {
   const step = typeKnowledge.transferOf(docType);
-  return { atMicros, isRecalled, ...(step === undefined ? {} : { transfer: { step, subject, counterparty } }) };
+  const use = { usedUp: typeKnowledge.usedUpStatus(docType), bringsBack: typeKnowledge.bringsBack(docType) };
+  return { atMicros, isRecalled, use, ...(step === undefined ? {} : { transfer: { step, subject, counterparty } }) };
 }
 
 /** Every move of a whole place that counts now, in order. */

@@ -65,7 +65,9 @@ export async function movedByPlaces<Pack extends StandingNow>(
   const from = new Set(moves.map((move) => move.from));
   const touched = packs.filter(({ place }) => place !== null && from.has(place));
   if (touched.length === 0) return packs;
-  const positions = new Set(touched.flatMap(({ placeFrom, statusFrom }) => [placeFrom, statusFrom]));
+  const positions = new Set(
+    touched.flatMap(({ placeFrom, statusFrom, toldFrom }) => [placeFrom, statusFrom, toldFrom]),
+  );
   const told = await db.query<Moment>(MOMENTS, [[...positions].filter((one) => one !== null)]);
   const moments = new Map([...told.rows, ...moves].map((one) => [one.position, one]));
   return packs.map((pack) => moves.reduce((so, move) => movedAfter(so, move, { moments, types }), pack));

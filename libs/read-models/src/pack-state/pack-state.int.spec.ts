@@ -118,6 +118,20 @@ describe('a document that comes late', () => {
   });
 });
 
+describe('a move of a whole place', () => {
+  it('tells of a pack until something else does, also where that moves only its container', async () => {
+    const [here, there] = ['00000000000464', '00000000000777'];
+    log.document({ docType: 701, items: [pack(1)], subjectId: here });
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    const move = log.document({ docType: 432, items: [here], counterpartyId: there });
+    await project();
+    expect(await now(pack(1))).toMatchObject([{ place: there, toldFrom: move }]);
+    const nested = log.document({ docType: 911, items: [box(1)], into: box(2) });
+    await project();
+    expect(await now(pack(1))).toMatchObject([{ place: there, toldFrom: nested }]);
+  });
+});
+
 describe('series and expiry', () => {
   const seriesOf = async (item: string) => {
     const { rows } = await db.pool.query<{ series: string | null; expires_on: string | null; series_from: bigint }>(
@@ -160,6 +174,42 @@ describe('series and expiry', () => {
     log.document({ docType: 911, items: [pack(3)], into: box(1) });
     await project();
     expect(await seriesOf(pack(3))).toMatchObject({ series: null });
+  });
+
+  it('of what a container holds are corrected by its container, each by itself, until that counts no longer', async () => {
+    const expiresOn = '2027-12-31';
+    log.document({ docType: 701, items: [pack(1)], series: [{ gtin: GTIN, series: 'A', expiresOn }] });
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    await project();
+    for (const series of [undefined, 'A', 'B']) {
+      const correction = {
+        ...{ docType: 253, items: [box(2)] },
+        series: [{ ...(series === undefined ? {} : { series }), expiresOn: '2026-01-31' }],
+      };
+      const requestId = log.send(correction);
+      log.conclude(requestId, correction);
+      await project();
+      expect(await seriesOf(pack(1))).toMatchObject({ series: series ?? 'A', expires_on: '2026-01-31' });
+      log.conclude(requestId, { ...correction, outcome: 'rejected' }, 'accepted');
+      await project();
+      expect(await seriesOf(pack(1))).toMatchObject({ series: 'A', expires_on: expiresOn });
+    }
+  });
+
+  it('are not those of a document that the registry took but for this pack', async () => {
+    log.document({ docType: 701, items: [pack(1), pack(2)], series: [{ gtin: GTIN, series: 'A' }] });
+    await project();
+    log.document({
+      ...{ docType: 702, items: [pack(1), pack(2)], outcome: 'partial' },
+      series: [
+        { item: pack(1), series: 'B' },
+        { item: pack(2), series: 'B' },
+      ],
+      errors: [{ code: '2', text: 'no', objectId: pack(1) }],
+    });
+    await project();
+    expect([await seriesOf(pack(1)), await seriesOf(pack(2))]).toMatchObject([{ series: 'A' }, { series: 'B' }]);
   });
 
   it('come from what the registry answers about a pack that it does not move', async () => {

@@ -28,8 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Arbitration changes the status of what stays where it is; nobody knows what 314 does. */
+/** Arbitration changes the status of what stays where it is; nobody knows what 314 does; some sales are of a part. */
 const effectOf = (facts: DocumentFacts, one: ItemEffect): ItemEffect => {
+  const { part } = facts.fields;
+  if (one.result === 'applied' && part !== undefined) return { ...one, status: 'in_partial_sale', part };
   if (one.result === 'applied' && facts.docType === 481)
     return { item: one.item, result: 'applied', status: 'in_arbitration' };
   return one.result === 'applied' && facts.docType === 314 ? { item: one.item, result: 'undetermined' } : one;
@@ -46,6 +48,8 @@ const step = fc.record({
     ...([
       'extract',
       'sell',
+      'sell_part',
+      'sell_part',
       'return',
       'open',
       'open_all',
@@ -106,6 +110,7 @@ const DOCUMENTS: Record<Step['kind'], (chosen: Chosen) => DocumentOfTest> = {
   recall: () => ({ docType: 250, items: [] }),
   extract: ({ items }) => ({ docType: 913, items: items.slice(0, 1) }),
   sell: ({ items }) => ({ docType: 511, items }),
+  sell_part: ({ items }) => ({ docType: 511, items, fields: { part: '1/2' } }),
   return: ({ inner, counterpartyId }) => ({ docType: 417, items: [inner], counterpartyId }),
   open: ({ inner }) => ({ docType: 912, items: [inner] }),
   open_all: ({ inner }) => ({ docType: 912, items: [inner], recursive: true }),
@@ -257,6 +262,17 @@ describe('the state of packs', () => {
     const ship: Step = { ...one, kind: 'partly', packs: [1, 0], place: 1 };
     await agrees([ship, { ...one, kind: 'pack' }, { ...one, kind: 'refuse', place: 2 }]);
     expect(await packsNow(db.pool, [pack(0)], typeKnowledge)).toMatchObject([{ place: HERE }]);
+  });
+
+  it('is that of a whole pack when its last part is sold, also by a document that comes late', async () => {
+    const parts: Step[] = [
+      { ...one, kind: 'sell_part' },
+      { ...one, kind: 'sell_part', late: 15 },
+    ];
+    await agrees([one, ...parts]);
+    expect(await packsNow(db.pool, [pack(0)], typeKnowledge)).toMatchObject([{ status: 'in_sale' }]);
+    await agrees([one, ...parts.slice(0, 1)]);
+    expect(await packsNow(db.pool, [pack(0)], typeKnowledge)).toMatchObject([{ status: 'in_partial_sale' }]);
   });
 
   it('leaves out a move that was recalled, of the container that holds a pack', async () => {

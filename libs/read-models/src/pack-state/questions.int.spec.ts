@@ -3,7 +3,7 @@ import { typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import type { PackListQuery, Packs } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-let [received, shipped]: bigint[] = [];
+let [received, shipped, nested, suspended]: bigint[] = [];
 
 /** 40 packs of two series: 20 in a box that is shipped, some sold, written off, suspended, and some moved elsewhere. */
 function aDay(): void {
@@ -45,12 +45,14 @@ function aDay(): void {
   });
   log.document({ docType: 701, items: numbers(40, 43) });
   log.document({ docType: 911, items: numbers(0, 20), into: box(1) });
-  log.document({ docType: 417, items: [pack(29)], counterpartyId: HERE });
+  suspended = log.document({ docType: 417, items: [pack(29)], counterpartyId: HERE });
   log.document({ docType: 701, items: [pack(29)] });
   shipped = log.document({ docType: 415, items: [box(1)], counterpartyId: CUSTOMER });
   log.document({ docType: 511, items: numbers(20, 23) });
   log.document({ docType: 552, items: numbers(23, 25) });
   log.document({ docType: 911, items: [pack(25)], into: box(2) });
+  log.document({ docType: 911, items: [box(2)], into: box(3) });
+  nested = log.document({ docType: 253, items: [box(3)] });
   log.document({ docType: 415, items: [pack(29)], counterpartyId: CUSTOMER, outcome: 'rejected' });
 }
 
@@ -83,10 +85,12 @@ describe('the list of packs', () => {
     expect(await all(query)).toEqual(expected);
   });
 
-  it('by a document: what it names, and what is in a container that it names', async () => {
+  it('by a document, also by the id of the registry: what it names, and what is in its containers, however deep', async () => {
     const idOf = (position: bigint | undefined) => log.events[Number(position) - 1]?.stream.slice('document-'.length);
     expect(await all({ document: idOf(received) as string })).toEqual(numbers(0, 30));
     expect(await all({ document: idOf(shipped) as string })).toEqual(numbers(0, 20));
+    expect(await all({ document: documentIdOf(idOf(received) as string) })).toEqual(numbers(0, 30));
+    expect(await all({ document: idOf(nested) as string })).toEqual([pack(25)]);
   });
 
   it('says who told us: document, receipt, digests and log position', async () => {
@@ -145,6 +149,8 @@ describe('the file of a series', () => {
   it('says of a suspension since when we know, what is blocked, and whom to notify', async () => {
     expect((await packs.series(GTIN, 'A'))?.suspension).toMatchObject({
       ...{ packs: 1, onHand: 5, customers: [{ place: CUSTOMER, packs: 20 }] },
+      // It has come back since: that says nothing new of the suspension.
+      ...{ knownAt: String(suspended), knownFrom: { docType: 417 } },
     });
     expect((await packs.series(GTIN, 'B'))?.suspension).toBeUndefined();
     expect(await packs.series(GTIN, 'X')).toBeUndefined();

@@ -15,6 +15,8 @@ export class PackStateRow {
   @column('bigint', { nullable: true }) placeFrom!: bigint | null;
   @column('bigint', { nullable: true }) doubtFrom!: bigint | null;
   @column('boolean') suspended!: boolean;
+  /** The document since which it has been suspended. */
+  @column('bigint', { nullable: true }) suspendedFrom!: bigint | null;
   @column('text', { nullable: true }) status!: string | null;
   /** Empty where it has left all places that are known. */
   @column('text', { nullable: true }) place!: string | null;
@@ -41,6 +43,9 @@ export class PackStayRow {
   @column('bigint', { nullable: true }) statusFrom!: bigint | null;
   @column('bigint', { nullable: true }) placeFrom!: bigint | null;
   @column('bigint', { nullable: true }) doubtFrom!: bigint | null;
+  /** Since which of them what was not suspended before has been; and what was, where it stopped to be meanwhile. */
+  @column('bigint', { nullable: true }) suspendedFrom!: bigint | null;
+  @column('bigint', { nullable: true }) pausedFrom!: bigint | null;
   /** The opening that let out what was in it. */
   @column('bigint', { nullable: true }) endedMicros!: bigint | null;
   @column('bigint', { nullable: true }) endedPosition!: bigint | null;

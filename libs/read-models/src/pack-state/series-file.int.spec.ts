@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { typeKnowledge } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import { inTransaction, type Pool } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -27,10 +27,18 @@ function receive(count: number, series = 'A'): string[] {
   return items;
 }
 
+/** What is disowned (705), and what is asked about (210), is read as it is. */
+const { effectsOf } = documentReading();
+const documents: typeof jsonDocuments = {
+  ...jsonDocuments,
+  effectsOf: (facts, receipt) =>
+    ([705, 210].includes(facts.docType) ? effectsOf : jsonDocuments.effectsOf)(facts, receipt),
+};
+
 let told = 0;
 /** Everything that the log holds since the last time is projected, in one transaction. */
 async function project(): Promise<void> {
-  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents });
   const events = log.events.slice(told).filter(({ type }) => projection.filter.types?.includes(type));
   told = log.events.length;
   await inTransaction(db.pool, (tx) => projection.project(events, tx));
@@ -195,3 +203,25 @@ function interrupted(pool: Pool, happen: () => Promise<void>): Pool {
     });
   return around(pool);
 }
+
+describe('the figures of a series', () => {
+  it('each open their own packs, also those without a place or a status', async () => {
+    const items = receive(4, 'C');
+    log.document({ docType: 705, items: items.slice(0, 1) });
+    log.document({ docType: 210, items: [pack(9_100)], series: [{ item: pack(9_100), series: 'C' }] });
+    await project();
+    const found = (await packs.series(GTIN, 'C'))?.fates ?? [];
+    expect(found.map(({ fate, packs: some }) => [fate, some])).toEqual([
+      ['left_otherwise', 1],
+      ['on_hand', 3],
+      ['unknown', 1],
+    ]);
+    for (const { packsAt, packs: some } of found) {
+      const asked = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
+      const { status_unknown, place_unknown, place_left, ...rest } = asked;
+      const wanted = { statusUnknown: status_unknown, placeUnknown: place_unknown, placeLeft: place_left };
+      const flags = Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value === 'true']));
+      expect([packsAt, (await packs.list({ ...rest, ...flags })).items.length]).toEqual([packsAt, some]);
+    }
+  });
+});

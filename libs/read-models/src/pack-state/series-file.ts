@@ -30,7 +30,8 @@ const groupsWhere = (
       CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
       coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
       coalesce(y.moved_from, s.position) AS told_from,
-      CASE WHEN s.suspended THEN s.status_from ELSE y.status_from END AS suspended_from
+      CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from, s.status_from)
+        ELSE coalesce(y.suspended_from, y.status_from) END AS suspended_from
     FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
   JOIN movement_document d ON d.known_from = told_from
   GROUP BY 1, 2, 3, 4, 5, 6, 7 LIMIT ${MOST_GROUPS + 1}`;
@@ -176,6 +177,13 @@ export function fateOf(status: string | null, place: string | null, own: Readonl
   return 'shipped';
 }
 
+/** What a figure does not tell is asked for as such: without it, all packs would be opened. */
+const notTold = (status: string | null, place: string | null): Record<string, string> => ({
+  ...(status === null ? { status_unknown: 'true' } : {}),
+  ...(place === null ? { place_unknown: 'true' } : {}),
+  ...(place === '' ? { place_left: 'true' } : {}),
+});
+
 type FigureContext = Series & { own: ReadonlySet<string> };
 
 function figuresOf(groups: readonly SeriesGroup[], context: FigureContext): Figure[] {
@@ -206,7 +214,7 @@ function figureOf(alike: [SeriesGroup, ...SeriesGroup[]], { gtin, series, own }:
     branches.set(branch, { packs: so.packs + packs, types: so.types.add(docType) });
   }
   const known = present({ status, place: place === '' ? null : place });
-  const query = new URLSearchParams({ gtin, series, ...known });
+  const query = new URLSearchParams({ gtin, series, ...known, ...notTold(status, place) });
   return {
     ...{ fate: fateOf(status, place, own), ...known, packs: sum(alike), packsAt: `/v1/packs?${query.toString()}` },
     branches: [...branches].map(([branch, { packs, types: told }]) => ({

@@ -123,9 +123,11 @@ export async function containersOfUnknownContent(
   return rows[0] ?? { upTo: 0n, unknown: [] };
 }
 
-const AT_PLACE = `SELECT count(DISTINCT q.sscc)::int AS containers FROM content_question q
+/** The newest question about a container counts: one that was given up may be told when the container comes again. */
+const AT_PLACE = `SELECT count(*)::int AS containers FROM content_question q
   JOIN pack_state s ON s.item = q.sscc ${JOIN_STAY}
-  WHERE q.standing <> 'told' AND CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END = $1`;
+  WHERE q.standing <> 'told' AND CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END = $1
+    AND NOT EXISTS (SELECT FROM content_question later WHERE later.sscc = q.sscc AND later.asked_from > q.asked_from)`;
 
 /** How many containers at a place, or on their way to it, have a content that the registry did not tell. */
 export async function unknownContentsAt(db: Queryable, place: string): Promise<number> {

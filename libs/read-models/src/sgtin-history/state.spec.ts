@@ -246,6 +246,17 @@ describe('series, expiry and money', () => {
     expect(after(marked, corrected).state).toMatchObject({ series: { value: 'B 18' }, findings: [] });
     expect(after(marked, { ...again, result: 'rejected' }).state.series?.value).toBe('A 17');
   });
+
+  it('are corrected by a document that names the container alone', () => {
+    const correcting = (detail: Record<string, string>): LifeDocument => ({ docType: 253, items: [{ id: B, detail }] });
+    const expiring = correcting({ expiration_date: '31.01.2027' });
+    expect(after(marked, packed, expiring).state).toMatchObject({
+      ...{ series: { value: 'A 17' }, expiry: { value: '2027-01-31', by: { docType: 253 } } },
+    });
+    const { state } = after(marked, packed, correcting({ series_number: 'B 18' }));
+    expect(state).toMatchObject({ series: { value: 'B 18' }, expiry: { value: '2028-12-31' }, findings: [] });
+    expect(after(marked, expiring, packed).state.expiry?.value).toBe('2028-12-31');
+  });
 });
 
 describe('a suspended pack', () => {

@@ -228,26 +228,27 @@ function settled(doubts: Doubt[], row: LivedRow): Doubt[] {
   });
 }
 
-/** The document that corrects details: what it says stands against nothing. */
+/** The document that corrects details: what it says stands against nothing, and is said of what a container holds. */
 const CORRECTION_OF_DETAILS = 253;
+const namesThePack = ({ depth, docType }: LivedRow): boolean => depth === 0 || docType === CORRECTION_OF_DETAILS;
 
 /** Series, expiry and money, as documents name them. */
 function describe(before: ItemState, row: LivedRow, gtin: string | undefined): ItemState {
   const after = { ...before };
   describeSeries(after, row, gtin);
-  if (row.depth === 0 && row.expiry !== null) after.expiry = { value: dayOf(row.expiry), by: row };
+  if (namesThePack(row) && row.expiry !== null) after.expiry = { value: dayOf(row.expiry), by: row };
   if (row.funding !== null) after.funding = { value: row.funding, by: row };
   return after;
 }
 
 /** What names the pack itself counts more than what tells of its container. */
 function describeSeries(after: ItemState, row: LivedRow, gtin: string | undefined): void {
-  const series = row.depth === 0 ? row.series : seriesIn(row.lots, gtin);
+  const series = namesThePack(row) ? row.series : seriesIn(row.lots, gtin);
   if (series === null) return;
   const known = after.series?.value;
   if (known !== undefined && known !== series && row.docType !== CORRECTION_OF_DETAILS)
     after.findings = [...after.findings, { kind: 'series_contradicts', other: known, by: row }];
-  if (row.depth === 0 || known === undefined) after.series = { value: series, by: row };
+  if (namesThePack(row) || known === undefined) after.series = { value: series, by: row };
 }
 
 /** The one series of a product that a container is said to hold; null where it holds several, or none. */

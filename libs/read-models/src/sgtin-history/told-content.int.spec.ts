@@ -10,6 +10,7 @@ import type { CheckQuery, ContainerContent, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';
 import { contentOf } from './content-query.js';
+import { unknownContentsAt } from './content-question.js';
 import { NOW } from './life-rows.js';
 import { lifeOfPack, historyOf } from './query.js';
 import { sgtinHistoryProjection } from './projection.js';
@@ -147,5 +148,14 @@ describe('a content that is not known', () => {
     expect(await check(HERE, AWAY)).toMatchObject(['unknown', ['not_shipped_to_place', expect.anything()], hidden]);
     expect(await check(OTHER, AWAY)).toMatchObject(['no', ['not_shipped_to_place', expect.anything()]]);
     expect(await check(HERE, OUTER)).toEqual(['yes']);
+  });
+
+  it('is none any more once the registry is asked again and tells it', async () => {
+    expect(await unknownContentsAt(db.pool, HERE)).toBe(2);
+    const from = log.events.length;
+    log.tell(DENIED, [{ id: pack(41), into: DENIED }], ACCEPTED_AT);
+    const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+    await inTransaction(db.pool, (tx) => projection.project(log.events.slice(from), tx));
+    expect(await unknownContentsAt(db.pool, HERE)).toBe(1);
   });
 });

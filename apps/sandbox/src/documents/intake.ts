@@ -45,7 +45,10 @@ export class Intake {
     });
   }
 
-  /** Takes a document: journal first, then the queue, unless it waits for its group. */
+  /**
+   * Takes a document: journal first, then the queue, unless it waits for its group. One that landed late is not hidden
+   * as well: both together would outlast the grace that clients wait.
+   */
   accept(sent: {
     account: Account;
     requestId: string;
@@ -54,8 +57,9 @@ export class Intake {
     base64: string;
     digest: string;
     sign: string;
+    isLate: boolean;
   }): RegistryDocument {
-    const { account, requestId, bulk, xml, base64, digest, sign } = sent;
+    const { account, requestId, bulk, xml, base64, digest, sign, isLate } = sent;
     const now = this.registry.clock.nowMs();
     const record: RecordOf<'document'> = {
       k: 'document',
@@ -67,6 +71,7 @@ export class Intake {
       due: now + processingMsOf(this.registry.settings, this.registry.documents.nextSeq()),
       bulk,
       ...drawFate(this.registry.faults),
+      ...(isLate ? { hide: 0 } : {}),
       h: digest,
       d: base64,
       ...(sign === '' ? {} : { s: sign }),

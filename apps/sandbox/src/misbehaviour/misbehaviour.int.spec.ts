@@ -64,6 +64,14 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     await until('it arrives', async () => (await found(requestId)) === 1);
   });
 
+  it('land_late: what landed late is not hidden as well, for a client need not bear both', async () => {
+    const requestId = randomUUID();
+    await client.control('POST', '/faults', { fault: 'land_late', method: 'send', value: LATE_MS });
+    await client.control('POST', '/faults', { fault: 'hidden_after_send', value: 86_400_000 });
+    await expect(client.send(doc.accept([pack(1)]), { requestId })).rejects.toThrow();
+    await until('it is found', async () => (await found(requestId)) === 1);
+  });
+
   it('land_late: a second send before the first has landed breaks a rule, and what lands behind it is dropped', async () => {
     const requestId = randomUUID();
     const xml = doc.accept([pack(1)]);

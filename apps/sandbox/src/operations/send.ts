@@ -34,6 +34,7 @@ export const send: UserOperation = (registry, call) => {
     base64: base64 as string,
     digest: digestOf(xml),
     sign,
+    isLate: call.late === true,
   });
   return {
     ...jsonAnswer(200, { [profile.field('document_id')]: document.documentId }),

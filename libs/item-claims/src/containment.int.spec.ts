@@ -1,23 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { ItemWorld, type GivenDocument } from './item-world.js';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { BOX, PALLET, P, Q, inEachTest, type GivenDocument, type ItemWorld } from '../test/item-world.js';
 
-const P = '046070000000011234567890001';
-const Q = '046070000000011234567890002';
-const BOX = '146070000000000011';
 const OTHER_BOX = '146070000000000012';
-const PALLET = '146070000000000022';
 
-let db: TestDatabase;
 let world: ItemWorld;
-beforeEach(async () => {
-  db = await testDatabase(ItemWorld.schemas);
-  world = await ItemWorld.open(db.pool);
-});
-afterEach(async () => {
-  await world.close();
-  await db.drop();
-});
+inEachTest((one) => (world = one));
 
 /** Claims tell what a document of ours did; one of others is read, as it claims nothing. */
 const TOLD = {
@@ -36,7 +23,9 @@ const TOLD = {
 describe.each(Object.keys(TOLD) as (keyof typeof TOLD)[])('what is packed, as documents of %s tell', (who) => {
   const tell = TOLD[who];
   const containers = async (): Promise<Record<string, string>> => {
-    const { rows } = await db.pool.query<{ child: string; parent: string }>('SELECT child, parent FROM item_container');
+    const { rows } = await world.pool.query<{ child: string; parent: string }>(
+      'SELECT child, parent FROM item_container',
+    );
     return Object.fromEntries(rows.map(({ child, parent }) => [child, parent]));
   };
   beforeEach(async () => {

@@ -1,21 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { DocumentCommand } from '#domain';
-import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { ItemWorld } from './item-world.js';
+import { P, Q, inEachTest, type ItemWorld } from '../test/item-world.js';
 
-const P = '046070000000011234567890001';
-const Q = '046070000000011234567890002';
-
-let db: TestDatabase;
 let world: ItemWorld;
-beforeEach(async () => {
-  db = await testDatabase(ItemWorld.schemas);
-  world = await ItemWorld.open(db.pool);
-});
-afterEach(async () => {
-  await world.close();
-  await db.drop();
-});
+inEachTest((one) => (world = one));
 
 describe('a document that is held, and what waits by its items', () => {
   it('is nothing behind what the sequence gate holds: that waits for what went ahead, once it is released', async () => {

@@ -1,22 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { ItemWorld } from './item-world.js';
+import { describe, expect, it } from '@jest/globals';
+import { BOX, PALLET, P, Q, inEachTest, type ItemWorld } from '../test/item-world.js';
 
-const P = '046070000000011234567890001';
-const Q = '046070000000011234567890002';
-const BOX = '146070000000000011';
-const PALLET = '146070000000000022';
-
-let db: TestDatabase;
 let world: ItemWorld;
-beforeEach(async () => {
-  db = await testDatabase(ItemWorld.schemas);
-  world = await ItemWorld.open(db.pool);
-});
-afterEach(async () => {
-  await world.close();
-  await db.drop();
-});
+inEachTest((one) => (world = one));
 
 const ordersOf = (links: string): string[] =>
   links === '' ? [''] : [...links].flatMap((first) => ordersOf(links.replace(first, '')).map((rest) => first + rest));

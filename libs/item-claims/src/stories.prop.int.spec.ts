@@ -11,7 +11,7 @@ import {
 import type { RecordedEvent } from '#event-store';
 import { testDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
-import { ItemWorld, type GivenDocument } from './item-world.js';
+import { ItemWorld, type GivenDocument } from '../test/item-world.js';
 import { isApplied, type ContainmentChange } from './named-items.js';
 
 /** Repeat a run with PROPERTY_SEED. */

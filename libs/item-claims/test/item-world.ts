@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import {
   ABSENT,
@@ -24,8 +25,16 @@ import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { eventStoreSchema } from '#event-store';
 import { tasksSchema } from '#tasks';
-import { itemClaimsSchema } from './schema.js';
-import { catchUpItemClaims } from './subscription.js';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventsOf } from '../../../test/support/event-log/events-of.js';
+import { itemClaimsSchema } from '../src/schema.js';
+import { catchUpItemClaims } from '../src/subscription.js';
+
+/** Packs, and what may hold them. */
+export const P = '046070000000011234567890001';
+export const Q = '046070000000011234567890002';
+export const BOX = '146070000000000011';
+export const PALLET = '146070000000000022';
 
 /** What a document of a test names; types as in the catalogue (911 packs, 912 opens, 415 ships). */
 export interface GivenDocument {
@@ -133,8 +142,11 @@ export class ItemWorld {
     await this.store.append(groupStream(groupId), 'none', [event]);
   }
 
-  async execute(id: string, command: DocumentCommand): Promise<void> {
-    await this.append(id, decide(this.state(id), command));
+  /** Whether anything followed. */
+  async execute(id: string, command: DocumentCommand): Promise<boolean> {
+    const events = decide(this.state(id), command);
+    await this.append(id, events);
+    return events.length > 0;
   }
 
   /** Its send, the registry's answer, and who waits hears of it. */
@@ -144,10 +156,8 @@ export class ItemWorld {
   }
 
   /** A task sends it that was planned after so many holds; false where another send counts. */
-  async begin(id: string, gateHolds: number): Promise<boolean> {
-    const events = decide(this.state(id), { type: 'BeginSend', gateHolds });
-    await this.append(id, events);
-    return events.length > 0;
+  begin(id: string, gateHolds: number): Promise<boolean> {
+    return this.execute(id, { type: 'BeginSend', gateHolds });
   }
 
   /** The registry's answer to what is being sent. */
@@ -219,12 +229,8 @@ export class ItemWorld {
 
   /** The log, from its begin. */
   async events(): Promise<RecordedEvent[]> {
-    const [all, head] = [[] as RecordedEvent[], await this.store.head()];
-    for (let from = 0n; from < head;) {
-      const { events, readUpTo } = await this.store.readAll(from);
-      all.push(...events);
-      from = readUpTo;
-    }
+    const all: RecordedEvent[] = [];
+    for await (const event of eventsOf(this.store)) all.push(event);
     return all;
   }
 
@@ -346,4 +352,19 @@ export class ItemWorld {
     const read = (bytes: Uint8Array): DocumentFacts => JSON.parse(Buffer.from(bytes).toString()) as DocumentFacts;
     return { readDocument: read, readForeignDocument: read };
   }
+}
+
+/** Gives each test of a file a world of its own. */
+export function inEachTest(use: (world: ItemWorld) => void): void {
+  let db: TestDatabase;
+  let world: ItemWorld;
+  beforeEach(async () => {
+    db = await testDatabase(ItemWorld.schemas);
+    world = await ItemWorld.open(db.pool);
+    use(world);
+  });
+  afterEach(async () => {
+    await world.close();
+    await db.drop();
+  });
 }

@@ -28,6 +28,7 @@ export {
 } from './catalogue/sequence.js';
 export {
   ANSWER_ABOUT_CONTAINER,
+  CORRECTION_OF_DETAILS,
   RECALL,
   typeKnowledge,
   type StatePart,

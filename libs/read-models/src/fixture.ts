@@ -109,6 +109,7 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
     item,
     result: 'applied' as const,
     ...defined({ status }),
+    ...saidOf(facts, item),
     place: facts.counterpartyId ?? facts.subjectId,
   };
   if (facts.docType === 911)
@@ -122,6 +123,16 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
       containment: facts.fields['is_recursive'] === 'true' ? { kind: 'opened', recursive: true } : { kind: 'opened' },
     };
   return { ...common, containment: { kind: 'taken_out' } };
+}
+
+/** Series and expiry as the reader of XML gives them: beside the pack, or by product for what a container holds. */
+function saidOf({ series: told = [] }: DocumentFacts, { kind, id }: DocumentItem): Partial<ItemEffect> {
+  const said = told.filter(({ item }) => item === undefined || item === id);
+  if (kind === 'sgtin') return defined({ series: said.at(-1)?.series, expiry: said.at(-1)?.expiresOn });
+  const lots = said.flatMap(({ gtin, series }) =>
+    gtin === undefined || series === undefined ? [] : [{ gtin, series }],
+  );
+  return lots.length === 0 ? {} : { lots };
 }
 
 export interface DocumentOfTest {

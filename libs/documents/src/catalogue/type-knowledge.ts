@@ -6,6 +6,8 @@ export const RECALL = 250;
 
 /** The registry's answer about a container (public-facts 1.5 and 2.4). */
 export const ANSWER_ABOUT_CONTAINER = 221;
+/** What it says stands against nothing, and is said of each pack that a container holds. */
+export const CORRECTION_OF_DETAILS = 253;
 
 /**
  * What the registry tells the side that gets goods, or gets them back: a direct shipment of any kind (public-facts

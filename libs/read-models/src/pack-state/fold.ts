@@ -123,10 +123,13 @@ export function packState(
   };
 }
 
-/** What was said last counts; who said so first is told. */
+/**
+ * What was said of the pack last counts; where nothing was, what was said first of its container's content. Who said so
+ * first is told.
+ */
 export function seriesOf(told: readonly Told[]): Pick<PackStateRow, 'series' | 'expiresOn' | 'seriesFrom'> {
-  const expiry = told.findLast((one) => one.expiresOn !== null);
-  const named = told.filter((one) => one.series !== null);
+  const expiry = counting(told.filter((one) => one.expiresOn !== null)).at(-1);
+  const named = counting(told.filter((one) => one.series !== null));
   const series = named.at(-1)?.series ?? null;
   const other = named.findLastIndex((one) => one.series !== series);
   return {
@@ -134,6 +137,11 @@ export function seriesOf(told: readonly Told[]): Pick<PackStateRow, 'series' | '
     expiresOn: expiry?.expiresOn ?? null,
     seriesFrom: named[other + 1]?.position ?? expiry?.position ?? null,
   };
+}
+
+function counting(told: readonly Told[]): readonly Told[] {
+  const ofPack = told.filter(({ isOfContent }) => isOfContent !== true);
+  return ofPack.length > 0 ? ofPack : told.slice(0, 1);
 }
 
 /** Which stay: of what was in a container at a moment. */

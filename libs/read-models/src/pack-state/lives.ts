@@ -32,6 +32,10 @@ export interface Told extends Moment {
   gtin: string;
   series: string | null;
   expiresOn: string | null;
+  /** It corrects details: said of a container, it is said of each pack that this holds. */
+  isCorrection?: boolean;
+  /** Said of what a container holds, and not of the pack. */
+  isOfContent?: boolean;
 }
 
 export type EntryEffect = {
@@ -115,10 +119,12 @@ export class Lives {
     const within = life.flatMap((entry) => {
       if (entry.effect.result === 'refused') return [];
       const said = (this.told.get(entry.position) ?? []).filter((one) => one.item === '' || one.item === entry.item);
-      return toldWithin(
+      const within = toldWithin(
         said.filter((one) => one.item !== item),
         item,
       );
+      if (entry.item === item) return within;
+      return within.map((one) => (one.isCorrection === true ? one : { ...one, isOfContent: true }));
     });
     return [...alone, ...within].sort(compare);
   }

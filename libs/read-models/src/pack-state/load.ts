@@ -1,4 +1,4 @@
-import { typeKnowledge } from '#documents';
+import { CORRECTION_OF_DETAILS, typeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { MOVEMENT_EFFECT } from '../sgtin-history/row.js';
 import type { PlaceMove } from './fold.js';
@@ -49,7 +49,8 @@ const EFFECTS = `SELECT known_from AS position, effect,
   FROM movement_effect WHERE known_from = ANY ($1::bigint[])`;
 
 const OF_TOLD = ['position', 'item', 'gtin', 'series', 'expiresOn'] as const;
-const TOLD = `SELECT ${MICROS} AS "atMicros", ${SERIES_TOLD.select({ of: 't', only: OF_TOLD })}
+const TOLD = `SELECT ${MICROS} AS "atMicros", d.doc_type = ${CORRECTION_OF_DETAILS} AS "isCorrection",
+    ${SERIES_TOLD.select({ of: 't', only: OF_TOLD })}
   FROM series_told t JOIN movement_document d ON d.known_from = t.position
   WHERE d.known_to IS NULL AND d.outcome IN ('accepted', 'partial')
     AND (t.item <> '' AND t.item = ANY ($2::text[]) OR t.item = '' AND t.position = ANY ($1::bigint[]))

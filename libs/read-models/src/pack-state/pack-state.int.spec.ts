@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
+import { defined, type Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { historyOf } from '../sgtin-history/query.js';
+import { stateOf } from '../sgtin-history/state-query.js';
 import { packsNow } from './now.js';
 
 const GTIN = '04607001770001';
@@ -140,6 +143,9 @@ describe('series and expiry', () => {
     );
     return rows[0];
   };
+  /** What the question about this one pack tells. */
+  const alone = (item: string, knownAt?: bigint) =>
+    stateOf(db.pool, item as Sgtin, { ...defined({ knownAt }), types: typeKnowledge });
 
   it('come from the document that names them, with who told; a correction counts, a refused document does not', async () => {
     const told = log.document({
@@ -218,5 +224,29 @@ describe('series and expiry', () => {
     const answered = log.document({ docType: 220, items: [box(1)], series: [{ item: pack(1), series: 'A' }] });
     await project();
     expect(await seriesOf(pack(1))).toMatchObject({ series: 'A', series_from: answered });
+    expect(await alone(pack(1))).toMatchObject({ series: { value: 'A', toldBy: { knownAt: String(answered) } } });
+    expect(await alone(pack(1), answered - 1n)).toMatchObject({ unknown: expect.arrayContaining(['series']) });
+    expect(await historyOf(db.pool, pack(1) as Sgtin, { types: typeKnowledge })).toMatchObject({
+      movements: [{ docType: 701 }],
+    });
+  });
+
+  it('of the pack itself count more than those of what its container holds, of which the first counts', async () => {
+    log.document({ docType: 701, items: [pack(1)], series: [{ gtin: GTIN, series: 'A', expiresOn: '2027-12-31' }] });
+    log.document({ docType: 701, items: [pack(2)] });
+    log.document({ docType: 911, items: [pack(1), pack(2)], into: box(1) });
+    await project();
+    for (const series of ['B', 'C']) {
+      log.document({ docType: 415, items: [box(1)], series: [{ item: box(1), gtin: GTIN, series }] });
+      await project();
+      for (const [item, expected] of [
+        [pack(1), 'A'],
+        [pack(2), 'B'],
+      ] as const)
+        expect([await seriesOf(item), await alone(item)]).toMatchObject([
+          { series: expected },
+          { series: { value: expected } },
+        ]);
+    }
   });
 });

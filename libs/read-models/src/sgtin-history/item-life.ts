@@ -2,7 +2,7 @@ import { isSgtin } from '#kernel';
 import type { TypeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import type { HistoryQuery } from '../port.js';
-import { walkContainment, type ContainmentFinding } from './containment.js';
+import { compareMoments, walkContainment, type ContainmentFinding } from './containment.js';
 import { livedRows, type LivedRow } from './life.js';
 import {
   changesIn,
@@ -12,6 +12,7 @@ import {
   readLife,
   readPlaceMoves,
   readRecalls,
+  readToldAlone,
   type Known,
   type LifeRow,
 } from './life-rows.js';
@@ -42,23 +43,37 @@ export async function readItemLife(
   item: string,
   { known, types }: { known: Known; types: LifeKnowledge },
 ): Promise<ItemLife | undefined> {
-  const { rows, namesMovedPlace, isRecallNamed } = await readLife(db, item, known);
+  const { rows, namesMovedPlace, isRecallNamed, isToldAlone } = await readLife(db, item, known);
   if (!rows.some((row) => row.item === item) && !(await hasHeardOf(db, item, known))) return undefined;
   const { stays, findings } = walkContainment(changesIn(rows, types));
   const own = namesMovedPlace ? [...rows, ...(await readPlaceMoves(db, rows, { known, types }))] : rows;
   const moved = livedRows(item, { rows: own, stays });
   const recalls = namesMovedPlace || isRecallNamed ? await readRecalls(db, moved, { known, types }) : [];
   const all = recalls.length === 0 ? moved : livedRows(item, { rows: [...own, ...asOwn(recalls, item)], stays });
-  const { state, lived } = foldState(all, { gtin: isSgtin(item) ? item.slice(0, 14) : undefined, types });
+  const told = isToldAlone ? await readToldAlone(db, item, known) : [];
+  const { state, lived } = foldState(withTold(all, told), {
+    gtin: isSgtin(item) ? item.slice(0, 14) : undefined,
+    types,
+  });
   const stay = stays.find((one) => one.item === item && one.to === undefined);
   return {
-    lived,
+    lived: told.length === 0 ? lived : lived.filter((row) => isMovement(row, told)),
     state,
     container: stay && { value: stay.container, by: packingOf(lived, { item, ...stay.from }) },
     findings: findings.filter((one) => one.item === item),
-    readFrom: [...new Set([...own, ...recalls].map((row) => row.position))],
+    readFrom: [...new Set([...own, ...recalls, ...told].map((row) => row.position))],
   };
 }
+
+/** With what was told of the item without moving it: that is no movement of its life, and it has a place in it. */
+const withTold = (lived: LivedRow[], told: readonly LifeRow[]): LivedRow[] =>
+  told.length === 0
+    ? lived
+    : [...lived, ...told.map((row) => ({ ...row, depth: 0 }))].sort(
+        (a, b) => compareMoments(a, b) || a.ordinal - b.ordinal,
+      );
+const isMovement = ({ position, item }: LivedRow, told: readonly LifeRow[]): boolean =>
+  told.every((row) => row.position !== position || row.item !== item);
 
 /** A recall names no item: it is one of each item of the operation that it recalls. */
 const asOwn = <Row extends LifeRow>(recalls: Row[], item: string): Row[] => recalls.map((row) => ({ ...row, item }));

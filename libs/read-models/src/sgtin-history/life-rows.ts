@@ -83,16 +83,21 @@ const MOVEMENT = `SELECT m.item, m.ordinal, ${MOMENT}, d.operation_at AS "operat
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })},
     ${MOVEMENT_EFFECT.select({ of: 'e', only: OF_EFFECT })}`;
 
+/** Of series that a document tells of item $1: it moves it not, such as an answer of the registry about it. */
+const IS_TOLD_ALONE = `t.item = $1 AND t.position <= $2
+    AND NOT EXISTS (SELECT FROM item_movement WHERE item = t.item AND known_from = t.position)`;
+
 /**
- * Two flags spare the usual life further questions: whether a row names a place of which all was moved once, and
- * whether a recall names its document. One item is no array of one: of an array a planner expects a hundred, and plans
+ * Three flags spare the usual life further questions: whether a row names a place of which all was moved once, whether
+ * a recall names its document, and whether a document tells of the item without moving it. One item is no array of one: of an array a planner expects a hundred, and plans
  * anew each time.
  */
 const LIFE = `${reachableFrom('SELECT $1::text COLLATE "C" AS item')} ${MOVEMENT},
     e.place IN (SELECT place FROM place_move) OR d.subject_id IN (SELECT place FROM place_move)
       OR coalesce(d.counterparty_id IN (SELECT place FROM place_move), false) AS "namesMovedPlace",
     EXISTS (SELECT FROM movement_document r
-      WHERE r.recalls IN (d.request_id, coalesce(d.document_id, s.document_id)) AND r.recalls <> '') AS "isRecallNamed"
+      WHERE r.recalls IN (d.request_id, coalesce(d.document_id, s.document_id)) AND r.recalls <> '') AS "isRecallNamed",
+    EXISTS (SELECT FROM series_told t WHERE ${IS_TOLD_ALONE}) AS "isToldAlone"
   ${changesOf('reachable AS named')} ${TAKEN_AS}`;
 const OF_PLACES = `${MOVEMENT} ${changesOf('unnest($1::text[]) AS named (item)')} ${TAKEN_AS}`;
 const CONTAINMENT_CHANGES = `${reachableFrom('SELECT item COLLATE "C" AS item FROM unnest($1::text[]) AS named (item)')}
@@ -122,9 +127,10 @@ export interface ReadLife {
   rows: LifeRow[];
   namesMovedPlace: boolean;
   isRecallNamed: boolean;
+  isToldAlone: boolean;
 }
 
-type FlaggedRow = LifeRow & { namesMovedPlace: boolean | null; isRecallNamed: boolean };
+type FlaggedRow = LifeRow & { namesMovedPlace: boolean | null; isRecallNamed: boolean; isToldAlone: boolean };
 
 /** However deep the containers lay. */
 export async function readLife(db: Queryable, item: string, { knownAt, asOf }: Known): Promise<ReadLife> {
@@ -133,6 +139,7 @@ export async function readLife(db: Queryable, item: string, { knownAt, asOf }: K
     rows,
     namesMovedPlace: rows.some((row) => row.namesMovedPlace === true),
     isRecallNamed: rows.some((row) => row.isRecallNamed),
+    isToldAlone: rows.some((row) => row.isToldAlone),
   };
 }
 
@@ -209,6 +216,18 @@ const PACKINGS = `SELECT $1::text AS item, 0::smallint AS ordinal, ${MOMENT}, d.
 /** The documents that packed something into a container. */
 export async function readPackings(db: Queryable, sscc: string, { knownAt, asOf }: Known): Promise<LifeRow[]> {
   const { rows } = await db.query<LifeRow>({ name: 'packings', text: PACKINGS, values: [sscc, knownAt, asOf] });
+  return rows.map((row) => ({ ...NO_EFFECT, ...row }));
+}
+
+const TOLD_ALONE = `SELECT t.item, t.ordinal::smallint AS ordinal, ${MOMENT}, d.operation_at AS "operationAt",
+    coalesce(d.document_id, s.document_id) AS "documentId", 'applied' AS result, t.series,
+    to_char(t.expires_on, 'YYYY-MM-DD') AS expiry, ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
+  FROM series_told t JOIN movement_document d ON d.known_from = t.position AND ${COUNTS} ${TAKEN_AS}
+  WHERE ${IS_TOLD_ALONE} AND d.outcome IN ('accepted', 'partial')`;
+
+/** What documents that do not move an item tell of its series and expiry. */
+export async function readToldAlone(db: Queryable, item: string, { knownAt, asOf }: Known): Promise<LifeRow[]> {
+  const { rows } = await db.query<LifeRow>({ name: 'told-alone', text: TOLD_ALONE, values: [item, knownAt, asOf] });
   return rows.map((row) => ({ ...NO_EFFECT, ...row }));
 }
 

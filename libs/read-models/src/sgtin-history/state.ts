@@ -1,4 +1,4 @@
-import type { StatePart, TypeKnowledge } from '#documents';
+import { CORRECTION_OF_DETAILS, type StatePart, type TypeKnowledge } from '#documents';
 import type { LivedRow } from './life.js';
 import { afterUse, type Left } from './part-left.js';
 
@@ -228,8 +228,6 @@ function settled(doubts: Doubt[], row: LivedRow): Doubt[] {
   });
 }
 
-/** The document that corrects details: what it says stands against nothing, and is said of what a container holds. */
-const CORRECTION_OF_DETAILS = 253;
 const namesThePack = ({ depth, docType }: LivedRow): boolean => depth === 0 || docType === CORRECTION_OF_DETAILS;
 
 /** Series, expiry and money, as documents name them. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { InboundEvent, InboundSeen } from '#domain';
+import type { RecordedEvent } from '#event-store';
 import { defined, type Sha256 } from '#kernel';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
@@ -223,6 +224,12 @@ describe('documents of others in the read models', () => {
       knownAt: BigInt(log.events.findIndex((event) => event.type === 'InboundRecognised')),
     });
     expect(before?.movements).toMatchObject([{ documentId: 'd-ours', result: 'applied' }]);
+    const { recordedAt } = log.events.findLast((event) => event.type === 'InboundRecognised') as RecordedEvent;
+    const byMoment = async (ms: number) =>
+      (await historyOf(db.pool, pack(4), { types: typeKnowledge, knownAt: new Date(recordedAt.getTime() + ms) }))
+        ?.movements;
+    expect(await byMoment(-1)).toMatchObject([{ documentId: 'd-ours', result: 'applied' }]);
+    expect(await byMoment(0)).toEqual([]);
   });
 
   it('are told and counted as not understood where nobody knows their type, for a week', async () => {

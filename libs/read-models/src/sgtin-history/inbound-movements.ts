@@ -81,11 +81,15 @@ function effectsOfInbound(
 export async function closeRecognised(tx: Transaction, recognised: Recognition[]): Promise<bigint[]> {
   if (recognised.length === 0) return [];
   const { rows } = await tx.query<{ known_from: bigint }>(
-    `UPDATE movement_document d SET known_to = r.position FROM unnest($1::text[], $2::bigint[]) AS r (document_id,
-        position)
+    `UPDATE movement_document d SET known_to = r.position, closed_at = r.at
+     FROM unnest($1::text[], $2::bigint[], $3::timestamptz[]) AS r (document_id, position, at)
      WHERE d.document_id = r.document_id AND d.known_from < r.position AND d.known_to IS NULL
      RETURNING d.known_from`,
-    [recognised.map((event) => event.data.documentId), recognised.map((event) => event.position)],
+    [
+      recognised.map((event) => event.data.documentId),
+      recognised.map((event) => event.position),
+      recognised.map((event) => event.recordedAt),
+    ],
   );
   return rows.map((row) => row.known_from);
 }

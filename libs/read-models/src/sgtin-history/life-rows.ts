@@ -232,11 +232,14 @@ export async function readToldAlone(db: Queryable, item: string, { knownAt, asOf
 }
 
 const UNDATED = 'SELECT EXISTS (SELECT FROM movement_document WHERE recorded_at IS NULL) AS undated';
-const KNOWN_AT = `SELECT known_from AS position FROM movement_document WHERE recorded_at <= $1
-  ORDER BY recorded_at DESC, known_from DESC LIMIT 1`;
+const KNOWN_AT = `SELECT greatest(
+    (SELECT known_from FROM movement_document WHERE recorded_at <= $1
+      ORDER BY recorded_at DESC, known_from DESC LIMIT 1),
+    (SELECT known_to FROM movement_document WHERE closed_at <= $1 ORDER BY closed_at DESC, known_to DESC LIMIT 1)
+  ) AS position`;
 
 /**
- * The log position of the last movement that was recorded by this moment; 0 when there was none.
+ * The log position of the last movement that was recorded, or turned out to be one of ours, by this moment; 0 when there was none.
  * @throws PedigreeError `invalid_parameter` while rows of an older version have no moment.
  */
 export async function positionAt(db: Queryable, moment: Date): Promise<bigint> {
@@ -248,7 +251,11 @@ export async function positionAt(db: Queryable, moment: Date): Promise<bigint> {
         'give a log position',
       { field: 'known_at' },
     );
-  const { rows } = await db.query<{ position: bigint }>({ name: 'position-at', text: KNOWN_AT, values: [moment] });
+  const { rows } = await db.query<{ position: bigint | null }>({
+    name: 'position-at',
+    text: KNOWN_AT,
+    values: [moment],
+  });
   return rows[0]?.position ?? 0n;
 }
 

@@ -20,8 +20,10 @@ export type MovementChannel = InboundChannel | 'registry_answer';
 @Entity('movement_document')
 export class MovementDocument {
   @column('bigint', { primary: true }) knownFrom!: bigint;
-  /** Set once, by a revision. */
+  /** Set once, by a revision, or where it turned out to be a document of ours. */
   @column('bigint', { nullable: true, insert: false }) knownTo?: bigint | null;
+  /** When the latter was recorded; the row of a revision tells it of itself. */
+  @column('timestamptz', { nullable: true, insert: false }) closedAt?: Date | null;
   /** Empty for a document of others whose sender's id is not known. */
   @column('text') requestId!: string;
   @column('integer') docType!: number;

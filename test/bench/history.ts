@@ -124,7 +124,7 @@ async function check(
   { movements, from }: { movements: ManyMovements; from: number },
 ): Promise<void> {
   const codes = Array.from({ length: CODES }, (_, n) => movements.pack(scattered(from + n)));
-  const { items } = await packs.check({ codes, purpose: 'ship', place: '00000000000333', today: '2026-01-15' });
+  const { items } = await packs.check({ codes, purpose: 'ship', place: '00000000000333', day: '2026-01-15' });
   if (items.some(({ answer }) => answer !== 'yes')) throw new Error('a pack of the bench may not be shipped');
 }
 

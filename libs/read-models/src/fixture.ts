@@ -129,10 +129,7 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
 function saidOf({ series: told = [] }: DocumentFacts, { kind, id }: DocumentItem): Partial<ItemEffect> {
   const said = told.filter(({ item }) => item === undefined || item === id);
   if (kind === 'sgtin') return defined({ series: said.at(-1)?.series, expiry: said.at(-1)?.expiresOn });
-  const lots = said.flatMap(({ gtin, series }) =>
-    gtin === undefined || series === undefined ? [] : [{ gtin, series }],
-  );
-  return lots.length === 0 ? {} : { lots };
+  return { lots: said.flatMap(({ gtin, series }) => (gtin && series ? [{ gtin, series }] : [])) };
 }
 
 export interface DocumentOfTest {

@@ -182,8 +182,8 @@ export interface CheckQuery {
   place: string;
   /** 1 to 500, as typed or scanned. */
   codes: readonly string[];
-  /** YYYY-MM-DD: what may be used until an earlier day has expired. */
-  today: string;
+  /** YYYY-MM-DD, the day at the place: what may be used until an earlier one has expired. */
+  day: string;
 }
 
 /** Questions about many packs as they stand now. */

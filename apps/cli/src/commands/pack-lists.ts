@@ -18,7 +18,7 @@ interface PackFilter extends FileOptions {
 }
 type ListOptions = PackFilter & { container?: string; document?: string; limit: string; cursor?: string };
 type StockOptions = PackFilter & { by?: string };
-type CheckOptions = FileOptions & { for: string; place: string; json?: boolean };
+type CheckOptions = FileOptions & { for: string; place: string; day?: string; json?: boolean };
 type SeriesOptions = FileOptions & { json?: boolean };
 
 const DAY_MS = 86_400_000;
@@ -49,6 +49,7 @@ export function addPackListCommands(pedigree: Command, action: Action, gateway: 
     .argument('<code...>', 'SGTINs, or scans of their codes')
     .requiredOption('--for <purpose>', 'receive, pick, ship, return or sell')
     .requiredOption('--place <place>', 'the branch that asks')
+    .option('--day <day>', 'the day there, by which packs have expired, as YYYY-MM-DD; default: that of this computer')
     .option(...JSON_OPTION)
     .action(action((codes: string[], options: CheckOptions) => checkPacks(gateway(), codes, options)));
   withFiles(pedigree.command('series'))
@@ -114,8 +115,12 @@ async function showStock(gateway: GatewayClient, options: StockOptions): Promise
   return 0;
 }
 
+/** The day that the calendar of this computer shows, as YYYY-MM-DD. */
+const dayHere = (at: Date): string =>
+  new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
 async function checkPacks(gateway: GatewayClient, codes: string[], options: CheckOptions): Promise<number> {
-  const asked = { purpose: options.for, place: options.place, codes };
+  const asked = { purpose: options.for, place: options.place, day: options.day ?? dayHere(new Date()), codes };
   if (await writtenToFile(gateway, { path: '/v1/packs/checks', body: asked }, options)) return 0;
   const checks = (await gateway.change('POST', '/v1/packs/checks', asked)) as z.infer<typeof packChecks>;
   const rows = checks.items.map(({ code, sgtin, answer, reasons }) => [

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { readSheet } from 'read-excel-file/node';
 import type { EpcisDocument } from '#documents';
 import { PostgresEvidenceStore } from '#evidence';
+import { defined } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 import { ANSWERS } from './answers.js';
@@ -250,6 +251,14 @@ describe('rows as one file', () => {
     expect(csv.trim().split('\r\n')).toHaveLength(values.length + 1);
     const lines = (await (await fileOf(path, FILE_TYPES.ndjson)).text()).trim().split('\n');
     expect(lines.map((line) => Object.keys(JSON.parse(line) as object).length > 0)).toEqual(values.map(() => true));
+  });
+
+  it('are checked by the day at the place', async () => {
+    const checked = async (day?: string) =>
+      (await harness.post({ ...checks, ...defined({ day }) }, '/v1/packs/checks')).json<{ day: string }>();
+    expect(await checked('2026-02-27')).toMatchObject({ day: '2026-02-27' });
+    expect((await checked()).day).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+    expect(await checked('2026-02-30')).toMatchObject({ code: 'invalid_command' });
   });
 
   it('tells what is wrong instead of a file', async () => {

@@ -182,10 +182,8 @@ export const historyParameters = z.strictObject({
     .describe('As it was known at this position of the log, or at this instant: later corrections are left out.'),
 });
 
-const day = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day as YYYY-MM-DD')
-  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is not a day of the calendar');
+/** A day of the calendar; no calendar of ours has a year 0. */
+const day = z.iso.date('must be a day as YYYY-MM-DD').refine((text) => !text.startsWith('0000'), 'has no such year');
 export const placeId = z
   .string()
   .regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
@@ -249,6 +247,11 @@ const MOST_CODES = 500;
 export const packCheckBody = z.strictObject({
   purpose: z.enum(CHECK_PURPOSES).describe('What is to be done with them.'),
   place: placeId.describe('The branch that asks.'),
+  day: day
+    .optional()
+    .describe(
+      'The day at the place (YYYY-MM-DD), by which packs have expired. Default: that of UTC, which may differ.',
+    ),
   codes: z.array(z.string().min(1).max(1_000)).min(1).max(MOST_CODES).describe('SGTINs, or scans of their codes.'),
 });
 

@@ -25,11 +25,11 @@ export async function checkPacks(db: Queryable, query: CheckQuery, types: PackTy
   const items = codes.flatMap(({ read }) => (read.kind === 'sgtin' ? [read.id] : []));
   const told = await packsTold(db, await packsNow(db, items, types), types);
   const packs = new Map(told.map((pack) => [pack.sgtin, pack]));
-  const { purpose, place } = query;
+  const { purpose, place, day } = query;
   const unknownContents = await unknownContentsAt(db, place);
   const suspended = await recordedInForce(db, [...new Set(told.map(({ gtin }) => gtin))]);
   return {
-    ...{ purpose, place, adviceOnly: purpose === 'sell', knownAt: String(knownAt) },
+    ...{ purpose, place, day, adviceOnly: purpose === 'sell', knownAt: String(knownAt) },
     ...present({ newestAcceptedAt: newestAcceptedAt?.toISOString() }),
     items: codes.map(({ code, read }) => {
       if (read.kind === 'none') return unread(code, { code: 'not_readable', sentence: `The code ${read.why}.` });
@@ -45,7 +45,7 @@ const unread = (code: string, reason: Reason): PackCheck => ({ code, answer: 'un
 /** The answer about one pack, by what we know of it. Pure. */
 export function checkOf(
   pack: PackSummary | undefined,
-  query: Pick<CheckQuery, 'purpose' | 'place' | 'today'> & {
+  query: Pick<CheckQuery, 'purpose' | 'place' | 'day'> & {
     /** Containers at the place, or on their way to it, of which nobody told what is in them. */
     unknownContents?: number;
     /** Series that are suspended: whatever a pack's status says, for no document needs to tell that of a pack. */
@@ -129,8 +129,8 @@ const SENTENCES: Record<Exclude<Obstacle, 'not_in_trade'>, (pack: PackSummary) =
 };
 
 /** All that keeps a pack from being picked, shipped, returned or sold. What is not known speaks against it, too. */
-function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | 'place' | 'today'> & Asked): Reason[] {
-  const { purpose, place: here, today } = query;
+function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | 'place' | 'day'> & Asked): Reason[] {
+  const { purpose, place: here, day } = query;
   const { status, expiresOn } = pack;
   const docType = GOES_BY[purpose === 'receive' ? 'pick' : purpose];
   const known = { ...pack, place: pack.place ?? '' };
@@ -141,7 +141,7 @@ function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | '
       code === 'not_in_trade' ? notInTrade(status) : { code, sentence: SENTENCES[code](pack) },
     ),
     ...againstSeries(pack, query),
-    ...(expiresOn !== undefined && expiresOn < today && purpose !== 'return'
+    ...(expiresOn !== undefined && expiresOn < day && purpose !== 'return'
       ? [{ code: 'expired' as const, sentence: `It could be used until ${expiresOn}.` }]
       : []),
   ];

@@ -159,7 +159,7 @@ describe('the file of a series', () => {
 
 describe('the check of packs', () => {
   const check = async (purpose: 'receive' | 'pick' | 'ship' | 'return' | 'sell', place: string, ...codes: string[]) => {
-    const { items } = await packs.check({ purpose, place, codes, today: '2026-06-01' });
+    const { items } = await packs.check({ purpose, place, codes, day: '2026-06-01' });
     return items.map(({ answer, reasons }) => [answer, ...reasons.map(({ code }) => code)].join(' '));
   };
 
@@ -184,14 +184,14 @@ describe('the check of packs', () => {
 
   it('names what has expired, by the day that is asked about', async () => {
     const asked = { purpose: 'sell', place: HERE, codes: [pack(26)] } as const;
-    expect((await packs.check({ ...asked, today: '2026-12-31' })).items[0]).toMatchObject({ answer: 'yes' });
-    const after = await packs.check({ ...asked, today: '2027-01-01' });
+    expect((await packs.check({ ...asked, day: '2026-12-31' })).items[0]).toMatchObject({ answer: 'yes' });
+    const after = await packs.check({ ...asked, day: '2027-01-01' });
     expect(after).toMatchObject({ adviceOnly: true, items: [{ answer: 'no', reasons: [{ code: 'expired' }] }] });
   });
 
   it('answers 500 codes in their order, and says how old our record is', async () => {
     const codes = Array.from({ length: 500 }, (_, n) => pack(n % 60));
-    const checks = await packs.check({ purpose: 'pick', place: HERE, codes, today: '2026-06-01' });
+    const checks = await packs.check({ purpose: 'pick', place: HERE, codes, day: '2026-06-01' });
     expect(checks.items.map(({ code }) => code)).toEqual(codes);
     expect(checks.newestAcceptedAt).toMatch(/^2026-03-01T/);
   });

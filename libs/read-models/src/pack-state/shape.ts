@@ -70,6 +70,7 @@ export const packCheck = z.strictObject({
 export const packChecks = z.strictObject({
   purpose: z.enum(CHECK_PURPOSES),
   place: z.string(),
+  day: day.describe('What may be used until an earlier day has expired.'),
   advice_only: z
     .boolean()
     .describe('true for a sale: the till asks the registry itself, and that answer counts. Ours is advice.'),

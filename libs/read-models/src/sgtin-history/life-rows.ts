@@ -89,8 +89,8 @@ const IS_TOLD_ALONE = `t.item = $1 AND t.position <= $2
 
 /**
  * Three flags spare the usual life further questions: whether a row names a place of which all was moved once, whether
- * a recall names its document, and whether a document tells of the item without moving it. One item is no array of one: of an array a planner expects a hundred, and plans
- * anew each time.
+ * a recall names its document, and whether a document tells of the item without moving it. One item is no array of one:
+ * of an array a planner expects a hundred, and plans anew each time.
  */
 const LIFE = `${reachableFrom('SELECT $1::text COLLATE "C" AS item')} ${MOVEMENT},
     e.place IN (SELECT place FROM place_move) OR d.subject_id IN (SELECT place FROM place_move)
@@ -239,7 +239,8 @@ const KNOWN_AT = `SELECT greatest(
   ) AS position`;
 
 /**
- * The log position of the last movement that was recorded, or turned out to be one of ours, by this moment; 0 when there was none.
+ * The log position of the last movement that was recorded, or turned out to be ours, by this moment; 0 when there was
+ * none.
  * @throws PedigreeError `invalid_parameter` while rows of an older version have no moment.
  */
 export async function positionAt(db: Queryable, moment: Date): Promise<bigint> {

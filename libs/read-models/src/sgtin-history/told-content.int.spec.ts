@@ -139,7 +139,7 @@ describe('a content that is not known', () => {
 
   it('is a reason why a pack that is not in the record may yet have come', async () => {
     const check = async (place: string, item: string) => {
-      const query: CheckQuery = { purpose: 'receive', place, today: '2026-03-02', codes: [item] };
+      const query: CheckQuery = { purpose: 'receive', place, day: '2026-03-02', codes: [item] };
       const [found] = (await checkPacks(db.pool, query, typeKnowledge)).items;
       return [found?.answer, ...(found?.reasons ?? []).map(({ code, sentence }) => [code, sentence.slice(0, 27)])];
     };

@@ -192,7 +192,7 @@ describe('packs of a document that are suspended', () => {
 
 describe('the check of packs', () => {
   const check = async (purpose: 'receive' | 'pick' | 'ship' | 'return' | 'sell', code: string) => {
-    const asked = { purpose, place: HERE, codes: [code], today: '2026-06-01' };
+    const asked = { purpose, place: HERE, codes: [code], day: '2026-06-01' };
     const { items } = await packQuestions(db.pool, typeKnowledge).check(asked);
     return items.map(({ answer, reasons }) => [answer, ...reasons.map((one) => one.code)].join(' ')).join();
   };

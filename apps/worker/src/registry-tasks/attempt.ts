@@ -10,6 +10,9 @@ import { retryAfterMs, WRITE_WITHIN_MS } from './call-timing.js';
 /** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
 const NOT_READY_MS = 1_000;
 const LOOK_UP_AGAIN_MS = 2_000;
+/** What refuses a look-up is asked again when a tenth more time has passed since the attempt, at the latest by this. */
+const REFUSED_LOOK_UP_MOST_MS = 600_000;
+const REFUSED_LOOK_UP_SHARE = 0.1;
 const DONE: TaskResult = { kind: 'done' };
 
 /** What an answer says, and the bytes that an event about it may name: they are kept only then. */
@@ -170,9 +173,15 @@ export function lookUpFacts(
   };
 }
 
-export const lookUpAgain = (what: string, { kind }: { kind: string }): TaskResult => ({
-  kind: 'retry',
-  delayMs: LOOK_UP_AGAIN_MS,
-  error: `${what}: ${kind}`,
-  countsAsAttempt: false,
-});
+/** A look-up that gave no answer. It is never given up: nothing else tells whether the document has arrived. */
+export function lookUpAgain(
+  task: Task<{ attemptEndedAt?: string }>,
+  what: string,
+  outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
+): TaskResult {
+  const isRefused = outcome.kind === 'refused' || outcome.kind === 'not_found';
+  const share = isRefused ? ageMs(task, task.payload.attemptEndedAt) * REFUSED_LOOK_UP_SHARE : 0;
+  const delayMs = Math.min(REFUSED_LOOK_UP_MOST_MS, Math.max(LOOK_UP_AGAIN_MS, share));
+  const why = 'text' in outcome ? outcome.text : outcome.reason;
+  return { kind: 'retry', delayMs, error: `${what}: ${outcome.kind}: ${why}`, countsAsAttempt: false };
+}

@@ -112,7 +112,7 @@ export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look
   if (state.phase !== 'unconfirmed' || state.start.attempt !== attempt) return { kind: 'done' };
   const { documentId = '' } = state.members[0] as Member;
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind !== 'ok') return lookUpAgain(`status of ${documentId}`, outcome);
+  if (outcome.kind !== 'ok') return lookUpAgain(task, `status of ${documentId}`, outcome);
   await groupByRegistry(context, task, {
     type: 'RecordLook',
     attempt,

@@ -7,7 +7,8 @@ import { byRegistry, type TaskContext } from './context.js';
 export async function lookUp(context: TaskContext, task: TaskOf<'look_up'>): Promise<TaskResult> {
   const { requestId, account, attempt, round, attemptEndedAt } = task.payload;
   const outcome = await context.registry.findByRequestId(account, requestId);
-  if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') return lookUpAgain(`look-up of ${requestId}`, outcome);
+  if (outcome.kind !== 'ok' && outcome.kind !== 'not_found')
+    return lookUpAgain(task, `look-up of ${requestId}`, outcome);
   const shown = outcome.kind === 'ok' ? outcome.value : [];
   const { state } = await byRegistry(context, task, {
     type: 'RecordLookUp',

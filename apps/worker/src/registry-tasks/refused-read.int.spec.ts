@@ -103,6 +103,35 @@ describe('a read that the registry refuses', () => {
   );
 });
 
+describe('a look-up that the registry refuses', () => {
+  const waitAfter = async (outcome: BadOutcome, ageMs: number): Promise<TaskResult> => {
+    const registry = new FakeRegistry(['unknown_taken']);
+    const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
+    const { requestId } = await registerDocument(stores);
+    await runTask(context, await newestTask(stores.store, requestId, 'send'));
+    const look = await newestTask(stores.store, requestId, 'look_up');
+    const { attemptEndedAt } = look.payload as { attemptEndedAt: string };
+    registry.fail('findByRequestId', outcome);
+    return runTask(context, look, new Date(Date.parse(attemptEndedAt) + ageMs));
+  };
+
+  it.each([
+    ['refused', 1_000, 2_000],
+    ['refused', 600_000, 60_000],
+    ['refused', 864_000_000, 600_000],
+    ['rate_limited', 864_000_000, 2_000],
+    ['unknown', 864_000_000, 2_000],
+  ] as const)(
+    '(%s, %d ms after the attempt) is made again after %d ms, however often',
+    async (outcome, age, delayMs) => {
+      expect(await waitAfter(outcome, age)).toMatchObject({
+        ...{ kind: 'retry', delayMs, countsAsAttempt: false },
+        error: expect.stringMatching(new RegExp(`^look-up of .+: ${outcome}: .+`)),
+      });
+    },
+  );
+});
+
 describe('a receipt that says that it is none yet', () => {
   const notYet = (operationId: string): Buffer =>
     Buffer.from(

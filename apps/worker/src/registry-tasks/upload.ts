@@ -136,7 +136,10 @@ async function finish(
     attempt,
     operation: 'send_finished',
     outcome,
-    done: (_, bytes) => ({ answer: { kind: 'sent' as const, answerSha256: bytes.sha256 }, candidates: [bytes] }),
+    done: (_, bytes) => ({
+      answer: { kind: 'sent' as const, documentId: place.documentId, answerSha256: bytes.sha256 },
+      candidates: [bytes],
+    }),
   });
 }
 

@@ -128,8 +128,11 @@ function decideUpload(
   state: DocumentState,
   command: Extract<DocumentCommand, { type: 'BeginFinish' | 'RecordUploadAnswer' }>,
 ): DocumentEvent[] {
-  if (state.phase !== 'uploading') return [];
-  return command.type === 'BeginFinish' ? beginFinish(state, command) : recordUploadAnswer(state, command);
+  if (command.type === 'BeginFinish') return state.phase === 'uploading' ? beginFinish(state, command) : [];
+  const { attempt, answer } = command;
+  if (state.phase === 'uploading' && state.attempt === attempt) return recordUploadAnswer(state, command);
+  // Whoever finished it was thought dead, and its announcement absent.
+  return answer.kind === 'sent' ? recordSent(state, attempt, answer) : [];
 }
 
 function register(state: DocumentState, registration: Registration): DocumentEvent[] {

@@ -39,7 +39,7 @@ const answer = fc.oneof(
 );
 const round = fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.constantFrom(2, 3));
 const uploadAnswer = fc.oneof(
-  fc.constant({ kind: 'sent' as const, answerSha256: SHA }),
+  fc.record({ kind: fc.constant('sent' as const), documentId, answerSha256: fc.constant(SHA) }),
   fc.constant({ kind: 'refused' as const, code: '400', text: 'no', answerSha256: SHA }),
   fc.constant({ kind: 'not_delivered' as const, reason: '429', retryAfterMs: 100 }),
   { weight: 2, arbitrary: fc.constant({ kind: 'unconfirmed' as const, reason: 'timeout' }) },

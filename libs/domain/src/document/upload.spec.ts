@@ -44,6 +44,7 @@ const answered = (
   answer: Extract<DocumentCommand, { type: 'RecordUploadAnswer' }>['answer'],
   round = 1,
 ): DocumentCommand => ({ type: 'RecordUploadAnswer', attempt: 1, round, answer });
+const FINISHED = { kind: 'sent', documentId: DOCUMENT_ID, answerSha256: SHA } as const;
 const NO = { kind: 'refused', code: '400', text: 'no', answerSha256: SHA } as const;
 const lookUp = (seen: 'open' | 'taken' | 'absent', sinceAttemptEndedMs = GRACE_MS, round = 1): DocumentCommand => ({
   type: 'RecordLookUp',
@@ -71,9 +72,7 @@ describe('a large document', () => {
   it('is sent when the registry has heard the end, and not before', () => {
     expect(stateAfter(OPEN)).toMatchObject({ phase: 'uploading', finish: { step: 'open', attempt: 1 } });
     expect(when(OPEN, { type: 'BeginFinish', attempt: 1, round: 1 })).toEqual([finishing()]);
-    expect(typesOf(when([...OPEN, finishing()], answered({ kind: 'sent', answerSha256: SHA })))).toEqual([
-      'DocumentSent',
-    ]);
+    expect(typesOf(when([...OPEN, finishing()], answered(FINISHED)))).toEqual(['DocumentSent']);
   });
 
   it('tells the end once in a round', () => {
@@ -210,7 +209,31 @@ describe('a large document', () => {
         lookUp('open', GRACE_MS, 1),
       ),
     ).toEqual([]);
-    expect(typesOf(when(given, answered({ kind: 'sent', answerSha256: SHA })))).toEqual(['DocumentSent']);
+    expect(typesOf(when(given, answered(FINISHED)))).toEqual(['DocumentSent']);
+  });
+
+  it('is sent where its end was heard after all, though it had counted as absent, and is not sent again', () => {
+    const absent: DocumentEvent = {
+      type: 'SendAbsenceProven',
+      data: { attempt: 1, lookUps: 2, sinceAttemptEndedMs: GRACE_MS, answerSha256: SHA },
+    };
+    const given = [...OPEN, finishing(), doubtful, absent];
+    const sent = when(given, answered(FINISHED));
+    expect(sent).toMatchObject([{ type: 'DocumentSent', data: { attempt: 1, documentId: DOCUMENT_ID } }]);
+    expect(when([...given, ...sent], { type: 'BeginSend', upload: true })).toEqual([]);
+    expect(when(given, answered({ kind: 'unconfirmed', reason: 'late' }))).toEqual([]);
+    const again: DocumentEvent[] = [
+      { type: 'SendAttempted', data: { attempt: 2, account: 'main', upload: true } },
+      { type: 'UploadOpened', data: { attempt: 2, documentId: 'd-2', foundByLookUp: false } },
+    ];
+    expect(when([...given, ...again], answered(FINISHED))).toMatchObject(sent);
+    const twice: DocumentEvent = {
+      type: 'DocumentSent',
+      data: { attempt: 2, documentId: 'd-2', answerSha256: SHA, foundByLookUp: false },
+    };
+    expect(when([...given, ...again, twice], answered(FINISHED))).toMatchObject([
+      { type: 'DuplicateDetected', data: { documentIds: ['d-2', DOCUMENT_ID] } },
+    ]);
   });
 
   it('does not take a status for its own before it is sent', () => {

@@ -24,7 +24,7 @@ export interface Uploading {
 }
 
 /** What the registry said to a part or to the end; `sent`: the document is taken. */
-export type UploadAnswer = { kind: 'sent'; answerSha256: Sha256 } | CallAnswer;
+export type UploadAnswer = { kind: 'sent'; documentId: string; answerSha256: Sha256 } | CallAnswer;
 
 /** An upload that the registry refuses so often is the document's fault, not the line's. */
 const MOST_REFUSALS = 3;
@@ -118,7 +118,8 @@ export function recordUploadAnswer(
   if (state.attempt !== attempt) return [];
   // A part may be refused as the end may.
   const isAhead = answer.kind === 'refused' && state.finish.step === 'open' && state.finish.attempt === round;
-  const said = answer.kind === 'sent' ? ({ ...answer, kind: 'done' } as const) : answer;
+  const { answerSha256 } = answer as { answerSha256: Sha256 };
+  const said = answer.kind === 'sent' ? ({ kind: 'done', answerSha256 } as const) : answer;
   const fact = decideAttempt(
     state.finish,
     isAhead ? { type: 'RefuseAhead', refusal: answer } : { type: 'RecordAnswer', attempt: round, answer: said },

@@ -26,7 +26,7 @@ export {
   type ComparisonRequest,
   type ComparisonResult,
 } from './comparison/run-comparison.js';
-export { NAMED_ONLY, readRun, RUN_FILE, type RunRecord } from './comparison/run-record.js';
+export { NAMED_ONLY, readRun, readRunToDo, RUN_FILE, type RunRecord } from './comparison/run-record.js';
 export { comparisonSettings, type ComparisonSettings } from './comparison/settings.js';
 export { writeDocumentSide, type DocumentSideRequest } from './document-side/write-documents.js';
 export * from './documents/compare.js';

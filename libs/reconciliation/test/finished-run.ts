@@ -1,6 +1,6 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defined, sha256Hex } from '#kernel';
+import { defined, sha256Hex, type Sha256 } from '#kernel';
 import { digestOfLines, Duck, quoted } from '#duckdb';
 import { CANONICAL, FINDING_COLUMNS } from '../src/comparison/compare-buckets.js';
 import { LEG_COLUMNS } from '../src/comparison/joined.js';
@@ -23,6 +23,8 @@ export interface RunOver {
   places?: string[] | null;
   unseen?: string[];
   namedOnly?: true;
+  /** By which it compared; absent: by those of before they were recorded. */
+  rules?: Sha256;
 }
 
 interface FinishedRun extends RunOver {
@@ -116,7 +118,7 @@ function recordOf(
       legs: Object.fromEntries(legs.map((one) => [one, leg(one)])),
     },
     ...{ places, wrongCheckDigits: false, containers: false, unseen },
-    ...defined({ namedOnly: rest.namedOnly }),
+    ...defined({ namedOnly: rest.namedOnly, rules: rest.rules }),
   };
   return { ...record, inputs: inputsDigest(record) };
 }

@@ -6,7 +6,7 @@ import {
   compareIn,
   comparisonSettings,
   NAMED_ONLY,
-  readRun,
+  readRunToDo,
   resultOf,
   type ComparisonResult,
   type FileRunParts,
@@ -81,7 +81,7 @@ export async function replay(
   stock?: string,
 ): Promise<number> {
   const folder = resolve(earlier);
-  const { legs, settings, moment, inputs, standsOn } = await readRun(folder);
+  const { legs, settings, moment, inputs, standsOn } = await readRunToDo(folder);
   const before = await resultOf(folder);
   const again = join(folder, 'replay');
   const laidAt = Object.fromEntries(Object.entries(legs).map(([leg, { folder: at }]) => [leg, at]));

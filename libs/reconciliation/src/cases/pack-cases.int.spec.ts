@@ -3,7 +3,7 @@ import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { caseIdOf, partOf, type CaseCommand } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
-import { checkDigitOf } from '#kernel';
+import { checkDigitOf, sha256Hex, type Sha256 } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas, type CaseRow } from '#read-models';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
@@ -13,6 +13,7 @@ import { writeFinishedRun, type FoundItem, type RunOver } from '../../test/finis
 import { daysBefore, MOMENT } from '../../test/world.js';
 import { CaseLog } from './case-log.js';
 import { dueDaysOf, DEFAULT_DUE_DAYS, type Opening } from './opening.js';
+import { RULES_DIGEST } from '../comparison/run-record.js';
 import { openPackCases } from './pack-cases.js';
 
 const DUCK = { memoryMb: 200, threads: 1 };
@@ -282,6 +283,17 @@ describe('cases of a comparison of packs', () => {
     expect(await open(await runOf(18, { findings: [seen] }))).toMatchObject({ opened: 1 });
     expect(await open(await runOf(19, { refused: [pack(50)] }))).toMatchObject({ resolved: 0 });
     expect(await open(await runOf(20, { refused: [pack(51)] }))).toMatchObject({ resolved: 1 });
+  });
+
+  it('are resolved by a run after an update, though the run that found them was by other rules', async () => {
+    const seen = { item: pack(60), code: 'sold_in_registry_in_stock_here', severity: 'critical', s_place: 'P6' };
+    const registry = [{ item: pack(60), answer: 'found', container: null }];
+    const runOf = (day: number, over: { findings?: FoundItem[]; rules?: Sha256 }): Promise<string> =>
+      writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+        ...{ findings: [], registry, moment: daysBefore(-day), places: ['P6'], ...over },
+      });
+    expect(await open(await runOf(21, { findings: [seen], rules: sha256Hex('others') }))).toMatchObject({ opened: 1 });
+    expect(await open(await runOf(22, { rules: RULES_DIGEST }))).toMatchObject({ resolved: 1 });
   });
 
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {

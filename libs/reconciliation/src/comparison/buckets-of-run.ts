@@ -5,7 +5,7 @@ import { defined } from '#kernel';
 import { compareBuckets, groupsOf } from './compare-buckets.js';
 import { openRun } from './joined.js';
 import type { Rule } from './rules.js';
-import { readBucketResult, readRun } from './run-record.js';
+import { readBucketResult, readRunToDo } from './run-record.js';
 
 export interface BucketsOptions extends Omit<DuckOptions, 'temporary'> {
   folder: string;
@@ -30,7 +30,7 @@ export async function doBuckets({
   goesOn = () => true,
   ...limits
 }: BucketsOptions): Promise<number> {
-  const run = await readRun(folder);
+  const run = await readRunToDo(folder);
   const duck = await Duck.open({ ...limits, temporary: join(folder, 'work') });
   let done = 0;
   try {

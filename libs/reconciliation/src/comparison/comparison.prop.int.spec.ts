@@ -11,7 +11,7 @@ import { compareBuckets } from './compare-buckets.js';
 import { openRun } from './joined.js';
 import { RULES, type Rule } from './rules.js';
 import { openComparison, resultOf, type ComparisonResult } from './run-comparison.js';
-import { findingsFile, readRun, type RunRecord } from './run-record.js';
+import { findingsFile, inputsDigest, readRun, RULES_DIGEST, type RunRecord } from './run-record.js';
 import { comparisonSettings } from './settings.js';
 
 const SEED = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 1_000_000));
@@ -174,6 +174,12 @@ describe(`the comparison of packs (seed ${SEED})`, () => {
     await writeFile(join(out, 'run.json.0123456789ab'), '{"format":');
     const { inputs } = await openComparison(out, { ...legs, settings });
     expect((await openComparison(out, { ...legs, settings })).inputs).toBe(inputs);
+    // An older version, of the same rules, did not record them.
+    const { inputs: _, rules, ...older } = JSON.parse(await readFile(join(out, 'run.json'), 'utf8')) as RunRecord;
+    expect(rules).toBe(RULES_DIGEST);
+    const began = { ...older, inputs: inputsDigest(older) };
+    await writeFile(join(out, 'run.json'), JSON.stringify(began));
+    expect(await openComparison(out, { ...legs, settings })).toEqual(began);
     await rm(join(out, 'run.json'));
     await writeFile(join(out, 'notes.txt'), '');
     await expect(openComparison(out, { ...legs, settings })).rejects.toThrow('is not empty');

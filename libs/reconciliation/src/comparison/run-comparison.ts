@@ -11,7 +11,9 @@ import {
   inputsDigest,
   readBucketResult,
   readRun,
+  readRunToDo,
   RESULT_FILE,
+  RULES_DIGEST,
   RUN_FILE,
   unseenCodes,
   type LegInput,
@@ -64,7 +66,11 @@ export async function openComparison(folder: string, request: ComparisonRequest)
   await mkdir(folder, { recursive: true });
   const there = await readdir(folder);
   if (there.includes(RUN_FILE)) {
-    if ((await readRun(folder)).inputs === run.inputs) return run;
+    const before = await readRunToDo(folder);
+    // One that an older version began, which did not record its rules, goes on as it is.
+    const { rules: _, ...withoutRules } = run;
+    const asBefore = before.rules === undefined ? withoutRules : run;
+    if (before.inputs === inputsDigest(asBefore)) return before;
     throw new PedigreeError('invalid_parameter', `${folder} has a run of other inputs: give another folder`, {});
   }
   // What a process left that was killed while it wrote the record is no run, and stands in nobody's way.
@@ -83,7 +89,14 @@ export async function runOf({ settings, moment, standsOn, ...folders }: Comparis
   if (at === undefined || Number.isNaN(Date.parse(at)))
     throw new PedigreeError('invalid_parameter', `${at ?? 'nothing'} is not a moment`, { field: 'moment' });
   const run: Omit<RunRecord, 'inputs'> = {
-    ...{ format: 1, moment: new Date(at).toISOString(), settings, legs, places: shelf?.places ?? null },
+    ...{
+      format: 1,
+      moment: new Date(at).toISOString(),
+      settings,
+      rules: RULES_DIGEST,
+      legs,
+      places: shelf?.places ?? null,
+    },
     ...defined({ standsOn, unconfirmed, namedOnly }),
     wrongCheckDigits: isSome(shelf?.wrongCheckDigits),
     containers: isSome(shelf?.containers),

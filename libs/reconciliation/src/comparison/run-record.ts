@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { LEGS, OVERRIDES, RULES, type Leg, type Rule } from './rules.js';
 import type { ComparisonSettings } from './settings.js';
+import { STANDINGS } from './statuses.js';
 
 /** One side of a comparison. */
 export interface LegInput {
@@ -25,6 +26,8 @@ export interface RunRecord {
   /** All ages count from here: ISO 8601. */
   moment: string;
   settings: ComparisonSettings;
+  /** By which rules it compares. Absent in runs of before they were recorded. */
+  rules?: Sha256;
   legs: Partial<Record<Leg, LegInput>>;
   /** Places that the stock speaks of; null: of all. */
   places: string[] | null;
@@ -73,18 +76,27 @@ export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
   return [...new Set([...RULES, ...OVERRIDES].map(({ code }) => code))].filter((code) => !seen.has(code)).sort();
 }
 
-export function inputsDigest({ moment, settings, legs, places, standsOn }: Omit<RunRecord, 'inputs'>): Sha256 {
+/** The rules of this version, and what each status of the registry says in them. */
+export const RULES_DIGEST = sha256Hex(canonicalJson({ rules: [RULES, OVERRIDES], standings: [...STANDINGS] }));
+
+/** Whether this version compares as the run does: its buckets can be done and repeated here. */
+export const isByOurRules = ({ rules = RULES_DIGEST }: Pick<RunRecord, 'rules'>): boolean => rules === RULES_DIGEST;
+
+export function inputsDigest({ moment, settings, rules, legs, places, standsOn }: Omit<RunRecord, 'inputs'>): Sha256 {
   const digests = Object.fromEntries(LEGS.map((leg) => [leg, legs[leg]?.digest ?? null]));
   return sha256Hex(
     canonicalJson({
       ...{ moment, settings, legs: digests, places },
       ...defined({ standsOn }),
-      rules: [RULES, OVERRIDES],
+      rules: rules ?? [RULES, OVERRIDES],
     }),
   );
 }
 
-/** @throws PedigreeError `not_found` when the folder holds no run of this version. */
+/**
+ * A run, also one by the rules of an earlier version: what it found stays as it was.
+ * @throws PedigreeError `not_found` when the folder holds no run, or its record was changed.
+ */
 export async function readRun(folder: string): Promise<RunRecord> {
   const file = join(folder, RUN_FILE);
   const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -92,7 +104,18 @@ export async function readRun(folder: string): Promise<RunRecord> {
     throw new PedigreeError('not_found', `${folder} holds no run: ${RUN_FILE} is missing`, { file });
   const run = JSON.parse(text) as RunRecord;
   if (inputsDigest(run) === run.inputs) return run;
-  throw new PedigreeError('not_found', `${file} was changed, or is of other rules than this version has`, { file });
+  throw new PedigreeError('not_found', `${file} was changed, or is of an older version that kept no rules`, { file });
+}
+
+/**
+ * A run whose buckets this version can do.
+ * @throws PedigreeError as `readRun`; `not_found` where the run is by other rules.
+ */
+export async function readRunToDo(folder: string): Promise<RunRecord> {
+  const run = await readRun(folder);
+  if (isByOurRules(run)) return run;
+  const file = join(folder, RUN_FILE);
+  throw new PedigreeError('not_found', `${file} is of other rules than this version has: begin a new run`, { file });
 }
 
 export async function readBucketResult(folder: string, bucket: number): Promise<BucketResult | undefined> {

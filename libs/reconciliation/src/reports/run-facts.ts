@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
-import { canonicalJson, defined, sha256Hex, type Sha256 } from '#kernel';
+import { defined, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { readStates } from '#segments';
 import { CASE_ITEMS_FILE, checkFindings } from '../cases/pack-groups.js';
 import { resultOf, type ComparisonResult } from '../comparison/run-comparison.js';
-import { readRun, type RunRecord } from '../comparison/run-record.js';
-import { OVERRIDES, RULES, type Leg } from '../comparison/rules.js';
+import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
+import type { Leg } from '../comparison/rules.js';
 import { readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
 import { findingsFiles, type FindingRow } from './findings.js';
 import { runsBefore, trendOf, type TrendStep } from './trend.js';
@@ -58,8 +58,8 @@ export interface RunFactsOptions {
 }
 
 /**
- * Reads what a run has left. @throws PedigreeError `not_found` for a run that is not at its end, is of other rules than
- * this version has, or whose findings were changed.
+ * Reads what a run has left. @throws PedigreeError `not_found` for a run that is not at its end, or whose findings were
+ * changed.
  */
 export async function readRunFacts(runId: string, { runs, db, duck: limits, ...options }: RunFactsOptions) {
   const folder = join(runs, runId, 'comparison');
@@ -71,7 +71,7 @@ export async function readRunFacts(runId: string, { runs, db, duck: limits, ...o
   try {
     await checkFindings(duck, folder, result);
     const facts: RunFacts = {
-      ...{ runId, record, result, rulesDigest: sha256Hex(canonicalJson([RULES, OVERRIDES])) },
+      ...{ runId, record, result, rulesDigest: record.rules ?? RULES_DIGEST },
       sides: await sidesOf(duck, record),
       counts: await countsOf(duck, files),
       listed: await listedOf(duck, { folder, files, cases, limit: options.limit ?? MOST_LISTED }),

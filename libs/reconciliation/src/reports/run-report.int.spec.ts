@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { Duck } from '#duckdb';
+import { sha256Hex } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
@@ -14,6 +15,8 @@ import { daysBefore } from '../../test/world.js';
 import { CaseLog } from '../cases/case-log.js';
 import { DEFAULT_DUE_DAYS, dueDaysOf } from '../cases/opening.js';
 import { openPackCases } from '../cases/pack-cases.js';
+import { doBuckets } from '../comparison/buckets-of-run.js';
+import { RULES_DIGEST } from '../comparison/run-record.js';
 import { allFindings, firstFindings, type FindingRow } from './findings.js';
 import { readRunFacts } from './run-facts.js';
 import { runReport } from './run-report.js';
@@ -129,6 +132,19 @@ describe('the page of a run', () => {
     const said = async (runId: string): Promise<boolean> =>
       (await pageOf(runId)).text.replace(/\s+/g, ' ').includes('packs that only the registry has were not looked for');
     expect([await said('named'), await said('plain')]).toEqual([true, false]);
+  });
+
+  it('is made of a run by the rules of an earlier version, whose buckets are not done anew', async () => {
+    const rules = sha256Hex('the rules of an earlier version');
+    await run('older', 1, { findings: [missing(1)], rules, places: ['OLDER'] });
+    await run('newer', 2, { findings: [missing(2)], rules: RULES_DIGEST, places: ['OLDER'] });
+    const { facts, text } = await pageOf('older');
+    expect(facts.listed.map(({ item }) => item)).toEqual([pack(1)]);
+    expect(text).toContain(rules);
+    expect((await factsOf('newer')).trend).toEqual([]);
+    await expect(doBuckets({ folder: comparison('older'), ...LIMITS })).rejects.toThrow(
+      'is of other rules than this version has: begin a new run',
+    );
   });
 
   it('lists so many findings, and says that there are more', async () => {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson, type Sha256 } from '#kernel';
 import { parquet, type Duck } from '#duckdb';
-import { readRun, type RunRecord } from '../comparison/run-record.js';
+import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
 import { findingsFiles } from './findings.js';
 
 /** A run beside others, by the folder of its comparison. */
@@ -23,15 +23,14 @@ export interface TrendStep {
 /** Folders of runs that are looked at. */
 const MOST_RUNS = 10_000;
 
-/** What a run by name does not find is not cleared. */
-const lookedAt = ({ legs, places, namedOnly }: RunRecord): string =>
-  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true]);
+/** What a run by name, or by other rules, does not find is not cleared. */
+const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST }: RunRecord): string =>
+  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules]);
 const isAlike = (a: RunRecord, b: RunRecord): boolean => lookedAt(a) === lookedAt(b);
 
 /**
  * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides, by the
- * rules of this version, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands
- * for all.
+ * same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands for all.
  */
 export async function runsBefore(
   runs: string,

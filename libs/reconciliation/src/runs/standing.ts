@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sha256 } from '#kernel';
 import { readStates } from '#segments';
-import { RESULT_FILE, readRun } from '../comparison/run-record.js';
+import { RESULT_FILE, readRunToDo } from '../comparison/run-record.js';
 import type { EarlierRun } from '../fetches/take-over.js';
 import { readSnapshot } from '../snapshots/manifest.js';
 import type { IncrementalLimits } from './incremental-limits.js';
@@ -83,7 +83,7 @@ async function readStanding(
   const registry = join(snapshotsFolder(folder), `registry-${name}`);
   const { digest } = await readSnapshot(registry, 'registry');
   const comparison = join(own, 'comparison');
-  const { legs } = await readRun(comparison);
+  const { legs } = await readRunToDo(comparison);
   const recordAt = BigInt((await readStates(join(own, 'record'))).at);
   if (digest !== reading.digest || legs.registry?.digest !== digest || recordAt > wanted.recordAt) return undefined;
   return { run: name, reading, earlier: { comparison, legs, recordAt }, registry: { folder: registry, digest } };

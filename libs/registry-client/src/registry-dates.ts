@@ -58,10 +58,14 @@ export function formatRegistryDate(instant: Date, format: string, zone: string):
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s?(Z|[+-]\d{2}:?\d{2})?$/;
 
+/** What some programs write where they have no date (0001-01-01, 1970-01-01, 9999-12-31) is none. */
+const FIRST_YEAR = 1980;
+const LAST_YEAR = 2100;
+
 /**
  * A registry date as ISO 8601 in UTC with milliseconds. Takes a blank or a T between date and time, fractions, and a
  * zone; without a zone the profile's is meant (public-facts 1.2). `undefined` for anything that is not a date, an
- * impossible day included.
+ * impossible day and a year outside 1980 to 2100 included.
  */
 export function parseRegistryDate(text: unknown, zone: string): string | undefined {
   const match = typeof text === 'string' ? DATE.exec(text.trim()) : null;
@@ -78,6 +82,8 @@ export function parseRegistryDate(text: unknown, zone: string): string | undefin
   const local = new Date(Date.UTC(year, month - 1, day, hour, minute, second, milli));
   // Date.UTC rolls 31 February over into March; a date that does not come back as it was written was none.
   const same =
+    year >= FIRST_YEAR &&
+    year <= LAST_YEAR &&
     local.getUTCMonth() === month - 1 &&
     local.getUTCDate() === day &&
     local.getUTCHours() === hour &&

@@ -51,7 +51,8 @@ const asFlag = (value: JsonValue): boolean | undefined =>
 /** Partners carry dates as {"$date": ISO text or milliseconds}. */
 const asInstant = (value: JsonValue, zone: string): string | undefined => {
   if (isObject(value)) return asInstant(value['$date'] ?? null, zone);
-  if (typeof value === 'number') return Math.abs(value) <= 8.64e15 ? new Date(value).toISOString() : undefined;
+  if (typeof value === 'number')
+    return Math.abs(value) <= 8.64e15 ? parseRegistryDate(new Date(value).toISOString(), zone) : undefined;
   return parseRegistryDate(value, zone);
 };
 
@@ -65,7 +66,10 @@ export const flag = (...from: FieldName[]): Column<boolean> => ({ from, read: as
 /** A day, `2018-08-21`; of a moment the day as it is written. */
 export const day = (...from: FieldName[]): Column<string> => ({
   from,
-  read: (value) => (typeof value === 'string' ? /^\d{4}-\d{2}-\d{2}/.exec(value)?.[0] : undefined),
+  read: (value) => {
+    const written = typeof value === 'string' ? /^\d{4}-\d{2}-\d{2}/.exec(value)?.[0] : undefined;
+    return parseRegistryDate(written, 'Z') && written;
+  },
 });
 /** Money as a decimal text with two places; some answers have it as a number. */
 export const amount = (...from: FieldName[]): Column<string> => ({

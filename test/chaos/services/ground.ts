@@ -41,6 +41,7 @@ const RULES = {
   statusPollMs: 1_000,
   receiptPollMs: 1_000,
   listPollMs: 2_000,
+  absentTries: 6,
   // Large documents are a subject of their own; their bytes go up in parts.
   maxDocumentBytes: 20_000,
   uploadPartBytes: 12_000,

@@ -4,23 +4,17 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
-import { readInboundStatuses } from './follow.js';
+import { fetchInbound, readInboundStatuses } from './follow.js';
 import type { InboundRepository } from './inbound-repository.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-const statusTask = (documentId: string): TaskOf<'inbound_status'> => ({
-  key: `inbound_status:${documentId}`,
-  kind: 'inbound_status',
-  lane: `${ACCOUNT}/status`,
-  dueAt: new Date(0),
-  priority: 100,
-  attempts: 1,
-  leaseExpiredBefore: false,
-  lease: '1:1',
-  claimedAt: new Date(0),
-  payload: { documentId, account: ACCOUNT, direction: 'outgoing' },
+const taskAbout = <Kind extends 'inbound_status' | 'inbound_download'>(kind: Kind, documentId: string) => ({
+  ...{ key: `${kind}:${documentId}`, kind, lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100 },
+  ...{ attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
+  payload: { documentId, account: ACCOUNT, direction: 'outgoing' as const },
 });
+const statusTask = (documentId: string): TaskOf<'inbound_status'> => taskAbout('inbound_status', documentId);
 
 describe('the statuses of documents of others', () => {
   it('come to an end though their list never shows them, one document a time', async () => {
@@ -74,5 +68,46 @@ describe('the statuses of documents of others', () => {
     const context = processOn({ ...stores, registry, clock: new VirtualClock() });
     const again = expect.objectContaining({ kind: 'retry', countsAsAttempt: true });
     expect(await readInboundStatuses(context, ['d1', 'd2'].map(statusTask))).toEqual([again, again]);
+  });
+});
+
+describe('the bytes of documents of others', () => {
+  const MOST_READS = 100;
+
+  /** How often they are asked for, in how many milliseconds, until they count as absent. */
+  async function askedFor(outcome: 'refused' | 'not_found', isPaused: boolean) {
+    const registry = new FakeRegistry();
+    registry.fail('downloadDocument', ...Array.from({ length: MOST_READS }, () => outcome));
+    const given: unknown[] = [];
+    const inbound = {
+      execute: (_: string, command: unknown) => {
+        given.push(command);
+        return Promise.resolve({ events: [], state: { phase: 'concluded' } });
+      },
+    } as unknown as InboundRepository;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), inbound };
+    const paused = isPaused ? [{ account: ACCOUNT }] : [];
+    const gates = Object.assign(Object.create(context.gates) as typeof context.gates, { pausedAccounts: () => paused });
+    let [attempts, passedMs] = [1, 0];
+    for (let reads = 1; reads <= MOST_READS; reads += 1) {
+      const result = await fetchInbound({ ...context, gates }, { ...taskAbout('inbound_download', 'd1'), attempts });
+      if (result.kind !== 'retry') return { reads, passedMs, given };
+      passedMs += result.delayMs;
+      if (result.countsAsAttempt !== false) attempts += 1;
+    }
+    return { reads: MOST_READS, passedMs, given };
+  }
+
+  it.each(['refused', 'not_found'] as const)(
+    'are asked for some two hours where the registry says %s',
+    async (says) => {
+      const { reads, passedMs, given } = await askedFor(says, false);
+      expect([reads, Math.round(passedMs / 3_600_000)]).toEqual([14, 2]);
+      expect(given).toMatchObject([{ type: 'GiveUpDownload', attempts: 14 }]);
+    },
+  );
+
+  it('are asked for as long as their account is paused: what it is refused says nothing of them', async () => {
+    expect(await askedFor('refused', true)).toMatchObject({ reads: MOST_READS, given: [] });
   });
 });

@@ -5,7 +5,7 @@ import type { CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
-import { refusedRead } from '../registry-tasks/refused-read.js';
+import { refusedRead, whilePaused } from '../registry-tasks/refused-read.js';
 import { readByPage, type Seen } from '../registry-tasks/status.js';
 import { toInbound, type InboundTask } from './context.js';
 
@@ -171,8 +171,10 @@ function missed(
   const { receiptPollMs, absentTries } = context.profile.rules;
   const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
   const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_PROBLEM);
-  if (isAbsent && task.attempts >= absentTries) return { givenUp: { reason, attempts: task.attempts } };
   const error = `${what} of ${task.payload.documentId}: ${reason}`;
+  const waits = isAbsent ? whilePaused(context, task, error) : undefined;
+  if (waits !== undefined) return { retry: waits };
+  if (isAbsent && task.attempts >= absentTries) return { givenUp: { reason, attempts: task.attempts } };
   return {
     retry: {
       kind: 'retry',

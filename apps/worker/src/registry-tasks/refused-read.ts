@@ -9,7 +9,6 @@ type AccountTask = Task<{ account: string }>;
 export const REFUSED_TRIES = 14;
 const LONGEST_WAIT_MS = 3_600_000;
 const LONGEST_REASON = 500;
-/** While the account is paused its refusals say nothing of a document; they are not counted. */
 const PAUSED_WAIT_MS = 60_000;
 
 /**
@@ -33,11 +32,22 @@ export function readAgain(
   };
 }
 
+/** What is refused while its account is paused says nothing of the document; undefined where the account is not. */
+export function whilePaused(
+  { gates }: Pick<TaskContext, 'gates'>,
+  { payload }: AccountTask,
+  error: string,
+): TaskResult | undefined {
+  const isPaused = gates.pausedAccounts().some(({ account }) => account === payload.account);
+  return isPaused
+    ? { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false }
+    : undefined;
+}
+
 /** A failed task is shown by `pedigree tasks`, raises an alert and can be retried; its document stays as it is. */
 export function refusedRead(context: TaskContext, task: AccountTask, error: string): TaskResult {
-  const isPaused = context.gates.pausedAccounts().some(({ account }) => account === task.payload.account);
-  if (isPaused)
-    return { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false };
+  const waits = whilePaused(context, task, error);
+  if (waits !== undefined) return waits;
   if (task.attempts >= REFUSED_TRIES)
     return { kind: 'failed', error: `given up after ${task.attempts} answers: ${error}` };
   const delayMs = backoffMs(task.attempts, { firstMs: context.profile.rules.receiptPollMs, mostMs: LONGEST_WAIT_MS });

@@ -232,8 +232,20 @@ describe('a command that was acknowledged, and is given again', () => {
   const queue = { readyCount: () => Promise.resolve(0), schedule: () => Promise.resolve() } as never;
   const intakeWith = async (over: Partial<IntakeOptions>): Promise<Intake> => {
     const { pool } = harness.db;
-    const usual = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, maxDocumentBytes: 1e6, maxBacklog: 1e6 };
-    return new Intake({ ...usual, installationId: await installationId(pool), accounts: ['main'], ...NO_GROUPS, ...over });
+    const usual = {
+      pool,
+      evidence: new PostgresEvidenceStore({ pool }),
+      queue,
+      maxDocumentBytes: 1e6,
+      maxBacklog: 1e6,
+    };
+    return new Intake({
+      ...usual,
+      installationId: await installationId(pool),
+      accounts: ['main'],
+      ...NO_GROUPS,
+      ...over,
+    });
   };
   const repeated = { repeated: true };
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -41,15 +41,15 @@ const LINE_FEED = 0x0a;
 
 /**
  * Writes the file under another name, forces it to the disk and gives it its name, if that is still free. Throws
- * `invalid_parameter` where it is taken.
+ * `invalid_parameter` where it is taken. `part`: the other name, which nobody else writes to.
  */
 export async function writeBackup(
   file: string,
   header: BackupHeader,
   pieces: AsyncIterable<Piece>,
+  part = `${file}.${randomBytes(6).toString('hex')}.part`,
 ): Promise<BackupSummary> {
   if (existsSync(file)) throw taken(file);
-  const part = `${file}.part`;
   const summary: BackupSummary = { header, rows: {}, sha256: '' };
   try {
     await pipeline(

@@ -40,31 +40,41 @@ const MOST_LINE_BYTES = 500_000_000;
 const LINE_FEED = 0x0a;
 
 /**
- * Writes the file under another name, forces it to the disk and gives it its name, if that is still free. Throws
- * `invalid_parameter` where it is taken. `part`: the other name, which nobody else writes to.
+ * Writes the file under another name, to which nobody else writes, forces it to the disk and gives it its name, if that
+ * is still free. Throws `invalid_parameter` where it is taken.
  */
 export async function writeBackup(
   file: string,
   header: BackupHeader,
   pieces: AsyncIterable<Piece>,
-  part = `${file}.${randomBytes(6).toString('hex')}.part`,
 ): Promise<BackupSummary> {
   if (existsSync(file)) throw taken(file);
-  const summary: BackupSummary = { header, rows: {}, sha256: '' };
+  const part = `${file}.${randomBytes(6).toString('hex')}.part`;
   try {
-    await pipeline(
-      Readable.from(textOf(summary, pieces), { objectMode: false, highWaterMark: 1 << 20 }),
-      createGzip({ level: GZIP_LEVEL }),
-      createWriteStream(part, { mode: 0o600 }),
-    );
-    await toDisk(part);
+    const summary = await writePart(part, header, pieces);
     await link(part, file).catch((error: NodeJS.ErrnoException) =>
       Promise.reject(error.code === 'EEXIST' ? taken(file) : error),
     );
     await toDisk(dirname(file));
+    return summary;
   } finally {
     await rm(part, { force: true });
   }
+}
+
+/** Writes all of it into this file, and forces it to the disk. */
+export async function writePart(
+  part: string,
+  header: BackupHeader,
+  pieces: AsyncIterable<Piece>,
+): Promise<BackupSummary> {
+  const summary: BackupSummary = { header, rows: {}, sha256: '' };
+  await pipeline(
+    Readable.from(textOf(summary, pieces), { objectMode: false, highWaterMark: 1 << 20 }),
+    createGzip({ level: GZIP_LEVEL }),
+    createWriteStream(part, { mode: 0o600 }),
+  );
+  await toDisk(part);
   return summary;
 }
 

@@ -57,7 +57,7 @@ export const gatewayLog = (config: GatewayConfig): Logger =>
 export const gatewayDependencies = (config: GatewayConfig): Dependency[] => [
   postgresDependency(config.databaseUrl),
   ...optionalDependency('eventstore', config.eventStoreUrl),
-  ...optionalDependency('rabbitmq', config.bus.amqpUrl, { isRequired: false }),
+  ...optionalDependency('rabbitmq', config.bus.amqpUrl, { isRequired: false, onlyDegrades: true }),
 ];
 
 /**

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { sha256Hex } from '#kernel';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { sized } from '../../../test/support/sized.js';
-import { checkBackup, FORMAT, readBackup, writeBackup, type BackupHeader, type Piece } from './file.js';
+import { checkBackup, FORMAT, readBackup, writeBackup, writePart, type BackupHeader, type Piece } from './file.js';
 
 const HEADER: BackupHeader = {
   format: FORMAT,
@@ -53,7 +54,7 @@ describe('the file of a backup', () => {
       { table: 'event', columns: ['position', 'data'] },
       { rows: ROWS },
     ]);
-    expect(existsSync(`${file}.part`)).toBe(false);
+    expect(readdirSync(folder.path)).toEqual(['day.backup']);
   });
 
   it('overwrites nothing, and leaves nothing behind when it fails', async () => {
@@ -66,14 +67,33 @@ describe('the file of a backup', () => {
       throw new Error('the server went away');
     }
     await expect(writeBackup(other, HEADER, broken())).rejects.toThrow('the server went away');
-    expect([existsSync(other), existsSync(`${other}.part`)]).toEqual([false, false]);
+    expect(readdirSync(folder.path)).toEqual(['day.backup']);
+  });
+
+  it('is whole where two are written under one name at once: the first to end has it, the other is told', async () => {
+    let goOn = (): void => undefined;
+    const secondHasEnded = new Promise<void>((resolve) => (goOn = resolve));
+    async function* slow(): AsyncGenerator<Piece> {
+      yield { table: 'event', columns: ['position', 'data'] };
+      for (let n = 0; n < 2_000; n += 1) yield { rows: [`{"position":${n},"data":"${sha256Hex(String(n))}"}`] };
+      await secondHasEnded;
+      yield { rows: ROWS };
+    }
+    const first = writeBackup(file, HEADER, slow());
+    const said = first.catch((error: Error) => error.message);
+    const second = await writeBackup(file, HEADER, pieces());
+    goOn();
+    const why = await said;
+    expect(await checkBackup(file)).toEqual(second);
+    expect(why).toMatch(/is there already/);
+    expect(readdirSync(folder.path)).toEqual(['day.backup']);
   });
 
   // A device of Linux that takes nothing.
-  (existsSync('/dev/full') ? it : it.skip)('leaves nothing behind when the disk is full', async () => {
-    symlinkSync('/dev/full', `${file}.part`);
-    await expect(writeBackup(file, HEADER, pieces())).rejects.toThrow(/ENOSPC/);
-    expect(readdirSync(folder.path)).toEqual([]);
+  (existsSync('/dev/full') ? it : it.skip)('is not said to be written when the disk is full', async () => {
+    const part = join(folder.path, 'full');
+    symlinkSync('/dev/full', part);
+    await expect(writePart(part, HEADER, pieces())).rejects.toThrow(/ENOSPC/);
   });
 
   it('is refused when it was cut off, anywhere', async () => {

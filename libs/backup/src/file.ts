@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -40,8 +40,8 @@ const MOST_LINE_BYTES = 500_000_000;
 const LINE_FEED = 0x0a;
 
 /**
- * Writes the file under another name, forces it to the disk and gives it its name, if that is still free. Throws
- * `invalid_parameter` where it is taken.
+ * Writes the file under another name, to which nobody else writes, forces it to the disk and gives it its name, if that
+ * is still free. Throws `invalid_parameter` where it is taken.
  */
 export async function writeBackup(
   file: string,
@@ -49,22 +49,32 @@ export async function writeBackup(
   pieces: AsyncIterable<Piece>,
 ): Promise<BackupSummary> {
   if (existsSync(file)) throw taken(file);
-  const part = `${file}.part`;
-  const summary: BackupSummary = { header, rows: {}, sha256: '' };
+  const part = `${file}.${randomBytes(6).toString('hex')}.part`;
   try {
-    await pipeline(
-      Readable.from(textOf(summary, pieces), { objectMode: false, highWaterMark: 1 << 20 }),
-      createGzip({ level: GZIP_LEVEL }),
-      createWriteStream(part, { mode: 0o600 }),
-    );
-    await toDisk(part);
+    const summary = await writePart(part, header, pieces);
     await link(part, file).catch((error: NodeJS.ErrnoException) =>
       Promise.reject(error.code === 'EEXIST' ? taken(file) : error),
     );
     await toDisk(dirname(file));
+    return summary;
   } finally {
     await rm(part, { force: true });
   }
+}
+
+/** Writes all of it into this file, and forces it to the disk. */
+export async function writePart(
+  part: string,
+  header: BackupHeader,
+  pieces: AsyncIterable<Piece>,
+): Promise<BackupSummary> {
+  const summary: BackupSummary = { header, rows: {}, sha256: '' };
+  await pipeline(
+    Readable.from(textOf(summary, pieces), { objectMode: false, highWaterMark: 1 << 20 }),
+    createGzip({ level: GZIP_LEVEL }),
+    createWriteStream(part, { mode: 0o600 }),
+  );
+  await toDisk(part);
   return summary;
 }
 

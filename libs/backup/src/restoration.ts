@@ -110,17 +110,17 @@ export async function heldTooLong(
 }
 
 /**
- * Documents that lists have shown since a restoration for the first time: what the registry knows and this database did
- * not.
+ * Documents that lists have shown for the first time between a restoration and its release: what the registry knew and
+ * this database did not.
  */
 export async function foundSince(
   db: Queryable,
-  { loadedAt }: Restoration,
+  { loadedAt, releasedAt }: Restoration,
 ): Promise<{ incoming: number; outgoing: number }> {
   const { rows } = await db.query<{ incoming: bigint; outgoing: bigint }>(
     `SELECT count(*) FILTER (WHERE direction = 'incoming') AS incoming, count(*) FILTER (WHERE direction = ` +
-      `'outgoing') AS outgoing FROM registry_document WHERE seen_at >= $1`,
-    [loadedAt],
+      `'outgoing') AS outgoing FROM registry_document WHERE seen_at >= $1 AND (seen_at <= $2) IS NOT FALSE`,
+    [loadedAt, releasedAt],
   );
   return { incoming: Number(rows[0]?.incoming ?? 0n), outgoing: Number(rows[0]?.outgoing ?? 0n) };
 }

@@ -19,10 +19,17 @@ export interface Dependency {
   refusal?(error: unknown): string | undefined;
   /** False: the program starts and works without it, and only says that it is away. Default true. */
   isRequired?: boolean;
+  /**
+   * True: callers are served without it, and whoever balances the load must not turn away: while it is away, readiness
+   * is degraded and not gone. Default false.
+   */
+  onlyDegrades?: boolean;
   /** What must not be shown should an error name it. */
   secrets?: string[];
   close?(): Promise<void>;
 }
+
+type Weight = Pick<Dependency, 'isRequired' | 'onlyDegrades'>;
 
 const CHECK_TIMEOUT_MS = 5_000;
 const DEFAULT_PORTS: Record<string, number> = {
@@ -63,7 +70,7 @@ export function postgresDependency(databaseUrl: string): Dependency {
  * Whether something takes connections at the address, and no more: a call would have to keep the manners of the other
  * side. A cluster's address (`esdb://a:1,b:2`) is there when one of its hosts is.
  */
-export function tcpDependency(name: string, address: string, options: Pick<Dependency, 'isRequired'> = {}): Dependency {
+export function tcpDependency(name: string, address: string, options: Weight = {}): Dependency {
   const hosts = hostsOf(address);
   return {
     name,
@@ -78,11 +85,8 @@ export function tcpDependency(name: string, address: string, options: Pick<Depen
 }
 
 /** The same for a service that not every installation has: none where its address is not configured. */
-export const optionalDependency = (
-  name: string,
-  address: string | undefined,
-  options: Pick<Dependency, 'isRequired'> = {},
-): Dependency[] => (address === undefined ? [] : [tcpDependency(name, address, options)]);
+export const optionalDependency = (name: string, address: string | undefined, options: Weight = {}): Dependency[] =>
+  address === undefined ? [] : [tcpDependency(name, address, options)];
 
 interface Host {
   host: string;

@@ -45,6 +45,21 @@ describe('the health of a program', () => {
     expect(health.readiness().status).toBe('ready');
   });
 
+  it('is degraded, and still ready for callers, where a part is away without which they are served', () => {
+    const { health } = given();
+    health.add({ name: 'rabbitmq', where: 'b:5672', onlyDegrades: true });
+    health.phase = 'running';
+    for (const name of ['postgresql', 'registry']) health.up(name);
+    health.down('rabbitmq', new Error('connect ECONNREFUSED'));
+    expect(health.readiness()).toMatchObject({
+      status: 'degraded',
+      parts: [{ status: 'up' }, { status: 'up' }, { name: 'rabbitmq', status: 'down' }],
+      degraded: [{ name: 'rabbitmq', reason: 'connect ECONNREFUSED' }],
+    });
+    health.down('postgresql', new Error('gone'));
+    expect(health.readiness().status).toBe('not_ready');
+  });
+
   it('says which part is away, since when, and what the last error was, without its secret', () => {
     const { health, clock } = given();
     health.phase = 'running';

@@ -32,6 +32,10 @@ export interface Trouble {
   reason: string;
 }
 
+type KnownPart = Part & { secrets: string[]; onlyDegrades: boolean };
+
+const awayOf = ({ name, since, error = 'it does not answer' }: Part): Trouble => ({ name, since, reason: error });
+
 const LONGEST_ERROR = 300;
 
 /**
@@ -40,7 +44,7 @@ const LONGEST_ERROR = 300;
  */
 export class Health {
   phase: Phase = 'starting';
-  private readonly parts = new Map<string, Part & { secrets: string[] }>();
+  private readonly parts = new Map<string, KnownPart>();
   private readonly waiters = new Set<() => void>();
   private readonly troubles: (() => Trouble[])[] = [];
 
@@ -50,13 +54,14 @@ export class Health {
   ) {}
 
   /** Announces a part, so that it is named before anything is known of it. */
-  add(part: { name: string; where: string; secrets?: string[] | undefined }): void {
+  add(part: { name: string; where: string; secrets?: string[] | undefined; onlyDegrades?: boolean }): void {
     this.parts.set(part.name, {
       name: part.name,
       where: part.where,
       status: 'unknown',
       since: this.now(),
       secrets: part.secrets ?? [],
+      onlyDegrades: part.onlyDegrades ?? false,
     });
   }
 
@@ -105,11 +110,14 @@ export class Health {
   }
 
   readiness(): Readiness {
-    const parts = [...this.parts.values()].map(({ secrets: _, ...part }) => ({ ...part }));
-    const isReady = this.phase === 'running' && parts.every((part) => part.status === 'up');
-    const degraded = this.troubles
-      .flatMap((look) => look())
-      .map((one) => ({ ...one, reason: sentenceOf({ message: one.reason }) }));
+    const known = [...this.parts.values()];
+    const parts = known.map(({ secrets: _, onlyDegrades: __, ...part }) => ({ ...part }));
+    const isReady = this.phase === 'running' && known.every((part) => part.onlyDegrades || part.status === 'up');
+    const away = known.filter((part) => part.onlyDegrades && part.status === 'down');
+    const degraded = [...away.map(awayOf), ...this.troubles.flatMap((look) => look())].map((one) => ({
+      ...one,
+      reason: sentenceOf({ message: one.reason }),
+    }));
     const status = !isReady ? 'not_ready' : degraded.length > 0 ? 'degraded' : 'ready';
     return { status, program: this.program, phase: this.phase, parts, ...(degraded.length === 0 ? {} : { degraded }) };
   }
@@ -121,7 +129,7 @@ export class Health {
     return this.phase === 'stopping' ? 'the program is stopping' : 'the program is starting';
   }
 
-  private part(name: string): Part & { secrets: string[] } {
+  private part(name: string): KnownPart {
     const part = this.parts.get(name);
     if (part === undefined) throw new Error(`health knows no part ${name}`);
     return part;

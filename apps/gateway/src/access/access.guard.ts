@@ -7,7 +7,14 @@ import type { Role } from './key-table.js';
 /** Which roles may call a route. A route without this is open: health and documentation only. */
 export const Allow = (...roles: Role[]) => RouteConfig({ roles });
 
-export type CallerRequest = FastifyRequest & { caller: Caller };
+export type CallerRequest = FastifyRequest & {
+  caller: Caller;
+  /**
+   * For what goes on for long, before each part: a key that was revoked meanwhile lets nobody in any more. What is
+   * refused once stays so, and is counted once. @throws PedigreeError as the guard.
+   */
+  stillAllowed(): Promise<void>;
+};
 
 /**
  * Asks every request for its key before a byte of its body is read: whoever has none occupies no memory. A route that
@@ -20,11 +27,29 @@ export function guardAccess(fastify: FastifyInstance, keys: ApiKeys): void {
       throw new PedigreeError('not_found', `there is no ${request.method} ${request.url.split('?')[0]}`);
     const { roles } = request.routeOptions.config as { roles?: Role[] };
     if (roles === undefined) return;
-    const caller = await keys.callerOf(request.raw);
-    (request as CallerRequest).caller = caller;
-    const allowed = caller.roles.includes('admin') || roles.some((role) => caller.roles.includes(role));
-    if (allowed) return;
-    keys.noteWrongRole(caller, request.raw);
-    throw new PedigreeError('forbidden', `this needs one of the roles ${roles.join(', ')}`, { field: 'Authorization' });
+    Object.assign(request, {
+      caller: await admitted(keys, roles, request),
+      stillAllowed: recheck(keys, roles, request),
+    });
   });
+}
+
+async function admitted(keys: ApiKeys, roles: Role[], { raw }: FastifyRequest): Promise<Caller> {
+  const caller = await keys.callerOf(raw);
+  if (caller.roles.includes('admin') || roles.some((role) => caller.roles.includes(role))) return caller;
+  keys.noteWrongRole(caller, raw);
+  throw new PedigreeError('forbidden', `this needs one of the roles ${roles.join(', ')}`, { field: 'Authorization' });
+}
+
+function recheck(keys: ApiKeys, roles: Role[], request: FastifyRequest): CallerRequest['stillAllowed'] {
+  let refused: PedigreeError | undefined;
+  return async () => {
+    if (refused !== undefined) throw refused;
+    try {
+      await admitted(keys, roles, request);
+    } catch (error) {
+      if (error instanceof PedigreeError) refused = error;
+      throw error;
+    }
+  };
 }

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { systemClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
-import { makeKey } from '../../test/keys.js';
-import { TestHarness } from '../../test/test-harness.js';
+import { makeKey, revokeKey } from '../../test/keys.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
 
 let harness: TestHarness;
 let erp: string;
@@ -72,4 +75,32 @@ it('every route asks for a key but those that are open, HEAD too', async () => {
     'GET /v1/openapi.json',
   ]);
   expect((await harness.ask('/v1/summary', { method: 'HEAD' })).status).toBe(401);
+});
+
+describe('a key that is revoked while its lines still come', () => {
+  it('works at most five seconds more: what comes then is refused, line by line', async () => {
+    const key = await makeKey(harness.db.pool, 'stolen', ['erp']);
+    const sending = request(`${harness.gateway.url}/v1/commands`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson', authorization: `Bearer ${key}` },
+    });
+    const sendLine = (n: number) => sending.write(`${JSON.stringify({ command_id: `line-${n}`, xml: arrival() })}\n`);
+    sendLine(0);
+    const [answer] = (await once(sending, 'response')) as [NodeJS.ReadableStream];
+    const results = createInterface(answer)[Symbol.asyncIterator]();
+    const next = async () => JSON.parse((await results.next()).value as string) as { error?: { code: string } };
+    expect(await next()).toMatchObject({ command_id: 'line-0' });
+    await revokeKey(harness.db.pool, 'stolen');
+    await systemClock.wait(5_100);
+    for (const n of [1, 2]) {
+      sendLine(n);
+      expect((await next()).error).toMatchObject({
+        code: 'unauthenticated',
+        detail: expect.stringContaining('stolen'),
+      });
+    }
+    sending.end();
+    expect((await results.next()).done).toBe(true);
+    expect(await harness.registered()).toBe(1);
+  });
 });

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
+import { boundedLog } from '#service';
 import type { ApiKeyRow } from './key-table.js';
 import { KeyWatch } from './key-watch.js';
 
@@ -86,11 +87,26 @@ it('warns once a day of a valid key that expires soon, and tells metrics the fir
     row('asleep', 'suspended', 2),
   ];
   const { warned, watch } = await watched([keys, keys, keys], { stepMs: DAY_MS / 2 });
-  const ending = warned.filter(([, message]) => message === 'an API key expires soon').map(([about]) => about);
+  const ending = warned.filter(([, message]) => /^the API key \S+ expires soon$/.test(message)).map(([about]) => about);
   expect(ending).toMatchObject([
     { key: 'erp', thresholdDays: 30, daysLeft: 20 },
     { key: 'erp', thresholdDays: 30, daysLeft: 19 },
   ]);
   expect(watch.figures().expiresSeconds).toBe(19 * 86_400);
   expect((await watched([[row('gone', 'revoked', 3)]])).watch.figures().expiresSeconds).toBeUndefined();
+});
+
+it('names each of many keys that expire soon in the log of a gateway, which says nothing often', async () => {
+  const said: string[] = [];
+  const warn = (_: object, message: string): void => void said.push(message);
+  const keys = Array.from({ length: 9 }, (_, n) => row(`erp-${n}`, 'valid', 20));
+  const watch = new KeyWatch({
+    register: { catchUp: async () => undefined },
+    list: async () => keys,
+    isKeyed: async () => true,
+    clock: new VirtualClock(NOW),
+    log: boundedLog({ warn, info: warn, error: warn }),
+  });
+  await watch.look();
+  expect(said).toEqual(keys.map(({ name }) => `the API key ${name} expires soon`));
 });

@@ -42,7 +42,7 @@ export class KeyWatch {
         : { name: 'api keys', since: this.trouble?.since ?? clock.now().toISOString(), reason };
     for (const { name, expiresAt } of this.keys.filter((one) => one.standing === 'valid')) {
       const warning = expiresAt === null ? undefined : this.expiryNews.of(name, expiresAt, clock.now());
-      if (warning !== undefined) log.warn({ key: name, expiresAt, ...warning }, 'an API key expires soon');
+      if (warning !== undefined) log.warn({ key: name, expiresAt, ...warning }, `the API key ${name} expires soon`);
     }
   }
 

@@ -104,6 +104,7 @@ export class CommandsController {
   private async takeLine({ line, bytes }: Line, request: CallerRequest, account: string | undefined): Promise<object> {
     const { method, url, caller } = request;
     try {
+      await request.stillAllowed();
       if (bytes === 'no_room') throw (request as CallerRequest & ReadRequest).bodyShare.full();
       if (bytes === 'too_long')
         throw new PedigreeError(

@@ -26,6 +26,7 @@ export async function sendList<T>(
   columns?: Columns<T>,
 ): Promise<void> {
   const counted = async (cursor?: string): Promise<Page<T>> => {
+    await request.stillAllowed();
     const page = await pageAfter(cursor);
     request.exportedRows = (request.exportedRows ?? 0) + page.items.length;
     return page;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IncomingMessage } from '#bus';
-import type { NewEvent } from '#event-store';
+import type { NewEvent, RecordedEvent } from '#event-store';
 import { defined, VirtualClock } from '#kernel';
 import { Refusals, type Refused } from './refusals.js';
 
@@ -24,8 +24,10 @@ function harness({ mostADay, failures = 0 }: { mostADay?: number; failures?: num
       ? { kind: 'appended' as const, version: 0, position: 1n }
       : { kind: 'conflict' as const, actualVersion: 0 };
   };
+  const readStream = async (stream: string) =>
+    [streams.get(stream)].flatMap((event) => (event === undefined ? [] : [event])) as unknown as RecordedEvent[];
   const refusals = new Refusals({
-    store: { append },
+    store: { append, readStream },
     installationId: '00000000-0000-4000-8000-000000000000',
     says: SAYS,
     clock,
@@ -125,6 +127,14 @@ describe('a flood of refusals', () => {
     clock.advance(86_400_000);
     await record('f');
     expect(told('f')).not.toHaveProperty('silentUntil');
+  });
+
+  it('is no flood where one message comes again and again: others are told, and the last says that it is', async () => {
+    const { record, told, streams } = harness({ mostADay: 3 });
+    for (let n = 0; n < 10; n += 1) await record('a');
+    for (const id of ['b', 'c', 'd']) await record(id);
+    expect([...streams.keys()]).toEqual(['refusal-a', 'refusal-b', 'refusal-c']);
+    expect(['a', 'b', 'c'].map((id) => typeof told(id)?.['silentUntil'])).toEqual(['undefined', 'undefined', 'string']);
   });
 
   it('counts only what the log has taken', async () => {

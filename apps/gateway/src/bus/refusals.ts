@@ -7,7 +7,7 @@ import { commandId, reference } from '../intake/command-body.js';
 import { parseStrictJson } from '../intake/strict-json.js';
 
 export interface RefusalsOptions {
-  store: Pick<EventStore, 'append'>;
+  store: Pick<EventStore, 'append' | 'readStream'>;
   installationId: string;
   says: Pick<EventMetadata, 'participant' | 'softwareVersion' | 'profile'>;
   clock: Pick<Clock, 'now'>;
@@ -47,9 +47,13 @@ export class Refusals {
     const day = now.toISOString().slice(0, 10);
     if (day !== this.day) [this.day, this.recorded] = [day, 0];
     if (this.recorded >= mostADay) return;
+    const { id } = message;
+    // An append that repeats an earlier one does not say so. Were repeats counted, one message that comes again and
+    // again would silence all others, and nobody would be told that it did.
+    if ((await store.readStream(refusalStream(id), { limit: 1 })).length > 0) return;
+    if (this.recorded >= mostADay) return;
     this.recorded += 1;
     const silent = this.recorded === mostADay ? { silentUntil: nextDay(day) } : {};
-    const { id } = message;
     const data: CommandRefused['data'] = { ...dataOf(message, refused), ...silent };
     const metadata = {
       ...says,

@@ -53,12 +53,20 @@ export interface AcknowledgedCommand {
   receivedAt: Date;
 }
 
-/** Stores what is new of a batch, in its order, and says of each command what it was. */
+/** A batch in which each command must be looked at by itself. */
+export class TooManyTogether extends Error {}
+
+/**
+ * Stores what is new of a batch, in its order, and says of each command what it was. @throws TooManyTogether: nothing
+ * was stored.
+ */
 export async function storeCommands(tx: Transaction, batch: Checked[]): Promise<Taken[]> {
   const entangled = await entangledIn(
     tx,
     batch.map(({ row }) => row),
   );
+  // What one of them comes after, and what comes after it, may be too many for all.
+  if (batch.length > 1 && entangled.some((one) => one !== undefined && 'tooMany' in one)) throw new TooManyTogether();
   const sound = batch.filter((_, i) => entangled[i] === undefined);
   const taken = await insertCommands(tx, sound);
   const takenBy = new Map(sound.map((one, i) => [one, taken[i] as Taken]));
@@ -183,6 +191,18 @@ export async function findCommand(
         'hex') AS "documentSha256", kind, received_at AS "receivedAt"
      FROM command WHERE ${column} = $1`,
     [value],
+  );
+  return rows[0];
+}
+
+/** The command of this id, where it has this content. */
+export async function findRepeated(
+  db: Queryable,
+  { commandId, bodySha256 }: { commandId: string; bodySha256: string },
+): Promise<Pick<CommandRow, 'requestId' | 'kind'> | undefined> {
+  const { rows } = await db.query<Pick<CommandRow, 'requestId' | 'kind'>>(
+    'SELECT request_id AS "requestId", kind FROM command WHERE command_id = $1 AND body_sha256 = $2',
+    [commandId, Buffer.from(bodySha256, 'hex')],
   );
   return rows[0];
 }

@@ -106,4 +106,17 @@ describe('commands that would wait for themselves', () => {
       client.release();
     }
   });
+
+  it('are not said to be where a command of a long chain is repeated, nor of what comes beside it', async () => {
+    await chain('before-', 10_010, 'never');
+    expect((await harness.post(command('middle', 'before-10010'))).status).toBe(202);
+    await chain('behind-', 10_010, 'middle');
+    // While the first is looked at, the others gather in one batch.
+    const lines = [command('middle', 'before-10010'), command('middle', 'before-10010'), command('beside', 'before-1')];
+    expect(await harness.postLines(lines)).toMatchObject([
+      { command_id: 'middle', repeated: true },
+      { command_id: 'middle', repeated: true },
+      { command_id: 'beside', repeated: false },
+    ]);
+  });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { builtInSchemas } from '#documents';
 import { PostgresEvidenceStore } from '#evidence';
 import { canonicalJson, sha256Hex } from '#kernel';
@@ -6,7 +7,8 @@ import { installationId } from '#postgres';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
-import { Intake, type Acknowledgement } from './intake.js';
+import type { CommandBody } from './command-body.js';
+import { Intake, type Acknowledgement, type IntakeOptions } from './intake.js';
 
 const ACTOR = { kind: 'person', name: 'test', authenticatedBy: 'test' } as const;
 const NUL = String.fromCharCode(0);
@@ -223,6 +225,59 @@ describe('items that were scanned', () => {
     ];
     const group = await harness.post({ command_id: 'scans', type: 'send_group', group: { members } });
     expect(group.json()).toMatchObject({ warnings: wrong('/group/members/1/document/order_details/sgtin/0') });
+  });
+});
+
+describe('a command that was acknowledged, and is given again', () => {
+  const queue = { readyCount: () => Promise.resolve(0), schedule: () => Promise.resolve() } as never;
+  const intakeWith = async (over: Partial<IntakeOptions>): Promise<Intake> => {
+    const { pool } = harness.db;
+    const usual = {
+      pool,
+      evidence: new PostgresEvidenceStore({ pool }),
+      queue,
+      maxDocumentBytes: 1e6,
+      maxBacklog: 1e6,
+    };
+    return new Intake({
+      ...usual,
+      installationId: await installationId(pool),
+      accounts: ['main'],
+      ...NO_GROUPS,
+      ...over,
+    });
+  };
+  const repeated = { repeated: true };
+
+  it.each([
+    ['a document', { type: 'send_document', xml: arrival() }],
+    ['a group', { type: 'send_group', group: { members: [{ command_id: 'kept-member', xml: arrival() }] } }],
+  ])('is %s that is known, though its account is no longer there', async (what, content) => {
+    const body = { command_id: `kept ${what}`, account: 'old', after: [], ...content } as unknown as CommandBody;
+    const before = await intakeWith({ accounts: ['main', 'old'] });
+    const { requestId, kind } = await before.take(body, ACTOR);
+    const after = await intakeWith({});
+    expect(await after.take(body, ACTOR)).toMatchObject({ ...repeated, requestId, kind });
+    const other = { ...body, reference: 'another' };
+    await expect(after.take(other, ACTOR)).rejects.toMatchObject({ code: 'unknown_account' });
+    await expect(after.take({ ...body, command_id: 'new' }, ACTOR)).rejects.toMatchObject({ code: 'unknown_account' });
+  });
+
+  it('is a resumption that is known, though the account of its group is no longer there', async () => {
+    const evidence = new PostgresEvidenceStore({ pool: harness.db.pool });
+    const documentSha256 = await evidence.put(Buffer.from(arrival()), 'application/xml');
+    const member = { commandId: 'halted-1', requestId: randomUUID(), documentSha256, account: 'old' };
+    const halted = {
+      phase: 'concluded',
+      registration: { groupId: randomUUID(), commandId: 'halted', account: 'old', members: [member] },
+      members: [{ cause: 'not_processed' }],
+      halt: { cause: 'start_refused' },
+    };
+    const groupState = () => Promise.resolve(halted as never);
+    const body = { command_id: 'resumed', type: 'resume_group', after: [], resume: { group: 'halted' } } as CommandBody;
+    const { requestId } = await (await intakeWith({ accounts: ['old'], groupState })).take(body, ACTOR);
+    const later = await intakeWith({ groupState });
+    expect(await later.take(body, ACTOR)).toMatchObject({ ...repeated, requestId, kind: 'group' });
   });
 });
 

@@ -19,9 +19,11 @@ import type { Entangled } from './cycles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
 import {
   conflictOf,
+  findRepeated,
   KIND_OF_GROUP,
   storeCommands,
   storeGroup,
+  TooManyTogether,
   type Checked,
   type CommandRow,
   type Taken,
@@ -97,7 +99,17 @@ export class Intake {
    */
   async take(body: CommandBody, actor: Actor, resend?: Resend): Promise<Acknowledgement> {
     await this.refuseWhenFull();
-    const checked = await this.check(body, actor, resend);
+    try {
+      return await this.takeChecked(body, await this.check(body, actor, resend));
+    } catch (error) {
+      const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
+      const repeated = isTheirs ? await this.repeatOf(body, resend) : undefined;
+      if (repeated === undefined) throw error;
+      return repeated;
+    }
+  }
+
+  private async takeChecked(body: CommandBody, checked: Checked): Promise<Acknowledgement> {
     const taken = 'registration' in checked.work ? await this.store(checked) : await this.storeWhole(checked);
     if (typeof taken === 'object') throw 'failed' in taken ? taken.failed : entangledError(taken);
     if (taken === 'conflict') throw conflictOf(body.command_id, '/command_id');
@@ -111,6 +123,18 @@ export class Intake {
       repeated: taken === 'repeated',
       ...defined({ warnings }),
     };
+  }
+
+  /**
+   * What was acknowledged stays so, though it would be refused today: its account was renamed, a schema set was
+   * changed, so many came behind it since that nobody can tell a cycle.
+   */
+  private async repeatOf(body: CommandBody, resend?: Resend): Promise<Acknowledgement | undefined> {
+    const { command_id: commandId } = body;
+    const known = await findRepeated(this.options.pool, { commandId, bodySha256: bodySha256Of(body, resend) });
+    if (known === undefined) return undefined;
+    const { requestId, kind } = known;
+    return { commandId, requestId, kind: kind === 'document' ? kind : 'group', repeated: true };
   }
 
   private async check(body: CommandBody, actor: Actor, resend?: Resend): Promise<Checked> {
@@ -284,18 +308,25 @@ export class Intake {
  */
 function isFaultOfOne(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return error instanceof PedigreeError || (typeof code === 'string' && /^(22|23|54)...$/.test(code));
+  if (error instanceof PedigreeError || error instanceof TooManyTogether) return true;
+  return typeof code === 'string' && /^(22|23|54)...$/.test(code);
 }
+
+/** What a command is known by, beside its id. */
+const bodySha256Of = (body: CommandBody, resend?: Resend): Sha256 =>
+  sha256Hex(
+    canonicalJson(resend === undefined ? body : { ...body, resend_of: resend.of.requestId, reason: resend.reason }),
+  );
 
 /** A document that is sent again names the one before it, and the reason is part of what the command says. */
 function asResend(
   { row, actor, work }: Checked & { work: { registration: Registration } },
   body: CommandBody,
-  { of, firstCommand, reason }: Resend,
+  resend: Resend,
 ): Checked {
-  const bodySha256 = sha256Hex(canonicalJson({ ...body, resend_of: of.requestId, reason }));
+  const { of, firstCommand, reason } = resend;
   return {
-    row: { ...row, bodySha256, resendOf: of.requestId },
+    row: { ...row, bodySha256: bodySha256Of(body, resend), resendOf: of.requestId },
     actor,
     reason,
     work: { registration: { ...work.registration, resendOf: of, firstCommand } },
@@ -335,7 +366,7 @@ const rowOf = (
   of: Pick<CommandRow, 'requestId' | 'account' | 'documentSha256' | 'kind'>,
 ): CommandRow => ({
   commandId: body.command_id,
-  bodySha256: sha256Hex(canonicalJson(body)),
+  bodySha256: bodySha256Of(body),
   after: [...new Set(body.after)],
   ...of,
 });

@@ -24,6 +24,10 @@ describe('strict JSON', () => {
     ['more ends than beginnings', '}],"a":1', ''],
     ['a NUL', '{"l":["x",{"a":"b\\u0000"}]}', '/l/1/a'],
     ['a NUL in a name', '{"a\\u0000":1}', '/a\0'],
+    ['a fraction that would be read as a whole number', '{"document":{"cost":4503599627370497.5}}', '/document/cost'],
+    ['one that would be read as 1', '{"l":[1,0.99999999999999999999]}', '/l/1'],
+    ['one with an exponent', '[1234567890123000010e-6]', '/0'],
+    ['one that would be read as nothing', '{"a":1e-999}', '/a'],
     ['too many names in one object', `{"l":[{"a":1},{${names(MAX_NAMES + 1)}}]}`, '/l/1'],
     ['a million and a half of names', `{${names(1_500_000)}}`, ''],
     ['too many lists', `[${'[],'.repeat(MAX_PARTS)}[]]`, ''],
@@ -50,6 +54,11 @@ describe('strict JSON', () => {
   it('takes as many names as are allowed, and a NUL that is only spoken of', () => {
     expect(Object.keys(parse(`{${names(MAX_NAMES)}}`) as object)).toHaveLength(MAX_NAMES);
     expect(parse('["\\\\u0000"]')).toEqual(['\\u0000']);
+  });
+
+  it('takes numbers as they are written, whole ones in every way of writing', () => {
+    const text = '{"a":[0,-0,-1.50,100.00,1e2,1500e-2,0.1,1.5e+3,12345678901234567890,0e-9],"b":"4503599627370497.5"}';
+    expect(parse(text)).toEqual(JSON.parse(text));
   });
 
   it('takes the same name in different objects, and as a value', () => {

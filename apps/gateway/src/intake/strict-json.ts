@@ -16,10 +16,10 @@ export const MAX_PARTS = 2_000_000;
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name and
- * turns broken UTF-8 into replacement characters: what was stored would not be what was sent. NUL, which no database
- * keeps as text, is refused too, and so is what costs too much to read. Throws PedigreeError `invalid_json` with the
- * place. `what` names the text in the error.
+ * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name, and
+ * turns broken UTF-8 into replacement characters and 0.99999999999999999999 into 1: what was stored would not be what
+ * was sent. NUL, which no database keeps as text, is refused too, and so is what costs too much to read. Throws
+ * PedigreeError `invalid_json` with the place. `what` names the text in the error.
  */
 export function parseStrictJson(bytes: Uint8Array, what = 'the body'): unknown {
   return read(what, () => {
@@ -71,8 +71,22 @@ function refuseUnfit(text: string): void {
       case '}':
       case ']':
         walk.close();
+        break;
+      default:
+        index = walk.passNumber(text, index);
     }
   }
+}
+
+/** What a number is written with. */
+const NUMBER = /-?\d[-+.\deE]*/y;
+const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Whether it is read as a whole number, and is none as it is written: no reader keeps so many digits. */
+function losesItsFraction(written: string): boolean {
+  if (!/[.eE]/.test(written) || !Number.isSafeInteger(Number(written))) return false;
+  const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(written) ?? [];
+  return /[1-9]/.test(`${whole}${fraction}`.slice(Math.max(0, whole.length + Number(exponent))));
 }
 
 /** Where a walk stands, and how much it has met. */
@@ -110,6 +124,19 @@ class Walk {
     if (this.nameComes && inner?.names !== undefined) this.takeName(stringOf(written), inner, inner.names);
     if (this.mayHoldNul && stringOf(written).includes('\0')) throw refusal(path, 'holds a NUL');
     this.nameComes = false;
+  }
+
+  /** Index of the last mark of the number that begins at `index`; the same where none does. */
+  passNumber(text: string, index: number): number {
+    const mark = text.charAt(index);
+    // Blanks are many, and an expression costs more than a look.
+    if (mark !== '-' && (mark < '0' || mark > '9')) return index;
+    NUMBER.lastIndex = index;
+    const [written] = NUMBER.exec(text) ?? [];
+    if (written === undefined) return index;
+    if (losesItsFraction(written))
+      throw refusal(this.path, 'is a number of more digits than are kept: write it as a string');
+    return index + written.length - 1;
   }
 
   private takeName(name: string, inner: Open, names: Set<string>): void {

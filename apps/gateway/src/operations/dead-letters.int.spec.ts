@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { PostgresBus } from '#bus';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
+import { sha256Hex } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { arrival, TestHarness } from '../../test/test-harness.js';
@@ -168,5 +169,17 @@ describe('dead letters', () => {
     expect((await harness.post({ reason: 'second try' }, `${LETTERS}/${id}/discards`)).status).toBe(204);
     expect(await reasons()).toEqual(['second try']);
     await store.close();
+  });
+
+  it('are discarded, and are evidence that can be opened, whatever their publisher calls them', async () => {
+    for (const [n, contentType] of ['документ/json', 'a\r\nset-cookie: b', '', 'x'.repeat(300)].entries()) {
+      const body = Buffer.from(`[${n}`);
+      await bus.publishCommands([{ messageId: `type-${n}`, contentType, body }]);
+      await until('the letter', async () => (await list()).some((one) => one.message_id === `type-${n}`));
+      const { id } = (await list()).find((one) => one.message_id === `type-${n}`) as { id: string };
+      expect((await harness.post({ reason: 'a test' }, `${LETTERS}/${id}/discards`)).status).toBe(204);
+      const opened = await harness.ask(`/v1/evidence/${sha256Hex(body)}`);
+      expect([opened.status, opened.text, opened.headers.get('set-cookie')]).toEqual([200, `[${n}`, null]);
+    }
   });
 });

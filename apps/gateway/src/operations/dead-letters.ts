@@ -105,7 +105,7 @@ export class DeadLetters {
       bodyBytes,
       body,
     } = await this.atTheBus(id);
-    const bodySha256 = await this.options.evidence.put(body, contentType);
+    const bodySha256 = await this.options.evidence.put(body, fitMediaType(contentType));
     const data: DeadLetterDiscarded = {
       id,
       ...defined({ messageId, publisher }),
@@ -164,6 +164,13 @@ const letterOf = ({ data, metadata, recordedAt }: Discarding): Shown<DeadLetterS
     discarded: { at: recordedAt, by: metadata.actor.name, reason },
   };
 };
+
+const UNNAMED_TYPE = 'application/octet-stream';
+/** As RFC 6838 names types, with parameters of visible characters. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,80}\/[\w!#$&^.+-]{1,80}( *;[\x20-\x7e]{0,30})?$/;
+
+/** What the publisher calls the bytes, where that is a media type: he may call them anything, at any length. */
+const fitMediaType = (given: string): string => (MEDIA_TYPE.test(given) ? given : UNNAMED_TYPE);
 
 const notFound = (id: string): PedigreeError =>
   new PedigreeError('not_found', `no dead letter is called ${id}`, { field: 'id', item: id });

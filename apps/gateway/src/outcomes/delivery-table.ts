@@ -133,6 +133,14 @@ export async function deliveryCursors(db: Queryable): Promise<{ name: string; po
   return rows;
 }
 
+/** The furthest that any way out has come; 0 while there is none. */
+export async function furthestDelivered(db: Queryable): Promise<bigint> {
+  const { rows } = await db.query<{ position: bigint | null }>(
+    'SELECT max(position) AS position FROM outcome_delivery',
+  );
+  return rows[0]?.position ?? 0n;
+}
+
 /**
  * Up to which position everything was delivered by every way out, those that have halted too. Undefined while there is
  * none.

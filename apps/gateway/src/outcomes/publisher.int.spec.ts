@@ -19,7 +19,8 @@ class FakeBus implements Pick<MessageBus, 'publishOutcomes'> {
   atOnce = 0;
   mostAtOnce = 0;
   /** Asked for each batch: what becomes of it. */
-  fate: (call: number) => 'confirm' | 'lose' | 'keep half and fail' | 'keep and fail' = () => 'confirm';
+  fate: (call: number) => 'confirm' | 'lose' | 'keep half and fail' | 'keep and fail' | 'refuse the first' = () =>
+    'confirm';
   /** Before the confirm is given. */
   beforeConfirm: (messages: OutgoingMessage[]) => Promise<void> | void = () => undefined;
 
@@ -29,11 +30,11 @@ class FakeBus implements Pick<MessageBus, 'publishOutcomes'> {
     try {
       await new Promise(setImmediate);
       if (fate === 'lose') throw new Error('no broker');
-      this.taken.push(
-        ...messages
-          .slice(0, fate === 'keep half and fail' ? Math.ceil(messages.length / 2) : undefined)
-          .map((one) => one.id),
-      );
+      const kept =
+        fate === 'keep half and fail'
+          ? messages.slice(0, Math.ceil(messages.length / 2))
+          : messages.slice(fate === 'refuse the first' ? 1 : 0);
+      this.taken.push(...kept.map((one) => one.id));
       if (fate !== 'confirm') throw new Error('the confirm was lost');
       await this.beforeConfirm(messages);
     } finally {
@@ -68,13 +69,13 @@ afterEach(async () => {
   await Promise.all(running);
 });
 
-/** Outcomes of the positions up to `count`, as the projection would write them. */
-const tell = (count: number, at = new Date()) =>
+/** Outcomes of the positions up to `count`, as the projection would write them; of so many documents. */
+const tell = (count: number, at = new Date(), documents = count) =>
   db.pool.query(
     `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't',
-        'document.concluded.accepted', 's' || n % 3, '{}', $2
+        'document.concluded.accepted', 's' || n % $3, '{}', $2
      FROM generate_series(1, $1) AS n ON CONFLICT DO NOTHING`,
-    [count, at],
+    [count, at, documents],
   );
 const start = (bus: FakeBus, over: Partial<PublisherOptions> = {}): { ended: Promise<void> } => {
   const ended = runPublisher({
@@ -166,6 +167,17 @@ describe('the publisher', () => {
       expect(bus.taken.length).toBe(fate === 'keep and fail' ? 60 : 45);
     },
   );
+
+  it('keeps the order of a document when a full queue of the ERP refuses one outcome and takes the next', async () => {
+    await tell(12, new Date(), 4);
+    const bus = new FakeBus();
+    bus.fate = (call) => (call % 2 === 0 ? 'refuse the first' : 'confirm');
+    start(bus);
+    await until(async () => (await cursor()) === 12n);
+    const ofDocument = (n: number) => firsts(bus.taken).filter((id) => Number(id.slice(-12)) % 4 === n);
+    for (const n of [0, 1, 2, 3]) expect(ofDocument(n)).toEqual([...ofDocument(n)].sort());
+    expect(firsts(bus.taken)).toHaveLength(12);
+  });
 
   it('publishes again what was confirmed when the process dies before the cursor has moved', async () => {
     await tell(20);

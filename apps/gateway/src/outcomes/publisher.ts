@@ -41,8 +41,18 @@ export function runPublisher({
     retryFirstMs,
     retryMostMs,
     deliver: async (batch, { mayStart, signal }) =>
-      mayStart() ? publish(bus, batch, delayedAbort(signal, abortDelayMs)) : { confirmed: 0 },
+      mayStart() ? publish(bus, ofDifferentSubjects(batch), delayedAbort(signal, abortDelayMs)) : { confirmed: 0 },
   });
+}
+
+/**
+ * The first outcomes of a batch, up to the second of one subject: a full queue of the ERP refuses one message and takes
+ * the next, and a later outcome of a document must not be there before the first copy of an earlier one.
+ */
+function ofDifferentSubjects(batch: StoredOutcome[]): StoredOutcome[] {
+  const subjects = new Set<string>();
+  const end = batch.findIndex(({ subject }) => subjects.size === subjects.add(subject).size);
+  return end === -1 ? batch : batch.slice(0, end);
 }
 
 async function publish(

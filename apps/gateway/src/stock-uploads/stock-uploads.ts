@@ -248,7 +248,7 @@ export class StockUploads {
     const isDone = upload !== undefined && 'file' in upload;
     if (!isDone && !this.isOlder(upload?.openedAt ?? found.mtime, OPEN_KEPT_HOURS)) return;
     await rm(path, { recursive: true, force: true });
-    if (!isDone) this.options.log.warn({ uploadId: id }, 'removed an unfinished upload');
+    if (!isDone) this.options.log.warn({ uploadId: id }, `removed the unfinished upload ${id}`);
   }
 
   /** A crash while the note was written leaves a file of another name, perhaps an empty one. */

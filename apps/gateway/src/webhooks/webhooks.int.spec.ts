@@ -172,6 +172,18 @@ describe('webhooks', () => {
     expect(receiver.numbers).not.toContain(8);
   });
 
+  it('begin and go on with what comes from now on also where the outbox is being filled anew, after a restore', async () => {
+    await db.pool.query(`INSERT INTO outcome_delivery (name, position) VALUES ('bus', 5)`);
+    const made = await add({ from: 'now' });
+    const { id } = await add({ from: 'oldest' });
+    const resumed = await webhooks.resume(id, { from: 'now', actor: ACTOR });
+    expect([made.position, resumed.position]).toEqual(['5', '5']);
+    await tell(1, 7);
+    start();
+    await until('the new ones arrived', () => receiver.received.length === 4);
+    expect(receiver.numbers.sort()).toEqual([6, 6, 7, 7]);
+  });
+
   it('are tried again with growing pauses, in order per document, and under the same id', async () => {
     await tell(1, 12);
     await add();

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Actor, EventStore } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
-import { inTransaction, type Pool } from '#postgres';
+import { inTransaction, type Pool, type Queryable } from '#postgres';
 import { newestOutcome, outcomesRemovedUpTo } from '#read-models';
 import type { TokenCipher } from '#registry-client';
-import { deliveries, openDelivery, type DeliveryState } from '../outcomes/delivery-table.js';
+import { deliveries, furthestDelivered, openDelivery, type DeliveryState } from '../outcomes/delivery-table.js';
 import type { AddressRules } from './addresses.js';
 import { newSecret } from './signature.js';
 
@@ -85,7 +85,7 @@ export class Webhooks {
         await openDelivery(
           tx,
           deliveryName(id),
-          wanted.from === 'now' ? await newestOutcome(tx) : await outcomesRemovedUpTo(tx),
+          wanted.from === 'now' ? await placeOfNow(tx) : await outcomesRemovedUpTo(tx),
         );
       },
       { name: 'a new webhook' },
@@ -129,7 +129,7 @@ export class Webhooks {
     }
     await this.note('WebhookResumed', { id, from: change.from }, change);
     const place =
-      change.from === 'here' ? BigInt(position) : change.from === 'now' ? await newestOutcome(pool) : removedUpTo;
+      change.from === 'here' ? BigInt(position) : change.from === 'now' ? await placeOfNow(pool) : removedUpTo;
     await pool.query(
       'UPDATE outcome_delivery SET position = $2, failures = 0, last_error = NULL, next_attempt_at = NULL, ' +
         'halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1',
@@ -171,6 +171,15 @@ export class Webhooks {
     };
     await store.append('configuration', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
   }
+}
+
+/**
+ * Behind every outcome that there is. After a restore the outbox is filled anew from the beginning of the log, and is
+ * behind what was delivered before.
+ */
+async function placeOfNow(db: Queryable): Promise<bigint> {
+  const [newest, delivered] = [await newestOutcome(db), await furthestDelivered(db)];
+  return newest > delivered ? newest : delivered;
 }
 
 function webhookOf(

@@ -42,6 +42,13 @@ const shortOf = (events: OutcomeEvent[]): string[] =>
     ].join(' '),
   );
 
+/** The documents that were split, as the ERP gave them. */
+const originals = (): string[] =>
+  log.events.flatMap(({ data }) => {
+    const { original } = data as { original?: { documentSha256: string } };
+    return original === undefined ? [] : [original.documentSha256];
+  });
+
 const one = (n: number, of: Partial<DocumentOfTest> = {}): DocumentOfTest => ({
   docType: 552,
   items: [pack(2 * n), pack(2 * n + 1)],
@@ -302,5 +309,20 @@ describe('one document of the ERP that was split', () => {
     expect(told?.conclusions.map(({ stream }) => stream)).toEqual(
       split.members.map(({ requestId }) => `document-${requestId}`),
     );
+  });
+
+  it('is read in a transaction with no more others than fit: its parts lie in other pages', async () => {
+    for (const n of [0, 10, 20]) {
+      const split = new GroupOfTest(log, [one(n), one(n + 1)], { kind: 'split' }).start();
+      for (const i of [0, 1]) split.end(i);
+    }
+    const ends = log.events.filter(({ type }) => type === 'GroupConcluded');
+    const longest = Math.max(...(await log.evidence.lengths(originals())).values());
+    const parts = { evidence: log.evidence, documents: jsonDocuments, store: log };
+    const projected = (bytes: number) => {
+      const projection = outboxProjection({ ...parts, bounds: { bytes, items: 1_000 } });
+      return inTransaction(db.pool, (tx) => projection.truncate(tx).then(() => projection.project(ends, tx)));
+    };
+    expect([await projected(1), await projected(2 * longest), await projected(10 * longest)]).toEqual([1, 2, 3]);
   });
 });

@@ -449,4 +449,26 @@ describe('reading and keeping outcomes', () => {
     await removeOutcomes(db.pool, { before: late, upTo: 1_000n, limit: 100 });
     expect(await newestOutcome(db.pool)).toBe(all.at(-1)?.position);
   });
+
+  it('looks at few rows for those that are old, however many are not', async () => {
+    await db.pool.query('TRUNCATE outcome_event, outcome_removed');
+    await db.pool.query(
+      `INSERT INTO outcome_event SELECT n, gen_random_uuid(), 't', 'document.waiting', 's' || n, '{}', now()
+       FROM generate_series(1, 20_000) AS n`,
+    );
+    await db.pool.query('ANALYZE outcome_event');
+    const plans: string[] = [];
+    const explained = {
+      query: async ({ text, values }: { text: string; values: unknown[] }) => {
+        const { rows } = await db.pool.query<object>(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+        plans.push(JSON.stringify(rows));
+        return { rows: [] };
+      },
+    };
+    await removeOutcomes(explained as never, { before: new Date(0), upTo: 20_000n, limit: 10 });
+    const counted = /"(?:Actual Rows|Rows Removed by Filter)": ?([\d.]+)/g;
+    const most = [...(plans[0] ?? '').matchAll(counted)].map(([, rows]) => Number(rows));
+    expect(most.length).toBeGreaterThan(0);
+    expect(Math.max(...most)).toBeLessThanOrEqual(10);
+  });
 });

@@ -4,6 +4,7 @@ import {
   REFUSAL_STREAM_PREFIX,
   STOCK_UPLOAD_STREAM_PREFIX,
   SUSPENSION_STREAM_PREFIX,
+  type GroupRegistration,
 } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -30,7 +31,7 @@ import {
 import { isConclusion, readParts } from './parts.js';
 import { OUTCOME, OUTCOME_REMOVED, type OutcomeRow } from './row.js';
 import { commandRefused } from './refusals.js';
-import { endsSplit, groupOf } from './split.js';
+import { ENDS_SPLIT, endsSplit, groupOf } from './split.js';
 import type { OutcomePayload } from './outcome-payload.js';
 
 export interface OutboxOptions {
@@ -56,11 +57,11 @@ export function outboxProjection(options: OutboxOptions): Projection {
     filter: { streamPrefixes: OUTCOME_STREAMS, types: OUTCOME_EVENTS },
     project: async (events, tx) => {
       const installation = await installationId(tx);
-      const { evidence, bounds = PAGE_BOUNDS } = options;
-      const fitting = await withinBytes(events, (event) => (isConclusion(event) ? digestsOf(event) : []), {
-        evidence,
-        bytes: bounds.bytes,
-      });
+      const { evidence, store, bounds = PAGE_BOUNDS } = options;
+      const read = new Map(
+        await Promise.all(events.map(async (event) => [event, await readFor(event, store)] as const)),
+      );
+      const fitting = await withinBytes(events, (event) => read.get(event) ?? [], { evidence, bytes: bounds.bytes });
       for (let from = 0; from < fitting; from += OUTCOMES_AT_ONCE) {
         await OUTCOME.write(
           tx,
@@ -78,6 +79,18 @@ export function outboxProjection(options: OutboxOptions): Projection {
       recorded: { column: 'recorded_at', leastAgeHours: 24 },
     },
   };
+}
+
+/**
+ * Evidence that is read for an event. At the end of a document that was split all of its parts are, however long ago
+ * they concluded: together they are about as long as the document was.
+ */
+async function readFor(event: RecordedEvent, store: OutboxOptions['store']): Promise<Sha256[]> {
+  if (isConclusion(event)) return digestsOf(event);
+  if (!ENDS_SPLIT.includes(event.type)) return [];
+  const [registered] = await store.readStream(event.stream, { limit: 1 });
+  const { original } = (registered?.data ?? {}) as Partial<GroupRegistration>;
+  return original === undefined ? [] : [original.documentSha256];
 }
 
 async function rowsOf(events: RecordedEvent[], installation: string, options: OutboxOptions): Promise<OutcomeRow[]> {

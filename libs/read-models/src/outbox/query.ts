@@ -43,7 +43,8 @@ export async function outcomesRemovedUpTo(db: Queryable): Promise<bigint> {
 
 /**
  * Removes outcomes recorded before `before`, up to and including the position `upTo`, at most `limit` of them, oldest
- * first, and keeps up to where. Returns how many. What a cursor has still to deliver lies above `upTo`.
+ * first, and keeps up to where. Returns how many. What a cursor has still to deliver lies above `upTo`. Looks at the
+ * first `limit` rows alone: what comes later in the log was recorded later, and there may be millions of it.
  */
 export async function removeOutcomes(
   db: Queryable,
@@ -52,7 +53,9 @@ export async function removeOutcomes(
   const { rows } = await db.query<{ removed: bigint }>({
     name: 'remove-outcomes',
     text: `WITH old AS (
-             SELECT position FROM outcome_event WHERE position <= $1 AND recorded_at < $2 ORDER BY position LIMIT $3
+             SELECT position FROM (
+               SELECT position, recorded_at FROM outcome_event WHERE position <= $1 ORDER BY position LIMIT $3
+             ) AS first WHERE recorded_at < $2
            ), removed AS (
              DELETE FROM outcome_event WHERE position IN (SELECT position FROM old) RETURNING position
            ), noted AS (

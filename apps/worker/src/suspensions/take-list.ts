@@ -39,6 +39,9 @@ export async function takeList(context: TakeContext, fetch: RegistryFetch): Prom
   const { fetchId } = fetch;
   const stream = STREAMS[fetch.way as WatchWay];
   const state = await context.suspensions.list.stateInLog(stream);
+  // It is held already, and a process ended before it cleared away. What a person has said since is about the version
+  // that stands, and counts for the next one.
+  if (state.phase !== 'never_held' && state.newest.fetchId === fetchId) return removeStaged(context.pool, fetchId);
   const taken = await (fetch.way === 'decisions' ? readDecisions : readList)(context, fetch, state);
   const version = {
     listSha256: await keepContent(context, taken.content),
@@ -121,23 +124,23 @@ async function readList(
 
 async function readPages(pool: Pool, fetchId: string): Promise<ReadList> {
   const seen = new Map<string, ProductSeries>();
-  const packs = new Set<string>();
-  let packsWithoutSeries = 0;
+  /** Whether any line tells its series. */
+  const packs = new Map<string, boolean>();
   let fetchedAt: Date | undefined;
   for await (const page of stagedPages(pool, fetchId)) {
     fetchedAt ??= page.fetched_at;
     for (const line of page.rows.split('\n')) {
       if (line === '') continue;
       const { item, series = '' } = JSON.parse(line) as FetchedRow;
-      if (packs.has(item)) continue;
-      packs.add(item);
       const gtin = item.slice(0, GTIN_LENGTH);
-      if (series === '') packsWithoutSeries += 1;
-      else seen.set(`${gtin} ${series}`, { gtin, series });
+      // A pack stands in the list once for each decision, and some of these lines may leave out its series.
+      packs.set(item, series !== '' || packs.get(item) === true);
+      if (series !== '') seen.set(`${gtin} ${series}`, { gtin, series });
     }
     if (seen.size > MOST_SERIES) throw new Error(`the list of suspended packs names more than ${MOST_SERIES} series`);
   }
   if (fetchedAt === undefined) throw new Error(`the fetch ${fetchId} of the suspended packs has no page`);
+  const packsWithoutSeries = [...packs.values()].filter((isTold) => !isTold).length;
   return { series: seriesInOrder(seen.values()), packs: packs.size, packsWithoutSeries, fetchedAt };
 }
 

@@ -400,3 +400,56 @@ describe('the decisions of the registry', () => {
     expect(await newestOne()).not.toHaveProperty('notUnderstood');
   });
 });
+
+describe('a process that ends while it clears away what was read', () => {
+  const FIVE = { K1: 1, K2: 1, K3: 1, K4: 1, K5: 1 };
+  /** A process whose first statement about this table, or of these words, is its last. */
+  function dyingAt(words: string): SuspendedListContext & FetchContext {
+    const pool = Object.create(db.pool) as typeof db.pool;
+    pool.query = ((query: string, ...rest: []) => {
+      if (String(query).includes(words)) throw new Error('the database is away');
+      return db.pool.query(query, ...rest);
+    }) as never;
+    return { ...processOfTest(), pool };
+  }
+  it.each(['DELETE FROM registry_fetch_page', 'DELETE FROM registry_fetch_asked', "SET phase = 'gathered'"])(
+    'at %s leaves a list that is read on',
+    async (words) => {
+      registry = new ListedPacks(packsOf(FIVE));
+      await readAgain(dyingAt(words)).catch(() => undefined);
+      const before = (await held()).length;
+      expect(await work(processOfTest())).toBe('done');
+      expect(await readAgain()).toBe('done');
+      expect((await held()).length).toBe(before + 1);
+    },
+  );
+
+  it('takes nothing over twice: what a person confirmed meanwhile counts for the next reading alone', async () => {
+    registry = new ListedPacks(packsOf(FIVE));
+    expect(await readAgain()).toBe('done');
+    registry = new ListedPacks(packsOf({ K6: 1 }));
+    await expect(readAgain(dyingAt("SET phase = 'gathered'"))).rejects.toThrow('to an end');
+    const { listSha256, doubt } = await newest();
+    expect(doubt).toBe('shrunken');
+    const cause = {
+      ...{ taskKey: 'test', lease: '3', reason: 'they said so' },
+      actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const,
+    };
+    await processOfTest().suspensions.list.execute(SUSPENDED_LIST_STREAM, { type: 'Confirm', listSha256 }, cause);
+    expect(await work(processOfTest())).toBe('done');
+    // The registry names them again: they stay suspended.
+    registry = new ListedPacks(packsOf(FIVE));
+    expect(await readAgain()).toBe('done');
+    expect(await standing('K1', 'K5')).toEqual(['suspend', 'suspend']);
+  });
+});
+
+describe('a pack that the list names twice', () => {
+  it('is of the series that either tells', async () => {
+    const [pack] = packsOf({ L1: 1 }) as [Pack];
+    registry = new ListedPacks([...packsOf({ K1: 1, K5: 1 }), { ...pack, series: '' }, pack]);
+    expect(await readAgain()).toBe('done');
+    expect(await newest()).toMatchObject({ packs: 3, packsWithoutSeries: 0 });
+    expect(await standing('L1')).toEqual(['suspend']);
+  });
+});

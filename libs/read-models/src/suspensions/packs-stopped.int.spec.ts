@@ -48,6 +48,10 @@ beforeAll(async () => {
   log.document({ docType: 911, items: numbers(5, 7), into: box(3), subjectId: HERE });
   log.document({ docType: 912, items: [box(3)], subjectId: HERE });
   log.document({ docType: 701, items: numbers(60, 62), ...of('B') });
+  // A pallet with one box of which our record knows the content, and one of which it knows nothing.
+  log.document({ docType: 701, items: numbers(70, 72), ...of('Z') });
+  log.document({ docType: 911, items: numbers(70, 72), into: box(4), subjectId: HERE });
+  log.document({ docType: 911, items: [box(4), box(5)], into: box(6), subjectId: HERE });
   const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
   const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(db.pool, (tx) => projection.project(events, tx));
@@ -141,6 +145,18 @@ describe('packs of a document that are suspended', () => {
     const found = await judged(known(), pack(50), pack(999), box(3), box(77), pack(40));
     expect(found).toMatchObject({ series: [], packCount: 0 });
     expect(found.unknown).toEqual({ items: [pack(50), pack(999), box(3), box(77)].sort(), itemCount: 4 });
+  });
+
+  it('says so of a container in a container, and takes what the document says of the outer one', async () => {
+    const found = await judged(known(), box(6), box(2));
+    expect(found.unknown).toEqual({ items: [box(5)], itemCount: 1 });
+    const inForce = await known().now();
+    const lots = [{ gtin: GTIN, series: LATIN as string }];
+    const said = await packsStopped(db.pool, inForce, { items: [{ ...item(box(6)), lots }] });
+    expect(said).toMatchObject({ packCount: 1, series: [{ series: LATIN, packs: [box(6)] }] });
+    expect(said.unknown).toBeUndefined();
+    const filled = { items: [item(box(6)), { ...item(pack(40)), into: box(5) }] };
+    expect((await packsStopped(db.pool, inForce, filled)).unknown).toBeUndefined();
   });
 
   it('believes what the document itself says of a pack that nobody told of, and of what it packs', async () => {

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * Writes a file that is there under its name once it is whole, and not before: what breaks off leaves no part that looks
- * like the whole, and the file of before as it was. What is no file, such as a pipe, is written to as it is.
+ * Writes a file that is there under its name once it is whole, and not before: what breaks off leaves no part that
+ * looks like the whole, and the file of before as it was. What is no file, such as a pipe, is written to as it is.
  */
 export async function writeWhole(content: Readable, file: string): Promise<void> {
   const before = await statOf(file);

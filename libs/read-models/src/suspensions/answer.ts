@@ -64,6 +64,8 @@ export async function answerSuspension(
   { gtin, series, at: given, requestId }: SuspensionQuestion,
   now: Date,
 ): Promise<SuspensionAnswer> {
+  // Read first: what comes meanwhile may be missing, and is not claimed.
+  const knownAt = String(await knownUpTo(options.pool));
   const at = requestId === undefined ? (given ?? now) : await sentAt(options.store, requestId);
   const held = await listHeldAt(options.pool, 'list', at);
   const named = held === undefined ? [] : await suspendedSeries(options.evidence, held.listSha256);
@@ -77,7 +79,7 @@ export async function answerSuspension(
     ...decided,
     inForce,
     lookAlikes: named.filter((one) => one.gtin === gtin && looksAlike(one.series, series)).map((one) => one.series),
-    knownAt: String(await knownUpTo(options.pool)),
+    knownAt,
     suspendedNow: (await inForceAt(options, { gtin, series }, now)).length > 0,
   };
 }

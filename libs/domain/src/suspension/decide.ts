@@ -80,7 +80,10 @@ function ofKnown(
   }
 }
 
-function isToldAgain({ newest }: KnownSuspension, { action, ...letter }: Letter & { action: SuspensionAction }): boolean {
+function isToldAgain(
+  { newest }: KnownSuspension,
+  { action, ...letter }: Letter & { action: SuspensionAction },
+): boolean {
   const parts = ['from', 'number', 'date', 'letterSha256'] as const;
   return 'letterSha256' in newest && newest.action === action && parts.every((part) => newest[part] === letter[part]);
 }

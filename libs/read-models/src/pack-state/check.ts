@@ -4,7 +4,7 @@ import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { CheckPurpose, CheckQuery, PackCheck, PackChecks, PackSummary } from '../port.js';
 import { unknownContentsAt } from '../sgtin-history/content-question.js';
-import { recordedInForce, type InForce } from '../suspensions/in-force.js';
+import { recordedInForce, suspensionsUpTo, type InForce } from '../suspensions/in-force.js';
 import { packsTold, type PackTypes } from './list.js';
 import { packsNow } from './now.js';
 import { ageOfRecord } from './record-age.js';
@@ -20,7 +20,9 @@ const HERE = new Set(['in_circulation', 'paused_circulation']);
  * why not. In the order of the codes.
  */
 export async function checkPacks(db: Queryable, query: CheckQuery, types: PackTypes): Promise<PackChecks> {
-  const { knownAt, newestAcceptedAt } = await ageOfRecord(db);
+  const { knownAt: packsAt, newestAcceptedAt } = await ageOfRecord(db);
+  const suspensionsAt = await suspensionsUpTo(db);
+  const knownAt = suspensionsAt < packsAt ? suspensionsAt : packsAt;
   const codes = query.codes.map((code) => ({ code, read: readItemCode(code) }));
   const items = codes.flatMap(({ read }) => (read.kind === 'sgtin' ? [read.id] : []));
   const told = await packsTold(db, await packsNow(db, items, types), types);

@@ -214,6 +214,22 @@ describe('the check of packs', () => {
   };
   beforeAll(() => catchUpProjection({ projection: suspensionsProjection(), store, pool: db.pool }));
 
+  it('claims no log position that the suspensions have not reached', async () => {
+    const come = (name: string, position: number) =>
+      db.pool.query(
+        `INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())
+         ON CONFLICT (name) DO UPDATE SET position = $2`,
+        [`projection:${name}`, position],
+      );
+    const asked = { purpose: 'pick', place: HERE, codes: [pack(10)], today: '2026-06-01' } as const;
+    const { position } = (await db.pool.query(`SELECT position FROM checkpoint WHERE name = 'projection:suspensions'`))
+      .rows[0] as { position: bigint };
+    await come('sgtin-history', Number(position) + 5);
+    expect((await packQuestions(db.pool, typeKnowledge).check(asked)).knownAt).toBe(String(position));
+    await come('sgtin-history', Number(position) - 1);
+    expect((await packQuestions(db.pool, typeKnowledge).check(asked)).knownAt).toBe(String(position - 1n));
+  });
+
   it.each([
     ['pick', pack(10), 'no series_suspended'],
     ['ship', pack(10), 'no series_suspended'],

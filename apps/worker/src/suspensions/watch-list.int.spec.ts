@@ -399,6 +399,16 @@ describe('the decisions of the registry', () => {
     expect(await readDecisions([s8, both, other])).toBe('done');
     expect(await newestOne()).not.toHaveProperty('notUnderstood');
   });
+
+  it.each([1.5, -3, 5_000_000_000])(
+    'of %d packs are told without their number, and stop no read model',
+    async (odd) => {
+      const decisions = [decision('s8', 0, 'D8'), { ...decision('s9', 0, 'D9'), sgtinCount: odd }];
+      expect(await readDecisions(decisions)).toBe('done');
+      expect(await newestOne()).toMatchObject({ series: 2, packs: 7 });
+      expect(await ask('D9', new Date())).toMatchObject({ suspended: true, decided: true });
+    },
+  );
 });
 
 /** A process whose first statement of these words is its last. */

@@ -182,8 +182,8 @@ export interface CheckQuery {
   place: string;
   /** 1 to 500, as typed or scanned. */
   codes: readonly string[];
-  /** YYYY-MM-DD: what may be used until an earlier day has expired. */
-  today: string;
+  /** YYYY-MM-DD: what may be used until an earlier day has expired. Default: the day of now in the registry's zone. */
+  today?: string;
 }
 
 /** Questions about many packs as they stand now. */

@@ -70,8 +70,7 @@ export class PackListsController {
   @Allow('erp', 'operator', 'auditor')
   async check(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const asked = jsonBody(packCheckBody, request.body);
-    const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
-    const answer = snakeCase(await this.readModels.packs.check({ ...asked, today })) as z.infer<typeof packChecks>;
+    const answer = snakeCase(await this.readModels.packs.check(asked)) as z.infer<typeof packChecks>;
     await sendRows({ request, reply, log: this.log }, answer, CHECKS);
   }
 

@@ -85,8 +85,8 @@ export async function listSuspendedLists(
 }
 
 /**
- * Of the newest versions: the age of the older one, whether one is doubted, and how many decisions nobody understands. A
- * list that never came is as old as the first version of the other one. Undefined: none was held.
+ * Of the newest versions: the age of the older one, whether one is doubted, and how many decisions nobody understands.
+ * A list that never came is as old as the first version of the other one. Undefined: none was held.
  */
 export async function suspendedListFigures(
   db: Queryable,

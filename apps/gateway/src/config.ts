@@ -118,6 +118,8 @@ export interface GatewayConfig extends ProgramSettings {
   schemas: SchemaSets;
   /** Name of the profile, for events. */
   profile: string;
+  /** Offset of the profile's zone, such as `+03:00`. */
+  zone: string;
   maxBacklog: number;
   bodyLimits: BodyLimits;
   /** Key for the secrets of webhooks. */
@@ -179,12 +181,13 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 const limitsOf = (
   profile: Profile,
   schemaDir: string | undefined,
-): Pick<GatewayConfig, 'maxDocumentBytes' | 'failedGraceMs' | 'maxItems' | 'schemas' | 'profile'> => ({
+): Pick<GatewayConfig, 'maxDocumentBytes' | 'failedGraceMs' | 'maxItems' | 'schemas' | 'profile' | 'zone'> => ({
   maxDocumentBytes: profile.rules.maxLargeDocumentBytes,
   failedGraceMs: profile.rules.failedGraceMs,
   maxItems: (docType) => mostItems(profile, docType),
   schemas: readVariable('SCHEMA_DIR', () => schemaSetsIn(schemaDir, profile.documentVersions)),
   profile: profile.name,
+  zone: profile.zone,
 });
 
 const resolved = (folder: string | undefined): string | undefined =>

@@ -112,7 +112,7 @@ export async function partsOf(
   };
 }
 
-const readModelsOf = ({ calendarFile }: GatewayConfig, { pool, store, evidence }: Services): PostgresReadModels =>
+const readModelsOf = ({ calendarFile, zone }: GatewayConfig, { pool, store, evidence }: Services): PostgresReadModels =>
   new PostgresReadModels({
     pool,
     store,
@@ -120,5 +120,6 @@ const readModelsOf = ({ calendarFile }: GatewayConfig, { pool, store, evidence }
     documents: documentReading(),
     types: typeKnowledge,
     calendar: calendarFile?.calendar,
+    zone,
     received: (requestIds) => acknowledgedAmong(pool, requestIds),
   });

@@ -2,7 +2,7 @@ import { caseStream, documentStream, groupStream, inboundStream, type DeadlineCa
 import type { EventStore } from '#event-store';
 import { epcisDocumentOf, type EpcisDocument, type TypeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
-import { isUuid } from '#kernel';
+import { defined, isUuid } from '#kernel';
 import type { Pool } from '#postgres';
 import { listOverrides } from './access-log/overrides.js';
 import { accessEntryOf, listAccess } from './access-log/query.js';
@@ -65,6 +65,8 @@ export interface ReadModelsOptions {
    * registered.
    */
   received?: Received;
+  /** Offset of the registry's zone, such as `+03:00`: in it a pack's last day of use ends. Default: that of UTC. */
+  zone?: string;
   /** By which due moments are told. Absent: none is known. */
   calendar?: DeadlineCalendar | undefined;
 }
@@ -79,7 +81,7 @@ export class PostgresReadModels implements ReadModels {
   private readonly received: Received;
 
   constructor(private readonly options: ReadModelsOptions) {
-    this.packs = packQuestions(options.pool, options.types);
+    this.packs = packQuestions(options.pool, options.types, defined({ zone: options.zone }));
     this.suspensions = suspensionQuestions(options);
     this.received = options.received ?? ((requestIds) => registered(options.pool, requestIds));
   }

@@ -152,7 +152,7 @@ export const METRICS = {
   },
   pedigree_suspended_list_age_seconds: {
     kind: 'gauge',
-    help: 'Age of the newest list of suspended packs, or of decisions where that is older. Absent while none was held.',
+    help: 'Age of the newest list of suspended packs, or of decisions where that is older or never came.',
     labels: [],
   },
   pedigree_suspended_list_doubted: {

@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
@@ -6,6 +5,7 @@ import { PedigreeError } from '#kernel';
 import { FILE_TYPES, type FileFormat } from '../../../gateway/src/api/file-types.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { say, write } from '../print.js';
+import { writeWhole } from './whole-file.js';
 
 /** In which formats an answer is wanted as a file: the path of each, `-` for standard output. */
 export type FileOptions = Partial<Record<FileFormat, string>>;
@@ -34,13 +34,13 @@ export async function writtenToFile(
   return true;
 }
 
-/** Writes an answer to a file; `-` is standard output, as text. */
+/** Writes an answer to a file, once it is whole; `-` is standard output, as text. */
 export async function writeText(rows: Readable, file: string): Promise<void> {
   if (file === '-') {
     for await (const text of rows.setEncoding('utf8')) await write(String(text));
     return;
   }
-  await pipeline(rows, createWriteStream(file));
+  await writeWhole(rows, file);
   say(`written to ${file}`);
 }
 

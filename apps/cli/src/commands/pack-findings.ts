@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -22,6 +21,7 @@ import { out as print, say, table, write } from '../print.js';
 import { chosenFile, type FileOptions } from './list-file.js';
 import { runFolder } from './reconcile-file.js';
 import { segmentSettings } from './segment-settings.js';
+import { writeWhole } from './whole-file.js';
 
 export interface FindingsFlags extends FindingFilter, FileOptions {
   limit: string;
@@ -83,7 +83,7 @@ async function writeFile(
         ? asCsv(first, next, COLUMNS)
         : asNdjson(first, next);
   if (file !== '-') {
-    await pipeline(Readable.from(texts, { objectMode: true }), createWriteStream(file));
+    await writeWhole(Readable.from(texts, { objectMode: true }), file);
     say(`written to ${file}`);
   } else if (format === 'excel') await pipeline(Readable.from(texts), process.stdout, { end: false });
   else for await (const text of texts) await write(String(text));

@@ -192,6 +192,7 @@ function showTold(recall: z.infer<typeof mockRecallDetail>): void {
       ['took', recall.took_ms === undefined ? 'not traced yet: pedigree recall trace' : `${recall.took_ms} ms`],
       ...countsOf(recall),
       ['of an unknown series', recall.series_unknown],
+      ['containers of unknown content', recall.containers_unknown],
       ['complete', recall.is_complete === undefined ? undefined : recall.is_complete ? 'yes' : 'no'],
       ['as known at', recall.known_at],
     ]),

@@ -45,6 +45,24 @@ describe('a suspension', () => {
   });
 });
 
+describe('what a suspension stands by', () => {
+  const DATED = { number: '7', date: '2026-03-01' };
+  it.each([
+    [{ source: 'list' }, 'the list'],
+    [{ source: 'letter', ...DATED, from: 'the inspectorate' }, 'letter 7 of 2026-03-01 (the inspectorate)'],
+    [{ source: 'decision', ...DATED }, 'decision 7 of 2026-03-01'],
+    [{ source: 'decision', decision_id: 'h1' }, 'decision h1'],
+  ])('%j is %s', async (by, words) => {
+    const found = {
+      ...{ suspension_id: 's', action: 'suspend', product: 'P', series: 'A1', look_alikes: [], matches: [] },
+      ...{ timeline: [], affected: [], series_unknown: [], ...by },
+    };
+    const reading = { raw: () => Promise.resolve(found) } as unknown as GatewayClient;
+    const text = await printed(() => showSuspension(reading, 's', { recent: '90' }));
+    expect(/^by\s+(.*?)\s*$/m.exec(text)?.[1]).toBe(words);
+  });
+});
+
 describe('the reply to a letter', () => {
   it('is a page in a file, or on standard output', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pedigree-letter-'));

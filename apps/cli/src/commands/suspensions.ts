@@ -65,7 +65,7 @@ function print(found: Detail): void {
       ['suspension', found.suspension_id],
       ['says', found.in_force ? `${found.action}, in force` : found.action],
       ['state', found.state],
-      ['by', found.number === undefined ? found.source : `letter ${found.number} of ${found.date} (${found.from})`],
+      ['by', saidBy(found)],
       ['product', found.product],
       ['series', found.series],
       ['means', matches.map(({ gtin, series }) => `${series} of ${gtin}`).join(', ')],
@@ -77,6 +77,12 @@ function print(found: Detail): void {
   for (const one of found.series_unknown) printUnknown(one);
   const lines = found.timeline.map((one) => [instant(one.at), one.actor, one.sentence]);
   out(`\n${table(['when', 'who', 'what'], lines)}`);
+}
+
+function saidBy({ source, number, date, from, decision_id: decisionId }: Detail): string {
+  if (source === 'list') return 'the list';
+  const named = `${source} ${number ?? decisionId ?? ''}${date === undefined ? '' : ` of ${date}`}`;
+  return from === undefined ? named : `${named} (${from})`;
 }
 
 type Affected = Detail['affected'][number];

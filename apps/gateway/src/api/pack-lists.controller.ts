@@ -69,11 +69,9 @@ export class PackListsController {
   @HttpCode(HttpStatus.OK)
   @Allow('erp', 'operator', 'auditor')
   async check(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { day = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), ...asked } = jsonBody(
-      packCheckBody,
-      request.body,
-    );
-    const answer = snakeCase(await this.readModels.packs.check({ ...asked, day })) as z.infer<typeof packChecks>;
+    const { day, ...asked } = jsonBody(packCheckBody, request.body);
+    const wanted = { ...asked, ...defined({ day }) };
+    const answer = snakeCase(await this.readModels.packs.check(wanted)) as z.infer<typeof packChecks>;
     await sendRows({ request, reply, log: this.log }, answer, CHECKS);
   }
 

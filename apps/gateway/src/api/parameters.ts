@@ -250,7 +250,7 @@ export const packCheckBody = z.strictObject({
   day: day
     .optional()
     .describe(
-      'The day at the place (YYYY-MM-DD), by which packs have expired. Default: that of UTC, which may differ.',
+      'The day at the place (YYYY-MM-DD), by which packs have expired. Default: that of the registry’s zone.',
     ),
   codes: z.array(z.string().min(1).max(1_000)).min(1).max(MOST_CODES).describe('SGTINs, or scans of their codes.'),
 });

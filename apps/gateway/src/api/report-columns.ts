@@ -72,7 +72,7 @@ export const RECALLS: Columns<Recall> = {
   actor: ({ actor }) => actor.name,
   ...columnsOf<Recall>('waited_ms', 'counted_ms', 'is_complete', 'known_at', 'series_unknown', 'places'),
   ...packsOf<Recall>(),
-  content_sha256: ({ content_sha256 }) => content_sha256,
+  ...columnsOf<Recall>('content_sha256', 'containers_unknown'),
 };
 
 type RecallRow = NonNullable<RecallDetail['lines']>[number] & Omit<RecallDetail, 'lines' | 'packs' | 'places'>;

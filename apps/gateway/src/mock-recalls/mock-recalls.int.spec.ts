@@ -38,7 +38,7 @@ function recallsWith(onWait: () => Promise<void> = () => Promise.resolve(), unkn
     return {
       ...{ gtin, series, asOf: asOf.toISOString(), knownAt: String(rows[0]?.position) },
       packs: { inStock: 3, inTransit: 2, shipped: 4, gone: 1, unknown },
-      ...{ seriesUnknown: 0, places: 2 },
+      ...{ seriesUnknown: 0, containersUnknown: 0, places: 2 },
       lines: [{ standing: 'in_stock', branch: '00000000000464', packs: 3 }],
     };
   };

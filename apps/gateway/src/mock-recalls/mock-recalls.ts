@@ -57,11 +57,11 @@ export class MockRecalls {
     if (!(await this.caughtUp(begun.position))) return this.one(recallId);
     const caughtUpMs = clock.monotonicMs();
     const traced = await readModels.packs.trace(gtin, series, clock.now());
-    const { knownAt, packs, seriesUnknown, places } = traced;
+    const { knownAt, packs, seriesUnknown, containersUnknown, places } = traced;
     const contentSha256 = await evidence.put(Buffer.from(canonicalJson(traced)), 'application/json');
     const [waitedMs, countedMs] = [caughtUpMs - fromMs, clock.monotonicMs() - caughtUpMs].map(Math.round);
     const data = {
-      ...{ recallId, gtin, series, knownAt, packs, seriesUnknown, places, contentSha256 },
+      ...{ recallId, gtin, series, knownAt, packs, seriesUnknown, containersUnknown, places, contentSha256 },
       ...{ waitedMs: waitedMs as number, countedMs: countedMs as number },
     };
     // Somebody else may have answered it meanwhile: that answer stays.

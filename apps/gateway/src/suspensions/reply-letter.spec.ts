@@ -34,6 +34,25 @@ describe('the reply to a letter', () => {
     expect(page).not.toContain('a newer one owes a reply');
   });
 
+  it('claims no more than was looked at where our record knows packs of it', () => {
+    const branches = [{ branch: 'P1', standing: 'shipped' as const, place: 'C1', packs: 7, recent: true }];
+    const page = replyLetter({ ...REPLIED, record: [{ ...REPLIED.record[0], branches }] } as Reply);
+    expect(page).toContain('Nothing was found: 1 places were looked at.');
+    expect(page).toContain('Our record knows 7 packs of it');
+    expect(page).not.toContain('none has, had or sent');
+  });
+
+  it.each([
+    ['decision', 'Reply to the decision 01-1/26 of 2026-03-01', 'by the decisions of the registry'],
+    ['list', 'Reply about series A1 of Aspirin', 'by the list of the registry'],
+  ] as const)('calls a %s what it is', (source, title, by) => {
+    const { from: _from, letter_sha256: _letter, number, date, ...rest } = REPLIED;
+    const named = source === 'decision' ? { number, date } : {};
+    const page = replyLetter({ ...rest, ...named, source, list_sha256: 'cd'.repeat(32) } as Reply);
+    for (const part of [title, by, 'digest of the list']) expect(page).toContain(part);
+    expect(page).not.toContain('the letter');
+  });
+
   it('never says so where something was, and says what is out of date', () => {
     const counted = { found: 2, quarantined: 1, shipped: 0, returned: 0 };
     const page = replyLetter({

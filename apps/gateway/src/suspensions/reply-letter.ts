@@ -7,24 +7,23 @@ type Reply = z.infer<typeof suspensionReply>;
 /** The reply as a page to print and to file. It needs no network and runs no script. */
 export function replyLetter(reply: Reply): string {
   const { number, date, from, product, series, matches, places, totals, record, series_unknown } = reply;
+  const { title: what, by, digest } = WORDS[reply.source];
   const title =
-    number === undefined
-      ? `Reply about series ${series} of ${product}`
-      : `Reply to the letter ${number} of ${date ?? ''}`;
+    number === undefined ? `Reply about series ${series} of ${product}` : `${what} ${number} of ${date ?? ''}`;
   const rows = places.map((one) => [one.place, one.found, one.quarantined, one.shipped, one.returned]);
   const all = ['all places', totals.found, totals.quarantined, totals.shipped, totals.returned];
   const means = matches.map((one) => `${one.series} of ${one.gtin}`).join(', ');
   return page(
     title,
     html`<h1>${title}</h1>
-      <p class="lead">${from === undefined ? 'by the list of the registry' : `from ${from}`}</p>
+      <p class="lead">${from === undefined ? by : `from ${from}`}</p>
       <h2>What it is about</h2>
       ${tableOf('As it is written, and what it means', NAMED, [
         ['says', reply.action],
         ['product', product],
         ['series', series],
         ['packs that are meant', means === '' ? 'none of a product that we know of' : means],
-        ['digest of the letter (SHA-256)', html`<code>${reply.letter_sha256 ?? reply.list_sha256}</code>`],
+        [`${digest} (SHA-256)`, html`<code>${reply.letter_sha256 ?? reply.list_sha256}</code>`],
       ])}
       <h2>What was found</h2>
       <p>${sentenceOf(reply)}</p>
@@ -50,10 +49,25 @@ const numbers = (...names: string[]) => names.map((name) => ({ name, isNumber: t
 const PLACES = [{ name: 'place' }, ...numbers('found', 'quarantined', 'shipped', 'returned')];
 const BRANCHES = [{ name: 'branch' }, { name: 'standing' }, { name: 'place' }, ...numbers('packs'), { name: 'newest' }];
 
-const sentenceOf = ({ nothing_found: isNothing, places }: Reply): string =>
-  isNothing
-    ? `Nothing was found: ${places.length} places were looked at, and none has, had or sent packs of it.`
-    : `${places.length} places were looked at.`;
+/** By what a series is suspended. */
+const WORDS: Record<Reply['source'], { title: string; by: string; digest: string }> = {
+  letter: { title: 'Reply to the letter', by: 'by a letter', digest: 'digest of the letter' },
+  list: { title: 'Reply to the list', by: 'by the list of the registry', digest: 'digest of the list' },
+  decision: {
+    ...{ title: 'Reply to the decision', by: 'by the decisions of the registry' },
+    digest: 'digest of the list of decisions',
+  },
+};
+
+/** Who reads it takes it for the whole truth: what our record knows is no part of "nothing". */
+function sentenceOf({ nothing_found: isNothing, places, record }: Reply): string {
+  const looked = `${places.length} places were looked at`;
+  if (!isNothing) return `${looked}.`;
+  const known = record.flatMap(({ branches }) => branches).reduce((sum, { packs }) => sum + packs, 0);
+  return known === 0
+    ? `Nothing was found: ${looked}, and none has, had or sent packs of it.`
+    : `Nothing was found: ${looked}. Our record knows ${known} packs of it, and tells below where they are.`;
+}
 
 type Held = Reply['record'][number];
 

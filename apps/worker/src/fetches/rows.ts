@@ -121,17 +121,22 @@ export type DecisionRecord = ListRecord<'suspension_decisions'>;
 
 const SAYS = { 0: 'suspend', 1: 'end' } as const;
 
+/** No series has so many packs. What is no number of packs is none that was told: the answer is in the evidence. */
+const MOST_PACKS = 1_000_000_000;
+const isCount = (count: number | undefined): count is number =>
+  count !== undefined && Number.isInteger(count) && count >= 0 && count <= MOST_PACKS;
+
 /** Decisions that suspend series, and decisions that end that (registry-interface 2.3). */
 export function pageOfDecisions(
   records: readonly DecisionRecord[],
   { body, receivedAt }: Pick<RawAnswer, 'body' | 'receivedAt'>,
 ): FetchedPage<FetchedDecision> {
   const rows = records.map((one): FetchedDecision => {
-    const { haltId, haltType = -1, gtin = '', series = '', sgtinCount = 0, decidedAt, haltedAt, enteredAt } = one;
+    const { haltId, haltType = -1, gtin = '', series = '', sgtinCount, decidedAt, haltedAt, enteredAt } = one;
     return {
       ...{ decisionId: haltId, says: SAYS[haltType as keyof typeof SAYS] ?? 'unknown', gtin, series },
       ...defined({ number: one.decisionNumber, date: one.decidedOn, decidedAt, haltedAt, enteredAt }),
-      packs: sgtinCount,
+      packs: isCount(sgtinCount) ? sgtinCount : 0,
     };
   });
   return { rows, missing: [], unanswered: [], answer: body, fetchedAt: receivedAt };

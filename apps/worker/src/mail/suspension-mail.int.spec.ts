@@ -19,7 +19,7 @@ import {
   MOST_IN_MAIL,
   SUSPENSION_MAILS,
 } from './plan-mails.js';
-import { mailLane, mailOf } from './suspension-mail.js';
+import { COUNTED_TIMES, mailLane, mailOf } from './suspension-mail.js';
 
 const METADATA: EventMetadata = {
   ...{ participant: 'own', actor: { kind: 'system', name: 't', authenticatedBy: 'process' }, softwareVersion: '1' },
@@ -86,9 +86,11 @@ async function changed(count: number): Promise<string[]> {
 }
 const QUALITY = ['quality@example.org'];
 const INSTALLATION = { id: randomUUID() };
+/** What the record has of a suspension. */
+let counted = (id: string): Promise<SuspensionDetail> => Promise.resolve(detail(id));
 const plan = (to = QUALITY) => catchUpSuspensionMails({ store, pool: db.pool, queue, to });
 async function work(mail: MailSettings | null = settings): Promise<(TaskResult | Error)[]> {
-  const suspensionNow = (id: string) => Promise.resolve(detail(id));
+  const suspensionNow = (id: string) => counted(id);
   const { kinds } = mailLane({ mail: mail ?? undefined, installation: INSTALLATION, suspensionNow });
   const done: (TaskResult | Error)[] = [];
   for (const task of await queue.claim(MAIL_LANE, { limit: 9, leaseMs: 60_000, holder: 'test' })) {
@@ -165,6 +167,22 @@ describe('mails about suspensions', () => {
     server.mood = 'takes';
     expect(await work()).toEqual([{ kind: 'done' }]);
     expect(server.mails).toHaveLength(1);
+  });
+
+  it('tell of one whose packs cannot be counted, at last without them, beside the others', async () => {
+    const [one = '', other = ''] = await changed(2);
+    await plan();
+    counted = (id) => (id === one ? Promise.reject(new Error('canceling statement')) : Promise.resolve(detail(id)));
+    for (let attempt = 1; attempt < COUNTED_TIMES; attempt += 1)
+      expect(String((await work())[0])).toContain('canceling statement');
+    expect(server.mails).toEqual([]);
+    expect(await work()).toEqual([{ kind: 'done' }]);
+    counted = (id) => Promise.resolve(detail(id));
+    const data = server.mails[0]?.data.replaceAll('=\r\n', '') ?? '';
+    expect(data).toContain(`pedigree suspensions show ${one}`);
+    expect(data).toContain('could not be counted: canceling statement');
+    expect(data).toContain(`pedigree suspensions show ${other}`);
+    expect(data).not.toContain('more: pedigree suspensions --all');
   });
 
   it('never go in the clear where TLS is asked for', async () => {

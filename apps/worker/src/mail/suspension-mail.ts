@@ -1,4 +1,4 @@
-import { canonicalJson, uuid5 } from '#kernel';
+import { canonicalJson, uuid5, wordsOf } from '#kernel';
 import { RECENT_DAYS, type SuspensionDetail } from '#read-models';
 import type { TaskResult } from '#tasks';
 import { checkedLane, type Lane, type TaskOf } from '../lane.js';
@@ -14,6 +14,8 @@ export interface MailContext {
   suspensionNow(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
 }
 
+/** An attempt from which on a suspension is told without our packs, where they cannot be counted. */
+export const COUNTED_TIMES = 3;
 /** Places of one suspension that a mail names. */
 const MOST_PLACES = 50;
 
@@ -34,28 +36,51 @@ async function mailSuspensions(context: MailContext, task: TaskOf<'mail_suspensi
   const to = mail?.to.filter((one) => receiver === undefined || one === receiver) ?? [];
   if (mail === undefined || to.length === 0) return { kind: 'done' };
   const told: SuspensionDetail[] = [];
+  const uncounted: Uncounted[] = [];
   for (const id of suspensions) {
-    const found = await context.suspensionNow(id, RECENT_DAYS);
-    if (found !== undefined) told.push(found);
+    try {
+      const found = await context.suspensionNow(id, RECENT_DAYS);
+      if (found !== undefined) told.push(found);
+    } catch (error) {
+      // A series of very many packs must not keep the news of it, and of the others, from everybody.
+      if (task.attempts < COUNTED_TIMES) throw error;
+      uncounted.push({ id, problem: wordsOf(error) });
+    }
   }
   const id = uuid5(canonicalJson([task.key, task.payload]), context.installation.id);
-  await sendMail({ ...mail, to }, { id, ...mailOf(told, count) });
+  await sendMail({ ...mail, to }, { id, ...mailOf(told, count, uncounted) });
   return { kind: 'done' };
 }
 
+/** A suspension of which our packs could not be counted. */
+interface Uncounted {
+  id: string;
+  problem: string;
+}
+
 /** What changed, and our packs by branch. Pure. */
-export function mailOf(told: SuspensionDetail[], count: number): { subject: string; text: string } {
+export function mailOf(
+  told: SuspensionDetail[],
+  count: number,
+  uncounted: Uncounted[] = [],
+): { subject: string; text: string } {
   const [first] = told;
   const subject =
     count === 1 && first !== undefined
       ? `Pedigree: ${first.action} of series ${first.series}, ${first.product}`
       : `Pedigree: ${count} suspensions have changed`;
-  const more = count - told.length;
+  const more = count - told.length - uncounted.length;
   const rest = more > 0 ? [`And ${more} more: pedigree suspensions --all`] : [];
-  return { subject: subject.replace(/\s+/g, ' '), text: `${[...told.map(wordsOf), ...rest].join('\n\n')}\n` };
+  return {
+    subject: subject.replace(/\s+/g, ' '),
+    text: `${[...told.map(suspensionWords), ...uncounted.map(uncountedWords), ...rest].join('\n\n')}\n`,
+  };
 }
 
-function wordsOf(suspension: SuspensionDetail): string {
+const uncountedWords = ({ id, problem }: Uncounted): string =>
+  `A suspension changed, and our packs of it could not be counted: ${problem}\n  pedigree suspensions show ${id}`;
+
+function suspensionWords(suspension: SuspensionDetail): string {
   const { suspensionId, source, product, series, action, inForce, number, decisionId, date, from } = suspension;
   const by = {
     list: "the registry's list",

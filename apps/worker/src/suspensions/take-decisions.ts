@@ -23,14 +23,16 @@ const MOST_DECISIONS = 200_000;
 
 /**
  * What follows from a list of decisions that was read whole. A series is suspended by the newest decision that nothing
- * has ended; of a doubted list only what it adds counts.
+ * has ended; of a doubted list only what it adds counts. Undefined where pages of it are gone.
  */
 export async function readDecisions(
   context: TakeContext,
-  { fetchId }: RegistryFetch,
+  fetch: RegistryFetch,
   state: SuspendedListState,
-): Promise<ListTaken> {
-  const { decisions, packs, fetchedAt } = await readPages(context, fetchId);
+): Promise<ListTaken | undefined> {
+  const read = await readPages(context, fetch);
+  if (read === undefined) return undefined;
+  const { decisions, packs, fetchedAt } = read;
   const change = changeByDecisions(decisions, { ...(await heldBefore(context, state)), at: fetchedAt });
   const { appeared, released, vanished, doubt, inForce, holding } = change;
   const packsOf = (some: CirculationDecision[]): number =>
@@ -39,7 +41,7 @@ export async function readDecisions(
   const notUnderstood = decisions.filter((one) => one.says === 'unknown');
   if (notUnderstood.length > 0)
     context.warn(
-      { fetchId, count: notUnderstood.length, first: notUnderstood[0] },
+      { fetchId: fetch.fetchId, count: notUnderstood.length, first: notUnderstood[0] },
       'decisions say neither that they suspend nor that they end: nothing follows from them',
     );
   return {
@@ -68,11 +70,12 @@ const named = ({ decisionId, number, date }: CirculationDecision): DecisionNamed
   ...{ decisionId, ...defined({ number, date }) },
 });
 
-async function readPages({ pool }: TakeContext, fetchId: string) {
+async function readPages({ pool }: TakeContext, { fetchId, nextPage }: RegistryFetch) {
   const told: CirculationDecision[] = [];
   const packs = new Map<string, number>();
-  let fetchedAt: Date | undefined;
+  let [pages, fetchedAt]: [number, Date | undefined] = [0, undefined];
   for await (const page of stagedPages(pool, fetchId)) {
+    pages += 1;
     fetchedAt ??= page.fetched_at;
     for (const line of page.rows.split('\n')) {
       if (line === '') continue;
@@ -83,7 +86,7 @@ async function readPages({ pool }: TakeContext, fetchId: string) {
     }
     if (told.length > MOST_DECISIONS) throw new Error(`the registry tells more than ${MOST_DECISIONS} decisions`);
   }
-  if (fetchedAt === undefined) throw new Error(`the fetch ${fetchId} of the decisions has no page`);
+  if (fetchedAt === undefined || pages !== nextPage) return undefined;
   return { decisions: decisionsInOrder(told), packs, fetchedAt };
 }
 

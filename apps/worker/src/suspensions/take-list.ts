@@ -15,7 +15,14 @@ import {
 import { canonicalJson, defined, sha256Hex, type Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
 import { suspendedSeries } from '#read-models';
-import { removeStaged, stagedPages, type FetchedRow, type RegistryFetch, type WatchWay } from '#reconciliation';
+import {
+  abandonFetch,
+  removeStaged,
+  stagedPages,
+  type FetchedRow,
+  type RegistryFetch,
+  type WatchWay,
+} from '#reconciliation';
 import { registryActor, type Cause } from '../aggregate/aggregate-repository.js';
 import type { ListTaken, TakeContext } from './list-taken.js';
 import { readDecisions } from './take-decisions.js';
@@ -39,7 +46,11 @@ export async function takeList(context: TakeContext, fetch: RegistryFetch): Prom
   const { fetchId } = fetch;
   const stream = STREAMS[fetch.way as WatchWay];
   const state = await context.suspensions.list.stateInLog(stream);
+  // It is held already, and a process ended before it cleared away. What a person has said since is about the version
+  // that stands, and counts for the next one.
+  if (state.phase !== 'never_held' && state.newest.fetchId === fetchId) return removeStaged(context.pool, fetchId);
   const taken = await (fetch.way === 'decisions' ? readDecisions : readList)(context, fetch, state);
+  if (taken === undefined) return abandonFetch(context.pool, fetch, 'pages of it are gone');
   const version = {
     listSha256: await keepContent(context, taken.content),
     fetchedAt: taken.fetchedAt.toISOString(),
@@ -103,10 +114,12 @@ interface ReadList {
 
 async function readList(
   context: TakeContext,
-  { fetchId }: RegistryFetch,
+  fetch: RegistryFetch,
   state: SuspendedListState,
-): Promise<ListTaken> {
-  const { series, fetchedAt, ...packs } = await readPages(context.pool, fetchId);
+): Promise<ListTaken | undefined> {
+  const read = await readPages(context.pool, fetch);
+  if (read === undefined) return undefined;
+  const { series, fetchedAt, ...packs } = read;
   const change = changeBy(series, await heldBefore(context, state));
   const { appeared, released, vanished, doubt, inForce } = change;
   return {
@@ -119,25 +132,27 @@ async function readList(
   };
 }
 
-async function readPages(pool: Pool, fetchId: string): Promise<ReadList> {
+/** Undefined where pages are gone: somebody else took the list over just now, or a crash left it so. */
+async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Promise<ReadList | undefined> {
   const seen = new Map<string, ProductSeries>();
-  const packs = new Set<string>();
-  let packsWithoutSeries = 0;
-  let fetchedAt: Date | undefined;
+  /** Whether any line tells its series. */
+  const packs = new Map<string, boolean>();
+  let [pages, fetchedAt]: [number, Date | undefined] = [0, undefined];
   for await (const page of stagedPages(pool, fetchId)) {
+    pages += 1;
     fetchedAt ??= page.fetched_at;
     for (const line of page.rows.split('\n')) {
       if (line === '') continue;
       const { item, series = '' } = JSON.parse(line) as FetchedRow;
-      if (packs.has(item)) continue;
-      packs.add(item);
       const gtin = item.slice(0, GTIN_LENGTH);
-      if (series === '') packsWithoutSeries += 1;
-      else seen.set(`${gtin} ${series}`, { gtin, series });
+      // A pack stands in the list once for each decision, and some of these lines may leave out its series.
+      packs.set(item, series !== '' || packs.get(item) === true);
+      if (series !== '') seen.set(`${gtin} ${series}`, { gtin, series });
     }
     if (seen.size > MOST_SERIES) throw new Error(`the list of suspended packs names more than ${MOST_SERIES} series`);
   }
-  if (fetchedAt === undefined) throw new Error(`the fetch ${fetchId} of the suspended packs has no page`);
+  if (fetchedAt === undefined || pages !== nextPage) return undefined;
+  const packsWithoutSeries = [...packs.values()].filter((isTold) => !isTold).length;
   return { series: seriesInOrder(seen.values()), packs: packs.size, packsWithoutSeries, fetchedAt };
 }
 

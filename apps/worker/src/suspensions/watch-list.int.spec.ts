@@ -24,7 +24,7 @@ import {
 import { registryFetchSchema } from '#reconciliation';
 import { loadProfile } from '#registry-client';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
-import { PostgresTaskQueue, tasksSchema } from '#tasks';
+import { PostgresTaskQueue, tasksSchema, type TaskResult } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { ListedPacks, type Decision, type Pack } from '../../test/listed-packs.js';
 import { fetchLanes } from '../fetches/lanes.js';
@@ -398,5 +398,121 @@ describe('the decisions of the registry', () => {
     expect(warned.join()).toContain('neither that they suspend nor that they end');
     expect(await readDecisions([s8, both, other])).toBe('done');
     expect(await newestOne()).not.toHaveProperty('notUnderstood');
+  });
+
+  it.each([1.5, -3, 5_000_000_000])(
+    'of %d packs are told without their number, and stop no read model',
+    async (odd) => {
+      const decisions = [decision('s8', 0, 'D8'), { ...decision('s9', 0, 'D9'), sgtinCount: odd }];
+      expect(await readDecisions(decisions)).toBe('done');
+      expect(await newestOne()).toMatchObject({ series: 2, packs: 7 });
+      expect(await ask('D9', new Date())).toMatchObject({ suspended: true, decided: true });
+    },
+  );
+});
+
+/** A process whose first statement of these words is its last. */
+function dyingAt(words: string): SuspendedListContext & FetchContext {
+  const pool = Object.create(db.pool) as typeof db.pool;
+  pool.query = ((query: string, ...rest: []) => {
+    if (String(query).includes(words)) throw new Error('the database is away');
+    return db.pool.query(query, ...rest);
+  }) as never;
+  return { ...processOfTest(), pool };
+}
+
+describe('a process that ends while it clears away what was read', () => {
+  const FIVE = { K1: 1, K2: 1, K3: 1, K4: 1, K5: 1 };
+  it.each(['DELETE FROM registry_fetch_page', 'DELETE FROM registry_fetch_asked', "SET phase = 'gathered'"])(
+    'at %s leaves a list that is read on',
+    async (words) => {
+      registry = new ListedPacks(packsOf(FIVE));
+      await readAgain(dyingAt(words)).catch(() => undefined);
+      const before = (await held()).length;
+      expect(await work(processOfTest())).toBe('done');
+      expect(await readAgain()).toBe('done');
+      expect((await held()).length).toBe(before + 1);
+    },
+  );
+
+  it('takes nothing over twice: what a person confirmed meanwhile counts for the next reading alone', async () => {
+    registry = new ListedPacks(packsOf(FIVE));
+    expect(await readAgain()).toBe('done');
+    registry = new ListedPacks(packsOf({ K6: 1 }));
+    await expect(readAgain(dyingAt("SET phase = 'gathered'"))).rejects.toThrow('to an end');
+    const { listSha256, doubt } = await newest();
+    expect(doubt).toBe('shrunken');
+    const cause = {
+      ...{ taskKey: 'test', lease: '3', reason: 'they said so' },
+      actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const,
+    };
+    await processOfTest().suspensions.list.execute(SUSPENDED_LIST_STREAM, { type: 'Confirm', listSha256 }, cause);
+    expect(await work(processOfTest())).toBe('done');
+    // The registry names them again: they stay suspended.
+    registry = new ListedPacks(packsOf(FIVE));
+    expect(await readAgain()).toBe('done');
+    expect(await standing('K1', 'K5')).toEqual(['suspend', 'suspend']);
+  });
+});
+
+describe('a reading that cannot go on', () => {
+  const read = () =>
+    db.pool.query<{ fetch_id: string; phase: string }>(
+      `SELECT fetch_id, phase FROM registry_fetch WHERE way = 'suspended' ORDER BY requested_at DESC LIMIT 1`,
+    );
+
+  it('because pages of it are gone releases nothing, and is begun anew', async () => {
+    registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4 }));
+    expect(await readAgain()).toBe('done');
+    const before = (await held()).length;
+    const awaited = dyingAt('SELECT phase, n, rows');
+    await expect(readAgain(awaited)).rejects.toThrow('to an end');
+    const [{ fetch_id: id = '', phase = '' } = {}] = (await read()).rows;
+    expect(phase).toBe('complete');
+    await db.pool.query('DELETE FROM registry_fetch_page WHERE fetch_id = $1 AND n > 0', [id]);
+    expect(await work(processOfTest())).toBe('done');
+    expect([await standing('M1', 'M2', 'M3'), (await held()).length]).toEqual([
+      ['suspend', 'suspend', 'suspend'],
+      before,
+    ]);
+    expect(await readAgain()).toBe('done');
+    expect((await held()).length).toBe(before + 1);
+  });
+
+  it('because nobody serves its account any more is given up after some hours', async () => {
+    registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4 }));
+    registry.before = (call) => {
+      if (call === 2) throw new Error('died');
+      return undefined;
+    };
+    expect(await readAgain()).toBe('died');
+    registry.before = () => undefined;
+    await db.pool.query(`DELETE FROM task WHERE kind = 'fetch_suspended_sgtins'`);
+    await db.pool.query(`UPDATE registry_fetch SET account = 'gone' WHERE phase = 'suspended'`);
+    await db.pool.query(`UPDATE registry_fetch SET requested_at = requested_at - interval '7 hours'`);
+    await db.pool.query(`UPDATE registry_fetch_page SET fetched_at = now() - interval '5 hours'`);
+    await expect(work(processOfTest())).rejects.toThrow('to an end');
+    await db.pool.query(`UPDATE registry_fetch_page SET fetched_at = now() - interval '7 hours'`);
+    const before = (await held()).length;
+    expect(await work(processOfTest())).toBe('done');
+    expect((await held()).length).toBe(before + 1);
+  });
+
+  it('is no matter of another account than the first: the task of one that was the first ends', async () => {
+    const [, lane] = suspendedListLanes(processOfTest(), ['main', 'second']);
+    type Handler = { handle(one: object, by: object): Promise<TaskResult> };
+    const handler = lane?.kinds['suspended_list'] as unknown as Handler;
+    const by = { signal: new AbortController().signal };
+    expect(await handler.handle(suspendedListTask('second'), by)).toEqual({ kind: 'done' });
+  });
+});
+
+describe('a pack that the list names twice', () => {
+  it('is of the series that either tells', async () => {
+    const [pack] = packsOf({ L1: 1 }) as [Pack];
+    registry = new ListedPacks([...packsOf({ K1: 1, K5: 1 }), { ...pack, series: '' }, pack]);
+    expect(await readAgain()).toBe('done');
+    expect(await newest()).toMatchObject({ packs: 3, packsWithoutSeries: 0 });
+    expect(await standing('L1')).toEqual(['suspend']);
   });
 });

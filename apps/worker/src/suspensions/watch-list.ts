@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlannedTask } from '#domain';
 import type { Clock } from '#kernel';
-import { keepFetch, newestWatchFetch, planFetchTask, type RegistryFetch, type WatchWay } from '#reconciliation';
+import {
+  abandonFetch,
+  keepFetch,
+  newestPageAt,
+  newestWatchFetch,
+  planFetchTask,
+  type RegistryFetch,
+  type WatchWay,
+} from '#reconciliation';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { checkedLane, type Lane, type Planning, type TaskOf } from '../lane.js';
@@ -23,10 +31,12 @@ const IDLE_LOOK_MS = 15_000;
 const BUSY_LOOK_MS = 500;
 /** A reading that failed is begun anew after so long, or at its next turn where that is sooner. */
 const AGAIN_AFTER_MS = 600_000;
+/** A page that fails is tried for three quarters of an hour. After so long without one nobody reads any more. */
+const STILL_MS = 6 * 3_600_000;
 
 const laneName = (account: string): string => `${account}/suspended_list`;
 
-/** The task that never ends: one reader over all processes, because it is one task. */
+/** The task of the first account, which never ends: one reader over all processes, because it is one task. */
 export const suspendedListTask = (account: string): PlannedTask<'suspended_list'> => ({
   ...{ key: `suspended_list:${account}`, kind: 'suspended_list', lane: laneName(account), priority: LOWEST_PRIORITY },
   ...{ dueAt: new Date(0), payload: { account } },
@@ -36,7 +46,12 @@ export const suspendedListLanes = (context: SuspendedListContext, accounts: stri
   accounts.map((account) =>
     checkedLane({
       ...{ name: laneName(account), concurrency: 1 },
-      kinds: { suspended_list: { handle: (task) => watchList(context, task) } },
+      // One that is the first no more leaves it to that which is.
+      kinds: {
+        suspended_list: {
+          handle: async (task) => (account === accounts[0] ? watchList(context, task) : { kind: 'done' }),
+        },
+      },
     }),
   );
 
@@ -62,13 +77,28 @@ async function lookAfter(context: SuspendedListContext, account: string, way: Wa
     else if (isDue(newest, { nowMs: context.clock.now().getTime(), everyMs })) {
       await begin(context, { account, way }, newest);
       return { delayMs: BUSY_LOOK_MS };
-    } else if (newest !== undefined && !hasEnded(newest)) return { delayMs: BUSY_LOOK_MS };
+    } else if (newest !== undefined && !hasEnded(newest)) {
+      await giveUpStill(context, newest);
+      return { delayMs: BUSY_LOOK_MS };
+    }
     return { delayMs: Math.min(everyMs, IDLE_LOOK_MS) };
   } catch (error) {
     const { message } = error as Error;
     context.warn({ error: message, way }, 'the list of suspended packs could not be taken over');
     return { delayMs: IDLE_LOOK_MS, error: message };
   }
+}
+
+/**
+ * A reading whose task is gone, or failed for good, or waits for an account that nobody serves any more, would keep
+ * every later one away.
+ */
+async function giveUpStill({ pool, clock, warn }: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+  const { fetchId, account, way, requestedAt } = fetch;
+  const isStill = (since: Date): boolean => clock.now().getTime() - since.getTime() >= STILL_MS;
+  if (!isStill(requestedAt) || !isStill((await newestPageAt(pool, fetchId)) ?? requestedAt)) return;
+  warn({ fetch: fetchId, account, way }, 'a reading of suspensions stands still: it is given up, and begun anew');
+  await abandonFetch(pool, fetch, 'it stood still for hours');
 }
 
 const hasEnded = ({ phase }: RegistryFetch): boolean => phase === 'gathered' || phase === 'failed';

@@ -19,6 +19,8 @@ export interface MockRecallTraced {
     packs: { inStock: number; inTransit: number; shipped: number; gone: number; unknown: number };
     /** Packs of the product whose series no document has told: some may be of this one. */
     seriesUnknown: number;
+    /** Containers of which nobody ever told what is in them. Absent: they were not counted yet. */
+    containersUnknown?: number;
     /** Our branches and the places of others that hold packs of it. */
     places: number;
     /** The whole answer, by branch and place: evidence. */

@@ -68,7 +68,8 @@ function ofKnown(
     }
     case 'Change': {
       const { type: _, ...data } = command;
-      return [{ type: 'SuspensionChanged', data }];
+      // A caller that lost the answer tells it again: nobody owes another reply.
+      return isToldAgain(state, data) ? [] : [{ type: 'SuspensionChanged', data }];
     }
     case 'Reply':
       return [{ type: 'SuspensionReplied', data: { suspensionId, version: state.versions, places: command.places } }];
@@ -77,6 +78,14 @@ function ofKnown(
     default:
       return neverReached(command, 'suspension command');
   }
+}
+
+function isToldAgain(
+  { newest }: KnownSuspension,
+  { action, ...letter }: Letter & { action: SuspensionAction },
+): boolean {
+  const parts = ['from', 'number', 'date', 'letterSha256'] as const;
+  return 'letterSha256' in newest && newest.action === action && parts.every((part) => newest[part] === letter[part]);
 }
 
 const isSame = (before: ProductSeries[], after: ProductSeries[]): boolean =>

@@ -44,6 +44,15 @@ describe('the decisions that hold a series', () => {
     expect(holding(told('s1', 'suspend', { haltedAt: day(20) }), end)).toEqual(['s1']);
   });
 
+  it('stay where a decision of before was only to count later: it is not about them', () => {
+    const announced = told('e1', 'end', { decidedAt: day(3), haltedAt: day(8) });
+    expect(holding(told('s1', 'suspend', { decidedAt: day(1), haltedAt: day(1) }), announced)).toEqual([]);
+    expect(holding(told('s2', 'suspend', { decidedAt: day(5), haltedAt: day(5) }), announced)).toEqual(['s2']);
+    // One that counts from a day of before it was decided.
+    expect(holding(told('s2', 'suspend', { decidedAt: day(9), haltedAt: day(2) }), announced)).toEqual(['s2']);
+    expect(holding(told('e1', 'suspend', { decidedAt: day(9), haltedAt: day(2) }), announced)).toEqual([]);
+  });
+
   it('are of one series, letter by letter, and of none where the registry names none', () => {
     expect(holding(first, { ...end, series: '\u04101' })).toEqual(['s1']);
     expect(holding(first, { ...end, gtin: '04600000000022' })).toEqual(['s1']);

@@ -40,10 +40,13 @@ export function holdingDecisions(decisions: readonly CirculationDecision[], at: 
 
 /**
  * Whether one of these ends a decision: it has the same id, or is known to be later. Where the moments do not tell
- * which came last, the series stays suspended.
+ * which came last, the series stays suspended. Nobody ended what was not decided yet, from whatever day an end counts.
  */
 const isEnded = (one: CirculationDecision, ends: CirculationDecision[] = []): boolean =>
-  ends.some((end) => end.decisionId === one.decisionId || isAfter(end, one));
+  ends.some((end) => end.decisionId === one.decisionId || (isAfter(end, one) && !wasDecidedBefore(end, one)));
+
+const wasDecidedBefore = (a: CirculationDecision, b: CirculationDecision): boolean =>
+  a.decidedAt !== undefined && b.decidedAt !== undefined && Date.parse(a.decidedAt) < Date.parse(b.decidedAt);
 
 const momentOf = ({ haltedAt, decidedAt }: CirculationDecision): string | undefined => haltedAt ?? decidedAt;
 

@@ -72,6 +72,15 @@ const TABLE: [name: string, command: SuspensionCommand, follows: Partial<Record<
   ['is closed', CLOSE, { replied: ['SuspensionClosed'] }],
 ];
 
+describe('a letter about the same', () => {
+  it('that is told again changes nothing: a reply to it stays', () => {
+    expect(told(...IN.open, RELEASE, RELEASE)).toMatchObject({ newest: [], state: { versions: 2 } });
+    expect(told(...IN.open, RELEASE, REPLY, CLOSE, RELEASE)).toMatchObject({ newest: [], state: { phase: 'closed' } });
+    const other = { ...RELEASE, letterSha256: 'b'.repeat(64) } as SuspensionCommand;
+    expect(told(...IN.open, RELEASE, other)).toMatchObject({ newest: ['SuspensionChanged'], state: { versions: 3 } });
+  });
+});
+
 describe('a letter', () => {
   it('has all its phases in the table', () => {
     expect(Object.keys(IN).sort()).toEqual(['absent', ...SUSPENSION_PHASES].sort());

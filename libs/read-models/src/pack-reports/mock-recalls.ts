@@ -12,6 +12,16 @@ import type { ShelfContext } from './shelf.js';
 const SERIES_UNKNOWN = `SELECT count(*)::int AS packs FROM pack_state
   WHERE item > $1 AND item < $2 AND length(item) = 27 AND series IS NULL`;
 
+/**
+ * Containers into which no document and no answer has ever put anything, and which nobody has opened: what is in them
+ * is named nowhere.
+ */
+const CONTENT_UNKNOWN = `SELECT count(*)::int AS containers FROM pack_state s
+  WHERE length(s.item) = 18 AND NOT EXISTS (SELECT FROM containment c WHERE c.parent = s.item)
+    AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
+      JOIN movement_document d USING (known_from)
+      WHERE m.item = s.item AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL)`;
+
 /** Where every pack of a series is, by branch and place, at one log position. */
 export const tracedSeries = (
   pool: Pool,
@@ -22,6 +32,7 @@ export const tracedSeries = (
     const { branches } = await affectedBranches(db, { gtin, series }, { types, recentFrom: new Date(0) });
     const { groups } = await groupsOfSeries(db, { gtin, series }, types);
     const unknown = await db.query<{ packs: number }>(SERIES_UNKNOWN, [gtin, `${gtin}~`]);
+    const hidden = await db.query<{ containers: number }>(CONTENT_UNKNOWN);
     const lines = branches.map(({ recent: _, ...line }) => line);
     const all = groups.reduce((sum, { packs }) => sum + packs, 0);
     const of = (standing: string): number =>
@@ -32,6 +43,7 @@ export const tracedSeries = (
       ...{ gtin, series, asOf: asOf.toISOString(), knownAt },
       packs: { ...stands, gone: all - told, unknown: of('unknown') },
       seriesUnknown: unknown.rows[0]?.packs ?? 0,
+      containersUnknown: hidden.rows[0]?.containers ?? 0,
       places: new Set(lines.map(({ branch, place }) => place ?? branch)).size,
       lines,
     };
@@ -55,7 +67,9 @@ export function mockRecallOf(events: readonly RecordedEvent[]): MockRecallSummar
   } = (typedEvent<MockRecallEvent>(traced) as { data: Extract<MockRecallEvent, { type: 'MockRecallTraced' }>['data'] })
     .data;
   const tookMs = traced.recordedAt.getTime() - begun.recordedAt.getTime();
-  const isComplete = data.packs.unknown === 0 && data.seriesUnknown === 0;
+  // Answers of before did not count containers, and stay what they are.
+  const { packs, seriesUnknown, containersUnknown = 0 } = data;
+  const isComplete = packs.unknown + seriesUnknown + containersUnknown === 0;
   return { ...started, state: 'traced', tracedAt: traced.recordedAt.toISOString(), tookMs, isComplete, ...data };
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
+import type { RecordedEvent } from '#event-store';
 import { inTransaction } from '#postgres';
 import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -10,6 +11,7 @@ import type { ShelfPart } from '../report-port.js';
 import { packQuestions } from '../pack-state/questions.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { mockRecallOf } from './mock-recalls.js';
 import { pinned } from './snapshot.js';
 
 const [HERE, ATTIC, CUSTOMER, SUPPLIER] = [
@@ -193,5 +195,29 @@ describe('a report of more lines than it may have', () => {
     }
     await Promise.all(made);
     expect(most).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('the trace of a series', () => {
+  it('counts containers of which nobody ever told what is in them, for the series may be in there', async () => {
+    // One of a supplier is on its way; the two others we packed ourselves.
+    expect(await packs.trace(GTIN, 'A', NOW)).toMatchObject({ containersUnknown: 1, packs: { unknown: 0 } });
+    const data = { recallId: 'r', gtin: GTIN, series: 'A' };
+    const metadata = { actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' } };
+    const told = (type: string, more: object) =>
+      ({
+        type,
+        data: { ...data, ...more },
+        metadata,
+        recordedAt: NOW,
+        stream: 'mock-recall-r',
+      }) as unknown as RecordedEvent;
+    const traced = { packs: { unknown: 0 }, seriesUnknown: 0 };
+    const isComplete = (more: object) =>
+      mockRecallOf([told('MockRecallBegun', {}), told('MockRecallTraced', { ...traced, ...more })])?.isComplete;
+    // Answers of before did not count them, and stay what they are.
+    expect([isComplete({ containersUnknown: 1 }), isComplete({ containersUnknown: 0 }), isComplete({})]).toEqual([
+      ...[false, true, true],
+    ]);
   });
 });

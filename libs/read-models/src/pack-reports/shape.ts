@@ -90,6 +90,7 @@ export const tracedSeriesShape = z.strictObject({
   known_at: knownAt,
   packs: recallPacks,
   series_unknown: whole.describe('Packs of the product whose series no document has told: some may be of this one.'),
+  containers_unknown: whole.describe('Containers of which nobody ever told what is in them: it may be of this one.'),
   places: whole.describe('Our branches and places of others that hold packs of it.'),
   lines: z.array(recallLine),
 });
@@ -109,10 +110,14 @@ export const mockRecallShape = z.strictObject({
     .optional()
     .describe('Of it, until the record of packs held all that was in the log at the beginning.'),
   counted_ms: whole.optional().describe('Of it, for finding and counting the packs.'),
-  is_complete: z.boolean().optional().describe('Nothing is unknown: no pack without a place, none without a series.'),
+  is_complete: z
+    .boolean()
+    .optional()
+    .describe('Nothing is unknown: no pack without a place or a series, no container without a content.'),
   known_at: knownAt.optional(),
   packs: recallPacks.optional(),
   series_unknown: whole.optional(),
+  containers_unknown: whole.optional().describe('Absent from answers of before: they were not counted.'),
   places: whole.optional(),
   content_sha256: sha256.optional().describe('The whole answer: evidence.'),
 });

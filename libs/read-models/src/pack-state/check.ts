@@ -4,12 +4,13 @@ import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { CheckPurpose, CheckQuery, PackCheck, PackChecks, PackSummary } from '../port.js';
 import { unknownContentsAt } from '../sgtin-history/content-question.js';
-import { recordedInForce, type InForce } from '../suspensions/in-force.js';
+import { recordedInForce, suspensionsUpTo, type InForce } from '../suspensions/in-force.js';
 import { packsTold, type PackTypes } from './list.js';
 import { packsNow } from './now.js';
 import { ageOfRecord } from './record-age.js';
 
 type Reason = PackCheck['reasons'][number];
+type CheckOnDay = CheckQuery & { day: string };
 
 /** Statuses in which a pack is on its way to a place, and stands at one. */
 const ON_ITS_WAY = new Set(['in_realization', 'confirm_return_paused', 'transferred_to_agent']);
@@ -19,8 +20,10 @@ const HERE = new Set(['in_circulation', 'paused_circulation']);
  * Whether each scanned pack may be received, picked, shipped, returned or sold at this place now, from our record, and
  * why not. In the order of the codes.
  */
-export async function checkPacks(db: Queryable, query: CheckQuery, types: PackTypes): Promise<PackChecks> {
-  const { knownAt, newestAcceptedAt } = await ageOfRecord(db);
+export async function checkPacks(db: Queryable, query: CheckOnDay, types: PackTypes): Promise<PackChecks> {
+  const { knownAt: packsAt, newestAcceptedAt } = await ageOfRecord(db);
+  const suspensionsAt = await suspensionsUpTo(db);
+  const knownAt = suspensionsAt < packsAt ? suspensionsAt : packsAt;
   const codes = query.codes.map((code) => ({ code, read: readItemCode(code) }));
   const items = codes.flatMap(({ read }) => (read.kind === 'sgtin' ? [read.id] : []));
   const told = await packsTold(db, await packsNow(db, items, types), types);
@@ -45,7 +48,7 @@ const unread = (code: string, reason: Reason): PackCheck => ({ code, answer: 'un
 /** The answer about one pack, by what we know of it. Pure. */
 export function checkOf(
   pack: PackSummary | undefined,
-  query: Pick<CheckQuery, 'purpose' | 'place' | 'day'> & {
+  query: Pick<CheckOnDay, 'purpose' | 'place' | 'day'> & {
     /** Containers at the place, or on their way to it, of which nobody told what is in them. */
     unknownContents?: number;
     /** Series that are suspended: whatever a pack's status says, for no document needs to tell that of a pack. */
@@ -129,7 +132,7 @@ const SENTENCES: Record<Exclude<Obstacle, 'not_in_trade'>, (pack: PackSummary) =
 };
 
 /** All that keeps a pack from being picked, shipped, returned or sold. What is not known speaks against it, too. */
-function againstLeaving(pack: PackSummary, query: Pick<CheckQuery, 'purpose' | 'place' | 'day'> & Asked): Reason[] {
+function againstLeaving(pack: PackSummary, query: Pick<CheckOnDay, 'purpose' | 'place' | 'day'> & Asked): Reason[] {
   const { purpose, place: here, day } = query;
   const { status, expiresOn } = pack;
   const docType = GOES_BY[purpose === 'receive' ? 'pick' : purpose];

@@ -185,6 +185,11 @@ describe('the check of packs', () => {
   it('names what has expired, by the day that is asked about', async () => {
     const asked = { purpose: 'sell', place: HERE, codes: [pack(26)] } as const;
     expect((await packs.check({ ...asked, day: '2026-12-31' })).items[0]).toMatchObject({ answer: 'yes' });
+    // At half past nine in UTC the last day is over in Moscow, and not in Kaliningrad.
+    const late = { now: () => new Date('2026-12-31T21:30:00Z') };
+    const answerIn = async (zone: string) =>
+      (await packQuestions(db.pool, typeKnowledge, { ...late, zone }).check(asked)).items[0]?.answer;
+    expect([await answerIn('+03:00'), await answerIn('+02:00')]).toEqual(['no', 'yes']);
     const after = await packs.check({ ...asked, day: '2027-01-01' });
     expect(after).toMatchObject({ adviceOnly: true, items: [{ answer: 'no', reasons: [{ code: 'expired' }] }] });
   });

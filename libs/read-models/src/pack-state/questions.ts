@@ -10,11 +10,23 @@ import { seriesFileOf } from './series-file.js';
 import { sourcesOf } from './series-sources.js';
 import { stockOf } from './stock.js';
 
-/** What the API and the command line ask about many packs. Changes nothing. `limits`: for tests. */
-export const packQuestions = (pool: Pool, types: PackTypes, limits: { mostLines?: number } = {}): Packs => ({
+export interface PackQuestionOptions {
+  /** Offset of the zone in which a pack's last day of use ends, such as `+03:00`. Default: that of UTC. */
+  zone?: string;
+  /** For tests. */
+  mostLines?: number;
+  now?: () => Date;
+}
+
+/** What the API and the command line ask about many packs. Changes nothing. */
+export const packQuestions = (
+  pool: Pool,
+  types: PackTypes,
+  { zone = '+00:00', now = () => new Date(), ...limits }: PackQuestionOptions = {},
+): Packs => ({
   list: (query) => listPacks(pool, query, types),
   stock: (query) => stockOf(pool, query, types),
-  check: (query) => checkPacks(pool, query, types),
+  check: (query) => checkPacks(pool, { ...query, day: query.day ?? dayIn(zone, now()) }, types),
   unmoved: (query, asOf) => unmovedPacks(pool, query, { types, asOf, ...limits }),
   expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, ...limits }),
   overdueTransfers: (query, asOf) => overdueTransfers(pool, query, { types, asOf, ...limits }),
@@ -27,3 +39,10 @@ export const packQuestions = (pool: Pool, types: PackTypes, limits: { mostLines?
       return found;
     }),
 });
+
+/** The day that a calendar on the wall shows in a zone. */
+function dayIn(zone: string, at: Date): string {
+  const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(zone) ?? [];
+  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
+  return new Date(at.getTime() + offset * 60_000).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}

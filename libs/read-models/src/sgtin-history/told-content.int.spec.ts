@@ -6,7 +6,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { toldOfItem } from '../epcis/told-documents.js';
 import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import { checkPacks } from '../pack-state/check.js';
-import type { CheckQuery, ContainerContent, SgtinHistory } from '../port.js';
+import type { ContainerContent, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';
 import { contentOf } from './content-query.js';
@@ -139,7 +139,7 @@ describe('a content that is not known', () => {
 
   it('is a reason why a pack that is not in the record may yet have come', async () => {
     const check = async (place: string, item: string) => {
-      const query: CheckQuery = { purpose: 'receive', place, day: '2026-03-02', codes: [item] };
+      const query = { purpose: 'receive', place, day: '2026-03-02', codes: [item] } as const;
       const [found] = (await checkPacks(db.pool, query, typeKnowledge)).items;
       return [found?.answer, ...(found?.reasons ?? []).map(({ code, sentence }) => [code, sentence.slice(0, 27)])];
     };

@@ -14,10 +14,10 @@ import { typedEvent, type EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
-import { projectionCheckpoint } from '#subscriptions';
 import { wholeStream } from '../document-timeline/whole-stream.js';
 import { present } from '../list-page.js';
 import type { SuspensionAnswer, SuspensionQuestion } from '../port.js';
+import { suspensionsUpTo } from './in-force.js';
 import { listHeldAt, listVersionOf } from './query.js';
 
 export interface AnswerOptions {
@@ -64,6 +64,8 @@ export async function answerSuspension(
   { gtin, series, at: given, requestId }: SuspensionQuestion,
   now: Date,
 ): Promise<SuspensionAnswer> {
+  // Read first: what comes meanwhile may be missing, and is not claimed.
+  const knownAt = String(await suspensionsUpTo(options.pool));
   const at = requestId === undefined ? (given ?? now) : await sentAt(options.store, requestId);
   const held = await listHeldAt(options.pool, 'list', at);
   const named = held === undefined ? [] : await suspendedSeries(options.evidence, held.listSha256);
@@ -77,19 +79,12 @@ export async function answerSuspension(
     ...decided,
     inForce,
     lookAlikes: named.filter((one) => one.gtin === gtin && looksAlike(one.series, series)).map((one) => one.series),
-    knownAt: String(await knownUpTo(options.pool)),
+    knownAt,
     suspendedNow: (await inForceAt(options, { gtin, series }, now)).length > 0,
   };
 }
 
 const ageOf = ({ fetchedAt }: { fetchedAt: Date }, at: Date): number => (at.getTime() - fetchedAt.getTime()) / 1_000;
-
-/** Up to which log position the lists and the suspensions are told. */
-async function knownUpTo(db: Queryable): Promise<bigint> {
-  const values = [projectionCheckpoint({ name: 'suspensions' })];
-  const { rows } = await db.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', values);
-  return rows[0]?.position ?? 0n;
-}
 
 /** When a document was first sent, or its intent stood in the log. */
 async function sentAt(store: AnswerOptions['store'], requestId: string): Promise<Date> {

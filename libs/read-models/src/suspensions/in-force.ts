@@ -42,11 +42,10 @@ export class SuspensionsInForce {
   /** The checkpoint is read before the rows, which may be newer: what they hold already changes nothing. */
   private async begin(): Promise<bigint> {
     const { pool } = this.options;
-    const values = [projectionCheckpoint({ name: 'suspensions' })];
-    const { rows } = await pool.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', values);
+    const upTo = await suspensionsUpTo(pool);
     const known = await pool.query<SuspensionRow>(`SELECT ${SUSPENSION.select()} FROM suspension`);
     for (const row of known.rows) if (!this.rows.has(row.suspensionId)) this.rows.set(row.suspensionId, row);
-    return this.readUpTo ?? rows[0]?.position ?? 0n;
+    return this.readUpTo ?? upTo;
   }
 
   /** Questions at the same time may read the same page: an event that a row holds changes nothing. */
@@ -61,6 +60,13 @@ export class SuspensionsInForce {
     if (page.readUpTo > (this.readUpTo ?? 0n)) this.readUpTo = page.readUpTo;
     else if (page.readUpTo <= after) throw new Error(`the log is read up to ${after}, and not on to its head`);
   }
+}
+
+/** Up to which log position the read model tells the suspensions, and the lists. */
+export async function suspensionsUpTo(db: Queryable): Promise<bigint> {
+  const values = [projectionCheckpoint({ name: 'suspensions' })];
+  const { rows } = await db.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', values);
+  return rows[0]?.position ?? 0n;
 }
 
 /** Those of some products, as far as the read model has come: for answers that stop nothing. */

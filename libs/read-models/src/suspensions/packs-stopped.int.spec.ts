@@ -48,6 +48,10 @@ beforeAll(async () => {
   log.document({ docType: 911, items: numbers(5, 7), into: box(3), subjectId: HERE });
   log.document({ docType: 912, items: [box(3)], subjectId: HERE });
   log.document({ docType: 701, items: numbers(60, 62), ...of('B') });
+  // A pallet with one box of which our record knows the content, and one of which it knows nothing.
+  log.document({ docType: 701, items: numbers(70, 72), ...of('Z') });
+  log.document({ docType: 911, items: numbers(70, 72), into: box(4), subjectId: HERE });
+  log.document({ docType: 911, items: [box(4), box(5)], into: box(6), subjectId: HERE });
   const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
   const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(db.pool, (tx) => projection.project(events, tx));
@@ -143,6 +147,18 @@ describe('packs of a document that are suspended', () => {
     expect(found.unknown).toEqual({ items: [pack(50), pack(999), box(3), box(77)].sort(), itemCount: 4 });
   });
 
+  it('says so of a container in a container, and takes what the document says of the outer one', async () => {
+    const found = await judged(known(), box(6), box(2));
+    expect(found.unknown).toEqual({ items: [box(5)], itemCount: 1 });
+    const inForce = await known().now();
+    const lots = [{ gtin: GTIN, series: LATIN as string }];
+    const said = await packsStopped(db.pool, inForce, { items: [{ ...item(box(6)), lots }] });
+    expect(said).toMatchObject({ packCount: 1, series: [{ series: LATIN, packs: [box(6)] }] });
+    expect(said.unknown).toBeUndefined();
+    const filled = { items: [item(box(6)), { ...item(pack(40)), into: box(5) }] };
+    expect((await packsStopped(db.pool, inForce, filled)).unknown).toBeUndefined();
+  });
+
   it('believes what the document itself says of a pack that nobody told of, and of what it packs', async () => {
     const inForce = await known().now();
     const said = { items: [item(pack(999))], series: [{ gtin: GTIN, series: LATIN as string }] };
@@ -197,6 +213,22 @@ describe('the check of packs', () => {
     return items.map(({ answer, reasons }) => [answer, ...reasons.map((one) => one.code)].join(' ')).join();
   };
   beforeAll(() => catchUpProjection({ projection: suspensionsProjection(), store, pool: db.pool }));
+
+  it('claims no log position that the suspensions have not reached', async () => {
+    const come = (name: string, position: number) =>
+      db.pool.query(
+        `INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())
+         ON CONFLICT (name) DO UPDATE SET position = $2`,
+        [`projection:${name}`, position],
+      );
+    const asked = { purpose: 'pick', place: HERE, codes: [pack(10)], day: '2026-06-01' } as const;
+    const { position } = (await db.pool.query(`SELECT position FROM checkpoint WHERE name = 'projection:suspensions'`))
+      .rows[0] as { position: bigint };
+    await come('sgtin-history', Number(position) + 5);
+    expect((await packQuestions(db.pool, typeKnowledge).check(asked)).knownAt).toBe(String(position));
+    await come('sgtin-history', Number(position) - 1);
+    expect((await packQuestions(db.pool, typeKnowledge).check(asked)).knownAt).toBe(String(position - 1n));
+  });
 
   it.each([
     ['pick', pack(10), 'no series_suspended'],

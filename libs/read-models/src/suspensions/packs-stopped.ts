@@ -13,24 +13,26 @@ import { JOIN_STAY } from '../pack-state/now.js';
 import type { InForce } from './in-force.js';
 
 const SGTIN_LENGTH = 27;
+const SSCC_LENGTH = 18;
 const GTIN_LENGTH = 14;
 
 /** What is asked about: what a document names, and what it says itself of series. */
 export type NamedPacks = Pick<DocumentFacts, 'items' | 'series'>;
 
 /**
- * Packs that lie in these containers now, in any number of steps. $2: products of which packs are asked for. `known`:
- * whether anything lies in the container, as far as our record tells.
+ * Packs that lie in these containers now, in any number of steps. $2: products of which packs are asked for. Beside
+ * them each container, of these or in these, in which nothing lies as far as our record tells.
  */
 const INSIDE = `WITH RECURSIVE inside AS (
     SELECT named AS container, named COLLATE "C" AS item FROM unnest($1::text[]) AS given (named)
     UNION
     SELECT i.container, s.item FROM inside i JOIN pack_state s ON s.container = i.item ${JOIN_STAY}
-    WHERE length(i.item) = 18 AND y.ended_position IS NULL
+    WHERE length(i.item) = ${SSCC_LENGTH} AND y.ended_position IS NULL
   ) SELECT i.container, i.item, s.series FROM inside i JOIN pack_state s ON s.item = i.item
   WHERE length(i.item) = ${SGTIN_LENGTH} AND left(i.item, ${GTIN_LENGTH}) = ANY ($2::text[])
   UNION ALL
-  SELECT DISTINCT i.container, '', 'known' FROM inside i WHERE i.item <> i.container`;
+  SELECT i.container, i.item, NULL FROM inside i WHERE length(i.item) <> ${SGTIN_LENGTH} AND NOT EXISTS (
+    SELECT FROM pack_state s ${JOIN_STAY} WHERE s.container = i.item AND y.ended_position IS NULL)`;
 const SERIES = `SELECT item, series FROM pack_state WHERE item = ANY ($1::text[])`;
 
 interface Pack {
@@ -72,9 +74,9 @@ async function seriesOf(db: Queryable, items: string[]): Promise<Pack[]> {
 
 interface Inside {
   packs: Pack[];
-  /** Series that the document says to be in a container that our record does not know. */
+  /** Series that the document says to be in a container of which our record does not know all. */
   lots: Pack[];
-  /** Containers of which nobody tells what is in them. */
+  /** Containers of which nobody tells what is in them, also in others. */
   unknown: string[];
 }
 
@@ -87,12 +89,17 @@ async function insideOf(
   if (containers.length === 0) return { packs: [], lots: [], unknown: [] };
   const values = [containers.map(({ id }) => id), [...inForce.gtins]];
   const { rows } = await db.query<Pack & { container: string }>({ name: 'packs-inside', text: INSIDE, values });
-  const known = new Set([...rows.flatMap(({ container, item }) => (item === '' ? [container] : [])), ...filled]);
-  const unknown = containers.filter(({ id }) => !known.has(id));
+  const empty = rows.filter(({ item }) => item.length !== SGTIN_LENGTH && !filled.has(item));
+  const told = new Map(containers.map(({ id, lots = [] }) => [id, lots]));
+  const lotsIn = (container: string) => told.get(container) ?? [];
   return {
-    packs: rows.filter(({ item }) => item !== '').map(({ item, series }) => ({ item, gtin: gtinOf(item), series })),
-    lots: unknown.flatMap(({ id, lots = [] }) => lots.map(({ gtin, series }) => ({ item: id, gtin, series }))),
-    unknown: unknown.filter(({ lots = [] }) => lots.length === 0).map(({ id }) => id),
+    packs: rows
+      .filter(({ item }) => item.length === SGTIN_LENGTH)
+      .map(({ item, series }) => ({ item, gtin: gtinOf(item), series })),
+    lots: [...new Set(empty.map(({ container }) => container))].flatMap((id) =>
+      lotsIn(id).map(({ gtin, series }) => ({ item: id, gtin, series })),
+    ),
+    unknown: [...new Set(empty.filter((one) => lotsIn(one.container).length === 0).map(({ item }) => item))],
   };
 }
 

@@ -86,7 +86,7 @@ export async function listSuspendedLists(
 
 /**
  * Of the newest versions: the age of the older one, whether one is doubted, and how many decisions nobody understands.
- * Undefined: never held.
+ * A list that never came is as old as the first version of the other one. Undefined: none was held.
  */
 export async function suspendedListFigures(
   db: Queryable,
@@ -95,12 +95,18 @@ export async function suspendedListFigures(
   const found = await Promise.all(REGISTRY_LISTS.map((source) => listHeldAt(db, source, now)));
   const held = found.filter((one) => one !== undefined);
   if (held.length === 0) return undefined;
-  const ages = held.map(({ fetchedAt }) => (now.getTime() - fetchedAt.getTime()) / 1_000);
+  const since = [...held.map(({ fetchedAt }) => fetchedAt), ...(held.length < found.length ? await firstHeld(db) : [])];
+  const ages = since.map((at) => (now.getTime() - at.getTime()) / 1_000);
   return {
     ageSeconds: Math.max(0, ...ages),
     isDoubted: held.some(({ doubt, confirmedAt }) => doubt !== null && confirmedAt === null),
     notUnderstood: held.reduce((sum, one) => sum + (one.notUnderstood ?? 0), 0),
   };
+}
+
+async function firstHeld(db: Queryable): Promise<Date[]> {
+  const { rows } = await db.query<{ at: Date }>('SELECT held_at AS at FROM suspended_list ORDER BY position LIMIT 1');
+  return rows.map(({ at }) => at);
 }
 
 /** The newest version of a list that we held at a moment; undefined: none was held yet. */

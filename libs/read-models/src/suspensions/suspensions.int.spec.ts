@@ -14,7 +14,7 @@ import {
   type SuspensionState,
 } from '#domain';
 import { typeKnowledge } from '#documents';
-import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
+import { eventStoreSchema, PostgresEventStore, type EventMetadata, type RecordedEvent } from '#event-store';
 import { defined } from '#kernel';
 import { inTransaction, installationSchema } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
@@ -117,6 +117,26 @@ const held = (n: number, doubt?: 'empty', notUnderstood?: number): SuspendedList
     ...{ ...version, fetchId: `f${n}`, account: 'main', series: n, packs: n, packsWithoutSeries: 0, calls: 1 },
     ...{ appeared: 0, vanished: 0, inForceSha256: SHA, ...defined({ doubt, notUnderstood }) },
   },
+});
+
+describe('the age of the lists', () => {
+  it('is that of one which never came as well, since the other one did', async () => {
+    const moment = (seconds: number): Date => new Date(Date.parse(version.fetchedAt) + seconds * 1_000);
+    const age = async () => (await suspendedListFigures(db.pool, moment(6_000)))?.ageSeconds;
+    const came = async (stream: string, position: bigint, seconds: number): Promise<void> => {
+      const { type, data } = held(Number(position));
+      const told = { type, data: { ...data, fetchedAt: moment(seconds).toISOString() } };
+      const event = { ...told, stream, position, recordedAt: moment(seconds) } as unknown as RecordedEvent;
+      await inTransaction(db.pool, (tx) => suspensionsProjection().project([event], tx));
+    };
+    expect(await age()).toBeUndefined();
+    await came(SUSPENDED_LIST_STREAM, 1n, 0);
+    await came(SUSPENDED_LIST_STREAM, 2n, 5_000);
+    expect(await age()).toBe(6_000);
+    await came(DECISION_LIST_STREAM, 3n, 5_500);
+    expect(await age()).toBe(1_000);
+    await inTransaction(db.pool, (tx) => suspensionsProjection().truncate(tx));
+  });
 });
 
 describe('the lists of suspensions', () => {

@@ -8,6 +8,7 @@ const at = (hoursBefore: number, type: string, data: object = {}): RecordedEvent
   ({ type, data, recordedAt: new Date(DUE.getTime() - hoursBefore * 3_600_000) }) as RecordedEvent;
 const since = (hoursBefore: number): Date => new Date(DUE.getTime() - hoursBefore * 3_600_000);
 
+const AFTER = { hold: { kind: 'after' } };
 const registered = at(9, 'DocumentRegistered');
 const sent = (hours: number): RecordedEvent[] => [at(hours, 'SendAttempted'), at(hours - 0.1, 'DocumentSent')];
 
@@ -29,7 +30,34 @@ describe('what held a document at the due moment', () => {
     ],
     [
       'it was held, by two at last',
-      [registered, at(8, 'DocumentWaiting'), at(7, 'DocumentHeld'), at(6, 'DocumentHeld'), at(-1, 'HoldWaived')],
+      [registered, at(8, 'DocumentWaiting'), ...[7, 6].map((n) => at(n, 'DocumentHeld', AFTER)), at(-1, 'HoldWaived')],
+      [],
+      { cause: 'held', since: since(7) },
+    ],
+    [
+      'the state of its packs forbade it',
+      [registered, at(7, 'DocumentHeld', { hold: { kind: 'gate' } })],
+      [],
+      { cause: 'held_at_gate', since: since(7) },
+    ],
+    [
+      'its packs were suspended, and then a person held it as well',
+      [
+        ...[registered, at(7, 'DocumentHeld', { hold: { kind: 'suspension' } })],
+        at(-1, 'DocumentHeld', { hold: { kind: 'person' } }),
+      ],
+      [],
+      { cause: 'held_for_suspension', since: since(7) },
+    ],
+    [
+      'a person held it',
+      [registered, at(7, 'DocumentHeld', { hold: { kind: 'person' } })],
+      [],
+      { cause: 'held_by_person', since: since(7) },
+    ],
+    [
+      'it was held by what ended badly before it',
+      [registered, at(7, 'DocumentHeld', { hold: { kind: 'items' } })],
       [],
       { cause: 'held', since: since(7) },
     ],

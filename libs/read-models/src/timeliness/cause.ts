@@ -1,4 +1,4 @@
-import { standsFor, type AccountEvent, type DocumentEvent, type DocumentRegistered } from '#domain';
+import { standsFor, type AccountEvent, type DocumentEvent, type DocumentHeld, type DocumentRegistered } from '#domain';
 import { type RecordedEvent, typedEvent } from '#event-store';
 
 /**
@@ -10,6 +10,9 @@ export const DELAY_CAUSES = [
   'rejected_and_resent',
   'predecessor',
   'held',
+  'held_at_gate',
+  'held_for_suspension',
+  'held_by_person',
   'account_paused',
   'registry_not_reached',
   'registry_slow',
@@ -32,6 +35,9 @@ const WORDS: Record<DelayCause, string> = {
   rejected_and_resent: 'An earlier document ended badly, and this one was sent in its place after the due moment.',
   predecessor: 'At the due moment it waited for a document that it comes after.',
   held: 'At the due moment it was held, because a document that it comes after had ended badly.',
+  held_at_gate: 'At the due moment it was held, because the known state of its packs forbade it.',
+  held_for_suspension: 'At the due moment it was held, because packs of it were suspended.',
+  held_by_person: 'At the due moment a person held it.',
   account_paused: 'At the due moment its account was paused.',
   registry_not_reached: 'At the due moment it was being sent, and the registry had not taken it.',
   registry_slow: 'At the due moment the registry had it, and had not accepted it.',
@@ -58,21 +64,34 @@ export function delayOf(events: readonly RecordedEvent[], ofAccount: readonly Re
   return pausedSince === undefined ? delay : { cause: 'account_paused', since: pausedSince };
 }
 
-function held(delay: Delay, { type, data, recordedAt: since }: RecordedEvent): Delay {
-  const begins = BEGINS[type as DocumentEvent['type']];
-  const cause = begins === 'end' ? (endedBadly(data) ? 'ended_badly' : undefined) : begins;
-  return cause === undefined || cause === delay.cause ? delay : { cause, since };
+function held(delay: Delay, event: RecordedEvent): Delay {
+  const cause = begunBy(event);
+  return cause === undefined || cause === delay.cause ? delay : { cause, since: event.recordedAt };
 }
+
+function begunBy({ type, data }: RecordedEvent): DelayCause | undefined {
+  const begins = BEGINS[type as DocumentEvent['type']];
+  if (begins === 'end') return endedBadly(data) ? 'ended_badly' : undefined;
+  return begins === 'hold' ? HELD[(data as unknown as DocumentHeld['data']).hold.kind] : begins;
+}
+
+const HELD: Record<DocumentHeld['data']['hold']['kind'], DelayCause> = {
+  after: 'held',
+  items: 'held',
+  gate: 'held_at_gate',
+  suspension: 'held_for_suspension',
+  person: 'held_by_person',
+};
 
 const endedBadly = ({ outcome }: RecordedEvent['data']): boolean => outcome === 'rejected' || outcome === 'failed';
 
 /** What a document waits for from each event on; undefined for what changes nothing about that. */
-const BEGINS: Record<DocumentEvent['type'], DelayCause | 'end' | undefined> = {
+const BEGINS: Record<DocumentEvent['type'], DelayCause | 'hold' | 'end' | undefined> = {
   DocumentRegistered: undefined,
   DocumentWaiting: 'predecessor',
   PredecessorConcluded: undefined,
   ItemWaitLifted: undefined,
-  DocumentHeld: 'held',
+  DocumentHeld: 'hold',
   HoldWaived: 'predecessor',
   HoldLapsed: 'predecessor',
   GateHoldLifted: undefined,

@@ -227,13 +227,16 @@ async function newestOfEach(
   }
 }
 
-/** Removes what lies in a snapshot now. The fetch itself stays, as a line in the list. */
+/**
+ * Removes what lies in a snapshot now. The fetch itself stays, as a line in the list. Its phase comes first: a complete
+ * fetch has all its pages, wherever a crash ends this, and what is left behind goes when it is old.
+ */
 export async function removeStaged(pool: Pool, fetchId: string): Promise<void> {
-  await pool.query('DELETE FROM registry_fetch_page WHERE fetch_id = $1', [fetchId]);
-  await pool.query('DELETE FROM registry_fetch_asked WHERE fetch_id = $1', [fetchId]);
   await pool.query(`UPDATE registry_fetch SET phase = 'gathered' WHERE fetch_id = $1 AND phase = 'complete'`, [
     fetchId,
   ]);
+  await pool.query('DELETE FROM registry_fetch_page WHERE fetch_id = $1', [fetchId]);
+  await pool.query('DELETE FROM registry_fetch_asked WHERE fetch_id = $1', [fetchId]);
 }
 
 /**

@@ -188,3 +188,24 @@ export const failFetch = async (db: Queryable, fetchId: string, problem: string)
        problem = $2, completed_at = statement_timestamp() WHERE fetch_id = $1 AND phase NOT IN ('failed', 'complete')`,
     [fetchId, problem],
   ));
+
+/** Gives up a fetch as it was seen, for good; one that somebody has gone on with meanwhile stays. */
+export const abandonFetch = async (
+  db: Queryable,
+  { fetchId, phase }: Pick<RegistryFetch, 'fetchId' | 'phase'>,
+  problem: string,
+): Promise<void> =>
+  void (await db.query(
+    `UPDATE registry_fetch SET phase = 'failed', failed_phase = NULL, problem = $3, completed_at = statement_timestamp()
+     WHERE fetch_id = $1 AND phase = $2`,
+    [fetchId, phase, problem],
+  ));
+
+/** When the newest page of a fetch came; undefined: none has. */
+export async function newestPageAt(db: Queryable, fetchId: string): Promise<Date | undefined> {
+  const { rows } = await db.query<{ at: Date | null }>(
+    'SELECT max(fetched_at) AS at FROM registry_fetch_page WHERE fetch_id = $1',
+    [fetchId],
+  );
+  return rows[0]?.at ?? undefined;
+}

@@ -33,4 +33,21 @@ describe(`a walk through a list that others change (seed ${SEED})`, () => {
       expect({ round, missed, end: place }).toEqual({ round, missed: [], end: 'end' });
     }
   });
+
+  it.each([
+    ['at its end', ['a', 'b', 'c', 'c']],
+    ['alone', ['a', 'a']],
+    ['on whole pages', ['a', 'b', ...Array.from({ length: 7 }, () => 'c'), 'd', 'e', 'e']],
+  ])('ends where an entry stands in it more than once, %s', (_, list) => {
+    for (const pageSize of [2, 3, 5]) {
+      const read = new Set<string>();
+      let place: Place | 'end' = BEGINNING;
+      for (let pages = 0; place !== 'end' && pages < MOST_PAGES; pages += 1) {
+        const keys = list.slice(place.offset, place.offset + pageSize);
+        keys.forEach((key) => read.add(key));
+        place = nextPlace(place, { keys, total: list.length, pageSize });
+      }
+      expect([place, [...read]]).toEqual(['end', [...new Set(list)]]);
+    }
+  });
 });

@@ -10,7 +10,7 @@ export interface Place {
 export const BEGINNING: Place = { offset: 0, anchors: [], back: 0 };
 
 export interface PageSeen {
-  /** Of its entries, in their order. */
+  /** Of its entries, in their order. One that stands twice counts twice: so the registry counts, too. */
   keys: readonly string[];
   /** Entries in all, as this page says. */
   total: number;
@@ -26,10 +26,12 @@ export interface PageSeen {
 export function nextPlace(place: Place, { keys, total, pageSize }: PageSeen): Place | 'end' {
   const isJoined = place.anchors.length === 0 || keys.some((key) => place.anchors.includes(key));
   if (!isJoined) return stepBack(place, pageSize);
+  if (place.offset + keys.length >= total && keys.length < pageSize) return 'end';
   const distinct = [...new Set(keys)];
-  if (place.offset + distinct.length >= total && distinct.length < pageSize) return 'end';
-  if (distinct.length < 2) return stepBack(place, pageSize);
-  return { offset: place.offset + distinct.length - 1, anchors: distinct, back: 0 };
+  // A page of one entry alone, again and again, is passed by its lines.
+  const step = distinct.length === 1 ? keys.length : distinct.length;
+  if (step < 2) return stepBack(place, pageSize);
+  return { offset: place.offset + step - 1, anchors: distinct, back: 0 };
 }
 
 function stepBack({ offset, anchors, back }: Place, pageSize: number): Place {

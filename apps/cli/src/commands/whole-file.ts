@@ -1,0 +1,28 @@
+import { createWriteStream, type Stats } from 'node:fs';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+/**
+ * Writes a file that is there under its name once it is whole, and not before: what breaks off leaves no part that
+ * looks like the whole, and the file of before as it was. What is no file, such as a pipe, is written to as it is.
+ */
+export async function writeWhole(content: Readable, file: string): Promise<void> {
+  const before = await statOf(file);
+  if (before?.isFile() === false) return pipeline(content, createWriteStream(file));
+  const target = before === undefined ? file : await realpath(file);
+  const part = `${target}.${process.pid}.part`;
+  try {
+    await pipeline(content, createWriteStream(part, { mode: (before?.mode ?? 0o666) & 0o777, flush: true }));
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+const statOf = (file: string): Promise<Stats | undefined> =>
+  stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });

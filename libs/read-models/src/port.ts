@@ -182,10 +182,7 @@ export interface CheckQuery {
   place: string;
   /** 1 to 500, as typed or scanned. */
   codes: readonly string[];
-  /**
-   * YYYY-MM-DD, the day at the place: what may be used until an earlier one has expired. Default: that of now in the
-   * registry's zone.
-   */
+  /** YYYY-MM-DD: what may be used until an earlier day has expired. Default: the day of now in the registry's zone. */
   day?: string;
 }
 

@@ -249,9 +249,7 @@ export const packCheckBody = z.strictObject({
   place: placeId.describe('The branch that asks.'),
   day: day
     .optional()
-    .describe(
-      'The day at the place (YYYY-MM-DD), by which packs have expired. Default: that of the registry’s zone.',
-    ),
+    .describe('The day at the place (YYYY-MM-DD), by which packs have expired. Default: that of the registry’s zone.'),
   codes: z.array(z.string().min(1).max(1_000)).min(1).max(MOST_CODES).describe('SGTINs, or scans of their codes.'),
 });
 

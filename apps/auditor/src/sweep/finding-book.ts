@@ -41,11 +41,11 @@ export class FindingBook {
     this.state.findings = [...findings.filter((one) => one !== known), kept];
   }
 
-  /** At the end of a pass: what it did not find any more is gone, but for kinds that it has not looked for. */
-  async endPass(unseen: readonly FindingKind[] = []): Promise<void> {
+  /** At the end of a pass: what it did not find any more is gone, but for what it has not looked for. */
+  async endPass(isUnseen: (finding: KeptFinding) => boolean = () => false): Promise<void> {
     const { pass } = this.state;
     for (const one of this.open()) {
-      if (one.lastPass === pass || unseen.includes(one.what)) continue;
+      if (one.lastPass === pass || isUnseen(one)) continue;
       await this.recorder.gone(one, pass);
       one.isOpen = false;
     }

@@ -242,6 +242,8 @@ export async function followed(): Promise<void> {
 }
 
 export async function proofOf(route: string): Promise<ProofLine[]> {
+  // The proof before this one was recorded, and no worker runs here.
+  await followed();
   const answer = await harness.ask(`${route}${route.includes('?') ? '&' : '?'}proof=1`);
   if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
   expect(answer.headers.get('content-type')).toMatch(/^application\/x-ndjson/);

@@ -56,11 +56,12 @@ export async function serveApi(
       if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
   });
   guardAccess(fastify, parts.keys);
+  // In this order: a proof is made of the plain answer, and then recorded as the file that it is.
+  proveAnswers(fastify, parts);
   recordExports(fastify, parts.accessLog, parts.log);
   refuseNul(fastify);
   limitBodies(fastify, bodyLimits);
   readBodies(fastify, bodyLimits);
-  proveAnswers(fastify, parts);
   app.useGlobalFilters(new ProblemFilter(parts.log));
   await app.init();
   await fastify.ready();

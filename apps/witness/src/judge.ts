@@ -7,6 +7,7 @@ import {
   WrongEmptyRoot,
   type AddCheckpoint,
   type Checkpoint,
+  type Hash,
   type NoteVerifier,
 } from '#merkle';
 
@@ -16,8 +17,13 @@ export type Verdict =
   | { kind: 'malformed' | 'unknown_log' | 'not_signed'; words: string }
   /** `old` is not the newest size. */
   | { kind: 'other_size'; size: number }
-  /** Signed by the log, and not shown to follow from what was cosigned. */
-  | { kind: 'contradicts'; words: string };
+  /** The proof is none, whatever the log is: it says nothing of the checkpoint. */
+  | { kind: 'not_proven'; words: string }
+  /**
+   * Signed by the log, and not shown to follow from what was cosigned. `isSure`: the two checkpoints tell it by
+   * themselves. Else the log may be another one, or a stranger may have brought its checkpoint with a wrong proof.
+   */
+  | { kind: 'contradicts'; words: string; isSure: boolean };
 
 /** What was cosigned last of a log; undefined where nothing was. */
 export type NewestOf = (origin: string) => Checkpoint | undefined;
@@ -54,7 +60,10 @@ function judgeSigned(request: AddCheckpoint, text: string, newestOf: NewestOf): 
   try {
     checkpoint = parseCheckpoint(text);
   } catch (error) {
-    return { kind: error instanceof WrongEmptyRoot ? 'contradicts' : 'malformed', words: (error as Error).message };
+    const words = (error as Error).message;
+    return error instanceof WrongEmptyRoot
+      ? { kind: 'contradicts', words, isSure: true }
+      : { kind: 'malformed', words };
   }
   const { origin, size } = checkpoint;
   if (old > size) return { kind: 'malformed', words: `the old size ${old} is above the size ${size}` };
@@ -63,10 +72,25 @@ function judgeSigned(request: AddCheckpoint, text: string, newestOf: NewestOf): 
   if (old !== known) return { kind: 'other_size', size: known };
   if (newest === undefined || known === 0) {
     if (path.length === 0) return { kind: 'follows', text, checkpoint };
-    return { kind: 'contradicts', words: 'a proof from the empty tree has no lines' };
+    return { kind: 'not_proven', words: 'a proof from the empty tree has no lines' };
   }
-  const claim = { from: known, fromRoot: newest.root, to: size, toRoot: checkpoint.root, path };
-  if (checkConsistency(claim)) return { kind: 'follows', text, checkpoint };
-  const words = `the checkpoint of ${size} leaves is not shown to begin with the ${known} leaves that were cosigned`;
-  return { kind: 'contradicts', words };
+  return judgeGrown({ newest, checkpoint, path }) ?? { kind: 'follows', text, checkpoint };
+}
+
+/** Undefined where the checkpoint is shown to begin with the newest one. */
+function judgeGrown({
+  newest,
+  checkpoint: { size, root },
+  path,
+}: {
+  newest: Checkpoint;
+  checkpoint: Checkpoint;
+  path: Hash[];
+}): Verdict | undefined {
+  if (checkConsistency({ from: newest.size, fromRoot: newest.root, to: size, toRoot: root, path })) return undefined;
+  if (size === newest.size && root.equals(newest.root))
+    return { kind: 'not_proven', words: 'a proof of the same tree has no lines' };
+  const cosigned = `the ${newest.size} leaves that were cosigned`;
+  const words = `the checkpoint of ${size} leaves is not shown to begin with ${cosigned}`;
+  return { kind: 'contradicts', words, isSure: size === newest.size };
 }

@@ -82,7 +82,7 @@ describe('the witness as a program', () => {
       expect(await (await fetch(`${healthUrl}/health/ready`)).json()).toMatchObject({
         status: 'degraded',
         degraded: [
-          { name: `log ${log.signer.name}`, reason: expect.stringMatching(/does not follow.*\.refused has it/) },
+          { name: `log ${log.signer.name}`, reason: expect.stringMatching(/is not shown to follow.*\.refused has it/) },
         ],
       });
       const metrics = await (await fetch(`${healthUrl}/metrics`)).text();

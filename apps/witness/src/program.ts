@@ -64,7 +64,7 @@ function tell(log: Frame['log'], { verdict, status, origin, body }: Answer): voi
   if (verdict === 'contradicts')
     log.error(
       { origin, words: body.trim() },
-      'the log signed a checkpoint that does not extend the last one; the request is kept',
+      'a checkpoint that the log signed is not shown to extend the last one; the request is kept',
     );
   else if (status === 200) log.info({ origin }, 'cosigned a checkpoint');
   else log.warn({ status, words: body.trim().slice(0, 300) }, 'a request was refused');
@@ -74,7 +74,10 @@ function tell(log: Frame['log'], { verdict, status, origin, body }: Answer): voi
 function refusedTrouble(state: StateFolder, origin: string): Trouble[] {
   const refused = state.refused(origin);
   if (refused === undefined) return [];
-  const reason = `it signed a checkpoint that does not follow from what was cosigned; ${refused.file} has it`;
+  const { file, isSure } = refused;
+  const reason = isSure
+    ? `it signed two histories; ${file} has the other one`
+    : `a checkpoint that it signed is not shown to follow from what was cosigned; ${file} has it`;
   return [{ name: `log ${origin}`, since: refused.since.toISOString(), reason }];
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteText, parseCheckpoint, type Checkpoint } from '#merkle';
-import { nameOnce, syncFolder, unnamedOf, writeSynced } from '#service';
+import { nameOnce, syncFolder, unnamedOf, writeDurablyOnce, writeSynced } from '#service';
 
 /** What was cosigned last of a log, and the how manieth that is. */
 export interface Newest {
@@ -20,7 +20,21 @@ export interface DiskSteps {
   settle(folder: string): void;
 }
 
+/** A request that was refused although the log has signed its checkpoint. */
+export interface Refused {
+  body: string;
+  /** Of the checkpoint. */
+  text: string;
+  /** The checkpoint itself shows that the log has signed two histories. */
+  isSure: boolean;
+}
+
 const GENERATION_DIGITS = 12;
+const REFUSED = '.refused';
+/** In the name of a file whose checkpoint tells by itself. */
+const SURE = '.fork-';
+/** Of each kind, for each log. */
+const MOST_REFUSED = 16;
 
 /**
  * The newest checkpoint of each log, as the log signed it, in a file of its own. Nothing is kept in memory: what counts
@@ -79,21 +93,34 @@ export class StateFolder {
     this.disk.settle(this.path);
   }
 
-  /** Keeps the first request of a log that contradicts: whoever signed it cannot deny it. */
-  keepRefused(origin: string, body: string): void {
-    const file = this.refusedFile(origin);
-    if (!existsSync(file)) writeFileSync(file, body, { mode: 0o600 });
+  /**
+   * Keeps such a request: whoever signed its checkpoint cannot deny it. Each checkpoint once, and so many: a stranger
+   * who brings checkpoints with wrong proofs fills neither the disk nor the place of what tells by itself.
+   */
+  keepRefused(origin: string, { body, text, isSure }: Refused): void {
+    const like = this.refusedFiles(origin).filter((name) => name.includes(SURE) === isSure);
+    if (like.length >= MOST_REFUSED) return;
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    const file = join(this.path, `${keyOf(origin)}${isSure ? SURE : '.'}${digest}${REFUSED}`);
+    if (!existsSync(file)) writeDurablyOnce(file, body);
   }
 
-  /** Where such a request is, and since when, if there was one. */
-  refused(origin: string): { file: string; since: Date } | undefined {
-    const file = this.refusedFile(origin);
-    const found = statSync(file, { throwIfNoEntry: false });
-    return found === undefined ? undefined : { file, since: found.mtime };
+  /** Where the request is that says most, and since when there is one, if there was one. */
+  refused(origin: string): { file: string; since: Date; isSure: boolean } | undefined {
+    const names = this.refusedFiles(origin);
+    const first = names.find((name) => name.includes(SURE)) ?? names[0];
+    if (first === undefined) return undefined;
+    const times = names.map((name) => statSync(join(this.path, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
+    const sinceMs = Math.min(...times);
+    if (sinceMs === Infinity) return undefined;
+    return { file: join(this.path, first), since: new Date(sinceMs), isSure: first.includes(SURE) };
   }
 
-  private refusedFile(origin: string): string {
-    return join(this.path, `${keyOf(origin)}.refused`);
+  /** Also the one that a version before kept, which has no digest in its name. */
+  private refusedFiles(origin: string): string[] {
+    return readdirSync(this.path)
+      .filter((name) => name.startsWith(`${keyOf(origin)}.`) && name.endsWith(REFUSED))
+      .sort();
   }
 
   private fileOf(origin: string, generation: number): string {

@@ -66,10 +66,38 @@ describe('a witness', () => {
       const body = await fork.request(20, size);
       expect(one.addCheckpoint(body)).toMatchObject({ status: 422, origin: log.signer.name });
     }
-    const [kept] = readdirSync(folder.path).filter((name) => name.endsWith('.refused'));
-    expect(readFileSync(join(folder.path, kept ?? ''), 'utf8')).toBe(await fork.request(20, 20));
+    const kept = new StateFolder(folder.path).refused(log.signer.name);
+    expect(kept).toMatchObject({ isSure: true });
+    expect(readFileSync(kept?.file ?? '', 'utf8')).toBe(await fork.request(20, 20));
+    expect(readdirSync(folder.path).filter((name) => name.endsWith('.refused'))).toHaveLength(3);
     // It goes on with the log that it knows.
     await cosigned(one.addCheckpoint(await log.request(20, 40)), log, 40);
+  });
+
+  it('keeps what the log signed although a stranger has brought its checkpoint with a wrong proof before', async () => {
+    const one = witness();
+    one.addCheckpoint(await log.request(0, 13));
+    // Checkpoints are public, and whoever reaches the witness may bring one.
+    const wrong = (await log.request(13, 20)).replace(/^(old 13\n)[^\n]+/, `$1${Buffer.alloc(32).toString('base64')}`);
+    expect(one.addCheckpoint(wrong)).toMatchObject({ status: 422 });
+    expect(one.addCheckpoint(await fork.request(13, 20))).toMatchObject({ status: 422 });
+    expect(one.addCheckpoint(await fork.request(13, 13))).toMatchObject({ status: 422 });
+    const kept = readdirSync(folder.path)
+      .filter((name) => name.endsWith('.refused'))
+      .map((name) => readFileSync(join(folder.path, name), 'utf8'));
+    expect(kept).toEqual(expect.arrayContaining([await fork.request(13, 20), await fork.request(13, 13)]));
+    // However many are brought, the disk does not fill.
+    for (let size = 14; size <= 40; size += 1) one.addCheckpoint(await fork.request(13, size));
+    expect(readdirSync(folder.path)).toHaveLength(1 + 1 + 16);
+  });
+
+  it('accuses no log for a request that no log signs: a proof from nothing, or lines that are no proof', async () => {
+    const one = witness();
+    const line = Buffer.alloc(32).toString('base64');
+    expect(one.addCheckpoint(`old 0\n${line}\n\n${await log.note(20)}`).status).toBe(422);
+    one.addCheckpoint(await log.request(0, 13));
+    expect(one.addCheckpoint(`old 13\n${line}\n\n${await log.note(13)}`).status).toBe(422);
+    expect(readdirSync(folder.path).filter((name) => name.endsWith('.refused'))).toEqual([]);
   });
 
   it('refuses a proof that is not empty from nothing, or that was changed in any bit', async () => {

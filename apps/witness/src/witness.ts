@@ -1,4 +1,4 @@
-import { cosign, parseAddCheckpoint, type NoteSigner, type NoteVerifier } from '#merkle';
+import { cosign, noteText, parseAddCheckpoint, type NoteSigner, type NoteVerifier } from '#merkle';
 import { systemClock, type Clock } from '#kernel';
 import { judge, type Verdict } from './judge.js';
 import type { Newest, StateFolder } from './state-folder.js';
@@ -72,8 +72,10 @@ export class Witness {
         return plain(403, verdict.words);
       case 'other_size':
         return { ...plain(409, String(verdict.size)), contentType: 'text/x.tlog.size' };
+      case 'not_proven':
+        return plain(422, verdict.words);
       case 'contradicts':
-        return { ...plain(422, verdict.words), origin: this.keepRefused(body) };
+        return { ...plain(422, verdict.words), origin: this.keepRefused(body, verdict.isSure) };
       case 'follows':
         return this.cosigned(verdict, body, newest);
       default:
@@ -100,10 +102,10 @@ export class Witness {
     };
   }
 
-  private keepRefused(body: string): string {
+  private keepRefused(body: string, isSure: boolean): string {
     const { note } = parseAddCheckpoint(body);
     const origin = note.slice(0, note.indexOf('\n'));
-    this.options.state.keepRefused(origin, body);
+    this.options.state.keepRefused(origin, { body, text: noteText(note), isSure });
     return origin;
   }
 }

@@ -17,7 +17,7 @@ export {
   type InstallationBegun,
 } from './settle-log.js';
 export { openEventStore, openEventStoreDb } from './open-event-store.js';
-export { readStored, readStoredStreams, storedHeads, type StoredEvent } from './stored.js';
+export { readStored, readStoredStreams, storedHeads, strayEvents, type StoredEvent } from './stored.js';
 export { PostgresEventStore } from './postgres.js';
 export type { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';
 export type { PersistentSubscriptionState } from './eventstoredb/persistent-subscriptions.js';

@@ -26,6 +26,18 @@ export async function readStored(db: Queryable, after: bigint, limit: number): P
   return rows;
 }
 
+/** Events at positions that the log never gives: no reader of the log comes by, but readers of a stream get them. */
+export async function strayEvents(
+  db: Queryable,
+  limit: number,
+): Promise<Pick<StoredEvent, 'position' | 'stream' | 'version' | 'type'>[]> {
+  const { rows } = await db.query<Pick<StoredEvent, 'position' | 'stream' | 'version' | 'type'>>(
+    'SELECT position, stream, version, type FROM event WHERE position < 1 ORDER BY position LIMIT $1',
+    [limit],
+  );
+  return rows;
+}
+
 /** Which event is of which stream, of the same events and in their order: for whoever only counts them. */
 export async function readStoredStreams(
   db: Queryable,

@@ -56,8 +56,9 @@ const TEXT = new RegExp(
     'next (?<next>[^\\s]+)',
     'previous (?<previous>[A-Za-z0-9+/=]{44})',
     'at (?<at>\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)',
-    'by (?<by>".*")',
-    'reason (?<reason>".*")\\n$',
+    // In JSON; a dot would not be the line separators U+2028 and U+2029, which JSON leaves as they are.
+    'by (?<by>"[^\\n]*")',
+    'reason (?<reason>"[^\\n]*")\\n$',
   ].join('\\n'),
 );
 

@@ -1,7 +1,7 @@
 import { PedigreeError } from '#kernel';
-import { parseVerifierKey, strictBase64, tlogProofText, type Checkpoint, type NoteVerifier } from '#merkle';
+import { strictBase64, tlogProofText, type Checkpoint } from '#merkle';
 import { openBreaks, type LogBreak } from './break-note.js';
-import { openBreakNote, openCheckpointAfter, openNoteAfter } from './log-keys.js';
+import { VerifierKeys } from './log-keys.js';
 import { countIn, isBucketOf, streamKey } from './buckets.js';
 import { COUNTS_SEALED, parseCounts, type StreamCounts } from './count-note.js';
 import { NO_WITNESSES, witnessedBy, type TrustedWitnesses, type Witnessed } from './witnessed.js';
@@ -72,8 +72,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a proof with nothing but the file and the key that the auditor was given beforehand, line by line. Throws
- * PedigreeError `invalid_parameter` that names the line and what does not hold.
+ * Checks a proof with nothing but the file and the key that the auditor was given beforehand, line by line. Of a log
+ * whose key was changed these are several keys, with blanks between. Throws PedigreeError `invalid_parameter` that
+ * names the line and what does not hold.
  */
 export async function verifyProofLines(
   lines: AsyncIterable<string>,
@@ -135,7 +136,7 @@ function readAs<T>(text: string): T {
 
 /** The state between two lines. */
 class ProofWalk {
-  private readonly key: NoteVerifier;
+  private readonly keys: VerifierKeys;
   private place = 'line 1';
   private head: CheckedHead | undefined;
   private readonly streams: VerifiedStream[] = [];
@@ -151,7 +152,7 @@ class ProofWalk {
     verifierKey: string,
     private readonly options: VerifyOptions,
   ) {
-    this.key = refusing('/checkpoint', () => parseVerifierKey(verifierKey));
+    this.keys = refusing('/checkpoint', () => VerifierKeys.parse(verifierKey));
   }
 
   take(text: string, place: string): void {
@@ -181,10 +182,10 @@ class ProofWalk {
   private takeHead({ format, checkpoint: note, breaks: notes = [] }: ProofHead): void {
     if (this.head !== undefined) throw this.refused('', 'a second head');
     this.format = format;
-    const { key } = this;
-    const breaks = refusing('/breaks', () => openBreaks(notes, (one) => openBreakNote(one, key)));
+    const { keys } = this;
+    const breaks = refusing('/breaks', () => openBreaks(notes, (one) => keys.openBreak(one)));
     // The name under which a checkpoint is signed says how many breaks came before it: none can be left out.
-    const checkpoint = refusing('/checkpoint', () => openCheckpointAfter(note, key, breaks.length));
+    const checkpoint = refusing('/checkpoint', () => keys.openCheckpoint(note, breaks.length));
     const witnessed = refusing('/checkpoint', () => witnessedBy(note, this.options.trusted ?? NO_WITNESSES));
     this.head = { checkpoint, breaks, witnessed, entries: new EntryChecks(checkpoint) };
   }
@@ -256,7 +257,7 @@ class ProofWalk {
     const counts = this.holding(() => {
       if (said.type !== COUNTS_SEALED) throw new Error(`is an event ${said.type}, and no count`);
       const { note } = JSON.parse(said.data) as { note: string };
-      return parseCounts(openNoteAfter(note, this.key, breaks.length), checkpoint.origin);
+      return parseCounts(this.keys.openNote(note, breaks.length), checkpoint.origin);
     }, '/count/statement');
     if (counts.leaves > said.leaf) throw this.refused('/count/statement', 'counts leaves that come behind it');
     this.holding(() => this.forms.begin(counts.digestsFrom), '/count/statement');

@@ -1,4 +1,5 @@
 import type { Queryable } from '#postgres';
+import { doorsElsewhere, ownersRoutinesElsewhere, triggersAndRules } from './doors.js';
 import { EVERYBODY, heldRights, rightsOfOthers, rolePowers, type HeldRight } from './held-rights.js';
 import { roleNames, ROLES, type Role } from './roles.js';
 import { OWNERS_ROUTINES, rightsOn, ROUTINE_RIGHTS, TABLE_RIGHTS } from './table-rights.js';
@@ -39,6 +40,8 @@ export async function compareRights(db: Queryable, options: CompareOptions): Pro
     ...(await ofObjects(db, there)),
     ...(await ofOthers(db, all)),
     ...(await ofOwnersRoutines(db)),
+    ...(await ofDoors(db)),
+    ...(await ofCatchers(db)),
   ];
 }
 
@@ -181,3 +184,22 @@ async function ofOwnersRoutines(db: Queryable): Promise<RightsFinding[]> {
       : [surplus(`routine ${name}`, 'looks for tables where its caller likes: its search_path is not fixed')];
   });
 }
+
+/** What lies in another schema and has the rights of an owner of our tables leads to them as well. */
+async function ofDoors(db: Queryable): Promise<RightsFinding[]> {
+  const [routines, doors] = [await ownersRoutinesElsewhere(db), await doorsElsewhere(db)];
+  return [
+    ...routines.map((name) =>
+      surplus(`routine ${name}`, 'runs with the rights of an owner of our tables, and is none of ours'),
+    ),
+    ...doors.map(({ holder, right, name, table }) =>
+      surplus(whoIs(holder), `may ${right} ${name}, which leads to ${table}`),
+    ),
+  ];
+}
+
+/** Our tables have neither. Each sees, changes or swallows what others write. */
+const ofCatchers = async (db: Queryable): Promise<RightsFinding[]> =>
+  (await triggersAndRules(db)).map(({ table, what, name }) =>
+    surplus(`table ${table}`, `has the ${what} ${name}, which is none of ours`),
+  );

@@ -154,6 +154,35 @@ describe('a right that is too much', () => {
     expect(texts((await grant()).left)).toEqual(expected);
   });
 
+  it('is found behind a door in another schema, a trigger and a rule', async () => {
+    await sql(`CREATE SCHEMA behind; GRANT USAGE ON SCHEMA behind TO PUBLIC;
+      CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+      REVOKE ALL ON FUNCTION noted() FROM PUBLIC`);
+    const planted = [
+      [
+        `CREATE FUNCTION behind.write() RETURNS void LANGUAGE sql SECURITY DEFINER
+           AS $$ UPDATE public.event SET type = 'Forged' $$`,
+        'routine behind.write() runs with the rights of an owner of our tables, and is none of ours',
+      ],
+      [
+        'CREATE VIEW behind.log AS SELECT * FROM public.event; GRANT UPDATE ON behind.log TO {}worker',
+        'role worker may UPDATE behind.log, which leads to event',
+      ],
+      [
+        'CREATE TRIGGER noted BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION noted()',
+        'table event has the trigger noted, which is none of ours',
+      ],
+      [
+        'CREATE RULE kept AS ON DELETE TO audit_page DO INSTEAD NOTHING',
+        'table audit_page has the rule kept, which is none of ours',
+      ],
+    ] as const;
+    for (const [statement] of planted) await sql(statement);
+    const expected = expect.arrayContaining(planted.map(([, text]) => `surplus: ${text}`));
+    expect(await findings()).toEqual(expected);
+    expect(texts((await grant()).left)).toEqual(expected);
+  });
+
   it('is no matter of ours where somebody else may read', async () => {
     await sql('CREATE ROLE {}friend; GRANT SELECT ON document_outcome TO {}friend');
     expect(await findings()).toEqual([]);

@@ -17,5 +17,6 @@ export * from './pages.js';
 export * from './prove.js';
 export * from './prove-answer.js';
 export * from './prove-seals.js';
+export * from './signed-leaves.js';
 export * from './statement-place.js';
 export * from './tile-table.js';

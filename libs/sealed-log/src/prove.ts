@@ -20,8 +20,11 @@ export async function* proofLines(
   if (newest === undefined)
     throw new PedigreeError('unavailable', 'no checkpoint was signed yet; is an auditor running?');
   const [span] = (await spansFrom(source, [beginning], newest)) as [StreamSpan];
-  if (span.sealed === 0 && span.behind === 0)
+  if (span.sealed === 0 && span.behind === 0) {
+    // Whether it never had one is told by the counts.
+    await StreamProofs.open(source, { state, newest, spans: [span], ...options });
     throw new PedigreeError('not_found', `no event is in the stream ${stream}`, { item: stream });
+  }
   if (span.sealed === 0)
     throw new PedigreeError(
       'unavailable',

@@ -23,6 +23,7 @@ import { knownNodes } from './known-nodes.js';
 import type { LogState } from './log-state.js';
 import { NamedEvidence, type EvidenceOfNext } from './named-evidence.js';
 import { fromOf, placedPages, type Placed, type StreamSpan } from './stream-span.js';
+import { WholeStream, type CountsProven } from './whole-stream.js';
 
 export interface ProofOptions {
   /** Whether the evidence that events name is in the proof too. */
@@ -37,12 +38,6 @@ interface ProofsOpening extends ProofOptions {
   spans: StreamSpan[];
   /** Whether events that are not sealed yet come too, without a proof. */
   hasUnsealed?: boolean;
-}
-
-/** What the counts say of every stream: the event that has their note, and the buckets of the streams. */
-interface CountsProven {
-  statement: ProvenEvent;
-  buckets: Map<number, BucketProof>;
 }
 
 /** Proves streams under one checkpoint: that which most witnesses have seen of those that cover all of them. */
@@ -93,12 +88,20 @@ export class StreamProofs {
     const events = [...(statement === undefined ? [] : [statement]), ...spans.flatMap(sealedAndKept)];
     const proven = await this.prove(events);
     events.forEach((one, n) => this.proven.set(one, proven[n] as ProvenEvent));
-    if (statement === undefined || buckets === undefined || counted === undefined) return;
-    const { root } = parseCounts(noteText(noteIn(statement)), this.origin);
-    this.counts = {
-      statement: this.proven.get(statement) as ProvenEvent,
-      buckets: areUnder(root, spans, buckets) ? buckets : await this.bucketsAnew(root, spans, counted),
-    };
+    if (statement !== undefined && buckets !== undefined && counted !== undefined) {
+      const { root, leaves } = parseCounts(noteText(noteIn(statement)), this.origin);
+      this.counts = {
+        leaves,
+        statement: this.proven.get(statement) as ProvenEvent,
+        buckets: areUnder(root, spans, buckets) ? buckets : await this.bucketsAnew(root, spans, counted),
+      };
+    }
+    // Before anything is given away.
+    for (const span of spans.filter(({ events }) => events !== undefined)) {
+      const whole = new WholeStream(span, this.counts);
+      whole.take((span.events ?? []).slice(0, this.wanted(span)));
+      whole.end();
+    }
   }
 
   /** The nodes that are kept of the counts are not what was signed: the hashes of all buckets may be. */
@@ -131,10 +134,13 @@ export class StreamProofs {
     const { stream, sealed, behind, events } = span;
     yield { stream, ...fromOf(span), events: sealed, notYetSealed: behind };
     if (this.counts !== undefined && span.only === undefined) yield { count: countOf(stream, this.counts) };
+    const whole = new WholeStream(span, this.counts);
     let left = this.wanted(span);
     if (left === 0) return;
     for await (const page of events === undefined ? placedPages(this.source, span) : [events]) {
       const wanted = page.slice(0, left);
+      whole.take(wanted);
+      if (wanted.length === left) whole.end();
       const isSealed = Math.max(0, left - this.wanted(span) + sealed);
       yield* this.linesOfPage(wanted, wanted.slice(0, isSealed).map(stillSealed), events !== undefined);
       left -= wanted.length;

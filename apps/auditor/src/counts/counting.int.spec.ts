@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RecordedEvent } from '#event-store';
 import { leafHash } from '#merkle';
-import { bucketOf, BucketTree, countedUp, countIn, LogKeys, parseCounts, streamKey } from '#proofs';
+import { bucketOf, BucketTree, countedUp, countIn, leafOf, LogKeys, parseCounts, streamKey } from '#proofs';
 import { bucketHashesAt, bucketsAt, type CountEpoch, countEpochs } from '#sealed-log';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 import { StreamCounting } from './counting.js';
@@ -121,6 +122,25 @@ describe('counting', () => {
     await log.db.pool.query(`UPDATE event SET stream = 'another' WHERE position = 30`);
     await expect(log.counting().advance()).rejects.toThrow('leaf 29 is not the event that was sealed');
     expect(await notes()).toEqual([]);
+  });
+
+  it('counts no event that is another one together with its leaf, after the counts were emptied', async () => {
+    await log.append('one', [{}, {}]);
+    await log.write(400);
+    await signed();
+    await log.counting().advance();
+    await signed();
+    // The last event of the stream becomes one of another stream, in the log and in the leaves of the tree.
+    await log.db.pool.query(`UPDATE event SET stream = 'another', version = 0 WHERE position = 2`);
+    const { events } = await log.store.readAll(1n, { limit: 1 });
+    await log.db.pool.query(
+      `UPDATE audit_tile SET hashes = overlay(hashes PLACING $1 FROM 33) WHERE level = 0 AND index = 0`,
+      [leafOf(events[0] as RecordedEvent)],
+    );
+    await log.db.pool.query('TRUNCATE audit_count, audit_count_bucket');
+    await auditor.watch.look();
+    await expect(log.counting().advance()).rejects.toThrow('audit_tile was changed: leaves from 0 on are not');
+    expect(await notes()).toHaveLength(1);
   });
 
   it('signs nothing that goes on from buckets which somebody changed', async () => {

@@ -1,6 +1,6 @@
 import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { uuid5 } from '#kernel';
-import { leafHash, leavesInTiles, type Hash } from '#merkle';
+import { leafHash, type Checkpoint, type Hash } from '#merkle';
 import { inTransaction, installationId, type Pool, type Queryable, type Transaction } from '#postgres';
 import {
   bucketOf,
@@ -27,7 +27,7 @@ import {
   statementPlace,
   newestCheckpoint,
   sealedEvents,
-  sealedSize,
+  signedLeaves,
   type StoredEpoch,
   tilesIn,
   writeBuckets,
@@ -57,7 +57,7 @@ const SLICE_BUCKETS = 512;
 class Stopped extends Error {}
 
 /**
- * Counts the events of each stream, as far as they are sealed, and publishes a signed note of all counts as an event of
+ * Counts the events of each stream, as far as they are signed, and publishes a signed note of all counts as an event of
  * the log. An epoch: count, sign, append; it is over when its event is under a signed checkpoint, and then the next
  * begins. So there are always counts that a checkpoint covers. Each step is a transaction of its own. After a crash
  * an epoch that was signed is appended, and one that was not is begun anew.
@@ -76,16 +76,26 @@ export class StreamCounting {
 
   private async step(): Promise<void> {
     const { pool } = this.parts;
-    const size = await sealedSize(pool);
+    const signed = await this.signed();
+    if (signed === undefined) return;
+    const { size } = signed;
     const [newest, before] = await countEpochs(pool);
     if (this.isWorkedOn(newest)) return;
     const closed = newest?.note === undefined ? before : newest;
     const said = await this.saidIn(closed);
-    if (closed !== undefined && !((await this.isOver(closed)) && (await this.hasNews(said.leaves, size)))) return;
+    if (closed !== undefined && !((await this.isOver(closed)) && (await this.hasNews(said.leaves, signed)))) return;
     const counts = { ...said, hashes: await this.hashesOf(said) };
     let open = await this.begin(newest, counts);
-    while (open.leaves < size) open = await this.count(open, size);
+    while (open.leaves < size) open = await this.count(open, signed);
     if (open.leaves > 0) await this.append(await this.close(open));
+  }
+
+  /** Only what is under a signature is counted: it cannot be another history than the signed one. */
+  private async signed(): Promise<Checkpoint | undefined> {
+    const { pool, keys } = this.parts;
+    const breaks = await breakCount(pool);
+    const newest = await newestCheckpoint(pool);
+    return newest && keys.openCheckpoint(newest.note, breaks);
   }
 
   /** What was signed last: the note counts, and not the columns beside it. */
@@ -133,26 +143,27 @@ export class StreamCounting {
   }
 
   /** The event of a count alone is not counted anew: the log would grow for ever by itself. */
-  private async hasNews(from: number, size: number): Promise<boolean> {
-    for (let leaf = from; leaf < size; leaf += PAGE_LEAVES) {
-      const events = await this.eventsOf(leaf, Math.min(size, leaf + PAGE_LEAVES));
+  private async hasNews(from: number, signed: Checkpoint): Promise<boolean> {
+    for (let leaf = from; leaf < signed.size; leaf += PAGE_LEAVES) {
+      const events = await this.eventsOf(leaf, Math.min(signed.size, leaf + PAGE_LEAVES), signed);
       if (events.some(({ event }) => event.stream !== COUNT_STREAM)) return true;
     }
     return false;
   }
 
-  private async eventsOf(from: number, to: number): ReturnType<typeof sealedEvents> {
+  private async eventsOf(from: number, to: number, signed: Checkpoint): ReturnType<typeof sealedEvents> {
     const { pool, store } = this.parts;
-    return sealedEvents({ pool, store }, [from, to], await leavesInTiles(tilesIn(pool), from, to));
+    return sealedEvents({ pool, store }, [from, to], await signedLeaves(tilesIn(pool), signed, [from, to]));
   }
 
-  private async count(open: OpenEpoch, size: number): Promise<OpenEpoch> {
+  private async count(open: OpenEpoch, signed: Checkpoint): Promise<OpenEpoch> {
     const { pool, signal, batchLeaves = BATCH_LEAVES } = this.parts;
-    const end = Math.min(size, open.leaves + batchLeaves);
+    const end = Math.min(signed.size, open.leaves + batchLeaves);
     const more = new Map<number, Map<string, number>>();
     for (let leaf = open.leaves; leaf < end; leaf += PAGE_LEAVES) {
       if (signal.aborted) throw new Stopped();
-      for (const { event } of await this.eventsOf(leaf, Math.min(end, leaf + PAGE_LEAVES))) addTo(more, event.stream);
+      for (const { event } of await this.eventsOf(leaf, Math.min(end, leaf + PAGE_LEAVES), signed))
+        addTo(more, event.stream);
     }
     return inTransaction(pool, async (tx) => {
       await this.hold(tx, open);

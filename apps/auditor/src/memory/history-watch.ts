@@ -65,17 +65,20 @@ export class HistoryWatch {
   async sign(): Promise<StoredCheckpoint | undefined> {
     const { pool, signer, trusted } = this.options;
     const { memory, remembered, breaks } = await this.look();
-    return signCheckpoint(pool, signer, {
-      trusted,
-      remember: async (note) => {
-        const previous = defined({ previous: memory.checkpoint });
-        const next = { checkpoint: note, ...previous, breaks: memory.breaks };
-        await this.remember(
-          { memory: next, remembered: this.keys.openCheckpoint(note, breaks.length) },
-          remembered?.size,
-        );
-      },
-    });
+    return this.alarmed('look', () =>
+      signCheckpoint(pool, signer, {
+        trusted,
+        goesOnFrom: { checkpoint: remembered, breaks: breaks.length },
+        remember: async (note) => {
+          const previous = defined({ previous: memory.checkpoint });
+          const next = { checkpoint: note, ...previous, breaks: memory.breaks };
+          await this.remember(
+            { memory: next, remembered: this.keys.openCheckpoint(note, breaks.length) },
+            remembered?.size,
+          );
+        },
+      }),
+    );
   }
 
   /** Makes a page of events leaves, in the transaction that moves the cursor. Throws Contradiction. */

@@ -76,6 +76,33 @@ describe('a proof from a tree that somebody changed', () => {
   });
 });
 
+describe('a proof of a stream of which somebody took events away', () => {
+  it.each([
+    ['the last event', 'version = 5'],
+    ['an event in the middle', 'version = 2'],
+    ['the first event', 'version = 0'],
+    ['all but the first', 'version > 0'],
+    ['any event', 'version >= 0'],
+  ])('is not given away without %s', async (_, which) => {
+    await filled();
+    await query(`DELETE FROM event WHERE stream = 'near' AND ${which}`);
+    await expect(proof('near')).rejects.toMatchObject({ name: 'Contradiction' });
+  });
+
+  it('is not given away where a stream lacks an event, also a long one', async () => {
+    await log.append(
+      'long',
+      Array.from({ length: 700 }, (_, n) => ({ n })),
+    );
+    await filled();
+    await verifyLines(await proof('long'), key());
+    await query(`DELETE FROM event WHERE stream = 'long' AND version = 699`);
+    await expect(proof('long')).rejects.toThrow(/700 events of long .* signed, and 699 are there/);
+    await query(`UPDATE event SET version = 699 WHERE stream = 'long' AND version = 640`);
+    await expect(proof('long')).rejects.toThrow(/version 640 of long/);
+  });
+});
+
 describe('the count in a proof', () => {
   it('has the same path where an older version counted, which kept no nodes', async () => {
     await filled();

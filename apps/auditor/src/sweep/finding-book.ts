@@ -3,6 +3,8 @@ import type { KeptFinding, SweepState } from './state-file.js';
 
 /** Of each kind so many are told in a pass; the others are counted. */
 export const MOST_TOLD = 100;
+/** So many of each kind stay open at most, and the others are counted: what is kept can be read again (`StateFile`). */
+const MOST_OPEN = 500;
 /** Findings that are gone are kept so long that the same one, should it come again, is known for a new one. */
 const MOST_GONE = 1_000;
 
@@ -30,7 +32,7 @@ export class FindingBook {
     const finding = cut(found);
     const known = findings.find((one) => isSame(one, finding));
     if (known?.isOpen === true) return void (known.lastPass = pass);
-    if (this.toldIn(pass, finding.what) >= MOST_TOLD) {
+    if (this.isFull(pass, finding.what)) {
       if (begun !== undefined) begun.untold[finding.what] = (begun.untold[finding.what] ?? 0) + 1;
       return;
     }
@@ -41,11 +43,11 @@ export class FindingBook {
     this.state.findings = [...findings.filter((one) => one !== known), kept];
   }
 
-  /** At the end of a pass: what it did not find any more is gone, but for kinds that it has not looked for. */
-  async endPass(unseen: readonly FindingKind[] = []): Promise<void> {
+  /** At the end of a pass: what it did not find any more is gone, but for what it has not looked for. */
+  async endPass(isUnseen: (finding: KeptFinding) => boolean = () => false): Promise<void> {
     const { pass } = this.state;
     for (const one of this.open()) {
-      if (one.lastPass === pass || unseen.includes(one.what)) continue;
+      if (one.lastPass === pass || isUnseen(one)) continue;
       await this.recorder.gone(one, pass);
       one.isOpen = false;
     }
@@ -59,6 +61,11 @@ export class FindingBook {
     const open = this.open();
     const entries = FINDING_KINDS.map((kind) => [kind, open.filter(({ what }) => what === kind).length]);
     return Object.fromEntries(entries) as Record<FindingKind, number>;
+  }
+
+  private isFull(pass: number, kind: FindingKind): boolean {
+    if (this.toldIn(pass, kind) >= MOST_TOLD) return true;
+    return this.open().filter(({ what }) => what === kind).length >= MOST_OPEN;
   }
 
   private toldIn(pass: number, kind: FindingKind): number {

@@ -1,4 +1,4 @@
-import { storedHeads, type EventStore } from '#event-store';
+import { storedHeads, strayEvents, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { defined } from '#kernel';
 import { EMPTY_ROOT, type Checkpoint, type Hash } from '#merkle';
@@ -7,7 +7,8 @@ import type { LeafForm, LogKeys } from '#proofs';
 import type { LeafFile } from '../memory/leaf-file.js';
 import { align, type Alignment } from './align.js';
 import type { Report } from './finding.js';
-import { readLeaves, turned, type ReadLeaf } from './read-leaves.js';
+import { MOST_TOLD } from './finding-book.js';
+import { readLeaves, turned, wordsOf, type ReadLeaf } from './read-leaves.js';
 import { checkpointsBetween, holdCheckpoint, holdPages, holdTiles, type CheckpointRow } from './sealed-tables.js';
 import { SignedLeaves, type KnownLeaf } from './signed-leaves.js';
 import { TreeWalk, type StoredWalk } from './tree-walk.js';
@@ -131,7 +132,20 @@ export class LogCheck {
     for (let earlier = 0; earlier < breaks; earlier += 1)
       for (const row of await checkpointsBetween(pool, earlier, { from: -1, to: Number.MAX_SAFE_INTEGER }))
         await holdCheckpoint({ keys, breaks: earlier, report }, row, undefined);
-    if (store.positionUnit === 'event') await this.holdCounter();
+    if (store.positionUnit !== 'event') return;
+    await this.holdCounter();
+    await this.holdStrays();
+  }
+
+  /** The walk begins at the first position. */
+  private async holdStrays(): Promise<void> {
+    for (const event of await strayEvents(this.parts.pool, MOST_TOLD))
+      await this.parts.report({
+        what: 'event',
+        where: wordsOf(event),
+        expected: 'no event before position 1',
+        found: 'an event, which was never sealed',
+      });
   }
 
   private async holdCounter(): Promise<void> {

@@ -25,6 +25,11 @@ export interface ModelsCheckParts {
   /** Events or evidence were found damaged: what fails then, fails for that. */
   isDamaged: () => boolean;
   onWork: (model: string, work: { bytes: number; rows: number; place?: ComparePlace }) => Promise<void>;
+  /**
+   * Not each row of this model was compared, or not each difference told: what was found of it before may be there
+   * still. `skipped`: why some tables were not compared.
+   */
+  onNotWhole: (model: string, skipped: string | undefined) => void;
   clock?: Clock;
 }
 
@@ -45,27 +50,30 @@ export const copySchemas = (): string[] =>
 
 const BUSY_WAIT_MS = 10_000;
 
-/**
- * Builds each read model again beside its live tables and compares. Returns why some were not compared; undefined where
- * the signal ended it.
- */
-export async function checkModels(parts: ModelsCheckParts, from: ModelsPlace): Promise<string[] | undefined> {
+/** Builds each read model again beside its live tables and compares. False where the signal ended it. */
+export async function checkModels(parts: ModelsCheckParts, from: ModelsPlace): Promise<boolean> {
   const evidence = new PostgresEvidenceStore({ pool: parts.pool, maxCacheBytes: 0 });
   const models = projections({ evidence, documents: documentReading(), store: parts.store }).map(sayingOfData);
   const first = Math.max(
     0,
     models.findIndex(({ name }) => name === from.model),
   );
-  const skipped: string[] = [];
   for (const projection of models.slice(first)) {
     const isFirst = projection.name === from.model;
     await parts.onWork(projection.name, { bytes: 0, rows: 0 });
     const compared = await checkModel(parts, projection, isFirst ? { isBegun: true, place: from.place } : {});
-    if (parts.signal.aborted) return undefined;
-    if (compared?.skipped !== undefined) skipped.push(`${projection.name}: ${compared.skipped}`);
+    if (parts.signal.aborted) return false;
+    // Of what an earlier run has compared nobody knows how much it left untold.
+    const isResumed = isFirst && from.place !== undefined;
+    if (compared?.isWhole !== true || compared.untold > 0 || isResumed)
+      parts.onNotWhole(projection.name, compared?.skipped);
   }
-  return skipped;
+  return true;
 }
+
+/** Whether a finding is one of this model. */
+export const isOfModel = (where: string, model: string): boolean =>
+  where === `read model ${model}` || where.startsWith(`read model ${model}, `);
 
 async function checkModel(
   parts: ModelsCheckParts,

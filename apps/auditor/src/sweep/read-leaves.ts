@@ -30,7 +30,9 @@ function inForms([form, other]: Forms, hash: (form: LeafForm) => Hash): Pick<Rea
 export const turned = (leaf: ReadLeaf): ReadLeaf =>
   leaf.other === undefined ? leaf : { ...leaf, ...leaf.other, other: { form: leaf.form, hash: leaf.hash } };
 
-const wordsOf = ({ type, version, stream, position }: Pick<StoredEvent, 'type' | 'version' | 'stream' | 'position'>) =>
+type Named = Pick<StoredEvent, 'type' | 'version' | 'stream' | 'position'>;
+
+export const wordsOf = ({ type, version, stream, position }: Named): string =>
   `${type}, version ${version} of ${stream}, at position ${position}`;
 
 const ofStored = (event: StoredEvent, forms: Forms): ReadLeaf => ({

@@ -155,6 +155,45 @@ describe('a regular sweep', () => {
     ]);
   });
 
+  it('leaves open what was found of a read model while it cannot compare it, and says so', async () => {
+    const { pool } = log.db;
+    await pool.query("INSERT INTO sent_document VALUES ('a', 'b')");
+    const sweep = started(HOUR_MS);
+    await passesEnd(1, 2);
+    expect(sweep.figures().findings).toMatchObject({ read_model: 1 });
+    await pool.query("COMMENT ON TABLE sent_document IS 'rebuild: its rows are older'");
+    await passesEnd(2, 70);
+    expect(sweep.figures().findings).toMatchObject({ read_model: 1 });
+    expect(await told()).toEqual(['AuditFindingRecorded', 'AuditSweepEnded', 'AuditSweepEnded']);
+    await pool.query('COMMENT ON TABLE sent_document IS NULL; DELETE FROM sent_document');
+    await passesEnd(3, 70);
+    expect(sweep.figures().findings).toMatchObject({ read_model: 0 });
+  });
+
+  it('leaves open what was found of rows that are not told for the number of others', async () => {
+    const { pool } = log.db;
+    const put = (name: string): Promise<unknown> =>
+      pool.query("INSERT INTO sent_document SELECT $1 || n, 'sent' FROM generate_series(10, 29) AS n", [name]);
+    await put('m');
+    started(HOUR_MS);
+    await passesEnd(1, 2);
+    await put('a');
+    await passesEnd(2, 70);
+    expect(await told()).not.toContain('AuditFindingGone');
+    await pool.query('DELETE FROM sent_document');
+    await passesEnd(3, 70);
+    expect((await told()).filter((type) => type === 'AuditFindingGone')).toHaveLength(40);
+  });
+
+  it('begins at once where the last one ended at a time that has not come yet', async () => {
+    started();
+    await passesEnd(1, 2);
+    const { ended, ...rest } = state();
+    const wrong = new Date(clock.now().getTime() + 3_650 * 24 * HOUR_MS).toISOString();
+    new StateFile(auditor.folder.path).write({ ...rest, ended: { ...ended, at: wrong } as never });
+    await passesEnd(2, 2);
+  });
+
   it('says its own trouble for what it is, also while something is found', async () => {
     await log.db.pool.query("UPDATE event SET data = data || convert_to(' ', 'UTF8') WHERE position = 7");
     const away = log.db.url.replace(/\/[^/]+$/, '/no_such_database');

@@ -106,7 +106,9 @@ export class RegularSweep {
     const { pool, folder, everyMs } = this.options;
     if (ended.breaks !== folder.read().breaks.length) return true;
     if (ended.restoration !== ((await newestRestoration(pool))?.id ?? null)) return true;
-    return this.clock.now().getTime() - Date.parse(ended.at) >= everyMs;
+    const sinceMs = this.clock.now().getTime() - Date.parse(ended.at);
+    // A clock that was wrong then must not end the sweeps for years.
+    return sinceMs >= everyMs || sinceMs < 0;
   }
 
   private async pass(): Promise<void> {

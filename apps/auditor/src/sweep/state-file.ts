@@ -56,6 +56,8 @@ const pass = z.strictObject({
   /** The last digest that was looked at. */
   evidence: text.optional(),
   model: text.optional(),
+  /** Read models of which not everything was compared and told, with why; empty where only not everything was told. */
+  notWhole: z.record(z.string(), text).optional(),
   place: z.strictObject({ table: text, after: z.array(text).max(100) }).optional(),
   counts,
   /** Of each kind, what was found beyond those that are told. */

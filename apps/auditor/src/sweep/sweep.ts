@@ -11,7 +11,7 @@ import { checkCounts } from './counts-check.js';
 import type { FindingKind } from './finding.js';
 import { FindingBook } from './finding-book.js';
 import { LogCheck } from './log-check.js';
-import { checkModels } from './models-check.js';
+import { checkModels, isOfModel } from './models-check.js';
 import { Pace } from './pace.js';
 import type { KeptFinding, PassState, StateKeeper, SweepCounts, SweepState } from './state-file.js';
 import type { SweepEvents } from './sweep-events.js';
@@ -87,9 +87,7 @@ export class Sweep {
     const begun = await this.begin();
     if (begun === undefined) return 'nothing_signed';
     try {
-      const skipped = await this.work(begun);
-      if (skipped === undefined) return 'ended_early';
-      return await this.end(begun, skipped);
+      return (await this.work(begun)) ? await this.end(begun) : 'ended_early';
     } catch (error) {
       if (!(error instanceof Outdated)) throw error;
       delete this.state.begun;
@@ -121,12 +119,12 @@ export class Sweep {
     return this.state.begun;
   }
 
-  /** Undefined where the signal ended it. */
-  private async work(begun: PassState): Promise<string[] | undefined> {
+  /** False where the signal ended it. */
+  private async work(begun: PassState): Promise<boolean> {
     if (begun.part === 'log') await this.holdLog(begun);
     if (begun.part === 'stream counts') await this.holdCounts(begun);
     if (begun.part === 'evidence') await this.holdEvidence(begun);
-    return this.parts.signal.aborted ? undefined : this.holdModels(begun);
+    return !this.parts.signal.aborted && this.holdModels(begun);
   }
 
   private readonly report = async (finding: Parameters<FindingBook['report']>[0]): Promise<void> => {
@@ -215,13 +213,14 @@ export class Sweep {
     this.nextPart(begun, 'read models');
   }
 
-  private async holdModels(begun: PassState): Promise<string[] | undefined> {
+  private async holdModels(begun: PassState): Promise<boolean> {
     const { pool, connectionString, store, prefix, signal } = this.parts;
     const { report, clock } = this;
     return checkModels(
       {
         ...{ pool, connectionString, store, prefix, signal, report, clock },
         isDamaged: () => this.isFound(['event', 'evidence']),
+        onNotWhole: (model, skipped = '') => (begun.notWhole = { ...begun.notWhole, [model]: skipped }),
         onWork: async (model, { bytes, rows, place }) => {
           if (begun.model !== model) delete begun.place;
           begun.model = model;
@@ -234,11 +233,17 @@ export class Sweep {
     );
   }
 
-  private async end(begun: PassState, skippedModels: string[]): Promise<SweepEnded> {
+  private async end(begun: PassState): Promise<SweepEnded> {
     const { pass } = this.state;
-    const { uncounted } = begun;
-    const skipped = [...(uncounted === undefined ? [] : [`stream counts: ${uncounted}`]), ...skippedModels];
-    await this.book.endPass(uncounted === undefined ? [] : ['count']);
+    const { uncounted, notWhole = {} } = begun;
+    const skipped = [
+      ...(uncounted === undefined ? [] : [`stream counts: ${uncounted}`]),
+      ...Object.entries(notWhole).flatMap(([model, why]) => (why === '' ? [] : [`${model}: ${why}`])),
+    ];
+    await this.book.endPass(({ what, where }) => {
+      if (what === 'count') return uncounted !== undefined;
+      return what === 'read_model' && Object.keys(notWhole).some((model) => isOfModel(where, model));
+    });
     const findings = this.book.open();
     await this.parts.events.ended(pass, begun, { open: findings.length, skipped });
     const { breaks, restoration, counts, untold } = begun;

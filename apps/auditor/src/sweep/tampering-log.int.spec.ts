@@ -118,6 +118,17 @@ const TAMPERINGS: [string, string, [string, RegExp][]][] = [
     ],
   ],
   [
+    'an event put in before the first position',
+    `INSERT INTO event SELECT 0, stream, 10, gen_random_uuid(), type, schema_version, data, metadata, recorded_at
+       FROM event WHERE position = 1;
+     INSERT INTO event SELECT -7, 'made-up', 0, gen_random_uuid(), type, schema_version, data, metadata, recorded_at
+       FROM event WHERE position = 1`,
+    [
+      ['event', /^ThingHappened, version 0 of made-up, at position -7$/],
+      ['event', /^ThingHappened, version 10 of thing-\S+, at position 0$/],
+    ],
+  ],
+  [
     'the last events deleted',
     'DELETE FROM event WHERE position > 650',
     [

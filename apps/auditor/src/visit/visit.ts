@@ -6,20 +6,18 @@ import {
   noteText,
   parseAddCheckpoint,
   parseCheckpoint,
-  parseVerifierKey,
   proveConsistency,
   rootOf,
   type AddCheckpoint,
   type Checkpoint,
-  type NoteVerifier,
 } from '#merkle';
 import type { Pool } from '#postgres';
 import {
   breakWords,
   openBreaks,
-  openCheckpointAfter,
   originAfter,
   type TrustedWitnesses,
+  VerifierKeys,
   type Witnessed,
   witnessedBy,
 } from '#proofs';
@@ -81,7 +79,8 @@ export interface VisitsChecked {
 }
 
 /**
- * Whether the log of the second file begins with that of the first, by nothing but the two files and the verifier key.
+ * Whether the log of the second file begins with that of the first, by nothing but the two files and the verifier key,
+ * or where it was changed between, the keys.
  * Throws PedigreeError `invalid_parameter` that names what does not hold.
  */
 export function checkVisits(
@@ -89,10 +88,10 @@ export function checkVisits(
   verifierKey: string,
   trusted: TrustedWitnesses,
 ): VisitsChecked {
-  const key = refusing('--key', () => parseVerifierKey(verifierKey));
+  const keys = refusing('--key', () => VerifierKeys.parse(verifierKey));
   const [first, second] = [parsedVisit(since, 'the first file'), parsedVisit(file, 'the second file')];
-  const before = refusing('the first file', () => openOf(first.note, key));
-  const now = refusing('the second file', () => openOf(second.note, key));
+  const before = refusing('the first file', () => openOf(first.note, keys));
+  const now = refusing('the second file', () => openOf(second.note, keys));
   if (before.origin !== now.origin)
     throw doesNotHold(
       `the first file is of the log ${before.origin}, and the second of ${now.origin}: the log was broken off between`,
@@ -109,12 +108,12 @@ export function checkVisits(
 }
 
 /** Breaks change the name of a log, and not its key. */
-function openOf(note: string, key: NoteVerifier): Checkpoint {
+function openOf(note: string, keys: VerifierKeys): Checkpoint {
   const { origin } = parseCheckpoint(noteText(note));
-  const number = origin.startsWith(`${key.name}/`)
-    ? /^([2-9]|[1-9]\d{1,4})$/.exec(origin.slice(key.name.length + 1))
+  const number = origin.startsWith(`${keys.origin}/`)
+    ? /^([2-9]|[1-9]\d{1,4})$/.exec(origin.slice(keys.origin.length + 1))
     : null;
-  return openCheckpointAfter(note, key, number === null ? 0 : Number(number[0]) - 1);
+  return keys.openCheckpoint(note, number === null ? 0 : Number(number[0]) - 1);
 }
 
 const parsedVisit = (text: string, place: string): AddCheckpoint => refusing(place, () => parseAddCheckpoint(text));

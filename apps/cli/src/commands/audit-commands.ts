@@ -7,6 +7,12 @@ import type { ProveNamed, VerifyOptions } from './audit-proof.js';
 import type { CheckFlags } from './audit-check.js';
 import { JSON_OPTION, REASON_OPTION, type Action, type ReasonFlag } from './action.js';
 
+/** Behind a change of the key a proof has what several keys have signed. */
+const KEY_OPTION = [
+  '--key <verifier_key>',
+  'as `audit new-key` printed it; where the key was changed, once for each key of the log',
+  (key: string, before?: string): string => (before === undefined ? key : `${before} ${key}`),
+] as const;
 const TRUSTED_OPTION = ['--witness <key...>', 'verifier keys of witnesses that must have seen the checkpoint'] as const;
 const NEEDED_OPTION = ['--needed <n>', 'so many of the witnesses are enough (default: all that are named)'] as const;
 const ORIGIN_OPTION = ['--origin <name>', 'name of the log', DEFAULT_ORIGIN] as const;
@@ -61,7 +67,7 @@ function addVerify(audit: Command, action: Action): void {
     .command('verify')
     .description('check a proof with nothing but the file and the verifier keys; - is standard input')
     .argument('<file>')
-    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .requiredOption(...KEY_OPTION)
     .option(...TRUSTED_OPTION)
     .option(...NEEDED_OPTION)
     .option(...JSON_OPTION)
@@ -77,7 +83,7 @@ function addPage(audit: Command, action: Action): void {
     .command('page')
     .description('write a proof as one HTML file that shows its events and checks itself, without a network')
     .argument('<file>', 'as `audit prove` printed it')
-    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .requiredOption(...KEY_OPTION)
     .option(...TRUSTED_OPTION)
     .option(...NEEDED_OPTION)
     .option('--out <file>', 'the page (default: named as the proof, with .html)')
@@ -97,7 +103,7 @@ function addWholeLog(audit: Command, action: Action, config: () => CliConfig): v
     .description('check with nothing but two files of visits and the verifier key that the log only grew')
     .argument('<since>', 'of the earlier visit')
     .argument('<file>', 'made with --since and the earlier one')
-    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .requiredOption(...KEY_OPTION)
     .option(...TRUSTED_OPTION)
     .option(...NEEDED_OPTION)
     .option(...JSON_OPTION)

@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { FILE_TYPES } from '../../../gateway/src/api/file-types.js';
@@ -30,7 +29,8 @@ import { ambiguous, unknownDocument } from '../named-document.js';
 import { printExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
 import { provePack, verifiedPackAnswer, verifiedPackWords } from './audit-pack.js';
-import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
+import { neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
+import { textLines } from './text-lines.js';
 
 /** What is to be proven: a document by any of its names, or a stream of the log. */
 export interface ProveNamed {
@@ -122,6 +122,7 @@ const breakAnswer = ({ number, before, differsAtLeaf, toldAt, toldBy, reason, ne
 });
 
 export interface VerifyOptions {
+  /** The verifier key of the log; where it was changed several, with blanks between. */
   key: string;
   /** Verifier keys of witnesses. */
   witness?: string[];
@@ -134,38 +135,30 @@ export interface VerifyOptions {
  * events of an answer are not sealed yet.
  */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
-  const trusted = trustedWitnesses(witness, needed === undefined ? undefined : Number(needed));
-  const input = file === '-' ? process.stdin : (await open(file)).createReadStream({ encoding: 'utf8' });
-  const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  failed.catch(() => undefined);
-  const lines = createInterface({ input, crlfDelay: Infinity });
-  // Without a listener of its own a file that cannot be read would end the process.
-  lines.on('error', () => undefined);
+  const trusted = trustedWitnesses(witness, neededWitnesses(needed));
+  const input = file === '-' ? process.stdin : (await open(file)).createReadStream();
+  input.setEncoding('utf8');
   try {
-    return await verifyLines(lines, failed, { key, trusted, json });
+    return await verifyLines(textLines(input), { key, trusted, json });
   } finally {
     // A proof that is refused is not read to its end: whoever writes it must not keep the process waiting.
-    lines.close();
     input.destroy();
   }
 }
 
-/** `failed` rejects when the input does. */
 async function verifyLines(
   lines: AsyncIterable<string>,
-  failed: Promise<never>,
   { key, trusted, json }: { key: string; trusted: TrustedWitnesses; json: boolean | undefined },
 ): Promise<number> {
   const print = json === true ? jsonEvents() : eventLines();
-  const { first, all } = await Promise.race([peeked(lines), failed]);
+  const { first, all } = await peeked(lines);
   if (first.startsWith(PACK_PROOF_BEGIN)) {
-    const pack = await Promise.race([verifyPackProof(all, key, { trusted }), failed]);
+    const pack = await verifyPackProof(all, key, { trusted });
     out(json === true ? JSON.stringify(verifiedPackAnswer(pack)) : verifiedPackWords(pack));
     return pack.log.witnessed.isMet ? 0 : 1;
   }
   const reading = new AnswerReading();
-  const checked = verifyProofLines(all, key, { trusted, onEvent: print.event, ...reading.listening });
-  const verified = await Promise.race([checked, failed]);
+  const verified = await verifyProofLines(all, key, { trusted, onEvent: print.event, ...reading.listening });
   const answered = verified.answer && { answer: verified.answer, reading: await reading.of(verified.answer) };
   out(json === true ? print.end(verifiedAnswer(verified, answered)) : verifiedWords(verified, answered));
   return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;

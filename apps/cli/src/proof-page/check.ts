@@ -4,7 +4,7 @@ import { checkAsked } from './node-crypto.js';
 
 /** Whom the reader believes. */
 export interface TrustedKeys {
-  /** The verifier key of the log. */
+  /** The verifier key of the log; where it was changed several, with blanks between. */
   key: string;
   witnesses: string[];
   /** So many of the witnesses are enough; all where it is not said. */

@@ -6,7 +6,11 @@ const KEY_BYTES = 32;
 
 /** The keys that were believed, and a form to check with others. */
 export function keySection(trusted: TrustedKeys, checkWith: (keys: TrustedKeys) => void): PageElement {
-  const rows = [keyCells('log', trusted.key), ...trusted.witnesses.map((key) => keyCells('witness', key))];
+  const logKeys = trusted.key.split(/\s+/).filter((one) => one !== '');
+  const rows = [
+    ...logKeys.map((key) => keyCells('log', key)),
+    ...trusted.witnesses.map((key) => keyCells('witness', key)),
+  ];
   const [key, witnesses, needed] = [
     make('input', { id: 'key', spellcheck: 'false', autocomplete: 'off' }),
     make('textarea', { id: 'witnesses', rows: '3', spellcheck: 'false' }),
@@ -18,7 +22,7 @@ export function keySection(trusted: TrustedKeys, checkWith: (keys: TrustedKeys) 
   const form = make(
     'form',
     {},
-    ...labelled('key', 'Verifier key of the log', key),
+    ...labelled('key', 'Verifier key of the log; where it was changed several, with blanks between', key),
     ...labelled('witnesses', 'Verifier keys of witnesses, one in a line', witnesses),
     ...labelled('needed', 'How many of the witnesses are needed (empty: all)', needed),
     make('button', { type: 'submit' }, 'Check again'),

@@ -27,7 +27,7 @@ const MOST_FILTER = 2_000;
 export function recordExports(fastify: FastifyInstance, accessLog: AccessLog, log: ServiceLog): void {
   fastify.addHook('onSend', async (request, reply, payload: Payload) => {
     if (!isExport(request, reply, payload)) return payload;
-    const begun = begunBy(request);
+    const begun = begunBy(request, typeOf(reply));
     const by = { actor: (request as CallerRequest).caller.actor };
     try {
       const { bytes, rest } =
@@ -52,15 +52,20 @@ export function recordExports(fastify: FastifyInstance, accessLog: AccessLog, lo
 
 function isExport(request: FastifyRequest, reply: FastifyReply, payload: Payload): boolean {
   if (!isAnswerOfList(request) || reply.statusCode !== 200 || payload === null || payload === undefined) return false;
+  return typeOf(reply) !== undefined && (request as Partial<CallerRequest>).caller !== undefined;
+}
+
+/** Of the file that the answer is; undefined where it is none. */
+function typeOf(reply: FastifyReply): string | undefined {
   const type = String(reply.getHeader('content-type') ?? '');
-  return EXPORTED.some((one) => type.startsWith(one)) && (request as Partial<CallerRequest>).caller !== undefined;
+  return EXPORTED.find((one) => type.startsWith(one));
 }
 
 /** Lines that answer lines of commands are a file by their form alone. */
 const isAnswerOfList = (request: ExportingRequest | FastifyRequest): boolean =>
   request.method === 'GET' || (request as ExportingRequest).exportedRows !== undefined;
 
-function begunBy(request: FastifyRequest): ExportBegun {
+function begunBy(request: FastifyRequest, format = 'unknown'): ExportBegun {
   const asked = { ...(request.params as object), ...(request.query as object) };
   const filter: Record<string, string> = {};
   let [kept, cut] = [0, 0];
@@ -75,7 +80,7 @@ function begunBy(request: FastifyRequest): ExportBegun {
     data: {
       exportId: randomUUID(),
       what: routeOf(request),
-      format: EXPORTED.find((one) => request.headers.accept?.includes(one)) ?? 'unknown',
+      format,
       filter,
       ...(cut === 0 ? {} : { filterCut: cut }),
       address: request.raw.socket.remoteAddress ?? 'unknown',

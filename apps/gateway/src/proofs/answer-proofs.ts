@@ -98,6 +98,8 @@ async function provenAnswer(
   const lines = answerProofLines(parts, answer);
   // What cannot be proven is said before the answer begins.
   const first = await lines.next();
+  // For whoever records what goes out: the bytes of evidence are in it.
+  Object.assign(request.query as object, { proof: '1' });
   void reply.header('content-type', FILE_TYPES.ndjson).removeHeader('content-length');
   const text = Readable.from(textOf(first, lines));
   // The connection breaks off then, so that nobody takes the part for the whole.

@@ -69,8 +69,10 @@ export interface Compared {
   /** Why nothing was compared, or not every table. */
   skipped?: string;
   rows: number;
-  /** Differences that were found; not all of them were told. */
+  /** Differences that were found. */
   differences: number;
+  /** How many of them were not told, because there were too many of their table. */
+  untold: number;
 }
 
 const EVENTS_AT_ONCE = 500;
@@ -122,7 +124,7 @@ async function compareOnce(options: CompareOptions, goesOn: boolean): Promise<Co
   const copy = await ensureCopy(parts);
   if (!(await fitsLive(parts, copy.schema, copy.live))) {
     await dropCopy(pool, parts.model, prefix);
-    return { isWhole: false, skipped: 'another version made its tables', rows: 0, differences: 0 };
+    return { isWhole: false, skipped: 'another version made its tables', rows: 0, differences: 0, untold: 0 };
   }
   const inside = options.poolIn(settingsOf(copy));
   try {
@@ -130,10 +132,10 @@ async function compareOnce(options: CompareOptions, goesOn: boolean): Promise<Co
     await comparison
       .run(goesOn && copy.isResumed ? options.from : undefined)
       .catch((error) => comparison.tellAhead(error));
-    const { rows, differences, skipped } = comparison;
-    if (signal?.aborted === true) return { isWhole: false, rows, differences };
+    const { rows, differences, untold, skipped } = comparison;
+    if (signal?.aborted === true) return { isWhole: false, rows, differences, untold };
     await dropCopy(pool, parts.model, prefix);
-    return { isWhole: skipped === undefined, ...defined({ skipped }), rows, differences };
+    return { isWhole: skipped === undefined, ...defined({ skipped }), rows, differences, untold };
   } finally {
     await inside.end();
   }
@@ -142,6 +144,7 @@ async function compareOnce(options: CompareOptions, goesOn: boolean): Promise<Co
 class Comparison {
   rows = 0;
   differences = 0;
+  untold = 0;
   /** Why some tables were not compared. */
   skipped: string | undefined;
   private told = 0;
@@ -243,7 +246,11 @@ class Comparison {
   /** Looks once more at one row, on both sides and at one position; tells it where it differs. */
   private async confirm(table: ComparedTable, key: string[]): Promise<void> {
     const { pool, mostTold = MOST_TOLD, onDifference } = this.options;
-    if (this.told >= mostTold) return void (this.differences += 1);
+    if (this.told >= mostTold) {
+      this.differences += 1;
+      this.untold += 1;
+      return;
+    }
     const asked = { live: this.copy.live, checkpoint: this.checkpoint, key };
     const { position, removed, row: found } = await liveRow(pool, table, asked);
     await this.advance(position);

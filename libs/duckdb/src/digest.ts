@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
 import type { Sha256 } from '#kernel';
+import { bytesOfFile } from './bytes-of-file.js';
 import { quoted, type Duck } from './duck.js';
 
 /**
@@ -52,7 +51,7 @@ const writeText = (duck: Duck, { select, text, format }: Text): Promise<void> =>
 async function digestOfText(duck: Duck, { select, text, format }: Text): Promise<Sha256> {
   await writeText(duck, { select, text, format });
   const hash = createHash('sha256');
-  await pipeline(createReadStream(text, { highWaterMark: 1 << 20 }), hash);
+  for await (const bytes of bytesOfFile(text)) hash.update(bytes);
   await rm(text);
   return hash.digest('hex');
 }

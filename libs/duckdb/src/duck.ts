@@ -63,7 +63,11 @@ export class Duck {
 
   /** Runs a statement whose rows stay in the order of its query, or of the one sorted file that it reads. */
   async inOrder(sql: string): Promise<void> {
-    await this.run(`${KEEP_ORDER}; ${sql}; ${LEAVE_ORDER}`);
+    try {
+      await this.run(`${KEEP_ORDER}; ${sql}`);
+    } finally {
+      await this.run(LEAVE_ORDER);
+    }
   }
 
   /** Does work on a connection of its own, within the same limits. Its temporary tables are its own. */
@@ -82,18 +86,15 @@ export class Duck {
    * thread, so that DuckDB keeps that many fewer of its own: a thread whose query has all its work taken by others does
    * not sleep until they end, and takes the processor from them.
    */
-  async inLanes(
-    lanes: number,
-    pieces: number,
-    work: (duck: Duck, piece: number, lane: number) => Promise<void>,
-  ): Promise<void> {
-    let next = 0;
+  inLanes(lanes: number, pieces: number, work: Work<number>): Promise<void> {
+    return this.takenInLanes(lanes, numbers(pieces), work);
+  }
+
+  /** The same for pieces that come one after the other: the lane that is free takes the next. */
+  async takenInLanes<Piece>(lanes: number, pieces: AsyncGenerator<Piece>, work: Work<Piece>): Promise<void> {
     const lane = async (duck: Duck, n: number): Promise<void> => {
-      try {
-        while (next < pieces) await work(duck, next++, n);
-      } finally {
-        next = pieces;
-      }
+      // A failure ends the pieces, and with them the other lanes.
+      for await (const piece of pieces) await work(duck, piece, n);
     };
     await this.run(`SET threads = ${Math.max(1, this.threads + 1 - lanes)}`);
     const all = Array.from({ length: lanes }, (_, n) => this.beside((duck) => lane(duck, n)));
@@ -149,6 +150,13 @@ export class Duck {
     this.instance.closeSync();
     await rm(this.temporary, { recursive: true, force: true });
   }
+}
+
+type Work<Piece> = (duck: Duck, piece: Piece, lane: number) => Promise<void>;
+
+// Asynchronous because a generator of this kind may be shared by lanes that wait for it.
+async function* numbers(count: number): AsyncGenerator<number> {
+  for (let n = 0; n < count; n += 1) yield Promise.resolve(n);
 }
 
 /** Vectors of numbers have their values as they lie in memory. */

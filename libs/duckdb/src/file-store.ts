@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { Sha256 } from '#kernel';
+import { bytesOfFile } from './bytes-of-file.js';
 
 /** A file of a set, as its manifest names it. */
 export interface StoredFile {
@@ -84,7 +83,7 @@ export class FolderStore implements FileStore {
 /** Length and SHA-256 of a file. */
 export async function digestOfFile(path: string): Promise<{ bytes: number; sha256: Sha256 }> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
+  for await (const bytes of bytesOfFile(path)) hash.update(bytes);
   return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
 }
 

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkDigitOf, sha256Hex } from '#kernel';
 import { Duck, quoted } from '#duckdb';
-import { RUN } from '../src/snapshots/buckets.js';
+import { RUN } from '../src/snapshots/codes.js';
 import { importSnapshot } from '../src/snapshots/import.js';
 import { mappingOf } from '../src/snapshots/mapping.js';
 import type { SnapshotKind } from '../src/snapshots/kinds.js';

@@ -5,7 +5,7 @@ import type { Sha256 } from '#kernel';
 import { Duck, parquet, quoted } from '#duckdb';
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { RUN } from '../snapshots/buckets.js';
+import { RUN } from '../snapshots/codes.js';
 import { findDifferences, type BucketsOfRun } from './compare-buckets.js';
 import { differing, openRun } from './joined.js';
 import type { Leg } from './rules.js';

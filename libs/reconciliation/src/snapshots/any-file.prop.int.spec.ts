@@ -8,7 +8,7 @@ import { sized } from '../../../../test/support/sized.js';
 import { importSnapshot } from './import.js';
 import { REFUSED } from './manifest.js';
 import { mappingOf, type Mapping } from './mapping.js';
-import { TextSource } from './source.js';
+import { isPlain, TextSource } from './source.js';
 
 /** Its short form has files that are read half by half. */
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 7);
@@ -135,7 +135,7 @@ async function recordsOf(path: string, mapping: Mapping): Promise<number> {
   await mkdir(work);
   const source = new TextSource({ path, mapping, folder: work, refuse: (line) => refused.add(line) });
   let records = 0;
-  for await (const chunk of source.chunks()) records += chunk.ends.length;
+  for await (const chunk of source.chunks()) records += isPlain(chunk) ? chunk.lines : chunk.ends.length;
   return records + refused.size;
 }
 

@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOfLines, quoted, type Duck } from '#duckdb';
 import { namesInRows, type ReadColumn } from './check.js';
+import { HEAD, RUN, SERIAL, WHOLE_ITEM } from './codes.js';
 import type { Column } from './kinds.js';
 import { BUCKETS, bucketFile, type BucketFacts } from './manifest.js';
 
@@ -19,31 +20,39 @@ export const fileColumns = (columns: readonly Column[]): string[] => [
 export const canonicalRow = (columns: readonly Column[]): string => `json_array(${fileColumns(columns).join(', ')})`;
 
 export interface Staged {
-  /** Has a folder `bucket=x` for each bucket that has rows. */
-  staging: string;
   /** Where the files go. */
   folder: string;
   columns: readonly ReadColumn[];
-  /** Of the first digits, as numbers: those that have rows. */
-  used: ReadonlySet<number>;
+  /** What DuckDB may hold. */
+  memoryMb: number;
 }
 
-/**
- * The first two digits of an item's MD5 as a number: DuckDB has the first byte lowest. Files hold it as `run` beside
- * the columns of the canonical row, so that a part of a bucket is found without reading the whole.
- */
-export const RUN = '(md5_number(item) & 255)::UTINYINT';
-/** Buckets that are written at a time. */
+/** What a row takes while it is sorted, in a lane. */
+const BYTES_OF_ROW = 250;
+/** Parts that are sorted at a time. */
 const LANES = 2;
 
-/** Adds the rows of `checked` that have no reason to the staged files. */
-export async function stage(
-  duck: Duck,
-  { staging, columns }: { staging: string; columns: readonly ReadColumn[] },
-): Promise<void> {
-  const names = ['line', 'item', ...namesInRows(columns)].join(', ');
-  await duck.run(`COPY (SELECT *, run >> 4 AS bucket FROM (SELECT ${names}, ${RUN} AS run FROM checked
-    WHERE reason IS NULL)) TO ${quoted(staging)} (FORMAT parquet, PARTITION_BY (bucket), APPEND)`);
+const TYPES: Record<Column['type'], string> = {
+  text: 'VARCHAR',
+  word: 'VARCHAR',
+  date: 'DATE',
+  instant: 'BIGINT',
+  part: 'VARCHAR',
+};
+
+/** `staged`: all rows that have no reason. */
+export async function createStaged(duck: Duck, columns: readonly ReadColumn[]): Promise<void> {
+  const values = columns.flatMap(({ name, type, constant }) =>
+    constant === undefined ? [`, ${name} ${TYPES[type]}`] : [],
+  );
+  await duck.run(`CREATE TABLE staged (run UTINYINT, head BIGINT, serial VARCHAR, line BIGINT ${values.join('')})`);
+}
+
+/** Adds the rows of `checked` that have no reason. */
+export async function stage(duck: Duck, columns: readonly ReadColumn[]): Promise<void> {
+  const names = namesInRows(columns).map((name) => `, ${name}`);
+  await duck.run(`INSERT INTO staged SELECT ${RUN}, ${HEAD}, ${SERIAL}, line ${names.join('')}
+    FROM checked WHERE reason IS NULL`);
 }
 
 /**
@@ -58,53 +67,105 @@ export async function writeBuckets(
   const buckets: BucketFacts[] = [];
   let duplicates = 0;
   let empty: BucketFacts | undefined;
-  await duck.inLanes(LANES, BUCKETS, async (own, bucket) => {
-    const file = join(staged.folder, bucketFile(bucket));
-    if (!staged.used.has(bucket) && empty !== undefined) {
-      // One empty file is as another, and to write one takes nine statements.
-      await copyFile(join(staged.folder, empty.file), file);
-      buckets[bucket] = { ...empty, file: bucketFile(bucket) };
-      return;
-    }
-    const twins = await writeBucket(own, { ...staged, bucket, file });
-    const [size] = await own.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
-    const sha256 = await digestOfLines(own, { file, line: canonicalRow(staged.columns) });
-    buckets[bucket] = { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
+  const parts = await partsOf(duck, staged.memoryMb);
+  const each = BUCKETS / parts;
+  await duck.inLanes(LANES, parts, async (own, part) => {
+    const twins = await sortPart(own, runsOf(part * each, each), staged.columns);
+    // Not in one step: what another lane adds meanwhile would be lost.
     duplicates += twins;
-    if (!staged.used.has(bucket)) empty = buckets[bucket];
+    const used = await usedBuckets(own);
+    for (let bucket = part * each; bucket < (part + 1) * each; bucket += 1) {
+      const like = used.has(bucket) ? undefined : empty;
+      const made = await writeBucket(own, { ...staged, bucket, like });
+      buckets[bucket] = made;
+      if (made.rows === 0) empty = made;
+    }
   });
   return { buckets, duplicates };
 }
 
-type OneBucket = Staged & { bucket: number; file: string };
+/** In how many parts the rows are sorted, so that those of all lanes fit into memory. */
+async function partsOf(duck: Duck, memoryMb: number): Promise<number> {
+  const [staged] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM staged');
+  const bytes = Number(staged?.rows) * BYTES_OF_ROW * LANES;
+  let parts = LANES;
+  while (parts < BUCKETS && bytes / parts > memoryMb * 1e6) parts *= 2;
+  return parts;
+}
 
-async function writeBucket(duck: Duck, { staging, columns, used, bucket, file }: OneBucket): Promise<number> {
-  const names = namesInRows(columns);
-  const rows = used.has(bucket)
-    ? `read_parquet(${quoted(join(staging, `bucket=${bucket}`, '*.parquet'))}, hive_partitioning = false)`
-    : '(SELECT *, 0::UTINYINT AS run FROM checked LIMIT 0)';
-  const values = columns.map(({ name, constant }) => (constant === undefined ? name : `${constant} AS ${name}`));
-  const write = (select: string): Promise<void> =>
-    duck.inOrder(`COPY (SELECT item, ${values.join(', ')}, copies, run FROM (${select} ORDER BY run, item))
-      TO ${quoted(file)} (FORMAT parquet)`);
-  await write(`SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows}`);
-  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT item FROM (
-      SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})) WHERE again`);
+const runsOf = (bucket: number, buckets: number): string =>
+  `run BETWEEN ${bucket * 16} AND ${(bucket + buckets) * 16 - 1}`;
+
+/**
+ * Makes `sorted` of staged rows, and `twin` of the items that several of them name. By numbers first, because nearly
+ * all items begin with the same digits.
+ */
+async function sortPart(duck: Duck, runs: string, columns: readonly ReadColumn[]): Promise<number> {
+  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE sorted AS SELECT * FROM staged WHERE ${runs}
+    ORDER BY run, head, serial`);
+  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT run, head, serial FROM (
+    SELECT run, head, serial, head = lag(head) OVER () AND serial = lag(serial) OVER () AS again FROM sorted)
+    WHERE again`);
   const [found] = await duck.rows<{ twins: bigint }>('SELECT count(*) AS twins FROM twin');
-  if (found === undefined || found.twins === 0n) return 0;
-  const newest = columns.flatMap((column) => (column.newest === true ? [column.name] : []));
-  const agreed = names.map((name) =>
-    newest.includes(name)
-      ? `max(${name}) AS ${name}, `
-      : `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*) THEN min(${name}) END AS ${name}, `,
-  );
+  const twins = Number(found?.twins);
+  if (twins > 0) await mergeTwins(duck, columns);
+  return twins;
+}
+
+/** Tells the lines of items that several rows name. `merged` has one row of each. */
+async function mergeTwins(duck: Duck, columns: readonly ReadColumn[]): Promise<void> {
   await duck.run(`INSERT INTO refused (line, reason)
-      SELECT unnest(lines), concat('item: "', item, '" is named by ', len(lines),
+      SELECT unnest(lines), concat('item: "', ${WHOLE_ITEM}, '" is named by ', len(lines),
       ' rows, first in lines ', array_to_string(lines[1:5], ', '))
-    FROM (SELECT item, list(line ORDER BY line) AS lines FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
-  await write(`SELECT * FROM (
-    SELECT ${['item', ...names].join(', ')}, 1::INTEGER AS copies, run FROM ${rows} ANTI JOIN twin USING (item)
-    UNION ALL SELECT item, ${agreed.join('')}count(*)::INTEGER AS copies, min(run) AS run
-      FROM ${rows} SEMI JOIN twin USING (item) GROUP BY item)`);
-  return Number(found.twins);
+    FROM (SELECT head, serial, list(line ORDER BY line) AS lines FROM sorted SEMI JOIN twin USING (head, serial)
+      GROUP BY head, serial)`);
+  const values = columns.flatMap(({ name, newest, constant }) => {
+    if (constant !== undefined) return [];
+    const agreed = `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*) THEN min(${name}) END`;
+    return [`, ${newest === true ? `max(${name})` : agreed} AS ${name}`];
+  });
+  await duck.run(`CREATE OR REPLACE TEMP TABLE merged AS SELECT min(run) AS run, head, serial ${values.join('')},
+      count(*)::INTEGER AS copies
+    FROM sorted SEMI JOIN twin USING (head, serial) GROUP BY head, serial`);
+}
+
+async function usedBuckets(duck: Duck): Promise<Set<number>> {
+  const found = await duck.rows<{ bucket: number }>('SELECT DISTINCT run >> 4 AS bucket FROM sorted');
+  return new Set(found.map(({ bucket }) => bucket));
+}
+
+/** `like`: an empty bucket that is there already, where this one is empty too. To write one takes many statements. */
+type OneBucket = Staged & { bucket: number; like: BucketFacts | undefined };
+
+async function writeBucket(duck: Duck, { folder, columns, bucket, like }: OneBucket): Promise<BucketFacts> {
+  const file = join(folder, bucketFile(bucket));
+  if (like !== undefined) {
+    await copyFile(join(folder, like.file), file);
+    return { ...like, file: bucketFile(bucket) };
+  }
+  await writeRows(duck, { columns, bucket, file });
+  const [size] = await duck.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
+  const sha256 = await digestOfLines(duck, { file, line: canonicalRow(columns) });
+  return { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
+}
+
+interface RowsOfBucket {
+  columns: readonly ReadColumn[];
+  bucket: number;
+  file: string;
+}
+
+async function writeRows(duck: Duck, { columns, bucket, file }: RowsOfBucket): Promise<void> {
+  const runs = runsOf(bucket, 1);
+  const names = ['run', 'head', 'serial', ...namesInRows(columns)].join(', ');
+  const [found] = await duck.rows<{ twins: bigint }>(`SELECT count(*) AS twins FROM twin WHERE ${runs}`);
+  const rows = `SELECT ${names}, 1::INTEGER AS copies FROM sorted`;
+  const select =
+    found?.twins === 0n
+      ? `${rows} WHERE ${runs}`
+      : `SELECT * FROM (${rows} ANTI JOIN twin USING (head, serial) WHERE ${runs}
+          UNION ALL SELECT ${names}, copies FROM merged WHERE ${runs}) ORDER BY run, head, serial`;
+  const values = columns.map(({ name, constant }) => (constant === undefined ? name : `${constant} AS ${name}`));
+  await duck.inOrder(`COPY (SELECT ${WHOLE_ITEM} AS item, ${values.join(', ')}, copies, run FROM (${select}))
+    TO ${quoted(file)} (FORMAT parquet)`);
 }

@@ -37,18 +37,23 @@ export const namesInRows = (columns: readonly ReadColumn[]): string[] =>
   columns.flatMap(({ name, constant }) => (constant === undefined ? [name] : []));
 
 /**
- * From `cell (line, fault, item, one column of text for each mapped column)` to `checked (line, reason, item, mapped
- * columns)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item that is
- * not plain (`odd`), and many have the same other cells (`rest`): what takes time looks at those alone.
+ * From `cell (line, fault, item, one column of text for each mapped column)` to the view `checked (line, reason, item,
+ * mapped columns)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item
+ * that is not plain (`odd`), and many have the same other cells (`rest`): what takes time looks at those alone. Returns
+ * whether there are reasons.
  */
-export async function checkRows(duck: Duck, checking: Checking): Promise<void> {
+export async function checkRows(duck: Duck, checking: Checking): Promise<boolean> {
   await checkRest(duck, checking);
   await checkItems(duck, checking);
   const names = namesInRows(readColumns(checking));
   const same = names.map((name) => `c.${name} IS NOT DISTINCT FROM r.cell_${name}`).join(' AND ');
-  await duck.run(`CREATE OR REPLACE TABLE checked AS SELECT c.line, coalesce(o.reason, r.reason) AS reason,
+  await duck.run(`CREATE OR REPLACE TEMP VIEW checked AS SELECT c.line, coalesce(o.reason, r.reason) AS reason,
       CASE WHEN o.line IS NULL THEN c.item ELSE o.id END AS item${names.map((name) => `, r.${name}`).join('')}
     FROM cell c JOIN rest r ON ${same || 'true'} LEFT JOIN odd o ON o.line = c.line`);
+  const [found] = await duck.rows<{ reasons: bigint }>(
+    'SELECT (SELECT count(reason) FROM rest) + (SELECT count(reason) FROM odd) AS reasons',
+  );
+  return found?.reasons !== 0n;
 }
 
 /** `rest (cell_x for each column x, the columns, reason)`: each combination of cells beside the item, once. */
@@ -62,20 +67,21 @@ async function checkRest(duck: Duck, checking: Checking): Promise<void> {
   );
   const reasons = ['NULL::VARCHAR', ...columns.map((column) => reasonOf(column, checking))].join(',\n        ');
   const distinct = `SELECT DISTINCT ${names.join(', ') || '1 AS nothing'} FROM cell`;
-  await duck.run(`CREATE OR REPLACE TABLE rest AS SELECT ${[...values, `coalesce(${reasons}) AS reason`].join(', ')}
+  await duck.run(`CREATE OR REPLACE TEMP TABLE rest AS
+    SELECT ${[...values, `coalesce(${reasons}) AS reason`].join(', ')}
     FROM (SELECT ${cells.join(', ') || 'nothing'} FROM (${distinct})) l`);
 }
 
 /** `odd (line, id, reason)`: rows that cannot be read, or whose item is no plain code. */
 async function checkItems(duck: Duck, { mapping, file }: Checking): Promise<void> {
   await duck.run(`
-    CREATE OR REPLACE TABLE looked AS SELECT line, fault, item, CASE WHEN fault IS NULL THEN ${ITEM} END AS id
+    CREATE OR REPLACE TEMP TABLE looked AS SELECT line, fault, item, CASE WHEN fault IS NULL THEN ${ITEM} END AS id
       FROM (SELECT line, fault, ${cleaned('item', mapping)} AS item FROM cell
         WHERE fault IS NOT NULL OR coalesce(NOT ${PLAIN_ITEM} OR item IN (${nothing(mapping)}), true));
-    CREATE OR REPLACE TABLE unread AS SELECT line, item, row_number() OVER () AS number FROM looked
+    CREATE OR REPLACE TEMP TABLE unread AS SELECT line, item, row_number() OVER () AS number FROM looked
       WHERE id IS NULL AND fault IS NULL AND item IS NOT NULL AND NOT ${NUMBER}`);
   await readCodes(duck, file);
-  await duck.run(`CREATE OR REPLACE TABLE odd AS SELECT line, coalesce(l.id, c.id) AS id,
+  await duck.run(`CREATE OR REPLACE TEMP TABLE odd AS SELECT line, coalesce(l.id, c.id) AS id,
       coalesce(l.fault, ${itemReason}) AS reason FROM looked l LEFT JOIN code c USING (line)`);
 }
 

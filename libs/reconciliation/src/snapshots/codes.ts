@@ -17,6 +17,18 @@ const SCAN = `${PREFIX}01([0-9]{14})21([A-Za-z0-9]{13})(?:\\x{1d}*91${TAIL}{4}\\
 export const ITEM = `CASE WHEN ${PLAIN_ITEM} THEN item WHEN regexp_full_match(item, '${SCAN}')
   THEN concat(regexp_extract(item, '${SCAN}', 1), regexp_extract(item, '${SCAN}', 2)) END`;
 
+/** An item in two: its first 14 digits, and the other digits of a container or the serial number of a pack. */
+export const HEAD = 'substr(item, 1, 14)::BIGINT';
+export const SERIAL = 'substr(item, 15)';
+/** The item of `head` and `serial`. */
+export const WHOLE_ITEM = "concat(lpad(head::VARCHAR, 14, '0'), serial)";
+
+/**
+ * The first two digits of an item's MD5 as a number: DuckDB has the first byte lowest. Files hold it as `run` beside
+ * the columns of the canonical row, so that a part of a bucket is found without reading the whole.
+ */
+export const RUN = '(md5_number(item) & 255)::UTINYINT';
+
 /** Most codes in memory at once. */
 const PAGE = 20_000;
 
@@ -40,7 +52,7 @@ export async function readCodes(duck: Duck, file: string): Promise<void> {
   }
   out.end();
   await once(out, 'close');
-  await duck.run(`CREATE OR REPLACE TABLE code AS SELECT line, nullif(id, '') AS id, nullif(why, '') AS why
+  await duck.run(`CREATE OR REPLACE TEMP TABLE code AS SELECT line, nullif(id, '') AS id, nullif(why, '') AS why
     FROM read_csv(${quoted(file)}, header = false, auto_detect = false, delim = ',', quote = '"', escape = '"',
       columns = {'line': 'BIGINT', 'id': 'VARCHAR', 'why': 'VARCHAR'})`);
 }

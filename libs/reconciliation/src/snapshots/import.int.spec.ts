@@ -237,6 +237,19 @@ describe('a stock file', () => {
     expect({ rows, told }).toEqual({ rows: 1, told: ['2 item', '5 the', '7 series', '10 expiry'] });
   });
 
+  it.each(['\n', '\r\n'])('is read the same with a quote and without, and lines are told alike (%j)', async (end) => {
+    const plain = [row(1), row(2, 'P1;S1;30 May;'), 'no code;P1;S1;;\n', row(3), row(1), row(4, 'P 2;;;sellable')];
+    const broken = [...plain.slice(0, 3), `${sgtin(5)};P1\n`, ...plain.slice(3)];
+    for (const lines of [plain, broken]) {
+      const text = (HEAD + lines.join('')).replaceAll('\n', end);
+      const [one, other] = [await imported(text), await imported(text.replace('P 2', '"P 2"'))];
+      expect(other.digest).toBe(one.digest);
+      const told = await refusedOf(one.out);
+      expect(told.map(({ line }) => line)).toEqual(lines === plain ? [2, 3, 4, 6] : [2, 3, 4, 5, 7]);
+      expect(await refusedOf(other.out)).toEqual(told);
+    }
+  });
+
   it('names the items of refused rows, as far as they can be read', async () => {
     const { out } = await imported(HEAD + row(1) + row(2, ';;30 May;') + 'no code;P1;S1;;sellable\n');
     expect(await query(`SELECT item FROM ${parquet([join(out, REFUSED_ITEMS)])}`)).toEqual([{ item: sgtin(2) }]);

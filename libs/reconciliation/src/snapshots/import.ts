@@ -1,10 +1,10 @@
-import { copyFile, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { defined, PedigreeError, systemClock } from '#kernel';
 import { digestOfFile, Duck, FolderStore, quoted, type DuckOptions, type StoredFile } from '#duckdb';
-import { stage, writeBuckets } from './buckets.js';
+import { createStaged, stage, writeBuckets } from './buckets.js';
 import { checkRows, readColumns, type Checking } from './check.js';
-import { wrongCheckDigit } from './codes.js';
+import { WHOLE_ITEM, wrongCheckDigit } from './codes.js';
 import { mustHaveColumns, sheetAsNdjson } from './excel.js';
 import { columnsOf, type SnapshotKind } from './kinds.js';
 import { csvShape, loadCsv, loadNdjson, loadParquet, PARQUET_ROWS, parquetShape, type CsvShape } from './load.js';
@@ -23,7 +23,7 @@ import {
   ahead,
   digestOfSource,
   firstLineOf,
-  halvesOf,
+  isPlain,
   mustBeFile,
   TextSource,
   type Chunk,
@@ -33,6 +33,8 @@ import {
 /** Rows that a file may have wrong, before the mapping is taken for wrong. */
 export const MOST_REFUSED = 100_000;
 const MOST_PLACES = 1_000;
+/** Chunks that are read at a time. */
+const LANES = 2;
 /** Rows that DuckDB may read otherwise than they were cut: each is found by halving, at some cost. */
 const MOST_UNREAD = 1_000;
 const UNREAD = 'the row cannot be read: its quotes are not those of CSV';
@@ -75,7 +77,7 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
   const work = join(draft, 'work');
   const duck = await Duck.open({ ...request.duck, temporary: work });
   try {
-    const job = new Job(request, duck, { draft, staging: join(work, 'staging'), work });
+    const job = new Job(request, duck, { draft, work });
     const manifest = await job.run();
     const doubt = await doubtOf(manifest, request.out);
     if (doubt !== undefined && request.confirmed !== true)
@@ -113,17 +115,13 @@ const withSheetDates = (mapping: Mapping): Mapping => ({
 
 interface Folders {
   draft: string;
-  staging: string;
   work: string;
 }
 
 class Job {
-  private readonly checking: Checking;
   private readonly refusals: [number, string][] = [];
-  private readonly used = new Set<number>();
   private rows = 0;
   private unread = 0;
-  private hasRead = false;
   private readonly bytes: Promise<number>;
   private readonly most: number;
 
@@ -132,29 +130,20 @@ class Job {
     private readonly duck: Duck,
     private readonly folders: Folders,
   ) {
-    const { mapping, moment, branch } = request;
-    this.checking = {
-      columns: columnsOf(request.kind),
-      mapping: mapping.format === 'excel' ? withSheetDates(mapping) : mapping,
-      moment,
-      branch,
-      file: join(folders.work, 'codes.csv'),
-    };
     this.most = request.mostRefused ?? MOST_REFUSED;
     this.bytes = stat(request.path).then(({ size }) => size);
   }
 
   async run(): Promise<Omit<SnapshotManifest, 'files'>> {
-    const { request, duck, folders, checking } = this;
-    await mkdir(folders.staging, { recursive: true });
-    await duck.run(`CREATE TABLE refused (line BIGINT, reason VARCHAR, item VARCHAR);
-      CREATE TABLE number (digits VARCHAR);
-      CREATE TABLE place (place VARCHAR)`);
+    const { request, duck, folders } = this;
+    const columns = readColumns(this.checking());
+    await duck.run('CREATE TABLE refused (line BIGINT, reason VARCHAR, item VARCHAR)');
+    await createStaged(duck, columns);
     const source = await this.read();
-    await this.tellRefusals();
+    await this.tellRefusals(duck);
     const refused = await this.refused();
     const { buckets, duplicates } = await writeBuckets(duck, {
-      ...{ staging: folders.staging, folder: folders.draft, columns: readColumns(checking), used: this.used },
+      ...{ folder: folders.draft, columns, memoryMb: request.duck.memoryMb },
     });
     await this.writeRefused();
     const { kind, moment, mapping } = request;
@@ -171,34 +160,42 @@ class Job {
     return this.request.mapping.format === 'parquet' ? this.readParquet() : this.readText();
   }
 
+  /** What is read in one lane. */
+  private checking(lane = 0): Checking {
+    const { mapping, moment, branch, kind } = this.request;
+    return {
+      columns: columnsOf(kind),
+      mapping: mapping.format === 'excel' ? withSheetDates(mapping) : mapping,
+      moment,
+      branch,
+      file: join(this.folders.work, `codes-${lane}.csv`),
+    };
+  }
+
   private async readText(): Promise<SourceFacts> {
-    const { kind } = this.request;
     const { mapping, path } = await this.text();
-    const columns = columnsOf(kind);
+    const columns = columnsOf(this.request.kind);
     const refuse = (line: number, reason: string): void => {
       if (this.refusals.push([line, reason]) > this.most) throw this.tooMany([{ line, reason }]);
     };
     const source = new TextSource({ path, mapping, folder: this.folders.work, refuse });
     let shape: CsvShape | undefined;
-    const load = async (chunk: Chunk): Promise<void> => {
+    const load = async (duck: Duck, chunk: Chunk, lane: number): Promise<void> => {
       if (mapping.format === 'csv')
         shape ??= csvShape(mapping, defined({ header: source.header, first: source.first }));
       const isLoaded =
         shape === undefined
-          ? await loadNdjson(this.duck, chunk, { mapping, columns })
-          : await loadCsv(this.duck, chunk, { shape, mapping, columns });
-      if (isLoaded) return this.take(chunk.bytes);
-      // DuckDB takes a record for two, or two for one: the halves show which.
-      if (chunk.ends.length === 1) return this.refuseUnread(refuse, await firstLineOf(chunk));
-      for (const half of await halvesOf(chunk)) {
-        await load(half);
-        await rm(half.file);
-      }
+          ? await loadNdjson(duck, chunk, { mapping, columns })
+          : await loadCsv(duck, chunk, { shape, mapping, columns });
+      if (isLoaded) await this.take(duck, chunk.bytes, lane);
+      // DuckDB takes a record for two, or two for one: smaller chunks show which.
+      else if (!isPlain(chunk) && chunk.ends.length === 1) this.refuseUnread(refuse, await firstLineOf(chunk));
+      else for await (const part of source.finer(chunk)) await load(duck, part, lane);
+      await rm(chunk.file, { force: true });
     };
-    await ahead(source.chunks(), load);
+    await this.duck.takenInLanes(LANES, ahead(source.chunks()), load);
     if (mapping.format === 'csv' && shape === undefined && source.header !== undefined)
       csvShape(mapping, { header: source.header });
-    if (!this.hasRead) await this.takeNothing();
     return this.request.mapping.format === 'excel' ? digestOfSource(this.request.path) : source.facts();
   }
 
@@ -226,53 +223,37 @@ class Job {
     const { mapping, path, kind } = this.request;
     const { rows } = await parquetShape(this.duck, path, mapping);
     const facts = await digestOfSource(path);
-    for (let from = 0; from < rows; from += PARQUET_ROWS) {
-      await loadParquet(this.duck, { path, from }, { mapping, columns: columnsOf(kind) });
-      await this.take(Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows));
-    }
-    if (rows === 0) await this.takeNothing();
+    await this.duck.inLanes(LANES, Math.ceil(rows / PARQUET_ROWS), async (duck, piece, lane) => {
+      const from = piece * PARQUET_ROWS;
+      await loadParquet(duck, { path, from }, { mapping, columns: columnsOf(kind) });
+      await this.take(duck, Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows), lane);
+    });
     return facts;
   }
 
-  /** `checked` must be there, also when there was no row. */
-  private async takeNothing(): Promise<void> {
-    const names = Object.keys(this.checking.mapping.columns);
-    await this.duck.run(`CREATE TABLE IF NOT EXISTS cell AS SELECT 0::BIGINT AS line, NULL::VARCHAR AS fault,
-      ${names.map((name) => `NULL::VARCHAR AS ${name}`).join(', ')} LIMIT 0`);
-    await checkRows(this.duck, this.checking);
-  }
-
   /** The rows of `cell`: checked, staged, and what is wrong remembered. */
-  private async take(bytes: number): Promise<void> {
-    this.hasRead = true;
-    const { duck, checking, folders } = this;
-    await checkRows(duck, checking);
-    const columns = readColumns(checking);
-    const place = columns.find(({ name }) => name === 'place') ?? { constant: 'NULL', name: 'place' };
-    await duck.run(`INSERT INTO refused SELECT line, reason, item FROM checked WHERE reason IS NOT NULL;
-      INSERT INTO number SELECT DISTINCT CASE WHEN length(item) = 18 THEN item ELSE substr(item, 1, 14) END
-        FROM checked WHERE reason IS NULL;
-      INSERT INTO place SELECT DISTINCT ${place.constant ?? place.name} FROM checked WHERE reason IS NULL;
-      CREATE OR REPLACE TABLE place AS SELECT DISTINCT place FROM place LIMIT ${MOST_PLACES + 2}`);
-    await stage(duck, { staging: folders.staging, columns });
-    for (const name of await readdir(folders.staging)) this.used.add(Number(name.replace('bucket=', '')));
-    const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM checked');
+  private async take(duck: Duck, bytes: number, lane: number): Promise<void> {
+    const checking = this.checking(lane);
+    if (await checkRows(duck, checking))
+      await duck.run('INSERT INTO refused SELECT line, reason, item FROM checked WHERE reason IS NOT NULL');
+    await stage(duck, readColumns(checking));
+    const [seen] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM cell');
     this.rows += Number(seen?.rows);
-    await this.tellRefusals();
+    await this.tellRefusals(duck);
     this.request.onProgress?.({ rows: this.rows, part: bytes / Math.max(1, await this.bytes) });
   }
 
-  private async tellRefusals(): Promise<void> {
+  private async tellRefusals(duck: Duck): Promise<void> {
     const told = this.refusals.splice(0);
     for (let at = 0; at < told.length; at += 1_000) {
       const values = told.slice(at, at + 1_000).map(([line, reason]) => `(${line}, ${quoted(reason)})`);
-      await this.duck.run(`INSERT INTO refused (line, reason) VALUES ${values.join(', ')}`);
+      await duck.run(`INSERT INTO refused (line, reason) VALUES ${values.join(', ')}`);
     }
-    await this.mustBeFew();
+    await this.mustBeFew(duck);
   }
 
-  private async mustBeFew(): Promise<void> {
-    const first = await this.duck.rows<{ line: bigint; reason: string; all: bigint }>(
+  private async mustBeFew(duck: Duck): Promise<void> {
+    const first = await duck.rows<{ line: bigint; reason: string; all: bigint }>(
       'SELECT line, reason, (SELECT count(*) FROM refused) AS "all" FROM refused ORDER BY line, reason LIMIT 3',
     );
     if (Number(first[0]?.all ?? 0) > this.most) throw this.tooMany(first);
@@ -294,7 +275,7 @@ class Job {
 
   /** All refused rows with line and reason, by line, and those of items that several rows name. */
   private async writeRefused(): Promise<void> {
-    await this.mustBeFew();
+    await this.mustBeFew(this.duck);
     await this.duck.run(`COPY (SELECT line, reason FROM refused ORDER BY line, reason)
       TO ${quoted(join(this.folders.draft, REFUSED))} (FORMAT json)`);
     const [known] = await this.duck.rows<{ items: bigint }>('SELECT count(item) AS items FROM refused');
@@ -308,13 +289,18 @@ class Job {
       `SELECT count(*) FILTER (length(digits) = 18) AS containers,
         count(*) FILTER (CASE length(digits) WHEN 18 THEN ${wrongCheckDigit('digits', 18)}
           ELSE ${wrongCheckDigit('digits', 14)} END) AS wrong
-       FROM (SELECT DISTINCT digits FROM number)`,
+       FROM (SELECT ${WHOLE_ITEM} AS digits FROM (
+         SELECT DISTINCT head, CASE WHEN strlen(serial) = 4 THEN serial ELSE '' END AS serial FROM staged))`,
     );
     return { containers: Number(counted?.containers), wrongCheckDigits: Number(counted?.wrong) };
   }
 
   private async places(): Promise<string[] | null> {
-    const rows = await this.duck.rows<{ place: string | null }>('SELECT place FROM place');
+    const place = readColumns(this.checking()).find(({ name }) => name === 'place') ?? { name: 'NULL' };
+    const rows = await this.duck.rows<{ place: string | null }>(
+      `SELECT DISTINCT ${('constant' in place ? place.constant : undefined) ?? place.name} AS place FROM staged
+        LIMIT ${MOST_PLACES + 1}`,
+    );
     if (rows.length > MOST_PLACES || rows.some(({ place }) => place === null)) return null;
     const { branch } = this.request;
     // A file of a branch that has nothing speaks of that branch.

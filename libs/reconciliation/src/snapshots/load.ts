@@ -3,7 +3,7 @@ import { quoted, type Duck } from '#duckdb';
 import type { Column } from './kinds.js';
 import type { Mapping } from './mapping.js';
 import { cellsOf } from './splitter.js';
-import { NDJSON_DELIMITER, type Chunk } from './source.js';
+import { isPlain, NDJSON_DELIMITER, type Chunk, type NumberedChunk, type PlainChunk } from './source.js';
 
 const MOST_COLUMNS = 1_000;
 
@@ -11,12 +11,15 @@ const MOST_COLUMNS = 1_000;
 export type Cells = (column: string) => string | undefined;
 
 /** What `cell` is made of: the cells of a chunk as they stand there, by the mapped columns of the snapshot. */
-function cells({ from, fault, at }: { from: string; fault: string; at: Cells }, columns: readonly Column[]): string {
+function cells(
+  { from, line, fault, at }: { from: string; line: string; fault: string; at: Cells },
+  columns: readonly Column[],
+): string {
   const values = ['item', ...columns.map(({ name }) => name)].flatMap((name) => {
     const found = at(name);
     return found === undefined ? [] : [`${found} AS ${name}`];
   });
-  return `SELECT line, ${fault} AS fault, ${values.join(', ')} FROM ${from}`;
+  return `SELECT ${line} AS line, ${fault} AS fault, ${values.join(', ')} FROM ${from}`;
 }
 
 /** Number of columns, and where the mapped ones are. */
@@ -48,35 +51,58 @@ export function csvShape(mapping: Mapping, { header, first }: { header?: string;
   return { width: names.length, at };
 }
 
+/** The columns of a text file, and how DuckDB is to split them. */
+interface TextFormat {
+  format: string;
+  columns: string;
+}
+
+const readCsv = (file: string, { format, columns }: TextFormat, options: string): string =>
+  `read_csv(${quoted(file)}, header = false, auto_detect = false, ${format}, nullstr = '',
+    max_line_size = 1000000, ${options}, columns = {${columns}})`;
+
 /**
- * Reads a chunk into `raw`. What cannot be read goes to `refused`, with its line; together they are all records. False,
- * and nothing of it is kept, where DuckDB finds other records than we have cut, or gives the file up.
+ * Reads a chunk into `raw`, and says which expression over it is the line of a row. Undefined, and nothing of it is
+ * kept, where DuckDB finds other records than we have, or gives the file up.
  */
-async function readChunk(
-  duck: Duck,
-  { file, ends }: Chunk,
-  how: { format: string; columns: string },
-): Promise<boolean> {
-  await duck.run('DROP TABLE IF EXISTS unreadable; DROP TABLE IF EXISTS unreadable_scan');
+async function readChunk(duck: Duck, chunk: Chunk, how: TextFormat): Promise<string | undefined> {
   try {
-    await duck.run(`
-      CREATE OR REPLACE TABLE raw AS SELECT * FROM read_csv(${quoted(file)}, header = false, auto_detect = false,
-        ${how.format}, nullstr = '', max_line_size = 1000000, new_line = '\\n',
-        columns = {'line': 'BIGINT', ${how.columns}}, store_rejects = true, rejects_table = 'unreadable',
-        rejects_scan = 'unreadable_scan');
-      CREATE OR REPLACE TABLE broken AS SELECT try_cast(regexp_extract(csv_line, '^[0-9]+') AS BIGINT) AS line,
-          min(${WORDS}) AS reason
-        FROM unreadable GROUP BY 1`);
+    return isPlain(chunk) ? await readPlain(duck, chunk, how) : await readNumbered(duck, chunk, how);
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith('Invalid Input Error')) return false;
+    if (error instanceof Error && error.message.startsWith('Invalid Input Error')) return undefined;
     throw error;
   }
+}
+
+/** Rows keep the order of their lines: as many as there are lines, so each is one, or some row cannot be read. */
+async function readPlain(
+  duck: Duck,
+  { file, firstLine, lines, lineEnd }: PlainChunk,
+  how: TextFormat,
+): Promise<string | undefined> {
+  const end = lineEnd === '\n' ? '\\n' : '\\r\\n';
+  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE raw AS SELECT * FROM ${readCsv(file, how, `new_line = '${end}'`)}`);
+  const [read] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM raw');
+  return Number(read?.rows) === lines ? `(rowid + ${firstLine})` : undefined;
+}
+
+/** What cannot be read goes to `refused`, with its line; together they are all records. */
+async function readNumbered(duck: Duck, { file, ends }: NumberedChunk, how: TextFormat): Promise<string | undefined> {
+  await duck.run('DROP TABLE IF EXISTS unreadable; DROP TABLE IF EXISTS unreadable_scan');
+  const rejects = "store_rejects = true, rejects_table = 'unreadable', rejects_scan = 'unreadable_scan'";
+  const numbered = { format: how.format, columns: `'line': 'BIGINT', ${how.columns}` };
+  await duck.run(`
+    CREATE OR REPLACE TEMP TABLE raw AS
+      SELECT * FROM ${readCsv(file, numbered, `new_line = '\\n', ${rejects}`)};
+    CREATE OR REPLACE TEMP TABLE broken AS SELECT try_cast(regexp_extract(csv_line, '^[0-9]+') AS BIGINT) AS line,
+        min(${WORDS}) AS reason
+      FROM unreadable GROUP BY 1`);
   const [read] = await duck.rows<{ rows: bigint; broken: bigint }>(
     'SELECT (SELECT count(*) FROM raw) AS rows, (SELECT count(*) FROM broken) AS broken',
   );
-  if (Number(read?.rows) + Number(read?.broken) !== ends.length) return false;
+  if (Number(read?.rows) + Number(read?.broken) !== ends.length) return undefined;
   await duck.run('INSERT INTO refused (line, reason) SELECT line, reason FROM broken');
-  return true;
+  return 'line';
 }
 
 /** Loads a chunk of CSV into `cell`; false where it is not read as it was cut. */
@@ -86,15 +112,14 @@ export async function loadCsv(
   { shape, mapping, columns }: { shape: CsvShape; mapping: Mapping; columns: readonly Column[] },
 ): Promise<boolean> {
   const { delimiter, quote } = mapping;
-  const isRead = await readChunk(duck, chunk, {
+  const line = await readChunk(duck, chunk, {
     format: `delim = ${quoted(delimiter)}, quote = ${quoted(quote)}, escape = ${quoted(quote)}`,
     columns: Array.from({ length: shape.width }, (_, n) => `'c${n}': 'VARCHAR'`).join(', '),
   });
-  if (isRead)
-    await duck.run(
-      `CREATE OR REPLACE VIEW cell AS ${cells({ from: 'raw', fault: 'NULL::VARCHAR', at: shape.at }, columns)}`,
-    );
-  return isRead;
+  if (line === undefined) return false;
+  const found = { from: 'raw', line, fault: 'NULL::VARCHAR', at: shape.at };
+  await duck.run(`CREATE OR REPLACE TEMP VIEW cell AS ${cells(found, columns)}`);
+  return true;
 }
 
 const WORDS = `CASE error_type WHEN 'MISSING COLUMNS' THEN 'the row has too few cells'
@@ -120,15 +145,16 @@ export async function loadNdjson(
   const fault = `CASE WHEN json IS NULL THEN 'the line is not a JSON object'
     WHEN json_type(json, ${path('item')}) IN ('BIGINT', 'UBIGINT', 'DOUBLE')
     THEN 'item: is a number, and a code is text: its digits may be lost' END`;
-  const isRead = await readChunk(duck, chunk, {
+  const line = await readChunk(duck, chunk, {
     format: `delim = '${NDJSON_DELIMITER}', quote = '', escape = ''`,
     columns: "'text': 'VARCHAR'",
   });
-  if (!isRead) return false;
-  const from = `(SELECT line, CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
+  if (line === undefined) return false;
+  const from = `(SELECT ${line} AS line,
+      CASE WHEN json_valid(text) AND json_type(text) = 'OBJECT' THEN text::JSON END AS json
     FROM raw)`;
   // Made before it is looked at: DuckDB would look into the JSON again for each use of a cell.
-  await duck.run(`CREATE OR REPLACE TABLE cell AS ${cells({ from, fault, at }, columns)}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE cell AS ${cells({ from, line: 'line', fault, at }, columns)}`);
   return true;
 }
 
@@ -164,5 +190,6 @@ export async function loadParquet(
   };
   const source = `(SELECT *, file_row_number + 1 AS line FROM read_parquet(${quoted(path)}, file_row_number = true)
     WHERE file_row_number >= ${from} AND file_row_number < ${from + PARQUET_ROWS})`;
-  await duck.run(`CREATE OR REPLACE TABLE cell AS ${cells({ from: source, fault: 'NULL::VARCHAR', at }, columns)}`);
+  const found = { from: source, line: 'line', fault: 'NULL::VARCHAR', at };
+  await duck.run(`CREATE OR REPLACE TEMP TABLE cell AS ${cells(found, columns)}`);
 }

@@ -12,6 +12,8 @@ export interface SplitterOptions {
   /** A record without its end of line. The buffer is used again afterwards. */
   record: (line: number, bytes: Buffer) => void;
   refuse: (line: number, reason: string) => void;
+  /** Number of the line that comes first; 1 where it is absent. */
+  line?: number;
 }
 
 /**
@@ -22,12 +24,20 @@ export interface SplitterOptions {
  */
 export class RecordSplitter {
   private rest = Buffer.alloc(0);
-  private line = 1;
+  /** Number of the line that comes next. */
+  line: number;
   private skipping = false;
   /** The first quote at or behind the record that is looked at; -1: none in these bytes. */
   private quoteAt = 0;
 
-  constructor(private readonly options: SplitterOptions) {}
+  constructor(private readonly options: SplitterOptions) {
+    this.line = options.line ?? 1;
+  }
+
+  /** Whether the next byte begins a record. */
+  get isBetween(): boolean {
+    return this.rest.length === 0 && !this.skipping;
+  }
 
   push(bytes: Buffer): void {
     this.cut(this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]), false);

@@ -33,7 +33,11 @@ export const LARGE_BYTES = 900;
 /** Ended, and not held, when a predecessor ends badly. */
 export const ENDED_AT_ONCE = 552;
 const PROFILE = loadProfile('interface-v1', {
-  rules: { unknownGraceMs: 30_000, failedGraceMs: 1_200_000, maxDocumentBytes: LARGE_BYTES, uploadPartBytes: 40 },
+  rules: {
+    ...{ unknownGraceMs: 30_000, failedGraceMs: 1_200_000, maxDocumentBytes: LARGE_BYTES, uploadPartBytes: 40 },
+    // As it was when the log was written.
+    absentTries: 6,
+  },
 });
 const RULES = { ...PROFILE.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
 const HOUR_MS = 3_600_000;

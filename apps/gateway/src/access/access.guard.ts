@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PedigreeError } from '#kernel';
 import type { ApiKeys, Caller } from './api-keys.js';
 import type { Role } from './key-table.js';
+import type { Call } from './local-call.js';
 
 /** Which roles may call a route. A route without this is open: health and documentation only. */
 export const Allow = (...roles: Role[]) => RouteConfig({ roles });
@@ -27,26 +28,30 @@ export function guardAccess(fastify: FastifyInstance, keys: ApiKeys): void {
       throw new PedigreeError('not_found', `there is no ${request.method} ${request.url.split('?')[0]}`);
     const { roles } = request.routeOptions.config as { roles?: Role[] };
     if (roles === undefined) return;
-    Object.assign(request, {
-      caller: await admitted(keys, roles, request),
-      stillAllowed: recheck(keys, roles, request),
-    });
+    const call = callOf(request);
+    Object.assign(request, { caller: await admitted(keys, roles, call), stillAllowed: recheck(keys, roles, call) });
   });
 }
 
-async function admitted(keys: ApiKeys, roles: Role[], { raw }: FastifyRequest): Promise<Caller> {
-  const caller = await keys.callerOf(raw);
+/** A connection forgets its ends when its caller leaves, while its call may go on. */
+function callOf({ raw: { headers, socket } }: FastifyRequest): Call {
+  const { localPort, remoteAddress } = socket;
+  return { headers, socket: { localPort, remoteAddress } };
+}
+
+async function admitted(keys: ApiKeys, roles: Role[], call: Call): Promise<Caller> {
+  const caller = await keys.callerOf(call);
   if (caller.roles.includes('admin') || roles.some((role) => caller.roles.includes(role))) return caller;
-  keys.noteWrongRole(caller, raw);
+  keys.noteWrongRole(caller, call);
   throw new PedigreeError('forbidden', `this needs one of the roles ${roles.join(', ')}`, { field: 'Authorization' });
 }
 
-function recheck(keys: ApiKeys, roles: Role[], request: FastifyRequest): CallerRequest['stillAllowed'] {
+function recheck(keys: ApiKeys, roles: Role[], call: Call): CallerRequest['stillAllowed'] {
   let refused: PedigreeError | undefined;
   return async () => {
     if (refused !== undefined) throw refused;
     try {
-      await admitted(keys, roles, request);
+      await admitted(keys, roles, call);
     } catch (error) {
       if (error instanceof PedigreeError) refused = error;
       throw error;

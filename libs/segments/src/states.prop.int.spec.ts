@@ -8,7 +8,8 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { boxOf, livesOf, packOf, placeOf, writeLives, type DocumentOfLife } from '../test/lives.js';
-import { Duck, FolderStore, parquet } from '#duckdb';
+import { Duck, FolderStore, parquet, quoted, rowsDigest } from '#duckdb';
+import { STATE_COLUMNS } from './fold/state.js';
 import { segmentsSchema } from './schema.js';
 import { statesAt, writeNextSegment, type SegmentParts } from './segments.js';
 
@@ -68,6 +69,7 @@ async function bulk(parts: SegmentParts, at: bigint, name: string): Promise<Stat
   const states = await statesAt(parts, { at, out, types: typeKnowledge });
   const duck = await Duck.open(parts.duck);
   try {
+    for (const { file, sha256 } of states.buckets) await checkBucket(duck, { file: join(out, file), sha256 });
     return await duck.rows<State>(
       `SELECT item, status, place, container, known_from::VARCHAR AS known_from, uncertain, part_left
        FROM ${parquet(states.buckets.map(({ file }) => join(out, file)))} ORDER BY item`,
@@ -75,6 +77,16 @@ async function bulk(parts: SegmentParts, at: bigint, name: string): Promise<Stat
   } finally {
     await duck.close();
   }
+}
+
+/** The digest is that of the rows of the file, which are in the order of the MD5 of the item. */
+async function checkBucket(duck: Duck, { file, sha256 }: { file: string; sha256: string }): Promise<void> {
+  expect(await rowsDigest(duck, { file, columns: STATE_COLUMNS })).toBe(sha256);
+  const rows = await duck.rows<{ md5: string; run: number }>(
+    `SELECT md5(item) AS md5, run FROM read_parquet(${quoted(file)}, file_row_number = true) ORDER BY file_row_number`,
+  );
+  expect(rows.map(({ md5 }) => md5)).toEqual(rows.map(({ md5 }) => md5).sort());
+  expect(rows.map(({ run }) => run)).toEqual(rows.map(({ md5 }) => parseInt(md5.slice(0, 2), 16)));
 }
 
 describe('the state of all packs', () => {
@@ -131,6 +143,24 @@ describe('the state of all packs', () => {
     expect([0, 1, 2, 3, 4, 5].map((n) => places.get(packOf(n)))).toEqual([4, 4, 2, 3, 4, 1].map(placeOf));
     const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
     for (const one of states) expect(one).toEqual(await single(models, one.item, BigInt(upTo)));
+  });
+
+  it('tells a container as it is called, whatever that is', async () => {
+    await db.pool.query(`TRUNCATE ${TABLES}`);
+    const called = ['', ' ', 'a,b', 'say "a"', '#1', 'one\ntwo', 'one\r\ntwo', 'ящик', "it's", 'NULL', '\t'];
+    const told = documentsOf(
+      called.map((container, n): [Effect, string] => [{ containment: 'packed', container }, packOf(n)]),
+    );
+    const upTo = 10 * (told.length + 1);
+    await writeLives(db.pool, told, upTo);
+    const parts: SegmentParts = {
+      pool: db.pool,
+      files: new FolderStore(join(folder.path, 'files-called')),
+      duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
+    };
+    const states = await bulk(parts, BigInt(upTo), 'states-called');
+    const containers = new Map(states.map(({ item, container }) => [item, container]));
+    expect(called.map((_, n) => containers.get(packOf(n)))).toEqual(called);
   });
 
   it('follows every transfer to its end, of packs by themselves and in containers', async () => {

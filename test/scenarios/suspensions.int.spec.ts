@@ -110,8 +110,13 @@ describe('the watch for suspensions', () => {
   it('names the decisions that suspend, with number and date, in a list of their own', async () => {
     const [found] = (await inForce('&source=decision')).filter(({ series }) => series === 'B1');
     expect(found).toMatchObject({ number: 'N-B1', date: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/) });
-    const { items } = await raw<z.infer<typeof suspendedListPage>>('/v1/suspended-lists?source=decisions');
-    expect(items.find(({ decisions }) => decisions === 3)).toMatchObject({ series: 3, source: 'decisions' });
+    // The list is held when all that follows from it is recorded.
+    const held = async () =>
+      (await raw<z.infer<typeof suspendedListPage>>('/v1/suspended-lists?source=decisions')).items.find(
+        ({ decisions }) => decisions === 3,
+      );
+    await until('their list', async () => (await held()) !== undefined, 30_000);
+    expect(await held()).toMatchObject({ series: 3, source: 'decisions' });
     expect(await ask('B1')).toMatchObject({ suspended: true, decided: true, decisions: { decisions: 3 } });
     const words = await printed(() => showSuspension(stack.client, found?.suspension_id ?? '', { recent: '30' }));
     expect(words).toContain('Suspended by decision N-B1 of ');

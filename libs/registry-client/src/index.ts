@@ -29,6 +29,7 @@ export type { Page } from './lists/walk-pages.js';
 export { Directory } from './operations/operations.js';
 export type { GroupCheck, Groups } from './operations/groups.js';
 export type { FullHierarchy, HierarchyNode, HierarchyPack, SsccRegistry } from './operations/sscc.js';
+export { outcomeWords } from './call/outcome-words.js';
 export type { ReadOutcome } from './call/read-outcome.js';
 export type { NoRecord, SgtinAnswers, SgtinRecord } from './operations/sgtin-registry.js';
 export type { LargeDocuments, LargeSend } from './operations/large-documents.js';

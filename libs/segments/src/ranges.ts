@@ -1,5 +1,5 @@
 import type { Queryable } from '#postgres';
-import { projectionCheckpoint } from '#subscriptions';
+import { checkpointPosition, projectionCheckpoint } from '#subscriptions';
 import type { Range } from './write-files.js';
 
 /** A segment ends with the document with which it has so many rows. */
@@ -27,9 +27,5 @@ export async function nextRange(
 }
 
 /** Up to where the history of packs knows the log. */
-export async function historyUpTo(db: Queryable): Promise<bigint> {
-  const { rows } = await db.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', [
-    projectionCheckpoint({ name: 'sgtin-history' }),
-  ]);
-  return rows[0]?.position ?? 0n;
-}
+export const historyUpTo = (db: Queryable): Promise<bigint> =>
+  checkpointPosition(db, projectionCheckpoint({ name: 'sgtin-history' }));

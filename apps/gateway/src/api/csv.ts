@@ -5,7 +5,7 @@ import { pagesOf, type Page } from './ndjson.js';
 const FORMULA = /^(?:[\t\r]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 /**
  * Where a spreadsheet parts cells by semicolons or tabs, as a Russian one does, quotation marks within a line keep
- * nothing together: what stands behind these is a cell of its own.
+ * nothing together: what follows these is a cell of its own.
  */
 const FORMULA_WITHIN = /[;\t\r\n](?=[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 

@@ -24,7 +24,7 @@ import {
   type Place,
   type RegistryFetch,
 } from '#reconciliation';
-import type { Page, Profile, SgtinRecord, UndiciRegistryClient } from '#registry-client';
+import { outcomeWords, type Page, type Profile, type SgtinRecord, type UndiciRegistryClient } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
 import { pageOfContainer, pageOfDecisions, pageOfFilter, pageOfList, type DecisionRecord } from './rows.js';
@@ -207,7 +207,7 @@ export interface Failure {
 const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
 
 export const problemOf = (outcome: { kind: string; reason: string } | { kind: string; text: string }): Failure => ({
-  problem: `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`,
+  problem: outcomeWords(outcome),
   passes: PASSING.includes(outcome.kind),
 });
 

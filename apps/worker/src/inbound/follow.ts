@@ -1,7 +1,7 @@
 import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
 import { backoffMs, defined, PedigreeError } from '#kernel';
-import type { CallOutcome } from '#registry-client';
+import { outcomeWords, type CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
@@ -170,7 +170,7 @@ function missed(
 ): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
   const { receiptPollMs, absentTries } = context.profile.rules;
   const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
-  const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_PROBLEM);
+  const reason = outcomeWords(outcome).slice(0, LONGEST_PROBLEM);
   const error = `${what} of ${task.payload.documentId}: ${reason}`;
   const waits = isAbsent ? whilePaused(context, task, error) : undefined;
   if (waits !== undefined) return { retry: waits };

@@ -2,7 +2,7 @@ import { channelOf, type InboundSeen, type PlannedTask } from '#domain';
 import { defined, type Sha256 } from '#kernel';
 import { inTransaction } from '#postgres';
 import { documentIdsOf } from '#read-models';
-import type { DocumentMetadata, NewDocuments, RawAnswer } from '#registry-client';
+import { outcomeWords, type DocumentMetadata, type NewDocuments, type RawAnswer } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { keep } from '../registry-tasks/context.js';
 import type { InboundContext } from './context.js';
@@ -110,8 +110,7 @@ const firstSince = ({ restored, clock, profile }: InboundContext): Date =>
 function problemOf(walk: NewDocuments['walk']): string | undefined {
   if (walk.kind === 'complete') return undefined;
   if (walk.kind === 'unsettled') return walk.reason;
-  const { outcome } = walk;
-  return `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`;
+  return outcomeWords(walk.outcome);
 }
 
 async function keepListed(

@@ -1,18 +1,17 @@
 import type { Attempt, CallAnswer } from '#domain';
 import { neverReached, type Sha256 } from '#kernel';
-import type { CallOutcome, JudgedOperation, RawAnswer } from '#registry-client';
+import { outcomeWords, type CallOutcome, type JudgedOperation, type RawAnswer } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
-import { ageMs, candidateOf, waitForAccount, type TaskContext } from './context.js';
+import { ageMs, candidateOf, tenthLaterMs, waitForAccount, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './call-timing.js';
 
 /** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
 const NOT_READY_MS = 1_000;
+/** How soon a document is looked up again, and at the latest where the registry refuses that. */
 const LOOK_UP_AGAIN_MS = 2_000;
-/** What refuses a look-up is asked again when a tenth more time has passed since the attempt, at the latest by this. */
 const REFUSED_LOOK_UP_MOST_MS = 600_000;
-const REFUSED_LOOK_UP_SHARE = 0.1;
 const DONE: TaskResult = { kind: 'done' };
 
 /** What an answer says, and the bytes that an event about it may name: they are kept only then. */
@@ -180,8 +179,8 @@ export function lookUpAgain(
   outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
 ): TaskResult {
   const isRefused = outcome.kind === 'refused' || outcome.kind === 'not_found';
-  const share = isRefused ? ageMs(task, task.payload.attemptEndedAt) * REFUSED_LOOK_UP_SHARE : 0;
-  const delayMs = Math.min(REFUSED_LOOK_UP_MOST_MS, Math.max(LOOK_UP_AGAIN_MS, share));
-  const why = 'text' in outcome ? outcome.text : outcome.reason;
-  return { kind: 'retry', delayMs, error: `${what}: ${outcome.kind}: ${why}`, countsAsAttempt: false };
+  const delayMs = isRefused
+    ? tenthLaterMs(ageMs(task, task.payload.attemptEndedAt), [LOOK_UP_AGAIN_MS, REFUSED_LOOK_UP_MOST_MS])
+    : LOOK_UP_AGAIN_MS;
+  return { kind: 'retry', delayMs, error: `${what}: ${outcomeWords(outcome)}`, countsAsAttempt: false };
 }

@@ -135,6 +135,11 @@ export const xmlCandidate = (context: TaskContext, xml: Uint8Array): Candidate =
 export const ageMs = ({ claimedAt }: Claim, since: string | undefined): number =>
   claimedAt.getTime() - new Date(since ?? 0).getTime();
 
+const TENTH = 0.1;
+/** How soon what has lasted so long is looked at again: when it has lasted a tenth longer, within these bounds. */
+export const tenthLaterMs = (lastedMs: number, [firstMs, mostMs]: readonly [number, number]): number =>
+  Math.min(mostMs, Math.max(firstMs, lastedMs * TENTH));
+
 /** Who acts, and under which lease on which task. */
 export const causeOf = (task: Claim, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });
 

@@ -10,7 +10,7 @@ import type { TaskResult } from '#tasks';
 import { STILL_MS } from '../gate/sequence-gate.js';
 import type { TaskOf } from '../lane.js';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
-import { ageMs, bySystem, causeOf, type TaskContext } from './context.js';
+import { ageMs, bySystem, causeOf, tenthLaterMs, type TaskContext } from './context.js';
 
 const DONE: TaskResult = { kind: 'done' };
 /** How soon a document is looked at again that waits for the record of packs. */
@@ -18,8 +18,6 @@ const BEHIND_MS = 250;
 /** How soon a held document is looked at again: at first, and at last. */
 const REJUDGE_FIRST_MS = 5_000;
 const REJUDGE_LAST_MS = 600_000;
-/** It is looked at again when it has been held for a tenth longer. */
-const REJUDGE_SHARE = 0.1;
 
 /**
  * The sequence gate (docs/packs.md), in the task that sends, before its intent: so nothing lies between the judgement
@@ -110,8 +108,7 @@ export async function rejudgeAtGate(context: TaskContext, task: TaskOf<'rejudge_
 
 /** The next look at what is held. */
 export function rejudgeAgain(task: TaskOf<'rejudge_at_gate' | 'rejudge_suspension'>, error: string): TaskResult {
-  const ageOfHoldMs = ageMs(task, task.payload.heldAt);
-  const delayMs = Math.min(REJUDGE_LAST_MS, Math.max(REJUDGE_FIRST_MS, ageOfHoldMs * REJUDGE_SHARE));
+  const delayMs = tenthLaterMs(ageMs(task, task.payload.heldAt), [REJUDGE_FIRST_MS, REJUDGE_LAST_MS]);
   return { kind: 'retry', delayMs, error, countsAsAttempt: false };
 }
 

@@ -1,5 +1,5 @@
 import { backoffMs } from '#kernel';
-import type { CallOutcome } from '#registry-client';
+import { outcomeWords, type CallOutcome } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { TaskContext } from './context.js';
 
@@ -21,7 +21,7 @@ export function readAgain(
   task: AccountTask,
   { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
 ): TaskResult {
-  const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_REASON);
+  const reason = outcomeWords(outcome).slice(0, LONGEST_REASON);
   if (outcome.kind === 'refused' || outcome.kind === 'not_found')
     return refusedRead(context, task, `${what}: ${reason}`);
   return {

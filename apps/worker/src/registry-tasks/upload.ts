@@ -1,5 +1,5 @@
 import type { DocumentState, UploadAnswer, Uploading } from '#domain';
-import type { CallOutcome, LargeSend, OpenUpload } from '#registry-client';
+import { outcomeWords, type CallOutcome, type LargeSend, type OpenUpload } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { begunBefore } from '../restoration/begun-before.js';
@@ -113,11 +113,10 @@ async function afterPart(
     await record(context, task, answerOf(context, outcome, attempt));
     return { kind: 'done' };
   }
-  const why = outcome.kind === 'rate_limited' ? outcome.text : outcome.reason;
   return {
     kind: 'retry',
     delayMs: PART_AGAIN_MS,
-    error: `part of ${requestId}: ${outcome.kind}: ${why}`,
+    error: `part of ${requestId}: ${outcomeWords(outcome)}`,
     countsAsAttempt: false,
   };
 }

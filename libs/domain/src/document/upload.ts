@@ -111,15 +111,14 @@ const isIn = (state: Uploading, at: { attempt: number; round: number }): boolean
 export const beginFinish = (state: Uploading, at: { attempt: number; round: number }): DocumentEvent[] =>
   isIn(state, at) ? finishEvents(state, decideAttempt(state.finish, { type: 'Begin' }, FINISH_POLICY)) : [];
 
+/** An answer to a part or to the end of this upload, in whatever round. */
 export function recordUploadAnswer(
   state: Uploading,
-  { attempt, round, answer }: { attempt: number; round: number; answer: UploadAnswer },
+  { round, answer }: { round: number; answer: UploadAnswer },
 ): DocumentEvent[] {
-  if (state.attempt !== attempt) return [];
   // A part may be refused as the end may.
   const isAhead = answer.kind === 'refused' && state.finish.step === 'open' && state.finish.attempt === round;
-  const { answerSha256 } = answer as { answerSha256: Sha256 };
-  const said = answer.kind === 'sent' ? ({ kind: 'done', answerSha256 } as const) : answer;
+  const said = answer.kind === 'sent' ? ({ kind: 'done', answerSha256: answer.answerSha256 } as const) : answer;
   const fact = decideAttempt(
     state.finish,
     isAhead ? { type: 'RefuseAhead', refusal: answer } : { type: 'RecordAnswer', attempt: round, answer: said },

@@ -68,8 +68,8 @@ function ofKnown(
     }
     case 'Change': {
       const { type: _, ...data } = command;
-      // A caller that lost the answer tells it again: nobody owes another reply.
-      return isToldAgain(state, data) ? [] : [{ type: 'SuspensionChanged', data }];
+      // A caller that lost the answer repeats it: nobody owes another reply.
+      return isRepeat(state, data) ? [] : [{ type: 'SuspensionChanged', data }];
     }
     case 'Reply':
       return [{ type: 'SuspensionReplied', data: { suspensionId, version: state.versions, places: command.places } }];
@@ -80,10 +80,7 @@ function ofKnown(
   }
 }
 
-function isToldAgain(
-  { newest }: KnownSuspension,
-  { action, ...letter }: Letter & { action: SuspensionAction },
-): boolean {
+function isRepeat({ newest }: KnownSuspension, { action, ...letter }: Letter & { action: SuspensionAction }): boolean {
   const parts = ['from', 'number', 'date', 'letterSha256'] as const;
   return 'letterSha256' in newest && newest.action === action && parts.every((part) => newest[part] === letter[part]);
 }

@@ -73,7 +73,7 @@ const TABLE: [name: string, command: SuspensionCommand, follows: Partial<Record<
 ];
 
 describe('a letter about the same', () => {
-  it('that is told again changes nothing: a reply to it stays', () => {
+  it('that is repeated changes nothing: a reply to it stays', () => {
     expect(told(...IN.open, RELEASE, RELEASE)).toMatchObject({ newest: [], state: { versions: 2 } });
     expect(told(...IN.open, RELEASE, REPLY, CLOSE, RELEASE)).toMatchObject({ newest: [], state: { phase: 'closed' } });
     const other = { ...RELEASE, letterSha256: 'b'.repeat(64) } as SuspensionCommand;

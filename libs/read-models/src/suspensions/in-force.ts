@@ -1,7 +1,7 @@
 import { isInForce, seriesKey, SUSPENSION_STREAM_PREFIX, suspensionIdOfStream } from '#domain';
 import type { EventStore } from '#event-store';
 import type { Queryable } from '#postgres';
-import { projectionCheckpoint } from '#subscriptions';
+import { checkpointPosition, projectionCheckpoint } from '#subscriptions';
 import { foldSuspension } from './fold.js';
 import { SUSPENSION, type SuspensionRow } from './row.js';
 
@@ -63,11 +63,8 @@ export class SuspensionsInForce {
 }
 
 /** Up to which log position the read model tells the suspensions, and the lists. */
-export async function suspensionsUpTo(db: Queryable): Promise<bigint> {
-  const values = [projectionCheckpoint({ name: 'suspensions' })];
-  const { rows } = await db.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', values);
-  return rows[0]?.position ?? 0n;
-}
+export const suspensionsUpTo = (db: Queryable): Promise<bigint> =>
+  checkpointPosition(db, projectionCheckpoint({ name: 'suspensions' }));
 
 /** Those of some products, as far as the read model has come: for answers that stop nothing. */
 export async function recordedInForce(db: Queryable, gtins: readonly string[]): Promise<Pick<InForce, 'gtins' | 'of'>> {

@@ -79,9 +79,6 @@ export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
 /** The rules of this version, and what each status of the registry says in them. */
 export const RULES_DIGEST = sha256Hex(canonicalJson({ rules: [RULES, OVERRIDES], standings: [...STANDINGS] }));
 
-/** Whether this version compares as the run does: its buckets can be done and repeated here. */
-export const isByOurRules = ({ rules = RULES_DIGEST }: Pick<RunRecord, 'rules'>): boolean => rules === RULES_DIGEST;
-
 export function inputsDigest({ moment, settings, rules, legs, places, standsOn }: Omit<RunRecord, 'inputs'>): Sha256 {
   const digests = Object.fromEntries(LEGS.map((leg) => [leg, legs[leg]?.digest ?? null]));
   return sha256Hex(
@@ -113,7 +110,7 @@ export async function readRun(folder: string): Promise<RunRecord> {
  */
 export async function readRunToDo(folder: string): Promise<RunRecord> {
   const run = await readRun(folder);
-  if (isByOurRules(run)) return run;
+  if (run.rules === undefined || run.rules === RULES_DIGEST) return run;
   const file = join(folder, RUN_FILE);
   throw new PedigreeError('not_found', `${file} is of other rules than this version has: begin a new run`, { file });
 }

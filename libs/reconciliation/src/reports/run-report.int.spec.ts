@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
@@ -145,6 +145,10 @@ describe('the page of a run', () => {
     await expect(doBuckets({ folder: comparison('older'), ...LIMITS })).rejects.toThrow(
       'is of other rules than this version has: begin a new run',
     );
+    // Its digest is over its own rules, and not over those of this version.
+    const file = join(comparison('older'), 'run.json');
+    await writeFile(file, (await readFile(file, 'utf8')).replace(rules, sha256Hex('rules that it never had')));
+    await expect(factsOf('older')).rejects.toThrow('was changed');
   });
 
   it('lists so many findings, and says that there are more', async () => {

@@ -16,6 +16,8 @@ export interface Lane<Kinds = Record<string, TaskHandler>> {
   kinds: Kinds;
   /** Handlers at work at the same time. */
   concurrency: number;
+  /** Its work is begun in its order, whichever workers serve it. */
+  inOrder?: boolean;
   /** Most tasks of one claim. */
   batch?: number;
   /** While this says true nothing new of it is begun. */

@@ -12,7 +12,7 @@ import { rejudgeAtGate } from './registry-tasks/gate.js';
 import { rejudgeSuspension } from './registry-tasks/suspension-stop.js';
 import { checkGroup, lookAtGroup, startGroup } from './registry-tasks/group-start.js';
 import { decideHold, holdDocument } from './registry-tasks/hold-decision.js';
-import { runCommand } from './registry-tasks/internal.js';
+import { runCommands } from './registry-tasks/internal.js';
 import { lapseHolds, liftItemWait, refuseRing, waitForItems } from './registry-tasks/item-waits.js';
 import { lookUp } from './registry-tasks/look-up.js';
 import { fetchReceipt } from './registry-tasks/receipt.js';
@@ -33,8 +33,9 @@ const UPLOAD_HANDS = 2;
 const internalLanes = (context: TaskContext): TypedLane[] => [
   {
     name: 'intake',
-    kinds: { run_command: { handle: (task) => runCommand(context, task) } },
-    concurrency: INTERNAL_HANDS,
+    kinds: { run_command: { handleMany: (tasks) => runCommands(context, tasks) } },
+    concurrency: 1,
+    inOrder: true,
   },
   {
     name: 'internal',

@@ -127,7 +127,8 @@ export class GoldenWorld {
     const result =
       'handle' in handler
         ? await handler.handle(claimed, { signal })
-        : ((await handler.handleMany([claimed], { signal }))[0] as TaskResult);
+        : ((await handler.handleMany([claimed], { signal }))[0] as TaskResult | Error);
+    if (result instanceof Error) throw result;
     if (result.kind === 'failed') this.failed.push({ key: task.key, error: result.error });
     await queue.settle(task, result);
     return result;

@@ -153,7 +153,7 @@ export function processOn(parts: ProcessParts): TaskContext & { accounts: Accoun
 const ERP = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;
 
 /** The registration of a document whose bytes are in the evidence from here on. */
-async function registrationOf(
+export async function registrationOf(
   { evidence }: Pick<Stores, 'evidence'>,
   requestId: string,
   more: Partial<Registration> = {},
@@ -305,7 +305,9 @@ export async function runTask(
   if (handler === undefined) throw new Error(`no lane serves ${task.key}`);
   const signal = new AbortController().signal;
   if ('handle' in handler) return handler.handle(task, { signal });
-  return (await handler.handleMany([task], { signal }))[0] as TaskResult;
+  const result = (await handler.handleMany([task], { signal }))[0] as TaskResult | Error;
+  if (result instanceof Error) throw result;
+  return result;
 }
 
 export interface Run {

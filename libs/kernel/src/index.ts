@@ -2,7 +2,7 @@
  * The vocabulary that every other library speaks: identifiers, time, canonical JSON, errors.
  * Promise: pure and total; bad text is refused with the place and the reason, never repaired in silence.
  * Proven in: backoff.spec.ts, identifiers.spec.ts, item-code.prop.spec.ts, canonical-json.spec.ts,
- * canonical-text.prop.spec.ts, coalesce.spec.ts.
+ * canonical-text.prop.spec.ts, coalesce.spec.ts, stretches.spec.ts.
  */
 export * from './identifiers.js';
 export * from './clock.js';
@@ -14,5 +14,6 @@ export * from './digest.js';
 export * from './errors.js';
 export * from './coalesce.js';
 export * from './semaphore.js';
+export * from './stretches.js';
 export * from './expiry.js';
 export * from './item-code.js';

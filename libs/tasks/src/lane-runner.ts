@@ -10,11 +10,14 @@ export interface HandlerContext {
   signal: AbortSignal;
 }
 
-/** Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). */
+/**
+ * Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). An error in the
+ * place of a result counts as thrown, for that task alone.
+ */
 export type TaskHandler<Payload extends object = JsonObject> =
   | { handle(task: Task<Payload>, context: HandlerContext): Promise<TaskResult> }
   | {
-      handleMany(tasks: Task<Payload>[], context: HandlerContext): Promise<TaskResult[]>;
+      handleMany(tasks: Task<Payload>[], context: HandlerContext): Promise<(TaskResult | Error)[]>;
       /** Most tasks of one call. Default: the batch. */ most?: number;
     };
 
@@ -37,6 +40,12 @@ export interface LaneRunnerOptions {
   kinds: Record<string, TaskHandler>;
   /** Handlers at work at the same time. Default 4. */
   concurrency?: number;
+  /**
+   * The lane's work is begun in its order, whichever processes serve it: nothing is begun while an earlier task that is
+   * due is held elsewhere. Wants one hand and `handleMany`, which is given its tasks in order. A task that is tried again
+   * goes behind those that are due before it.
+   */
+  inOrder?: boolean;
   /** Most tasks of one claim where a kind is served by `handleMany`. Default 100. */
   batch?: number;
   /** A lease lasts this long and is extended every third of it while its task is held. Default 30,000. */
@@ -62,6 +71,8 @@ export interface LaneRunnerOptions {
 /** How often a lane that is held asks whether it still is, and how often it looks for what was begun and not ended. */
 const HELD_ASK_MS = 500;
 const HELD_CLAIM_MS = 10_000;
+/** How often a process whose tasks are not in turn asks again. */
+const IN_TURN_ASK_MS = 20;
 const SETTLE_TRIES = 3;
 const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
@@ -94,6 +105,7 @@ class LaneRunner {
   constructor(options: LaneRunnerOptions) {
     this.options = {
       concurrency: 4,
+      inOrder: false,
       batch: 100,
       leaseMs: 30_000,
       maxAttempts: 10,
@@ -118,7 +130,7 @@ class LaneRunner {
       // Ends by the signal alone: this is the loop of a server. Each turn waits for work, for a free hand or for the
       // database.
       while (!signal.aborted) await this.turn();
-      await this.giveBackWaiting();
+      await this.giveBack(this.waiting.splice(0));
       await this.finishWithin(this.options.graceMs);
     } finally {
       clearInterval(renewal);
@@ -127,13 +139,13 @@ class LaneRunner {
   }
 
   private async turn(): Promise<void> {
-    const { queue, lane, holder, leaseMs, signal, concurrency, maxWaitMs } = this.options;
+    const { queue, lane, signal, concurrency, maxWaitMs } = this.options;
     this.startWaiting();
     if (this.running >= concurrency) return this.aSlotIsFree();
     try {
       if (await this.options.held()) return await this.heldTurn();
       const limit = this.claimLimit === concurrency ? concurrency - this.running : this.claimLimit;
-      const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
+      const tasks = await this.claim(limit);
       this.failuresInRow = 0;
       this.waiting.push(...tasks);
       if (signal.aborted) return;
@@ -144,6 +156,20 @@ class LaneRunner {
     } catch (error) {
       await this.pauseAfter(error);
     }
+  }
+
+  private async claim(limit: number): Promise<Task[]> {
+    const { queue, lane, holder, leaseMs, inOrder, clock, signal } = this.options;
+    const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
+    if (!inOrder) return tasks;
+    let inTurn: Task[] = [];
+    try {
+      inTurn = await queue.inTurn(tasks);
+    } finally {
+      await this.giveBack(tasks.filter((task) => !inTurn.includes(task)));
+    }
+    if (inTurn.length === 0 && tasks.length > 0) await clock.wait(IN_TURN_ASK_MS, signal);
+    return inTurn;
   }
 
   private async heldTurn(): Promise<void> {
@@ -202,7 +228,7 @@ class LaneRunner {
       const results = await handler.handleMany(tasks, { signal });
       if (results.length !== tasks.length)
         throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
-      return results;
+      return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, textOf(one)) : one));
     } catch (error) {
       return tasks.map((task) => this.afterThrow(task, textOf(error)));
     }
@@ -256,9 +282,8 @@ class LaneRunner {
   }
 
   /** Not begun means not tried: the attempt is taken back and the task keeps its place in the lane. */
-  private async giveBackWaiting(): Promise<void> {
-    const back = this.waiting.splice(0);
-    await Promise.all(back.map((task) => this.settle(task, { kind: 'give_back' })));
+  private async giveBack(tasks: Task[]): Promise<void> {
+    await Promise.all(tasks.map((task) => this.settle(task, { kind: 'give_back' })));
   }
 
   private async finishWithin(graceMs: number): Promise<void> {

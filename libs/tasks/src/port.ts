@@ -56,18 +56,23 @@ export interface LaneState {
 /** The one durable task table. All times are judged by the database's clock. `New`: what a caller may schedule. */
 export interface TaskQueue<New extends NewTask = NewTask> {
   /**
-   * Inserts tasks inside the caller's transaction (or alone with a pool); keys that exist are left as they are. Wakes
-   * lanes by NOTIFY on commit.
+   * Inserts tasks inside the caller's transaction (or alone with a pool), in their order; keys that exist are left as
+   * they are. Wakes lanes by NOTIFY on commit.
    */
   schedule(db: Queryable, tasks: New[]): Promise<void>;
   /**
-   * Leases at most `limit` due tasks of one lane, by priority, then due time, with SKIP LOCKED. `onlyUnfinished`: only
+   * Leases at most `limit` due tasks of one lane, by priority, due time, then order of scheduling, with SKIP LOCKED. `onlyUnfinished`: only
    * those whose lease ran out. That looks through the whole lane, so it is for now and then.
    */
   claim(
     lane: string,
     options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean },
   ): Promise<Task[]>;
+  /**
+   * Those of these claimed tasks of one lane before which no other task of it is due: neither one that another process
+   * holds, nor one that nobody does. For a lane whose work must be done in its order, whoever does it.
+   */
+  inTurn(tasks: Task[]): Promise<Task[]>;
   /**
    * Ends a lease with a result. Calls made together share one statement. A lease that another has taken meanwhile is
    * left alone: returns false.

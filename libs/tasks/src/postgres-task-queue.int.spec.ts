@@ -219,6 +219,47 @@ describe('the task queue', () => {
     },
   );
 
+  it('serves tasks that are due together in the order in which they were scheduled, wherever their rows lie', async () => {
+    const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `n${from + i}`);
+    // By a plan that joins in the order of digests.
+    await inTransaction(db.pool, async (tx) => {
+      await tx.query('SET LOCAL enable_hashjoin = off');
+      await queue.schedule(
+        tx,
+        names(0, 300).map((name) => task(name)),
+      );
+    });
+    const first = await queue.claim('a/status', { ...hold, limit: 200 });
+    expect(keys(first)).toEqual(names(0, 200));
+    await Promise.all(first.map((one) => queue.settle(one, { kind: 'done' })));
+    // New rows take the room of those that are gone, before the rows that are left.
+    await db.pool.query('VACUUM task');
+    await queue.schedule(
+      db.pool,
+      names(300, 500).map((name) => task(name)),
+    );
+    expect(keys(await queue.claim('a/status', { ...hold, limit: 250 }))).toEqual(names(200, 450));
+  });
+
+  it('tells which tasks are in turn: those behind no other that is due, whoever holds it', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    await queue.schedule(
+      db.pool,
+      names.map((name) => task(name)),
+    );
+    const [a] = await queue.claim('a/status', { ...hold, limit: 1 });
+    const [b] = await other.claim('a/status', { ...hold, limit: 1, holder: 'two' });
+    const [c, d] = await queue.claim('a/status', hold);
+    expect(keys(await queue.inTurn([a!, c!, d!]))).toEqual(['a']);
+    expect(keys(await other.inTurn([b!]))).toEqual([]);
+    await other.settle(b!, { kind: 'give_back' });
+    expect(keys(await queue.inTurn([a!, c!, d!]))).toEqual(['a']);
+    const [again] = await other.claim('a/status', { ...hold, holder: 'two' });
+    await other.settle(again!, { kind: 'retry', delayMs: 60_000 });
+    expect(keys(await queue.inTurn([a!, c!, d!]))).toEqual(['a', 'c', 'd']);
+    expect(await queue.inTurn([])).toEqual([]);
+  });
+
   it('gives back a task that was not begun, with its place in the lane and without counting the claim', async () => {
     await queue.schedule(db.pool, [task('x')]);
     const [claimed] = await queue.claim('a/status', hold);

@@ -143,6 +143,16 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return options.onlyUnfinished === true ? this.claimUnfinished(call) : this.claimTogether(call);
   }
 
+  async inTurn(tasks: Task[]): Promise<Task[]> {
+    const [first] = tasks;
+    if (first === undefined) return [];
+    const ids = tasks.map((task) => leaseOf(task).id);
+    const values = [first.lane, ids];
+    const { rows } = await this.pool.query<{ id: string }>({ name: 'task-in-turn', text: sql.IN_TURN, values });
+    const free = new Set(rows.map((row) => row.id));
+    return tasks.filter((_, i) => free.has(ids[i] as string));
+  }
+
   async settle(task: Task, result: TaskResult): Promise<boolean> {
     return this.settleTogether({ task, result, delayMs: delayOf(task, result) });
   }
@@ -359,6 +369,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     if (kept.length > 0) for (const id of await this.settleKept(kept)) held.add(id);
     for (const { task, result } of calls) {
       if (result.kind === 'retry') this.watch.notice(task.lane, result.delayMs);
+      if (result.kind === 'give_back') this.watch.notice(task.lane, 0);
     }
     return settled.map(({ lease }) => held.has(lease.id));
   }
@@ -382,7 +393,12 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
 }
 
 const inOrder = (tasks: Task[]): Task[] =>
-  tasks.sort((a, b) => a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime());
+  tasks.sort(
+    (a, b) =>
+      a.priority - b.priority ||
+      a.dueAt.getTime() - b.dueAt.getTime() ||
+      Number(BigInt(leaseOf(a).id) - BigInt(leaseOf(b).id)),
+  );
 
 function taskOf(row: ClaimRow): Task {
   return {

@@ -11,19 +11,20 @@ export const TASK_CHANNEL = 'pedigree_task';
 /**
  * $1 keys, $2 kinds, $3 lanes, $4 priorities, $5 due times (Unix ms), $6 payloads. The key's digest is inserted first:
  * a concurrent or earlier schedule of the same key wins there, and only keys that were new become tasks. In order of
- * digest, so that two batches that share keys cannot deadlock. Tells each lane, on commit, how soon its first new task
- * is due.
+ * digest, so that two batches that share keys cannot deadlock. The tasks get their ids in the order in which they are
+ * given. Tells each lane, on commit, how soon its first new task is due.
  */
 export const SCHEDULE = `
 WITH wanted AS MATERIALIZED (
   SELECT substring(sha256(convert_to(key, 'UTF8')) FOR 16) AS digest, *
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::float8[], $6::text[]) AS w(key, kind, lane,
-    priority, due_ms, payload)
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::float8[], $6::text[]) WITH ORDINALITY
+    AS w(key, kind, lane, priority, due_ms, payload, n)
 ), fresh AS (
   INSERT INTO task_key (digest) SELECT digest FROM wanted ORDER BY digest ON CONFLICT DO NOTHING RETURNING digest
 ), added AS (
   INSERT INTO task (key, kind, lane, priority, due_at, payload)
   SELECT key, kind, lane, priority, to_timestamp(due_ms / 1000), payload FROM wanted JOIN fresh USING (digest)
+  ORDER BY n
   RETURNING lane, due_at
 )
 SELECT pg_notify('${TASK_CHANNEL}', greatest(0, ceil(1000 * extract(epoch
@@ -55,7 +56,7 @@ WITH wanted AS (
       WHERE lane = w.lane AND priority = used.priority AND due_at <= statement_timestamp()
         AND lease_until <= statement_timestamp()
         AND (w.kinds IS NULL OR kind = ANY (w.kinds))
-      ORDER BY due_at LIMIT w.most FOR UPDATE SKIP LOCKED
+      ORDER BY due_at, id LIMIT w.most FOR UPDATE SKIP LOCKED
     ) due LIMIT w.most
   ) t
 ), claimed AS (
@@ -97,6 +98,16 @@ export const EXTEND = `
 UPDATE task t SET lease_until = statement_timestamp() + $3::float8 * interval '1 ms'
 FROM unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
+
+/** $1 lane, $2 ids: those of them before which no other task of the lane is due, whoever holds it. */
+export const IN_TURN = `
+WITH ahead AS (
+  SELECT priority, due_at, id FROM task
+  WHERE lane = $1::text AND due_at <= statement_timestamp() AND id <> ALL ($2::bigint[])
+  ORDER BY priority, due_at, id LIMIT 1
+)
+SELECT id::text FROM task t WHERE id = ANY ($2::bigint[]) AND NOT EXISTS (
+  SELECT FROM ahead a WHERE (a.priority, a.due_at, a.id) < (t.priority, t.due_at, t.id))`;
 
 /** $1 lanes, $2 kinds (or null): the ms to each lane's next due task. */
 export const NEXT_DUE = `SELECT lane, task_next_due_ms(lane, $2::text[], '-infinity') AS next_ms
@@ -149,7 +160,7 @@ WITH picked AS (
   WHERE lane = $1::text AND due_at <= statement_timestamp() AND lease_until > '-infinity'
     AND lease_until <= statement_timestamp()
     AND ($3::text IS NULL OR kind = ANY (string_to_array($3::text, '${KIND_SEPARATOR}')))
-  ORDER BY priority, due_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+  ORDER BY priority, due_at, id LIMIT $2::int FOR UPDATE SKIP LOCKED
 )
 UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text,
   attempts = attempts + 1,

@@ -39,7 +39,7 @@ function checked(schema: z.ZodType, handler: TaskHandler): TaskHandler {
       if (misfits.every((one) => one === undefined)) return handler.handleMany(tasks, context);
       const fit = tasks.filter((_, i) => misfits[i] === undefined);
       const results = fit.length === 0 ? [] : await handler.handleMany(fit, context);
-      return misfits.map((misfit) => misfit ?? (results.shift() as TaskResult));
+      return misfits.map((misfit) => misfit ?? (results.shift() as TaskResult | Error));
     },
   };
 }

@@ -8,6 +8,7 @@ import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { parseCommand } from '../intake/command-body.js';
 import type { AcknowledgedCommand } from '../intake/command-table.js';
+import { ArrivalOrder, type Place } from '../intake/arrival-order.js';
 import { Intake } from '../intake/intake.js';
 import { acknowledgementOf } from './acknowledgement.js';
 import type { commandAnswer } from './answers.js';
@@ -86,13 +87,14 @@ export class CommandsController {
     if (first.done === true)
       throw new PedigreeError('missing_body', 'the body holds no line; send one command a line', { field: '' });
     const { method, url } = request;
+    const order = new ArrivalOrder();
     const results = resultsOf(startingWith(first.value, lines), {
       concurrency: NDJSON_CONCURRENCY,
       maxBytesUnderWay: mostHeldBytes * NDJSON_PART,
       giveBack: (bytes) => bodyShare.giveBack(bytes),
       maxUnread: maxUnreadResults,
       patienceMs: readPatienceMs,
-      take: (line) => this.takeLine(line, request, account),
+      take: (line) => this.takeLine(line, request, { account, place: order.place() }),
       refusal: (error) => ({ error: reportProblem(error, this.log, { method, url }) }),
     });
     await reply
@@ -101,7 +103,11 @@ export class CommandsController {
       .send(Readable.from(asText(results)));
   }
 
-  private async takeLine({ line, bytes }: Line, request: CallerRequest, account: string | undefined): Promise<object> {
+  private async takeLine(
+    { line, bytes }: Line,
+    request: CallerRequest,
+    { account, place }: { account: string | undefined; place: Place },
+  ): Promise<object> {
     const { method, url, caller } = request;
     try {
       await request.stillAllowed();
@@ -111,9 +117,12 @@ export class CommandsController {
           'body_too_large',
           `longer than ${MAX_COMMAND_BYTES} bytes; a longer command goes by itself, as JSON`,
         );
-      return { line, ...acknowledgementOf(await this.intake.take(parseCommand(bytes, account), caller.actor)) };
+      const taken = await this.intake.take(parseCommand(bytes, account), caller.actor, { place });
+      return { line, ...acknowledgementOf(taken) };
     } catch (error) {
       return { line, error: reportProblem(error, this.log, { method, url, line }) };
+    } finally {
+      place.leave();
     }
   }
 }

@@ -3,6 +3,7 @@ import type { ConsumeOptions, Handled, IncomingMessage } from '#bus';
 import { PedigreeError, VirtualClock } from '#kernel';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 import type { CommandBody } from '../intake/command-body.js';
+import type { Taking } from '../intake/intake.js';
 import type { StockPart } from '../stock-uploads/stock-parts.js';
 import { BusIntake } from './bus-intake.js';
 
@@ -25,14 +26,18 @@ function intakeWith(faults: unknown[]) {
   const taken: string[] = [];
   const actors: unknown[] = [];
   const world = { room: async (): Promise<boolean> => true };
-  const take = async (body: CommandBody, actor: unknown) => {
+  /** What the check of a command waits for. */
+  const checks = new Map<string, Promise<void>>();
+  const take = async (body: CommandBody, actor: unknown, { place }: Taking) => {
     const fault = faults.shift();
     if (fault !== undefined) throw fault;
+    await checks.get(body.command_id);
+    await place?.reached;
     taken.push(body.command_id);
     actors.push(actor);
     return { commandId: body.command_id, requestId: '', repeated: false };
   };
-  return { taken, actors, world, intake: { take, hasRoom: () => world.room() } as never };
+  return { taken, actors, checks, world, intake: { take, hasRoom: () => world.room() } as never };
 }
 
 /** A bus whose messages the test hands over itself. */
@@ -73,7 +78,7 @@ async function settle(): Promise<void> {
 /** A bus intake over an intake that fails as told, with a clock that stands still. */
 function harness(faults: unknown[] = [], recordFaults: unknown[] = []) {
   const clock = new VirtualClock();
-  const { intake, taken, actors, world } = intakeWith(faults);
+  const { intake, taken, actors, checks, world } = intakeWith(faults);
   const { refused, refusals } = recorder(recordFaults);
   const { bus, ...hand } = busByHand();
   const stockParts: StockPart[] = [];
@@ -104,8 +109,37 @@ function harness(faults: unknown[] = [], recordFaults: unknown[] = []) {
     await settle();
   };
   const setRoom = (room: () => Promise<boolean>) => (world.room = room);
-  return { ...hand, busIntake, settle, pass, taken, actors, refused, logged, setRoom, stockParts, stockFaults };
+  return { ...hand, busIntake, settle, pass, taken, actors, checks, refused, logged, setRoom, stockParts, stockFaults };
 }
+
+const command = (command_id: string): string => JSON.stringify({ command_id, xml: '<documents/>' });
+
+describe('messages of the queue', () => {
+  it('are taken in its order, however long each is checked', async () => {
+    const { handle, checks, taken, settle } = harness();
+    let checked = (): void => undefined;
+    checks.set('slow', new Promise((resolve) => (checked = resolve)));
+    const handled = [handle('no JSON'), handle(command('slow')), handle('no JSON'), handle(command('quick'))];
+    await settle();
+    expect(taken).toEqual([]);
+    checked();
+    await Promise.all(handled);
+    expect(taken).toEqual(['slow', 'quick']);
+  });
+
+  it('do not wait for one that is tried again later', async () => {
+    const { handle, taken, settle, pass, setRoom } = harness([NO_DATABASE]);
+    setRoom(() => Promise.resolve(false));
+    const first = handle(command('first'));
+    await settle();
+    await handle(command('second'));
+    expect(taken).toEqual(['second']);
+    setRoom(() => Promise.resolve(true));
+    await pass(60_000);
+    expect(await first).toEqual({ kind: 'done' });
+    expect(taken).toEqual(['second', 'first']);
+  });
+});
 
 describe('a message of the bus', () => {
   it('is taken as the command of an ERP that the broker let in', async () => {

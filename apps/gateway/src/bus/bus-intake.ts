@@ -4,6 +4,7 @@ import { PedigreeError, systemClock, type Clock } from '#kernel';
 import type { ServiceLog } from '#service';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 import { checkCommand, readBody, type CommandBody } from '../intake/command-body.js';
+import { ArrivalOrder, type Place } from '../intake/arrival-order.js';
 import type { Intake } from '../intake/intake.js';
 import { isStockPart, parseStockPart, type StockPart, type StockParts } from '../stock-uploads/stock-parts.js';
 import { inTraceOf } from '../watch/caller-trace.js';
@@ -41,6 +42,7 @@ export class BusIntake {
   private readonly stopping = new AbortController();
   private readonly gate: BackoffGate;
   private readonly clock: Clock;
+  private readonly order = new ArrivalOrder();
   private consuming: Promise<void> | undefined;
 
   constructor(private readonly options: BusIntakeOptions) {
@@ -70,17 +72,21 @@ export class BusIntake {
   }
 
   private async handle(message: IncomingMessage): Promise<Handled> {
+    const place = this.order.place();
     const { body, messageId, publisher, headers, patienceMs } = message;
     const untilMs = this.clock.monotonicMs() + patienceMs;
     const actor = this.actorOf(publisher);
     try {
       if (body.length > MAX_COMMAND_BYTES) throw new PedigreeError('body_too_large', tooLarge(body.length));
       const given = readBody(body);
-      if (isStockPart(given)) return await this.takePart(parseStockPart(given), actor);
+      if (isStockPart(given)) return await this.takePart(parseStockPart(given), actor, place);
       const command = checkCommand(given);
       if (publisher === undefined) refuseDecision(command);
-      return await inTraceOf(headers['traceparent'], () => this.patiently(untilMs, () => this.take(command, actor)));
+      return await inTraceOf(headers['traceparent'], () =>
+        this.patiently(untilMs, () => this.take(command, actor, place)),
+      );
     } catch (error) {
+      place.leave();
       const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
       if (!isTheirs) this.options.log.error({ err: error, messageId }, 'a command from the bus failed');
       const refused = isTheirs
@@ -102,16 +108,22 @@ export class BusIntake {
     };
   }
 
-  private async take(command: CommandBody, actor: Actor): Promise<Handled> {
-    await this.options.intake.take(command, actor);
-    return { kind: 'done' };
+  /** What fails is tried again, and keeps nobody behind it from being stored. */
+  private async take(command: CommandBody, actor: Actor, place: Place): Promise<Handled> {
+    try {
+      await this.options.intake.take(command, actor, { place });
+      return { kind: 'done' };
+    } finally {
+      place.leave();
+    }
   }
 
   /**
    * Never waited for with the message in hand: a disk that is full keeps no command back. It comes again, as often as
    * any message on which we fail.
    */
-  private async takePart(part: StockPart, actor: Actor): Promise<Handled> {
+  private async takePart(part: StockPart, actor: Actor, place: Place): Promise<Handled> {
+    place.leave();
     await this.options.stockParts.take(part, actor);
     return { kind: 'done' };
   }

@@ -11,10 +11,11 @@ import type {
 } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
+import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex, stretchesOf, type Sha256 } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { NamedPacks } from '#read-models';
 import type { PostgresTaskQueue, TaskQueue } from '#tasks';
+import type { Place } from './arrival-order.js';
 import type { Entangled } from './cycles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
 import {
@@ -73,9 +74,18 @@ export interface Resend {
   reason: string;
 }
 
+/** How a command is taken, beside what it says. */
+export interface Taking {
+  resend?: Resend | undefined;
+  /** It is not stored before those that arrived before it. The place is left when it is in the queue to be stored. */
+  place?: Place | undefined;
+}
+
 const INTAKE_LANE = 'intake';
 
 const BACKLOG_BELIEVED_MS = 1_000;
+
+type Stored = Taken | { failed: unknown };
 
 /**
  * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores
@@ -84,7 +94,7 @@ const BACKLOG_BELIEVED_MS = 1_000;
  */
 export class Intake {
   private readonly registrations: Registrations;
-  private readonly store: (checked: Checked) => Promise<Taken | { failed: unknown }>;
+  private readonly store: (checked: Checked) => Promise<Stored>;
   private backlog = { count: 0, countedAtMs: -Infinity };
   private counting: Promise<number> | undefined;
 
@@ -94,35 +104,23 @@ export class Intake {
   }
 
   /**
-   * Takes one command. Throws PedigreeError for bad input, for an id that is known with other content, and when the
+   * Takes one command. Commands are stored in the order in which they were checked, or that of their places. Throws PedigreeError for bad input, for an id that is known with other content, and when the
    * backlog is full.
    */
-  async take(body: CommandBody, actor: Actor, resend?: Resend): Promise<Acknowledgement> {
+  async take(body: CommandBody, actor: Actor, { resend, place }: Taking = {}): Promise<Acknowledgement> {
     await this.refuseWhenFull();
     try {
-      return await this.takeChecked(body, await this.check(body, actor, resend));
+      const checked = await this.check(body, actor, resend);
+      await place?.reached;
+      const stored = this.store(checked);
+      place?.leave();
+      return acknowledged(body, checked, await stored);
     } catch (error) {
       const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
       const repeated = isTheirs ? await this.repeatOf(body, resend) : undefined;
       if (repeated === undefined) throw error;
       return repeated;
     }
-  }
-
-  private async takeChecked(body: CommandBody, checked: Checked): Promise<Acknowledgement> {
-    const taken = 'registration' in checked.work ? await this.store(checked) : await this.storeWhole(checked);
-    if (typeof taken === 'object') throw 'failed' in taken ? taken.failed : entangledError(taken);
-    if (taken === 'conflict') throw conflictOf(body.command_id, '/command_id');
-    const { commandId, requestId } = checked.row;
-    const { work } = checked;
-    const { warnings } = 'registration' in work ? work.registration : work.group;
-    return {
-      commandId,
-      requestId,
-      kind: 'registration' in work ? 'document' : 'group',
-      repeated: taken === 'repeated',
-      ...defined({ warnings }),
-    };
   }
 
   /**
@@ -240,13 +238,13 @@ export class Intake {
   }
 
   /** A group is rare and has many rows: it has a transaction of its own. */
-  private storeWhole(group: Checked): Promise<Taken> {
+  private storeWhole(group: Checked): Promise<Taken[]> {
     return inTransaction(
       this.options.pool,
       async (tx) => {
         const taken = await storeGroup(tx, group);
         if (taken === 'new') await this.options.queue.schedule(tx, [runCommandTask(group)]);
-        return taken;
+        return [taken];
       },
       { name: 'intake of a group' },
     );
@@ -271,22 +269,32 @@ export class Intake {
     });
   }
 
+  /** In their order: the tasks that run them get theirs from it. */
+  private async storeBatch(batch: Checked[]): Promise<Stored[]> {
+    const stored: Stored[] = [];
+    for (const part of stretchesOf(batch, ({ work }) => 'group' in work))
+      stored.push(...(await this.storePart(part).catch((failed: unknown) => part.map(() => ({ failed })))));
+    return stored;
+  }
+
   /** Commands share a transaction, but not their faults: where one of them makes it fail, each is stored by itself. */
-  private async storeBatch(batch: Checked[]): Promise<(Taken | { failed: unknown })[]> {
+  private async storePart(part: Checked[]): Promise<Stored[]> {
+    const [first] = part as [Checked];
+    if ('group' in first.work) return this.storeWhole(first);
     try {
-      return await this.storeTogether(batch);
+      return await this.storeTogether(part);
     } catch (error) {
-      if (batch.length === 1 || !isFaultOfOne(error)) throw error;
+      if (part.length === 1 || !isFaultOfOne(error)) throw error;
     }
-    const taken: (Taken | { failed: unknown })[] = [];
-    for (const one of batch) {
+    const stored: Stored[] = [];
+    for (const one of part) {
       const alone = await this.storeTogether([one]).catch((failed: unknown) => {
         if (!isFaultOfOne(failed)) throw failed;
         return [{ failed }];
       });
-      taken.push(...alone);
+      stored.push(...alone);
     }
-    return taken;
+    return stored;
   }
 
   private storeTogether(batch: Checked[]): Promise<Taken[]> {
@@ -300,6 +308,21 @@ export class Intake {
       { name: 'intake of commands' },
     );
   }
+}
+
+/** @throws what kept it from being stored. */
+function acknowledged(body: CommandBody, { row, work }: Checked, stored: Stored): Acknowledgement {
+  if (typeof stored === 'object') throw 'failed' in stored ? stored.failed : entangledError(stored);
+  if (stored === 'conflict') throw conflictOf(body.command_id, '/command_id');
+  const { commandId, requestId } = row;
+  const { warnings } = 'registration' in work ? work.registration : work.group;
+  return {
+    commandId,
+    requestId,
+    kind: 'registration' in work ? 'document' : 'group',
+    repeated: stored === 'repeated',
+    ...defined({ warnings }),
+  };
 }
 
 /**

@@ -64,7 +64,7 @@ export class Resends {
       reason: asked.reason,
     };
     try {
-      return await this.options.intake.take(await this.bodyOf(registration, asked, command_id), actor, resend);
+      return await this.options.intake.take(await this.bodyOf(registration, asked, command_id), actor, { resend });
     } catch (error) {
       // Somebody else was faster, by another command.
       if ((error as { constraint?: string }).constraint !== 'command_resend') throw error;

@@ -2,7 +2,7 @@ import type { Actor } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { parseTraceparent, type Watching } from '#telemetry';
 import type { CommandBody } from '../intake/command-body.js';
-import { Intake, type Acknowledgement, type IntakeOptions, type Resend } from '../intake/intake.js';
+import { Intake, type Acknowledgement, type IntakeOptions, type Taking } from '../intake/intake.js';
 import { callersTraceparent } from './caller-trace.js';
 
 /**
@@ -16,7 +16,7 @@ export class ObservedIntake extends Intake {
     super(options);
   }
 
-  override async take(body: CommandBody, actor: Actor, resend?: Resend): Promise<Acknowledgement> {
+  override async take(body: CommandBody, actor: Actor, taking?: Taking): Promise<Acknowledgement> {
     const startedMs = performance.now();
     const source = sourceOf(actor);
     const note = (result: string): void => {
@@ -24,7 +24,7 @@ export class ObservedIntake extends Intake {
       this.watching.metrics.observe('pedigree_command_seconds', { source }, (performance.now() - startedMs) / 1_000);
     };
     try {
-      const taken = await super.take(body, actor, resend);
+      const taken = await super.take(body, actor, taking);
       note(taken.repeated ? 'repeated' : 'acknowledged');
       if (!taken.repeated && this.watching.tracing.isOn)
         this.tell(taken, { source, tookMs: performance.now() - startedMs });

@@ -1,10 +1,29 @@
 import type { PayloadOf, Registration } from '#domain';
+import { stretchesOf } from '#kernel';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
 
-/** Runs an accepted command: the document comes into being in the log (principles 3.1). */
-export async function runCommand(context: TaskContext, task: TaskOf<'run_command'>): Promise<TaskResult> {
+/**
+ * Runs accepted commands: their documents come into being in the log (principles 3.1), in the order of the tasks. A
+ * group begins when all before it are there, and those behind it begin when it is.
+ */
+export async function runCommands(
+  context: TaskContext,
+  tasks: TaskOf<'run_command'>[],
+): Promise<(TaskResult | Error)[]> {
+  const results: (TaskResult | Error)[] = [];
+  for (const together of stretchesOf(tasks, ({ payload }) => 'group' in payload)) {
+    // What is appended in one turn gets its place in the log in that order.
+    const settled = await Promise.allSettled(together.map((task) => runCommand(context, task)));
+    results.push(...settled.map((one) => (one.status === 'fulfilled' ? one.value : asError(one.reason))));
+  }
+  return results;
+}
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+async function runCommand(context: TaskContext, task: TaskOf<'run_command'>): Promise<TaskResult> {
   const { payload } = task;
   if ('group' in payload) return runGroupCommand(context, task, payload);
   const { registration, actor, reason } = payload;

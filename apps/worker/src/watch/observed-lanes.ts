@@ -26,14 +26,18 @@ function observed(handler: TaskHandler, watching: Watching): TaskHandler {
   };
 }
 
-async function watched(tasks: Task[], watching: Watching, work: () => Promise<TaskResult[]>): Promise<TaskResult[]> {
+async function watched<Result extends TaskResult | Error>(
+  tasks: Task[],
+  watching: Watching,
+  work: () => Promise<Result[]>,
+): Promise<Result[]> {
   const startedAt = systemClock.now();
   const startedMs = systemClock.monotonicMs();
-  const note = (outcomes: Outcome[]): void => {
+  const note = (results: (TaskResult | Error)[]): void => {
     const seconds = (systemClock.monotonicMs() - startedMs) / 1_000;
     const endedAt = new Date(startedAt.getTime() + seconds * 1_000);
     tasks.forEach((task, i) => {
-      const outcome = outcomes[i] as Outcome;
+      const outcome = outcomeOf(results[i] as TaskResult | Error);
       watching.metrics.count('pedigree_tasks_done_total', { kind: task.kind, result: outcome.kind });
       watching.metrics.observe('pedigree_task_seconds', { kind: task.kind }, seconds);
       const step = stepOf(task, outcome, { startedAt, endedAt });
@@ -45,10 +49,13 @@ async function watched(tasks: Task[], watching: Watching, work: () => Promise<Ta
     note(results);
     return results;
   } catch (error) {
-    note(tasks.map(() => ({ kind: 'threw', error: (error as Error).message })));
+    note(tasks.map(() => error as Error));
     throw error;
   }
 }
+
+const outcomeOf = (result: TaskResult | Error): Outcome =>
+  result instanceof Error ? { kind: 'threw', error: result.message } : result;
 
 /** A look that found nothing new is no step; neither is work that concerns no document. */
 function stepOf(task: Task, outcome: Outcome, times: { startedAt: Date; endedAt: Date }): Step | undefined {

@@ -103,7 +103,7 @@ export class Consumer {
       text: CLAIM,
       values: [free, leaseMs, this.mostBytes - this.bytesHeld, this.held.size === 0],
     });
-    for (const row of rows) void this.take(row);
+    for (const row of rows.sort((a, b) => Number(a.id - b.id))) void this.take(row);
     if (rows.some((row) => row.isCut)) return this.aHandIsFree();
     if (rows.length < free) await this.somethingNew(notices.wait(mark, fallbackPollMs, signal));
   }

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Registration } from '#domain';
+import { VirtualClock } from '#kernel';
+import { migrate } from '#postgres';
+import { PostgresTaskQueue, runLane, tasksSchema } from '#tasks';
+import { testDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import { acceptGroup, processOn, registrationOf, storesForSpec } from '../../test/test-harness.js';
+import { lanesOf } from '../lanes.js';
+
+const ACTOR = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;
+const COMMANDS = 240;
+const GROUP_AT = 100;
+
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+
+/** Serves the commands by two workers until none is left. */
+async function serveByTwo(): Promise<void> {
+  const abort = new AbortController();
+  const queues = [1, 2].map(() => new PostgresTaskQueue({ pool: stores.pool }));
+  const clock = new VirtualClock(new Date());
+  const served = queues.map((queue, n) => {
+    const context = processOn({ ...stores, registry: new FakeRegistry(), clock });
+    const lane = lanesOf(context, ['main']).find(({ name }) => name === 'intake');
+    if (lane === undefined) throw new Error('nobody takes commands');
+    return runLane({ ...lane, lane: lane.name, queue, holder: `worker ${n}`, signal: abort.signal, batch: 20 });
+  });
+  await until('all commands have run', async () => {
+    const { rows } = await stores.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM task');
+    return rows[0]?.n === 0;
+  });
+  abort.abort();
+  await Promise.all(served);
+  await Promise.all(queues.map((queue) => queue.close()));
+}
+
+describe('documents come into being', () => {
+  it('in the order in which their commands were acknowledged, by two workers, with a group among them', async () => {
+    await migrate(stores.pool, [tasksSchema]);
+    const queue = new PostgresTaskQueue({ pool: stores.pool });
+    const { group } = await acceptGroup(stores, 40);
+    const registrations: Registration[] = [];
+    for (let n = 0; n < COMMANDS; n += 1) registrations.push(await registrationOf(stores, crypto.randomUUID()));
+    const commands = registrations.map((registration) => ({
+      key: `run_command:${registration.requestId}`,
+      payload: { registration, actor: ACTOR } as object,
+    }));
+    commands.splice(GROUP_AT, 0, { key: `run_command:${group.groupId}`, payload: { group, actor: ACTOR } });
+    await queue.schedule(
+      stores.pool,
+      commands.map((one) => ({ ...one, kind: 'run_command', lane: 'intake', dueAt: new Date(0) })),
+    );
+    await serveByTwo();
+    await queue.close();
+    const { events } = await stores.store.readAll(0n, {
+      filter: { types: ['DocumentRegistered', 'GroupRegistered'] },
+      limit: 1_000,
+    });
+    const members = new Set(group.members.map(({ requestId }) => requestId));
+    const order = events.map(({ stream }) => stream.replace(/^(document|group)-/, '')).filter((id) => !members.has(id));
+    const expected = registrations.map(({ requestId }) => requestId);
+    expected.splice(GROUP_AT, 0, group.groupId);
+    expect(order).toEqual(expected);
+  });
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testDatabase } from '../../../test/support/database.js';
+import { until } from '../../../test/support/until.js';
+import { runLane, type RunnerReport } from './lane-runner.js';
+import type { Task, TaskResult } from './port.js';
+import { PostgresTaskQueue } from './postgres-task-queue.js';
+import { tasksSchema } from './schema.js';
+
+const PAST = new Date('2026-01-01T00:00:00Z');
+const DONE: TaskResult = { kind: 'done' };
+const LANE = 'lane';
+
+describe('a lane whose work is done in its order', () => {
+  let db: Awaited<ReturnType<typeof testDatabase>>;
+  /** One of each process. */
+  let queues: PostgresTaskQueue[];
+  /** Keys, as they were worked on. */
+  let begun: string[];
+  const abort = { now: new AbortController() };
+
+  beforeAll(async () => {
+    db = await testDatabase([tasksSchema]);
+  });
+  beforeEach(async () => {
+    await db.pool.query('TRUNCATE task, task_key');
+    queues = [1, 2, 3].map(() => new PostgresTaskQueue({ pool: db.pool }));
+    begun = [];
+    abort.now = new AbortController();
+  });
+  afterAll(() => db?.drop());
+
+  const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `t${i}`);
+  const schedule = (keys: string[]) =>
+    (queues[0] as PostgresTaskQueue).schedule(
+      db.pool,
+      keys.map((key) => ({ key, kind: 'read', lane: LANE, dueAt: PAST, payload: {} })),
+    );
+
+  /** Serves the lane by all processes; `handle` tells what becomes of a task. */
+  function serve(handle: (task: Task) => Promise<TaskResult> = () => Promise.resolve(DONE), batch = 7) {
+    const reports: RunnerReport[] = [];
+    const handleMany = async (tasks: Task[]): Promise<(TaskResult | Error)[]> => {
+      begun.push(...tasks.map(({ key }) => key));
+      await new Promise(setImmediate);
+      const settled = await Promise.allSettled(tasks.map(handle));
+      return settled.map((one) => (one.status === 'fulfilled' ? one.value : (one.reason as Error)));
+    };
+    const ended = queues.map((queue, i) =>
+      runLane({
+        queue,
+        lane: LANE,
+        holder: `process ${i}`,
+        signal: abort.now.signal,
+        concurrency: 1,
+        inOrder: true,
+        batch,
+        firstBackoffMs: 1,
+        kinds: { read: { handleMany } },
+        report: (report) => reports.push(report),
+      }),
+    );
+    const stop = async (): Promise<void> => {
+      abort.now.abort();
+      await Promise.all(ended);
+      await Promise.all(queues.map((queue) => queue.close()));
+    };
+    return { reports, stop };
+  }
+  const live = async () => (await db.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM task')).rows[0]?.n;
+  const allDone = () => until('all is done', async () => (await live()) === 0);
+
+  it('is served by one process at a time, whoever it is', async () => {
+    const all = names(200);
+    await schedule(all.slice(0, 120));
+    const { stop } = serve();
+    for (let from = 120; from < 200; from += 10) await schedule(all.slice(from, from + 10));
+    await allDone();
+    await stop();
+    expect(begun).toEqual(all);
+  });
+
+  it('stands still behind a task that a dead process had begun, and goes on with it', async () => {
+    const all = names(5);
+    await schedule(all);
+    const dead = queues[0] as PostgresTaskQueue;
+    await dead.claim(LANE, { limit: 2, leaseMs: 600_000, holder: 'dead' });
+    const { stop } = serve();
+    // Each process has claimed, and given back, what is behind.
+    await until('they have looked', async () => {
+      const { rows } = await db.pool.query<{ n: number }>('SELECT min(lease_number) AS n FROM task');
+      return rows[0]!.n >= 1 && (await live()) === 5 && (await gaveBack()) > 3;
+    });
+    expect(begun).toEqual([]);
+    await dead.endLeasesOf(['dead']);
+    await allDone();
+    await stop();
+    expect(begun).toEqual(all);
+  });
+  const gaveBack = async (): Promise<number> =>
+    (await db.pool.query<{ n: number }>(`SELECT max(lease_number) AS n FROM task WHERE key = 't4'`)).rows[0]!.n;
+
+  it('tries again what failed, alone, behind those that were due', async () => {
+    let fails = 1;
+    await schedule(names(6));
+    const { stop, reports } = serve(({ key }) =>
+      key === 't2' && (fails -= 1) >= 0 ? Promise.reject(new Error('no')) : Promise.resolve(DONE),
+    );
+    await allDone();
+    await stop();
+    expect(begun).toEqual([...names(6), 't2']);
+    expect(reports).toMatchObject([{ kind: 'task_threw', error: 'Error: no', task: { key: 't2' } }]);
+  });
+});

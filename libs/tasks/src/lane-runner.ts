@@ -11,8 +11,8 @@ export interface HandlerContext {
 }
 
 /**
- * Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). An error in the
- * place of a result counts as thrown, for that task alone.
+ * Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). An error in
+ * the place of a result counts as thrown, for that task alone.
  */
 export type TaskHandler<Payload extends object = JsonObject> =
   | { handle(task: Task<Payload>, context: HandlerContext): Promise<TaskResult> }
@@ -42,8 +42,8 @@ export interface LaneRunnerOptions {
   concurrency?: number;
   /**
    * The lane's work is begun in its order, whichever processes serve it: nothing is begun while an earlier task that is
-   * due is held elsewhere. Wants one hand and `handleMany`, which is given its tasks in order. A task that is tried again
-   * goes behind those that are due before it.
+   * due is held elsewhere. Wants one hand and `handleMany`, which is given its tasks in order. A task that is tried
+   * again goes behind those that are due before it.
    */
   inOrder?: boolean;
   /** Most tasks of one claim where a kind is served by `handleMany`. Default 100. */

@@ -61,8 +61,8 @@ export interface TaskQueue<New extends NewTask = NewTask> {
    */
   schedule(db: Queryable, tasks: New[]): Promise<void>;
   /**
-   * Leases at most `limit` due tasks of one lane, by priority, due time, then order of scheduling, with SKIP LOCKED. `onlyUnfinished`: only
-   * those whose lease ran out. That looks through the whole lane, so it is for now and then.
+   * Leases at most `limit` due tasks of one lane, by priority, due time, then order of scheduling, with SKIP LOCKED.
+   * `onlyUnfinished`: only those whose lease ran out. That looks through the whole lane, so it is for now and then.
    */
   claim(
     lane: string,

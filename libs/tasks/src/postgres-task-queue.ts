@@ -3,6 +3,7 @@ import { coalesce } from '#kernel';
 import type { JsonObject } from '#kernel';
 import type { Pool, Queryable } from '#postgres';
 import type { FailedTask, LaneState, NewTask, QueueFigures, RenewableTaskQueue, Task, TaskResult } from './port.js';
+import { inOrder, leaseOf, taskOf, type ClaimRow } from './claimed-task.js';
 import { LaneWatch } from './lane-watch.js';
 import * as sql from './queue-sql.js';
 import { checkTask, DEFAULT_PRIORITY, payloadText } from './task-limits.js';
@@ -37,28 +38,6 @@ interface Settling {
   result: TaskResult;
   /** Of a retry. */
   delayMs: number | null;
-}
-
-interface ClaimRow {
-  lane_name: string;
-  next_ms: number | null;
-  id: bigint | null;
-  lease: string;
-  key: string;
-  kind: string;
-  priority: number;
-  due_ms: number;
-  attempts: number;
-  lease_expired_before: boolean;
-  claimed_ms: number;
-  payload: string;
-}
-
-function leaseOf({ key, lease }: Task): { id: string; number: string } {
-  const [id, number] = lease.split(':');
-  if (id === undefined || number === undefined)
-    throw new Error(`task ${key} carries no lease: only claimed tasks are settled`);
-  return { id, number };
 }
 
 /**
@@ -390,27 +369,4 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     const { rows } = await this.pool.query<{ id: string }>({ name: 'task-settle-kept', text: sql.SETTLE_KEPT, values });
     return rows.map((row) => row.id);
   }
-}
-
-const inOrder = (tasks: Task[]): Task[] =>
-  tasks.sort(
-    (a, b) =>
-      a.priority - b.priority ||
-      a.dueAt.getTime() - b.dueAt.getTime() ||
-      Number(BigInt(leaseOf(a).id) - BigInt(leaseOf(b).id)),
-  );
-
-function taskOf(row: ClaimRow): Task {
-  return {
-    key: row.key,
-    kind: row.kind,
-    lane: row.lane_name,
-    priority: row.priority,
-    dueAt: new Date(row.due_ms),
-    payload: JSON.parse(row.payload) as JsonObject,
-    attempts: row.attempts,
-    leaseExpiredBefore: row.lease_expired_before,
-    lease: row.lease,
-    claimedAt: new Date(row.claimed_ms),
-  };
 }

@@ -82,11 +82,9 @@ export interface Taking {
 }
 
 const INTAKE_LANE = 'intake';
-
 const BACKLOG_BELIEVED_MS = 1_000;
 
 type Stored = Taken | { failed: unknown };
-
 /**
  * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores
  * the command and the task that runs it in one transaction. That commit is the acknowledgement; before it nothing is
@@ -104,8 +102,8 @@ export class Intake {
   }
 
   /**
-   * Takes one command. Commands are stored in the order in which they were checked, or that of their places. Throws PedigreeError for bad input, for an id that is known with other content, and when the
-   * backlog is full.
+   * Takes one command. Commands are stored as they come from their checks, or in the order of their places. Throws
+   * PedigreeError for bad input, for an id that is known with other content, and when the backlog is full.
    */
   async take(body: CommandBody, actor: Actor, { resend, place }: Taking = {}): Promise<Acknowledgement> {
     await this.refuseWhenFull();
@@ -114,7 +112,7 @@ export class Intake {
       await place?.reached;
       const stored = this.store(checked);
       place?.leave();
-      return acknowledged(body, checked, await stored);
+      return acknowledged(checked, await stored);
     } catch (error) {
       const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
       const repeated = isTheirs ? await this.repeatOf(body, resend) : undefined;
@@ -310,11 +308,10 @@ export class Intake {
   }
 }
 
-/** @throws what kept it from being stored. */
-function acknowledged(body: CommandBody, { row, work }: Checked, stored: Stored): Acknowledgement {
-  if (typeof stored === 'object') throw 'failed' in stored ? stored.failed : entangledError(stored);
-  if (stored === 'conflict') throw conflictOf(body.command_id, '/command_id');
+function acknowledged({ row, work }: Checked, stored: Stored): Acknowledgement {
   const { commandId, requestId } = row;
+  if (typeof stored === 'object') throw 'failed' in stored ? stored.failed : entangledError(stored);
+  if (stored === 'conflict') throw conflictOf(commandId, '/command_id');
   const { warnings } = 'registration' in work ? work.registration : work.group;
   return {
     commandId,

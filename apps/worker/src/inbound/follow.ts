@@ -4,7 +4,7 @@ import { backoffMs, defined, PedigreeError } from '#kernel';
 import { outcomeWords, type CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
-import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
+import { candidateOf, causeOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
 import { refusedRead, whilePaused } from '../registry-tasks/refused-read.js';
 import { readByPage, type Seen } from '../registry-tasks/status.js';
 import { toInbound, type InboundTask } from './context.js';
@@ -159,6 +159,13 @@ export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'in
     ...defined({ comment }),
   };
   await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt), candidates: [bytes] });
+  return { kind: 'done' };
+}
+
+/** Has, in the name of a person, what was given up asked for again. Where nothing is given up any more, nothing follows. */
+export async function askAgain(context: TaskContext, task: TaskOf<'ask_inbound_again'>): Promise<TaskResult> {
+  const { documentId, account, actor, reason } = task.payload;
+  await context.inbound.execute(documentId, { type: 'AskAgain', account }, { ...causeOf(task, actor), reason });
   return { kind: 'done' };
 }
 

@@ -44,12 +44,13 @@ const process_ = (
   signIn: FakeSignIn,
   options: {
     key?: Buffer;
+    users?: Map<string, string>;
     rules?: Partial<typeof rules>;
     onFault?: (account: string, fault: AccountFault) => void;
   } = {},
 ): Sessions =>
   new Sessions({
-    store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }),
+    store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY, ...defined({ users: options.users }) }),
     rules: { ...rules, ...options.rules },
     clock,
     signIn: signIn.run,
@@ -101,6 +102,18 @@ describe('one token for all processes', () => {
         'registry_session',
     );
     expect((await new PostgresSessionStore(db.pool, { key: KEY }).load('b')).session).toBeUndefined();
+  });
+
+  it('is obtained anew when the account has another user: what one signs must not go by the token of the other', async () => {
+    const signIn = new FakeSignIn();
+    const [clock, user] = [new VirtualClock(), (name: string) => new Map([['a', name]])];
+    const first = tokenOf(await process_(clock, signIn, { users: user('anna') }).token('a'));
+    expect(tokenOf(await process_(clock, signIn, { users: user('anna') }).token('a'))).toBe(first);
+    const second = tokenOf(await process_(clock, signIn, { users: user('boris') }).token('a'));
+    expect(second).not.toBe(first);
+    expect(
+      (await new PostgresSessionStore(db.pool, { key: KEY, users: user('boris') }).load('a')).abandonedUntil,
+    ).toEqual([expect.any(Date)]);
   });
 
   it('is leased for as long as a slow signer may take', async () => {

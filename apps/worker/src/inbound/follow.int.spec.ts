@@ -62,6 +62,23 @@ describe('the statuses of documents of others', () => {
     expect(await readInboundStatuses(context, [statusTask('d1')])).toMatchObject([{ kind: result }]);
   });
 
+  it('are asked for less and less often where the registry refuses them, alone or in a list', async () => {
+    const waits = async (documentIds: string[], attempts: number) => {
+      const registry = new FakeRegistry();
+      for (const call of ['listOutgoing', 'documentStatus'] as const) registry.fail(call, ...documentIds.map(() => 'refused' as const));
+      const context = processOn({ ...stores, registry, clock: new VirtualClock() });
+      const results = await readInboundStatuses(
+        context,
+        documentIds.map((documentId) => ({ ...statusTask(documentId), attempts })),
+      );
+      return results.map((one) => (one.kind === 'retry' && one.countsAsAttempt === true ? one.delayMs : one));
+    };
+    for (const documentIds of [['d1'], ['d1', 'd2', 'd3']]) {
+      const [first] = (await waits(documentIds, 1)) as [number];
+      expect(await waits(documentIds, 5)).toEqual(documentIds.map(() => first * 16));
+    }
+  });
+
   it('are asked for again where neither the list nor the registry itself shows them', async () => {
     const registry = new FakeRegistry();
     registry.fail('documentStatus', 'not_found');

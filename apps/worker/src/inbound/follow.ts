@@ -33,7 +33,7 @@ async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskR
   if (outcome.kind !== 'ok')
     return again(context, task, {
       error: `status of ${documentId}: ${outcome.kind}`,
-      isAbsent: outcome.kind === 'not_found',
+      isAbsent: saysNo(outcome),
     });
   return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
@@ -49,10 +49,13 @@ async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<Task
   return readByPage(context, tasks, outcome, {
     alone: (task) => readSingle(context, task),
     observe: (task, seen) => observe(context, task, seen),
-    unread: (task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }),
+    unread: (task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: saysNo(outcome) }),
     failed: (task, error) => again(context, task, { error: error.message, isAbsent: true }),
   });
 }
+
+/** An answer, and not a registry that is away or limits us: asked again, it will hardly say otherwise soon. */
+const saysNo = ({ kind }: CallOutcome<unknown>): boolean => kind === 'not_found' || kind === 'refused';
 
 async function observe(context: TaskContext, task: StatusTask, seen: Seen): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
@@ -75,9 +78,11 @@ const isUnsettled = (state: InboundState): boolean =>
 
 function again(
   context: TaskContext,
-  task: Claim,
+  task: StatusTask,
   { error, isAbsent }: { error?: string; isAbsent: boolean },
 ): TaskResult {
+  const waits = isAbsent ? whilePaused(context, task, error ?? '') : undefined;
+  if (waits !== undefined) return waits;
   const { statusPollMs } = context.profile.rules;
   const delayMs = isAbsent ? doubled(statusPollMs, task) : statusPollMs;
   return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...defined({ error }) };
@@ -176,7 +181,7 @@ function missed(
   { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
 ): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
   const { receiptPollMs, absentTries } = context.profile.rules;
-  const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
+  const isAbsent = saysNo(outcome);
   const reason = outcomeWords(outcome).slice(0, LONGEST_PROBLEM);
   const error = `${what} of ${task.payload.documentId}: ${reason}`;
   const waits = isAbsent ? whilePaused(context, task, error) : undefined;

@@ -228,6 +228,7 @@ function addGroupCommands(pedigree: Command, action: Action): void {
     .description('resume a group that halted: the corrected document, and what was not processed')
     .argument('<group>', "its id, or the ERP's command id")
     .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
+    .option('--account <name>', 'account to send with; default: the one of the group')
     .requiredOption(...REASON_OPTION)
     .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gateway(), groupId, options)));
 }

@@ -88,6 +88,7 @@ export const accountResumption = z.strictObject({ reason });
 /** How a halted group is resumed by a person. */
 export const resumptionBody = z.strictObject({
   command_id: commandId.optional().describe('Default: resume-{groupId}, so that the same again is a no-op.'),
+  account: accountName.optional().describe('Account to send with. Default: the one of the group.'),
   corrected: memberBody
     .optional()
     .describe('Takes the place of the member that stopped the group; absent only when none did.'),

@@ -299,6 +299,15 @@ describe('failures and limits', () => {
     expect(signIn.calls).toBe(8);
   });
 
+  it('waits at most a minute for a pause that a clock an hour ahead has set', async () => {
+    const [ahead, clock, signIn] = [new VirtualClock(), new VirtualClock(), new FakeSignIn()];
+    ahead.advance(60 * MINUTE_MS);
+    signIn.next = { kind: 'failed', reason: 'wrong secret', counts: true, tokenMayExist: false };
+    expect(await process_(ahead, signIn).token('a')).toMatchObject({ kind: 'none' });
+    signIn.next = undefined;
+    expect((await process_(clock, signIn).token('a')).kind).toBe('token');
+  });
+
   it('waits at most five seconds while the registry is only away', async () => {
     const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
     const sessions = process_(clock, signIn);

@@ -4,7 +4,7 @@ import { defined, PedigreeError } from '#kernel';
 import type { inboundDetail } from '#read-models';
 import type { inboundAllRetried, inboundPage, inboundRetried } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { instant, out, table } from '../print.js';
+import { instant, out, say, table } from '../print.js';
 import { JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
 
 type InboundAnswer = z.infer<typeof inboundDetail>;
@@ -19,6 +19,7 @@ export function addInboundCommands(pedigree: Command, action: Action, gateway: (
     .description('list the documents that are not ours, or show one of them')
     .argument('[document_id]')
     .option('--given-up', 'list only those that the registry did not give')
+    .option('--cursor <cursor>', 'the page behind, as the page before named it')
     .option(...JSON_OPTION)
     .action(
       action((documentId: string | undefined, options: ShownInbound) => showInbound(gateway(), documentId, options)),
@@ -36,22 +37,22 @@ export function addInboundCommands(pedigree: Command, action: Action, gateway: (
 
 interface ShownInbound extends JsonFlag {
   givenUp?: boolean;
+  cursor?: string;
 }
 
 /** Lists documents that are not ours, or shows one of them with its timeline. */
 async function showInbound(
   gateway: GatewayClient,
   documentId: string | undefined,
-  { json, givenUp }: ShownInbound,
+  { json, givenUp, cursor }: ShownInbound,
 ): Promise<number> {
   if (documentId !== undefined) {
     const document = (await gateway.raw(`/v1/inbound/${encodeURIComponent(documentId)}`)) as InboundAnswer;
     out(json === true ? JSON.stringify(document) : inboundText(document));
     return 0;
   }
-  const { items } = (await gateway.raw(`/v1/inbound${givenUp === true ? '?given_up=true' : ''}`)) as z.infer<
-    typeof inboundPage
-  >;
+  const query = new URLSearchParams(defined({ given_up: givenUp === true ? 'true' : undefined, cursor }));
+  const { items, next_cursor: next } = (await gateway.raw(`/v1/inbound?${query}`)) as z.infer<typeof inboundPage>;
   const rows = items.map((one) => [
     instant(one.seen_at),
     one.document_id,
@@ -65,6 +66,7 @@ async function showInbound(
       ? JSON.stringify(items)
       : table(['seen', 'document', 'what', 'channel', 'outcome', 'belongs to'], rows),
   );
+  if (next !== undefined) say(`there are more: --cursor ${next}`);
   return 0;
 }
 

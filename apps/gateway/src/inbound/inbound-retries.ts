@@ -45,7 +45,10 @@ export interface InboundRetry {
 export class InboundRetries {
   constructor(private readonly options: InboundRetriesOptions) {}
 
-  /** The same again before it is done changes nothing. @throws PedigreeError not_found, not_given_up, unknown_account. */
+  /**
+   * The same again before it is done changes nothing.
+   * @throws PedigreeError not_found, not_given_up, unknown_account.
+   */
   async retry(documentId: string, asked: Asked): Promise<InboundRetry> {
     const { pool, store, queue } = this.options;
     const events = await streamEvents<InboundEvent>(store, inboundStream(documentId));

@@ -61,11 +61,15 @@ export function decideInbound(state: InboundState, command: InboundCommand): Inb
     case 'Link':
       return link(state, command);
     case 'Recognise':
-      if (state.phase === 'absent' || state.phase === 'ours') return [];
-      return [{ type: 'InboundRecognised', data: { documentId: state.seen.documentId, requestId: command.requestId } }];
+      return recognise(state, command.requestId);
     default:
       return neverReached(command, 'inbound command');
   }
+}
+
+function recognise(state: InboundState, requestId: string): InboundEvent[] {
+  if (state.phase === 'absent' || state.phase === 'ours') return [];
+  return [{ type: 'InboundRecognised', data: { documentId: state.seen.documentId, requestId } }];
 }
 
 function link(state: InboundState, { type: _, ...found }: Extract<InboundCommand, { type: 'Link' }>): InboundEvent[] {

@@ -37,6 +37,7 @@ const ACCEPTED: InboundCommand = {
   receipt: { receiptSha256: SHA, result: 'accepted', acceptedAt: '2026-03-01T10:00:02.000Z', errorCount: 0 },
 };
 const NO_BYTES = { type: 'GiveUpDownload', reason: 'not_found', attempts: 14 } as const;
+const AGAIN = { type: 'AskAgain', account: 'second' } as const;
 const NO_RECEIPT = { type: 'GiveUpReceipt', reason: 'not_found', attempts: 14 } as const;
 const life = (first: InboundEvent, ...commands: Parameters<typeof follow>[1][]): InboundEvent[] => [
   first,
@@ -102,18 +103,9 @@ describe('what follows for a document of others', () => {
   });
 
   it('that was given up and is asked for again: only that, by tasks of its own, after the end too', () => {
-    const given = life(
-      ...[
-        seen(seenOutgoing),
-        observe('processed'),
-        DOWNLOAD,
-        NO_RECEIPT,
-        { type: 'AskAgain', account: 'second' },
-        ACCEPTED,
-      ],
-    );
+    const given = life(seen(seenOutgoing), observe('processed'), DOWNLOAD, NO_RECEIPT, AGAIN, ACCEPTED);
     expect(planned(given).slice(3)).toEqual([['second/receipt inbound_receipt:it:again-6', 10_000]]);
-    const incoming = life(...[seen(seenIncoming), NO_BYTES, { type: 'AskAgain', account: 'second' }, DOWNLOAD]);
+    const incoming = life(seen(seenIncoming), NO_BYTES, AGAIN, DOWNLOAD);
     expect(planned(incoming, { ...RULES, seeksContents: () => true }).slice(2)).toEqual([
       ['second/download inbound_download:it:again-4', 3_000],
       ['internal inbound_link:it:again-4', 4_000],

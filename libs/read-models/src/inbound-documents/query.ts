@@ -21,7 +21,8 @@ const MOST_NOTIFICATIONS = 1_000;
  * Concluded without its bytes, or in our name without a receipt that tells how. While the other one is still asked for
  * it is not told. As in the index.
  */
-const GIVEN_UP = `phase = 'concluded' AND (document_sha256 IS NULL OR (direction = 'outgoing' AND outcome = 'undetermined'))`;
+const GIVEN_UP = `phase = 'concluded' AND (document_sha256 IS NULL
+  OR (direction = 'outgoing' AND outcome = 'undetermined'))`;
 
 /**
  * One page of documents of others, the newest first. @throws PedigreeError `invalid_parameter` that names the

@@ -308,11 +308,13 @@ describe('a group that halts', () => {
       expect((await post(`/v1/groups/${groupId}/resumptions`, { reason: 'the wrong consignment' })).body).toMatchObject(
         { code: 'invalid_command', field: '/corrected' },
       );
-      const taken = await post(`/v1/groups/${groupId}/resumptions`, { corrected, reason: 'the wrong consignment' });
+      const resumeBy = (account: string) =>
+        post(`/v1/groups/${groupId}/resumptions`, { account, corrected, reason: 'the wrong consignment' });
+      expect((await resumeBy('nobody')).body).toMatchObject({ code: 'unknown_account', field: '/account' });
+      // Its own account may be gone by now.
+      const taken = await resumeBy('south');
       expect(taken.status).toBe(202);
-      expect(
-        (await post(`/v1/groups/${groupId}/resumptions`, { corrected, reason: 'the wrong consignment' })).status,
-      ).toBe(200);
+      expect((await resumeBy('south')).status).toBe(200);
       const twice = await post('/v1/commands', {
         command_id: 'again',
         type: 'resume_group',
@@ -323,6 +325,7 @@ describe('a group that halts', () => {
       const resumed = await groupOf(`resume-${groupId}`);
       expect(resumed).toMatchObject({
         kind: 'resumption',
+        account: 'south',
         outcome: 'accepted',
         resumes: groupId,
         members: [{ command_id: 's-2-corrected' }, { command_id: 's-3' }, { command_id: 's-4' }],

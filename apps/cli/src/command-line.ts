@@ -32,7 +32,8 @@ import { showConfig, showConfigHistory, type HistoryOptions } from './commands/s
 import { addSchemaCommands, addTypes, addValidate } from './commands/schema-commands.js';
 import { addPackListCommands } from './commands/pack-lists.js';
 import { addPackCommands } from './commands/packs.js';
-import { EPCIS_OPTION, showDocument, showInbound, type ShownAs } from './commands/show.js';
+import { addInboundCommands } from './commands/inbound.js';
+import { EPCIS_OPTION, showDocument, type ShownAs } from './commands/show.js';
 import { addRecallCommands, addReportCommands } from './commands/reports.js';
 import { addSuspensionCommands } from './commands/suspension-commands.js';
 import { addTimelinessCommand } from './commands/timeliness.js';
@@ -210,16 +211,7 @@ function addQuestions(pedigree: Command, action: Action): void {
     .option(...EPCIS_OPTION)
     .action(action((requestId: string, options: ShownAs) => showDocument(gateway(), requestId, options)));
   addPackCommands(pedigree, action, gateway);
-  pedigree
-    .command('inbound')
-    .description('list the documents that are not ours, or show one of them')
-    .argument('[document_id]')
-    .option(...JSON_OPTION)
-    .action(
-      action((documentId: string | undefined, options: { json?: boolean }) =>
-        showInbound(gateway(), documentId, options.json === true),
-      ),
-    );
+  addInboundCommands(pedigree, action, gateway);
 }
 
 function addGroupCommands(pedigree: Command, action: Action): void {
@@ -236,6 +228,7 @@ function addGroupCommands(pedigree: Command, action: Action): void {
     .description('resume a group that halted: the corrected document, and what was not processed')
     .argument('<group>', "its id, or the ERP's command id")
     .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
+    .option('--account <name>', 'account to send with; default: the one of the group')
     .requiredOption(...REASON_OPTION)
     .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gateway(), groupId, options)));
 }

@@ -53,6 +53,7 @@ import { Webhooks } from './webhooks/webhooks.js';
 import { ReconciliationsController } from './api/reconciliations.controller.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
 import { Holds } from './holds/holds.js';
+import { InboundRetries } from './inbound/inbound-retries.js';
 import { StockUploads } from './stock-uploads/stock-uploads.js';
 import { Suspensions } from './suspensions/suspensions.js';
 import { Resends } from './resends/resends.js';
@@ -73,6 +74,7 @@ export interface GatewayParts {
   mockRecalls: MockRecalls;
   stockUploads: StockUploads;
   holds: Holds;
+  inboundRetries: InboundRetries;
   resends: Resends;
   outcomes: Outcomes;
   webhooks: Webhooks;
@@ -132,6 +134,7 @@ export class GatewayModule {
         { provide: MockRecalls, useValue: parts.mockRecalls },
         { provide: StockUploads, useValue: parts.stockUploads },
         { provide: Holds, useValue: parts.holds },
+        { provide: InboundRetries, useValue: parts.inboundRetries },
         { provide: Resends, useValue: parts.resends },
         { provide: Outcomes, useValue: parts.outcomes },
         { provide: Webhooks, useValue: parts.webhooks },

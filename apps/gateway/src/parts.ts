@@ -16,6 +16,7 @@ import type { GatewayConfig } from './config.js';
 import type { GatewayParts } from './gateway.module.js';
 import { DeadlineWatch } from './deadlines/deadline-watch.js';
 import { Holds } from './holds/holds.js';
+import { InboundRetries } from './inbound/inbound-retries.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { DeadLetterWatch } from './operations/dead-letter-watch.js';
 import { DeadLetters } from './operations/dead-letters.js';
@@ -107,6 +108,7 @@ export async function partsOf(
     suspensions: new Suspensions({ ...services, ...installation, clock: systemClock }),
     mockRecalls: new MockRecalls({ ...services, ...installation, readModels, clock: systemClock }),
     holds: new Holds({ pool, store, queue }),
+    inboundRetries: new InboundRetries({ pool, store, queue, readModels, accounts }),
     resends,
     readModels,
   };

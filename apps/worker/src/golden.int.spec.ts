@@ -68,6 +68,7 @@ const LATER = [
     'ExportEnded',
     'ApiKeysRefused',
     'StockUploaded',
+    'InboundAskedAgain',
   ] as const),
 ] as const satisfies EventType[];
 

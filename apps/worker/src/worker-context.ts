@@ -140,7 +140,8 @@ function registryOn(
   { profile, accounts, encryptionKey, registryUrl }: WorkerConfig,
   to: { log: ServiceLog; evidence: EvidenceStore; accounts: AccountRepository },
 ): { registry: UndiciRegistryClient; gates: AccountGates } {
-  const sessions = new PostgresSessionStore(pool, { key: encryptionKey });
+  const users = new Map(accounts.map((one) => [one.name, `${one.clientId}\u0000${one.userId}`]));
+  const sessions = new PostgresSessionStore(pool, { key: encryptionKey, users });
   const registry: UndiciRegistryClient = new UndiciRegistryClient({
     baseUrl: registryUrl,
     profile,

@@ -26,6 +26,7 @@ export const ERROR_CODES = {
   not_resendable: 409,
   not_held: 409,
   not_holdable: 409,
+  not_given_up: 409,
   group_not_resumable: 409,
   case_conflict: 409,
   suspension_conflict: 409,

@@ -6,9 +6,6 @@ import type {
   DocumentOutcome,
   FailureCause,
   GroupKind,
-  InboundChannel,
-  InboundDirection,
-  InboundOutcome,
   RegistryList,
   SuspensionAction,
   SuspensionPhase,
@@ -48,8 +45,8 @@ import type {
   outcomeCounts,
 } from './document-outcomes/shape.js';
 import type { groupDetail, groupMember, groupSummary } from './groups/shape.js';
-import type { inboundDetail, inboundSummary, notification } from './inbound-documents/shape.js';
-import type { DocumentPhase, GroupPhase, InboundPhase } from './phases.js';
+import type { inboundDetail, InboundListQuery, inboundSummary, notification } from './inbound-documents/shape.js';
+import type { DocumentPhase, GroupPhase } from './phases.js';
 import type {
   containerContent,
   containerHistory,
@@ -71,6 +68,8 @@ import type {
 } from './pack-state/shape.js';
 import type { Shown } from './shapes.js';
 import type { dutyRow, timeliness } from './timeliness/shape.js';
+
+export type { InboundListQuery };
 
 /** One row of the document list (read model `document-outcomes`). */
 export type DocumentSummary = Shown<typeof documentSummary>;
@@ -236,23 +235,6 @@ export interface GroupListQuery {
   kind?: GroupKind;
   /** True: only those that stopped. */
   halted?: boolean;
-  /** 1 to 1,000, default 100. */
-  limit?: number;
-  /** Opaque; from the page before. */
-  cursor?: string;
-}
-
-export interface InboundListQuery {
-  direction?: InboundDirection;
-  channel?: InboundChannel;
-  phase?: InboundPhase;
-  outcome?: InboundOutcome;
-  account?: string;
-  docType?: number;
-  /** Only what belongs to this document of ours. */
-  requestId?: string;
-  /** True: only what belongs to a document of ours; false: only what does not. */
-  linked?: boolean;
   /** 1 to 1,000, default 100. */
   limit?: number;
   /** Opaque; from the page before. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import type { group as groupShape } from '../../../gateway/src/api/group-answers.js';
-import { PedigreeError, sha256Hex } from '#kernel';
+import { defined, PedigreeError, sha256Hex } from '#kernel';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
 import { instant, out, table } from '../print.js';
@@ -52,6 +52,8 @@ const timelineTable = ({ timeline }: KnownGroup): string =>
 export interface ResumeOptions {
   /** XML file of the corrected document. */
   corrected?: string;
+  /** Where its own is gone, or another is to send. */
+  account?: string;
   reason: string;
 }
 
@@ -59,12 +61,12 @@ export interface ResumeOptions {
 export async function resumeGroup(
   gateway: GatewayClient,
   named: string,
-  { corrected, reason }: ResumeOptions,
+  { corrected, account, reason }: ResumeOptions,
 ): Promise<number> {
   const groupId = await requestIdOfNamed(gateway, named);
   const xml = corrected === undefined ? undefined : await textOf(corrected);
   const member = xml === undefined ? {} : { corrected: { command_id: `file-${sha256Hex(xml)}`, xml } };
-  const taken = await gateway.resume(groupId, { ...member, reason });
+  const taken = await gateway.resume(groupId, { ...member, ...defined({ account }), reason });
   out(`${taken.repeated ? 'resumed before' : 'resumed'}: group ${taken.request_id} carries on`);
   return 0;
 }

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import type { inboundDetail } from '#read-models';
-import type { document as documentShape, inboundPage } from '../../../gateway/src/api/answers.js';
+import type { document as documentShape } from '../../../gateway/src/api/answers.js';
 import { EPCIS } from '../../../gateway/src/api/epcis-answer.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
@@ -57,62 +56,6 @@ function documentText(document: DocumentAnswer): string {
       `\n${table(
         ['item', 'code', 'error'],
         document.errors.map((one) => [one.object_id, one.code, one.text]),
-      )}`,
-    );
-  return parts.join('\n');
-}
-
-type InboundAnswer = z.infer<typeof inboundDetail>;
-
-/** Lists documents that are not ours, or shows one of them with its timeline. */
-export async function showInbound(
-  gateway: GatewayClient,
-  documentId: string | undefined,
-  json: boolean,
-): Promise<number> {
-  if (documentId !== undefined) {
-    const document = (await gateway.raw(`/v1/inbound/${encodeURIComponent(documentId)}`)) as InboundAnswer;
-    out(json ? JSON.stringify(document) : inboundText(document));
-    return 0;
-  }
-  const { items } = (await gateway.raw('/v1/inbound')) as z.infer<typeof inboundPage>;
-  const rows = items.map((one) => [
-    instant(one.seen_at),
-    one.document_id,
-    one.title,
-    one.channel,
-    one.outcome ?? one.phase,
-    one.belongs_to?.request_id,
-  ]);
-  out(json ? JSON.stringify(items) : table(['seen', 'document', 'what', 'channel', 'outcome', 'belongs to'], rows));
-  return 0;
-}
-
-function inboundText({
-  document_id,
-  title,
-  channel,
-  account,
-  outcome,
-  phase,
-  sentence,
-  belongs_to,
-  timeline,
-  errors,
-}: InboundAnswer): string {
-  const parts = [`${document_id}  ${title}  ${channel}  account ${account}`, `${outcome ?? phase}: ${sentence}`];
-  if (belongs_to !== undefined) parts.push(`belongs to ${belongs_to.request_id} (${belongs_to.by})`);
-  parts.push(
-    `\n${table(
-      ['at', 'event', 'what'],
-      timeline.map((one) => [instant(one.at), one.type, one.sentence]),
-    )}`,
-  );
-  if (errors.length > 0)
-    parts.push(
-      `\n${table(
-        ['item', 'code', 'error'],
-        errors.map((one) => [one.object_id, one.code, one.text]),
       )}`,
     );
   return parts.join('\n');

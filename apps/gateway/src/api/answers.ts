@@ -33,6 +33,7 @@ import {
   suspensionReply,
   unmovedPacksShape,
 } from '#read-models';
+import { INBOUND_PARTS } from '#domain';
 import { account, accountList } from './account-answers.js';
 import { accessEntry, accessPage } from './access-answers.js';
 import { caseActionResults, casePage } from './case-answers.js';
@@ -55,6 +56,18 @@ const { instant, pageShape, requestId, sha256 } = shapes;
 
 export const documentPage = pageShape(documentSummary);
 export const inboundPage = pageShape(inboundSummary);
+
+const askedAgainThrough = z.string().describe('The account through which the registry is asked.');
+export const inboundRetried = z.strictObject({
+  document_id: z.string(),
+  account: askedAgainThrough,
+  parts: z.array(z.enum(INBOUND_PARTS)).describe('What had been given up.'),
+});
+export const inboundAllRetried = z.strictObject({
+  account: askedAgainThrough,
+  document_ids: z.array(z.string()),
+  more: z.boolean().describe('Others are left: the same call again, in a moment, takes them.'),
+});
 
 export const acknowledgement = z
   .strictObject({
@@ -132,7 +145,9 @@ export const ANSWERS = {
   GroupPage: groupPage,
   HoldDecision: holdDecision,
   InboundDocument: inboundDetail,
+  InboundAllRetried: inboundAllRetried,
   InboundPage: inboundPage,
+  InboundRetried: inboundRetried,
   InboundSummary: inboundSummary,
   MockRecall: mockRecallDetail,
   MockRecallPage: mockRecallPage,

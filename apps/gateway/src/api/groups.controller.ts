@@ -50,7 +50,7 @@ export class GroupsController {
     @Req() request: CallerRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { command_id, ...resume } = jsonBody(resumptionBody, request.body);
+    const { command_id, account, ...resume } = jsonBody(resumptionBody, request.body);
     const halted = await this.queries.execute<GroupById, GroupDetail | undefined>(
       new GroupById(uuidParameter('groupId', groupId)),
     );
@@ -58,6 +58,7 @@ export class GroupsController {
     const body = {
       command_id: command_id ?? `resume-${halted.groupId}`,
       type: 'resume_group' as const,
+      ...defined({ account }),
       after: [],
       resume: { group: halted.commandId, ...resume },
     };

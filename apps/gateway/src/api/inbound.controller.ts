@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, HttpStatus, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
@@ -6,8 +6,10 @@ import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import type { inboundDetail, InboundDetail, InboundListQuery, InboundSummary, Page } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import type { inboundPage } from './answers.js';
-import { inboundListParameters, parameters } from './parameters.js';
+import { InboundRetries } from '../inbound/inbound-retries.js';
+import type { inboundAllRetried, inboundPage, inboundRetried } from './answers.js';
+import { jsonBody } from './json-body.js';
+import { inboundListParameters, inboundRetries, inboundRetry, parameters } from './parameters.js';
 import { InboundByDocumentId, ListInbound, LOG } from './queries.js';
 import { sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
@@ -22,14 +24,20 @@ const MOST_ID_LENGTH = 200;
 export class InboundController {
   constructor(
     @Inject(QueryBus) private readonly queries: QueryBus,
+    @Inject(InboundRetries) private readonly retries: InboundRetries,
     @Inject(LOG) private readonly log: Logger,
   ) {}
 
   @Get('inbound')
   @Allow('erp', 'operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { doc_type: docType, request_id: requestId, ...rest } = parameters(inboundListParameters, query);
-    const given = { ...rest, docType, requestId: requestId?.toLowerCase() };
+    const {
+      doc_type: docType,
+      request_id: requestId,
+      given_up: givenUp,
+      ...rest
+    } = parameters(inboundListParameters, query);
+    const given = { ...rest, docType, givenUp, requestId: requestId?.toLowerCase() };
     const wanted = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     ) as InboundListQuery;
@@ -45,13 +53,7 @@ export class InboundController {
   @Get('inbound/:documentId')
   @Allow('erp', 'operator', 'auditor')
   async document(@Param('documentId') documentId: string): Promise<z.infer<typeof inboundDetail>> {
-    if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
-      throw new PedigreeError(
-        'invalid_parameter',
-        `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`,
-        { field: 'documentId' },
-      );
-    }
+    checkDocumentId(documentId);
     const found = await this.queries.execute<InboundByDocumentId, InboundDetail | undefined>(
       new InboundByDocumentId(documentId),
     );
@@ -61,5 +63,36 @@ export class InboundController {
         item: documentId,
       });
     return snakeCase(found);
+  }
+
+  /** For operators: what was given up of all documents of an account is asked for again. */
+  @Post('inbound/retries')
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Allow('operator')
+  async retryAll(@Req() { body, caller }: CallerRequest): Promise<z.infer<typeof inboundAllRetried>> {
+    const { of_account: of, ...asked } = jsonBody(inboundRetries, body);
+    return snakeCase(await this.retries.retryAll(of, { ...asked, actor: caller.actor }));
+  }
+
+  @Post('inbound/:documentId/retries')
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Allow('operator')
+  async retry(
+    @Param('documentId') documentId: string,
+    @Req() { body, caller }: CallerRequest,
+  ): Promise<z.infer<typeof inboundRetried>> {
+    checkDocumentId(documentId);
+    const asked = jsonBody(inboundRetry, body);
+    return snakeCase(await this.retries.retry(documentId, { ...asked, actor: caller.actor }));
+  }
+}
+
+function checkDocumentId(documentId: string): void {
+  if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
+    throw new PedigreeError(
+      'invalid_parameter',
+      `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`,
+      { field: 'documentId' },
+    );
   }
 }

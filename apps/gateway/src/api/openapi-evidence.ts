@@ -1,7 +1,18 @@
-import { answer, answered, errors, FILES, inPath, orEpcis, orFile, queryParameters, text } from './openapi-parts.js';
+import {
+  answer,
+  answered,
+  body,
+  errors,
+  FILES,
+  inPath,
+  orEpcis,
+  orFile,
+  queryParameters,
+  text,
+} from './openapi-parts.js';
 import { evidenceParameters } from './access-parameters.js';
 import { provable } from './openapi-proofs.js';
-import { historyParameters, inboundListParameters } from './parameters.js';
+import { historyParameters, inboundListParameters, inboundRetries, inboundRetry } from './parameters.js';
 
 const ofPack = inPath(
   'sgtin',
@@ -9,6 +20,8 @@ const ofPack = inPath(
     'percent-encoded.',
 );
 const ofContainer = inPath('sscc', 'The SSCC of the container, 18 digits. Or a scan of its code.');
+
+const DOCUMENT_ID = inPath('documentId', "The registry's id of the document: the list names it.");
 
 /** What others sent, and what proves the life of a pack. */
 export const evidencePaths = {
@@ -37,12 +50,44 @@ export const evidencePaths = {
       operationId: 'showInbound',
       tags: ['Inbound'],
       summary: 'One document that is not ours, with its whole timeline and the document of ours that it belongs to',
-      parameters: [inPath('documentId', "The registry's id of the document: the list names it.")],
+      parameters: [DOCUMENT_ID],
       responses: {
         200: answered('InboundDocument', 'The document as it stands, with its timeline'),
         ...errors(400, 401, 403, 404),
       },
     }),
+  },
+  '/v1/inbound/retries': {
+    post: {
+      operationId: 'retryAllInbound',
+      tags: ['Inbound'],
+      summary: 'Ask the registry again for all that was given up of the documents of one account',
+      description:
+        'Each as by the call for one document, the newest first, at most `limit`. Those that are asked for already ' +
+        'are passed over.',
+      requestBody: body('retryAllInbound', inboundRetries),
+      responses: {
+        202: answered('InboundAllRetried', 'Taken down, and asked for in a moment'),
+        ...errors(400, 401, 403, 422),
+      },
+    },
+  },
+  '/v1/inbound/{documentId}/retries': {
+    post: {
+      operationId: 'retryInbound',
+      tags: ['Inbound'],
+      summary: 'Ask the registry again for what it did not give: the bytes of a document, or its receipt',
+      description:
+        'Only of what was given up after the last try: 409 not_given_up says how it stands. It is tried as often as ' +
+        'before, and the document concludes once more. Kept with the reason and who asked. The same call again, ' +
+        'before that has begun, changes nothing.',
+      parameters: [DOCUMENT_ID],
+      requestBody: body('retryInbound', inboundRetry),
+      responses: {
+        202: answered('InboundRetried', 'Taken down, and asked for in a moment'),
+        ...errors(400, 401, 403, 404, 409, 422),
+      },
+    },
   },
   '/v1/packs/{sgtin}': {
     get: provable({

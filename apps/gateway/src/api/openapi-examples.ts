@@ -133,6 +133,14 @@ export const BODIES = {
   holdDocument: { hold: example('Hold it', { reason: 'quality looks at the packs' }) },
   releaseGroup: { release: example('Send it all the same', { reason: 'the two have nothing to do with one another' }) },
   endGroup: { end: example('End it', { reason: 'the goods went back to the supplier' }) },
+  retryInbound: { again: example('Ask again', { reason: 'the registry has mended its archive' }) },
+  retryAllInbound: {
+    again: example('Ask again for all', {
+      of_account: 'main',
+      limit: 100,
+      reason: 'the right to download was missing',
+    }),
+  },
   resumeGroup: {
     corrected: example('With a corrected member', {
       corrected: { command_id: 'docs-halting-mended', document: arrival(pack(11)) },

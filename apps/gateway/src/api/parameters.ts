@@ -88,6 +88,7 @@ export const accountResumption = z.strictObject({ reason });
 /** How a halted group is resumed by a person. */
 export const resumptionBody = z.strictObject({
   command_id: commandId.optional().describe('Default: resume-{groupId}, so that the same again is a no-op.'),
+  account: accountName.optional().describe('Account to send with. Default: the one of the group.'),
   corrected: memberBody
     .optional()
     .describe('Takes the place of the member that stopped the group; absent only when none did.'),
@@ -129,6 +130,7 @@ export const inboundListParameters = z.strictObject({
   doc_type: ofType,
   request_id: z.uuid().optional().describe('What belongs to this document of ours.'),
   linked: flag.optional().describe('Whether it belongs to a document of ours.'),
+  given_up: flag.optional().describe('true: only what was given up, because the registry did not give it.'),
   ...page,
 });
 
@@ -323,6 +325,21 @@ export const holdBody = z.strictObject({ reason });
 
 export const retryBody = z.strictObject({
   key: z.string().min(1).max(400).describe('As the lists of failed tasks and of what is parked give it.'),
+  reason,
+});
+
+const throughAccount = accountName.optional();
+
+/** Why what was given up of a document of others is asked for again. */
+export const inboundRetry = z.strictObject({
+  account: throughAccount.describe('Through whom. Default: the account in whose list it stood.'),
+  reason,
+});
+/** The same of all documents of one account. */
+export const inboundRetries = z.strictObject({
+  of_account: accountName.describe('Of the documents that stood in the list of this account.'),
+  account: throughAccount.describe('Through whom. Default: `of_account`.'),
+  limit: z.int().min(1).max(1_000).default(100).describe('At most so many, the newest first.'),
   reason,
 });
 

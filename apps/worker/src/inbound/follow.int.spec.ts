@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
-import { FakeRegistry } from '../../test/fake-registry.js';
+import { FakeRegistry, receiptXml } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
-import { fetchInbound, readInboundStatuses } from './follow.js';
+import { fetchInbound, fetchInboundReceipt, readInboundStatuses } from './follow.js';
 import type { InboundRepository } from './inbound-repository.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-const taskAbout = <Kind extends 'inbound_status' | 'inbound_download'>(kind: Kind, documentId: string) => ({
+const taskAbout = <Kind extends 'inbound_status' | 'inbound_download' | 'inbound_receipt'>(
+  kind: Kind,
+  documentId: string,
+) => ({
   ...{ key: `${kind}:${documentId}`, kind, lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100 },
   ...{ attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
   payload: { documentId, account: ACCOUNT, direction: 'outgoing' as const },
@@ -62,6 +65,24 @@ describe('the statuses of documents of others', () => {
     expect(await readInboundStatuses(context, [statusTask('d1')])).toMatchObject([{ kind: result }]);
   });
 
+  it('are asked for less and less often where the registry refuses them, alone or in a list', async () => {
+    const waits = async (documentIds: string[], attempts: number) => {
+      const registry = new FakeRegistry();
+      for (const call of ['listOutgoing', 'documentStatus'] as const)
+        registry.fail(call, ...documentIds.map(() => 'refused' as const));
+      const context = processOn({ ...stores, registry, clock: new VirtualClock() });
+      const results = await readInboundStatuses(
+        context,
+        documentIds.map((documentId) => ({ ...statusTask(documentId), attempts })),
+      );
+      return results.map((one) => (one.kind === 'retry' && one.countsAsAttempt === true ? one.delayMs : one));
+    };
+    for (const documentIds of [['d1'], ['d1', 'd2', 'd3']]) {
+      const [first] = (await waits(documentIds, 1)) as [number];
+      expect(await waits(documentIds, 5)).toEqual(documentIds.map(() => first * 16));
+    }
+  });
+
   it('are asked for again where neither the list nor the registry itself shows them', async () => {
     const registry = new FakeRegistry();
     registry.fail('documentStatus', 'not_found');
@@ -109,5 +130,29 @@ describe('the bytes of documents of others', () => {
 
   it('are asked for as long as their account is paused: what it is refused says nothing of them', async () => {
     expect(await askedFor('refused', true)).toMatchObject({ reads: MOST_READS, given: [] });
+  });
+});
+
+describe('the receipt of a document of others', () => {
+  it('that stays in preparation is given up like one that is absent, and its document shows that', async () => {
+    const registry = new FakeRegistry();
+    const comment = '<operation_comment>Ошибка на этапе подготовки ответа</operation_comment></result>';
+    registry.receipts.set(
+      'nobody',
+      Buffer.from(receiptXml('nobody', 'Rejected').toString().replace('</result>', comment)),
+    );
+    const given: unknown[] = [];
+    const execute = (_: string, command: unknown) => {
+      given.push(command);
+      return Promise.resolve({ events: [], state: { phase: 'concluded' } });
+    };
+    const inbound = { execute } as unknown as InboundRepository;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), inbound };
+    const ask = (attempts: number) => fetchInboundReceipt(context, { ...taskAbout('inbound_receipt', 'd1'), attempts });
+    expect(await ask(13)).toMatchObject({ kind: 'retry', countsAsAttempt: true });
+    expect(given).toEqual([]);
+    expect(await ask(14)).toEqual({ kind: 'done' });
+    const reason = 'it is still being prepared: Ошибка на этапе подготовки ответа';
+    expect(given).toMatchObject([{ type: 'GiveUpReceipt', attempts: 14, reason, receiptSha256: expect.any(String) }]);
   });
 });

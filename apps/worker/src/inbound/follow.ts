@@ -3,9 +3,10 @@ import { readForeignDocument, readReceipt } from '#documents';
 import { backoffMs, defined, PedigreeError } from '#kernel';
 import { outcomeWords, type CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
+import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
-import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
-import { refusedRead, whilePaused } from '../registry-tasks/refused-read.js';
+import { candidateOf, causeOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
+import { whilePaused } from '../registry-tasks/refused-read.js';
 import { readByPage, type Seen } from '../registry-tasks/status.js';
 import { toInbound, type InboundTask } from './context.js';
 
@@ -33,7 +34,7 @@ async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskR
   if (outcome.kind !== 'ok')
     return again(context, task, {
       error: `status of ${documentId}: ${outcome.kind}`,
-      isAbsent: outcome.kind === 'not_found',
+      isAbsent: saysNo(outcome),
     });
   return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
@@ -49,10 +50,13 @@ async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<Task
   return readByPage(context, tasks, outcome, {
     alone: (task) => readSingle(context, task),
     observe: (task, seen) => observe(context, task, seen),
-    unread: (task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }),
+    unread: (task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: saysNo(outcome) }),
     failed: (task, error) => again(context, task, { error: error.message, isAbsent: true }),
   });
 }
+
+/** An answer, and not a registry that is away or limits us: asked again, it will hardly say otherwise soon. */
+const saysNo = ({ kind }: CallOutcome<unknown>): boolean => kind === 'not_found' || kind === 'refused';
 
 async function observe(context: TaskContext, task: StatusTask, seen: Seen): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
@@ -75,9 +79,11 @@ const isUnsettled = (state: InboundState): boolean =>
 
 function again(
   context: TaskContext,
-  task: Claim,
+  task: StatusTask,
   { error, isAbsent }: { error?: string; isAbsent: boolean },
 ): TaskResult {
+  const waits = isAbsent ? whilePaused(context, task, error ?? '') : undefined;
+  if (waits !== undefined) return waits;
   const { statusPollMs } = context.profile.rules;
   const delayMs = isAbsent ? doubled(statusPollMs, task) : statusPollMs;
   return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...defined({ error }) };
@@ -94,7 +100,7 @@ export async function fetchInbound(context: TaskContext, task: TaskOf<'inbound_d
   const { account, documentId } = task.payload;
   const outcome = await context.registry.downloadDocument(account, documentId);
   if (outcome.kind !== 'ok') {
-    const missing = missed(context, task, { what: 'download', outcome });
+    const missing = missed(context, task, 'download', saidBy(outcome));
     if ('retry' in missing) return missing.retry;
     await toInbound(context, task, { type: 'GiveUpDownload', ...missing.givenUp });
     return { kind: 'done' };
@@ -124,32 +130,22 @@ function contentOf(xml: Buffer) {
 export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'inbound_receipt'>): Promise<TaskResult> {
   const { account, documentId } = task.payload;
   const outcome = await context.registry.receipt(account, documentId);
-  if (outcome.kind !== 'ok') {
-    const missing = missed(context, task, { what: 'receipt', outcome });
-    if ('retry' in missing) return missing.retry;
-    await toInbound(context, task, { type: 'GiveUpReceipt', ...missing.givenUp });
-    return { kind: 'done' };
-  }
+  if (outcome.kind !== 'ok') return withoutReceipt(context, task, missed(context, task, 'receipt', saidBy(outcome)));
   const { xml } = outcome.value;
   const bytes = xmlCandidate(context, xml);
   const { sha256: receiptSha256 } = bytes;
   const read = orProblem(() => readReceipt(xml, { zone: context.profile.zone }));
   if ('problem' in read) {
-    await toInbound(context, task, {
-      type: 'GiveUpReceipt',
-      reason: read.problem,
-      attempts: task.attempts,
-      receiptSha256,
-      candidates: [bytes],
-    });
-    return { kind: 'done' };
+    const givenUp = { reason: read.problem, attempts: task.attempts };
+    return withoutReceipt(context, task, { givenUp, bytes });
   }
   const { result, acceptedAt = context.clock.now().toISOString(), comment, errors } = read;
   if (
     result === 'rejected' &&
     context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))
   ) {
-    return refusedRead(context, task, `the receipt of ${documentId} is still being prepared`);
+    const reason = `it is still being prepared: ${comment ?? ''}`.slice(0, LONGEST_PROBLEM);
+    return withoutReceipt(context, task, { ...missed(context, task, 'receipt', { reason, isAbsent: true }), bytes });
   }
   const receipt = {
     receiptSha256,
@@ -162,15 +158,37 @@ export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'in
   return { kind: 'done' };
 }
 
+/** `bytes`: what came instead of a receipt that tells, and is kept. */
+async function withoutReceipt(
+  context: TaskContext,
+  task: TaskOf<'inbound_receipt'>,
+  { bytes, ...missing }: Missing & { bytes?: Candidate },
+): Promise<TaskResult> {
+  if ('retry' in missing) return missing.retry;
+  const kept = bytes === undefined ? {} : { receiptSha256: bytes.sha256, candidates: [bytes] };
+  await toInbound(context, task, { type: 'GiveUpReceipt', ...missing.givenUp, ...kept });
+  return { kind: 'done' };
+}
+
+/**
+ * Has, in the name of a person, what was given up asked for again. Where nothing is given up any more, nothing follows.
+ */
+export async function askAgain(context: TaskContext, task: TaskOf<'ask_inbound_again'>): Promise<TaskResult> {
+  const { documentId, account, actor, reason } = task.payload;
+  await context.inbound.execute(documentId, { type: 'AskAgain', account }, { ...causeOf(task, actor), reason });
+  return { kind: 'done' };
+}
+
+type Missing = { retry: TaskResult } | { givenUp: { reason: string; attempts: number } };
+
 /** An answer that there is no such thing counts; a registry that is away does not. */
 function missed(
   context: TaskContext,
   task: InboundTask,
-  { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
-): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
+  what: 'download' | 'receipt',
+  { reason, isAbsent }: { reason: string; isAbsent: boolean },
+): Missing {
   const { receiptPollMs, absentTries } = context.profile.rules;
-  const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
-  const reason = outcomeWords(outcome).slice(0, LONGEST_PROBLEM);
   const error = `${what} of ${task.payload.documentId}: ${reason}`;
   const waits = isAbsent ? whilePaused(context, task, error) : undefined;
   if (waits !== undefined) return { retry: waits };
@@ -184,6 +202,11 @@ function missed(
     },
   };
 }
+
+const saidBy = (outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>): { reason: string; isAbsent: boolean } => ({
+  reason: outcomeWords(outcome).slice(0, LONGEST_PROBLEM),
+  isAbsent: saysNo(outcome),
+});
 
 function orProblem<T extends object>(read: () => T): T | { problem: string } {
   try {

@@ -1,7 +1,7 @@
 import type { TypedLane } from '../lane.js';
 import { replan } from '../orphans/replan.js';
 import type { InboundContext } from './context.js';
-import { fetchInbound, fetchInboundReceipt, readInboundStatuses } from './follow.js';
+import { askAgain, fetchInbound, fetchInboundReceipt, readInboundStatuses } from './follow.js';
 import { linkInbound } from './link.js';
 import { noteListed } from './note-listed.js';
 import { readList } from './read-list.js';
@@ -17,6 +17,7 @@ export function inboundLanes(
   const lane = (name: string, kinds: TypedLane['kinds']): TypedLane => ({ name, kinds, concurrency: 1 });
   const internal = lane('internal', {
     note_listed: { handle: (task) => noteListed(context, task) },
+    ask_inbound_again: { handle: (task) => askAgain(context, task) },
     inbound_link: { handle: (task) => linkInbound(context, task) },
     replan: { handle: (task) => replan(context, task) },
   });

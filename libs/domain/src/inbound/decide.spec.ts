@@ -114,6 +114,58 @@ describe('what cannot be had', () => {
   });
 });
 
+describe('what was given up', () => {
+  const noBytes = { type: 'GiveUpDownload', reason: 'not_found', attempts: 14 } as const;
+  const noReceipt = { type: 'GiveUpReceipt', reason: 'not_found', attempts: 14 } as const;
+  const again = { type: 'AskAgain', account: 'second' } as const;
+
+  it('is asked for again through an account, once, and what comes then counts instead', () => {
+    const link = { type: 'Link', requestId: 'r-ours', by: 'request_id' } as const;
+    const events = follow([seen(seenIncoming)], noBytes, link, again, again, DOWNLOAD, again);
+    expect(types(events).slice(3)).toEqual(['InboundAskedAgain', 'InboundDownloaded', 'InboundConcluded']);
+    expect(events[3]?.data).toEqual({
+      ...{ documentId: OTHERS_ID, direction: 'incoming', account: 'second', parts: ['document'] },
+    });
+    expect(conclusionOf(events.slice(3))).toMatchObject({ documentSha256: SHA, outcome: 'accepted', again: true });
+    expect(inboundAfter([seen(seenIncoming), ...events])).toMatchObject({
+      phase: 'concluded',
+      link: { by: 'request_id' },
+    });
+  });
+
+  it('may be given up again, and asked for again', () => {
+    const events = follow([seen(seenIncoming)], noBytes, again, noBytes, again);
+    expect(types(events)).toEqual([
+      ...['InboundDownloadGivenUp', 'InboundConcluded', 'InboundAskedAgain'],
+      ...['InboundDownloadGivenUp', 'InboundConcluded', 'InboundAskedAgain'],
+    ]);
+  });
+
+  it('the receipt: what is here already is not asked for', () => {
+    const events = follow([seen(seenOutgoing)], observe('processed'), DOWNLOAD, noReceipt, again, RECEIPT);
+    expect(events.find((one) => one.type === 'InboundAskedAgain')?.data).toMatchObject({ parts: ['receipt'] });
+    expect(conclusionOf(events.slice(4))).toMatchObject({ documentSha256: SHA, outcome: 'partial', again: true });
+  });
+
+  it('before the end: the other part is waited for as before, and it concludes once', () => {
+    const events = follow([seen(seenOutgoing)], observe('processed'), noBytes, again, RECEIPT, DOWNLOAD);
+    expect(types(events).filter((type) => type === 'InboundConcluded')).toHaveLength(1);
+    expect(conclusionOf(events)).not.toHaveProperty('again');
+  });
+
+  it.each([
+    ['nothing is seen', []],
+    ['it is still asked for', [seen(seenIncoming)]],
+    ['it is there', [seen(seenIncoming), ...follow([seen(seenIncoming)], DOWNLOAD)]],
+    [
+      'it is ours',
+      [seen(seenIncoming), ...follow([seen(seenIncoming)], noBytes, { type: 'Recognise', requestId: 'r' })],
+    ],
+  ])('only: where %s, nothing follows', (_, given) => {
+    expect(follow(given, again)).toEqual([]);
+  });
+});
+
 describe('its tie to a document of ours', () => {
   it('is found once, before or after its end', () => {
     const link = { type: 'Link', requestId: 'r-ours', by: 'items', sharedItems: 2 } as const;

@@ -1,7 +1,7 @@
 import { defined, neverReached, type Sha256 } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
 import type { InboundDownloaded, InboundEvent, InboundOutcome, InboundReceiptStored, LinkedBy } from './events.js';
-import { evolveInbound, type Followed, type InboundState, type Seen } from './state.js';
+import { evolveInbound, givenUpOf, type Followed, type InboundState, type Seen } from './state.js';
 
 /** What may be asked of a document of others. */
 export type InboundCommand =
@@ -17,6 +17,8 @@ export type InboundCommand =
   | { type: 'GiveUpDownload'; reason: string; attempts: number }
   | { type: 'RecordReceipt'; receipt: Omit<InboundReceiptStored['data'], 'documentId'> }
   | { type: 'GiveUpReceipt'; reason: string; attempts: number; receiptSha256?: Sha256 }
+  /** `account`: through whom it is asked from now on. */
+  | { type: 'AskAgain'; account: string }
   | { type: 'Link'; requestId: string; by: LinkedBy; sharedItems?: number }
   | { type: 'Recognise'; requestId: string };
 
@@ -54,19 +56,33 @@ export function decideInbound(state: InboundState, command: InboundCommand): Inb
         data: { documentId, ...why },
       }));
     }
+    case 'AskAgain':
+      return askAgain(state, command.account);
     case 'Link':
       return link(state, command);
     case 'Recognise':
-      if (state.phase === 'absent' || state.phase === 'ours') return [];
-      return [{ type: 'InboundRecognised', data: { documentId: state.seen.documentId, requestId: command.requestId } }];
+      return recognise(state, command.requestId);
     default:
       return neverReached(command, 'inbound command');
   }
 }
 
+function recognise(state: InboundState, requestId: string): InboundEvent[] {
+  if (state.phase === 'absent' || state.phase === 'ours') return [];
+  return [{ type: 'InboundRecognised', data: { documentId: state.seen.documentId, requestId } }];
+}
+
 function link(state: InboundState, { type: _, ...found }: Extract<InboundCommand, { type: 'Link' }>): InboundEvent[] {
   if (state.phase === 'absent' || state.phase === 'ours' || state.link !== undefined) return [];
   return [{ type: 'InboundLinked', data: { documentId: state.seen.documentId, ...found } }];
+}
+
+/** Nothing where nothing was given up, or all of it is asked for again already. */
+function askAgain(state: InboundState, account: string): InboundEvent[] {
+  const parts = givenUpOf(state);
+  if (parts.length === 0 || state.phase === 'absent') return [];
+  const { documentId, direction } = state.seen;
+  return [{ type: 'InboundAskedAgain', data: { documentId, direction, account, parts } }];
 }
 
 function observeStatus(
@@ -131,6 +147,7 @@ function conclusion(state: Followed): InboundEvent {
       ...(typeof download === 'object' ? { documentSha256: download.documentSha256 } : {}),
       ...(typeof receipt === 'object' ? { receiptSha256: receipt.receiptSha256 } : {}),
       ...defined({ acceptedAt }),
+      ...(state.isAgain ? { again: true as const } : {}),
     },
   };
 }

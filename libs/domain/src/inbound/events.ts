@@ -118,7 +118,21 @@ export interface InboundConcluded {
     receiptSha256?: Sha256;
     /** From the receipt; for an incoming document the registry's time of it. */
     acceptedAt?: string;
+    /** It had concluded before, without what was asked for again: this counts instead. */
+    again?: true;
   };
+}
+
+/** What may be given up and asked for again. */
+export const INBOUND_PARTS = ['document', 'receipt'] as const;
+export type InboundPart = (typeof INBOUND_PARTS)[number];
+
+/**
+ * A person has what was given up asked for again, through `account`. Where it had concluded, it concludes once more.
+ */
+export interface InboundAskedAgain {
+  type: 'InboundAskedAgain';
+  data: { documentId: string; direction: InboundDirection; account: string; parts: InboundPart[] };
 }
 
 /**
@@ -147,6 +161,7 @@ export type InboundEvent =
   | InboundReceiptStored
   | InboundReceiptGivenUp
   | InboundConcluded
+  | InboundAskedAgain
   | InboundLinked
   | InboundRecognised;
 

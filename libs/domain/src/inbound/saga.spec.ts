@@ -36,6 +36,9 @@ const ACCEPTED: InboundCommand = {
   type: 'RecordReceipt',
   receipt: { receiptSha256: SHA, result: 'accepted', acceptedAt: '2026-03-01T10:00:02.000Z', errorCount: 0 },
 };
+const NO_BYTES = { type: 'GiveUpDownload', reason: 'not_found', attempts: 14 } as const;
+const AGAIN = { type: 'AskAgain', account: 'second' } as const;
+const NO_RECEIPT = { type: 'GiveUpReceipt', reason: 'not_found', attempts: 14 } as const;
 const life = (first: InboundEvent, ...commands: Parameters<typeof follow>[1][]): InboundEvent[] => [
   first,
   ...follow([first], ...commands),
@@ -97,6 +100,17 @@ describe('what follows for a document of others', () => {
     expect(
       planned(life(seen({ ...seenOutgoing, status: 'uploading' }), observe('processing'))).map(([key]) => key),
     ).toEqual(['main/status inbound_status:it']);
+  });
+
+  it('that was given up and is asked for again: only that, by tasks of its own, after the end too', () => {
+    const given = life(seen(seenOutgoing), observe('processed'), DOWNLOAD, NO_RECEIPT, AGAIN, ACCEPTED);
+    expect(planned(given).slice(3)).toEqual([['second/receipt inbound_receipt:it:again-6', 10_000]]);
+    const incoming = life(seen(seenIncoming), NO_BYTES, AGAIN, DOWNLOAD);
+    expect(planned(incoming, { ...RULES, seeksContents: () => true }).slice(2)).toEqual([
+      ['second/download inbound_download:it:again-4', 3_000],
+      ['internal inbound_link:it:again-4', 4_000],
+      ['internal seek_contents:it:again-4', 5_000],
+    ]);
   });
 
   it('that is over: nothing is remembered of it', () => {

@@ -5,6 +5,7 @@ import { eventIn, type SagaEvent as AnySagaEvent } from '../saga/saga-event.js';
 import {
   documentIdOfStream,
   INBOUND_STREAM_PREFIX,
+  type InboundAskedAgain,
   type InboundConcluded,
   type InboundDirection,
   type InboundEvent,
@@ -27,6 +28,8 @@ export interface InboundSagaState {
   account: string;
   direction: InboundDirection;
   isOver: boolean;
+  /** Log position at which what was given up was asked for again: its tasks are others than the first. */
+  askedAgainAt?: string;
 }
 
 type SagaEvent = Omit<AnySagaEvent, 'version'>;
@@ -73,6 +76,8 @@ export function reactToInboundEvent(rules: InboundRules) {
           state: { ...state, isOver: true },
           tasks: bringsContainers(rules, event.data) ? [seekContents(state, event.data, recorded)] : [],
         };
+      case 'InboundAskedAgain':
+        return askAgain(rules, event.data, recorded);
       case 'InboundRecognised':
         return { state: { ...state, isOver: true }, tasks: [] };
       case 'InboundReceiptStored':
@@ -83,6 +88,18 @@ export function reactToInboundEvent(rules: InboundRules) {
         return neverReached(event, 'inbound event');
     }
   };
+}
+
+/** Only what was given up; the receipt keeps its distance from the status, which was read long ago. */
+function askAgain(
+  rules: InboundRules,
+  { documentId, direction, account, parts }: InboundAskedAgain['data'],
+  { position, handledAt: at }: SagaEvent,
+): Reaction {
+  const state = { account, direction, isOver: false, askedAgainAt: position.toString() };
+  const dueAt = { document: at, receipt: later(at, rules.receiptAfterStatusMs) };
+  const kinds = { document: 'inbound_download', receipt: 'inbound_receipt' } as const;
+  return { state, tasks: parts.map((part) => task(state, documentId, { kind: kinds[part], dueAt: dueAt[part] })) };
 }
 
 /**
@@ -172,12 +189,12 @@ const LANES: Record<PlannedInboundTask['kind'], (account: string) => string> = {
 };
 
 function task<Kind extends PlannedInboundTask['kind']>(
-  { account, direction }: InboundSagaState,
+  { account, direction, askedAgainAt }: InboundSagaState,
   documentId: string,
   { kind, dueAt }: { kind: Kind; dueAt: Date },
 ) {
   return {
-    key: `${kind}:${documentId}`,
+    key: `${kind}:${documentId}${askedAgainAt === undefined ? '' : `:again-${askedAgainAt}`}`,
     kind,
     lane: LANES[kind](account),
     dueAt,

@@ -1,10 +1,12 @@
 import { neverReached, type Sha256 } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
 import type {
+  InboundAskedAgain,
   InboundContent,
   InboundDownloaded,
   InboundEvent,
   InboundOutcome,
+  InboundPart,
   InboundReceiptStored,
   InboundSeen,
   LinkedBy,
@@ -28,10 +30,14 @@ export type InboundState =
       download: Asked<InboundDownloaded['data']>;
       receipt: Asked<InboundReceiptStored['data']>;
       link: Link | undefined;
+      /** It had concluded, and what was given up is asked for again. */
+      isAgain: boolean;
     }
   | {
       phase: 'concluded';
       seen: Seen;
+      /** Where it stood before: it goes on from there when what was given up is asked for again. */
+      before: Followed;
       outcome: InboundOutcome;
       documentSha256: Sha256 | undefined;
       content: InboundContent | undefined;
@@ -66,6 +72,7 @@ export function evolveInbound(state: InboundState, event: InboundEvent): Inbound
       download: undefined,
       receipt: undefined,
       link: undefined,
+      isAgain: false,
     };
   }
   if (state.phase === 'absent') throw new Error(`${event.type} before InboundSeen`);
@@ -88,11 +95,14 @@ function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): I
     case 'InboundReceiptGivenUp':
       return { ...followed(state, event), receipt: 'given_up' };
     case 'InboundConcluded': {
-      const { seen, download, link } = followed(state, event);
+      const before = followed(state, event);
+      const { seen, download, link } = before;
       const content = typeof download === 'object' && 'docType' in download.content ? download.content : undefined;
       const { outcome, documentSha256 } = event.data;
-      return { phase: 'concluded', seen, outcome, documentSha256, content, link };
+      return { phase: 'concluded', seen, before, outcome, documentSha256, content, link };
     }
+    case 'InboundAskedAgain':
+      return askedAgain(state, event);
     case 'InboundLinked': {
       const { requestId, by } = event.data;
       if (state.phase === 'ours') throw new Error('InboundLinked in phase ours');
@@ -103,6 +113,26 @@ function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): I
     default:
       return neverReached(event, 'inbound event');
   }
+}
+
+function askedAgain(state: Known, { data: { parts } }: InboundAskedAgain): InboundState {
+  if (state.phase === 'ours') throw new Error('InboundAskedAgain in phase ours');
+  const open = state.phase === 'concluded' ? { ...state.before, link: state.link, isAgain: true } : state;
+  return {
+    ...open,
+    ...(parts.includes('document') ? { download: undefined } : {}),
+    ...(parts.includes('receipt') ? { receipt: undefined } : {}),
+  };
+}
+
+/** What the registry was asked for often enough and did not give; nothing while it is still asked for. */
+export function givenUpOf(state: InboundState): InboundPart[] {
+  if (state.phase === 'absent' || state.phase === 'ours') return [];
+  const { download, receipt } = state.phase === 'concluded' ? state.before : state;
+  return [
+    ...(download === 'given_up' ? (['document'] as const) : []),
+    ...(receipt === 'given_up' ? (['receipt'] as const) : []),
+  ];
 }
 
 function followed(state: Known, event: InboundEvent): Followed {

@@ -66,6 +66,7 @@ const STORED: [TaskKind, string][] = [
       `"resumes":{"groupId":"g0","commandId":"c0"}},${ACTOR}}`,
   ],
   ['hold_document', `{"requestId":"r1",${ACTOR},"reason":"seen"}`],
+  ['ask_inbound_again', `{"documentId":"d1","account":"main",${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"r1","decision":"release","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"g1","isGroup":true,"decision":"end","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['replan', '{"kind":"group","id":"g1","replanId":"7@2026-03-02"}'],

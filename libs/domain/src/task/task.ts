@@ -152,6 +152,8 @@ export const TASK_PAYLOADS = {
   }),
   /** A person holds a document that was not sent. `holds`: how often it had been held when that was asked. */
   hold_document: z.object({ requestId: text, actor, reason: text, holds: z.exactOptional(count) }),
+  /** A person has what was given up of a document of others asked for again. `account`: through whom. */
+  ask_inbound_again: z.object({ documentId: text, account: text, actor, reason: text }),
   /** `replanId`: the version at which it stands, and the day: two calls about one stand are one. */
   replan: z.object({ kind: z.enum(['document', 'group']), id: text, replanId: text }),
   retry_parked: z.object({ saga: text, key: text }),

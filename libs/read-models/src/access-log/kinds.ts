@@ -74,7 +74,7 @@ const decided = (stream: string, details: JsonObject): Told => ({
 
 /** `document-<request_id>` is the document; a stream of many things is itself. */
 function objectOf(stream: string): string {
-  const [, id] = /^(?:document|group|case|suspension|account|run)-(.+)$/.exec(stream) ?? [];
+  const [, id] = /^(?:document|group|inbound|case|suspension|account|run)-(.+)$/.exec(stream) ?? [];
   return id ?? stream;
 }
 
@@ -150,6 +150,7 @@ export const TELLINGS: Readonly<Record<string, Telling>> = {
   DocumentResent: override(),
   GroupResumed: override(),
   AccountResumed: override(),
+  InboundAskedAgain: override('account', 'parts'),
   CaseAcknowledged: override(),
   CaseAssigned: override('assignee'),
   CaseCommented: override(),

@@ -26,6 +26,7 @@ export const OVERRIDES: Readonly<Record<string, OverrideKind>> = {
   DocumentResent: 'resend',
   GroupResumed: 'resend',
   CaseRemedyReleased: 'resend',
+  InboundAskedAgain: 'retry',
   TaskRetried: 'retry',
   ParkedRetried: 'retry',
   OrphansReplanned: 'retry',

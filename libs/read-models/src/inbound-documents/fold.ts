@@ -62,6 +62,8 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
         concludedAt: at,
       };
     }
+    case 'InboundAskedAgain':
+      return { phase: 'followed', outcome: null, problem: null, acceptedAt: null, concludedAt: null };
     case 'InboundLinked':
       return {
         linkedRequestId: event.data.requestId,

@@ -125,6 +125,34 @@ function lost(): void {
   });
 }
 
+/** In our name: without a receipt at first, then asked for again. */
+function foundLate(): void {
+  const documentId = 'd-late';
+  const documentSha256 = keep({ docType: 552, items: [pack(5)], subjectId: US, counterpartyId: '' });
+  const seen = { documentId, direction: 'outgoing', channel: 'cabinet' } as const;
+  log.addInbound(documentId, {
+    type: 'InboundSeen',
+    data: { ...seen, account: 'main', docType: 552, status: 'processed', answerSha256: SHA },
+  });
+  const content = { docType: 552, subjectId: US, operationDate: '', itemCount: 1 };
+  log.addInbound(documentId, {
+    type: 'InboundDownloaded',
+    data: { documentId, documentSha256, byteLength: 9, content },
+  });
+  const concluded = { ...seen, docType: 552, documentSha256, isReadable: true };
+  const reason = 'not_found: archived';
+  log.addInbound(documentId, { type: 'InboundReceiptGivenUp', data: { documentId, reason, attempts: 14 } });
+  log.addInbound(documentId, { type: 'InboundConcluded', data: { ...concluded, outcome: 'undetermined' } });
+  for (const outcome of ['undetermined', 'accepted'] as const) {
+    log.addInbound(documentId, {
+      type: 'InboundAskedAgain',
+      data: { documentId, direction: 'outgoing', account: 'main', parts: ['receipt'] },
+    });
+    const acceptedAt = '2026-03-02T13:00:00Z';
+    log.addInbound(documentId, { type: 'InboundConcluded', data: { ...concluded, outcome, acceptedAt, again: true } });
+  }
+}
+
 const projections = () => [
   inboundDocumentsProjection(),
   sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments }),
@@ -192,6 +220,7 @@ describe('documents of others in the read models', () => {
       extra: [{ type: 'InboundRecognised', data: { documentId: 'd-ours', requestId: 'r-restored' } }],
     });
     lost();
+    foundLate();
     await project(500);
   });
 
@@ -232,6 +261,13 @@ describe('documents of others in the read models', () => {
     expect(await byMoment(0)).toEqual([]);
   });
 
+  it('count as they concluded last, and as it was known before they still count as they did then', async () => {
+    expect(await history(pack(5))).toEqual([[552, 'cabinet', 'applied']]);
+    const { position } = log.events.findLast((event) => event.type === 'InboundAskedAgain') as RecordedEvent;
+    const before = await historyOf(db.pool, pack(5), { types: typeKnowledge, knownAt: position });
+    expect(before?.movements).toMatchObject([{ documentId: 'd-late', result: 'undetermined' }]);
+  });
+
   it('are told and counted as not understood where nobody knows their type, for a week', async () => {
     const client = await db.pool.connect();
     const seen = (age: string) =>
@@ -261,6 +297,7 @@ describe('documents of others in the read models', () => {
     const first = await listInbound(db.pool, { limit: 3 }, typeKnowledge);
     const rest = await listInbound(db.pool, { limit: 3, cursor: first.nextCursor as string }, typeKnowledge);
     expect([...first.items, ...rest.items].map((one) => one.documentId)).toEqual([
+      'd-late',
       'd-lost',
       'd-ours',
       'd-till',
@@ -274,6 +311,8 @@ describe('documents of others in the read models', () => {
     expect(await ids({ direction: 'outgoing', phase: 'ours' })).toEqual(['d-ours']);
     expect(await ids({ requestId: ours })).toEqual(['d-607']);
     expect(await ids({ linked: false, docType: 606 })).toEqual(['d-lost']);
+    expect(await ids({ givenUp: true, account: 'main' })).toEqual(['d-lost']);
+    expect(await ids({ givenUp: false })).toEqual(['d-late', 'd-ours', 'd-till', 'd-607', 'd-617']);
     await expect(listInbound(db.pool, { limit: 0 }, typeKnowledge)).rejects.toMatchObject({
       code: 'invalid_parameter',
     });
@@ -282,6 +321,7 @@ describe('documents of others in the read models', () => {
   it('say in a sentence whose they are and what is wrong with them', async () => {
     const { items } = await listInbound(db.pool, {}, typeKnowledge);
     expect(items.map((one) => one.sentence)).toEqual([
+      'Sent in our name in the web cabinet; the registry took it.',
       'Told to us by another participant; the registry took it. The registry does not give the document: ' +
         'not_found: archived.',
       'It is our own document r-restored: see there.',

@@ -2,10 +2,10 @@ import type { TypeKnowledge } from '#documents';
 import type { DeadlineCalendar } from '#domain';
 import type { Queryable } from '#postgres';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
-import type { InboundListQuery, InboundSummary, Notification, Page } from '../port.js';
+import type { InboundSummary, Notification, Page } from '../port.js';
 import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 import { inboundSentence } from './sentences.js';
-import { inboundSummary as inboundSummaryShape, notification } from './shape.js';
+import { inboundSummary as inboundSummaryShape, notification, type InboundListQuery } from './shape.js';
 import { fieldsOf } from '../shapes.js';
 import { dueOfInbound } from '../timeliness/duty.js';
 
@@ -16,6 +16,13 @@ export interface InboundTypes extends Pick<TypeKnowledge, 'titleOf' | 'isKnown'>
 
 /** Notifications that one answer about a document of ours shows; the list finds the others. */
 const MOST_NOTIFICATIONS = 1_000;
+
+/**
+ * Concluded without its bytes, or in our name without a receipt that tells how. While the other one is still asked for
+ * it is not told. As in the index.
+ */
+const GIVEN_UP = `phase = 'concluded' AND (document_sha256 IS NULL
+  OR (direction = 'outgoing' AND outcome = 'undetermined'))`;
 
 /**
  * One page of documents of others, the newest first. @throws PedigreeError `invalid_parameter` that names the
@@ -35,6 +42,7 @@ export async function listInbound(
     ...(query.docType === undefined ? [] : [`doc_type = $${values.push(query.docType)}`]),
     ...(query.requestId === undefined ? [] : [`linked_request_id = $${values.push(query.requestId)}`]),
     ...(query.linked === undefined ? [] : [`linked_request_id IS ${query.linked ? 'NOT NULL' : 'NULL'}`]),
+    ...(query.givenUp === undefined ? [] : [`${query.givenUp ? '' : 'NOT '}(${GIVEN_UP})`]),
     ...(query.cursor === undefined ? [] : [`seen_position < $${values.push(readCursor(query.cursor))}`]),
   ];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;

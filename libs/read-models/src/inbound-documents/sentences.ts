@@ -57,6 +57,8 @@ const SENTENCES: SentenceOf = {
   InboundReceiptGivenUp: (data) =>
     `There is no receipt to be had, asked ${data.attempts} times: ${unquoted(data.reason)}.`,
   InboundConcluded: (data) => `Concluded: ${data.outcome}.`,
+  InboundAskedAgain: ({ parts, account }) =>
+    `The registry is asked again for the ${parts.join(' and the ')}, through account ${account}.`,
   InboundLinked: (data) =>
     `It belongs to our document ${data.requestId}, found by ` +
     `${data.by === 'items' ? `counterparty and ${data.sharedItems ?? 'shared'} items` : data.by}.`,

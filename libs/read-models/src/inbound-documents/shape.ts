@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { INBOUND_DIRECTIONS, INBOUND_OUTCOMES, LINKS } from '#domain';
+import {
+  INBOUND_DIRECTIONS,
+  INBOUND_OUTCOMES,
+  LINKS,
+  type InboundChannel,
+  type InboundDirection,
+  type InboundOutcome,
+} from '#domain';
 import { timeline } from '../document-timeline/shape.js';
-import { INBOUND_PHASES } from '../phases.js';
+import { INBOUND_PHASES, type InboundPhase } from '../phases.js';
 import {
   inboundChannel,
   instant,
@@ -73,6 +80,26 @@ const inboundSummaryFields = {
   concluded_at: instant.optional(),
   position,
 };
+
+/** Which documents of others a list shows. */
+export interface InboundListQuery {
+  direction?: InboundDirection;
+  channel?: InboundChannel;
+  phase?: InboundPhase;
+  outcome?: InboundOutcome;
+  account?: string;
+  docType?: number;
+  /** Only what belongs to this document of ours. */
+  requestId?: string;
+  /** True: only what belongs to a document of ours; false: only what does not. */
+  linked?: boolean;
+  /** True: only those whose bytes or receipt were given up; false: only the others. */
+  givenUp?: boolean;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
 
 export const inboundSummary = z.strictObject(inboundSummaryFields);
 export const inboundDetail = z.strictObject({ ...inboundSummaryFields, timeline, errors: receiptErrors });

@@ -74,21 +74,30 @@ function effectsOfInbound(
   }
 }
 
+/** What ends the words of an earlier conclusion: it is ours, or it concluded again with more. */
+export const endsEarlier = (event: { type: string; data: object }): event is Recognition | InboundConclusion =>
+  event.type === 'InboundRecognised' || (event.type === 'InboundConcluded' && 'again' in event.data);
+
 /**
- * What turned out to be a document of ours counts as that one alone from then on. Runs last, when the page's own rows
- * are there. Returns the log positions of what counts no longer.
+ * What turned out to be a document of ours counts as that one alone from then on, and what concluded again as it did
+ * last. Runs last, when the page's own rows are there. Returns the log positions of what counts no longer.
  */
-export async function closeRecognised(tx: Transaction, recognised: Recognition[]): Promise<bigint[]> {
-  if (recognised.length === 0) return [];
+export async function closeEarlier(tx: Transaction, ending: (Recognition | InboundConclusion)[]): Promise<bigint[]> {
+  if (ending.length === 0) return [];
   const { rows } = await tx.query<{ known_from: bigint }>(
-    `UPDATE movement_document d SET known_to = r.position, closed_at = r.at
-     FROM unnest($1::text[], $2::bigint[], $3::timestamptz[]) AS r (document_id, position, at)
-     WHERE d.document_id = r.document_id AND d.known_from < r.position AND d.known_to IS NULL
-     RETURNING d.known_from`,
+    `UPDATE movement_document d SET known_to = ended.position, closed_at = ended.at
+     FROM (
+       SELECT DISTINCT ON (old.known_from) old.known_from, r.position, r.at
+       FROM unnest($1::text[], $2::bigint[], $3::timestamptz[]) AS r (document_id, position, at)
+       JOIN movement_document old ON old.document_id = r.document_id AND old.known_from < r.position
+         AND old.known_to IS NULL
+       ORDER BY old.known_from, r.position
+     ) ended
+     WHERE d.known_from = ended.known_from RETURNING d.known_from`,
     [
-      recognised.map((event) => event.data.documentId),
-      recognised.map((event) => event.position),
-      recognised.map((event) => event.recordedAt),
+      ending.map((event) => event.data.documentId),
+      ending.map((event) => event.position),
+      ending.map((event) => event.recordedAt),
     ],
   );
   return rows.map((row) => row.known_from);

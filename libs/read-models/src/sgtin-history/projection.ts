@@ -14,7 +14,7 @@ import { followPacks, PACK_TABLES } from '../pack-state/follow.js';
 import { PAGE_BOUNDS, type PageBounds } from '../page-bounds.js';
 import { Table } from '../table.js';
 import { CONTENT_QUESTION, writeQuestions, type ContainerNews } from './content-question.js';
-import { closeRecognised, type Recognition } from './inbound-movements.js';
+import { closeEarlier, endsEarlier } from './inbound-movements.js';
 import type { Conclusion, DocumentReading } from './movements.js';
 import { MovementReader } from './read-movements.js';
 import { recalledBy } from './recalls.js';
@@ -96,11 +96,7 @@ async function projectRun(
     tx,
     events.filter((event) => event.type === 'ConclusionRevised'),
   );
-  const recognised = await closeRecognised(
-    tx,
-    events.filter((event): event is Recognition => event.type === 'InboundRecognised'),
-  );
-  const closed = [...revised, ...recognised];
+  const closed = [...revised, ...(await closeEarlier(tx, events.filter(endsEarlier)))];
   const recalled = await recalledBy(tx, { movements, closed });
   await followPacks(tx, { movements, namedTwice, onWaiting, closed: [...closed, ...recalled], types });
 }

@@ -46,3 +46,12 @@ export function pauseAfterFailures(failures: number, now: Date, away = false): D
   const mostMs = away ? LONGEST_PAUSE_AWAY_MS : LONGEST_PAUSE_MS;
   return new Date(now.getTime() + backoffMs(failures, { firstMs: FIRST_PAUSE_MS, mostMs }));
 }
+
+/**
+ * Whether that pause still holds. One that ends later than any pause could was set by a clock that is ahead, or that
+ * was: it would keep everybody from signing in until ours has come so far.
+ */
+export function isPausedBy(until: Date, now: Date): boolean {
+  const leftMs = until.getTime() - now.getTime();
+  return leftMs > 0 && leftMs <= LONGEST_PAUSE_MS;
+}

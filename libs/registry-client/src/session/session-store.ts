@@ -16,7 +16,8 @@ export interface SessionRow {
   generation: bigint;
   session: Session | undefined;
   /**
-   * The times of a token that is stored and cannot be read: another key sealed it. The registry knows it all the same.
+   * The times of a token that is stored and cannot be read: another key sealed it, or it is another user's. The
+   * registry knows it all the same.
    */
   unreadable?: Omit<Session, 'token' | 'generation'>;
   /**
@@ -125,14 +126,21 @@ export class PostgresSessionStore implements SessionStore {
   private readonly cipher: TokenCipher;
 
   /**
-   * @param options.key 32 bytes that encrypt the tokens at rest. @throws PedigreeError invalid_configuration on another
+   * @param options.key 32 bytes that encrypt the tokens at rest. @param options.users Who each account is at the
+   *   registry: a token of another user cannot be read. @throws PedigreeError invalid_configuration on a key of another
    *   length.
    */
   constructor(
     private readonly db: Queryable,
-    options: { key: Uint8Array },
+    private readonly options: { key: Uint8Array; users?: ReadonlyMap<string, string> },
   ) {
     this.cipher = new TokenCipher(options.key);
+  }
+
+  /** Whose token it is; no name holds the separator. */
+  private ownerOf(account: string): string {
+    const user = this.options.users?.get(account);
+    return user === undefined ? account : `${account}\u0000${user}`;
   }
 
   async load(account: string): Promise<SessionRow> {
@@ -155,7 +163,7 @@ export class PostgresSessionStore implements SessionStore {
     const { generation, token_cipher: sealed, obtained_at: obtainedAt, expires_at: expiresAt } = row;
     if (sealed === null || obtainedAt === null || expiresAt === null) return { session: undefined };
     const times = { obtainedAt, expiresAt, lastUsedAt: row.last_used_at ?? undefined };
-    const token = this.cipher.open(account, sealed);
+    const token = this.cipher.open(this.ownerOf(account), sealed);
     return token === undefined
       ? { session: undefined, unreadable: times }
       : { session: { token, generation, ...times } };
@@ -167,7 +175,7 @@ export class PostgresSessionStore implements SessionStore {
   }
 
   async complete(account: string, holder: string, renewed: NewSession): Promise<boolean> {
-    const sealed = this.cipher.seal(account, renewed.token);
+    const sealed = this.cipher.seal(this.ownerOf(account), renewed.token);
     const { rows } = await this.db.query(COMPLETE, [
       account,
       holder,

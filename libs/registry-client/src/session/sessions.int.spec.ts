@@ -44,12 +44,13 @@ const process_ = (
   signIn: FakeSignIn,
   options: {
     key?: Buffer;
+    users?: Map<string, string>;
     rules?: Partial<typeof rules>;
     onFault?: (account: string, fault: AccountFault) => void;
   } = {},
 ): Sessions =>
   new Sessions({
-    store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }),
+    store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY, ...defined({ users: options.users }) }),
     rules: { ...rules, ...options.rules },
     clock,
     signIn: signIn.run,
@@ -101,6 +102,18 @@ describe('one token for all processes', () => {
         'registry_session',
     );
     expect((await new PostgresSessionStore(db.pool, { key: KEY }).load('b')).session).toBeUndefined();
+  });
+
+  it('is obtained anew when the account has another user: what one signs must not go by the token of the other', async () => {
+    const signIn = new FakeSignIn();
+    const [clock, user] = [new VirtualClock(), (name: string) => new Map([['a', name]])];
+    const first = tokenOf(await process_(clock, signIn, { users: user('anna') }).token('a'));
+    expect(tokenOf(await process_(clock, signIn, { users: user('anna') }).token('a'))).toBe(first);
+    const second = tokenOf(await process_(clock, signIn, { users: user('boris') }).token('a'));
+    expect(second).not.toBe(first);
+    expect(
+      (await new PostgresSessionStore(db.pool, { key: KEY, users: user('boris') }).load('a')).abandonedUntil,
+    ).toEqual([expect.any(Date)]);
   });
 
   it('is leased for as long as a slow signer may take', async () => {
@@ -284,6 +297,15 @@ describe('failures and limits', () => {
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((s) => s * 1000));
     expect(signIn.calls).toBe(8);
+  });
+
+  it('waits at most a minute for a pause that a clock an hour ahead has set', async () => {
+    const [ahead, clock, signIn] = [new VirtualClock(), new VirtualClock(), new FakeSignIn()];
+    ahead.advance(60 * MINUTE_MS);
+    signIn.next = { kind: 'failed', reason: 'wrong secret', counts: true, tokenMayExist: false };
+    expect(await process_(ahead, signIn).token('a')).toMatchObject({ kind: 'none' });
+    signIn.next = undefined;
+    expect((await process_(clock, signIn).token('a')).kind).toBe('token');
   });
 
   it('waits at most five seconds while the registry is only away', async () => {

@@ -4,7 +4,7 @@ import type { Clock } from '#kernel';
 import type { AccountFault } from '../account-refusals.js';
 import type { Log } from '../log.js';
 import type { Profile } from '../profile.js';
-import { fitnessOf, idleUntil, pauseAfterFailures } from './session-life.js';
+import { fitnessOf, idleUntil, isPausedBy, pauseAfterFailures } from './session-life.js';
 import type { Session, SessionRow, SessionStore } from './session-store.js';
 
 export type SignInResult =
@@ -200,7 +200,7 @@ export class Sessions {
 
   /** Why no sign-in may be made now. */
   private obstacle(row: SessionRow): string | undefined {
-    if (row.pausedUntil !== undefined && row.pausedUntil > this.now())
+    if (row.pausedUntil !== undefined && isPausedBy(row.pausedUntil, this.now()))
       return `sign-in is paused until ${row.pausedUntil.toISOString()} after ${row.failures} failures`;
     const living = this.living(row);
     const { tokensPerUser } = this.options.rules;

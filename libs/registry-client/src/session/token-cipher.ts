@@ -7,8 +7,8 @@ const TAG_BYTES = 16;
 export const KEY_BYTES = 32;
 
 /**
- * AES-256-GCM over tokens at rest: version (1), nonce (12), tag (16), ciphertext. The account is bound in, so that rows
- * cannot be swapped.
+ * AES-256-GCM over tokens at rest: version (1), nonce (12), tag (16), ciphertext. The owner (account and user) is
+ * bound in, so that rows cannot be swapped, and that nobody goes on with the token of an account's former user.
  */
 export class TokenCipher {
   private readonly key: Buffer;
@@ -24,24 +24,24 @@ export class TokenCipher {
     this.key = Buffer.from(key);
   }
 
-  seal(account: string, token: string): Buffer {
+  seal(owner: string, token: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(account, 'utf8'));
+    const cipher = createCipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(owner, 'utf8'));
     const sealed = Buffer.concat([cipher.update(token, 'utf8'), cipher.final()]);
     return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), sealed]);
   }
 
   /**
-   * The token, or undefined when it was sealed with another key or for another account: then there simply is no token,
+   * The token, or undefined when it was sealed with another key or for another owner: then there simply is no token,
    * and a new one is obtained.
    */
-  open(account: string, sealed: Buffer): string | undefined {
+  open(owner: string, sealed: Buffer): string | undefined {
     if (sealed[0] !== VERSION || sealed.length <= 1 + NONCE_BYTES + TAG_BYTES) return undefined;
     const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
     const tag = sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
     try {
       const decipher = createDecipheriv('aes-256-gcm', this.key, nonce)
-        .setAAD(Buffer.from(account, 'utf8'))
+        .setAAD(Buffer.from(owner, 'utf8'))
         .setAuthTag(tag);
       return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString(
         'utf8',

@@ -83,6 +83,7 @@ const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['
     InboundReceiptStored: true,
     InboundReceiptGivenUp: true,
     InboundConcluded: true,
+    InboundAskedAgain: true,
     InboundLinked: true,
     InboundRecognised: true,
     CommandRefused: true,

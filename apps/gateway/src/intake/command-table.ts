@@ -43,6 +43,9 @@ export interface Checked {
 /** What became of a command at the table. */
 export type Taken = 'new' | 'repeated' | 'conflict' | Entangled;
 
+/** The same, of one command of a batch: what kept it from being stored, where something did. */
+export type Stored = Taken | { failed: unknown };
+
 /** A command as it was acknowledged. */
 export interface AcknowledgedCommand {
   commandId: string;

@@ -27,6 +27,7 @@ import {
   TooManyTogether,
   type Checked,
   type CommandRow,
+  type Stored,
   type Taken,
 } from './command-table.js';
 import { Registrations, type HaltedGroup } from './registrations.js';
@@ -84,7 +85,6 @@ export interface Taking {
 const INTAKE_LANE = 'intake';
 const BACKLOG_BELIEVED_MS = 1_000;
 
-type Stored = Taken | { failed: unknown };
 /**
  * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores
  * the command and the task that runs it in one transaction. That commit is the acknowledgement; before it nothing is

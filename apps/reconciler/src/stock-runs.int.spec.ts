@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -216,6 +217,14 @@ describe('a stock file in the folder', () => {
       );
     }
   }, 120_000);
+
+  it('is compared however many runs there are', async () => {
+    mkdirSync(runsFolder(path('segments')), { recursive: true });
+    for (let n = 0; n < 10_000; n += 1) mkdirSync(join(runsFolder(path('segments')), `0-${n}`));
+    await writeFile(path('of-many.csv'), 'Name;Until\nof many;2030-01-01\n');
+    await settle(started());
+    expect((await of('of-many.csv')).map(({ state }) => state)).toEqual(['failed']);
+  });
 
   it('that ends the program each time is given up', async () => {
     await put('killer.csv', `${ITEM}008;2099-01-31`, `${ITEM}009;2099-01-31`);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { access, readdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
@@ -8,6 +8,7 @@ import { findingsFile, readRun, type LegInput } from '../comparison/run-record.j
 import { BUCKETS, REFUSED_ITEMS } from '../snapshots/manifest.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
+import { namesIn } from '../runs/run-folder.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
@@ -23,17 +24,11 @@ const FOUND_BY = {
 };
 const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
 const LAST_ITEM = '(case_id, code, item, answers, part, file)';
-/** Folders beside the one of a run that are looked at. */
-const MOST_FOLDERS = 10_000;
 
 /** Files of items of earlier runs, by the id of the run. */
 export async function findEarlierRuns({ folder, options }: PackOpening): Promise<Map<string, string>> {
   const parent = dirname(resolve(folder));
-  const beside = async (): Promise<string[]> =>
-    (await readdir(parent, { withFileTypes: true }))
-      .filter((one) => one.isDirectory())
-      .slice(0, MOST_FOLDERS)
-      .map(({ name }) => join(parent, name));
+  const beside = async (): Promise<string[]> => (await namesIn(parent)).map((name) => join(parent, name));
   const found = new Map<string, string>();
   for (const one of options.earlier ?? (await beside())) {
     const file = join(resolve(one), CASE_ITEMS_FILE);

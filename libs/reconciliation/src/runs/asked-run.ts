@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Actor } from '#event-store';
 import { canonicalJson, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import type { SnapshotKind } from '../snapshots/kinds.js';
-import { runsFolder, snapshotsFolder, writeFileRun, type FileRun } from './run-folder.js';
+import { namesIn, runsFolder, snapshotsFolder, writeFileRun, type FileRun } from './run-folder.js';
 import { readSchedule, writeSchedule } from './schedule.js';
 
 type Wishes = Pick<
@@ -28,8 +27,6 @@ export interface AskedRun extends Wishes {
 }
 
 const HOUR_MS = 3_600_000;
-/** Folders of snapshots that are looked at for the newest one. */
-const MOST_SNAPSHOTS = 10_000;
 
 /** Keeps what is asked for, once: the same id is one run for ever. Returns whether it is new. */
 export async function keepAskedRun(
@@ -106,9 +103,9 @@ async function snapshotNamed(folder: string, name: string, kind: SnapshotKind): 
 
 /** By its moment, whenever it was imported. */
 async function newestStock(folder: string, branch: string | null): Promise<Found> {
-  const names = (await readdir(snapshotsFolder(folder)).catch(() => [])).filter((name) => name.startsWith('stock-'));
+  const names = (await namesIn(snapshotsFolder(folder))).filter((name) => name.startsWith('stock-'));
   let newest: Found | undefined;
-  for (const name of names.slice(0, MOST_SNAPSHOTS)) {
+  for (const name of names) {
     const at = join(snapshotsFolder(folder), name);
     const manifest = await readSnapshot(at, 'stock').catch(() => undefined);
     if (manifest === undefined || (branch !== null && !isOf(manifest, branch))) continue;

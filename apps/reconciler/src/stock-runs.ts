@@ -10,6 +10,7 @@ import {
   findRequest,
   keepRequest,
   momentOfUpload,
+  mustHaveCome,
   namesIn,
   noteDryResult,
   NO_CASES,
@@ -237,6 +238,7 @@ export class PackRuns {
       signal.throwIfAborted();
     };
     const parts = { settings: segments, say, ...defined({ program }) };
+    if (run.moment !== null) mustHaveCome(run.moment, clock.now(), { field: 'moment', what: run.stock });
     say('the stock file is read');
     const stock = await stockSide(parts, run);
     signal.throwIfAborted();
@@ -269,7 +271,7 @@ export class PackRuns {
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
       duck: { memoryMb: segments.memoryMb, threads: segments.threads },
-      ...{ actor: ACTOR, unconfirmed },
+      ...{ actor: ACTOR, unconfirmed, now: clock.now() },
       earlier: (await namesIn(runs)).map((name) => join(runs, name, 'comparison')),
     });
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');

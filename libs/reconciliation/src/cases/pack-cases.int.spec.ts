@@ -87,9 +87,11 @@ function run(
   return writeFinishedRun(out, { findings, registry, moment: daysBefore(-day), ...over });
 }
 
+/** Behind the days of all runs here. */
+const NOW = new Date(daysBefore(-30));
 const dueDays = dueDaysOf(DEFAULT_DUE_DAYS, 'test');
 async function open(out: string, over: { log?: CaseLog } = {}): Promise<Opening> {
-  const opening = await openPackCases(out, { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, ...over });
+  const opening = await openPackCases(out, { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, now: NOW, ...over });
   await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
   return opening;
 }
@@ -195,7 +197,7 @@ describe('cases of a comparison of packs', () => {
       expect([over, await open(await run(mended, 5, over))]).toMatchObject([over, { resolved: 0, notCovered: 5 }]);
     const stale = [5, 1, 11, 21, 22].map((n) => ({ item: pack(n), code: 'stale_snapshot', severity: 'information' }));
     expect(await open(await run([...mended, ...stale], 5))).toMatchObject({ resolved: 0, notCovered: 5 });
-    const none = { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, earlier: [] };
+    const none = { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, now: NOW, earlier: [] };
     // Of the part the case itself names the items.
     expect(await openPackCases(await run(findingsWith({ packs: [1], containers: [] }), 5), none)).toMatchObject({
       resolved: 0,
@@ -294,6 +296,13 @@ describe('cases of a comparison of packs', () => {
       });
     expect(await open(await runOf(21, { findings: [seen], rules: sha256Hex('others') }))).toMatchObject({ opened: 1 });
     expect(await open(await runOf(22, { rules: RULES_DIGEST }))).toMatchObject({ resolved: 1 });
+  });
+
+  it('are neither opened nor resolved by a run whose moment is to come: no run of a nearer day would count', async () => {
+    const before = await events();
+    const out = await run(findingsWith(NOTHING), 400);
+    await expect(open(out)).rejects.toThrow(/2027-12-28T05:00:00.000Z is to come/);
+    expect(await events()).toBe(before);
   });
 
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {

@@ -314,7 +314,7 @@ async function filesOf(draft: string): Promise<StoredFile[]> {
   return Promise.all(names.map(async (name) => ({ name, ...(await digestOfFile(join(draft, name))) })));
 }
 
-/** Whether it is empty, or has less than half the rows of the newest snapshot beside it that speaks of a place of it. */
+/** Whether it is empty, or has less than half the rows of the newest snapshot beside it of one of its places. */
 async function doubtOf(
   { kind, rows, branch, places }: Omit<SnapshotManifest, 'files'>,
   out: string,

@@ -287,6 +287,21 @@ describe('cases of a comparison of packs', () => {
     expect(await open(await runOf(20, { refused: [pack(51)] }))).toMatchObject({ resolved: 1 });
   });
 
+  it('are not resolved while a document in flight names an item, or its container: it has mended nothing yet', async () => {
+    const seen = { code: 'missing_in_registry', severity: 'critical', s_place: 'P5', copies: 1 };
+    const items = [pack(70), pack(71)];
+    const findings = items.map((item, n) => ({ item, ...seen, g_series: `S${n}` }));
+    const registry = items.map((item, n) => ({ item, answer: 'found', container: n === 0 ? null : BOX_1 }));
+    const runOf = (day: number, over: { findings?: FoundItem[]; inFlight?: string[] }): Promise<string> =>
+      writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+        ...{ findings: [], registry, moment: daysBefore(-day), places: ['P5'], ...over },
+      });
+    expect(await open(await runOf(23, { findings, inFlight: [] }))).toMatchObject({ opened: 2 });
+    expect(await open(await runOf(24, { inFlight: [pack(70), BOX_1] }))).toMatchObject({ resolved: 0 });
+    expect(await open(await runOf(25, { inFlight: [BOX_1] }))).toMatchObject({ resolved: 1 });
+    expect(await open(await runOf(26, { inFlight: [] }))).toMatchObject({ resolved: 1 });
+  });
+
   it('are resolved by a run after an update, though the run that found them was by other rules', async () => {
     const seen = { item: pack(60), code: 'sold_in_registry_in_stock_here', severity: 'critical', s_place: 'P6' };
     const registry = [{ item: pack(60), answer: 'found', container: null }];

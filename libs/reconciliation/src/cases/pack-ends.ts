@@ -5,6 +5,7 @@ import type { CaseCommand } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile, readRun, type LegInput } from '../comparison/run-record.js';
+import { OVERRIDES } from '../comparison/rules.js';
 import { BUCKETS, REFUSED_ITEMS } from '../snapshots/manifest.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
@@ -12,6 +13,7 @@ import { namesIn } from '../runs/run-folder.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
+const HOUR_MS = 3_600_000;
 /** By which cells of the stock a finding was found. */
 const FOUND_BY = {
   place: "code = 'owner_or_branch_mismatch' AND s_place IS NOT NULL",
@@ -45,7 +47,8 @@ export async function findEarlierRuns({ folder, options }: PackOpening): Promise
 /**
  * Unresolved cases that the run did not find though it looked for all of their items: with the same sides and places,
  * and, where the registry is a side, with an answer of it for each item. An answer of another moment, a denied one, or
- * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared.
+ * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared, nor a
+ * difference that a document in flight explains.
  * Where the items of the last run are not at hand nothing is told.
  */
 export async function* packCasesOver(
@@ -156,6 +159,7 @@ async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
       UNION SELECT DISTINCT l.case_id FROM last_item l JOIN found f ON f.item = l.item
         WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
       ${stock === undefined ? '' : `UNION ${untold(stock.files, record.settings)} ${refused(stock)}`}
+      ${underWay(record)}
       UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
 }
 
@@ -165,6 +169,20 @@ function untold(stock: readonly string[], { owner }: ComparisonSettings): string
   if (owner === null) missing.push("(l.code = 'held_for_others' AND s.owner IS NULL)");
   return `SELECT DISTINCT l.case_id FROM last_item l JOIN ${parquet(stock)} s ON s.item = l.item
     WHERE ${missing.join(' OR ')}`;
+}
+
+/** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
+function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
+  if (documents === undefined) return '';
+  const codes = OVERRIDES.find(({ code }) => code === 'in_flight')?.of ?? [];
+  const containers = [record, registry].flatMap((leg) =>
+    leg === undefined ? [] : [`SELECT l.item, a.container FROM last_item l JOIN ${parquet(leg.files)} a USING (item)`],
+  );
+  const names = ['SELECT item, item AS name FROM last_item', ...containers].join(' UNION ALL ');
+  return `UNION SELECT DISTINCT l.case_id FROM last_item l JOIN (${names}) n ON n.item = l.item
+      JOIN ${parquet(documents.files)} x ON x.item = n.name
+    WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
+      AND l.code IN (${codes.map(quoted).join(', ')})`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */

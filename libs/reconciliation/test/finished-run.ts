@@ -65,7 +65,8 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
     const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
     await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
     await writeTable(duck, join(folder, 'stock.parquet'), { rows: run.stock ?? [], types: CELLS });
-    const flying = (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: Date.parse(run.moment) }));
+    const told = { standing: 'in_flight', moment: Date.parse(run.moment) };
+    const flying = (run.inFlight ?? []).map((item) => ({ item, ...told }));
     const named = { item: 'VARCHAR', standing: 'VARCHAR', moment: 'BIGINT' };
     await writeTable(duck, join(folder, 'documents.parquet'), { rows: flying, types: named });
     const refused = (run.refused ?? []).map((item) => ({ item }));

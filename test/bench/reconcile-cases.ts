@@ -45,6 +45,7 @@ async function compared(
   const own = async (): Promise<void> => {
     await empty(pool);
     await openPackCases(run, {
+      now: new Date(),
       db: pool,
       log,
       dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'bench'),

@@ -1,4 +1,5 @@
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { appendFile, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
@@ -98,7 +99,12 @@ async function settle(runs: PackRuns): Promise<void> {
 }
 
 const path = (name: string): string => join(folder.path, name);
-const put = (name: string, ...lines: string[]) => writeFile(path(name), `KM;Until\n${lines.join('\n')}\n`);
+/** The clock of the test is another than that of the disk. */
+const write = async (name: string, text: string | Buffer): Promise<void> => {
+  await writeFile(path(name), text);
+  await utimes(path(name), virtual.now(), virtual.now());
+};
+const put = (name: string, ...lines: string[]) => write(name, `KM;Until\n${lines.join('\n')}\n`);
 const all = async (): Promise<RunShown[]> => (await listRuns(db.pool, store, { limit: 100 })).runs;
 const of = async (name: string): Promise<RunShown[]> =>
   (await all()).filter(({ reason }) => reason === `the stock file ${name}`);
@@ -128,7 +134,7 @@ describe('a stock file in the folder', () => {
 
   it('is not compared again under another name, nor after a restart', async () => {
     const count = (await all()).length;
-    await writeFile(path('copy.csv'), await readFile(path('monday.csv')));
+    await write('copy.csv', await readFile(path('monday.csv')));
     await settle(started());
     await settle(started());
     expect((await all()).length).toBe(count);
@@ -139,7 +145,7 @@ describe('a stock file in the folder', () => {
     const moments = ['2026-11-21T20:00:00.000Z', '2026-11-22T20:00:00.000Z'];
     for (const moment of [...moments, moments[0] as string]) {
       const name = uploadedName({ name: 'friday.csv', sha256: sha256Hex(lines), moment });
-      await writeFile(path(name), lines);
+      await write(name, lines);
       await settle(started());
     }
     const made = (await all()).filter(({ reason }) => reason.startsWith('the stock file friday-'));
@@ -149,8 +155,8 @@ describe('a stock file in the folder', () => {
   }, 120_000);
 
   it('that is broken makes a run that has failed, once, and says why', async () => {
-    await writeFile(path('broken.csv'), 'Name;Until\naspirin;2030-01-01\n');
-    await writeFile(path('empty.csv'), '');
+    await write('broken.csv', 'Name;Until\naspirin;2030-01-01\n');
+    await write('empty.csv', '');
     const runs = started();
     for (let n = 0; n < 3; n += 1) await settle(runs);
     await settle(started());
@@ -163,12 +169,25 @@ describe('a stock file in the folder', () => {
     }
   });
 
+  it('of a moment that is to come makes a run that has failed: nothing later would count beside it', async () => {
+    await put('ahead.csv', `${ITEM}012;2020-01-31`);
+    await utimes(path('ahead.csv'), new Date(), new Date('2062-11-23T12:00:00Z'));
+    const before = await cases();
+    await settle(started());
+    const [run] = await of('ahead.csv');
+    expect([run?.state, run?.problem]).toEqual([
+      ...['failed', expect.stringContaining('2062-11-23T12:00:00.000Z is to come')],
+    ]);
+    expect(await cases()).toBe(before);
+  });
+
   it('waits for its hours; what was changed meanwhile fails in words, and is a file of its own', async () => {
     await put('late.csv', `${ITEM}003;2099-01-31`, `${ITEM}004;2099-01-31`);
     await settle(started({ hours: [20, 6] }));
     const [taken] = await of('late.csv');
     expect(taken?.state).toBe('requested');
     await appendFile(path('late.csv'), `${ITEM}005;2099-01-31\n`);
+    await utimes(path('late.csv'), virtual.now(), virtual.now());
     await settle(started());
     const runs = await of('late.csv');
     expect(runs.map(({ state }) => state).sort()).toEqual(['completed', 'failed']);
@@ -216,6 +235,14 @@ describe('a stock file in the folder', () => {
       );
     }
   }, 120_000);
+
+  it('is compared however many runs there are', async () => {
+    mkdirSync(runsFolder(path('segments')), { recursive: true });
+    for (let n = 0; n < 10_000; n += 1) mkdirSync(join(runsFolder(path('segments')), `0-${n}`));
+    await write('of-many.csv', 'Name;Until\nof many;2030-01-01\n');
+    await settle(started());
+    expect((await of('of-many.csv')).map(({ state }) => state)).toEqual(['failed']);
+  });
 
   it('that ends the program each time is given up', async () => {
     await put('killer.csv', `${ITEM}008;2099-01-31`, `${ITEM}009;2099-01-31`);

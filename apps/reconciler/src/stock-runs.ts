@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Actor } from '#event-store';
 import { defined, PedigreeError, uuid5 } from '#kernel';
@@ -11,6 +10,8 @@ import {
   findRequest,
   keepRequest,
   momentOfUpload,
+  mustHaveCome,
+  namesIn,
   noteDryResult,
   NO_CASES,
   noteProgress,
@@ -41,7 +42,6 @@ const MOST_LOOK_EVERY_MS = 30_000;
 const MOST_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 60_000;
 const CASES_PATIENCE_MS = 30_000;
-const MOST_RUNS = 10_000;
 /** Whoever makes such a run holds this lock: one at a time in an installation. */
 const LOCK_KEY = 0x7374_6f63;
 
@@ -77,6 +77,8 @@ export const isWithin = ([from, to]: StockRuns['hours'], hour: number): boolean 
 export class PackRuns {
   /** Runs that are there. */
   private readonly taken = new Set<string>();
+  /** Those that have ended: they are not read again. */
+  private readonly over = new Set<string>();
   private told = Promise.resolve();
 
   constructor(
@@ -150,9 +152,10 @@ export class PackRuns {
     const runs = runsFolder(segments.folder);
     const now = clock.now().toISOString();
     const isHour = stock === undefined || isWithin(stock.hours, clock.now().getUTCHours());
-    const names = (await readdir(runs).catch(() => [])).slice(0, MOST_RUNS);
-    return names.filter((name) => {
+    return (await namesIn(runs)).filter((name) => {
+      if (this.over.has(name)) return false;
       const schedule = this.scheduleOf(join(runs, name));
+      if (typeof schedule?.ended === 'string') this.over.add(name);
       if (schedule?.ended !== null || (!isHour && schedule.atAnyHour !== true)) return false;
       return schedule.notBefore === null || schedule.notBefore <= now;
     });
@@ -235,6 +238,7 @@ export class PackRuns {
       signal.throwIfAborted();
     };
     const parts = { settings: segments, say, ...defined({ program }) };
+    if (run.moment !== null) mustHaveCome(run.moment, clock.now(), { field: 'moment', what: run.stock });
     say('the stock file is read');
     const stock = await stockSide(parts, run);
     signal.throwIfAborted();
@@ -267,8 +271,8 @@ export class PackRuns {
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
       duck: { memoryMb: segments.memoryMb, threads: segments.threads },
-      ...{ actor: ACTOR, unconfirmed },
-      earlier: (await readdir(runs)).slice(0, MOST_RUNS).map((name) => join(runs, name, 'comparison')),
+      ...{ actor: ACTOR, unconfirmed, now: clock.now() },
+      earlier: (await namesIn(runs)).map((name) => join(runs, name, 'comparison')),
     });
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');
   }

@@ -151,6 +151,8 @@ describe('a run that was asked for', () => {
 
   it('takes the stock of the newest moment, not the newest file, and is made by who asked', async () => {
     await snapshot('stock-2', '2026-11-20T00:00:00Z', `${ITEM}011;2020-01-31`);
+    // A mistyped year is no newest one.
+    await snapshot('stock-2062', '2062-11-20T00:00:00Z', `${ITEM}011;2020-01-31`);
     await ask('11111111-1111-4111-8111-111111111111');
     await started().look();
     const run = await findRun(db.pool, store, '11111111-1111-4111-8111-111111111111');
@@ -158,6 +160,15 @@ describe('a run that was asked for', () => {
     const [event] = await store.readStream(`run-${run?.runId}`);
     expect(event?.metadata.actor).toEqual(ANNA);
   }, 120_000);
+
+  it('of a stock whose moment is to come has failed, and says so', async () => {
+    const runId = '12111111-1111-4111-8111-111111111111';
+    await ask(runId, { stock: 'stock-2062' });
+    await started().look();
+    expect(await findRun(db.pool, store, runId)).toMatchObject({
+      ...{ state: 'failed', problem: expect.stringContaining('2062-11-20T00:00:00.000Z is to come') },
+    });
+  });
 
   it('that is dry records nothing, and is told all the same', async () => {
     const runId = '22222222-2222-4222-8222-222222222222';

@@ -90,3 +90,4 @@ export {
   type SnapshotManifest,
 } from './snapshots/manifest.js';
 export { mappingOf, type Mapping } from './snapshots/mapping.js';
+export { isToCome, mustHaveCome } from './snapshots/to-come.js';

@@ -31,6 +31,8 @@ interface FinishedRun extends RunOver {
   findings: FoundItem[];
   /** What the registry's side has; an answer without a moment is of that of the run. */
   registry: { item: string; answer: string; container: string | null; moment?: string }[];
+  /** Items and containers that documents in flight name; absent: documents are no side of it. */
+  inFlight?: string[];
   /** Items of rows of the stock that were refused. */
   refused?: string[];
   /** Cells of its rows of the stock; cells that are not named are NULL. */
@@ -63,6 +65,10 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
     const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
     await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
     await writeTable(duck, join(folder, 'stock.parquet'), { rows: run.stock ?? [], types: CELLS });
+    const told = { standing: 'in_flight', moment: Date.parse(run.moment) };
+    const flying = (run.inFlight ?? []).map((item) => ({ item, ...told }));
+    const named = { item: 'VARCHAR', standing: 'VARCHAR', moment: 'BIGINT' };
+    await writeTable(duck, join(folder, 'documents.parquet'), { rows: flying, types: named });
     const refused = (run.refused ?? []).map((item) => ({ item }));
     if (refused.length > 0)
       await writeTable(duck, join(folder, REFUSED_ITEMS), { rows: refused, types: { item: 'VARCHAR' } });
@@ -108,14 +114,16 @@ function recordOf(
 ): RunRecord {
   const leg = (name: string) => ({
     ...{ folder, digest: sha256Hex(String((made += 1))), rows: registry.length },
-    files: [join(folder, name === 'stock' ? 'stock.parquet' : 'registry.parquet')],
+    files: [join(folder, name === 'record' ? 'registry.parquet' : `${name}.parquet`)],
   });
   const record: Omit<RunRecord, 'inputs'> = {
     ...{
       format: 1,
       moment,
       settings: comparisonSettings({}),
-      legs: Object.fromEntries(legs.map((one) => [one, leg(one)])),
+      legs: Object.fromEntries(
+        [...legs, ...(rest.inFlight === undefined ? [] : ['documents'])].map((one) => [one, leg(one)]),
+      ),
     },
     ...{ places, wrongCheckDigits: false, containers: false, unseen },
     ...defined({ namedOnly: rest.namedOnly, rules: rest.rules }),

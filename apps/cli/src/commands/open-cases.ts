@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { SOFTWARE_VERSION, openEventStore } from '#event-store';
-import { defined } from '#kernel';
+import { defined, systemClock } from '#kernel';
 import { installationId } from '#postgres';
 import { CaseLog, casesAreRead, openPackCases, type Opening } from '#reconciliation';
 import { reconcilerConfig } from '../../../reconciler/src/config.js';
@@ -37,6 +37,7 @@ export async function openCases(config: CliConfig, folder: string, flags: OpenCa
           unconfirmed: flags.unconfirmed,
           earlier: flags.earlier?.map((one) => resolve(one)),
         }),
+        now: systemClock.now(),
         actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },
         onProgress: (done, all) => say(`${done} of ${all} causes`),
       });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { worldOf, writeWorld, type Folders } from '../../../../libs/reconciliation/test/world.js';
 import {
@@ -69,6 +69,21 @@ describe('pedigree reconcile stock', () => {
     expect(outcomes[1]).toEqual(outcomes[0]);
     const replayed = await pedigree('reconcile', 'stock', '--replay', inFolder('run-3'), '--processes', '2');
     expect([replayed.status, replayed.stdout]).toEqual([0, `the same digest: ${outcomes[0]?.digest}\n`]);
+  });
+
+  it('is repeated where all of its sides lie elsewhere, as on another machine', async () => {
+    mkdirSync(inFolder('here'));
+    for (const [name, from] of Object.entries(legs)) cpSync(from, inFolder(`here/${name}`), { recursive: true });
+    const at = (place: string): string[] => [
+      inFolder(`${place}/stock`),
+      ...(['record', 'registry', 'disposals'] as const).flatMap((name) => [`--${name}`, inFolder(`${place}/${name}`)]),
+    ];
+    await pedigree('reconcile', 'stock', ...at('here'), '--out', inFolder('run-here'));
+    renameSync(inFolder('here'), inFolder('there'));
+    const replayed = await pedigree('reconcile', 'stock', ...at('there'), '--replay', inFolder('run-here'));
+    expect([replayed.status, replayed.stderr, replayed.stdout]).toEqual([
+      ...[0, expect.anything(), expect.stringMatching(/^the same digest: /)],
+    ]);
   });
 
   it('says what it did not look for where the registry was asked by name alone', async () => {

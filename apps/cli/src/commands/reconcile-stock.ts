@@ -67,7 +67,7 @@ export function processesOf(text: string): number {
 
 const partsOf = (config: CliConfig): FileRunParts => ({ settings: segmentSettings(config), say, program: COMPARING });
 
-interface Replay extends Pick<StockRunFlags, 'record' | 'registry'> {
+interface Replay extends Pick<StockRunFlags, 'record' | 'registry' | 'disposals' | 'documents'> {
   replay: string;
   processes: number;
   /** What the log has; default: what the folder has. */
@@ -77,7 +77,7 @@ interface Replay extends Pick<StockRunFlags, 'record' | 'registry'> {
 /** The same inputs again, by default from where they lay, in a folder that is removed afterwards. */
 export async function replay(
   config: CliConfig,
-  { replay: earlier, record, registry, processes, recorded }: Replay,
+  { replay: earlier, processes, recorded, ...moved }: Replay,
   stock?: string,
 ): Promise<number> {
   const folder = resolve(earlier);
@@ -85,7 +85,8 @@ export async function replay(
   const before = await resultOf(folder);
   const again = join(folder, 'replay');
   const laidAt = Object.fromEntries(Object.entries(legs).map(([leg, { folder: at }]) => [leg, at]));
-  const request = { ...laidAt, ...defined({ stock, record, registry }) };
+  const { record, registry, disposals, documents } = moved;
+  const request = { ...laidAt, ...defined({ stock, record, registry, disposals, documents }) };
   try {
     await rm(again, { recursive: true, force: true });
     const asBefore = { ...request, settings, moment, ...defined({ standsOn }) };

@@ -50,6 +50,7 @@ export function parseStockPart(given: unknown): StockPart {
 /** What the parts of HTTP call it, and where it stands in a message. */
 const FIELDS: Record<string, string> = {
   '/bytes': '/file/bytes',
+  '/moment': '/file/moment',
   n: '/part',
   'Content-Length': '/content',
   'Content-Digest': '/sha256',

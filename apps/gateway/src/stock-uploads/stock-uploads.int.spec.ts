@@ -119,6 +119,13 @@ describe('an upload in parts', () => {
     expect([seen(), statSync(join(at.path, named)).mtime.toISOString()]).toEqual([[named], file.moment]);
   });
 
+  it('of a moment that is to come is refused', async () => {
+    const moment = new Date(clock.now().getTime() + 25 * 3_600_000).toISOString();
+    const begun = gateway().begin({ ...FILE, moment }, ANNA);
+    await expect(begun).rejects.toMatchObject({ code: 'invalid_command', place: { field: '/moment', item: moment } });
+    expect(existsSync(join(at.path, '.uploads', 'open'))).toBe(false);
+  });
+
   it('of the same stock at a later moment is a file of its own', async () => {
     const moments = [null, '2026-11-22T20:00:00.000Z', '2026-11-23T20:00:00.000Z'];
     for (const moment of moments) {

@@ -5,7 +5,7 @@ import type { StockUploaded } from '#domain';
 import { digestOfFile } from '#duckdb';
 import type { Actor } from '#event-store';
 import { defined, PedigreeError, sha256Hex, uuid5, wordsOf, type Clock, type Sha256 } from '#kernel';
-import { uploadedName } from '#reconciliation';
+import { isToCome, uploadedName } from '#reconciliation';
 import { syncFolder, unnamedOf, writeDurably, type Trouble } from '#service';
 import { PART_BYTES } from '../api/body-limits.js';
 import { lookAgain } from '../watch/look-again.js';
@@ -103,6 +103,10 @@ export class StockUploads {
       throw new PedigreeError('invalid_command', `/bytes: a stock file has at most ${this.mostFileBytes} bytes`, {
         field: '/bytes',
         item: String(file.bytes),
+      });
+    if (file.moment !== null && isToCome(file.moment, this.options.clock.now()))
+      throw new PedigreeError('invalid_command', '/moment: is to come; when was the stock true?', {
+        ...{ field: '/moment', item: file.moment },
       });
     return this.inFolder(async () => {
       const uploadId = stockUploadId(file);

@@ -454,6 +454,24 @@ describe('a page that fails', () => {
     expect((await snapshot(id)).rows).toHaveLength(12);
   });
 
+  it('because the list moved too much goes on too, when somebody says so', async () => {
+    const registry = new ListedPacks(packs(12));
+    const id = await asked('filter');
+    registry.before = (call) => (call > 1 ? { kind: 'refused', text: 'down' } : undefined);
+    await work(registry);
+    registry.before = () => undefined;
+    const resumed = async (): Promise<RegistryFetch> => {
+      await inTransaction(db.pool, async (tx) => queue.schedule(tx, [await resumeFetch(tx, id)]));
+      await work(registry);
+      return stateOf(id);
+    };
+    await db.pool.query('UPDATE registry_fetch SET calls = 2500 WHERE fetch_id = $1', [id]);
+    expect(await resumed()).toMatchObject({
+      ...{ phase: 'failed', failedPhase: 'filter', problem: expect.stringContaining('the list moved so much') },
+    });
+    expect(await resumed()).toMatchObject({ phase: 'complete' });
+  });
+
   it('by a refusal ends it at once, with the words of the registry', async () => {
     const registry = new ListedPacks(packs(3));
     registry.before = () => ({ kind: 'refused', text: 'no right REESTR_SGTIN' });

@@ -119,7 +119,9 @@ type Read = { page: FetchedPage; moved: Moved | 'end' } | Failure;
 
 async function readPage(context: FetchContext, fetch: RegistryFetch, phase: PagePhase): Promise<TaskResult | 'more'> {
   const isWalk = phase === 'filter' || phase === 'suspended' || phase === 'decisions';
-  if (isWalk && fetch.calls > SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0))
+  // Whoever has it go on allows it as many again.
+  const most = (1 + fetch.resumed) * (SPARE_CALLS + SPARE_ROUNDS * (fetch.pages ?? 0));
+  if (isWalk && fetch.calls > most)
     return giveUp(context, fetch, `the list moved so much that ${fetch.calls} calls did not reach its end`);
   const read = await (isWalk
     ? readWalk(context, fetch, phase)

@@ -87,9 +87,11 @@ function run(
   return writeFinishedRun(out, { findings, registry, moment: daysBefore(-day), ...over });
 }
 
+/** Behind the days of all runs here. */
+const NOW = new Date(daysBefore(-30));
 const dueDays = dueDaysOf(DEFAULT_DUE_DAYS, 'test');
 async function open(out: string, over: { log?: CaseLog } = {}): Promise<Opening> {
-  const opening = await openPackCases(out, { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, ...over });
+  const opening = await openPackCases(out, { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, now: NOW, ...over });
   await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
   return opening;
 }
@@ -195,7 +197,7 @@ describe('cases of a comparison of packs', () => {
       expect([over, await open(await run(mended, 5, over))]).toMatchObject([over, { resolved: 0, notCovered: 5 }]);
     const stale = [5, 1, 11, 21, 22].map((n) => ({ item: pack(n), code: 'stale_snapshot', severity: 'information' }));
     expect(await open(await run([...mended, ...stale], 5))).toMatchObject({ resolved: 0, notCovered: 5 });
-    const none = { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, earlier: [] };
+    const none = { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, now: NOW, earlier: [] };
     // Of the part the case itself names the items.
     expect(await openPackCases(await run(findingsWith({ packs: [1], containers: [] }), 5), none)).toMatchObject({
       resolved: 0,
@@ -285,6 +287,21 @@ describe('cases of a comparison of packs', () => {
     expect(await open(await runOf(20, { refused: [pack(51)] }))).toMatchObject({ resolved: 1 });
   });
 
+  it('are not resolved while a document in flight names an item, or its container: it has mended nothing yet', async () => {
+    const seen = { code: 'missing_in_registry', severity: 'critical', s_place: 'P5', copies: 1 };
+    const items = [pack(70), pack(71)];
+    const findings = items.map((item, n) => ({ item, ...seen, g_series: `S${n}` }));
+    const registry = items.map((item, n) => ({ item, answer: 'found', container: n === 0 ? null : BOX_1 }));
+    const runOf = (day: number, over: { findings?: FoundItem[]; inFlight?: string[] }): Promise<string> =>
+      writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+        ...{ findings: [], registry, moment: daysBefore(-day), places: ['P5'], ...over },
+      });
+    expect(await open(await runOf(23, { findings, inFlight: [] }))).toMatchObject({ opened: 2 });
+    expect(await open(await runOf(24, { inFlight: [pack(70), BOX_1] }))).toMatchObject({ resolved: 0 });
+    expect(await open(await runOf(25, { inFlight: [BOX_1] }))).toMatchObject({ resolved: 1 });
+    expect(await open(await runOf(26, { inFlight: [] }))).toMatchObject({ resolved: 1 });
+  });
+
   it('are resolved by a run after an update, though the run that found them was by other rules', async () => {
     const seen = { item: pack(60), code: 'sold_in_registry_in_stock_here', severity: 'critical', s_place: 'P6' };
     const registry = [{ item: pack(60), answer: 'found', container: null }];
@@ -294,6 +311,13 @@ describe('cases of a comparison of packs', () => {
       });
     expect(await open(await runOf(21, { findings: [seen], rules: sha256Hex('others') }))).toMatchObject({ opened: 1 });
     expect(await open(await runOf(22, { rules: RULES_DIGEST }))).toMatchObject({ resolved: 1 });
+  });
+
+  it('are neither opened nor resolved by a run whose moment is to come: no run of a nearer day would count', async () => {
+    const before = await events();
+    const out = await run(findingsWith(NOTHING), 400);
+    await expect(open(out)).rejects.toThrow(/2027-12-28T05:00:00.000Z is to come/);
+    expect(await events()).toBe(before);
   });
 
   it('are refused from a folder whose findings were changed, and from one without a run', async () => {

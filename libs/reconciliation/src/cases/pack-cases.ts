@@ -6,6 +6,7 @@ import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { resultOf } from '../comparison/run-comparison.js';
 import { readRun } from '../comparison/run-record.js';
+import { mustHaveCome } from '../snapshots/to-come.js';
 import { findEarlierRuns, packCasesOver } from './pack-ends.js';
 import {
   CASE_ITEMS_FILE,
@@ -31,12 +32,13 @@ const MOST_PARTS = 100_000;
  * Opens a case for each cause of a run's findings, and resolves those that the run looked for and did not find. Memory
  * does not grow with the findings. Once: a repeat after a crash changes what is left.
  * @throws PedigreeError `not_found` for a folder without a whole run, or one whose files were changed;
- * `invalid_parameter` for findings that nobody has confirmed on the live registry.
+ * `invalid_parameter` for findings that nobody has confirmed on the live registry, and for a moment that is to come.
  */
 export async function openPackCases(folder: string, options: PackCasesOptions): Promise<Opening> {
   const record = await readRun(folder);
   if (record.unconfirmed === true && options.unconfirmed !== true)
     throw new PedigreeError('invalid_parameter', `${folder}: ${NO_CASES}`, { field: '--unconfirmed' });
+  mustHaveCome(record.moment, options.now, { field: 'moment', what: folder });
   const result = await resultOf(folder);
   const run: CaseRun = { id: record.inputs, kind: 'packs', moment: record.moment };
   const act = {

@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs';
-import { access, readdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile, readRun, type LegInput } from '../comparison/run-record.js';
+import { OVERRIDES } from '../comparison/rules.js';
 import { BUCKETS, REFUSED_ITEMS } from '../snapshots/manifest.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
+import { namesIn } from '../runs/run-folder.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
+const HOUR_MS = 3_600_000;
 /** By which cells of the stock a finding was found. */
 const FOUND_BY = {
   place: "code = 'owner_or_branch_mismatch' AND s_place IS NOT NULL",
@@ -23,17 +26,11 @@ const FOUND_BY = {
 };
 const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
 const LAST_ITEM = '(case_id, code, item, answers, part, file)';
-/** Folders beside the one of a run that are looked at. */
-const MOST_FOLDERS = 10_000;
 
 /** Files of items of earlier runs, by the id of the run. */
 export async function findEarlierRuns({ folder, options }: PackOpening): Promise<Map<string, string>> {
   const parent = dirname(resolve(folder));
-  const beside = async (): Promise<string[]> =>
-    (await readdir(parent, { withFileTypes: true }))
-      .filter((one) => one.isDirectory())
-      .slice(0, MOST_FOLDERS)
-      .map(({ name }) => join(parent, name));
+  const beside = async (): Promise<string[]> => (await namesIn(parent)).map((name) => join(parent, name));
   const found = new Map<string, string>();
   for (const one of options.earlier ?? (await beside())) {
     const file = join(resolve(one), CASE_ITEMS_FILE);
@@ -50,7 +47,8 @@ export async function findEarlierRuns({ folder, options }: PackOpening): Promise
 /**
  * Unresolved cases that the run did not find though it looked for all of their items: with the same sides and places,
  * and, where the registry is a side, with an answer of it for each item. An answer of another moment, a denied one, or
- * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared.
+ * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared, nor a
+ * difference that a document in flight explains.
  * Where the items of the last run are not at hand nothing is told.
  */
 export async function* packCasesOver(
@@ -161,6 +159,7 @@ async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
       UNION SELECT DISTINCT l.case_id FROM last_item l JOIN found f ON f.item = l.item
         WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
       ${stock === undefined ? '' : `UNION ${untold(stock.files, record.settings)} ${refused(stock)}`}
+      ${underWay(record)}
       UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
 }
 
@@ -170,6 +169,20 @@ function untold(stock: readonly string[], { owner }: ComparisonSettings): string
   if (owner === null) missing.push("(l.code = 'held_for_others' AND s.owner IS NULL)");
   return `SELECT DISTINCT l.case_id FROM last_item l JOIN ${parquet(stock)} s ON s.item = l.item
     WHERE ${missing.join(' OR ')}`;
+}
+
+/** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
+function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
+  if (documents === undefined) return '';
+  const codes = OVERRIDES.find(({ code }) => code === 'in_flight')?.of ?? [];
+  const containers = [record, registry].flatMap((leg) =>
+    leg === undefined ? [] : [`SELECT l.item, a.container FROM last_item l JOIN ${parquet(leg.files)} a USING (item)`],
+  );
+  const names = ['SELECT item, item AS name FROM last_item', ...containers].join(' UNION ALL ');
+  return `UNION SELECT DISTINCT l.case_id FROM last_item l JOIN (${names}) n ON n.item = l.item
+      JOIN ${parquet(documents.files)} x ON x.item = n.name
+    WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
+      AND l.code IN (${codes.map(quoted).join(', ')})`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */

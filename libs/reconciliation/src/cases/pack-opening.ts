@@ -14,6 +14,8 @@ export interface PackCasesOptions {
   /** Who has the cases opened. */
   actor: CaseAct['actor'];
   reason?: string;
+  /** A run whose moment is to come opens none. */
+  now: Date;
   /** A person says that cases open though the registry's side is a file, and nobody asked the registry. */
   unconfirmed?: boolean;
   /** Folders of earlier runs; default: those beside the folder. */

@@ -164,7 +164,7 @@ describe('the page of a run', () => {
     await openPackCases(comparison('cases'), {
       ...{ db: db.pool, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), duck: LIMITS },
       log: new CaseLog({ db: db.pool, store, installation: { ...installation, profile: 'n' } }),
-      actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' },
+      ...{ actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' }, now: new Date(daysBefore(-30)) },
     });
     await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
     const { facts, text } = await pageOf('cases');

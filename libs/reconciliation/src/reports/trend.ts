@@ -1,8 +1,8 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson, type Sha256 } from '#kernel';
 import { parquet, type Duck } from '#duckdb';
 import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
+import { namesIn } from '../runs/run-folder.js';
 import { findingsFiles } from './findings.js';
 
 /** A run beside others, by the folder of its comparison. */
@@ -20,9 +20,6 @@ export interface TrendStep {
   changes: { code: string; fresh: number; persisting: number; cleared: number }[];
 }
 
-/** Folders of runs that are looked at. */
-const MOST_RUNS = 10_000;
-
 /** What a run by name, or by other rules, does not find is not cleared. */
 const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST }: RunRecord): string =>
   canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules]);
@@ -36,9 +33,8 @@ export async function runsBefore(
   runs: string,
   { runId, record, limit }: { runId: string; record: RunRecord; limit: number },
 ): Promise<RunBeside[]> {
-  const names = await readdir(runs).catch(() => []);
   const found = new Map<Sha256, RunBeside>();
-  for (const name of names.filter((one) => one !== runId).slice(0, MOST_RUNS)) {
+  for (const name of (await namesIn(runs)).filter((one) => one !== runId)) {
     const folder = join(runs, name, 'comparison');
     const other = await readRun(folder).catch(() => undefined);
     if (other === undefined || other.moment >= record.moment || !isAlike(other, record)) continue;

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Actor } from '#event-store';
 import { canonicalJson, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import type { SnapshotKind } from '../snapshots/kinds.js';
-import { runsFolder, snapshotsFolder, writeFileRun, type FileRun } from './run-folder.js';
+import { isToCome, mustHaveCome } from '../snapshots/to-come.js';
+import { namesIn, runsFolder, snapshotsFolder, writeFileRun, type FileRun } from './run-folder.js';
 import { readSchedule, writeSchedule } from './schedule.js';
 
 type Wishes = Pick<
@@ -28,8 +28,6 @@ export interface AskedRun extends Wishes {
 }
 
 const HOUR_MS = 3_600_000;
-/** Folders of snapshots that are looked at for the newest one. */
-const MOST_SNAPSHOTS = 10_000;
 
 /** Keeps what is asked for, once: the same id is one run for ever. Returns whether it is new. */
 export async function keepAskedRun(
@@ -63,7 +61,8 @@ export async function noteTaken(db: Queryable, runId: string): Promise<void> {
 
 /**
  * Writes the folder of an asked run, from which it is made and goes on. What is there already stays.
- * @throws PedigreeError `not_found` where a snapshot is not there, or the stock is too old.
+ * @throws PedigreeError `not_found` where a snapshot is not there, or the stock is too old; `invalid_parameter` where
+ * the moment of the stock is to come.
  */
 export async function prepareAskedRun(
   folder: string,
@@ -73,7 +72,9 @@ export async function prepareAskedRun(
   const own = join(runsFolder(folder), runId);
   if (readSchedule(own) !== undefined) return;
   const { mostHours, stock: named, registry, disposals, ...rest } = asked;
-  const stock = named === null ? await newestStock(folder, asked.branch) : await snapshotNamed(folder, named, 'stock');
+  const stock =
+    named === null ? await newestStock(folder, asked.branch, now) : await snapshotNamed(folder, named, 'stock');
+  mustHaveCome(stock.manifest.moment, now, { field: 'stock', what: stock.folder });
   const ageHours = (now.getTime() - Date.parse(stock.manifest.moment)) / HOUR_MS;
   if (mostHours !== null && ageHours > mostHours)
     throw new PedigreeError(
@@ -104,14 +105,15 @@ async function snapshotNamed(folder: string, name: string, kind: SnapshotKind): 
   return { folder: at, manifest: await readSnapshot(at, kind) };
 }
 
-/** By its moment, whenever it was imported. */
-async function newestStock(folder: string, branch: string | null): Promise<Found> {
-  const names = (await readdir(snapshotsFolder(folder)).catch(() => [])).filter((name) => name.startsWith('stock-'));
+/** By its moment, whenever it was imported. One whose moment is to come would be the newest for years. */
+async function newestStock(folder: string, branch: string | null, now: Date): Promise<Found> {
+  const names = (await namesIn(snapshotsFolder(folder))).filter((name) => name.startsWith('stock-'));
   let newest: Found | undefined;
-  for (const name of names.slice(0, MOST_SNAPSHOTS)) {
+  for (const name of names) {
     const at = join(snapshotsFolder(folder), name);
     const manifest = await readSnapshot(at, 'stock').catch(() => undefined);
-    if (manifest === undefined || (branch !== null && !isOf(manifest, branch))) continue;
+    if (manifest === undefined || isToCome(manifest.moment, now)) continue;
+    if (branch !== null && !isOf(manifest, branch)) continue;
     if (newest === undefined || manifest.moment > newest.manifest.moment) newest = { folder: at, manifest };
   }
   if (newest !== undefined) return newest;

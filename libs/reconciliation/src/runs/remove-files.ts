@@ -1,11 +1,11 @@
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { canonicalJson, type Sha256 } from '#kernel';
 import { FolderStore } from '#duckdb';
 import type { Queryable } from '#postgres';
 import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
-import { FILE_RUN, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
+import { FILE_RUN, namesIn, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
 import { READING_FILE, type Reading } from './reading.js';
 import { noteRemoved } from './request.js';
 import { readSchedule, SCHEDULE_FILE } from './schedule.js';
@@ -20,8 +20,7 @@ export interface FilesRemoval {
   onRemove?: (removed: { folder: string; changedAt: Date }) => void;
 }
 
-/** Folders that are looked at, and of them so many are removed at a time. */
-const MOST_LOOKED_AT = 10_000;
+/** Folders that are removed at a time. */
 const MOST_REMOVED = 1_000;
 const DAY_MS = 86_400_000;
 
@@ -80,9 +79,8 @@ async function remove({ folder, onRemove }: FilesRemoval, one: { folder: string;
 }
 
 async function runsIn(folder: string): Promise<RunFolder[]> {
-  const names = (await readdir(folder).catch(() => [])).sort().slice(0, MOST_LOOKED_AT);
   const runs: RunFolder[] = [];
-  for (const name of names) {
+  for (const name of (await namesIn(folder)).sort()) {
     const own = join(folder, name);
     const parts = ['', FILE_RUN, SCHEDULE_FILE, 'record', 'comparison', join('comparison', RESULT_FILE)];
     const changed = await Promise.all(parts.map((part) => changedMs(join(own, part))));
@@ -148,7 +146,7 @@ async function unusedSnapshots(
   { kept, beforeMs }: { kept: readonly RunFolder[]; beforeMs: number },
 ): Promise<SnapshotFolder[]> {
   const found: SnapshotFolder[] = [];
-  for (const name of (await new FolderStore(folder).sets()).slice(0, MOST_LOOKED_AT)) {
+  for (const name of await new FolderStore(folder).sets()) {
     const own = join(folder, name);
     const manifest = await readSnapshot(own).catch(() => undefined);
     if (manifest !== undefined) found.push({ folder: own, changedMs: (await changedMs(own)) ?? Infinity, manifest });

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlannedTask } from '#domain';
 import type { Actor } from '#event-store';
@@ -55,6 +55,22 @@ export function fetchWayOf(given: string): (typeof FETCH_WAYS)[number] {
 /** Folders of derived files. */
 export const runsFolder = (folder: string): string => join(folder, 'runs');
 export const snapshotsFolder = (folder: string): string => join(folder, 'snapshots');
+
+/** Folders of runs, or snapshots, that are looked at: 25 runs a day are 10,000 before the first is removed. */
+const MOST_NAMES = 1_000_000;
+
+/**
+ * Names of what lies in one of these folders; none while it is not there.
+ * @throws Error where there is more than is looked at: a part would be taken for the whole.
+ */
+export async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (names.length > MOST_NAMES) throw new Error(`${folder} has ${names.length} entries, more than ${MOST_NAMES}`);
+  return names;
+}
 
 export const writeFileRun = (folder: string, run: FileRun): void =>
   writeDurably(join(folder, FILE_RUN), JSON.stringify(run, undefined, 2));

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sha256 } from '#kernel';
 import { readStates } from '#segments';
@@ -8,7 +7,7 @@ import type { EarlierRun } from '../fetches/take-over.js';
 import { readSnapshot } from '../snapshots/manifest.js';
 import type { IncrementalLimits } from './incremental-limits.js';
 import { readReading, type Reading } from './reading.js';
-import { readFileRun, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
+import { namesIn, readFileRun, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
 
 /** An earlier run that another may stand on. */
 export interface Standing {
@@ -18,8 +17,6 @@ export interface Standing {
   registry: { folder: string; digest: Sha256 };
 }
 
-/** Folders of runs that are looked at. */
-const MOST_RUNS = 10_000;
 const HOUR_MS = 3_600_000;
 
 export interface Wanted {
@@ -37,9 +34,9 @@ export interface Wanted {
  */
 export async function standingFor(folder: string, wanted: Wanted): Promise<Standing | string> {
   const { run, limits, at } = wanted;
-  const names = (await readdir(runsFolder(folder)).catch(() => [])).filter((name) => name !== run.runId);
+  const names = (await namesIn(runsFolder(folder))).filter((name) => name !== run.runId);
   const found: { name: string; reading: Reading }[] = [];
-  for (const name of names.slice(0, MOST_RUNS)) {
+  for (const name of names) {
     const reading = await readReading(join(runsFolder(folder), name)).catch(() => undefined);
     if (reading !== undefined && (await isAlike(join(runsFolder(folder), name), run))) found.push({ name, reading });
   }
@@ -57,9 +54,9 @@ export async function standingFor(folder: string, wanted: Wanted): Promise<Stand
 
 /** The last container that the run before asked about, of those with the same account; undefined: none asked. */
 export async function containersBefore(folder: string, { runId, account }: FileRun): Promise<string | undefined> {
-  const names = (await readdir(runsFolder(folder)).catch(() => [])).filter((name) => name !== runId);
+  const names = (await namesIn(runsFolder(folder))).filter((name) => name !== runId);
   let newest: Reading | undefined;
-  for (const name of names.slice(0, MOST_RUNS)) {
+  for (const name of names) {
     const own = join(runsFolder(folder), name);
     const reading = await readReading(own).catch(() => undefined);
     if (reading?.containersThrough === undefined || (newest !== undefined && reading.at <= newest.at)) continue;

@@ -360,6 +360,20 @@ describe('a file that cannot be right', () => {
     await expect(imported(HEAD + row(1), { out: out('b') })).rejects.toThrow('a snapshot is never changed');
   });
 
+  it('is held against the newest that speaks of one of its places, whatever other branches sent since', async () => {
+    const at = { P1: 0, P2: 0 };
+    const file = (place: keyof typeof at, rows: number) =>
+      imported(HEAD + Array.from({ length: rows }, (_, n) => row(n + 1, `${place};;;`)).join(''), {
+        out: join(folder.path, 'sets', `${place}-${(at[place] += 1)}`),
+        moment: `2026-11-2${at[place]}T08:00:00Z`,
+      });
+    await file('P1', 9);
+    // A small branch is no large one that has shrunk.
+    expect(await file('P2', 2)).toMatchObject({ rows: 2 });
+    expect(await file('P2', 2)).toMatchObject({ rows: 2 });
+    await expect(file('P1', 3)).rejects.toThrow('the file has 3 rows, and the snapshot of 2026-11-21T08:00:00.000Z');
+  });
+
   it('was changed after its import: the manifest tells', async () => {
     const { out } = await imported(HEAD + row(1));
     const file = join(out, 'manifest.json');

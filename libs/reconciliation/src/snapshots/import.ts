@@ -314,29 +314,33 @@ async function filesOf(draft: string): Promise<StoredFile[]> {
   return Promise.all(names.map(async (name) => ({ name, ...(await digestOfFile(join(draft, name))) })));
 }
 
-/** Whether it is empty, or has less than half the rows of the newest snapshot of the same branch beside it. */
+/** Whether it is empty, or has less than half the rows of the newest snapshot beside it of one of its places. */
 async function doubtOf(
-  { kind, rows, branch }: Omit<SnapshotManifest, 'files'>,
+  { kind, rows, branch, places }: Omit<SnapshotManifest, 'files'>,
   out: string,
 ): Promise<string | undefined> {
   if (rows === 0) return 'the file has no row that can be used';
-  const before = await newestBeside(dirname(out), { kind, branch });
+  const before = await newestBeside(dirname(out), { kind, branch, places });
   if (before === undefined || rows * 2 >= before.rows) return undefined;
   return `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}`;
 }
+
+/** Whether both speak of one place; null speaks of all. */
+const haveSome = (a: string[] | null, b: string[] | null): boolean =>
+  a === null || b === null || a.some((place) => b.includes(place));
 
 /** Snapshots that are looked at to find the newest. */
 const MOST_BESIDE = 1_000;
 
 async function newestBeside(
   folder: string,
-  { kind, branch }: Pick<Scope, 'kind' | 'branch'>,
+  { kind, branch, places }: Pick<Scope, 'kind' | 'branch' | 'places'>,
 ): Promise<SnapshotManifest | undefined> {
   const names = (await new FolderStore(folder).sets()).slice(-MOST_BESIDE);
   const found = await Promise.all(names.map((name) => readSnapshot(join(folder, name), kind).catch(() => undefined)));
   return found
     .filter((one) => one !== undefined)
-    .filter((one) => one.branch === branch)
+    .filter((one) => one.branch === branch && haveSome(one.places, places))
     .sort((a, b) => Date.parse(a.moment) - Date.parse(b.moment))
     .at(-1);
 }

@@ -74,6 +74,7 @@ export async function writeBuckets(
   let duplicates = 0;
   let empty: BucketFacts | undefined;
   const used = await usedBuckets(duck);
+  await joinOthers(duck);
   await duck.inLanes(LANES, BUCKETS, async (own, bucket) => {
     const like = used.has(bucket) ? undefined : empty;
     const { twins, ...made } = await writeBucket(own, { ...staged, bucket, like });
@@ -83,6 +84,18 @@ export async function writeBuckets(
     if (made.rows === 0) empty = made;
   });
   return { buckets, duplicates };
+}
+
+/**
+ * `whole`: staged rows with their values. Each bucket looks through all of `others`; where that has a row for every few
+ * staged ones, as with a receipt for each pack, they are joined once instead.
+ */
+async function joinOthers(duck: Duck): Promise<void> {
+  const [size] = await duck.rows<{ many: boolean }>(
+    'SELECT (SELECT count(*) FROM others) * 4 > (SELECT count(*) FROM staged) AS many',
+  );
+  await duck.run(`CREATE ${size?.many === true ? 'TABLE' : 'VIEW'} whole AS
+    SELECT * EXCLUDE (other) FROM staged JOIN others USING (other)`);
 }
 
 async function usedBuckets(duck: Duck): Promise<Set<number>> {
@@ -112,8 +125,8 @@ async function writeBucket(
   return { file: name, rows: Number(size?.rows), sha256, twins };
 }
 
-const rowsOf = (bucket: number): string => `SELECT * EXCLUDE (other) FROM staged JOIN others USING (other)
-  WHERE run BETWEEN ${bucket * 16} AND ${bucket * 16 + 15}`;
+const rowsOf = (bucket: number): string =>
+  `SELECT * FROM whole WHERE run BETWEEN ${bucket * 16} AND ${bucket * 16 + 15}`;
 
 interface RowsOfBucket {
   columns: readonly ReadColumn[];

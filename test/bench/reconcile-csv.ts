@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Duck, quoted } from '#duckdb';
+import { digestOfLines, Duck, quoted } from '#duckdb';
 import { checkDigitOf, systemClock } from '#kernel';
-import { importSnapshot, mappingOf } from '#reconciliation';
+import { BUCKETS, bucketFile, canonicalRow, columnsOf, importSnapshot, mappingOf } from '#reconciliation';
 import { inTurns } from './in-turns.js';
 import { thisMachine, type BenchReport } from './report.js';
 
@@ -20,7 +20,8 @@ const MAPPING = {
 
 /**
  * Reads a stock file of so many rows into a snapshot: codes checked, in buckets, sorted, with digests. Beside it
- * DuckDB's bare reading of the same file into one Parquet file, under the same limits.
+ * DuckDB's bare reading of the same file into one Parquet file, under the same limits. The digests of the snapshot are
+ * told once more by themselves.
  */
 export async function reconcileCsv({ quick, packs }: { quick: boolean; packs?: number }): Promise<BenchReport> {
   const rows = packs ?? (quick ? 200_000 : 1_000_000);
@@ -29,11 +30,12 @@ export async function reconcileCsv({ quick, packs }: { quick: boolean; packs?: n
     const path = join(folder, 'stock.csv');
     await withDuck(folder, (duck) => writeStock(duck, path, rows));
     const mapping = mappingOf(MAPPING, 'stock');
+    const snapshot = (round: number): string => join(folder, `snapshot-${round}`);
     const own = async (round: number): Promise<void> => {
-      const out = join(folder, `snapshot-${round}`);
+      if (round > 0) rmSync(snapshot(round - 1), { recursive: true });
+      const out = snapshot(round);
       const read = await importSnapshot({ kind: 'stock', path, mapping, moment: MOMENT, out, duck: DUCK });
       if (read.rows !== rows) throw new Error(`${read.rows} of ${rows} rows were read`);
-      rmSync(out, { recursive: true });
     };
     const bare = (round: number): Promise<void> =>
       withDuck(folder, (duck) =>
@@ -41,10 +43,12 @@ export async function reconcileCsv({ quick, packs }: { quick: boolean; packs?: n
           TO ${quoted(join(folder, `bare-${round}.parquet`))} (FORMAT parquet)`),
       );
     const { own: ours, bare: theirs, ofBare } = await inTurns(ROUNDS, { own, bare, count: rows }, systemClock);
+    const digestSeconds = await withDuck(folder, (duck) => secondsOfDigests(duck, snapshot(ROUNDS - 1)));
     return {
       bench: 'reconcile',
       figures: {
         ...{ rows, rows_per_second: Math.round(ours.perSecond), own_cpu_us_per_row: rounded(ours.cpuUs) },
+        digest_seconds: rounded(digestSeconds),
         peak_mb: Math.round(process.resourceUsage().maxRSS / 1_024),
       },
       ceilings: {
@@ -59,13 +63,22 @@ export async function reconcileCsv({ quick, packs }: { quick: boolean; packs?: n
   }
 }
 
-async function withDuck(folder: string, work: (duck: Duck) => Promise<unknown>): Promise<void> {
+async function withDuck<T>(folder: string, work: (duck: Duck) => Promise<T>): Promise<T> {
   const duck = await Duck.open({ ...DUCK, temporary: join(folder, 'temporary') });
   try {
-    await work(duck);
+    return await work(duck);
   } finally {
     await duck.close();
   }
+}
+
+/** By the clock, in two lanes as an import makes them. */
+async function secondsOfDigests(duck: Duck, snapshot: string): Promise<number> {
+  const begunMs = systemClock.monotonicMs();
+  await duck.inLanes(DUCK.threads, BUCKETS, async (own, bucket) => {
+    await digestOfLines(own, { file: join(snapshot, bucketFile(bucket)), line: canonicalRow(columnsOf('stock')) });
+  });
+  return (systemClock.monotonicMs() - begunMs) / 1_000;
 }
 
 /** Rows in no order, as an accounting system writes them. */

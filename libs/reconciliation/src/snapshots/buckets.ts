@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOfLines, quoted, type Duck } from '#duckdb';
-import { namesInRows, type ReadColumn } from './check.js';
+import { namesInRows, OTHER_NUMBERS, type ReadColumn } from './check.js';
 import { HEAD, RUN, SERIAL, WHOLE_ITEM } from './codes.js';
 import type { Column } from './kinds.js';
 import { BUCKETS, bucketFile, type BucketFacts } from './manifest.js';
@@ -16,20 +16,22 @@ export const fileColumns = (columns: readonly Column[]): string[] => [
   'copies',
 ];
 
-/** The canonical row: an RFC 8785 array. No text holds a control character, which DuckDB would write in its own way. */
-export const canonicalRow = (columns: readonly Column[]): string => `json_array(${fileColumns(columns).join(', ')})`;
+/**
+ * The canonical row: an RFC 8785 array. No text holds a control character, which DuckDB would write in its own way.
+ * Text by text, which takes less than json_array, and constants stand for themselves.
+ */
+export function canonicalRow(columns: readonly ReadColumn[]): string {
+  const values = columns.map(({ name, constant }) => `coalesce(to_json(${constant ?? name})::VARCHAR, 'null')`);
+  return `concat('[', ${['to_json(item)', ...values, 'copies'].join(", ',', ")}, ']')`;
+}
 
 export interface Staged {
   /** Where the files go. */
   folder: string;
   columns: readonly ReadColumn[];
-  /** What DuckDB may hold. */
-  memoryMb: number;
 }
 
-/** What a row takes while it is sorted, in a lane. */
-const BYTES_OF_ROW = 250;
-/** Parts that are sorted at a time. */
+/** Buckets that are sorted at a time. */
 const LANES = 2;
 
 const TYPES: Record<Column['type'], string> = {
@@ -40,19 +42,23 @@ const TYPES: Record<Column['type'], string> = {
   part: 'VARCHAR',
 };
 
-/** `staged`: all rows that have no reason. */
+/**
+ * `staged`: all rows that have no reason. They are narrow, so that millions fit into memory: what stands beside the
+ * item is a number, and `others` has the values. Each chunk has numbers of its own.
+ */
 export async function createStaged(duck: Duck, columns: readonly ReadColumn[]): Promise<void> {
   const values = columns.flatMap(({ name, type, constant }) =>
     constant === undefined ? [`, ${name} ${TYPES[type]}`] : [],
   );
-  await duck.run(`CREATE TABLE staged (run UTINYINT, head BIGINT, serial VARCHAR, line BIGINT ${values.join('')})`);
+  await duck.run(`CREATE SEQUENCE ${OTHER_NUMBERS}; CREATE TABLE others (other UINTEGER ${values.join('')});
+    CREATE TABLE staged (run UTINYINT, head BIGINT, serial VARCHAR, line BIGINT, other UINTEGER)`);
 }
 
 /** Adds the rows of `checked` that have no reason. */
 export async function stage(duck: Duck, columns: readonly ReadColumn[]): Promise<void> {
   const names = namesInRows(columns).map((name) => `, ${name}`);
-  await duck.run(`INSERT INTO staged SELECT ${RUN}, ${HEAD}, ${SERIAL}, line ${names.join('')}
-    FROM checked WHERE reason IS NULL`);
+  await duck.run(`INSERT INTO others SELECT other ${names.join('')} FROM rest WHERE reason IS NULL;
+    INSERT INTO staged SELECT ${RUN}, ${HEAD}, ${SERIAL}, line, other FROM checked WHERE reason IS NULL`);
 }
 
 /**
@@ -67,105 +73,96 @@ export async function writeBuckets(
   const buckets: BucketFacts[] = [];
   let duplicates = 0;
   let empty: BucketFacts | undefined;
-  const parts = await partsOf(duck, staged.memoryMb);
-  const each = BUCKETS / parts;
-  await duck.inLanes(LANES, parts, async (own, part) => {
-    const twins = await sortPart(own, runsOf(part * each, each), staged.columns);
+  const used = await usedBuckets(duck);
+  await joinOthers(duck);
+  await duck.inLanes(LANES, BUCKETS, async (own, bucket) => {
+    const like = used.has(bucket) ? undefined : empty;
+    const { twins, ...made } = await writeBucket(own, { ...staged, bucket, like });
     // Not in one step: what another lane adds meanwhile would be lost.
     duplicates += twins;
-    const used = await usedBuckets(own);
-    for (let bucket = part * each; bucket < (part + 1) * each; bucket += 1) {
-      const like = used.has(bucket) ? undefined : empty;
-      const made = await writeBucket(own, { ...staged, bucket, like });
-      buckets[bucket] = made;
-      if (made.rows === 0) empty = made;
-    }
+    buckets[bucket] = made;
+    if (made.rows === 0) empty = made;
   });
   return { buckets, duplicates };
 }
 
-/** In how many parts the rows are sorted, so that those of all lanes fit into memory. */
-async function partsOf(duck: Duck, memoryMb: number): Promise<number> {
-  const [staged] = await duck.rows<{ rows: bigint }>('SELECT count(*) AS rows FROM staged');
-  const bytes = Number(staged?.rows) * BYTES_OF_ROW * LANES;
-  let parts = LANES;
-  while (parts < BUCKETS && bytes / parts > memoryMb * 1e6) parts *= 2;
-  return parts;
-}
-
-const runsOf = (bucket: number, buckets: number): string =>
-  `run BETWEEN ${bucket * 16} AND ${(bucket + buckets) * 16 - 1}`;
-
 /**
- * Makes `sorted` of staged rows, and `twin` of the items that several of them name. By numbers first, because nearly
- * all items begin with the same digits.
+ * `whole`: staged rows with their values. Each bucket looks through all of `others`; where that has a row for every few
+ * staged ones, as with a receipt for each pack, they are joined once instead.
  */
-async function sortPart(duck: Duck, runs: string, columns: readonly ReadColumn[]): Promise<number> {
-  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE sorted AS SELECT * FROM staged WHERE ${runs}
-    ORDER BY run, head, serial`);
-  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT run, head, serial FROM (
-    SELECT run, head, serial, head = lag(head) OVER () AND serial = lag(serial) OVER () AS again FROM sorted)
-    WHERE again`);
-  const [found] = await duck.rows<{ twins: bigint }>('SELECT count(*) AS twins FROM twin');
-  const twins = Number(found?.twins);
-  if (twins > 0) await mergeTwins(duck, columns);
-  return twins;
-}
-
-/** Tells the lines of items that several rows name. `merged` has one row of each. */
-async function mergeTwins(duck: Duck, columns: readonly ReadColumn[]): Promise<void> {
-  await duck.run(`INSERT INTO refused (line, reason)
-      SELECT unnest(lines), concat('item: "', ${WHOLE_ITEM}, '" is named by ', len(lines),
-      ' rows, first in lines ', array_to_string(lines[1:5], ', '))
-    FROM (SELECT head, serial, list(line ORDER BY line) AS lines FROM sorted SEMI JOIN twin USING (head, serial)
-      GROUP BY head, serial)`);
-  const values = columns.flatMap(({ name, newest, constant }) => {
-    if (constant !== undefined) return [];
-    const agreed = `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*) THEN min(${name}) END`;
-    return [`, ${newest === true ? `max(${name})` : agreed} AS ${name}`];
-  });
-  await duck.run(`CREATE OR REPLACE TEMP TABLE merged AS SELECT min(run) AS run, head, serial ${values.join('')},
-      count(*)::INTEGER AS copies
-    FROM sorted SEMI JOIN twin USING (head, serial) GROUP BY head, serial`);
+async function joinOthers(duck: Duck): Promise<void> {
+  const [size] = await duck.rows<{ many: boolean }>(
+    'SELECT (SELECT count(*) FROM others) * 4 > (SELECT count(*) FROM staged) AS many',
+  );
+  await duck.run(`CREATE ${size?.many === true ? 'TABLE' : 'VIEW'} whole AS
+    SELECT * EXCLUDE (other) FROM staged JOIN others USING (other)`);
 }
 
 async function usedBuckets(duck: Duck): Promise<Set<number>> {
-  const found = await duck.rows<{ bucket: number }>('SELECT DISTINCT run >> 4 AS bucket FROM sorted');
+  const found = await duck.rows<{ bucket: number }>('SELECT DISTINCT run >> 4 AS bucket FROM staged');
   return new Set(found.map(({ bucket }) => bucket));
 }
 
 /** `like`: an empty bucket that is there already, where this one is empty too. To write one takes many statements. */
 type OneBucket = Staged & { bucket: number; like: BucketFacts | undefined };
 
-async function writeBucket(duck: Duck, { folder, columns, bucket, like }: OneBucket): Promise<BucketFacts> {
-  const file = join(folder, bucketFile(bucket));
+async function writeBucket(
+  duck: Duck,
+  { folder, columns, bucket, like }: OneBucket,
+): Promise<BucketFacts & { twins: number }> {
+  const name = bucketFile(bucket);
+  const file = join(folder, name);
   if (like !== undefined) {
     await copyFile(join(folder, like.file), file);
-    return { ...like, file: bucketFile(bucket) };
+    return { ...like, file: name, twins: 0 };
   }
-  await writeRows(duck, { columns, bucket, file });
+  const rows = rowsOf(bucket);
+  await writeRows(duck, { columns, file, rows: `SELECT *, 1::INTEGER AS copies FROM (${rows})` });
+  const twins = await twinsIn(duck, file);
+  if (twins > 0) await mergeTwins(duck, { columns, file, rows });
   const [size] = await duck.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(file)})`);
   const sha256 = await digestOfLines(duck, { file, line: canonicalRow(columns) });
-  return { file: bucketFile(bucket), rows: Number(size?.rows), sha256 };
+  return { file: name, rows: Number(size?.rows), sha256, twins };
 }
+
+const rowsOf = (bucket: number): string =>
+  `SELECT * FROM whole WHERE run BETWEEN ${bucket * 16} AND ${bucket * 16 + 15}`;
 
 interface RowsOfBucket {
   columns: readonly ReadColumn[];
-  bucket: number;
   file: string;
+  rows: string;
 }
 
-async function writeRows(duck: Duck, { columns, bucket, file }: RowsOfBucket): Promise<void> {
-  const runs = runsOf(bucket, 1);
-  const names = ['run', 'head', 'serial', ...namesInRows(columns)].join(', ');
-  const [found] = await duck.rows<{ twins: bigint }>(`SELECT count(*) AS twins FROM twin WHERE ${runs}`);
-  const rows = `SELECT ${names}, 1::INTEGER AS copies FROM sorted`;
-  const select =
-    found?.twins === 0n
-      ? `${rows} WHERE ${runs}`
-      : `SELECT * FROM (${rows} ANTI JOIN twin USING (head, serial) WHERE ${runs}
-          UNION ALL SELECT ${names}, copies FROM merged WHERE ${runs}) ORDER BY run, head, serial`;
+/** Sorted by numbers first, because nearly all items begin with the same digits. */
+async function writeRows(duck: Duck, { columns, file, rows }: RowsOfBucket): Promise<void> {
   const values = columns.map(({ name, constant }) => (constant === undefined ? name : `${constant} AS ${name}`));
-  await duck.inOrder(`COPY (SELECT ${WHOLE_ITEM} AS item, ${values.join(', ')}, copies, run FROM (${select}))
-    TO ${quoted(file)} (FORMAT parquet)`);
+  await duck.inOrder(`COPY (SELECT ${WHOLE_ITEM} AS item, ${values.join(', ')}, copies, run
+    FROM (${rows} ORDER BY run, head, serial)) TO ${quoted(file)} (FORMAT parquet)`);
+}
+
+/** Makes `twin` of the items that several rows of a sorted file name. */
+async function twinsIn(duck: Duck, file: string): Promise<number> {
+  await duck.inOrder(`CREATE OR REPLACE TEMP TABLE twin AS SELECT DISTINCT ${HEAD} AS head, ${SERIAL} AS serial
+    FROM (SELECT item, item = lag(item) OVER () AS again FROM read_parquet(${quoted(file)})) WHERE again`);
+  const [found] = await duck.rows<{ twins: bigint }>('SELECT count(*) AS twins FROM twin');
+  return Number(found?.twins);
+}
+
+/** Tells the lines of items that several rows name, and writes the file again with one row of each. */
+async function mergeTwins(duck: Duck, { columns, file, rows }: RowsOfBucket): Promise<void> {
+  await duck.run(`CREATE OR REPLACE TEMP TABLE again AS SELECT * FROM (${rows}) SEMI JOIN twin USING (head, serial);
+    INSERT INTO refused (line, reason)
+      SELECT unnest(lines), concat('item: "', ${WHOLE_ITEM}, '" is named by ', len(lines),
+      ' rows, first in lines ', array_to_string(lines[1:5], ', '))
+    FROM (SELECT head, serial, list(line ORDER BY line) AS lines FROM again GROUP BY head, serial)`);
+  const values = columns.flatMap(({ name, newest, constant }) => {
+    if (constant !== undefined) return [];
+    const agreed = `CASE WHEN count(DISTINCT ${name}) = 1 AND count(${name}) = count(*) THEN min(${name}) END`;
+    return [`, ${newest === true ? `max(${name})` : agreed} AS ${name}`];
+  });
+  const merged = `SELECT min(run) AS run, head, serial ${values.join('')}, count(*)::INTEGER AS copies
+    FROM again GROUP BY head, serial`;
+  const once = `SELECT * EXCLUDE (line), 1::INTEGER AS copies FROM (${rows}) ANTI JOIN twin USING (head, serial)`;
+  await writeRows(duck, { columns, file, rows: `${once} UNION ALL BY NAME ${merged}` });
 }

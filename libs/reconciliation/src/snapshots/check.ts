@@ -32,13 +32,16 @@ export const readColumns = (checking: Checking): ReadColumn[] =>
       : column,
   );
 
+/** A sequence that numbers what stands beside items. */
+export const OTHER_NUMBERS = 'other_numbers';
+
 /** The columns whose values stand in rows. */
 export const namesInRows = (columns: readonly ReadColumn[]): string[] =>
   columns.flatMap(({ name, constant }) => (constant === undefined ? [name] : []));
 
 /**
  * From `cell (line, fault, item, one column of text for each mapped column)` to the view `checked (line, reason, item,
- * mapped columns)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item
+ * other)`: the reason says in words why a row is refused, and is NULL for the others. Few rows have an item
  * that is not plain (`odd`), and many have the same other cells (`rest`): what takes time looks at those alone. Returns
  * whether there are reasons.
  */
@@ -48,7 +51,7 @@ export async function checkRows(duck: Duck, checking: Checking): Promise<boolean
   const names = namesInRows(readColumns(checking));
   const same = names.map((name) => `c.${name} IS NOT DISTINCT FROM r.cell_${name}`).join(' AND ');
   await duck.run(`CREATE OR REPLACE TEMP VIEW checked AS SELECT c.line, coalesce(o.reason, r.reason) AS reason,
-      CASE WHEN o.line IS NULL THEN c.item ELSE o.id END AS item${names.map((name) => `, r.${name}`).join('')}
+      CASE WHEN o.line IS NULL THEN c.item ELSE o.id END AS item, r.other
     FROM cell c JOIN rest r ON ${same || 'true'} LEFT JOIN odd o ON o.line = c.line`);
   const [found] = await duck.rows<{ reasons: bigint }>(
     'SELECT (SELECT count(reason) FROM rest) + (SELECT count(reason) FROM odd) AS reasons',
@@ -56,7 +59,7 @@ export async function checkRows(duck: Duck, checking: Checking): Promise<boolean
   return found?.reasons !== 0n;
 }
 
-/** `rest (cell_x for each column x, the columns, reason)`: each combination of cells beside the item, once. */
+/** `rest (other, cell_x for each column x, the columns, reason)`: each combination of cells beside the item, once. */
 async function checkRest(duck: Duck, checking: Checking): Promise<void> {
   const columns = readColumns(checking).filter(({ constant }) => constant === undefined);
   const names = columns.map(({ name }) => name);
@@ -68,7 +71,7 @@ async function checkRest(duck: Duck, checking: Checking): Promise<void> {
   const reasons = ['NULL::VARCHAR', ...columns.map((column) => reasonOf(column, checking))].join(',\n        ');
   const distinct = `SELECT DISTINCT ${names.join(', ') || '1 AS nothing'} FROM cell`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE rest AS
-    SELECT ${[...values, `coalesce(${reasons}) AS reason`].join(', ')}
+    SELECT ${[`nextval('${OTHER_NUMBERS}')::UINTEGER AS other`, ...values, `coalesce(${reasons}) AS reason`].join(', ')}
     FROM (SELECT ${cells.join(', ') || 'nothing'} FROM (${distinct})) l`);
 }
 

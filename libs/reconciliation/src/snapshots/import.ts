@@ -142,9 +142,7 @@ class Job {
     const source = await this.read();
     await this.tellRefusals(duck);
     const refused = await this.refused();
-    const { buckets, duplicates } = await writeBuckets(duck, {
-      ...{ folder: folders.draft, columns, memoryMb: request.duck.memoryMb },
-    });
+    const { buckets, duplicates } = await writeBuckets(duck, { folder: folders.draft, columns });
     await this.writeRefused();
     const { kind, moment, mapping } = request;
     const scope: Scope = { kind, moment, branch: request.branch ?? null, places: await this.places() };
@@ -298,8 +296,8 @@ class Job {
   private async places(): Promise<string[] | null> {
     const place = readColumns(this.checking()).find(({ name }) => name === 'place') ?? { name: 'NULL' };
     const rows = await this.duck.rows<{ place: string | null }>(
-      `SELECT DISTINCT ${('constant' in place ? place.constant : undefined) ?? place.name} AS place FROM staged
-        LIMIT ${MOST_PLACES + 1}`,
+      `SELECT DISTINCT ${('constant' in place ? place.constant : undefined) ?? place.name} AS place FROM others
+        WHERE other IN (SELECT DISTINCT other FROM staged) LIMIT ${MOST_PLACES + 1}`,
     );
     if (rows.length > MOST_PLACES || rows.some(({ place }) => place === null)) return null;
     const { branch } = this.request;

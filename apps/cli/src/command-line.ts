@@ -44,6 +44,7 @@ import type { UpOptions } from './commands/up.js';
 import { addWebhookCommands } from './commands/webhooks.js';
 import { endWithNpm } from './end-with-npm.js';
 import type { GatewayClient } from './gateway-client.js';
+import { goOnWithoutReader } from './lost-reader.js';
 import { gatewayOf } from './own-gateway.js';
 import { say } from './print.js';
 import { PROGRAMS } from './programs.js';
@@ -107,6 +108,7 @@ const lasting: Action =
   (run) =>
   async (...args) => {
     endWithNpm(ownEnvironment());
+    goOnWithoutReader();
     process.exit(await run(...args));
   };
 

@@ -61,7 +61,13 @@ describe('what answers at the address of the gateway', () => {
   it.each([
     ...ways,
     ['a list', async () => client().list('/v1/webhooks').next()] as const,
-    ['commands as they come', async () => client().sendLines(Readable.from(['{}\n'])).next()] as const,
+    [
+      'commands as they come',
+      async () =>
+        client()
+          .sendLines(Readable.from(['{}\n']))
+          .next(),
+    ] as const,
   ])('breaks off in the middle, and that is said to %s', async (_, ask) => {
     answer = cut('{"items":');
     await expect(ask()).rejects.toMatchObject({
@@ -72,6 +78,9 @@ describe('what answers at the address of the gateway', () => {
 
   it('refuses as the gateway means it', async () => {
     answer = whole(404, JSON.stringify({ code: 'not_found', detail: 'no document x', item: 'x' }));
-    await expect(client().get('/v1/documents/x')).rejects.toMatchObject({ code: 'not_found', message: 'no document x' });
+    await expect(client().get('/v1/documents/x')).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'no document x',
+    });
   });
 });

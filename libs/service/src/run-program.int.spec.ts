@@ -29,7 +29,13 @@ function harness(): TestHarness {
     const answer = await fetch(`${healthUrl}/health/ready`);
     return { status: answer.status, body: (await answer.json()) as { phase: string } };
   };
-  return { surroundings, events, send: (signal) => listeners.forEach((on) => on(signal)), advance: (ms) => void (aheadMs += ms), ready };
+  return {
+    surroundings,
+    events,
+    send: (signal) => listeners.forEach((on) => on(signal)),
+    advance: (ms) => void (aheadMs += ms),
+    ready,
+  };
 }
 
 const away = (): Error => Object.assign(new Error('terminating connection'), { code: '57P01' });

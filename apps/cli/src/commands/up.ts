@@ -63,9 +63,7 @@ async function upUntil(
 ): Promise<number> {
   const stack = await startStack(config, { say });
   try {
-    const status = options.sample
-      ? await runSample({ ...run, config, stack, options, signal })
-      : 0;
+    const status = options.sample ? await runSample({ ...run, config, stack, options, signal }) : 0;
     if (options.once === true || signal.aborted) return status;
     out(addresses(stack));
     await new Promise<void>((resolve) =>

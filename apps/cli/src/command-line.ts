@@ -126,7 +126,7 @@ function addUp(pedigree: Command): void {
 function addSend(pedigree: Command, action: Action): void {
   pedigree
     .command('send')
-    .description('send XML files, or ERP commands as JSON or NDJSON; - is standard input')
+    .description('send XML files, or ERP commands as JSON or NDJSON; - reads NDJSON from standard input')
     .argument('<file...>')
     .option('--account <name>', 'registry account to send with')
     .option(...JSON_OPTION)

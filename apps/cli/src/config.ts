@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { defined } from '#kernel';
-import { parseEnvironment } from '#service';
+import { DATABASE_ADDRESS, parseEnvironment } from '#service';
 
 const packageRoot = findPackageRoot();
 
@@ -18,10 +18,7 @@ const environment = z.object({
    */
   REGISTRY_CONTROL_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   /** Absent: `up` starts an embedded PostgreSQL under DATA_DIR. */
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
-    .optional(),
+  DATABASE_URL: DATABASE_ADDRESS.optional(),
   /** Connection string of EventStoreDB or KurrentDB, where the event log is. Absent: in PostgreSQL. */
   EVENTSTORE_URL: z
     .string()

@@ -27,6 +27,15 @@ export interface Resend {
   document?: object;
 }
 
+/** A refusal, as the gateway writes it (RFC 9457). */
+interface Problem {
+  code: ErrorCode;
+  detail: string;
+  field?: string;
+  line?: number;
+  item?: string;
+}
+
 const JSON_TIMEOUT_MS = 30_000;
 const LIMITS = { headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -58,7 +67,7 @@ export class GatewayClient {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    if (statusCode !== 200) throw problem(await body.text(), statusCode);
+    if (statusCode !== 200) throw this.problem(await textOf(body), statusCode);
     yield* jsonLines<CommandResult>(body);
   }
 
@@ -70,9 +79,9 @@ export class GatewayClient {
       body: json,
       ...LIMITS,
     });
-    const text = await body.text();
-    if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
-    return JSON.parse(text) as Acknowledgement;
+    const text = await textOf(body);
+    if (statusCode !== 200 && statusCode !== 202) throw this.problem(text, statusCode);
+    return this.parsed(text, statusCode) as Acknowledgement;
   }
 
   /** GET, with the names that our own code uses. Throws the gateway's error, for example `not_found`. */
@@ -86,9 +95,9 @@ export class GatewayClient {
    */
   async raw(path: string, accept?: string): Promise<unknown> {
     const { statusCode, body } = await this.call(path, { ...LIMITS, ...(accept && { headers: { accept } }) });
-    const text = await body.text();
-    if (statusCode !== 200) throw problem(text, statusCode);
-    return JSON.parse(text) as unknown;
+    const text = await textOf(body);
+    if (statusCode !== 200) throw this.problem(text, statusCode);
+    return this.parsed(text, statusCode);
   }
 
   /** A whole answer as a file of this media type, by GET, or by POST of a body; it breaks off when it fails. */
@@ -99,7 +108,7 @@ export class GatewayClient {
         ? { headers: { accept } }
         : { method: 'POST', headers: { ...JSON_BODY, accept }, body: JSON.stringify(posted) },
     );
-    if (statusCode !== 200) throw problem(await body.text(), statusCode);
+    if (statusCode !== 200) throw this.problem(await textOf(body), statusCode);
     return body;
   }
 
@@ -118,9 +127,9 @@ export class GatewayClient {
       ...(body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }),
       ...(isLong ? { headersTimeout: 0, bodyTimeout: 0 } : LIMITS),
     });
-    const text = await answer.text();
-    if (statusCode < 200 || statusCode > 299) throw problem(text, statusCode);
-    return text === '' ? undefined : (JSON.parse(text) as unknown);
+    const text = await textOf(answer);
+    if (statusCode < 200 || statusCode > 299) throw this.problem(text, statusCode);
+    return text === '' ? undefined : this.parsed(text, statusCode);
   }
 
   /** PUT of bytes with their digest (RFC 9530). */
@@ -128,8 +137,8 @@ export class GatewayClient {
     const digest = `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`;
     const headers = { 'content-type': 'application/octet-stream', 'content-digest': digest };
     const { statusCode, body } = await this.call(path, { method: 'PUT', headers, body: bytes, ...LIMITS });
-    const text = await body.text();
-    if (statusCode !== 204) throw problem(text, statusCode);
+    const text = await textOf(body);
+    if (statusCode !== 204) throw this.problem(text, statusCode);
   }
 
   /** Has a failed task tried again, for a reason that is kept. */
@@ -168,8 +177,33 @@ export class GatewayClient {
   /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
   async *list<T>(path: string): AsyncGenerator<T> {
     const { statusCode, body } = await this.call(path, { headers: { accept: 'application/x-ndjson' } });
-    if (statusCode !== 200) throw problem(await body.text(), statusCode);
+    if (statusCode !== 200) throw this.problem(await textOf(body), statusCode);
     for await (const item of jsonLines<Snake<T>>(body)) yield camelCase<T>(item);
+  }
+
+  private parsed(text: string, statusCode: number): unknown {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw this.notOfAGateway(text, statusCode);
+    }
+  }
+
+  private problem(text: string, statusCode: number): PedigreeError {
+    const { code, detail, field, line, item } = (this.parsed(text, statusCode) ?? {}) as Partial<Problem>;
+    if (typeof code !== 'string' || typeof detail !== 'string') return this.notOfAGateway(text, statusCode);
+    return new PedigreeError(code, detail, {
+      ...defined({ field, line, item }),
+    });
+  }
+
+  /** A proxy, a page to sign in, or another server speaks for it. */
+  private notOfAGateway(text: string, statusCode: number): PedigreeError {
+    const said = text.trim() === '' ? '' : `: ${sentenceOf({ message: text })}`;
+    return new PedigreeError(
+      'unavailable',
+      `what is at ${this.url} does not answer as a gateway does; is that its address? It answered ${statusCode}${said}`,
+    );
   }
 
   private async call(
@@ -183,8 +217,7 @@ export class GatewayClient {
     try {
       return await request(`${this.url}${path}`, { ...options, headers });
     } catch (error) {
-      // A file that we read while it is sent may fail as well: that is not the gateway's fault.
-      if ((error as NodeJS.ErrnoException).path !== undefined) throw error;
+      if (isOfFile(error)) throw error;
       throw new PedigreeError('unavailable', `the gateway at ${this.url} does not answer: ${sentenceOf(error)}`);
     }
   }
@@ -193,30 +226,30 @@ export class GatewayClient {
 const commandsPath = (account: string | undefined): string =>
   `/v1/commands${account === undefined ? '' : `?account=${encodeURIComponent(account)}`}`;
 
+const textOf = (body: Dispatcher.ResponseData['body']): Promise<string> =>
+  body.text().catch((error: unknown) => Promise.reject(brokenOff(error)));
+
+/** A file that we read while it is sent may fail as well: that is not the gateway's fault. */
+const isOfFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;
+
+const brokenOff = (error: unknown): PedigreeError =>
+  new PedigreeError('unavailable', `the answer of the gateway broke off: ${sentenceOf(error)}`);
+
+async function* wholeOf(body: Readable): AsyncGenerator<unknown> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw isOfFile(error) ? error : brokenOff(error);
+  }
+}
+
 async function* jsonLines<T>(body: Readable): AsyncGenerator<T> {
   let pending = '';
   body.setEncoding('utf8');
-  for await (const chunk of body) {
+  for await (const chunk of wholeOf(body)) {
     const parts = (pending + String(chunk)).split('\n');
     pending = parts.pop() ?? '';
     for (const part of parts) yield JSON.parse(part) as T;
   }
   if (pending !== '') yield JSON.parse(pending) as T;
-}
-
-function problem(text: string, statusCode: number): Error {
-  try {
-    const { code, detail, field, line, item } = JSON.parse(text) as {
-      code: ErrorCode;
-      detail: string;
-      field?: string;
-      line?: number;
-      item?: string;
-    };
-    return new PedigreeError(code, detail, {
-      ...defined({ field, line, item }),
-    });
-  } catch {
-    return new Error(`the gateway answered ${statusCode}: ${text.slice(0, 500)}`);
-  }
 }

@@ -45,6 +45,11 @@ describe('what is printed on the terminal', () => {
 });
 
 describe('a table', () => {
+  it('has as many rows as a file of commands may have', () => {
+    const rows = Array.from({ length: 300_000 }, (_, row): [string, number] => [`command ${row}`, row]);
+    expect(table(['command', 'line'], rows).split('\n')).toHaveLength(rows.length + 2);
+  });
+
   const ID = '0f3a5c1e-8a52-5d0b-9c1e-6b1d2f3a4c5d';
   const SENTENCE = 'The registry refused it because the signature is not valid; nothing was processed.';
   const WORDS = SENTENCE.split(' ');
@@ -75,6 +80,16 @@ describe('a table', () => {
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(wordsOf(text)).toEqual(expect.arrayContaining([ID, ...WORDS, 'short']));
     expect(text.split('\n')[2]).toMatch(new RegExp(`^${ID}  rejected  The registry`));
+  });
+
+  it('is one on a terminal to which nobody has told its width', () => {
+    const [wasTty, columns] = [process.stdout.isTTY, process.stdout.columns];
+    Object.assign(process.stdout, { isTTY: true, columns: 0 });
+    try {
+      expect(table(['id', 'why'], [['a', SENTENCE]]).split('\n')).toHaveLength(3);
+    } finally {
+      Object.assign(process.stdout, { isTTY: wasTty, columns });
+    }
   });
 
   it('becomes a block of lines for each row where it cannot fit', () => {

@@ -6,8 +6,12 @@ const GAP = '  ';
 /** A column of sentences is not pressed below so many characters: then each row becomes a block of lines instead. */
 const LEAST_TEXT_WIDTH = 20;
 
-/** How wide the terminal is; undefined where the output is read by a program or a file, which has no width. */
-const terminalWidth = (): number | undefined => (process.stdout.isTTY ? process.stdout.columns : undefined);
+/**
+ * How wide the terminal is; undefined where the output is read by a program or a file, which has no width, and where
+ * nobody has told the terminal its own: `docker run -t` and CI leave it at 0.
+ */
+const terminalWidth = (): number | undefined =>
+  process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : undefined;
 
 /**
  * A table for people: a header, a rule, and no column that is empty. Where it is wider than the terminal, sentences are
@@ -47,7 +51,7 @@ export const instant = (iso: string | undefined): string | undefined => iso?.rep
 const textOf = (cell: Cell): string => escaped(String(cell ?? '')).replaceAll('\t', ' ');
 const lengthOf = (widths: number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1);
-const longest = (texts: string[]): number => Math.max(0, ...texts.map((text) => text.length));
+const longest = (texts: string[]): number => texts.reduce((most, { length }) => Math.max(most, length), 0);
 
 /**
  * As wide as the longest line of each column; where that is too wide, the widest of those that can be wrapped gives way

@@ -28,7 +28,8 @@ function statusOf(error: unknown): number {
     return USAGE_STATUS;
   }
   // A service that is away, a file that is not there: the stack would tell of us, and the fault is not ours.
-  const isOfTheWorld = databaseIsAway(error) || (error as NodeJS.ErrnoException).syscall !== undefined;
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  const isOfTheWorld = databaseIsAway(error) || syscall !== undefined || String(code).startsWith('UND_ERR_');
   say(`pedigree: ${isOfTheWorld ? sentenceOf(error) : ((error as Error).stack ?? String(error))}`);
   return 1;
 }

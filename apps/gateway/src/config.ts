@@ -14,6 +14,7 @@ import {
   programSettings,
   readVariable,
   serverWithoutSecrets,
+  urlOf,
   variablesOf,
   type ProgramSettings,
 } from '#service';
@@ -29,10 +30,7 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 const environment = z.object({
   ...PROGRAM_VARIABLES,
   /** The RabbitMQ over which the ERP's commands come and the outcomes go. Absent: the embedded bus, on the database. */
-  AMQP_URL: z
-    .string()
-    .regex(/^amqps?:\/\/[^/]/, 'must begin with amqp:// or amqps://')
-    .optional(),
+  AMQP_URL: urlOf(/^amqps?:\/\/[^/]/, 'amqp:// or amqps://').optional(),
   /** Begins the names of our queues and exchanges, where several installations share a broker. */
   AMQP_PREFIX: z
     .string()

@@ -11,6 +11,14 @@ describe('an address as it may be shown', () => {
     // The client of the event log takes these to the letter, so they are passwords.
     ['esdb://me:wo/rd@a:2113', 'esdb://me:***@a:2113'],
     ['esdb://me:wo/r@d@a:2113,b:2113?tls=true', 'esdb://me:***@a:2113,b:2113?tls=true'],
+    // These no standard URL holds in its password, and whoever reads the address otherwise takes them for one.
+    ['esdb://me:wo#rd@a:2113?tls=false', 'esdb://me:***@a:2113?tls=false'],
+    ['esdb://me:wo?rd@a:2113,b:2113', 'esdb://me:***@a:2113,b:2113'],
+    ['esdb://me:12/rd@a:2113', 'esdb://me:***@a:2113'],
+    ['esdb://me:12#rd@a:2113', 'esdb://me:***@a:2113'],
+    ['esdb://me@corp:word@a:2113', 'esdb://me%40corp:***@a:2113'],
+    ['amqp://me:wo#rd@bus/v', 'amqp://me:***@bus/v'],
+    ['https://name@host:8080/', 'https://name@host:8080/'],
     ['https://me:word@collector/v1?api-key=word', 'https://me:***@collector/v1?api-key=***'],
     ['https://collector:4318/', 'https://collector:4318/'],
   ])('%s is %s', (address, shown) => {
@@ -23,6 +31,7 @@ describe('the service at an address', () => {
     ['amqp://me:word@bus', 'bus:5672'],
     ['esdb+discover://log', 'log:2113'],
     ['esdb://me:wo/rd@a:2113,b:2114?tls=true', 'a:2113,b:2114'],
+    ['esdb://me@corp:word@a:2113', 'a:2113'],
   ])('%s is shown as %s, and its password never', (address, where) => {
     const dependency = tcpDependency('service', address);
     expect(dependency.where).toBe(where);

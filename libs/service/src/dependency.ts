@@ -111,8 +111,8 @@ function connects({ host, port }: Host, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The client of the event log takes everything up to the first @ for user and password, a slash too. */
-const CLUSTER_CREDENTIALS = /^((?:esdb|kurrent|kurrentdb)(?:\+discover)?:)\/\/[^:@]+:([^@]+)@/i;
+/** The client of the event log takes everything up to an @ behind a : for user and password, a slash too. */
+const CLUSTER_CREDENTIALS = /^((?:esdb|kurrent|kurrentdb)(?:\+discover)?:)\/\/[^:]+:([^@]+)@/i;
 
 /** Hosts of an address, which may name several, split by commas, as clusters do. */
 function hostsOf(address: string): Host[] {

@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import { addressWithoutSecrets, serverWithoutSecrets } from './address.js';
 
+/** A URL, or clients of it would end in a stack trace; and nothing of it is told, for it may hold a password. */
+export const urlOf = (schemes: RegExp, named: string) =>
+  z
+    .string()
+    .regex(schemes, { error: `must begin with ${named}`, abort: true })
+    .refine((text) => URL.canParse(text), 'is no URL; in a password write # as %23, / as %2F, ? as %3F and @ as %40');
+
+/** PostgreSQL connection string. */
+export const DATABASE_ADDRESS = urlOf(/^postgres(ql)?:\/\//, 'postgres:// or postgresql://');
+
 /** The variables that gateway, worker, auditor and reconciler have in common, for the schema of their environment. */
 export const PROGRAM_VARIABLES = {
-  /** PostgreSQL connection string. */
-  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
+  DATABASE_URL: DATABASE_ADDRESS,
   /**
    * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
    * log lies in the database.

@@ -8,6 +8,8 @@ interface TestHarness {
   /** Everything that happened, in order. */
   events: string[];
   send(signal: NodeJS.Signals): void;
+  /** From now on the clock is ahead by so much more. */
+  advance(ms: number): void;
   ready(): Promise<{ status: number; body: { phase: string } }>;
 }
 
@@ -15,18 +17,25 @@ function harness(): TestHarness {
   const events: string[] = [];
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   let healthUrl = '';
+  let aheadMs = 0;
   const surroundings: Surroundings = {
     onSignal: (on) => (listeners.add(on), () => listeners.delete(on)),
     out: (line) => (healthUrl = (JSON.parse(line) as { healthUrl: string }).healthUrl),
     say: (line) => void events.push(`said: ${line.split('\n')[0] ?? ''}`),
     exit: (status) => void events.push(`exit ${status}`),
-    clock: systemClock,
+    clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
   };
   const ready = async () => {
     const answer = await fetch(`${healthUrl}/health/ready`);
     return { status: answer.status, body: (await answer.json()) as { phase: string } };
   };
-  return { surroundings, events, send: (signal) => listeners.forEach((on) => on(signal)), ready };
+  return {
+    surroundings,
+    events,
+    send: (signal) => listeners.forEach((on) => on(signal)),
+    advance: (ms) => void (aheadMs += ms),
+    ready,
+  };
 }
 
 const away = (): Error => Object.assign(new Error('terminating connection'), { code: '57P01' });
@@ -160,7 +169,7 @@ describe('the frame of a program', () => {
       [true, 'exit 143'],
       [false, 'exit 1'],
     ] as const) {
-      const { surroundings, events, send, ready } = harness();
+      const { surroundings, events, send, advance, ready } = harness();
       let frame: Frame | undefined;
       let endStop = (): void => undefined;
       const start = async (given: Frame) => (
@@ -171,6 +180,10 @@ describe('the frame of a program', () => {
       await until(async () => frame !== undefined && (await ready()).status === 200);
       send('SIGTERM');
       expect(frame?.health.phase).toBe('stopping');
+      // Npm passes on the Ctrl-C that the terminal has given to all: that is no second wish.
+      send('SIGTERM');
+      expect(events).not.toContain('exit 143');
+      advance(1_000);
       if (again) send('SIGTERM');
       await until(() => events.includes(exit));
       // A real exit would have ended what is left: its timer, and the health port.

@@ -22,6 +22,9 @@ export interface Stoppable {
   stop(): Promise<void>;
 }
 
+/** What is done at the first signal that asks for an end, and at a later one. */
+export type Heeded = Record<'first' | 'again', (signal: NodeJS.Signals) => void>;
+
 /** A long-running program, as the frame runs it. */
 export interface Program {
   /** One word: `gateway`, `worker`. */
@@ -74,6 +77,22 @@ export const thisProcess: Surroundings = {
 };
 
 /**
+ * Signals that come so soon behind the first are one wish with it: npm passes on the Ctrl-C that the terminal has given
+ * to all, and a program that npm has started ends behind an npm that is ended with it.
+ */
+const ONE_WISH_MS = 1_000;
+
+/** Heeds signals that ask for an end; returns how to heed them no more. */
+export function heedSignals({ first, again }: Heeded, { onSignal, clock }: Surroundings = thisProcess): () => void {
+  let firstAtMs: number | undefined;
+  return onSignal((signal) => {
+    if (firstAtMs !== undefined) return clock.monotonicMs() - firstAtMs < ONE_WISH_MS ? undefined : again(signal);
+    firstAtMs = clock.monotonicMs();
+    first(signal);
+  });
+}
+
+/**
  * Runs a program until a signal; returns the exit status. Order of the start: configuration, health port, `open`,
  * needs, `start`; of the stop: the reverse. A service that is away is waited for, whenever that is; a second signal
  * ends the process at once.
@@ -115,7 +134,10 @@ class ProgramRun {
   }
 
   async run(): Promise<number> {
-    const forgetSignals = this.surroundings.onSignal((signal) => this.signalled(signal));
+    const forgetSignals = heedSignals(
+      { first: (signal) => this.signalled(signal), again: (signal) => this.signalledAgain(signal) },
+      this.surroundings,
+    );
     const onRejection = (error: unknown): void =>
       this.program.log.error(
         { err: error, ...requestInHand() },
@@ -185,14 +207,15 @@ class ProgramRun {
   }
 
   private signalled(signal: NodeJS.Signals): void {
-    if (this.stopping.signal.aborted) {
-      this.program.log.warn({ signal }, 'a second signal: ending at once');
-      return this.surroundings.exit(128 + constants.signals[signal]);
-    }
     this.program.log.info({ signal }, 'stopping: work in flight is finished');
     this.health.phase = 'stopping';
     this.stopping.abort();
     void this.endInTime();
+  }
+
+  private signalledAgain(signal: NodeJS.Signals): void {
+    this.program.log.warn({ signal }, 'a second signal: ending at once');
+    this.surroundings.exit(128 + constants.signals[signal]);
   }
 
   /**

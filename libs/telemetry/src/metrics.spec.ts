@@ -75,6 +75,32 @@ describe('the metrics of a process', () => {
   });
 });
 
+describe('a collector that is slower than the scrapes', () => {
+  it('is waited for again and not begun again, so that a slow database is not asked the same by many', async () => {
+    const clock = new VirtualClock();
+    const one = metrics({ clock, collectWithinMs: 4_000, collectEveryMs: 5_000 });
+    const ends: (() => void)[] = [];
+    one.collect(() => new Promise((resolve) => void ends.push(resolve)));
+    const scrape = async (): Promise<unknown> => {
+      const reading = one.text();
+      for (let i = 0; i < 10; i += 1) await Promise.resolve();
+      clock.advance(5_000);
+      return reading;
+    };
+    for (let scrapes = 0; scrapes < 3; scrapes += 1) await scrape();
+    expect(ends).toHaveLength(1);
+    ends[0]?.();
+    await scrape();
+    clock.advance(5_000);
+    await scrape();
+    expect(ends.length).toBeGreaterThan(1);
+    clock.advance(60_000);
+    const begun = ends.length;
+    await scrape();
+    expect(ends).toHaveLength(begun + 1);
+  });
+});
+
 describe('the table of metrics', () => {
   it('follows the naming rules of Prometheus: units last, totals for what counts up', () => {
     for (const [name, { kind, help, labels }] of Object.entries(METRICS)) {

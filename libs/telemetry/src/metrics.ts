@@ -5,6 +5,9 @@ import { METRICS, type LabelsOf, type MetricEntry, type MetricName, type MetricO
 /** Reads figures that lie elsewhere, such as in the database, when they are asked for. */
 export type Collector = () => Promise<void> | void;
 
+/** A run of a collector that takes so long never ends. */
+const LOST_AFTER_MS = 60_000;
+
 export interface MetricsOptions {
   program: string;
   version: string;
@@ -26,6 +29,7 @@ export class Metrics {
   private readonly registry = new Registry();
   private readonly made = new Map<MetricName, Counter | Gauge | Histogram>();
   private readonly collectors: Collector[] = [];
+  private readonly underway = new Map<Collector, { sinceMs: number; run: Promise<void> }>();
   private readonly clock: Clock;
   private collectedAtMs = -Infinity;
   private collecting: Promise<void> | undefined;
@@ -96,12 +100,27 @@ export class Metrics {
             ? undefined
             : Promise.reject(new Error(`a collector of metrics took more than ${collectWithinMs} ms`)),
         );
-      await Promise.race([Promise.resolve().then(collector), late]);
+      await Promise.race([this.oneOf(collector), late]);
     } catch (error) {
       onError(error);
     } finally {
       ended.abort();
     }
+  }
+
+  /** The run of a collector that is under way, which may have been too slow for an earlier scrape, or a new one. */
+  private oneOf(collector: Collector): Promise<void> {
+    const known = this.underway.get(collector);
+    const sinceMs = this.clock.monotonicMs();
+    if (known !== undefined && sinceMs - known.sinceMs < LOST_AFTER_MS) return known.run;
+    const begun = {
+      sinceMs,
+      run: Promise.resolve()
+        .then(collector)
+        .finally(() => this.underway.get(collector) === begun && this.underway.delete(collector)),
+    };
+    this.underway.set(collector, begun);
+    return begun.run;
   }
 
   private metric<Made extends Counter | Gauge | Histogram>(name: MetricName, kind: new (config: never) => Made): Made {

@@ -149,6 +149,8 @@ describe('pedigree documents', () => {
 
   it.each([
     [['--since', 'yesterday'], /--since: yesterday is not a date/],
+    [['--since', '2026-02-30'], /--since: 2026-02-30 is not a date/],
+    [['--until', '2026-06-31T09:00:00+03:00'], /--until: 2026-06-31T09:00:00\+03:00 is not a date/],
     [['--since', '2026-03-01T09:00:00'], /not a date.*instant with a zone/],
     [['--outcome', 'lost'], /^outcome: /],
     [['--limit', '0'], /^limit: /],

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { installationId } from '#postgres';
 import { PedigreeError, systemClock, uuid5 } from '#kernel';
@@ -13,7 +14,7 @@ import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
 import { causeOf, markOf } from '../stack/standing.js';
 import { describeAccounts } from '#registry-client';
-import { writeDurably } from '#service';
+import { heedSignals, writeDurably } from '#service';
 
 export interface UpOptions {
   once?: boolean;
@@ -42,17 +43,31 @@ export async function up(options: UpOptions, stallLimits: StallLimits = STALL_LI
   const config = upConfig(options);
   if (options.sample) refuseToFeedARealRegistry(config);
   const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+  const forgetSignals = heedSignals({ first: () => stopping.abort(), again: endAtOnce });
+  try {
+    return await upUntil(stopping.signal, { config, options, stallLimits, startedMs });
+  } finally {
+    forgetSignals();
+  }
+}
 
+/** What a start or a stop waits for may never come. PostgreSQL and the sandbox stay up: the next start finds them. */
+function endAtOnce(signal: NodeJS.Signals): void {
+  say('a second signal: ending at once');
+  process.exit(128 + constants.signals[signal]);
+}
+
+async function upUntil(
+  signal: AbortSignal,
+  { config, options, ...run }: Pick<SampleRun, 'config' | 'options' | 'stallLimits' | 'startedMs'>,
+): Promise<number> {
   const stack = await startStack(config, { say });
   try {
-    const status = options.sample
-      ? await runSample({ config, stack, options, stallLimits, signal: stopping.signal, startedMs })
-      : 0;
-    if (options.once === true || stopping.signal.aborted) return status;
+    const status = options.sample ? await runSample({ ...run, config, stack, options, signal }) : 0;
+    if (options.once === true || signal.aborted) return status;
     out(addresses(stack));
     await new Promise<void>((resolve) =>
-      stopping.signal.aborted ? resolve() : stopping.signal.addEventListener('abort', () => resolve()),
+      signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve()),
     );
     return status;
   } finally {

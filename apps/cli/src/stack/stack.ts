@@ -8,7 +8,7 @@ import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { openEventStore, type EventStore } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
-import { openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
+import { openPool, type EmbeddedPostgres, type Pool } from '#postgres';
 import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
 import type { CliConfig } from '../config.js';
@@ -16,6 +16,7 @@ import { DataDir } from './data-dir.js';
 import { auditorEnvironment } from './auditor-environment.js';
 import { oneAddress, ownRoles, type ProgramAddresses } from './own-roles.js';
 import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
+import { embeddedPostgres } from './with-database.js';
 
 /** Everything that `up` runs, on embedded parts where none are named. */
 export interface Stack {
@@ -116,8 +117,7 @@ async function ownDatabase(
   dataDir: DataDir,
   started: Started,
 ): Promise<{ addresses: ProgramAddresses; pool: Pool }> {
-  const postgres =
-    config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') }) : undefined;
+  const postgres = config.databaseUrl === undefined ? await embeddedPostgres(dataDir) : undefined;
   const databaseUrl = config.databaseUrl ?? (postgres as EmbeddedPostgres).url;
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 4, applicationName: 'pedigree-up' });
   const stopPostgres = { stop: async () => postgres?.stop() };

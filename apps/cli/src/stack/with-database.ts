@@ -1,18 +1,27 @@
 import { PedigreeError } from '#kernel';
-import { databaseIsAway, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { databaseIsAway, openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
 import { sentenceOf } from '#service';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
+
+/**
+ * The server under DATA_DIR. Throws PedigreeError `unavailable` with what is wrong there: a machine that it does not run
+ * on, a full disk, files of another version.
+ */
+export async function embeddedPostgres(dataDir: DataDir): Promise<EmbeddedPostgres> {
+  try {
+    return await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') });
+  } catch (error) {
+    throw new PedigreeError('unavailable', (error as Error).message);
+  }
+}
 
 /** Opens the configured database, or the embedded one, which is started for it and left as it was found. */
 export async function withDatabase<T>(
   { databaseUrl, dataDir }: CliConfig,
   work: (pool: Pool, connectionString: string) => Promise<T>,
 ): Promise<T> {
-  const embedded =
-    databaseUrl === undefined
-      ? await startEmbeddedPostgres({ dataDir: new DataDir(dataDir).file('postgres') })
-      : undefined;
+  const embedded = databaseUrl === undefined ? await embeddedPostgres(new DataDir(dataDir)) : undefined;
   const connectionString = databaseUrl ?? (embedded?.url as string);
   const pool = openPool({ connectionString, maxConnections: 4, applicationName: 'pedigree-cli' });
   try {

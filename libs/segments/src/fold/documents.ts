@@ -1,7 +1,7 @@
 import { parquet, type Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
 import { MOST_DOCUMENTS } from './keys.js';
-import { readMeanings, SAYS, type Meanings } from './meanings.js';
+import { DOES, readMeanings, SAYS, type Meanings } from './meanings.js';
 
 /** Parquet files of all movements up to a position and maybe beyond it, by what they hold. */
 export interface Movements {
@@ -21,6 +21,8 @@ export interface Effects {
   rank: Int32Array;
   /** Index into `meanings`. */
   meaning: Int32Array;
+  /** As its meaning says, a sum of DOES: one look where a walk would need two. */
+  does: Uint8Array;
   /** Number of the container that it packs into; 0 for none. */
   container: Int32Array;
   meanings: Meanings;
@@ -69,7 +71,17 @@ export async function openDocuments(
         LEFT JOIN container p ON p.name = e.container
       WHERE NOT e.is_closed;
     DROP TABLE other_row; DROP TABLE mixed; DROP TABLE closed; DROP TABLE said`);
-  return { ...(await readEffects(duck, movements)), knownFrom: await readPositions(duck, documents), meanings };
+  const told = await readEffects(duck, movements);
+  const does = Uint8Array.from(told.meaning, (meaning) => meanings.does[meaning] as number);
+  return { ...told, does, knownFrom: await readPositions(duck, documents), meanings };
+}
+
+/** An effect that packs into an unusual container makes its packs unusual. */
+export function markUnusual({ does, container }: Effects, isUnusual: Uint8Array): void {
+  for (let effect = 0; effect < does.length; effect += 1) {
+    const did = does[effect] as number;
+    if ((did & DOES.packs) > 0 && isUnusual[container[effect] as number] === 1) does[effect] = did | DOES.unusual;
+  }
 }
 
 async function countDocuments(duck: Duck): Promise<number> {
@@ -89,7 +101,9 @@ async function readPositions(duck: Duck, documents: number): Promise<Uint32Array
   return new Uint32Array(positions.buffer);
 }
 
-async function readEffects(duck: Duck, { effects }: Movements): Promise<Omit<Effects, 'meanings' | 'knownFrom'>> {
+type EffectsTold = Pick<Effects, 'begins' | 'rank' | 'meaning' | 'container'>;
+
+async function readEffects(duck: Duck, { effects }: Movements): Promise<EffectsTold> {
   const sizes = await duck.rows<{ file: bigint; rows: bigint }>(
     `SELECT file_index AS file, count(*) AS rows FROM ${parquet(effects)} GROUP BY ALL`,
   );

@@ -1,10 +1,10 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parquet, quoted, rowsDigest, type Duck } from '#duckdb';
+import { digestOfLines, parquet, quoted, rowsDigest, type Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
 import { PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { foldContainers, type Carried } from './containers.js';
-import { openDocuments, type Effects, type Movements } from './documents.js';
+import { markUnusual, openDocuments, type Effects, type Movements } from './documents.js';
 import { rankIn } from './keys.js';
 import { BUCKETS, inBucket, Packs } from './packs.js';
 import { Unusual, type FoldedPack } from './unusual.js';
@@ -39,8 +39,10 @@ export async function foldStates(
   await mkdir(out, { recursive: true });
   const effects = await openDocuments(duck, { movements, at, types });
   const carried = await foldContainers(duck, effects.meanings);
+  markUnusual(effects, carried.isUnusual);
   const unusual = await Unusual.read(duck, { effects, carried, types });
   const lanes = Array.from({ length: LANES }, () => new Packs(effects));
+  const arePlain = await areWordsPlain(duck);
   const buckets: States['buckets'] = [];
   await duck.inLanes(LANES, BUCKETS, async (own, bucket, lane) => {
     const file = `packs-${bucket.toString(16)}.parquet`;
@@ -48,7 +50,11 @@ export async function foldStates(
     packs.clear();
     await packs.read(own, { files: movements.packs, bucket });
     const walked = walkAll({ packs, effects, carried, unusual });
-    const sha256 = await writeBucket(own, { walked, bucket, items: movements.items, file: join(out, file) });
+    const path = join(out, file);
+    await writeBucket(own, { walked, bucket, items: movements.items, file: path });
+    const sha256 = await (arePlain
+      ? digestOfLines(own, { file: path, line: LINE })
+      : rowsDigest(own, { file: path, columns: STATE_COLUMNS }));
     buckets[bucket] = { file, packs: packs.count, sha256 };
   });
   const count = buckets.reduce((sum, one) => sum + one.packs, 0);
@@ -70,6 +76,17 @@ export async function readStates(folder: string): Promise<States> {
   const states = JSON.parse(text) as States;
   if (digestOf(states.buckets) === states.digest) return states;
   throw new PedigreeError('not_found', `${file} was changed: its digest does not fit`, { file });
+}
+
+/** A row as CSV, where no word needs quotes. */
+const LINE = `concat(${STATE_COLUMNS.join(", ',', ")})`;
+
+/** Whether a row is the same text with and without quotes of CSV. An empty word has quotes, because NULL is empty. */
+async function areWordsPlain(duck: Duck): Promise<boolean> {
+  const [odd] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM (SELECT word FROM status_word
+      UNION ALL SELECT word FROM place_word UNION ALL SELECT name FROM container)
+    WHERE NOT regexp_full_match(word, '[A-Za-z0-9_-]+')`);
+  return odd?.n === 0n;
 }
 
 /** The states of a bucket's packs, column by column. */
@@ -134,11 +151,11 @@ function write(
   if (partLeft !== undefined) walked.partLeft.set(walked.ids[pack] as bigint, partLeft);
 }
 
-/** Joins the words and writes the file; its digest is over the rows in their order. */
+/** Joins the words and writes the file. */
 async function writeBucket(
   duck: Duck,
   { walked, bucket, items, file }: { walked: Walked; bucket: number; items: string[]; file: string },
-): Promise<Sha256> {
+): Promise<void> {
   const { count, ids, status, place, container, knownFrom, uncertain } = walked;
   await duck.run(`CREATE TEMP TABLE walked (id UBIGINT, status INTEGER, place INTEGER, container INTEGER, known_from
     UBIGINT, uncertain INTEGER)`);
@@ -156,7 +173,6 @@ async function writeBucket(
   const [size] = await duck.rows<{ n: bigint }>(`SELECT count(*) AS n FROM ${parquet([file])}`);
   if (size?.n !== BigInt(count))
     throw new Error(`${count} packs have ${size?.n} names: two of them have the same first 16 digits of MD5`);
-  return rowsDigest(duck, { file, columns: STATE_COLUMNS });
 }
 
 /** Most packs in one statement. */

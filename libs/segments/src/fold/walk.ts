@@ -53,18 +53,15 @@ export class Walk {
   /** Whether it was ever packed. */
   private takeOwn(newest: number): boolean {
     const { before, effect: effectOf, ordinal } = this.packs;
-    const { rank, meaning: meaningOf, container, meanings } = this.effects;
-    const { does: doesOf } = meanings;
+    const { rank, meaning: meaningOf, does: doesOf } = this.effects;
     let [wanted, all] = [ALL, 0];
     for (let row = newest; row >= 0; row = before[row] as number) {
       const effect = effectOf[row] as number;
-      const meaning = meaningOf[effect] as number;
-      const does = doesOf[meaning] as number;
+      const does = doesOf[effect] as number;
       all |= does;
-      if ((does & DOES.packs) > 0 && this.carried.isUnusual[container[effect] as number] === 1) all |= DOES.unusual;
       const found = does & wanted;
       if (found === 0) continue;
-      this.take(found, firstKey(rank[effect] as number) + (ordinal[row] as number), meaning);
+      this.take(found, firstKey(rank[effect] as number) + (ordinal[row] as number), meaningOf[effect] as number);
       wanted ^= found;
     }
     this.isUnusual = (all & DOES.unusual) > 0;
@@ -105,7 +102,7 @@ export class Walk {
     let [next, of, isPacked] = [ENDLESS, ENDLESS, false];
     for (let row = packs.newest[pack] as number; row >= 0; row = packs.before[row] as number) {
       const effect = packs.effect[row] as number;
-      const does = effects.meanings.does[effects.meaning[effect] as number] as number;
+      const does = effects.does[effect] as number;
       if ((does & DOES.changes) === 0) continue;
       const rank = effects.rank[effect] as number;
       if (rank !== of) {

@@ -2,7 +2,7 @@ import type { DocumentContent, ReceiptError, RegistryDocument, Verdict } from '.
 import type { DocumentStore } from '../documents/document-store.js';
 import type { Judgement } from '../documents/processing.js';
 import type { SchemaEntry, Schemas } from '../documents/schemas.js';
-import { readDocument, readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
+import { readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
 import type { PackStore } from '../packs/packs.js';
 import type { Participant, World } from '../packs/world.js';
 import type { Operation, OperationRule } from './operation.js';
@@ -29,14 +29,12 @@ export interface JudgeParts {
 }
 
 /**
- * Decides about a document and applies it. Critical, without a receipt: the same bytes before, no well-formed XML, no
- * type that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or
+ * Decides about a document and applies it. Critical, without a receipt: no well-formed XML, no type that could be told.
+ * Rejected, with a receipt: the same bytes before, against its schema (each violation with its line), a subject or
  * counterparty that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long
  * document is worked on in slices, during which no other document is.
  */
 export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffer): Generator<void, Judgement> {
-  if (document.repeatsBytes)
-    return { verdict: critical('the same document cannot be processed twice'), content: contentIfAny(xml) };
   let reading: DocumentReading;
   try {
     reading = yield* readInSlices(xml);
@@ -44,6 +42,8 @@ export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffe
     if (error instanceof UntypedDocument) return { verdict: critical(error.message), content: undefined };
     throw error;
   }
+  if (document.repeatsBytes)
+    return { verdict: rejected([receiptError(because('identical'))]), content: reading.content };
   yield;
   return { verdict: yield* judgeContent(parts, document, reading), content: reading.content };
 }
@@ -181,12 +181,3 @@ const untyped = (content: DocumentContent): Verdict =>
   critical(
     `document type not determined: ${content.element} with action_id ${content.docType} in version ${content.version}`,
   );
-
-function contentIfAny(xml: Buffer): DocumentContent | undefined {
-  try {
-    return readDocument(xml);
-  } catch (error) {
-    if (error instanceof UntypedDocument) return undefined;
-    throw error;
-  }
-}

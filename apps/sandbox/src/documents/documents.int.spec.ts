@@ -95,7 +95,11 @@ describe('documents: sending, status, receipts, lists', () => {
     await client.advance(20_000);
     expect((await client.outcome(first.json.document_id)).metadata).toMatchObject({ status: 'PROCESSED' });
     for (const { json } of others)
-      expect((await client.outcome(json.document_id)).metadata).toMatchObject({ status: 'FAILED' });
+      expect(await client.outcome(json.document_id)).toMatchObject({
+        metadata: { status: 'FAILED_RESULT_READY' },
+        result: 'Rejected',
+        errors: ['200'],
+      });
   });
 
   it('keeps a document number with backslash and quotes', async () => {
@@ -132,6 +136,23 @@ describe('documents: sending, status, receipts, lists', () => {
     const again = await client.send(doc.accept([pack(8)]), { requestId });
     expect([again.status, again.headers.get('x-sandbox-reason')]).toEqual([400, expect.stringContaining(requestId)]);
     expect(await truth(requestId)).toMatchObject([{ sends: 2 }]);
+    expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ duplicate_request_id: 1 });
+  });
+
+  it('takes a request_id once more where it was started so, as a second document, and counts that too', async () => {
+    await client.stop();
+    client = await TestClient.start({ processingMs: 0, repeatedRequestId: 'take' });
+    const requestId = randomUUID();
+    const xml = doc.accept([pack(7)]);
+    const sent = [await client.send(xml, { requestId }), await client.send(xml, { requestId })];
+    await client.advance(20_000);
+    const ids = sent.map(({ json }) => json.document_id as string);
+    expect(new Set(ids).size).toBe(2);
+    expect((await client.get(`/documents/request/${requestId}`)).json).toMatchObject({
+      total: 2,
+      documents: ids.map((document_id) => ({ document_id })),
+    });
+    expect((await client.outcome(ids[1] as string)).errors).toEqual(['200']);
     expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ duplicate_request_id: 1 });
   });
 

@@ -157,9 +157,10 @@ async function endOf(
   if (documents.length >= total || times.length === 0) return undefined;
   if (isSorted(times, -1) && (times[0] as number) > (times.at(-1) as number)) return endOfSecond(times);
   if (!isSorted(times, 1)) return undefined;
-  const last = await list({ from, offset: Math.max(0, total - pageSize), limit: pageSize });
-  const lastTimes = last.kind === 'ok' ? timesOf(last.value) : [];
-  return lastTimes.length === 0 ? undefined : endOfSecond([...times, ...lastTimes]);
+  const offset = Math.max(0, total - pageSize);
+  const last = await list({ from, offset, limit: pageSize });
+  if (last.kind !== 'ok' || offset + last.value.documents.length < last.value.total) return undefined;
+  return endOfSecond([...times, ...timesOf(last.value)]);
 }
 
 const timesOf = ({ documents }: DocumentPage): number[] =>

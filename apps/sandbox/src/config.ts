@@ -62,6 +62,11 @@ export interface SandboxOptions {
   leafNames?: 'status' | 'internal_state';
   /** How documents write dates: with a blank, with a T, or every other document with a T (public-facts 1.2). */
   listDates?: 'blank' | 'T' | 'both';
+  /**
+   * What records of packs tell: the place of own ones too, which the public facts do not list; what those list; or as
+   * older answers, in which a public record has neither status, kind of emission, place nor unit (public-facts 1.3).
+   */
+  packRecords?: 'full' | 'facts' | 'old';
   /** In which order documents stand in lists, by their date: the interface names none. */
   listOrder?: 'newest' | 'oldest';
   /**
@@ -115,6 +120,7 @@ const DEFAULTS = {
   singleAs: 'array',
   leafNames: 'status',
   listDates: 'blank',
+  packRecords: 'full',
   listOrder: 'newest',
   receiptStatus: 'by-result',
   repeatedRequestId: 'refuse',
@@ -260,6 +266,12 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     value: 'blank|T|both',
     does: 'what stands between day and time of documents in lists (default blank)',
     read: oneOf('blank', 'T', 'both'),
+  },
+  packRecords: {
+    flag: 'pack-records',
+    value: 'full|facts|old',
+    does: 'what records of packs tell: own places too, what the public facts list, or less (default full)',
+    read: oneOf('full', 'facts', 'old'),
   },
   listOrder: {
     flag: 'list-order',

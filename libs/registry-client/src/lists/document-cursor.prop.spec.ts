@@ -102,7 +102,7 @@ describe.each(ORDERS)('a document list that is read again and again, %s', (order
     );
   });
 
-  it('moves on where more documents than a page holds lie within the overlap, and says when it is at the end', async () => {
+  it('moves on where more documents than a page holds lie within the overlap', async () => {
     const dense = Array.from({ length: 400 }, (_, index) => ({
       id: `d${index}`,
       datedMs: START + index * 1_000,

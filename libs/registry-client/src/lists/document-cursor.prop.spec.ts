@@ -114,7 +114,11 @@ describe.each(ORDERS)('a document list that is read again and again, %s', (order
     for (let reading = 0; reading < 8; reading += 1) {
       inbox.nowMs += 60_000;
       // A worker keeps no more of a cursor than its moment.
-      const result = await readSince(inbox.list, { since: cursor.since, handedOut: {} }, { overlapMs: OVERLAP_MS, pageSize: 10 });
+      const result = await readSince(
+        inbox.list,
+        { since: cursor.since, handedOut: {} },
+        { overlapMs: OVERLAP_MS, pageSize: 10 },
+      );
       expect(result.walk.kind).toBe('complete');
       given.push(...result.documents.map((document) => document.documentId));
       cursor = result.cursor;

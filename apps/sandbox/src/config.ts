@@ -76,6 +76,8 @@ export interface SandboxOptions {
   receiptStatus?: 'by-result' | 'processed' | 'mixed';
   /** What becomes of a second send under a request_id: it is refused, or makes a second document. */
   repeatedRequestId?: 'refuse' | 'take';
+  /** How a document ends whose bytes were accepted before: FAILED, or rejected with code 200 (public-facts 5). */
+  identicalDocument?: 'failed' | 'rejected';
   /** Rate at which every misbehaviour knob strikes, 0 to 1 (misbehaviour/knobs.ts). */
   misbehave?: number;
   /** Rates of single knobs, above `misbehave`. */
@@ -124,6 +126,7 @@ const DEFAULTS = {
   listOrder: 'newest',
   receiptStatus: 'by-result',
   repeatedRequestId: 'refuse',
+  identicalDocument: 'failed',
   misbehave: 0,
   knobs: {},
   counterparties: SILENT,
@@ -290,6 +293,12 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     value: 'refuse|take',
     does: 'whether a second send of a request_id makes a second document (default refuse)',
     read: oneOf('refuse', 'take'),
+  },
+  identicalDocument: {
+    flag: 'identical-document',
+    value: 'failed|rejected',
+    does: 'how the same bytes end a second time: FAILED, or rejected with code 200 (default failed)',
+    read: oneOf('failed', 'rejected'),
   },
   misbehave: {
     flag: 'misbehave',

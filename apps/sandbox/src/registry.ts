@@ -287,6 +287,7 @@ export class Registry {
       maxItemsPerDocument,
       maxItemsByType,
       innerErrors: this.settings.innerErrors,
+      identicalDocument: this.settings.identicalDocument,
     };
     const registry = this;
     return new Processing({

@@ -26,11 +26,12 @@ export interface JudgeParts {
   /** Where a type's limit is lower than that and than its schema's, by action_id. */
   maxItemsByType: Readonly<Record<string, number>>;
   innerErrors: InnerErrors;
+  identicalDocument: 'failed' | 'rejected';
 }
 
 /**
- * Decides about a document and applies it. Critical, without a receipt: no well-formed XML, no type that could be told.
- * Rejected, with a receipt: the same bytes before, against its schema (each violation with its line), a subject or
+ * Decides about a document and applies it. Critical, without a receipt: the same bytes before (or Rejected with code
+ * 200, by the settings), no well-formed XML, no type that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or
  * counterparty that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long
  * document is worked on in slices, during which no other document is.
  */
@@ -42,8 +43,7 @@ export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffe
     if (error instanceof UntypedDocument) return { verdict: critical(error.message), content: undefined };
     throw error;
   }
-  if (document.repeatsBytes)
-    return { verdict: rejected([receiptError(because('identical'))]), content: reading.content };
+  if (document.repeatsBytes) return { verdict: identical(parts), content: reading.content };
   yield;
   return { verdict: yield* judgeContent(parts, document, reading), content: reading.content };
 }
@@ -176,6 +176,10 @@ const rejected = (errors: ReceiptError[]): Verdict => ({
   comment: NOT_DONE,
   errors,
 });
+const identical = ({ identicalDocument }: JudgeParts): Verdict =>
+  identicalDocument === 'rejected'
+    ? rejected([receiptError(because('identical'))])
+    : critical('the same document cannot be processed twice');
 const critical = (reason: string): Verdict => ({ kind: 'critical', reason });
 const untyped = (content: DocumentContent): Verdict =>
   critical(

@@ -31,7 +31,8 @@ export interface JudgeParts {
 
 /**
  * Decides about a document and applies it. Critical, without a receipt: the same bytes before (or Rejected with code
- * 200, by the settings), no well-formed XML, no type that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or
+ * 200, by the settings), no well-formed XML, no type that could be told. Rejected, with a receipt:
+ * against its schema (each violation with its line), a subject or
  * counterparty that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long
  * document is worked on in slices, during which no other document is.
  */

@@ -1,8 +1,8 @@
 import type { ReceiptError } from '../documents/document.js';
 
 /**
- * Why the registry refuses an item or a document. Codes 2, 4 and 200 are known (public-facts 1.9, 5); the others are the
- * sandbox's own, since the real list is not public.
+ * Why the registry refuses an item or a document. Codes 2, 4 and 200 are known (public-facts 1.9, 5); the others are
+ * the sandbox's own, since the real list is not public.
  */
 export const REASONS = {
   pack_not_found: { code: '2', text: 'The pack is not registered' },

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
 import { SILENT, LIVELY, type CounterpartyKnobs } from './counterparties/knobs.js';
 import { INNER_ERRORS, type InnerErrors } from './checks/reasons.js';
-import { profileNames } from './data-files.js';
-import { isKnob, KNOB_NAMES } from './misbehaviour/knobs.js';
+import { knobRates, numberBetween, oneOf, onOff, profileName, type Reader } from './flag-readers.js';
 
 /** What the sandbox is started with. Every field has a default, so `{}` is a sandbox on free ports. */
 export interface SandboxOptions {
@@ -63,6 +62,22 @@ export interface SandboxOptions {
   leafNames?: 'status' | 'internal_state';
   /** How documents write dates: with a blank, with a T, or every other document with a T (public-facts 1.2). */
   listDates?: 'blank' | 'T' | 'both';
+  /**
+   * What records of packs tell: the place of own ones too, which the public facts do not list; what those list; or as
+   * older answers, in which a public record has neither status, kind of emission, place nor unit (public-facts 1.3).
+   */
+  packRecords?: 'full' | 'facts' | 'old';
+  /** In which order documents stand in lists, by their date: the interface names none. */
+  listOrder?: 'newest' | 'oldest';
+  /**
+   * Behind which status a receipt lies: Rejected behind FAILED_RESULT_READY and the others behind PROCESSED; all behind
+   * PROCESSED; or, of every other document, the other way round (public-facts 3.1).
+   */
+  receiptStatus?: 'by-result' | 'processed' | 'mixed';
+  /** What becomes of a second send under a request_id: it is refused, or makes a second document. */
+  repeatedRequestId?: 'refuse' | 'take';
+  /** How a document ends whose bytes were accepted before: FAILED, or rejected with code 200 (public-facts 5). */
+  identicalDocument?: 'failed' | 'rejected';
   /** Rate at which every misbehaviour knob strikes, 0 to 1 (misbehaviour/knobs.ts). */
   misbehave?: number;
   /** Rates of single knobs, above `misbehave`. */
@@ -107,6 +122,11 @@ const DEFAULTS = {
   singleAs: 'array',
   leafNames: 'status',
   listDates: 'blank',
+  packRecords: 'full',
+  listOrder: 'newest',
+  receiptStatus: 'by-result',
+  repeatedRequestId: 'refuse',
+  identicalDocument: 'failed',
   misbehave: 0,
   knobs: {},
   counterparties: SILENT,
@@ -117,8 +137,6 @@ const DEFAULTS = {
 
 /** What differs when the sandbox is started as a program: others trade. No call is spoilt unless that is asked for. */
 export const PROGRAM_DEFAULTS = { counterparties: LIVELY } as const;
-
-type Reader = (text: string, name: string) => unknown;
 
 /** A flag whose `value` is empty stands alone and means on. */
 const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: string; read: Reader }> = {
@@ -252,6 +270,36 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     does: 'what stands between day and time of documents in lists (default blank)',
     read: oneOf('blank', 'T', 'both'),
   },
+  packRecords: {
+    flag: 'pack-records',
+    value: 'full|facts|old',
+    does: 'what records of packs tell: own places too, what the public facts list, or less (default full)',
+    read: oneOf('full', 'facts', 'old'),
+  },
+  listOrder: {
+    flag: 'list-order',
+    value: 'newest|oldest',
+    does: 'which documents come first in lists (default newest)',
+    read: oneOf('newest', 'oldest'),
+  },
+  receiptStatus: {
+    flag: 'receipt-status',
+    value: 'by-result|processed|mixed',
+    does: 'behind which status a receipt lies (default by-result: Rejected behind FAILED_RESULT_READY)',
+    read: oneOf('by-result', 'processed', 'mixed'),
+  },
+  repeatedRequestId: {
+    flag: 'repeated-request-id',
+    value: 'refuse|take',
+    does: 'whether a second send of a request_id makes a second document (default refuse)',
+    read: oneOf('refuse', 'take'),
+  },
+  identicalDocument: {
+    flag: 'identical-document',
+    value: 'failed|rejected',
+    does: 'how the same bytes end a second time: FAILED, or rejected with code 200 (default failed)',
+    read: oneOf('failed', 'rejected'),
+  },
   misbehave: {
     flag: 'misbehave',
     value: 'RATE',
@@ -338,50 +386,3 @@ export function usage(): string {
 
 /** The options with every default filled in. */
 export const withDefaults = (options: SandboxOptions): SandboxSettings => ({ ...DEFAULTS, ...options });
-
-function numberBetween(least: number, most: number, whole = true): Reader {
-  return (text, name) => {
-    const value = Number(text);
-    if (
-      text.trim() === '' ||
-      !Number.isFinite(value) ||
-      value < least ||
-      value > most ||
-      (whole && !Number.isInteger(value))
-    ) {
-      throw new Error(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, not "${text}"`);
-    }
-    return value;
-  };
-}
-
-function onOff(text: string, name: string): boolean {
-  if (text === 'on' || text === 'true') return true;
-  if (text === 'off' || text === 'false') return false;
-  throw new Error(`${name} must be on or off, not "${text}"`);
-}
-
-function oneOf(...allowed: string[]): Reader {
-  return (text, name) => {
-    if (allowed.includes(text)) return text;
-    throw new Error(`${name} must be one of ${allowed.join(', ')}, not "${text}"`);
-  };
-}
-
-/** `name=rate`, several by commas or by the flag again. */
-function knobRates(text: string, name: string): Record<string, number> {
-  const rate = numberBetween(0, 1, false);
-  const rates: Record<string, number> = {};
-  for (const pair of text.split(',')) {
-    const [knob = '', value = ''] = pair.split('=');
-    if (!isKnob(knob)) throw new Error(`${name}: there is no knob "${knob}"; known are ${KNOB_NAMES.join(', ')}`);
-    rates[knob] = rate(value, `${name} ${knob}`) as number;
-  }
-  return rates;
-}
-
-function profileName(text: string, name: string): string {
-  const known = profileNames();
-  if (known.includes(text)) return text;
-  throw new Error(`${name} must be the name of a profile, not "${text}"; known are ${known.join(', ')}`);
-}

@@ -29,6 +29,8 @@ const profileShape = z.object({
     /** For how long clients bear a FAILED that may turn, and a send of which they know nothing. */
     failedGraceMs: z.number().default(0),
     unknownGraceMs: z.number().default(30_000),
+    /** How late a document may show up in a list. */
+    listOverlapMs: z.number().default(120_000),
   }),
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
   operations: z.record(z.string(), operation),

@@ -287,9 +287,11 @@ export class Registry {
       maxItemsPerDocument,
       maxItemsByType,
       innerErrors: this.settings.innerErrors,
+      identicalDocument: this.settings.identicalDocument,
     };
     const registry = this;
     return new Processing({
+      receiptStatus: this.settings.receiptStatus,
       // The clock and the journal come to be after the replay, which needs neither.
       get clock() {
         return registry.clock;
@@ -380,8 +382,8 @@ function resumedAt({ virtualMs, wallMs, speed }: Replayed): number {
 function longestBearable(
   { rules }: Profile,
   landLateMs: number | undefined,
-): { failed_then_processed: number; land_late: number } {
-  const { unknownGraceMs, failedGraceMs } = rules;
+): { failed_then_processed: number; land_late: number; late_in_list: number } {
+  const { unknownGraceMs, failedGraceMs, listOverlapMs } = rules;
   if (landLateMs !== undefined && landLateMs >= unknownGraceMs)
     throw new Error(
       `a send may land late by less than the unknownGraceMs of the profile, ${unknownGraceMs}, not by ${landLateMs}`,
@@ -389,5 +391,6 @@ function longestBearable(
   return {
     failed_then_processed: Math.floor(failedGraceMs / 2),
     land_late: landLateMs ?? Math.floor(unknownGraceMs / 3),
+    late_in_list: Math.floor(listOverlapMs / 2),
   };
 }

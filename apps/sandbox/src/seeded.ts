@@ -8,5 +8,6 @@ export function spreadOf(seed: number, index: number): number {
   return ((z ^ (z >>> 15)) >>> 0) / 4_294_967_296;
 }
 
-/** The id of a document: the same for the same request_id and seed, and never that of another document. */
-export const documentIdOf = (requestId: string, seed: number): string => uuid5(`document ${seed}`, requestId);
+/** The id of the nth document of a request_id, from 0: the same for the same seed, and never that of another one. */
+export const documentIdOf = (requestId: string, seed: number, nth = 0): string =>
+  uuid5(nth === 0 ? `document ${seed}` : `document ${seed} ${nth}`, requestId);

@@ -237,6 +237,20 @@ export const INNOCENT: readonly Story[] = [
     record: { place: NEXT_CUSTOMER, status: 'in_realization' },
     registry: { place: CUSTOMER, status: 'paused_circulation' },
   },
+  {
+    name: 'at a place that neither side tells',
+    ...notHere,
+    record: null,
+    registry: { place: null },
+    explained: ['place_not_told'],
+  },
+  {
+    name: 'suspended, at a place that neither side tells',
+    ...notHere,
+    record: null,
+    registry: { place: null, status: 'paused_circulation' },
+    explained: ['place_not_told'],
+  },
   { name: 'at another branch', ...notHere, record: { place: OTHER_BRANCH }, registry: { place: OTHER_BRANCH } },
   { name: 'moved between our places', stock: { state: 'in_transit', place: HERE_TOO } },
   {

@@ -146,6 +146,11 @@ class Item {
     return !this.isHere;
   }
 
+  /** Nobody tells whether it is of a place that the stock speaks of. */
+  private get missed(): Said {
+    return isNone(this.g?.place) && isNone(this.r?.place) ? ['place_not_told', QUIET] : ['missing_locally', 'warning'];
+  }
+
   /** The world's stock names places in each row, P1 and P2, so no pack is beyond it. */
   private absentHere(): Said {
     const { s, r, g, d } = this;
@@ -165,10 +170,9 @@ class Item {
       if (s === undefined && this.own === 'sold' && r?.uncertain === false)
         return ['sold_here_open_in_registry', 'critical'];
       if (!this.isMissed) return undefined;
-      return since(10) ? ['till_sale_may_come', QUIET] : ['missing_locally', 'warning'];
+      return since(10) ? ['till_sale_may_come', QUIET] : this.missed;
     }
-    if (this.status === 'suspended')
-      return this.isMissed && this.own !== 'transit' ? ['missing_locally', 'warning'] : undefined;
+    if (this.status === 'suspended') return this.isMissed && this.own !== 'transit' ? this.missed : undefined;
     if (this.status !== 'transit') return undefined;
     if (this.isHere && this.state !== 'in_transit' && !this.isLeaving) return ['not_accepted_inbound', 'warning'];
     return isNone(g?.moved_at) || since(30) ? ['in_transit', QUIET] : ['awaiting_counterparty', 'warning'];

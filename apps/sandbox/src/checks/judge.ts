@@ -2,7 +2,7 @@ import type { DocumentContent, ReceiptError, RegistryDocument, Verdict } from '.
 import type { DocumentStore } from '../documents/document-store.js';
 import type { Judgement } from '../documents/processing.js';
 import type { SchemaEntry, Schemas } from '../documents/schemas.js';
-import { readDocument, readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
+import { readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
 import type { PackStore } from '../packs/packs.js';
 import type { Participant, World } from '../packs/world.js';
 import type { Operation, OperationRule } from './operation.js';
@@ -26,17 +26,17 @@ export interface JudgeParts {
   /** Where a type's limit is lower than that and than its schema's, by action_id. */
   maxItemsByType: Readonly<Record<string, number>>;
   innerErrors: InnerErrors;
+  identicalDocument: 'failed' | 'rejected';
 }
 
 /**
- * Decides about a document and applies it. Critical, without a receipt: the same bytes before, no well-formed XML, no
- * type that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or
+ * Decides about a document and applies it. Critical, without a receipt: the same bytes before (or Rejected with code
+ * 200, by the settings), no well-formed XML, no type that could be told. Rejected, with a receipt:
+ * against its schema (each violation with its line), a subject or
  * counterparty that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long
  * document is worked on in slices, during which no other document is.
  */
 export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffer): Generator<void, Judgement> {
-  if (document.repeatsBytes)
-    return { verdict: critical('the same document cannot be processed twice'), content: contentIfAny(xml) };
   let reading: DocumentReading;
   try {
     reading = yield* readInSlices(xml);
@@ -44,6 +44,7 @@ export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffe
     if (error instanceof UntypedDocument) return { verdict: critical(error.message), content: undefined };
     throw error;
   }
+  if (document.repeatsBytes) return { verdict: identical(parts), content: reading.content };
   yield;
   return { verdict: yield* judgeContent(parts, document, reading), content: reading.content };
 }
@@ -176,17 +177,12 @@ const rejected = (errors: ReceiptError[]): Verdict => ({
   comment: NOT_DONE,
   errors,
 });
+const identical = ({ identicalDocument }: JudgeParts): Verdict =>
+  identicalDocument === 'rejected'
+    ? rejected([receiptError(because('identical'))])
+    : critical('the same document cannot be processed twice');
 const critical = (reason: string): Verdict => ({ kind: 'critical', reason });
 const untyped = (content: DocumentContent): Verdict =>
   critical(
     `document type not determined: ${content.element} with action_id ${content.docType} in version ${content.version}`,
   );
-
-function contentIfAny(xml: Buffer): DocumentContent | undefined {
-  try {
-    return readDocument(xml);
-  } catch (error) {
-    if (error instanceof UntypedDocument) return undefined;
-    throw error;
-  }
-}

@@ -1,8 +1,8 @@
 import type { ReceiptError } from '../documents/document.js';
 
 /**
- * Why the registry refuses an item or a document. Codes 2 and 4 are documented (public-facts 1.9); the others are the
- * sandbox's own, since the real list is not public.
+ * Why the registry refuses an item or a document. Codes 2, 4 and 200 are known (public-facts 1.9, 5); the others are
+ * the sandbox's own, since the real list is not public.
  */
 export const REASONS = {
   pack_not_found: { code: '2', text: 'The pack is not registered' },
@@ -45,6 +45,7 @@ export const REASONS = {
   sscc_not_reserved: { code: '65', text: 'The SSCC is not reserved by the sender' },
   bad_quality: { code: '66', text: 'The pack came back as of bad quality' },
   posted: { code: '67', text: 'The pack was received by posting (702) and cannot be returned' },
+  identical: { code: '200', text: 'An identical document was sent before' },
   not_for_participants: { code: '99', text: 'Documents of this type come from the registry itself' },
 } as const;
 

@@ -45,11 +45,8 @@ export class DocumentStore {
   }
 
   visibleWithRequestId(requestId: string, participant: string): RegistryDocument[] {
-    const found = this.withRequestId(requestId).filter((document) => isParty(document, participant));
-    // A notification carries the request_id of the document that it tells about; asked for his own document, the sender
-    // gets that.
-    const own = found.filter(isOutgoing);
-    return own.length > 0 ? own : found;
+    // A notification carries the request_id of the document that it tells about, so who told himself gets both.
+    return this.withRequestId(requestId).filter((document) => isParty(document, participant));
   }
 
   sentBy(participant: string): RegistryDocument[] {

@@ -115,6 +115,8 @@ export interface RegistryDocument {
   masked: boolean;
   /** Before this moment it is not found (misbehaviour). */
   hiddenUntilVirtualMs: number;
+  /** Before this moment no list shows it, though it is found by its ids (misbehaviour). */
+  listedFromVirtualMs: number;
   /** For so long after the final status the receipt is not there yet (a fault that a test ordered). */
   lateReceiptForMs: number;
   status: StatusKind;
@@ -175,6 +177,7 @@ export const newDocument = (origin: Origin): RegistryDocument => ({
   transientForMs: 0,
   masked: false,
   hiddenUntilVirtualMs: 0,
+  listedFromVirtualMs: 0,
   lateReceiptForMs: 0,
   status: 'uploading',
   changedRealMs: undefined,

@@ -135,6 +135,23 @@ describe('documents: sending, status, receipts, lists', () => {
     expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ duplicate_request_id: 1 });
   });
 
+  it('takes a request_id once more where it was started so, as a second document, and counts that too', async () => {
+    await client.stop();
+    client = await TestClient.start({ processingMs: 0, repeatedRequestId: 'take', identicalDocument: 'rejected' });
+    const requestId = randomUUID();
+    const xml = doc.accept([pack(7)]);
+    const sent = [await client.send(xml, { requestId }), await client.send(xml, { requestId })];
+    await client.advance(20_000);
+    const ids = sent.map(({ json }) => json.document_id as string);
+    expect(new Set(ids).size).toBe(2);
+    expect((await client.get(`/documents/request/${requestId}`)).json).toMatchObject({
+      total: 2,
+      documents: ids.map((document_id) => ({ document_id })),
+    });
+    expect((await client.outcome(ids[1] as string)).errors).toEqual(['200']);
+    expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ duplicate_request_id: 1 });
+  });
+
   it('checks the envelope of a send, and takes both forms of the flag', async () => {
     const xml = doc.accept([pack(9)]);
     const status = async (fields: Record<string, unknown>) =>

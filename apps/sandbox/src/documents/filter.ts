@@ -1,4 +1,5 @@
 import { endOfListDate, parseListDate } from '../clock/dates.js';
+import type { SandboxSettings } from '../config.js';
 import { refuse } from '../http/refusal.js';
 import type { World } from '../packs/world.js';
 import type { Profile } from '../profile.js';
@@ -113,32 +114,46 @@ interface ListContext {
   virtualMs: number;
 }
 
-/** One page of the list, newest first, and how many documents there are in all. */
+/** One page of the list, in the order of the settings, and how many documents there are in all. */
 export function listPage(
   all: RegistryDocument[],
   request: ListRequest,
-  context: ListContext & { byId(id: string): RegistryDocument | undefined },
+  context: ListContext & {
+    order: SandboxSettings['listOrder'];
+    byId(id: string): RegistryDocument | undefined;
+  },
 ): { documents: RegistryDocument[]; total: number } {
+  const { documentIds, fromVirtualMs, startFrom, count } = request;
   const matches = matcher(request, context);
+  const byDate = documentIds === undefined ? all : named(documentIds, context.byId);
+  const first = fromVirtualMs === undefined ? 0 : firstSince(byDate, fromVirtualMs);
   const documents: RegistryDocument[] = [];
   let total = 0;
-  const take = (document: RegistryDocument) => {
-    if (!matches(document)) return;
-    if (total >= request.startFrom && documents.length < request.count) documents.push(document);
+  for (let at = first; at < byDate.length; at += 1) {
+    const document = byDate[context.order === 'oldest' ? at : byDate.length - 1 - (at - first)] as RegistryDocument;
+    if (!matches(document)) continue;
+    if (total >= startFrom && documents.length < count) documents.push(document);
     total += 1;
-  };
-  if (request.documentIds === undefined) {
-    for (let at = all.length - 1; at >= 0; at -= 1) {
-      const document = all[at] as RegistryDocument;
-      // The list is in order of acceptance, so nothing older can match.
-      if (request.fromVirtualMs !== undefined && document.acceptedVirtualMs < request.fromVirtualMs) break;
-      take(document);
-    }
-  } else {
-    const named = [...new Set(request.documentIds)].map((id) => context.byId(id)).filter((one) => one !== undefined);
-    for (const document of named.sort((a, b) => b.seq - a.seq)) take(document);
   }
   return { documents, total };
+}
+
+/** Those that are there, by date. */
+const named = (ids: string[], byId: (id: string) => RegistryDocument | undefined): RegistryDocument[] =>
+  [...new Set(ids)]
+    .map((id) => byId(id))
+    .filter((one) => one !== undefined)
+    .sort((a, b) => a.acceptedVirtualMs - b.acceptedVirtualMs || a.seq - b.seq);
+
+/** The place of the first that is no older; all are in order of date. */
+function firstSince(byDate: RegistryDocument[], virtualMs: number): number {
+  let [low, high] = [0, byDate.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((byDate[middle] as RegistryDocument).acceptedVirtualMs < virtualMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 type Test = (document: RegistryDocument) => boolean;
@@ -160,7 +175,10 @@ function matcher(request: ListRequest, { profile, world, virtualMs }: ListContex
     ...equals(request.status, (one) => shownStatus(one, virtualMs, profile)),
     ...equals(request.result, processingResult),
   ];
-  return (document) => document.hiddenUntilVirtualMs <= virtualMs && tests.every((test) => test(document));
+  return (document) =>
+    document.hiddenUntilVirtualMs <= virtualMs &&
+    document.listedFromVirtualMs <= virtualMs &&
+    tests.every((test) => test(document));
 }
 
 /** No test where nothing was asked for. */

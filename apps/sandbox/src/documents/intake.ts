@@ -5,7 +5,7 @@ import type { Account } from '../packs/world.js';
 import { documentIdOf } from '../seeded.js';
 import { Uploads, type UploadRecord } from '../uploads/uploads.js';
 import { newDocument, UPLOAD_TYPES, type RegistryDocument } from './document.js';
-import { drawFate, giveFate, processingMsOf } from './fate.js';
+import { drawDelivery, drawFate, giveFate, listedFrom, processingMsOf } from './fate.js';
 import { shownStatus } from './metadata.js';
 import { noticeXml, type Notice } from './notice.js';
 import type { IntakeParts } from './parts.js';
@@ -60,15 +60,16 @@ export class Intake {
     isLate: boolean;
   }): RegistryDocument {
     const { account, requestId, bulk, xml, base64, digest, sign, isLate } = sent;
-    const now = this.registry.clock.nowMs();
+    const { clock, documents, settings } = this.registry;
+    const now = clock.nowMs();
     const record: RecordOf<'document'> = {
       k: 'document',
-      id: documentIdOf(requestId, this.registry.settings.seed),
+      id: documentIdOf(requestId, settings.seed, documents.withRequestId(requestId).length),
       r: requestId,
       a: account.name,
       v: now,
       w: Date.now(),
-      due: now + processingMsOf(this.registry.settings, this.registry.documents.nextSeq()),
+      due: now + processingMsOf(settings, documents.nextSeq()),
       bulk,
       ...drawFate(this.registry.faults),
       ...(isLate ? { hide: 0 } : {}),
@@ -92,6 +93,7 @@ export class Intake {
       to,
       v,
       w: Date.now(),
+      ...drawDelivery(this.registry.faults),
       d: xml.toString('base64'),
     };
     return this.addIncoming(record, this.registry.journal.append(record));
@@ -109,7 +111,8 @@ export class Intake {
     if (this.registry.documents.get(letter.id) !== undefined) return undefined;
     const { id, requestId: r, from, to, atVirtualMs: v } = letter;
     const d = Buffer.from(letter.xml).toString('base64');
-    const record: RecordOf<'incoming'> = { k: 'incoming', id, r, from, to, v, w: Date.now(), d };
+    const late = drawDelivery(this.registry.faults);
+    const record: RecordOf<'incoming'> = { k: 'incoming', id, r, from, to, v, w: Date.now(), ...late, d };
     return this.addIncoming(record, this.registry.journal.append(record));
   }
 
@@ -156,6 +159,7 @@ export class Intake {
       t: docType,
       v: atVirtualMs,
       w: Date.now(),
+      ...drawDelivery(this.registry.faults),
       meta,
     };
     this.registry.journal.append(record);
@@ -305,6 +309,7 @@ export class Intake {
       version,
       docNum: fields.get('doc_num'),
       subject: fields.get('subject_id'),
+      listedFromVirtualMs: listedFrom(record),
     });
     return this.addReady(document);
   }
@@ -317,6 +322,7 @@ export class Intake {
       noticeOf: origin,
       docType: record.t,
       uploadType: UPLOAD_TYPES.api,
+      listedFromVirtualMs: listedFrom(record),
       ...record.meta,
     });
     return this.addReady(document);

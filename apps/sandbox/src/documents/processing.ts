@@ -1,4 +1,5 @@
 import type { VirtualTime } from '../clock/virtual-time.js';
+import type { SandboxSettings } from '../config.js';
 import { isFinal, type DocumentContent, type RegistryDocument, type Verdict } from './document.js';
 import { DueQueue, type DueWork } from './due-queue.js';
 
@@ -13,6 +14,7 @@ export interface Judgement {
 
 export interface ProcessingParts {
   clock: VirtualTime;
+  receiptStatus: SandboxSettings['receiptStatus'];
   judge: Judge;
   /** Reads a document's bytes back. */
   xmlOf(document: RegistryDocument): Buffer;
@@ -158,8 +160,16 @@ export class Processing {
       document.status = document.maskForMs > 0 ? 'failed' : 'failed_result_ready';
       this.queue.push({ ...next, step: 'unmask', dueVirtualMs: next.dueVirtualMs + maskMs });
     } else {
-      document.status = finalStatus(document.verdict as Verdict);
+      document.status = this.finalStatus(document.verdict as Verdict, document.seq);
     }
+  }
+
+  private finalStatus(verdict: Verdict, seq: number): RegistryDocument['status'] {
+    if (verdict.kind === 'critical') return 'failed';
+    const { receiptStatus } = this.parts;
+    const turned = receiptStatus === 'mixed' && seq % 2 === 0;
+    const failed = turned ? verdict.result === 'Partial' : verdict.result === 'Rejected';
+    return failed && receiptStatus !== 'processed' ? 'failed_result_ready' : 'processed';
   }
 }
 
@@ -180,8 +190,3 @@ const maskOf = (document: RegistryDocument): number =>
 /** Where the other side is named otherwise. */
 const OTHER_COUNTERPARTY: Record<number, string[]> = { 314: ['owner_id'], 381: ['owner_id'], 812: ['shipper_id'] };
 const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id', 'seller_id'];
-
-function finalStatus(verdict: Verdict): RegistryDocument['status'] {
-  if (verdict.kind === 'critical') return 'failed';
-  return verdict.result === 'Rejected' ? 'failed_result_ready' : 'processed';
-}

@@ -54,6 +54,13 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
   answer.answered?.(performance.now());
 }
 
+/** The head and half of the body, and then nothing: the connection breaks. */
+export function cutAnswer(response: ServerResponse, answer: Answer): void {
+  const body = Buffer.from(answer.body);
+  response.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': body.length });
+  response.write(body.subarray(0, body.length >> 1), () => response.destroy());
+}
+
 /** For a fault of ours that kept even the answer from being written: it ends this connection and not the sandbox. */
 export function breakOff(response: ServerResponse, error: unknown): void {
   process.stderr.write(`sandbox: ${(error as Error).stack ?? String(error)}\n`);

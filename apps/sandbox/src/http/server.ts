@@ -9,7 +9,7 @@ import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 import { REGISTRY_OPERATIONS } from '../registries/table.js';
 import { refuseWithoutRight } from '../accounts/rights.js';
 import type { Registry } from '../registry.js';
-import { breakOff, htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
+import { breakOff, cutAnswer, htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
 import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
 import type { Tls } from './certificates.js';
 import { CallerGone, jsonObjectOf, readBody } from './body.js';
@@ -289,6 +289,11 @@ async function deliver(
   if (faults.take('drop_connection_after_work', method) !== undefined) {
     answer.lost?.();
     response.destroy();
+    return;
+  }
+  if (faults.take('cut_answer', method) !== undefined) {
+    answer.lost?.();
+    cutAnswer(response, answer);
     return;
   }
   const instead = struck(registry, method, answer);

@@ -34,9 +34,12 @@ export type JournalRecord =
       bulk: boolean;
       mask: number;
       late: number;
-      /** For how long its receipt says that the answer could not be prepared; for how long it is not found. */
+      /**
+       * For how long its receipt says that the answer could not be prepared; it is not found; it is in no list.
+       */
       transient?: number;
       hide?: number;
+      unlisted?: number;
       h: string;
       d: string;
       /** Signature in base64; absent where a user signs nothing. */
@@ -63,6 +66,7 @@ export type JournalRecord =
       late: number;
       transient?: number;
       hide?: number;
+      unlisted?: number;
       h: string;
       d: string;
       s?: string;
@@ -73,13 +77,33 @@ export type JournalRecord =
    */
   | { k: 'act'; id: string; r: string; from: string; up: number; v: number; w: number; due: number; d: string }
   /** A participant is told about a document (`of`) by a notification of type `t`. */
-  | { k: 'notice'; id: string; of: string; to: string; t: number; v: number; w: number; meta: NoticeMeta }
+  | {
+      k: 'notice';
+      id: string;
+      of: string;
+      to: string;
+      t: number;
+      v: number;
+      w: number;
+      unlisted?: number;
+      meta: NoticeMeta;
+    }
   /** An incoming document was fetched. */
   | { k: 'read'; id: string }
   /** A request_id was sent once more and refused. */
   | { k: 'repeat'; r: string }
   /** A document from a simulated participant. */
-  | { k: 'incoming'; id: string; r: string; from: string; to: string; v: number; w: number; d: string }
+  | {
+      k: 'incoming';
+      id: string;
+      r: string;
+      from: string;
+      to: string;
+      v: number;
+      w: number;
+      unlisted?: number;
+      d: string;
+    }
   | { k: 'plant'; body: unknown; v: number; w: number }
   /** A decision of suspension, or its cancelling. */
   | { k: 'suspension'; decision: Decision; v: number; w: number }

@@ -91,6 +91,24 @@ const knobs = {
     from: 500,
     to: 6_000,
   },
+  late_in_list: {
+    when: 'processing',
+    value: 'for how long lists do not show it, in virtual ms',
+    reason: 'a list shows a document later than it dates it',
+    from: 2_000,
+    to: 60_000,
+  },
+  short_page: {
+    when: 'answer',
+    value: 'unused',
+    reason: 'a page of a list holds fewer entries than were asked for, and is not the last',
+  },
+  reordered_page: { when: 'answer', value: 'unused', reason: 'nothing is said of the order in which a page comes' },
+  cut_answer: {
+    when: 'answer',
+    value: 'unused',
+    reason: 'the work is done and the connection breaks in the middle of the answer',
+  },
 } as const satisfies Record<string, Knob>;
 
 export type KnobName = keyof typeof knobs;

@@ -45,6 +45,7 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
   it.each([
     ['drop_connection_before_work', 0],
     ['drop_connection_after_work', 1],
+    ['cut_answer', 1],
   ] as [KnobName, number][])('%s gives no answer', async (knob, done) => {
     const requestId = randomUUID();
     await set(knob);
@@ -142,6 +143,28 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     expect(documents.map((one: { document_id: string }) => one.document_id)).toEqual(
       [...honest.documents, honest.documents[0]].map((one) => one.document_id),
     );
+  });
+
+  it('cut_answer: the head comes, and not the whole body', async () => {
+    await client.control('POST', '/faults', { fault: 'cut_answer', method: 'list_outgoing' });
+    const answer = await fetch(`${client.sandbox.url}/api/v1/documents/outcome`, { headers: await client.headers() });
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  it('short_page and reordered_page: a page is not what was asked for, and the total is', async () => {
+    for (let i = 0; i < 4; i += 1) await client.send(doc.accept([pack(i)]));
+    const page = async (): Promise<string[]> => {
+      const { json } = await client.post('/documents/outcome', { start_from: 0, count: 4 }, await client.headers());
+      expect(json.total).toBe(4);
+      return json.documents.map((one: { document_id: string }) => one.document_id);
+    };
+    const honest = await page();
+    await set('short_page');
+    expect(await page()).toEqual(honest.slice(0, 2));
+    await set('short_page', 0);
+    await set('reordered_page');
+    expect(await page()).toEqual([...honest].reverse());
   });
 
   it('hidden_after_send: 404 for a moment, everywhere', async () => {

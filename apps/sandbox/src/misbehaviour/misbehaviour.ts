@@ -24,6 +24,7 @@ const SPOILS = new Set<KnobName>([
   'answer_500_after_work',
   'html_error',
   'wrong_content_type',
+  'cut_answer',
 ]);
 /**
  * With all of them at a high rate hardly a call would ever go well; after so many spoiled ones of a method the next one

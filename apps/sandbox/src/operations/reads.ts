@@ -6,6 +6,7 @@ import { jsonAnswer, xmlAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
 import { SLACK_MS } from '../limits/call-limits.js';
+import { spoiledPage } from '../misbehaviour/pages.js';
 import type { Registry } from '../registry.js';
 import type { UserCall, UserOperation } from './call.js';
 
@@ -80,21 +81,19 @@ function list(registry: Registry, call: UserCall, all: RegistryDocument[]) {
     const document = documents.visible(id, call.account.participant.key);
     return document !== undefined && isOutgoing(document) === (call.method === 'list_outgoing') ? document : undefined;
   };
-  const page = listPage(all, request, { profile, world: registry.world, virtualMs: context.virtualMs, byId });
+  const page = listPage(all, request, {
+    profile,
+    world: registry.world,
+    virtualMs: context.virtualMs,
+    order: registry.settings.listOrder,
+    byId,
+  });
   return jsonAnswer(200, {
-    [profile.field('documents')]: withRepeats(registry, call, page.documents).map((one) =>
+    [profile.field('documents')]: spoiledPage(registry.faults, call.method, page.documents).map((one) =>
       documentMetadata(one, context),
     ),
     [profile.field('total')]: page.total + (registry.faults.take('total_changes', call.method) ?? 0),
   });
-}
-
-/** Misbehaviour: the first entry comes once more at the end; none is lost. */
-function withRepeats(registry: Registry, call: UserCall, entries: RegistryDocument[]): RegistryDocument[] {
-  const [first] = entries;
-  return first !== undefined && registry.faults.take('repeated_entry', call.method) !== undefined
-    ? [...entries, first]
-    : entries;
 }
 
 export function documentOf(registry: Registry, call: UserCall): RegistryDocument {

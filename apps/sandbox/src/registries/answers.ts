@@ -1,3 +1,4 @@
+import { spoiledPage } from '../misbehaviour/pages.js';
 import { jsonAnswer, type Answer } from '../http/answer.js';
 import { coded } from '../http/said.js';
 import type { UserCall } from '../operations/call.js';
@@ -12,18 +13,15 @@ export interface Shown {
   total: number;
 }
 
-/**
- * A page as it goes out: misbehaviour may repeat its first entry at the end, none is lost, and may claim another total.
- */
+/** A page as it goes out: misbehaviour may spoil it and claim another total. */
 export function shown(
   registry: Registry,
   { method }: UserCall,
   { entries, total }: Shown,
 ): { entries: unknown; total: number } {
   const { faults } = registry;
-  const repeated =
-    entries.length > 0 && faults.take('repeated_entry', method) !== undefined ? [...entries, entries[0]] : entries;
-  return { entries: listed(registry, repeated), total: total + (faults.take('total_changes', method) ?? 0) };
+  const spoiled = spoiledPage(faults, method, entries);
+  return { entries: listed(registry, spoiled), total: total + (faults.take('total_changes', method) ?? 0) };
 }
 
 /** A page of entries and how many there are in all. */

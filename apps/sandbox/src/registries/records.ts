@@ -40,7 +40,7 @@ export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState):
     vzn_drug: false,
     gnvlp: false,
     sys_id: owner?.systemId,
-    branch_id: state.place,
+    ...(registry.settings.packRecords === 'full' ? { branch_id: state.place } : {}),
     ...halt(registry, sgtin, state),
   });
 }
@@ -61,12 +61,17 @@ export function publicRecord(registry: Registry, sgtin: Sgtin, state: PackState)
     ...productNames(registry.world, product),
     reg_date: product?.regDate,
     reg_number: product?.regNumber,
-    sgtin_status: state.status,
-    emission_type: EMISSION_OWN,
-    branch_id: state.place,
-    sscc: state.sscc,
+    ...(registry.settings.packRecords === 'old' ? {} : newerFacts(state)),
   });
 }
+
+/** What answers of before told nobody but the owner (public-facts 1.3). */
+const newerFacts = ({ status, place, sscc }: PackState) => ({
+  sgtin_status: status,
+  emission_type: EMISSION_OWN,
+  branch_id: place,
+  sscc,
+});
 
 /**
  * A product of the register, under the names of public-facts 1.3; `prod_desc_label` is the deprecated name of

@@ -46,8 +46,8 @@ export class Uploads {
 
   begin(opened: { account: Account; requestId: string; bulk: boolean; hash: string; sign: string }): RegistryDocument {
     const { account, requestId, bulk, hash, sign: s } = opened;
-    const { settings, clock, journal } = this.registry;
-    const id = documentIdOf(requestId, settings.seed);
+    const { settings, clock, journal, documents } = this.registry;
+    const id = documentIdOf(requestId, settings.seed, documents.withRequestId(requestId).length);
     const sent = { id, r: requestId, a: account.name, v: clock.nowMs(), w: Date.now() };
     const record: RecordOf<'large'> = { k: 'large', ...sent, bulk, hash, s };
     return this.add(record, journal.append(record));

@@ -164,7 +164,8 @@ export function joined(run: RunRecord, { buckets, runs }: Slice, among?: string)
       rs.standing AS r_standing, gs.standing AS g_standing,
       ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
       ${run.wrongCheckDigits ? WRONG_DIGIT : 'false'} AS wrong_digit,
-      ${run.containers ? HELD : NOT_HELD}, coalesce(${isOf('coalesce(g_place, r_place)')}, true) AS covered
+      ${run.containers ? HELD : NOT_HELD}, coalesce(${isOf('coalesce(g_place, r_place)')}, true) AS covered,
+      (${isOf('coalesce(g_place, r_place)')}) IS NOT NULL AS placed
     FROM ${legIn('stock')} FULL JOIN ${legIn('registry')} USING (item) FULL JOIN ${legIn('record')} USING (item)
       FULL JOIN ${legIn('disposals')} USING (item)
       LEFT JOIN ${legIn('documents')} x USING (item)

@@ -29,6 +29,9 @@ export interface Rule {
 /** Registry-based rules below speak of what the registry shows to us. */
 const FOUND = "answer = 'found'";
 const ABSENT = 'NOT here AND covered';
+/** The registry has it on a shelf, or suspended and not on its way. */
+const STAYS = `${FOUND}
+      AND (g_standing = 'shelf' OR (g_standing = 'suspended' AND r_standing IS DISTINCT FROM 'transit'))`;
 const OPEN = "state IN ('sellable', 'reserved')";
 /** Our record has it on its way to another place, and the lorry has not come yet. */
 const LEAVING = "coalesce(here AND r_standing = 'transit' AND r_place <> place, false)";
@@ -101,10 +104,10 @@ export const RULES: readonly Rule[] = [
   ),
   rule(
     'presence',
-    ['missing_locally', 'warning', 'stock registry'],
-    `${ABSENT} AND ${FOUND}
-      AND (g_standing = 'shelf' OR (g_standing = 'suspended' AND r_standing IS DISTINCT FROM 'transit'))`,
+    ['place_not_told', 'information', 'stock registry', 'quiet'],
+    `${ABSENT} AND NOT placed AND ${STAYS}`,
   ),
+  rule('presence', ['missing_locally', 'warning', 'stock registry'], `${ABSENT} AND ${STAYS}`),
   rule(
     'presence',
     ['disposed_here', 'information', 'disposals', 'quiet'],

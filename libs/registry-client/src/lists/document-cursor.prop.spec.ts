@@ -9,13 +9,26 @@ const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const START = Date.parse('2026-11-21T00:00:00Z');
 const OVERLAP_MS = 60_000;
 
+interface Dated {
+  id: string;
+  datedMs: number;
+  shownMs: number;
+}
+type Order = 'newest first' | 'oldest first';
+const ORDERS: Order[] = ['newest first', 'oldest first'];
+const byAge = (a: Dated, b: Dated): number => a.datedMs - b.datedMs || (a.id < b.id ? 1 : -1);
+
 /**
- * Documents dated and shown at moments that differ by less than the overlap, newest first, as the registry lists them.
+ * Documents dated and shown at moments that differ by less than the overlap. The interface does not say in which order
+ * a list comes; one public client takes it for newest first (public-facts 1.2).
  */
 class Inbox {
   nowMs = START;
   failing = false;
-  constructor(private readonly documents: { id: string; datedMs: number; shownMs: number }[]) {}
+  constructor(
+    private readonly documents: Dated[],
+    private readonly order: Order = 'newest first',
+  ) {}
 
   list = ({ from, to, offset = 0, limit = 100 }: OutgoingQuery): Promise<CallOutcome<DocumentPage>> => {
     if (this.failing) return Promise.resolve({ kind: 'not_sent', reason: 'gone' });
@@ -23,7 +36,7 @@ class Inbox {
     const toMs = to === undefined ? Infinity : Math.floor(to.getTime() / 1000) * 1000 + 999;
     const shown = this.shown()
       .filter((one) => one.datedMs >= fromMs && one.datedMs <= toMs)
-      .sort((a, b) => b.datedMs - a.datedMs || (a.id < b.id ? -1 : 1));
+      .sort((a, b) => (this.order === 'newest first' ? byAge(b, a) : byAge(a, b)));
     const documents = shown.slice(offset, offset + limit).map(({ id, datedMs }): DocumentMetadata => ({
       documentId: id,
       requestId: '',
@@ -35,27 +48,29 @@ class Inbox {
     return Promise.resolve({ kind: 'ok', value: { documents, total: shown.length }, raw: answer({}) });
   };
 
-  shown(): { id: string; datedMs: number }[] {
+  shown(): Dated[] {
     return this.documents.filter((one) => one.shownMs <= this.nowMs);
   }
 }
 
-const inboxes = fc.array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OVERLAP_MS) }), { maxLength: 60 }).map(
-  (made) =>
-    new Inbox(
-      made.map(({ datedMs, lateMs }, index) => ({
-        id: `d${index}`,
-        datedMs: START + datedMs,
-        shownMs: START + datedMs + lateMs,
-      })),
-    ),
-);
+const inboxes = (order: Order) =>
+  fc.array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OVERLAP_MS) }), { maxLength: 60 }).map(
+    (made) =>
+      new Inbox(
+        made.map(({ datedMs, lateMs }, index) => ({
+          id: `d${index}`,
+          datedMs: START + datedMs,
+          shownMs: START + datedMs + lateMs,
+        })),
+        order,
+      ),
+  );
 
-describe('a document list that is read again and again', () => {
+describe.each(ORDERS)('a document list that is read again and again, %s', (order) => {
   it('gives each document once, however late it shows up within the overlap, and whatever fails between', async () => {
     await fc.assert(
       fc.asyncProperty(
-        inboxes,
+        inboxes(order),
         fc.array(fc.record({ waitMs: fc.nat(120_000), fails: fc.boolean() }), { minLength: 1, maxLength: 12 }),
         fc.option(fc.integer({ min: 5, max: 40 }), { nil: undefined }),
         async (inbox, readings, maxEntries) => {
@@ -85,6 +100,30 @@ describe('a document list that is read again and again', () => {
       ),
       { seed: SEED },
     );
+  });
+
+  it('moves on where more documents than a page holds lie within the overlap', async () => {
+    const dense = Array.from({ length: 400 }, (_, index) => ({
+      id: `d${index}`,
+      datedMs: START + index * 1_000,
+      shownMs: START + index * 1_000,
+    }));
+    const inbox = new Inbox(dense, order);
+    let cursor = cursorFrom(new Date(START));
+    const given: string[] = [];
+    for (let reading = 0; reading < 8; reading += 1) {
+      inbox.nowMs += 60_000;
+      // A worker keeps no more of a cursor than its moment.
+      const result = await readSince(
+        inbox.list,
+        { since: cursor.since, handedOut: {} },
+        { overlapMs: OVERLAP_MS, pageSize: 10 },
+      );
+      expect(result.walk.kind).toBe('complete');
+      given.push(...result.documents.map((document) => document.documentId));
+      cursor = result.cursor;
+    }
+    expect([new Set(given).size, cursor.since]).toEqual([400, new Date(START + 399_000).toISOString()]);
   });
 
   it('comes to an end while more is sent than a page holds between two pages, and leaves that to the next reading', async () => {

@@ -69,10 +69,11 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
   const answers = new Map<string, RawAnswer>();
   const walk = await walkPages<DocumentMetadata>({
     read: async (offset, limit) => {
+      const isAnew = ready === undefined && offset === 0;
       const outcome = ready ?? (await stoppable({ from, ...defined({ to }), offset, limit }));
       ready = undefined;
       if (outcome.kind !== 'ok') return outcome;
-      to ??= endOf(outcome.value);
+      if (isAnew) to ??= await endOf(stoppable, { from, pageSize, page: outcome.value });
       for (const { documentId } of outcome.value.documents) answers.set(documentId, outcome.raw);
       return { ...outcome, value: { items: outcome.value.documents, total: outcome.value.total } };
     },
@@ -132,7 +133,7 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
     const outcome = await list({ from, ...defined({ to }), offset: 0, limit: pageSize });
     const isCut = to !== undefined;
     if (outcome.kind !== 'ok') return { outcome, to, isCut };
-    const end = to ?? endOf(outcome.value);
+    const end = to ?? (await endOf(list, { from, pageSize, page: outcome.value }));
     const restMs = end === undefined ? 0 : end.getTime() - sinceMs;
     if (outcome.value.total <= maxEntries || restMs <= 2 * SECOND_MS || halvings >= MAX_HALVINGS)
       return { outcome, to: end, isCut };
@@ -141,17 +142,35 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
 }
 
 /**
- * Where a reading of several pages ends: at the newest document of its first page. What comes meanwhile would move
- * every page under us, faster than we may read when much is sent; it is left to the next reading, whose cursor begins
- * here.
+ * Where a reading of several pages ends: at the newest document of the list. What comes meanwhile would move every page
+ * under us, faster than we may read when much is sent; it is left to the next reading, whose cursor begins here.
+ *
+ * The interface names no order. Newest first, the first page tells; oldest first, the last one does; in no order the
+ * reading has no end but that of the list, for whatever lay behind it would count as read.
  */
-function endOf({ documents, total }: DocumentPage): Date | undefined {
-  const times = documents
-    .map((document) => Date.parse(document.receivedAt ?? ''))
-    .filter((time) => !Number.isNaN(time));
+async function endOf(
+  list: List,
+  { from, pageSize, page }: { from: Date; pageSize: number; page: DocumentPage },
+): Promise<Date | undefined> {
+  const { documents, total } = page;
+  const times = timesOf(page);
   if (documents.length >= total || times.length === 0) return undefined;
-  return new Date(Math.ceil(Math.max(...times) / SECOND_MS) * SECOND_MS);
+  if (isSorted(times, -1) && (times[0] as number) > (times.at(-1) as number)) return endOfSecond(times);
+  if (!isSorted(times, 1)) return undefined;
+  const offset = Math.max(0, total - pageSize);
+  const last = await list({ from, offset, limit: pageSize });
+  if (last.kind !== 'ok' || offset + last.value.documents.length < last.value.total) return undefined;
+  return endOfSecond([...times, ...timesOf(last.value)]);
 }
+
+const timesOf = ({ documents }: DocumentPage): number[] =>
+  documents.map((document) => Date.parse(document.receivedAt ?? '')).filter((time) => !Number.isNaN(time));
+
+/** `by`: 1 where none is older than the one before it, -1 where none is newer. */
+const isSorted = (times: number[], by: 1 | -1): boolean =>
+  times.every((time, at) => at === 0 || by * (time - (times[at - 1] as number)) >= 0);
+
+const endOfSecond = (times: number[]): Date => new Date(Math.ceil(Math.max(...times) / SECOND_MS) * SECOND_MS);
 
 /** Filters know whole seconds, so the registry may show a document that is up to one older than asked for. */
 const SECOND_MS = 1_000;

@@ -52,7 +52,9 @@ describe('what answers at the address of the gateway', () => {
         const said = body === '' ? '' : `: ${body.replace(/\s+/g, ' ')}`;
         await expect(ask()).rejects.toMatchObject({
           code: 'unavailable',
-          message: `what is at ${url} does not answer as a gateway does; is that its address? It answered ${status}${said}`,
+          message:
+            `what is at ${url} does not answer as a gateway does; is that its address? ` +
+            `It answered ${status}${said}`,
         });
       },
     );

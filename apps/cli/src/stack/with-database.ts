@@ -5,8 +5,8 @@ import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
 
 /**
- * The server under DATA_DIR. Throws PedigreeError `unavailable` with what is wrong there: a machine that it does not run
- * on, a full disk, files of another version.
+ * The server under DATA_DIR. Throws PedigreeError `unavailable` with what is wrong there: a machine that it does not
+ * run on, a full disk, files of another version.
  */
 export async function embeddedPostgres(dataDir: DataDir): Promise<EmbeddedPostgres> {
   try {

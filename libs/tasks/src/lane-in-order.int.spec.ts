@@ -99,6 +99,16 @@ describe('a lane whose work is done in its order', () => {
   const gaveBack = async (): Promise<number> =>
     (await db.pool.query<{ n: number }>(`SELECT max(lease_number) AS n FROM task WHERE key = 't4'`)).rows[0]!.n;
 
+  it('does not wait for a task of a kind that only a later version serves', async () => {
+    const later = { key: 'later', kind: 'of a later version', lane: LANE, dueAt: PAST, payload: {} };
+    await (queues[0] as PostgresTaskQueue).schedule(db.pool, [later]);
+    await schedule(names(3));
+    const { stop } = serve();
+    await until('all others are done', async () => (await live()) === 1);
+    await stop();
+    expect(begun).toEqual(names(3));
+  });
+
   it('tries again what failed, alone, behind those that were due', async () => {
     let fails = 1;
     await schedule(names(6));

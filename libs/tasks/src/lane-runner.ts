@@ -164,7 +164,7 @@ class LaneRunner {
     if (!inOrder) return tasks;
     let inTurn: Task[] = [];
     try {
-      inTurn = await queue.inTurn(tasks);
+      inTurn = await queue.inTurn(tasks, this.kinds);
     } finally {
       await this.giveBack(tasks.filter((task) => !inTurn.includes(task)));
     }

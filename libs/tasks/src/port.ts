@@ -69,10 +69,10 @@ export interface TaskQueue<New extends NewTask = NewTask> {
     options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean },
   ): Promise<Task[]>;
   /**
-   * Those of these claimed tasks of one lane before which no other task of it is due: neither one that another process
-   * holds, nor one that nobody does. For a lane whose work must be done in its order, whoever does it.
+   * Those of these claimed tasks of one lane before which no other task of these kinds is due: neither one that another
+   * process holds, nor one that nobody does. For a lane whose work must be done in its order, whoever does it.
    */
-  inTurn(tasks: Task[]): Promise<Task[]>;
+  inTurn(tasks: Task[], kinds: string[]): Promise<Task[]>;
   /**
    * Ends a lease with a result. Calls made together share one statement. A lease that another has taken meanwhile is
    * left alone: returns false.

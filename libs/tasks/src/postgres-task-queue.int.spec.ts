@@ -250,14 +250,14 @@ describe('the task queue', () => {
     const [a] = await queue.claim('a/status', { ...hold, limit: 1 });
     const [b] = await other.claim('a/status', { ...hold, limit: 1, holder: 'two' });
     const [c, d] = await queue.claim('a/status', hold);
-    expect(keys(await queue.inTurn([a!, c!, d!]))).toEqual(['a']);
-    expect(keys(await other.inTurn([b!]))).toEqual([]);
+    expect(keys(await queue.inTurn([a!, c!, d!], ['read']))).toEqual(['a']);
+    expect(keys(await other.inTurn([b!], ['read']))).toEqual([]);
     await other.settle(b!, { kind: 'give_back' });
-    expect(keys(await queue.inTurn([a!, c!, d!]))).toEqual(['a']);
+    expect(keys(await queue.inTurn([a!, c!, d!], ['read']))).toEqual(['a']);
     const [again] = await other.claim('a/status', { ...hold, holder: 'two' });
     await other.settle(again!, { kind: 'retry', delayMs: 60_000 });
-    expect(keys(await queue.inTurn([a!, c!, d!]))).toEqual(['a', 'c', 'd']);
-    expect(await queue.inTurn([])).toEqual([]);
+    expect(keys(await queue.inTurn([a!, c!, d!], ['read']))).toEqual(['a', 'c', 'd']);
+    expect(await queue.inTurn([], ['read'])).toEqual([]);
   });
 
   it('gives back a task that was not begun, with its place in the lane and without counting the claim', async () => {

@@ -122,11 +122,11 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return options.onlyUnfinished === true ? this.claimUnfinished(call) : this.claimTogether(call);
   }
 
-  async inTurn(tasks: Task[]): Promise<Task[]> {
+  async inTurn(tasks: Task[], kinds: string[]): Promise<Task[]> {
     const [first] = tasks;
     if (first === undefined) return [];
     const ids = tasks.map((task) => leaseOf(task).id);
-    const values = [first.lane, ids];
+    const values = [first.lane, ids, kinds];
     const { rows } = await this.pool.query<{ id: string }>({ name: 'task-in-turn', text: sql.IN_TURN, values });
     const free = new Set(rows.map((row) => row.id));
     return tasks.filter((_, i) => free.has(ids[i] as string));

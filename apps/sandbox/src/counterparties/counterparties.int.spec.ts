@@ -199,9 +199,12 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     expect(violationsOf(xml)).toEqual([]);
     expect(xml).toContain(`<object_id>${pack(8)}</object_id>`);
     expect(await client.pack(planted[0])).toMatchObject({ owner: 'own', place: PLACES.warehouse });
-    // Asked for the request_id of his own document, the sender gets that document and no notification.
+    // The notification carries the request_id too, so the look-up shows it beside the document.
     const found = (await client.get(`/documents/request/${requestId}`)).json;
-    expect([found.total, found.documents[0].document_id]).toEqual([1, sent.json.document_id]);
+    expect([found.total, found.documents.map((one: Listed) => one.document_id).sort()]).toEqual([
+      2,
+      [sent.json.document_id, errors.document_id].sort(),
+    ]);
     await knobs({ accept: 0, refuse: 1 });
     await client.process(doc.receiveOrder([planted[1]]));
     await client.advance(5 * MINUTE);

@@ -58,6 +58,19 @@ describe.each(Object.keys(TOLD) as (keyof typeof TOLD)[])('what is packed, as do
   });
 });
 
+it('is not what is heard of long after, where anything is known of an item', async () => {
+  await TOLD.others('pack', { docType: 911, items: [P], into: BOX });
+  await world.others('older', { docType: 911, items: [P, Q], into: OTHER_BOX }, 'again');
+  await world.others('older take', { docType: 913, items: [P] }, 'again');
+  await world.others('older open', { docType: 912, items: [BOX] }, 'again');
+  await world.settle();
+  const { rows } = await world.pool.query('SELECT child, parent FROM item_container ORDER BY parent');
+  expect(rows).toEqual([
+    { child: P, parent: BOX },
+    { child: Q, parent: OTHER_BOX },
+  ]);
+});
+
 it('claims for those that registered before others packed what they name', async () => {
   await world.others('nest', { docType: 915, items: [BOX], into: PALLET });
   await world.register('take', { items: [P] });

@@ -14,7 +14,9 @@ const GIVEN = {
     'FROM unnest($1::text[], $2::text[]) AS given(item, parent)',
 };
 
-const CHANGES: Record<ContainmentChange, string> = {
+const CHANGES: Record<ContainmentChange | 'packed_before', string> = {
+  packed_before:
+    'INSERT INTO item_container SELECT item, parent FROM given WHERE parent IS NOT NULL ON CONFLICT DO NOTHING',
   packed: `INSERT INTO item_container SELECT item, parent FROM given WHERE parent IS NOT NULL
     ON CONFLICT (child) DO UPDATE SET parent = excluded.parent WHERE item_container.parent <> excluded.parent`,
   taken_out: 'DELETE FROM item_container USING given WHERE child = item',
@@ -50,13 +52,24 @@ export async function changeByItems(tx: Transaction, { change, items }: NamedIte
   await write(tx, change, { of: 'items', values });
 }
 
+/**
+ * What a document did that is heard of long after: what was told of the items since then counts more. So it only adds
+ * what is known of no item, for in doubt an item stays inside.
+ */
+export async function addByItems(tx: Transaction, { change, items }: NamedItems): Promise<void> {
+  if (change !== 'packed') return;
+  const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null)];
+  await write(tx, 'packed_before', { of: 'items', values });
+}
+
 /** Changes containment, and claims what follows. */
 async function write(
   tx: Transaction,
-  change: ContainmentChange,
+  change: keyof typeof CHANGES,
   { of, values }: { of: keyof typeof GIVEN; values: unknown[] },
 ): Promise<void> {
   const given = `WITH given AS MATERIALIZED (${GIVEN[of]})`;
   await tx.query({ name: `item-container-${of}-${change}`, text: `${given} ${CHANGES[change]}`, values });
-  if (change === 'packed') await tx.query({ name: `item-claims-around-${of}`, text: `${given} ${AROUND}`, values });
+  if (change === 'packed' || change === 'packed_before')
+    await tx.query({ name: `item-claims-around-${of}`, text: `${given} ${AROUND}`, values });
 }

@@ -1,6 +1,6 @@
 import type { DocumentConcluded, InboundConcluded } from '#domain';
 import type { Transaction } from '#postgres';
-import { changeByItems } from './containment.js';
+import { addByItems, changeByItems } from './containment.js';
 import { changesContainment, isApplied, type NamedItems } from './named-items.js';
 import { readOne, type ItemClaimsParts } from './read-page.js';
 
@@ -30,11 +30,17 @@ export async function changeBy(data: DocumentConcluded['data'], on: Reading): Pr
 }
 
 export async function changeByOthers(data: InboundConcluded['data'], on: Reading): Promise<void> {
-  const { documentSha256, outcome } = data;
+  const { documentSha256, outcome, again } = data;
   if (documentSha256 === undefined) return;
-  await apply(await readOne(documentSha256, on, (xml) => on.documents.readForeignDocument(xml)), { outcome }, on);
+  const named = await readOne(documentSha256, on, (xml) => on.documents.readForeignDocument(xml));
+  await apply(named, { outcome, again }, on);
 }
 
-async function apply(named: NamedItems | undefined, data: { outcome: string }, { tx }: Reading): Promise<void> {
-  if (named?.change !== undefined && isApplied(data, named.change)) await changeByItems(tx, named);
+async function apply(
+  named: NamedItems | undefined,
+  { outcome, again }: { outcome: string; again?: true | undefined },
+  { tx }: Reading,
+): Promise<void> {
+  if (named?.change === undefined || !isApplied({ outcome }, named.change)) return;
+  await (again === true ? addByItems : changeByItems)(tx, named);
 }

@@ -113,14 +113,15 @@ export class ItemWorld {
     await this.execute(id, { type: 'Register', registration });
   }
 
-  /** A document of others, which the registry has accepted. */
-  async others(documentId: string, given: GivenDocument): Promise<void> {
+  /** A document of others, which the registry has accepted. `again`: what was given up of it has come after all. */
+  async others(documentId: string, given: GivenDocument, again?: 'again'): Promise<void> {
     const { docType, documentSha256 } = this.keep(documentId, given);
     const concluded: InboundEvent = {
       type: 'InboundConcluded',
       data: {
         ...{ documentId, direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType, documentSha256 },
         isReadable: true,
+        ...(again === undefined ? {} : { again: true }),
       },
     };
     const event = { ...concluded, id: randomUUID(), schemaVersion: 1, metadata: METADATA };

@@ -330,6 +330,13 @@ export const PLANTED: readonly Story[] = [
     disposal: {},
     document: refused,
   }),
+  plant(['rejected_document', 'critical', 'document'], {
+    name: 'withdrawn in vain, at a place that neither side tells',
+    ...notHere,
+    record: null,
+    registry: { place: null },
+    document: refused,
+  }),
   plant(['halted_in_group', 'critical', 'document'], {
     name: 'moved by a document of a group that halted',
     record: { place: OTHER_BRANCH },

@@ -16,6 +16,8 @@ describe('an address as it may be shown', () => {
     ['esdb://me:wo?rd@a:2113,b:2113', 'esdb://me:***@a:2113,b:2113'],
     ['esdb://me:12/rd@a:2113', 'esdb://me:***@a:2113'],
     ['esdb://me:12#rd@a:2113', 'esdb://me:***@a:2113'],
+    ['postgres://me:p@ss/word@db/x', 'postgres://me:***@db/x'],
+    ['amqp://me:p@s#w@bus/v', 'amqp://me:***@bus/v'],
     ['esdb://me@corp:word@a:2113', 'esdb://me%40corp:***@a:2113'],
     ['amqp://me:wo#rd@bus/v', 'amqp://me:***@bus/v'],
     ['https://name@host:8080/', 'https://name@host:8080/'],

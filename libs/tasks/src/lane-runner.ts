@@ -71,7 +71,7 @@ export interface LaneRunnerOptions {
 /** How often a lane that is held asks whether it still is, and how often it looks for what was begun and not ended. */
 const HELD_ASK_MS = 500;
 const HELD_CLAIM_MS = 10_000;
-/** How often a process whose tasks are not in turn asks again. */
+/** How often a process asks again while another has the first task. */
 const IN_TURN_ASK_MS = 20;
 const SETTLE_TRIES = 3;
 const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
@@ -160,6 +160,10 @@ class LaneRunner {
 
   private async claim(limit: number): Promise<Task[]> {
     const { queue, lane, holder, leaseMs, inOrder, clock, signal } = this.options;
+    if (inOrder && (await queue.isFirstHeld(lane, this.kinds))) {
+      await clock.wait(IN_TURN_ASK_MS, signal);
+      return [];
+    }
     const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
     if (!inOrder) return tasks;
     let inTurn: Task[] = [];
@@ -248,8 +252,10 @@ class LaneRunner {
    * comes again.
    */
   private async settle(task: Task, result: TaskResult): Promise<void> {
-    const { queue, lane, report, clock, firstBackoffMs } = this.options;
-    for (let attempt = 1; attempt <= SETTLE_TRIES && !this.over.signal.aborted; attempt += 1) {
+    const { queue, lane, report, clock, firstBackoffMs, inOrder, leaseMs } = this.options;
+    // What is not settled keeps a lane that is in order waiting until the lease runs out.
+    const tries = inOrder ? Math.ceil(leaseMs / firstBackoffMs) : SETTLE_TRIES;
+    for (let attempt = 1; attempt <= tries && !this.over.signal.aborted; attempt += 1) {
       try {
         const held = await queue.settle(task, result);
         if (!held) report({ kind: 'lease_lost', lane, task });
@@ -257,7 +263,7 @@ class LaneRunner {
         return;
       } catch (error) {
         report({ kind: 'queue_unavailable', lane, error: textOf(error), retryInMs: firstBackoffMs });
-        if (attempt < SETTLE_TRIES) await clock.wait(firstBackoffMs, this.over.signal);
+        if (attempt < tries) await clock.wait(firstBackoffMs, this.over.signal);
       }
     }
   }

@@ -68,6 +68,8 @@ export interface TaskQueue<New extends NewTask = NewTask> {
     lane: string,
     options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean },
   ): Promise<Task[]>;
+  /** Whether somebody holds the first task of these kinds that is due in the lane. */
+  isFirstHeld(lane: string, kinds: string[]): Promise<boolean>;
   /**
    * Those of these claimed tasks of one lane before which no other task of these kinds is due: neither one that another
    * process holds, nor one that nobody does. For a lane whose work must be done in its order, whoever does it.

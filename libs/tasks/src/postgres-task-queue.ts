@@ -122,6 +122,11 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return options.onlyUnfinished === true ? this.claimUnfinished(call) : this.claimTogether(call);
   }
 
+  async isFirstHeld(lane: string, kinds: string[]): Promise<boolean> {
+    const asked = { name: 'task-first-held', text: sql.FIRST_HELD, values: [lane, kinds] };
+    return (await this.pool.query<{ held: boolean }>(asked)).rows[0]?.held === true;
+  }
+
   async inTurn(tasks: Task[], kinds: string[]): Promise<Task[]> {
     const [first] = tasks;
     if (first === undefined) return [];

@@ -99,9 +99,15 @@ UPDATE task t SET lease_until = statement_timestamp() + $3::float8 * interval '1
 FROM unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
 
+/** $1 lane, $2 kinds: whether somebody holds the first of these tasks that is due. */
+export const FIRST_HELD = `
+SELECT lease_until > statement_timestamp() AS held FROM task
+WHERE lane = $1::text AND due_at <= statement_timestamp() AND kind = ANY ($2::text[])
+ORDER BY priority, due_at, id LIMIT 1`;
+
 /** $1 lane, $2 ids, $3 kinds: those of them before which no other task of these kinds is due, whoever holds it. */
 export const IN_TURN = `
-WITH ahead AS (
+WITH ahead AS MATERIALIZED (
   SELECT priority, due_at, id FROM task
   WHERE lane = $1::text AND due_at <= statement_timestamp() AND id <> ALL ($2::bigint[])
     AND kind = ANY ($3::text[])

@@ -53,7 +53,7 @@ export function openClient(url: string): EventStoreDBClient {
   try {
     client = EventStoreDBClient.connectionString(known);
   } catch (error) {
-    throw invalid((error as Error).message.replaceAll(/\/\/[^@]*@/g, '//***@'));
+    throw invalid((error as Error).message.replaceAll(/\/\/.*@/gs, '//***@'));
   }
   const parts = client as unknown as ClientParts;
   // The client lets a read wait for ever, as a subscription must; a read of ours has the deadline of every other call

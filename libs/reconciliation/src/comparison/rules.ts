@@ -32,6 +32,10 @@ const ABSENT = 'NOT here AND covered';
 /** The registry has it on a shelf, or suspended and not on its way. */
 const STAYS = `${FOUND}
       AND (g_standing = 'shelf' OR (g_standing = 'suspended' AND r_standing IS DISTINCT FROM 'transit'))`;
+/** What our record knows of the pack, it knows from before. */
+const NEWER = 'x_position > coalesce(r_known_from, 0)';
+/** A document of ours is why a difference may be there (overrides). */
+const BY_OURS = `coalesce(x_standing = 'in_flight' OR (x_standing IN ('refused', 'halted') AND ${NEWER}), false)`;
 const OPEN = "state IN ('sellable', 'reserved')";
 /** Our record has it on its way to another place, and the lorry has not come yet. */
 const LEAVING = "coalesce(here AND r_standing = 'transit' AND r_place <> place, false)";
@@ -105,7 +109,7 @@ export const RULES: readonly Rule[] = [
   rule(
     'presence',
     ['place_not_told', 'information', 'stock registry', 'quiet'],
-    `${ABSENT} AND NOT placed AND ${STAYS}`,
+    `${ABSENT} AND NOT placed AND ${STAYS} AND NOT ${BY_OURS}`,
   ),
   rule('presence', ['missing_locally', 'warning', 'stock registry'], `${ABSENT} AND ${STAYS}`),
   rule(
@@ -307,9 +311,6 @@ const byDocument = (meaning: [string, Severity, string, 'quiet'?], when: string)
   ...rule('presence', meaning, `${when} AND NOT (here AND coalesce(g_standing = 'gone', false))`),
   of: BY_DOCUMENT,
 });
-/** What our record knows of the pack, it knows from before. */
-const NEWER = 'x_position > coalesce(r_known_from, 0)';
-
 /**
  * What takes the place of a difference. Either a document of ours explains it or has caused it; or the registry's
  * answer is not of the moment that the stock tells of, and a live one would have to be asked for.

@@ -374,6 +374,16 @@ describe('a file that cannot be right', () => {
     await expect(file('P1', 3)).rejects.toThrow('the file has 3 rows, and the snapshot of 2026-11-21T08:00:00.000Z');
   });
 
+  it('is held against none of a moment to come', async () => {
+    const file = (moment: string, rows: number) =>
+      imported(HEAD + Array.from({ length: rows }, (_, n) => row(n + 1, 'P1;;;')).join(''), {
+        out: join(folder.path, 'mistyped', moment.slice(0, 4)),
+        moment,
+      });
+    await file('2062-11-21T08:00:00Z', 9);
+    expect(await file('2026-11-22T08:00:00Z', 2)).toMatchObject({ rows: 2 });
+  });
+
   it('was changed after its import: the manifest tells', async () => {
     const { out } = await imported(HEAD + row(1));
     const file = join(out, 'manifest.json');

@@ -19,6 +19,7 @@ import {
   type SnapshotManifest,
 } from './manifest.js';
 import type { Mapping } from './mapping.js';
+import { isToCome } from './to-come.js';
 import {
   ahead,
   digestOfSource,
@@ -312,13 +313,13 @@ async function filesOf(draft: string): Promise<StoredFile[]> {
   return Promise.all(names.map(async (name) => ({ name, ...(await digestOfFile(join(draft, name))) })));
 }
 
-/** Whether it is empty, or has less than half the rows of the newest snapshot beside it of one of its places. */
+/** Whether it is empty, or has less than half the rows of the newest snapshot before it of one of its places. */
 async function doubtOf(
-  { kind, rows, branch, places }: Omit<SnapshotManifest, 'files'>,
+  { kind, rows, branch, places, moment }: Omit<SnapshotManifest, 'files'>,
   out: string,
 ): Promise<string | undefined> {
   if (rows === 0) return 'the file has no row that can be used';
-  const before = await newestBeside(dirname(out), { kind, branch, places });
+  const before = await newestBefore(dirname(out), { kind, branch, places, moment });
   if (before === undefined || rows * 2 >= before.rows) return undefined;
   return `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}`;
 }
@@ -330,15 +331,19 @@ const haveSome = (a: string[] | null, b: string[] | null): boolean =>
 /** Snapshots that are looked at to find the newest. */
 const MOST_BESIDE = 1_000;
 
-async function newestBeside(
+async function newestBefore(
   folder: string,
-  { kind, branch, places }: Pick<Scope, 'kind' | 'branch' | 'places'>,
+  { kind, branch, places, moment }: Scope,
 ): Promise<SnapshotManifest | undefined> {
   const names = (await new FolderStore(folder).sets()).slice(-MOST_BESIDE);
   const found = await Promise.all(names.map((name) => readSnapshot(join(folder, name), kind).catch(() => undefined)));
-  return found
-    .filter((one) => one !== undefined)
-    .filter((one) => one.branch === branch && haveSome(one.places, places))
-    .sort((a, b) => Date.parse(a.moment) - Date.parse(b.moment))
-    .at(-1);
+  return (
+    found
+      .filter((one) => one !== undefined)
+      .filter((one) => one.branch === branch && haveSome(one.places, places))
+      // A mistyped year must not be held against all that come after it.
+      .filter((one) => !isToCome(one.moment, new Date(moment)))
+      .sort((a, b) => Date.parse(a.moment) - Date.parse(b.moment))
+      .at(-1)
+  );
 }

@@ -134,7 +134,8 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
     const isCut = to !== undefined;
     if (outcome.kind !== 'ok') return { outcome, to, isCut };
     const end = to ?? (await endOf(list, { from, pageSize, page: outcome.value }));
-    const restMs = end === undefined ? 0 : end.getTime() - sinceMs;
+    // A stretch of time is cut off by a filter, so this needs no order of the list.
+    const restMs = Math.max(end?.getTime() ?? 0, ...timesOf(outcome.value)) - sinceMs;
     if (outcome.value.total <= maxEntries || restMs <= 2 * SECOND_MS || halvings >= MAX_HALVINGS)
       return { outcome, to: end, isCut };
     to = new Date(sinceMs + Math.ceil(restMs / 2 / SECOND_MS) * SECOND_MS);
@@ -159,16 +160,20 @@ async function endOf(
   if (!isSorted(times, 1)) return undefined;
   const offset = Math.max(0, total - pageSize);
   const last = await list({ from, offset, limit: pageSize });
-  if (last.kind !== 'ok' || offset + last.value.documents.length < last.value.total) return undefined;
-  return endOfSecond([...times, ...timesOf(last.value)]);
+  if (last.kind !== 'ok') return undefined;
+  const lastTimes = timesOf(last.value);
+  // What has come meanwhile lies behind the last page of a list that goes on with its newest.
+  const isWhole = offset + last.value.documents.length >= last.value.total;
+  return isWhole || isSorted(lastTimes, 1) ? endOfSecond([...times, ...lastTimes]) : undefined;
 }
 
 const timesOf = ({ documents }: DocumentPage): number[] =>
   documents.map((document) => Date.parse(document.receivedAt ?? '')).filter((time) => !Number.isNaN(time));
 
-/** `by`: 1 where none is older than the one before it, -1 where none is newer. */
+/** `by`: 1 where none is older than the one before it, -1 where none is newer, to the second. */
 const isSorted = (times: number[], by: 1 | -1): boolean =>
-  times.every((time, at) => at === 0 || by * (time - (times[at - 1] as number)) >= 0);
+  times.every((time, at) => at === 0 || by * (secondOf(time) - secondOf(times[at - 1] as number)) >= 0);
+const secondOf = (time: number): number => Math.floor(time / SECOND_MS);
 
 const endOfSecond = (times: number[]): Date => new Date(Math.ceil(Math.max(...times) / SECOND_MS) * SECOND_MS);
 

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { PedigreeError, sha256Hex } from '#kernel';
 import { MAX_LARGE_COMMAND_BYTES } from '../../../gateway/src/api/body-limits.js';
 import type { Acknowledgement, GatewayClient } from '../gateway-client.js';
+import { goOnWithoutReader } from '../lost-reader.js';
 import { out, table } from '../print.js';
 
 /** The gateway takes no larger command; a larger file is refused here, before it is read. */
@@ -22,6 +23,8 @@ interface Sent extends Partial<Acknowledgement> {
  * Sends XML files and ERP commands (JSON or NDJSON, `-` for standard input). Returns 0 only when each was acknowledged.
  */
 export async function send(gateway: GatewayClient, files: string[], options: SendOptions): Promise<number> {
+  // What was given to be sent is sent, whoever reads the results.
+  goOnWithoutReader();
   const results: Sent[] = [];
   for (const file of files) {
     for await (const result of sendFile(gateway, file, options.account)) {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { randomUUID } from 'node:crypto';
 import { PostgresBus } from '#bus';
-import { caseIdOf } from '#domain';
+import { caseIdOf, inboundStream, type InboundEvent } from '#domain';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
+import { sha256Hex } from '#kernel';
 import { CaseLog } from '#reconciliation';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
@@ -39,6 +40,12 @@ const NOTHING_THERE: Record<string, number> = {
   // The comparison is asked for here, and made at its time.
   listFindings: 404,
 };
+
+const METADATA = {
+  ...{ participant: 'own', softwareVersion: '1', profile: 'none', correlationId: 'c', causationId: 'c' },
+  actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
+  effectiveAt: '2026-03-02T00:00:00.000Z',
+} as const;
 
 let stack: Stack;
 let stockFolder: TemporaryFolder;
@@ -135,6 +142,24 @@ async function send(sample: Sample): Promise<unknown> {
 
 const of = (operationId: string): Sample[] => samples.filter((one) => one.operationId === operationId);
 const example = (name: string): Sample => of('giveCommand').find((one) => one.name === name) as Sample;
+/** A document of others whose bytes were given up, as the log tells of it. */
+async function giveUp(documentId: string): Promise<void> {
+  const of = { documentId, direction: 'incoming', channel: 'counterparty', docType: 601 } as const;
+  const seen = { ...of, account: 'main', status: 'processed', answerSha256: sha256Hex('') } as const;
+  const events: InboundEvent[] = [
+    { type: 'InboundSeen', data: seen },
+    { type: 'InboundDownloadGivenUp', data: { documentId, reason: 'not_found', attempts: 14 } },
+    { type: 'InboundConcluded', data: { ...of, outcome: 'accepted', isReadable: false } },
+  ];
+  const store = new PostgresEventStore({ pool: stack.db.pool });
+  await store.append(
+    inboundStream(documentId),
+    'none',
+    events.map((event) => ({ ...event, id: randomUUID(), schemaVersion: 1, metadata: METADATA })),
+  );
+  await store.close();
+}
+
 /** The example once more under another name and about other packs, for what can be done only once. */
 const again = (name: string): Sample => {
   const { command_id } = example(name).body as { command_id: string };
@@ -268,11 +293,7 @@ describe('every example of the description, sent to a running system as it stand
           ...{ account: 'main', series: 0, packs: 0, packsWithoutSeries: 0, calls: 1, appeared: 0, vanished: 3 },
           doubt: 'empty',
         },
-        metadata: {
-          ...{ participant: 'own', softwareVersion: '1', profile: 'none', correlationId: 'c', causationId: 'c' },
-          actor: { kind: 'system', name: 'test', authenticatedBy: 'process' },
-          effectiveAt: '2026-03-02T00:00:00.000Z',
-        },
+        metadata: METADATA,
       },
     ]);
     prepared['confirmSuspendedList'] = listSha256;
@@ -324,6 +345,9 @@ describe('every example of the description, sent to a running system as it stand
       const inbound = async () => (await ask<{ items: { document_id: string }[] }>('/v1/inbound')).items;
       await until('a document of others', async () => (await inbound()).length > 0, LIMIT_MS);
       prepared['showInbound'] = (await inbound())[0]?.document_id ?? '';
+      prepared['retryInbound'] = randomUUID();
+      await giveUp(prepared['retryInbound']);
+      await sendAll('retryInbound', 'retryAllInbound');
       const compared = await ask<{ items: { id: string; kind: string }[] }>('/v1/reconciliations');
       prepared['showReconciliation'] = compared.items.find(({ kind }) => kind === 'documents')?.id ?? '';
       prepared['listFindings'] = prepared['showReconciliation'];

@@ -74,7 +74,7 @@ describe('what answers at the address of the gateway', () => {
     answer = cut('{"items":');
     await expect(ask()).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringMatching(/^the answer of the gateway broke off: ./),
+      message: expect.stringMatching(/^the answer of the gateway was cut off: ./),
     });
   });
 

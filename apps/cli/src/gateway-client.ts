@@ -233,7 +233,7 @@ const textOf = (body: Dispatcher.ResponseData['body']): Promise<string> =>
 const isOfFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;
 
 const brokenOff = (error: unknown): PedigreeError =>
-  new PedigreeError('unavailable', `the answer of the gateway broke off: ${sentenceOf(error)}`);
+  new PedigreeError('unavailable', `the answer of the gateway was cut off: ${sentenceOf(error)}`);
 
 async function* wholeOf(body: Readable): AsyncGenerator<unknown> {
   try {

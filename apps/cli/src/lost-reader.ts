@@ -17,5 +17,5 @@ export function endWithReader(): void {
   });
 }
 
-/** What runs until a signal does so without a reader, and stops in order. */
+/** What runs until a signal does so without a reader, and stops in order; what sends sends all. */
 export const goOnWithoutReader = (): void => void (goesOn = true);

@@ -14,8 +14,8 @@ const GIVEN = {
     'FROM unnest($1::text[], $2::text[]) AS given(item, parent)',
 };
 
-const CHANGES: Record<ContainmentChange | 'packed_before', string> = {
-  packed_before:
+const CHANGES: Record<ContainmentChange | 'packed_late', string> = {
+  packed_late:
     'INSERT INTO item_container SELECT item, parent FROM given WHERE parent IS NOT NULL ON CONFLICT DO NOTHING',
   packed: `INSERT INTO item_container SELECT item, parent FROM given WHERE parent IS NOT NULL
     ON CONFLICT (child) DO UPDATE SET parent = excluded.parent WHERE item_container.parent <> excluded.parent`,
@@ -45,21 +45,15 @@ export async function changeByClaims(tx: Transaction, change: ContainmentChange,
   await write(tx, change, { of: 'claims', values: [holders] });
 }
 
-/** The same for a document that claims nothing here: of others, or one that turned out otherwise. */
-export async function changeByItems(tx: Transaction, { change, items }: NamedItems): Promise<void> {
-  if (change === undefined) return;
-  const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null)];
-  await write(tx, change, { of: 'items', values });
-}
-
 /**
- * What a document did that is heard of long after: what was told of the items since then counts more. So it only adds
- * what is known of no item, for in doubt an item stays inside.
+ * The same for a document that claims nothing here: of others, or one that turned out otherwise. `isLate`: it is heard
+ * of long after, so what was told of the items since then counts more. It only packs those of which nothing is known,
+ * for in doubt an item stays inside.
  */
-export async function addByItems(tx: Transaction, { change, items }: NamedItems): Promise<void> {
-  if (change !== 'packed') return;
+export async function changeByItems(tx: Transaction, { change, items }: NamedItems, isLate: boolean): Promise<void> {
+  if (change === undefined || (isLate && change !== 'packed')) return;
   const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null)];
-  await write(tx, 'packed_before', { of: 'items', values });
+  await write(tx, isLate ? 'packed_late' : change, { of: 'items', values });
 }
 
 /** Changes containment, and claims what follows. */
@@ -70,6 +64,6 @@ async function write(
 ): Promise<void> {
   const given = `WITH given AS MATERIALIZED (${GIVEN[of]})`;
   await tx.query({ name: `item-container-${of}-${change}`, text: `${given} ${CHANGES[change]}`, values });
-  if (change === 'packed' || change === 'packed_before')
+  if (change.startsWith('packed'))
     await tx.query({ name: `item-claims-around-${of}`, text: `${given} ${AROUND}`, values });
 }

@@ -1,6 +1,6 @@
 import type { DocumentConcluded, InboundConcluded } from '#domain';
 import type { Transaction } from '#postgres';
-import { addByItems, changeByItems } from './containment.js';
+import { changeByItems } from './containment.js';
 import { changesContainment, isApplied, type NamedItems } from './named-items.js';
 import { readOne, type ItemClaimsParts } from './read-page.js';
 
@@ -33,14 +33,13 @@ export async function changeByOthers(data: InboundConcluded['data'], on: Reading
   const { documentSha256, outcome, again } = data;
   if (documentSha256 === undefined) return;
   const named = await readOne(documentSha256, on, (xml) => on.documents.readForeignDocument(xml));
-  await apply(named, { outcome, again }, on);
+  await apply(named, { outcome, isLate: again === true }, on);
 }
 
 async function apply(
   named: NamedItems | undefined,
-  { outcome, again }: { outcome: string; again?: true | undefined },
+  { outcome, isLate = false }: { outcome: string; isLate?: boolean },
   { tx }: Reading,
 ): Promise<void> {
-  if (named?.change === undefined || !isApplied({ outcome }, named.change)) return;
-  await (again === true ? addByItems : changeByItems)(tx, named);
+  if (named?.change !== undefined && isApplied({ outcome }, named.change)) await changeByItems(tx, named, isLate);
 }

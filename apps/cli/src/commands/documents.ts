@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
@@ -106,9 +107,6 @@ export function filterParameters({ type, since, until, ...plain }: DocumentFilte
   );
 }
 
-/** JavaScript takes 30 February for 2 March. */
-const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8));
-
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A moment as an option names it, in ISO 8601. Throws PedigreeError that names the option. */
@@ -117,7 +115,9 @@ export function momentOf(option: string, text: string | undefined, now: Date): s
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNIT_MS[unit] ?? 0)).toISOString();
   const isWhole = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  if (isWhole && isDay(text.slice(0, 10)) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  // JavaScript takes 30 February for 2 March.
+  const isDay = z.iso.date().safeParse(text.slice(0, 10)).success;
+  if (isWhole && isDay && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   throw new PedigreeError(
     'invalid_configuration',
     `${option}: ${text} is not a date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +

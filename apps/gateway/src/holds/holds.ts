@@ -15,19 +15,11 @@ import {
   type Hold,
   type PersonHold,
   type Waiting,
-  type PlannedTask,
 } from '#domain';
-import type { Actor, EventStore, TypedEvent } from '#event-store';
+import type { Actor, TypedEvent } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
-import type { Pool } from '#postgres';
-import type { TaskQueue } from '#tasks';
 import { streamEvents } from '../stream-events.js';
-
-export interface HoldsOptions {
-  pool: Pool;
-  store: Pick<EventStore, 'readStream'>;
-  queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
-}
+import { INTERNAL_LANE, type WorkerAccess } from '../worker-access.js';
 
 export type Decision = 'release' | 'end';
 
@@ -50,15 +42,12 @@ interface Found {
   heldAt: number;
 }
 
-/** The lane of apps/worker in which work without a registry call is done. */
-const INTERNAL_LANE = 'internal';
-
 /**
  * What a person decides about documents and groups that are held: by a bad end of their predecessors, at the gate, for
  * suspensions, or by a person. The worker does it: it alone writes to their streams.
  */
 export class Holds {
-  constructor(private readonly options: HoldsOptions) {}
+  constructor(private readonly options: WorkerAccess) {}
 
   /**
    * Releases it, or ends it as failed, for what it is held for at this moment. The same decision about the same hold

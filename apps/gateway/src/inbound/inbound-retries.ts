@@ -6,19 +6,15 @@ import {
   type InboundEvent,
   type InboundPart,
   type InboundState,
-  type PlannedTask,
 } from '#domain';
-import type { Actor, EventStore } from '#event-store';
+import type { Actor } from '#event-store';
 import { PedigreeError } from '#kernel';
-import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
-import type { TaskQueue } from '#tasks';
+import { knownAccount } from '../accounts/known-account.js';
 import { streamEvents } from '../stream-events.js';
+import { INTERNAL_LANE, type WorkerAccess } from '../worker-access.js';
 
-export interface InboundRetriesOptions {
-  pool: Pool;
-  store: Pick<EventStore, 'readStream'>;
-  queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
+export interface InboundRetriesOptions extends WorkerAccess {
   readModels: Pick<ReadModels, 'inboundDocuments'>;
   /** Names of the configured accounts. */
   accounts: string[];
@@ -57,11 +53,11 @@ export class InboundRetries {
       throw refusal('not_found', documentId, `no list has shown a document ${documentId} that is not ours`);
     const parts = givenUpOf(state);
     if (parts.length === 0) throw refusal('not_given_up', documentId, whyNot(documentId, state));
-    const { reason, actor, account = state.seen.account } = asked;
-    this.checkAccount(account);
+    const { reason, actor } = asked;
+    const account = knownAccount(this.options.accounts, asked.account ?? state.seen.account);
     const key = `ask_inbound_again:${documentId}:${events.at(-1)?.version ?? 0}`;
     const payload = { documentId, account, actor, reason };
-    await queue.schedule(pool, [{ key, kind: 'ask_inbound_again', lane: 'internal', dueAt: new Date(0), payload }]);
+    await queue.schedule(pool, [{ key, kind: 'ask_inbound_again', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
     return { documentId, account, parts };
   }
 
@@ -73,8 +69,7 @@ export class InboundRetries {
     of: string,
     { limit, ...asked }: Asked & { limit: number },
   ): Promise<{ account: string; documentIds: string[]; more: boolean }> {
-    const account = asked.account ?? of;
-    this.checkAccount(account);
+    const account = knownAccount(this.options.accounts, asked.account ?? of);
     const { items, nextCursor } = await this.options.readModels.inboundDocuments({ account: of, givenUp: true, limit });
     const documentIds: string[] = [];
     for (const { documentId } of items) if (await this.isRetried(documentId, asked)) documentIds.push(documentId);
@@ -90,17 +85,6 @@ export class InboundRetries {
       if (error instanceof PedigreeError && error.code === 'not_given_up') return false;
       throw error;
     }
-  }
-
-  private checkAccount(account: string): void {
-    const { accounts } = this.options;
-    if (accounts.includes(account)) return;
-    const known = accounts.join(', ');
-    const field = '/account';
-    throw new PedigreeError('unknown_account', `${field}: no account is named ${account}; known are ${known}`, {
-      field,
-      item: account,
-    });
   }
 }
 

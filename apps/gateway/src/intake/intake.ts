@@ -15,6 +15,7 @@ import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex, stretchesOf
 import { inTransaction, type Pool } from '#postgres';
 import type { NamedPacks } from '#read-models';
 import type { PostgresTaskQueue, TaskQueue } from '#tasks';
+import { knownAccount } from '../accounts/known-account.js';
 import type { Place } from './arrival-order.js';
 import type { Entangled } from './cycles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
@@ -136,7 +137,7 @@ export class Intake {
   private async check(body: CommandBody, actor: Actor, resend?: Resend): Promise<Checked> {
     if (body.resume !== undefined) return this.checkResumption(body, body.resume, actor);
     const { registrations } = this;
-    const account = this.accountOf(body.account ?? (this.options.accounts[0] as string));
+    const account = knownAccount(this.options.accounts, body.account ?? (this.options.accounts[0] as string));
     if (body.group !== undefined) {
       const members = body.group.members.map((given, i) => ({ given, field: `/group/members/${i}/command_id` }));
       return this.checkedGroup(body, actor, { group: await registrations.group(body, account), members });
@@ -158,7 +159,7 @@ export class Intake {
     actor: Actor,
   ): Promise<Checked> {
     const halted = await this.haltedGroup(haltedCommand, body.command_id);
-    const account = this.accountOf(body.account ?? halted.registration.account);
+    const account = knownAccount(this.options.accounts, body.account ?? halted.registration.account);
     const group = await this.registrations.resumption(body, account, halted);
     const members = corrected === undefined ? [] : [{ given: corrected, field: '/resume/corrected/command_id' }];
     return { ...this.checkedGroup(body, actor, { group, members }), ...defined({ reason }) };
@@ -224,15 +225,6 @@ export class Intake {
       `${field}: group ${commandId} was resumed before, by command ${by}`,
       { field, item: commandId },
     );
-  }
-
-  private accountOf(account: string): string {
-    if (this.options.accounts.includes(account)) return account;
-    const known = this.options.accounts.join(', ');
-    throw new PedigreeError('unknown_account', `/account: no account is named ${account}; known are ${known}`, {
-      field: '/account',
-      item: account,
-    });
   }
 
   /** A group is rare and has many rows: it has a transaction of its own. */

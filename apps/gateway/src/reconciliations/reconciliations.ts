@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { PlannedTask } from '#domain';
-import type { Actor, EventStore } from '#event-store';
+import type { Actor } from '#event-store';
 import { PedigreeError } from '#kernel';
-import { inTransaction, type Pool } from '#postgres';
+import { inTransaction } from '#postgres';
 import {
   comparisonSettings,
   findRun,
@@ -18,15 +17,12 @@ import {
   type IncrementalLimits,
   type RunShown,
 } from '#reconciliation';
-import type { TaskQueue } from '#tasks';
 import type { PacksAsked } from '../api/reconciliation-parameters.js';
 import { camelCase } from '../api/snake-case.js';
+import type { WorkerAccess } from '../worker-access.js';
 import type { PackFindings } from './pack-findings.js';
 
-export interface ReconciliationsOptions {
-  pool: Pool;
-  store: Pick<EventStore, 'readStream'>;
-  queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
+export interface ReconciliationsOptions extends WorkerAccess {
   packFindings: PackFindings;
 }
 

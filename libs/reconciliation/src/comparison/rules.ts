@@ -34,8 +34,11 @@ const STAYS = `${FOUND}
       AND (g_standing = 'shelf' OR (g_standing = 'suspended' AND r_standing IS DISTINCT FROM 'transit'))`;
 /** What our record knows of the pack, it knows from before. */
 const NEWER = 'x_position > coalesce(r_known_from, 0)';
-/** A document of ours is why a difference may be there (overrides). */
-const BY_OURS = `coalesce(x_standing = 'in_flight' OR (x_standing IN ('refused', 'halted') AND ${NEWER}), false)`;
+/** How a document of ours stands that may be why a difference is there. */
+const IN_FLIGHT = "x_standing = 'in_flight'";
+const REFUSED = `x_standing = 'refused' AND ${NEWER}`;
+const HALTED = `x_standing = 'halted' AND ${NEWER}`;
+const BY_OURS = `coalesce(${IN_FLIGHT} OR ${REFUSED} OR ${HALTED}, false)`;
 const OPEN = "state IN ('sellable', 'reserved')";
 /** Our record has it on its way to another place, and the lorry has not come yet. */
 const LEAVING = "coalesce(here AND r_standing = 'transit' AND r_place <> place, false)";
@@ -316,13 +319,10 @@ const byDocument = (meaning: [string, Severity, string, 'quiet'?], when: string)
  * answer is not of the moment that the stock tells of, and a live one would have to be asked for.
  */
 export const OVERRIDES: readonly Rule[] = [
-  byDocument(
-    ['in_flight', 'information', 'documents', 'quiet'],
-    "x_standing = 'in_flight' AND x_moment >= $moment - $inFlight",
-  ),
-  byDocument(['overdue_document', 'warning', 'documents'], "x_standing = 'in_flight'"),
-  byDocument(['rejected_document', 'critical', 'documents'], `x_standing = 'refused' AND ${NEWER}`),
-  byDocument(['halted_in_group', 'critical', 'documents'], `x_standing = 'halted' AND ${NEWER}`),
+  byDocument(['in_flight', 'information', 'documents', 'quiet'], `${IN_FLIGHT} AND x_moment >= $moment - $inFlight`),
+  byDocument(['overdue_document', 'warning', 'documents'], IN_FLIGHT),
+  byDocument(['rejected_document', 'critical', 'documents'], REFUSED),
+  byDocument(['halted_in_group', 'critical', 'documents'], HALTED),
   rule('presence', ['moved_during_run', 'information', 'registry'], 'moved_at > coalesce(s_moment, $moment)'),
   rule('presence', ['stale_snapshot', 'information', 'registry'], 'g_moment < coalesce(s_moment, $moment) - $stale'),
 ];

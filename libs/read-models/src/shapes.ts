@@ -63,7 +63,11 @@ export function fieldsOf<Shape extends z.ZodObject>(shape: Shape) {
   const properties = Object.keys(shape.shape).map(camelName);
   return <Row extends object>(row: Row): Pick<Shown<Shape>, keyof Shown<Shape> & keyof Row> => {
     const given = row as Record<string, unknown>;
-    const known = properties.filter((property) => given[property] !== null && given[property] !== undefined);
-    return Object.fromEntries(known.map((property) => [property, asTold(given[property])])) as Shown<Shape>;
+    const fields: Record<string, unknown> = {};
+    for (const property of properties) {
+      const value = given[property];
+      if (value !== null && value !== undefined) fields[property] = asTold(value);
+    }
+    return fields as Shown<Shape>;
   };
 }

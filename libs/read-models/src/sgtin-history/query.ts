@@ -97,9 +97,11 @@ function lifeTold({ lived, state, container }: ItemLife, { types }: HistoryOptio
   };
 }
 
-const shown = fieldsOf(movement);
+/** But for the request_id, which is empty where nobody named one. */
+const shown = fieldsOf(movement.omit({ request_id: true }));
 
-export function movementOf({ depth, requestId, knownFrom, ...row }: LivedRow, title: string): Movement {
+export function movementOf(row: LivedRow, title: string): Movement {
+  const { depth, requestId, knownFrom } = row;
   return {
     ...shown(row),
     title,

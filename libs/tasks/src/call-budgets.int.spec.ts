@@ -167,8 +167,10 @@ describe('the call budgets', () => {
     await other.learnFrom429('a', 'send', { retryAfterMs: 2_000 });
     const toldMs = performance.now();
     await Promise.all(calls);
-    expect(moments[1]! - toldMs).toBeGreaterThan(1_900);
-    expect(moments[2]! - moments[1]!).toBeGreaterThanOrEqual(1_000);
+    // On a busy machine the 429 may be told later than the second call.
+    const later = moments.filter((moment) => moment > toldMs);
+    expect(later[0]! - toldMs).toBeGreaterThan(1_900);
+    expect(Math.min(...later.slice(1).map((moment, i) => moment - later[i]!))).toBeGreaterThanOrEqual(1_000);
     await one.close();
   });
 
@@ -240,10 +242,11 @@ describe('the call budgets', () => {
     expect(granted).not.toHaveBeenCalled();
     expect(again.step_ms).toBeCloseTo(1_003, 1);
     await turns();
-    // The hour less what the test itself has taken is left: nearly all of it at once, the rest in steps below the
-    // slack.
-    clock.advance(3_590_000);
-    for (let i = 0; i < 11_000 && granted.mock.calls.length === 0; i += 1) {
+    // The hour less what the test itself has taken is left, and that may be long on a busy machine: nearly all of it at
+    // once, the rest in steps below the slack.
+    const { blocked_ms: blockedMs, step_ms: stepMs } = await rowOf();
+    clock.advance(blockedMs - stepMs - 1_000);
+    for (let i = 0; i < 120_000 && granted.mock.calls.length === 0; i += 1) {
       clock.advance(1);
       await new Promise(setImmediate);
     }

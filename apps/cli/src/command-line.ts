@@ -272,7 +272,7 @@ function addOperationCommands(pedigree: Command, action: Action): void {
   pedigree
     .command('retry')
     .description('have a task that was given up, or what is parked, tried again')
-    .argument('<key>', 'as `pedigree tasks` shows it')
+    .argument('<key>', 'as `pedigree tasks` shows it; failed:KIND for all of a kind, parked:SAGA for all of a saga')
     .requiredOption(...REASON_OPTION)
     .action(action((key: string, options: { reason: string }) => retryTask(gateway(), key, options.reason)));
 }

@@ -283,8 +283,8 @@ describe('the task queue', () => {
         payload: { n: 'bad' },
       },
     ]);
-    expect(await queue.retryFailed('unknown', 'x')).toBe(false);
-    expect(await queue.retryFailed('bad', 'the registry was repaired')).toBe(true);
+    expect(await queue.retryFailed(['unknown'], 'x')).toBe(0);
+    expect(await queue.retryFailed(['bad'], 'the registry was repaired')).toBe(1);
     expect(await queue.failedTasks()).toEqual([]);
     const [again] = await queue.claim('a/status', hold);
     expect(again).toMatchObject({ key: 'bad', attempts: 1 });

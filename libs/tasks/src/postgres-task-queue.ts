@@ -194,7 +194,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
   }
 
   /** Tasks that were given up, the newest first. */
-  async failedTasks(limit = 100): Promise<FailedTask[]> {
+  async failedTasks(limit = 100, { key, kind }: { key?: string; kind?: string } = {}): Promise<FailedTask[]> {
     const { rows } = await this.pool.query<{
       key: string;
       kind: string;
@@ -203,7 +203,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       failed_at: Date;
       last_error: string | null;
       payload: string;
-    }>(sql.FAILED, [limit]);
+    }>(sql.FAILED, [limit, key ?? null, kind ?? null]);
     return rows.map((row) => ({
       key: row.key,
       kind: row.kind,
@@ -216,12 +216,12 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
   }
 
   /**
-   * Makes a failed task due at once, with its attempts counted anew. False when no failed task has this key. The caller
-   * records who asked.
+   * Makes failed tasks due at once, with their attempts counted anew. Returns how many of these keys are of failed
+   * tasks. The caller records who asked.
    */
-  async retryFailed(key: string, reason: string): Promise<boolean> {
-    const { rowCount } = await this.pool.query(sql.RETRY_FAILED, [key, reason]);
-    return (rowCount ?? 0) > 0;
+  async retryFailed(keys: string[], reason: string): Promise<number> {
+    const { rowCount } = await this.pool.query(sql.RETRY_FAILED, [keys, reason]);
+    return rowCount ?? 0;
   }
 
   async waitForWork(

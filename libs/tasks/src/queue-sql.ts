@@ -135,16 +135,18 @@ export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task
     LIMIT $1::int) AS counted`;
 
 /** $1 most. */
+/** $1 most, $2 key or NULL, $3 kind or NULL. */
 export const FAILED = `
-SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task WHERE failed_at IS NOT NULL
+SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task
+  WHERE failed_at IS NOT NULL AND ($2::text IS NULL OR key = $2) AND ($3::text IS NULL OR kind = $3)
   ORDER BY failed_at DESC LIMIT $1::int`;
 
-/** $1 key, $2 reason. Attempts begin anew; what went wrong and why it is tried again stay readable. */
+/** $1 keys, $2 reason. Attempts begin anew; what went wrong and why it is tried again stay readable. */
 export const RETRY_FAILED = `
 WITH again AS (
   UPDATE task SET failed_at = NULL, due_at = statement_timestamp(), attempts = 0,
     last_error = left(last_error || ' | tried again: ' || $2::text, 4000)
-  WHERE key = $1::text AND failed_at IS NOT NULL RETURNING lane
+  WHERE key = ANY ($1::text[]) AND failed_at IS NOT NULL RETURNING lane
 )
 SELECT pg_notify('${TASK_CHANNEL}', '0 ' || lane) FROM again`;
 

@@ -60,7 +60,7 @@ export const operationPaths = {
       tags: ['Operations'],
       summary: 'Tasks that were given up, with their errors',
       responses: {
-        200: answered('FailedTasks', 'The tasks that were given up; at most 1,000'),
+        200: answered('FailedTasks', 'The tasks that were given up, the newest first; at most 1,000'),
         ...errors(401, 403),
       },
     },
@@ -107,7 +107,9 @@ export const operationPaths = {
       operationId: 'retryTask',
       tags: ['Operations'],
       summary: 'Have a failed task, or what is parked, tried again, for a reason that is kept',
-      description: 'By the key in one of the two lists; `parked:<saga>` means everything of that saga.',
+      description:
+        'By the key in one of the two lists. `failed:<kind>` means all failed tasks of that kind, at most 100,000; ' +
+        '`parked:<saga>` means everything of that saga.',
       requestBody: body('retryTask', retryBody),
       responses: {
         204: { description: 'It is due now; the lists show whether it succeeds' },

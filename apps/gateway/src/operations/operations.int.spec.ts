@@ -93,6 +93,28 @@ describe('a task that was given up', () => {
   });
 });
 
+describe('many tasks that were given up', () => {
+  it('are tried again by their kind, or one by one however many there are', async () => {
+    await db.pool.query(`INSERT INTO task (key, kind, lane, due_at, priority, payload, failed_at, last_error)
+      SELECT kind || ':' || n, kind, 'main/' || kind, 'infinity', 0, '{}', to_timestamp(n), 'away'
+      FROM (VALUES ('receipt'), ('look_up')) AS of (kind), generate_series(1, 1200) AS n`);
+    expect((await retry({ key: 'failed:nothing', reason: 'the log is back' })).status).toBe(404);
+    expect((await retry({ key: 'receipt:1', reason: 'the oldest' })).status).toBe(204);
+    expect((await retry({ key: 'failed:receipt', reason: 'the log is back' })).status).toBe(204);
+    const left = await queue.failedTasks(3_000);
+    expect(left).toHaveLength(1_200);
+    expect(new Set(left.map(({ kind }) => kind))).toEqual(new Set(['look_up']));
+    const store = new PostgresEventStore({ pool: db.pool });
+    const events = (await store.readStream('operations')).slice(1).map(({ data }) => data as { instances?: string[] });
+    await store.close();
+    expect(events.map(({ instances, ...rest }) => ({ ...rest, of: instances?.length }))).toEqual([
+      { key: 'receipt:1', reason: 'the oldest', of: undefined },
+      { key: 'failed:receipt', reason: 'the log is back', of: 1_000 },
+      { key: 'failed:receipt', reason: 'the log is back', of: 199 },
+    ]);
+  });
+});
+
 describe('what is parked of a saga', () => {
   const [one, other] = [
     'parked:document:1f6c6e1e-0000-4000-8000-000000000001',

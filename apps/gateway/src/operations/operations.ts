@@ -51,6 +51,11 @@ export interface OperationsOptions {
 }
 
 const PARKED = 'parked:';
+/** `failed:<kind>` means all failed tasks of that kind. */
+const FAILED = 'failed:';
+/** Failed tasks of one list and of one entry in the log; and most entries of one retry. */
+const FAILED_OF_PAGE = 1_000;
+const MOST_PAGES = 100;
 /** The lane of apps/worker in which parked instances are tried again. */
 const SAGA_LANE = 'saga';
 /** By what name an operator has it tried again; `parked:<saga>` means all of that saga. */
@@ -66,6 +71,9 @@ const replanTask = ({ kind, id, version }: Orphan, day: string): PlannedTask<'re
     payload: { kind, id, replanId },
   };
 };
+
+const nothingFailed = (key: string): PedigreeError =>
+  new PedigreeError('not_found', `no failed task is called ${key}`, { field: 'key', item: key });
 
 /** What an operator does with work that was given up: looks at it, and has it tried again for a reason that is kept. */
 export class Operations {
@@ -115,7 +123,7 @@ export class Operations {
   }
 
   failedTasks(): Promise<FailedTask[]> {
-    return this.options.queue.failedTasks(1_000);
+    return this.options.queue.failedTasks(FAILED_OF_PAGE);
   }
 
   parked(): Promise<ParkedInstance[]> {
@@ -153,15 +161,22 @@ export class Operations {
   }
 
   /**
-   * Has a failed task, or what is parked under the name that `parkedKey` gives it, tried again. Who asked and why goes
+   * Has a failed task, all failed tasks of a kind, or what is parked under the name that `parkedKey` gives it, tried
+   * again. Who asked and why goes
    * into the log first: a retry that nobody can account for must not happen.
    */
   async retry(key: string, reason: string, actor: Actor): Promise<void> {
     if (key.startsWith(PARKED)) return this.retryParked(key, reason, actor);
-    const known = (await this.failedTasks()).some((task) => task.key === key);
-    if (!known) throw new PedigreeError('not_found', `no failed task is called ${key}`, { field: 'key', item: key });
-    await this.account('TaskRetried', { key, reason }, actor);
-    await this.options.queue.retryFailed(key, reason);
+    const { queue } = this.options;
+    const isOfKind = key.startsWith(FAILED);
+    const wanted = isOfKind ? { kind: key.slice(FAILED.length) } : { key };
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const failed = (await queue.failedTasks(FAILED_OF_PAGE, wanted)).map((task) => task.key);
+      if (failed.length === 0 && page === 0) throw nothingFailed(key);
+      if (failed.length === 0) return;
+      await this.account('TaskRetried', { key, reason, ...(isOfKind ? { instances: failed } : {}) }, actor);
+      await queue.retryFailed(failed, reason);
+    }
   }
 
   /** Only a worker can: it has the sagas. So this becomes a task for each instance. */

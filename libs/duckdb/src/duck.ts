@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBVector } from '@duckdb/node-api';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
@@ -7,7 +7,10 @@ export interface DuckOptions {
   /** Most that DuckDB may hold in memory; what does not fit goes to `temporary`. The process has some 100 MB more. */
   memoryMb: number;
   threads: number;
-  /** In this folder a job makes one of its own, for what does not fit, and removes it at its end. */
+  /**
+   * In this folder a job makes one of its own, for what does not fit, and removes it at its end. What a killed process
+   * has left there goes after a day.
+   */
   temporary: string;
 }
 
@@ -21,6 +24,19 @@ export interface Rows {
 
 /** A column of ids or of whole numbers. */
 export type NumberColumn = BigUint64Array | Int32Array;
+
+const JOB = 'pedigree-job-';
+/** A job that has not written for so long is one of a process that was killed. */
+const LEFT_OVER_MS = 86_400_000;
+
+async function removeLeftOver(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const path = join(parent, name);
+    // Another process may remove it too.
+    const changedMs = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
+    if (name.startsWith(JOB) && changedMs < Date.now() - LEFT_OVER_MS) await rm(path, { recursive: true, force: true });
+  }
+}
 
 const KEEP_ORDER = 'SET SESSION preserve_insertion_order = true';
 const LEAVE_ORDER = 'SET SESSION preserve_insertion_order = false';
@@ -43,7 +59,8 @@ export class Duck {
 
   static async open({ memoryMb, threads, temporary: parent }: DuckOptions): Promise<Duck> {
     await mkdir(parent, { recursive: true });
-    const temporary = await mkdtemp(join(parent, 'job-'));
+    await removeLeftOver(parent);
+    const temporary = await mkdtemp(join(parent, JOB));
     const library = await import('@duckdb/node-api');
     const instance = await library.DuckDBInstance.create(':memory:', {
       memory_limit: `${memoryMb}MB`,

@@ -1,4 +1,4 @@
-import { appendFile, readdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
@@ -131,6 +131,19 @@ describe('a set of files', () => {
 });
 
 describe('a job', () => {
+  it('takes away at its begin what a killed one left days ago, and nothing of others', async () => {
+    const parent = join(folder.path, 'left');
+    const yesterday = new Date(Date.now() - 25 * 3_600_000);
+    for (const name of ['pedigree-job-old', 'pedigree-job-new', 'other']) {
+      await mkdir(join(parent, name), { recursive: true });
+      await writeFile(join(parent, name, 'spilled'), 'x');
+      if (name !== 'pedigree-job-new') await utimes(join(parent, name), yesterday, yesterday);
+    }
+    const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: parent });
+    await duck.close();
+    expect((await readdir(parent)).sort()).toEqual(['other', 'pedigree-job-new']);
+  });
+
   it('leaves nothing behind, and fetches nothing from outside', async () => {
     await withDuck(async (duck) => {
       await expect(duck.run('INSTALL excel; LOAD excel')).rejects.toThrow();

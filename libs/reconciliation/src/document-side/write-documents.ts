@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { Duck, quoted, type DuckOptions } from '#duckdb';
 import type { Clock } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { CLAIMS, hasRead, HISTORY, OUTCOMES, readUpTo } from '../runs/caught-up.js';
+import { draftFor } from '../snapshots/draft.js';
 import { importSnapshot } from '../snapshots/import.js';
 import type { SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
@@ -34,8 +35,7 @@ export interface DocumentSideRequest {
  */
 export async function writeDocumentSide(request: DocumentSideRequest): Promise<SnapshotManifest> {
   const { moment, out, duck } = request;
-  await mkdir(dirname(out), { recursive: true });
-  const work = await mkdtemp(join(dirname(out), '.documents-'));
+  const work = await draftFor(out);
   try {
     const rows = join(work, 'rows.ndjson');
     const since = new Date(Date.parse(moment) - WINDOW_DAYS * 86_400_000);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { gunzipSync } from 'node:zlib';
 import { PedigreeError, type Sha256 } from '#kernel';
@@ -17,6 +17,7 @@ import {
   REFUSED,
   type SnapshotManifest,
 } from '../snapshots/manifest.js';
+import { draftFor } from '../snapshots/draft.js';
 import { mappingOf } from '../snapshots/mapping.js';
 import { orderOf } from './export-pages.js';
 import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';
@@ -58,8 +59,7 @@ export async function gatherFetches({
   const fetches = await completeOnes(pool, fetchIds);
   const at = fetches.at(-1)?.completedAt?.toISOString() ?? moment;
   if (at === undefined) throw new PedigreeError('invalid_parameter', 'no fetch is given', {});
-  await mkdir(dirname(out), { recursive: true });
-  const work = await mkdtemp(join(dirname(out), '.gather-'));
+  const work = await draftFor(out);
   try {
     const beside = [join(work, ANSWERS_FILE), join(work, ANSWERS_INDEX)];
     const rows = join(work, 'rows.ndjson');

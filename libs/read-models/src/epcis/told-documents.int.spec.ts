@@ -13,6 +13,8 @@ import { toldOfItem } from './told-documents.js';
 const US = '00000000000464';
 const THEM = '00000000000999';
 
+const released = { docType: 313, items: [pack(6)] };
+let recalled: string;
 let db: TestDatabase;
 const log = new LogOfTest();
 const reading = { evidence: log.evidence, documents: jsonDocuments };
@@ -30,6 +32,9 @@ beforeAll(async () => {
   const refused = { code: '1', text: 'not yours', objectId: pack(5) };
   log.document({ docType: 911, items: [pack(4), pack(5)], into: box(3), outcome: 'partial', errors: [refused] });
   log.document({ docType: 911, items: [box(3)], into: box(4) });
+  recalled = log.send(released);
+  log.conclude(recalled, released);
+  log.document({ docType: 250, items: [], fields: { operation_id: recalled } });
   log.document({ docType: 415, items: [box(4)], counterpartyId: THEM });
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
@@ -120,6 +125,17 @@ describe('the history of a pack in EPCIS', () => {
     expect(told.epcisBody.eventList.every(({ readPoint }) => readPoint?.id === `urn:x-pedigree:place:${US}`)).toBe(
       true,
     );
+  });
+
+  it('tells of an operation that was recalled that it did not occur', async () => {
+    const { epcisBody, ...told } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(6)), reading), new Date(0));
+    const [event, again, ...more] = epcisBody.eventList;
+    expect([event?.['pedigree:docType'], more]).toEqual(['313', []]);
+    expect(again).toEqual({
+      ...event,
+      errorDeclaration: { declarationTime: expect.any(String), reason: 'did_not_occur' },
+    });
+    expect(told['pedigree:leftOut']).toMatchObject([{ doc_type: 250, why: 'it moves no pack' }]);
   });
 
   it('gives the same ids whenever it is asked for', async () => {

@@ -1,5 +1,5 @@
 import type { ConcludedDocument, DocumentFacts, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
-import { eventsOf } from '#documents';
+import { eventsOf, RECALL } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel';
 import type { DocumentDetail, Movement } from '../port.js';
@@ -83,16 +83,19 @@ export async function toldOfDocument(detail: DocumentDetail, reading: EpcisReadi
   return toldOf(detail, { facts, effects: reading.documents.effectsOf(facts, receipt as ReceiptFacts) });
 }
 
-type Source = Pick<Movement, 'documentId' | 'requestId' | 'acceptedAt' | 'documentSha256' | 'receiptSha256'>;
+type Source = Pick<
+  Movement,
+  'documentId' | 'requestId' | 'acceptedAt' | 'documentSha256' | 'receiptSha256' | 'corrects'
+>;
 
 function toldOf(source: Source, { facts, effects }: Pick<ConcludedDocument, 'facts' | 'effects'>): ToldDocument {
-  const { documentId, requestId, acceptedAt, documentSha256, receiptSha256 } = source;
+  const { documentId, requestId, acceptedAt, documentSha256, receiptSha256, corrects } = source;
   const document = { facts, effects, documentSha256, ...defined({ acceptedAt, documentId, receiptSha256 }) };
-  const corrects = effects.find((one) => one.result === 'applied')?.corrects;
   return {
     ...eventsOf(document),
     ids: [documentId, requestId].filter((one) => one !== undefined),
     ...defined({ acceptedAt, corrects }),
+    ...(facts.docType === RECALL ? { isRecall: true } : {}),
   };
 }
 

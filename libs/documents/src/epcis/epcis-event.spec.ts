@@ -83,6 +83,7 @@ describe('a document as EPCIS events', () => {
         ({ action, bizStep, disposition }) => [action, bizStep, disposition],
       );
     expect(withdrawn('6')).toEqual([['OBSERVE', 'sampling', 'non_sellable_other']]);
+    expect(withdrawn(' 06\n')).toEqual(withdrawn('6'));
     expect(withdrawn('21')).toEqual([['DELETE', 'decommissioning', 'stolen']]);
     expect(withdrawn('11')).toEqual([['DELETE', 'decommissioning', 'unknown']]);
     expect(withdrawn('11', 'in_partial_ooc')).toEqual([['OBSERVE', undefined, 'non_sellable_other']]);

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { epcisDocumentOf, typeKnowledge, type EpcisEvent } from '#documents';
+import { documentReading, epcisDocumentOf, typeKnowledge, type EpcisEvent } from '#documents';
 import { defined } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
-import type { Movement, SgtinHistory } from '../port.js';
+import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { containerStepsOf, historyOf, type ContainerStep } from '../sgtin-history/query.js';
-import { toldOfItem } from './told-documents.js';
+import { toldOfDocument, toldOfItem } from './told-documents.js';
 
 const US = '00000000000464';
 const THEM = '00000000000999';
@@ -35,6 +35,10 @@ beforeAll(async () => {
   recalled = log.send(released);
   log.conclude(recalled, released);
   log.document({ docType: 250, items: [], fields: { operation_id: recalled } });
+  log.document({ docType: 416, items: [pack(7)], counterpartyId: THEM });
+  log.document({ docType: 701, items: [pack(7)], subjectId: THEM, counterpartyId: US });
+  log.document({ docType: 415, items: [pack(8)], counterpartyId: THEM });
+  log.document({ docType: 701, items: [pack(8)], subjectId: THEM, counterpartyId: US });
   log.document({ docType: 415, items: [box(4)], counterpartyId: THEM });
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
@@ -125,6 +129,23 @@ describe('the history of a pack in EPCIS', () => {
     expect(told.epcisBody.eventList.every(({ readPoint }) => readPoint?.id === `urn:x-pedigree:place:${US}`)).toBe(
       true,
     );
+  });
+
+  it.each([
+    ['in reverse order', 7, US],
+    ['in direct order', 8, THEM],
+  ])('tells an acceptance %s from the place where the goods lie, in the document as in the pack', async (_, n, place) => {
+    const own = { ...reading, documents: { ...jsonDocuments, effectsOf: documentReading().effectsOf } };
+    const life = await lifeOf(pack(n));
+    const [, accepted] = await toldOfItem(life, own);
+    const here = { id: `urn:x-pedigree:place:${place}` };
+    expect(accepted?.events).toMatchObject([
+      { bizStep: 'receiving', readPoint: here, bizLocation: here },
+      { bizStep: 'accepting', readPoint: here, bizLocation: here },
+    ]);
+    const detail = { ...life.movements[1], outcome: 'accepted' } as unknown as DocumentDetail;
+    const whole = await toldOfDocument(detail, { ...own, movementsOf: async (item) => (await lifeOf(item)).movements });
+    expect(whole.events).toEqual(accepted?.events);
   });
 
   it('tells of an operation that was recalled that it did not occur', async () => {

@@ -98,7 +98,8 @@ describe('given a comment', () => {
 
   it('about each of many packs, its beginning is told, and how long it is', () => {
     const comment = Array.from({ length: 25_000 }, (_, i) => `04601234567893${String(i).padStart(13, '0')}`).join(', ');
-    expect(commentOf(comment)).toBe(`${comment.slice(0, 4_000)} ... (${comment.length} characters; the receipt has all)`);
+    const end = ` ... (${comment.length} characters; the receipt has all)`;
+    expect(commentOf(comment)).toBe(`${comment.slice(0, 4_000)}${end}`);
   });
 
   it('no letter of two halves is cut', () => {

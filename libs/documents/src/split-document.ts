@@ -28,8 +28,8 @@ const ROW_DEPTH = 3;
  * A document with more items than one may have, in parts: the same envelope and header fields in each, the rows in
  * their order, no row twice and none torn (registry-interface 8: a larger set is split into parts). A document within
  * the limit is its own one part, byte for byte. A part is written anew and means the same; `checkDocument` is what it
- * is to be given to. Pure. Throws PedigreeError as `readDocument` does, `too_many_items` for a type that stays whole or a
- * single row above the limit, and `schema_violation` for an item that one document may name once, and two rows name.
+ * is to be given to. Pure. Throws PedigreeError as `readDocument` does, `too_many_items` for a type that stays whole or
+ * a single row above the limit, and `schema_violation` for an item that one document may name once, and two rows name.
  */
 export function splitDocument(
   bytes: Uint8Array,

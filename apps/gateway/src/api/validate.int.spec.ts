@@ -81,7 +81,9 @@ describe('POST /v1/validate', () => {
     expect((await validated(JSON.stringify(scanned), json)).body).toMatchObject({ valid: true, problems: [] });
     const both = { ...document, order_details: { sgtin: [scan, '0460'] } };
     expect((await validated(JSON.stringify(both), json)).body).toMatchObject({
-      problems: [{ path: '/documents/accept/order_details/sgtin[2]', sentence: '<sgtin> has 4 characters and must have 27' }],
+      problems: [
+        { path: '/documents/accept/order_details/sgtin[2]', sentence: '<sgtin> has 4 characters and must have 27' },
+      ],
     });
     const unknown = await validated(JSON.stringify({ ...document, colour: 'red' }), json);
     expect(unknown).toMatchObject({ status: 200, body: { problems: [{ path: '/colour' }] } });

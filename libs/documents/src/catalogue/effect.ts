@@ -23,7 +23,7 @@ export interface TypeEffect {
   containment?: 'packed' | 'taken_out' | 'opened';
 }
 
-/** A code as it is compared: the schema's whole numbers may have blanks around them, and zeros or a sign before them. */
+/** A code as it is compared: a whole number of the schema may have blanks around it, and zeros or a sign before it. */
 export const codeOf = (said: string | undefined): string | undefined =>
   said === undefined ? undefined : said.trim().replace(/^\+?0*(?=\d)/, '');
 /** The two words of xs:boolean for true. */

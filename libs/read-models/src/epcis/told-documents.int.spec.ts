@@ -134,7 +134,7 @@ describe('the history of a pack in EPCIS', () => {
   it.each([
     ['in reverse order', 7, US],
     ['in direct order', 8, THEM],
-  ])('tells an acceptance %s from the place where the goods lie, in the document as in the pack', async (_, n, place) => {
+  ])('tells an acceptance %s from where the goods lie, in the document as in the pack', async (_, n, place) => {
     const own = { ...reading, documents: { ...jsonDocuments, effectsOf: documentReading().effectsOf } };
     const life = await lifeOf(pack(n));
     const [, accepted] = await toldOfItem(life, own);

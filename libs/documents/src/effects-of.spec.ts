@@ -55,6 +55,12 @@ describe('given an accepted document', () => {
     expect(defined({ owner, holder, series, expiry, funding })).toEqual(said);
   });
 
+  it('the money that paid is told by its code alone, whatever blanks stand around it', () => {
+    const facts = given(415);
+    const [effect] = effectsOf({ ...facts, fields: { ...facts.fields, source: '\n 02 ' } }, receipt('accepted'));
+    expect(effect?.funding).toBe('2');
+  });
+
   it('415 says of a container which series of which product it holds, and nothing of what it refuses', () => {
     const lots = [{ gtin: '04601234567893', series: 'A 17' }];
     expect(effectsOf(given(415), receipt('accepted')).map((effect) => effect.lots)).toEqual([undefined, lots]);

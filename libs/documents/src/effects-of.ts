@@ -1,6 +1,6 @@
 import { defined, isSgtin, isSscc } from '#kernel';
 import { documentTypeOf, titleOfType } from './catalogue/catalogue.js';
-import { NOT_KNOWN, opensAll, type TypeEffect } from './catalogue/effect.js';
+import { codeOf, NOT_KNOWN, opensAll, type TypeEffect } from './catalogue/effect.js';
 import type { AffectedItem, DocumentFacts, ItemEffect, ReceiptFacts } from './port.js';
 
 /** A document with what it is about. */
@@ -93,7 +93,7 @@ function saidOf({ fields }: Affecting, { detail, lots }: AffectedItem): Partial<
   return defined({
     series: detail?.series_number ?? fields.series_number,
     expiry: detail?.expiration_date ?? fields.expiration_date,
-    funding: detail?.source ?? fields.source,
+    funding: codeOf(detail?.source ?? fields.source),
     lots,
   });
 }

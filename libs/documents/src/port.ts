@@ -64,6 +64,7 @@ export interface ReceiptFacts {
   result: 'accepted' | 'partial' | 'rejected';
   /** ISO 8601, UTC, ending in Z; the fraction of the second as the registry wrote it. An answer to a query has none. */
   acceptedAt?: string;
+  /** Of a very long one the beginning. */
   comment?: string;
   warnings: string[];
   errors: { code: string; text: string; objectId?: string }[];

@@ -81,6 +81,9 @@ const elements = (list = ''): string =>
       .join(', '),
   );
 
+/** That an item stands in a list which may hold it once. */
+export const twice = (id: string): string => `${item(id)} stands here twice`;
+
 const item = (value: string): string =>
   isSgtin(value) ? `the pack ${value}` : isSscc(value) ? `the container ${value}` : shown(value);
 
@@ -170,7 +173,7 @@ const SENTENCES: readonly [RegExp, (words: Words, about: string) => string][] = 
   ],
   [
     /^Duplicate key-sequence \['(?<value>.*)'\] in (?:unique|key) identity-constraint/s,
-    ({ value = '' }) => `${item(value)} stands here twice`,
+    ({ value = '' }) => twice(value),
   ],
   [
     /^Character content (?:other than whitespace )?is not allowed/,

@@ -262,7 +262,7 @@ export class FactsCollector implements XmlListener {
 }
 
 /** Is the `sscc` at this depth the container that items go into? */
-const isContainer = ({ packsInto }: DocumentType, depth: number): boolean =>
+export const isContainer = ({ packsInto }: Pick<DocumentType, 'packsInto'>, depth: number): boolean =>
   (packsInto === 'own' && depth === FIELD_DEPTH) || (packsInto === 'row' && depth === ROW_DEPTH + 1);
 
 const unknownType = (docType: number, element: string): DocumentType => ({

@@ -72,6 +72,41 @@ it('given ten thousand errors, all are read', () => {
   expect(read(fixture('rejected').replace('</result>', `${one.repeat(10_000)}</result>`)).errors).toHaveLength(10_001);
 });
 
+it.each([
+  ['<error_code>1</error_code><error_desc>a</error_desc>', ['1 a P1', '1 a P2']],
+  ['<error_desc>a</error_desc><error_code>1</error_code>', ['1 a P1', '1 a P2']],
+])('given an error about two packs, both are told with it', (said, errors) => {
+  const objects = [1, 2].map((i) => `<object_id>P${i}</object_id>`).join('');
+  const text = fixture('rejected').replace(/<errors>.*<\/errors>/s, `<errors>${said}${objects}</errors>`);
+  expect(read(text).errors.map((one) => `${one.code} ${one.text} ${one.objectId}`)).toEqual(errors);
+});
+
+it('given two errors as one, both are told', () => {
+  const one = (i: number): string =>
+    `<error_code>${i}</error_code><error_desc>e${i}</error_desc><object_id>P${i}</object_id>`;
+  const text = fixture('rejected').replace(/<errors>.*<\/errors>/s, `<errors>${one(1)}${one(2)}</errors>`);
+  expect(read(text).errors).toEqual([1, 2].map((i) => ({ code: `${i}`, text: `e${i}`, objectId: `P${i}` })));
+});
+
+describe('given a comment', () => {
+  const commentOf = (comment: string) =>
+    read(fixture('rejected').replace(/<operation_comment>[^<]*/, `<operation_comment>${comment}`)).comment;
+
+  it('of the longest text that is passed on, it is told as it is', () => {
+    expect(commentOf('x'.repeat(65_536))).toBe('x'.repeat(65_536));
+  });
+
+  it('about each of many packs, its beginning is told, and how long it is', () => {
+    const comment = Array.from({ length: 25_000 }, (_, i) => `04601234567893${String(i).padStart(13, '0')}`).join(', ');
+    const end = ` ... (${comment.length} characters; the receipt has all)`;
+    expect(commentOf(comment)).toBe(`${comment.slice(0, 4_000)}${end}`);
+  });
+
+  it('no letter of two halves is cut', () => {
+    expect(commentOf(`${'x'.repeat(3_999)}😀${'x'.repeat(65_536)}`)).toMatch(/^x{3999} \.\.\. \(/);
+  });
+});
+
 describe('given something missing or wrong, the error names it', () => {
   it.each([
     [

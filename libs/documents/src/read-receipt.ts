@@ -20,6 +20,11 @@ const RESULTS: Record<string, ReceiptFacts['result']> = {
 };
 /** More errors and warnings than the largest document has items. */
 const MAX_REMARKS = 200_000;
+/** Its comment may have any length: room for a sentence about each item. */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+/** A longer comment is told by its beginning: it goes into an event, and beside each item that it refuses. */
+const LONGEST_COMMENT = 65_536;
+const BEGINNING = 4_000;
 /** By action_id: the element, and the query that it answers in place of a receipt. */
 const HEADS: Readonly<Record<string, { element: string; answers?: number }>> = {
   200: { element: 'result' },
@@ -27,6 +32,7 @@ const HEADS: Readonly<Record<string, { element: string; answers?: number }>> = {
   211: { element: 'kiz_info', answers: 210 },
   221: { element: 'hierarchy_info', answers: 220 },
 };
+const ERROR_PARTS = new Set(['error_code', 'error_desc', 'object_id']);
 const HAS_ZONE = /(Z|[+-]\d{2}:\d{2})$/;
 
 /**
@@ -38,7 +44,7 @@ const HAS_ZONE = /(Z|[+-]\d{2}:\d{2})$/;
  */
 export function readReceipt(bytes: Uint8Array, options: ReceiptOptions = {}): ReceiptFacts {
   const collector = new ReceiptCollector(options.zone ?? '+03:00');
-  walkXml(bytes, collector);
+  walkXml(bytes, collector, { mostCharacters: MOST_CHARACTERS });
   return collector.facts();
 }
 
@@ -48,6 +54,8 @@ class ReceiptCollector implements XmlListener {
   private readonly fields = new Map<string, string>();
   private readonly warnings: string[] = [];
   private readonly errors: ReceiptFacts['errors'] = [];
+  /** The child of the head that is open, and its parts. */
+  private within = '';
   private parts = new Map<string, string>();
   private readonly series = new SeriesCollector();
   /** The pack that an answer is about. */
@@ -59,6 +67,7 @@ class ReceiptCollector implements XmlListener {
     if (depth === 0 && name !== 'documents')
       throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
     if (depth === 1) this.openResult(name, attributes, line);
+    if (depth === 2) this.within = name;
     if (depth === 2) this.parts = new Map();
     this.series.open(depth);
   }
@@ -73,15 +82,30 @@ class ReceiptCollector implements XmlListener {
       this.fields.set(name, text);
     } else if (depth === 3) {
       if (name === 'operation_warning') this.warnings.push(text);
-      else this.parts.set(name, text);
+      else this.part(name, text);
     }
     if (this.warnings.length + this.errors.length > MAX_REMARKS)
       throw xmlError('schema_violation', `more than ${MAX_REMARKS} errors and warnings`, { line });
   }
 
+  /**
+   * The schema set knows one object for an error. Were a second one passed over, it would count as applied: it is told
+   * with an error of its own.
+   */
+  private part(name: string, text: string): void {
+    if (this.within === 'errors' && ERROR_PARTS.has(name) && this.parts.has(name)) {
+      this.tellError();
+      if (name !== 'object_id') this.parts = new Map();
+    }
+    this.parts.set(name, text);
+  }
+
   close(name: string, depth: number): void {
     this.series.close(depth);
-    if (depth !== 2 || name !== 'errors') return;
+    if (depth === 2 && name === 'errors') this.tellError();
+  }
+
+  private tellError(): void {
     const code = this.parts.get('error_code');
     if (code === undefined) throw missing('errors/error_code');
     const objectId = this.parts.get('object_id')?.trim();
@@ -117,7 +141,7 @@ class ReceiptCollector implements XmlListener {
       operationId: this.fields.get('operation_id') ?? raise('operation_id'),
       result,
       acceptedAt: this.acceptedAt(),
-      ...defined({ comment }),
+      ...defined({ comment: comment && shortened(comment) }),
       warnings: this.warnings,
       errors: this.errors,
     };
@@ -145,6 +169,12 @@ class ReceiptCollector implements XmlListener {
       });
     return read.at;
   }
+}
+
+function shortened(comment: string): string {
+  if (comment.length <= LONGEST_COMMENT) return comment;
+  const beginning = comment.slice(0, BEGINNING).replace(/[\ud800-\udbff]$/, '');
+  return `${beginning} ... (${comment.length} characters; the receipt has all)`;
 }
 
 const missing = (part: string): PedigreeError =>

@@ -61,6 +61,13 @@ const SHAPES: Record<string, (n: number) => JsonObject> = {
   'packs into a container': (n) => ({ action_id: 914, ...own, sscc: ssccOf(999_999), content: { sgtin: packs(n) } }),
 };
 
+/** Packs into containers, a row for each container. */
+const packing = (...rows: string[][]): DocumentJson => ({
+  action_id: 915,
+  ...own,
+  by_sgtin: { detail: rows.map((sgtin, i) => ({ sscc: ssccOf(i), content: { sgtin } })) },
+});
+
 const headerOf = ({ items: _, ...header }: DocumentFacts): object => header;
 
 describe.each(Object.keys(SHAPES))(`splitting %s (seed ${SEED}; repeat with PROPERTY_SEED)`, (name) => {
@@ -105,6 +112,58 @@ describe('splitting', () => {
     expect(parts).toEqual(splitDocument(Buffer.from(whole), { maxItemsOf: () => 2 }));
   });
 
+  it('does not count the container of a row, so that a row of exactly the limit fits', () => {
+    const whole = buildDocument(packing(packs(3), [sgtinOf(3)]));
+    const parts = splitDocument(whole, { maxItemsOf: () => 3 }).map((part) => checkDocument(part));
+    expect(parts.map(({ items }) => items.map(({ id, into }) => [id, into]))).toEqual([
+      packs(3).map((id) => [id, ssccOf(0)]),
+      [[sgtinOf(3), ssccOf(1)]],
+    ]);
+  });
+
+  const sale = (sgtin: string) => ({
+    detail: [{ sgtin, sold_part: '1/2', ...money }],
+    sale_docs: { doc_type: '1', doc_number: '1', doc_date: '20.11.2026' },
+  });
+  const move = (order_details: JsonObject): DocumentJson => ({
+    ...{ action_id: 431, receiver_id: '00000000100102', ...own, ...papers, order_details },
+  });
+
+  it.each([
+    ['a pack', move({ sgtin: [...packs(4), sgtinOf(1)] }), sgtinOf(1), `the pack ${sgtinOf(1)} stands here twice`],
+    [
+      'a container',
+      move({ sscc: [ssccOf(1), ssccOf(2), ssccOf(3), ssccOf(1)] }),
+      ssccOf(1),
+      `the container ${ssccOf(1)} stands here twice`,
+    ],
+    [
+      'a container that is filled',
+      {
+        ...packing(),
+        by_sgtin: { detail: packs(4).map((sgtin, i) => ({ sscc: ssccOf(i % 3), content: { sgtin: [sgtin] } })) },
+      },
+      ssccOf(0),
+      `the container ${ssccOf(0)} stands here twice`,
+    ],
+  ])('refuses %s in two parts, as it is refused in one document', (_name, json, item, words) => {
+    const whole = buildDocument(json);
+    expect(() => checkDocument(whole)).toThrow(words);
+    expect(() => splitDocument(whole, { maxItemsOf: () => 3 })).toThrow(
+      expect.objectContaining({ code: 'schema_violation', message: `line 1: ${words}`, place: { line: 1, item } }),
+    );
+  });
+
+  it('leaves what one document may name twice in two parts', () => {
+    const whole = buildDocument({
+      ...{ action_id: 511, ...own, sales: { union: [...packs(4), sgtinOf(1)].map(sale) } },
+    });
+    expect(checkDocument(whole).items).toHaveLength(5);
+    expect(splitDocument(whole, { maxItemsOf: () => 3 }).map((part) => checkDocument(part).items.length)).toEqual([
+      3, 2,
+    ]);
+  });
+
   it('takes a document that its type does not allow, and no part is above what it does', () => {
     const [head = '', tail = ''] = buildDocument((SHAPES['packs into a container'] as (n: number) => DocumentJson)(1))
       .toString()
@@ -127,6 +186,14 @@ describe('splitting', () => {
       'a container that is packed once',
       { action_id: 911, sscc: ssccOf(1), ...own, content: { sgtin: packs(5) } },
       'never split: a container is packed once',
+    ],
+    [
+      'a correction',
+      {
+        ...{ action_id: 254, ...own, counterparty_id: '00000000100102', action_id_type: 415, operation_id: 'x' },
+        details: { order_details: { union: packs(5).map((sgtin) => ({ sgtin })) } },
+      },
+      'never split: it corrects one document, which has no more items',
     ],
     [
       'a single sale above the limit',

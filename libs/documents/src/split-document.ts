@@ -1,10 +1,14 @@
 import { PedigreeError } from '#kernel';
 import { escapeXml } from './build-document.js';
-import { documentTypeOf } from './catalogue/catalogue.js';
-import { IDENTIFIERS, readDocument } from './read-document.js';
+import { documentTypeOf, type DocumentType } from './catalogue/catalogue.js';
+import type { DocumentItem } from './port.js';
+import { problemsOf, twice } from './problems.js';
+import { IDENTIFIERS, isContainer, readDocument } from './read-document.js';
 import type { ElementShape } from './schemas/schema-model.js';
+import type { SchemaSet } from './schemas/schema-set.js';
 import { builtInSchemas, type SchemaSets } from './schemas/schema-sets.js';
-import { walkXml, type XmlListener } from './walk-xml.js';
+import { walkXml, type XmlLeaf, type XmlListener } from './walk-xml.js';
+import { xmlError } from './xml/text.js';
 
 /** Types whose parts would not mean together what the whole means, and why. */
 const STAYS_WHOLE: ReadonlyMap<number, string> = new Map([
@@ -14,6 +18,7 @@ const STAYS_WHOLE: ReadonlyMap<number, string> = new Map([
   ),
   ...[10305, 10311, 10319].map((docType) => [docType, 'it reports one message of the packing equipment'] as const),
   [911, 'a container is packed once: a second part would pack it again'],
+  [254, 'it corrects one document, which has no more items'],
 ]);
 
 /** Depth of the rows: documents, action, list, row. */
@@ -23,8 +28,8 @@ const ROW_DEPTH = 3;
  * A document with more items than one may have, in parts: the same envelope and header fields in each, the rows in
  * their order, no row twice and none torn (registry-interface 8: a larger set is split into parts). A document within
  * the limit is its own one part, byte for byte. A part is written anew and means the same; `checkDocument` is what it
- * is to be given to. Pure. Throws PedigreeError as `readDocument` does, and `too_many_items` for a type that stays
- * whole or a single row above the limit.
+ * is to be given to. Pure. Throws PedigreeError as `readDocument` does, `too_many_items` for a type that stays whole or
+ * a single row above the limit, and `schema_violation` for an item that one document may name once, and two rows name.
  */
 export function splitDocument(
   bytes: Uint8Array,
@@ -35,12 +40,14 @@ export function splitDocument(
   const maxItems = maxItemsOf(docType);
   if (facts.items.length <= maxItems) return [bytes];
   const many = `${facts.items.length} items; at most ${maxItems} go into one document of type ${docType}`;
-  const lists = listsOf(schemas.forVersion(facts.schemaVersion).shapeOf(docType)?.action);
+  const set = schemas.forVersion(facts.schemaVersion);
+  const lists = listsOf(set.shapeOf(docType)?.action);
   const whole = whyWhole(docType, lists);
   if (whole !== undefined)
     throw new PedigreeError('too_many_items', `${many}, and this type is never split: ${whole}`, { element });
-  const reader = new RowReader(lists);
+  const reader = new RowReader(lists, documentTypeOf(docType) ?? {});
   walkXml(bytes, reader);
+  refuseTwice(reader, set);
   const parts = partsOf(reader.rows, maxItems);
   if (parts === undefined)
     throw new PedigreeError('too_many_items', `${many}, and one of its rows alone has more`, { element });
@@ -50,7 +57,7 @@ export function splitDocument(
 /** Why a type is never split; undefined for one that may be. */
 function whyWhole(docType: number, lists: ElementShape[]): string | undefined {
   if (documentTypeOf(docType)?.direction !== 'outgoing') return 'it is not ours to write';
-  return lists.length === 0 ? 'it has no rows' : STAYS_WHOLE.get(docType);
+  return STAYS_WHOLE.get(docType) ?? (lists.length === 0 ? 'it has no rows' : undefined);
 }
 
 /** The children of the action element that hold the rows, or repeat as a row themselves; a document has one of them. */
@@ -59,7 +66,34 @@ const listsOf = (action: ElementShape | undefined): ElementShape[] =>
 
 interface Row {
   xml: string;
+  /** Without the container that they go into. */
   items: number;
+  named: Named[];
+}
+
+interface Named {
+  kind: DocumentItem['kind'];
+  id: string;
+  line: number;
+}
+
+/**
+ * Each part may be valid where the whole is not: an item that it may name once can stand in two of them. Whether a type
+ * allows that is asked of its schema set, with the first two such rows of packs and of containers.
+ */
+function refuseTwice(reader: RowReader, set: SchemaSet): void {
+  const known = new Map<string, Row>();
+  const asked = new Set<DocumentItem['kind']>();
+  for (const row of reader.rows)
+    for (const { kind, id, line } of row.named) {
+      const first = known.get(id) ?? row;
+      known.set(id, first);
+      if (first === row || asked.has(kind)) continue;
+      asked.add(kind);
+      const problems = problemsOf(set.violations(reader.write([first, row])), (type) => set.baseOf(type));
+      if (problems.some(({ sentence }) => sentence === twice(id)))
+        throw xmlError('schema_violation', twice(id), { line, item: id });
+    }
 }
 
 /** Rows in their order, each part filled as far as it goes; undefined when a single row is too large. */
@@ -85,11 +119,16 @@ class RowReader implements XmlListener {
   private behind = '';
   /** Text of the open elements inside the current row or header field, the outermost first. */
   private readonly open_: { tag: string; xml: string }[] = [];
-  private itemsInRow = 0;
+  /** What the current row or header field names. */
+  private items = 0;
+  private named: Named[] = [];
   /** By name: does the element repeat as a row itself, or hold the rows? */
   private readonly repeats: ReadonlyMap<string, boolean>;
 
-  constructor(lists: ElementShape[]) {
+  constructor(
+    lists: ElementShape[],
+    private readonly type: Pick<DocumentType, 'packsInto'>,
+  ) {
     this.repeats = new Map(lists.map((list) => [list.name, list.many]));
   }
 
@@ -101,9 +140,13 @@ class RowReader implements XmlListener {
     else this.open_.push({ tag, xml: '' });
   }
 
-  leaf({ name, depth, text }: { name: string; depth: number; text: string }): void {
+  leaf({ name, depth, text, line }: XmlLeaf): void {
     if (this.isFrame(name, depth)) return this.around(`</${name}>`);
-    if (IDENTIFIERS.has(name)) this.itemsInRow += 1;
+    const kind = IDENTIFIERS.get(name);
+    if (kind !== undefined) {
+      this.named.push({ kind, id: text, line });
+      if (!isContainer(this.type, depth)) this.items += 1;
+    }
     this.end(name, depth, escapeXml(text));
   }
 
@@ -131,12 +174,12 @@ class RowReader implements XmlListener {
     const element = `${tag}${xml}${text}</${name}>`;
     const outer = this.open_.at(-1);
     if (outer !== undefined) outer.xml += element;
-    else if (this.isRow(name, depth)) {
-      this.rows.push({ xml: element, items: this.itemsInRow });
-      this.itemsInRow = 0;
-    } else {
-      this.around(element);
-      this.itemsInRow = 0;
+    else {
+      const { items, named } = this;
+      if (this.isRow(name, depth)) this.rows.push({ xml: element, items, named });
+      else this.around(element);
+      this.items = 0;
+      this.named = [];
     }
   }
 

@@ -5,7 +5,7 @@ import type { XmlTokens } from './xml/tokens.js';
 
 /** Deepest nesting; the schema set needs 8. */
 export const MAX_DEPTH = 32;
-/** Longest text of one element or attribute; the schema set allows 4,000. */
+/** Longest attribute, and text of one element where nothing else is said; the schema set allows 4,000. */
 const MAX_VALUE_CHARACTERS = 65_536;
 
 export interface XmlLeaf {
@@ -36,9 +36,13 @@ export interface XmlListener {
  * text between elements and for overlong values. Declarations of prefixes that nothing uses, and places of schemas,
  * mean nothing here: they are passed over, and nothing is fetched.
  */
-export function walkXml(bytes: Uint8Array, listener: XmlListener): void {
+export function walkXml(
+  bytes: Uint8Array,
+  listener: XmlListener,
+  options: { /** Of the text of one element. */ mostCharacters?: number } = {},
+): void {
   const text = textOf(bytes);
-  const walk = new Walk(listener);
+  const walk = new Walk(listener, options.mostCharacters);
   const stoppedAt = readPlain(text, walk);
   if (stoppedAt !== undefined) readBySaxes(text, walk, stoppedAt);
 }
@@ -52,7 +56,10 @@ export class Walk implements XmlTokens {
   /** Namespaces by their prefixes, as they were declared last. */
   private readonly prefixes = new Map<string, string>();
 
-  constructor(private readonly listener: XmlListener) {}
+  constructor(
+    private readonly listener: XmlListener,
+    private readonly mostCharacters = MAX_VALUE_CHARACTERS,
+  ) {}
 
   open(name: string, attributes: Attributes, line: number): void {
     this.refuseStrayText(name, line);
@@ -110,9 +117,8 @@ export class Walk implements XmlTokens {
   }
 
   text(part: string, line: number): void {
-    if (this.value.length + part.length > MAX_VALUE_CHARACTERS) {
-      throw xmlError('schema_violation', `a text is longer than ${MAX_VALUE_CHARACTERS} characters`, { line });
-    }
+    if (this.value.length + part.length > this.mostCharacters)
+      throw xmlError('schema_violation', `a text is longer than ${this.mostCharacters} characters`, { line });
     this.value += part;
   }
 

@@ -2,7 +2,7 @@ import { caseStream, documentStream, groupStream, inboundStream, type DeadlineCa
 import type { EventStore } from '#event-store';
 import { epcisDocumentOf, type EpcisDocument, type TypeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
-import { defined, isUuid } from '#kernel';
+import { defined, isSgtin, isUuid } from '#kernel';
 import type { Pool } from '#postgres';
 import { listOverrides } from './access-log/overrides.js';
 import { accessEntryOf, listAccess } from './access-log/query.js';
@@ -33,6 +33,7 @@ import type {
   InboundDetail,
   InboundListQuery,
   InboundSummary,
+  Movement,
   OutcomeCounts,
   PackState,
   Packs,
@@ -177,7 +178,9 @@ export class PostgresReadModels implements ReadModels {
 
   async documentEpcis(requestId: string, at: Date): Promise<EpcisDocument | undefined> {
     const detail = await this.document(requestId);
-    return detail && epcisDocumentOf([await toldOfDocument(detail, this.options)], at);
+    const movementsOf = async (item: string): Promise<Movement[]> =>
+      (isSgtin(item) ? await this.sgtinHistory(item) : await this.containerHistory(item))?.movements ?? [];
+    return detail && epcisDocumentOf([await toldOfDocument(detail, { ...this.options, movementsOf })], at);
   }
 
   containerHistory(sscc: string, query: HistoryQuery = {}): Promise<ContainerHistory | undefined> {

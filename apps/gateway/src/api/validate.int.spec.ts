@@ -75,6 +75,16 @@ describe('POST /v1/validate', () => {
       valid: false,
       problems: [{ path: '/documents/accept/order_details/sgtin[2]', sentence: `the pack ${SGTIN} stands here twice` }],
     });
+    // As in a command: a scan is read, and what is none stays what it is.
+    const scan = '010460123456789321PEDIGREE00001\u001d91EE06';
+    const scanned = { ...document, operation_date: '2026-11-20T10:15:00+03:00', order_details: { sgtin: [scan] } };
+    expect((await validated(JSON.stringify(scanned), json)).body).toMatchObject({ valid: true, problems: [] });
+    const both = { ...document, order_details: { sgtin: [scan, '0460'] } };
+    expect((await validated(JSON.stringify(both), json)).body).toMatchObject({
+      problems: [
+        { path: '/documents/accept/order_details/sgtin[2]', sentence: '<sgtin> has 4 characters and must have 27' },
+      ],
+    });
     const unknown = await validated(JSON.stringify({ ...document, colour: 'red' }), json);
     expect(unknown).toMatchObject({ status: 200, body: { problems: [{ path: '/colour' }] } });
     expect((unknown.body['problems'] as { sentence: string }[])[0]?.sentence).toMatch(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { buildDocument, validateDocument, type DocumentJson, type SchemaSets, type Validation } from '#documents';
 import { defined, PedigreeError } from '#kernel';
+import { ItemWarnings } from '../intake/item-warnings.js';
 
 const problem = z.strictObject({
   line: z.int().optional().describe('Of the XML, from 1; absent for a document given as JSON.'),
@@ -31,10 +32,14 @@ const answered = ({ problems, more, schemaSet, version, docType }: Validation): 
 export const validatedXml = (xml: Uint8Array, schemas: SchemaSets): z.infer<typeof validation> =>
   answered(validateDocument(xml, schemas));
 
-/** Whoever gave JSON has never seen the XML that is made of it: no line of that is told. */
+/**
+ * Whoever gave JSON has never seen the XML that is made of it: no line of that is told. Scans are read as in a command,
+ * and what is none is one of the problems.
+ */
 export function validatedJson(document: DocumentJson, schemas: SchemaSets): z.infer<typeof validation> {
   try {
-    const { problems, ...rest } = validateDocument(buildDocument(document, schemas), schemas);
+    const read = new ItemWarnings('leave').readItems(document, '');
+    const { problems, ...rest } = validateDocument(buildDocument(read, schemas), schemas);
     return answered({ ...rest, problems: problems.map(({ path, sentence }) => ({ path, sentence })) });
   } catch (error) {
     if (!(error instanceof PedigreeError)) throw error;

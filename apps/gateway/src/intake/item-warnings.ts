@@ -16,6 +16,9 @@ export class ItemWarnings {
   private readonly found = new Map<ItemWarning['code'], ItemWarning>();
   private readonly wrongNumbers = new Set<string>();
 
+  /** `onNone`: what is done with a text that is not the item that is needed. */
+  constructor(private readonly onNone: 'refuse' | 'leave' = 'refuse') {}
+
   /** Undefined where there is nothing to tell. */
   get list(): ItemWarning[] | undefined {
     return this.found.size === 0 ? undefined : [...this.found.values()];
@@ -23,7 +26,7 @@ export class ItemWarnings {
 
   /**
    * The document with each item as the registry writes it. `field`: where in the command it stands. Throws
-   * PedigreeError `invalid_identifier` with the JSON pointer of what is not an item.
+   * PedigreeError `invalid_identifier` with the JSON pointer of what is not an item, unless that is left as it is.
    */
   readItems(document: DocumentJson, field: string): DocumentJson {
     return this.object(document, field) as DocumentJson;
@@ -71,6 +74,7 @@ export class ItemWarnings {
 
   private item(kind: DocumentItem['kind'], text: string, field: string): string {
     const read = readItemCode(text);
+    if (read.kind !== kind && this.onNone === 'leave') return text;
     if (read.kind === 'none') throw noItem(kind, { text, field, why: read.why });
     if (read.kind !== kind)
       throw noItem(kind, { text, field, why: `is ${NAMES[read.kind]}; ${NAMES[kind]} is needed here` });

@@ -23,6 +23,12 @@ export interface TypeEffect {
   containment?: 'packed' | 'taken_out' | 'opened';
 }
 
+/** A code as it is compared: a whole number of the schema may have blanks around it, and zeros or a sign before it. */
+export const codeOf = (said: string | undefined): string | undefined =>
+  said === undefined ? undefined : said.trim().replace(/^\+?0*(?=\d)/, '');
+/** The two words of xs:boolean for true. */
+export const saysTrue = (said: string | undefined): boolean => ['true', '1'].includes(said?.trim() ?? '');
+
 /** No source tells what the type does to a pack: its packs are uncertain until the registry's own status is read. */
 export const NOT_KNOWN = 'not known';
 
@@ -84,16 +90,13 @@ export const leftTo = (status: string): TypeEffect => ({
 });
 export const disowned: TypeEffect = { place: 'left', containment: 'taken_out', owner: 'left', holder: 'left' };
 export const arbitrated: TypeEffect = {
-  status: ({ fields }) => (fields.sign_arbitration === '2' ? 'in_circulation' : 'in_arbitration'),
+  status: ({ fields }) => (codeOf(fields.sign_arbitration) === '2' ? 'in_circulation' : 'in_arbitration'),
 };
 export const packed: TypeEffect = { containment: 'packed', ...subjects };
 export const opened: TypeEffect = { containment: 'opened', ...subjects };
-/**
- * Whether what opens a container opens those in it too: xs:boolean has two words for true, and the schema gives an
- * empty element the default true.
- */
+/** Whether what opens a container opens those in it too: the schema gives an empty element the default true. */
 export const opensAll = ({ is_recursive: said }: Readonly<Record<string, string>>): boolean =>
-  said !== undefined && ['true', '1', ''].includes(said.trim());
+  saysTrue(said) || said?.trim() === '';
 export const takenOut: TypeEffect = { containment: 'taken_out', ...subjects };
 export const handedOver: TypeEffect = { status: 'moved_for_disposal', containment: 'taken_out', owner: 'subject' };
 export const destroyed: TypeEffect = { status: 'disposed', containment: 'taken_out', owner: 'subject' };

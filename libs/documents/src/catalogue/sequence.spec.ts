@@ -71,8 +71,10 @@ describe('the table of what may come next', () => {
   it('counts no container that the type dissolves by itself', () => {
     expect(against(912, 'in_circulation', { container: BOX })).toBe('');
     expect(against(552, 'in_circulation', { container: BOX })).toBe('in_container');
-    const unpacking = { docType: 552, subjectId: HERE, fields: { unpack: 'true' } };
-    expect(obstaclesTo(unpacking, { status: 'in_circulation', place: HERE, container: BOX })).toEqual([]);
+    for (const unpack of ['true', '1', '\n true\n']) {
+      const unpacking = { docType: 552, subjectId: HERE, fields: { unpack } };
+      expect(obstaclesTo(unpacking, { status: 'in_circulation', place: HERE, container: BOX })).toEqual([]);
+    }
   });
 
   it('lets nothing follow from what is not known', () => {

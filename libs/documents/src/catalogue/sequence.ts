@@ -1,4 +1,5 @@
 import { documentTypeOf } from './catalogue.js';
+import { saysTrue } from './effect.js';
 
 /** How an item stands, as far as it matters to what may be done with it next. */
 export type Stand =
@@ -151,5 +152,5 @@ const isElsewhere = ({ subjectId }: NextDocument, { place }: KnownState): boolea
 
 function dissolves({ docType, fields }: NextDocument): boolean {
   const by = documentTypeOf(docType)?.dissolves;
-  return typeof by === 'string' ? ['true', '1'].includes(fields?.[by] ?? '') : by === true;
+  return typeof by === 'string' ? saysTrue(fields?.[by]) : by === true;
 }

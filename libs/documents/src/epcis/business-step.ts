@@ -1,6 +1,6 @@
 import type { ItemEffect } from '../port.js';
 import { CATALOGUE, documentTypeOf } from '../catalogue/catalogue.js';
-import { NOT_KNOWN } from '../catalogue/effect.js';
+import { codeOf, NOT_KNOWN } from '../catalogue/effect.js';
 
 /** A line of the Core Business Vocabulary 2.0. What no source tells is absent. */
 export interface BusinessStep {
@@ -40,7 +40,7 @@ const moved = observed();
 
 /** By the reason of a withdrawal (type 552). A part that is withdrawn leaves its pack in circulation. */
 function withdrawn(facts: StepFacts): BusinessStep[] {
-  const reason = facts.fields['withdrawal_type'] ?? '';
+  const reason = codeOf(facts.fields['withdrawal_type']) ?? '';
   if (['6', '7', '8', '9', '10', '12', '19', '20'].includes(reason))
     return observed('sampling', 'non_sellable_other')(facts);
   if (isPart(facts)) return observed(undefined, 'non_sellable_other')(facts);

@@ -20,8 +20,9 @@ export interface ToldDocument extends ToldEvents {
   /** By which ids an earlier document may be named: the registry's, and our request_id. */
   ids: string[];
   acceptedAt?: string;
-  /** The id of the earlier document that it corrects, where it was applied. */
+  /** The id of the earlier document that it corrects or recalls, where it was applied. */
   corrects?: string;
+  isRecall?: true;
 }
 
 /** @param told in the order in which the registry accepted the documents. */
@@ -38,7 +39,7 @@ export function epcisDocumentOf(told: ToldDocument[], creationDate: Date): Epcis
 }
 
 /** Events that a correction declares to be wrong: each again, under its own id, with what corrects it. */
-function declaredWrong({ corrects, acceptedAt, events }: ToldDocument, before: ToldDocument[]): EpcisEvent[] {
+function declaredWrong({ corrects, isRecall, acceptedAt, events }: ToldDocument, before: ToldDocument[]): EpcisEvent[] {
   if (corrects === undefined || acceptedAt === undefined) return [];
   const wrong = before.filter(({ ids }) => ids.some((id) => id.toLowerCase() === corrects.toLowerCase()));
   const corrective = events.flatMap(({ eventID }) => eventID ?? []);
@@ -48,7 +49,7 @@ function declaredWrong({ corrects, acceptedAt, events }: ToldDocument, before: T
       ...event,
       errorDeclaration: {
         declarationTime: acceptedAt,
-        reason: 'incorrect_data' as const,
+        reason: isRecall === true ? ('did_not_occur' as const) : ('incorrect_data' as const),
         ...defined({ correctiveEventIDs }),
       },
     })),

@@ -83,6 +83,7 @@ describe('a document as EPCIS events', () => {
         ({ action, bizStep, disposition }) => [action, bizStep, disposition],
       );
     expect(withdrawn('6')).toEqual([['OBSERVE', 'sampling', 'non_sellable_other']]);
+    expect(withdrawn(' 06\n')).toEqual(withdrawn('6'));
     expect(withdrawn('21')).toEqual([['DELETE', 'decommissioning', 'stolen']]);
     expect(withdrawn('11')).toEqual([['DELETE', 'decommissioning', 'unknown']]);
     expect(withdrawn('11', 'in_partial_ooc')).toEqual([['OBSERVE', undefined, 'non_sellable_other']]);
@@ -112,6 +113,8 @@ describe('a document as EPCIS events', () => {
     expect(tell(415, [applied()], { operationDate: '2026-01-15', acceptedAt }).events).toMatchObject([
       { eventTime: acceptedAt, eventTimeZoneOffset: '+00:00', 'pedigree:timeOf': 'acceptance' },
     ]);
+    for (const operationDate of ['2026-02-30T09:00:00+03:00', '2026-01-15T09:00:00+15:00', '0001-01-01T00:00:00Z'])
+      expect(tell(415, [applied()], { operationDate, acceptedAt }).events).toMatchObject([{ eventTime: acceptedAt }]);
     expect(tell(415, [applied()], { operationDate: '2026-01-15' })).toMatchObject({
       events: [],
       leftOut: [{ why: 'no source tells when it happened' }],

@@ -1,4 +1,5 @@
 import { defined, isSgtin, isSscc, isUuid, splitSgtin } from '#kernel';
+import { readInstant } from '../instants.js';
 import type { DocumentFacts, ItemEffect } from '../port.js';
 import { noEventOf, stepsOf, type BusinessStep } from './business-step.js';
 import { eventIdOf } from './event-hash.js';
@@ -116,8 +117,8 @@ function timeOf({ facts, acceptedAt }: ConcludedDocument): Time | undefined {
 }
 
 function zoned(text: string): Time | undefined {
-  const zone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(Z|[+-]\d\d:\d\d)$/.exec(text)?.[1];
-  if (zone === undefined || Number.isNaN(Date.parse(text))) return undefined;
+  const zone = /(?:Z|[+-]\d\d:\d\d)$/.exec(text)?.[0];
+  if (zone === undefined || 'why' in readInstant(text)) return undefined;
   return { eventTime: text, eventTimeZoneOffset: zone === 'Z' ? '+00:00' : zone };
 }
 

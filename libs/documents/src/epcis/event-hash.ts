@@ -36,22 +36,23 @@ export function hashedText(event: EpcisEvent, namespaces: Namespaces): string {
   ].join('');
 }
 
+/** A type stands before what it is the type of. */
 const placesText = (event: EpcisEvent): string =>
   [
     ...(['readPoint', 'bizLocation'] as const).map((name) => event[name] && `${name}${text(['id', event[name].id])}`),
     list(
       'bizTransactionList',
       event.bizTransactionList?.map((one) =>
-        text(['bizTransaction', one.bizTransaction], ['type', word('BTT', one.type)]),
+        text(['type', word('BTT', one.type)], ['bizTransaction', one.bizTransaction]),
       ),
     ),
     list(
       'sourceList',
-      event.sourceList?.map((one) => text(['source', one.source], ['type', word('SDT', one.type)])),
+      event.sourceList?.map((one) => text(['type', word('SDT', one.type)], ['source', one.source])),
     ),
     list(
       'destinationList',
-      event.destinationList?.map((one) => text(['destination', one.destination], ['type', word('SDT', one.type)])),
+      event.destinationList?.map((one) => text(['type', word('SDT', one.type)], ['destination', one.destination])),
     ),
   ].join('');
 
@@ -78,9 +79,10 @@ function own(fields: object, namespaces: Namespaces): string[] {
 
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** In UTC with three decimals, the third one rounded. */
+/** In UTC with three decimals, the third one rounded up from a fourth of 5. */
 export function toMillisecond(instant: string): string {
-  const fraction = /\.(\d+)/.exec(instant)?.[1] ?? '';
+  const fraction = (/\.(\d+)/.exec(instant)?.[1] ?? '').padEnd(4, '0');
   const wholeMs = Date.parse(instant.replace(/\.\d+/, ''));
-  return new Date(wholeMs + Math.round(Number(`0.${fraction || '0'}`) * 1_000)).toISOString();
+  const isUp = fraction.charAt(3) >= '5';
+  return new Date(wholeMs + Number(fraction.slice(0, 3)) + (isUp ? 1 : 0)).toISOString();
 }

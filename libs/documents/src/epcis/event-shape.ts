@@ -6,7 +6,11 @@ export interface EpcisEvent {
   eventID?: string;
   eventTime: string;
   eventTimeZoneOffset: string;
-  errorDeclaration?: { declarationTime: string; reason: 'incorrect_data'; correctiveEventIDs?: string[] };
+  errorDeclaration?: {
+    declarationTime: string;
+    reason: 'incorrect_data' | 'did_not_occur';
+    correctiveEventIDs?: string[];
+  };
   epcList?: string[];
   parentID?: string;
   childEPCs?: string[];

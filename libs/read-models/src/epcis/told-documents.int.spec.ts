@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { epcisDocumentOf, typeKnowledge, type EpcisEvent } from '#documents';
+import { documentReading, epcisDocumentOf, typeKnowledge, type EpcisEvent } from '#documents';
 import { defined } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
-import type { Movement, SgtinHistory } from '../port.js';
+import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { containerStepsOf, historyOf, type ContainerStep } from '../sgtin-history/query.js';
-import { toldOfItem } from './told-documents.js';
+import { toldOfDocument, toldOfItem } from './told-documents.js';
 
 const US = '00000000000464';
 const THEM = '00000000000999';
 
+const released = { docType: 313, items: [pack(6)] };
+let recalled: string;
 let db: TestDatabase;
 const log = new LogOfTest();
 const reading = { evidence: log.evidence, documents: jsonDocuments };
@@ -30,6 +32,13 @@ beforeAll(async () => {
   const refused = { code: '1', text: 'not yours', objectId: pack(5) };
   log.document({ docType: 911, items: [pack(4), pack(5)], into: box(3), outcome: 'partial', errors: [refused] });
   log.document({ docType: 911, items: [box(3)], into: box(4) });
+  recalled = log.send(released);
+  log.conclude(recalled, released);
+  log.document({ docType: 250, items: [], fields: { operation_id: recalled } });
+  log.document({ docType: 416, items: [pack(7)], counterpartyId: THEM });
+  log.document({ docType: 701, items: [pack(7)], subjectId: THEM, counterpartyId: US });
+  log.document({ docType: 415, items: [pack(8)], counterpartyId: THEM });
+  log.document({ docType: 701, items: [pack(8)], subjectId: THEM, counterpartyId: US });
   log.document({ docType: 415, items: [box(4)], counterpartyId: THEM });
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
@@ -120,6 +129,34 @@ describe('the history of a pack in EPCIS', () => {
     expect(told.epcisBody.eventList.every(({ readPoint }) => readPoint?.id === `urn:x-pedigree:place:${US}`)).toBe(
       true,
     );
+  });
+
+  it.each([
+    ['in reverse order', 7, US],
+    ['in direct order', 8, THEM],
+  ])('tells an acceptance %s from where the goods lie, in the document as in the pack', async (_, n, place) => {
+    const own = { ...reading, documents: { ...jsonDocuments, effectsOf: documentReading().effectsOf } };
+    const life = await lifeOf(pack(n));
+    const [, accepted] = await toldOfItem(life, own);
+    const here = { id: `urn:x-pedigree:place:${place}` };
+    expect(accepted?.events).toMatchObject([
+      { bizStep: 'receiving', readPoint: here, bizLocation: here },
+      { bizStep: 'accepting', readPoint: here, bizLocation: here },
+    ]);
+    const detail = { ...life.movements[1], outcome: 'accepted' } as unknown as DocumentDetail;
+    const whole = await toldOfDocument(detail, { ...own, movementsOf: async (item) => (await lifeOf(item)).movements });
+    expect(whole.events).toEqual(accepted?.events);
+  });
+
+  it('tells of an operation that was recalled that it did not occur', async () => {
+    const { epcisBody, ...told } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(6)), reading), new Date(0));
+    const [event, again, ...more] = epcisBody.eventList;
+    expect([event?.['pedigree:docType'], more]).toEqual(['313', []]);
+    expect(again).toEqual({
+      ...event,
+      errorDeclaration: { declarationTime: expect.any(String), reason: 'did_not_occur' },
+    });
+    expect(told['pedigree:leftOut']).toMatchObject([{ doc_type: 250, why: 'it moves no pack' }]);
   });
 
   it('gives the same ids whenever it is asked for', async () => {

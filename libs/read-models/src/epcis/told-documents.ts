@@ -1,5 +1,5 @@
 import type { ConcludedDocument, DocumentFacts, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
-import { eventsOf } from '#documents';
+import { eventsOf, RECALL, typeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel';
 import type { DocumentDetail, Movement } from '../port.js';
@@ -31,6 +31,7 @@ export async function toldOfItem(
       { field: 'as_of' },
     );
   const told: ToldDocument[] = [];
+  let order: Order;
   for (const movement of movements) {
     if (movement.channel === 'registry_answer') {
       told.push(toldByAnswer(movement));
@@ -38,9 +39,30 @@ export async function toldOfItem(
     }
     const { facts, effects } = await readMovement(movement, reading);
     const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: namedItem(item) })) : effects;
-    told.push(toldOf(movement, { facts, effects: own }));
+    told.push(toldOf(movement, fromTheGoods({ facts, effects: own }, order)));
+    order = orderAfter(order, movement);
   }
   return told;
+}
+
+type Story = Pick<ConcludedDocument, 'facts' | 'effects'>;
+/** How the transfer began that an item is in, or was in last. */
+type Order = ReturnType<typeof typeKnowledge.transferOf>;
+
+function orderAfter(before: Order, { result, docType }: Pick<Movement, 'result' | 'docType'>): Order {
+  const step = result === 'applied' ? typeKnowledge.transferOf(docType) : undefined;
+  return step === undefined || step === 'ends' ? before : step;
+}
+
+/** An acceptance is told from where the goods lie: in reverse order the shipper accepts, and the receiver has them. */
+function fromTheGoods({ facts, effects }: Story, order: Order): Story {
+  const { subjectId, counterpartyId: place } = facts;
+  const isReverse = order === 'is claimed' && typeKnowledge.transferOf(facts.docType) === 'ends';
+  if (!isReverse || place === undefined) return { facts, effects };
+  return {
+    facts: { ...facts, subjectId: place, counterpartyId: subjectId },
+    effects: effects.map((effect) => (effect.result === 'applied' ? { ...effect, place } : effect)),
+  };
 }
 
 /** No document tells it, so no step of anybody's business does. */
@@ -71,8 +93,14 @@ async function readMovement(
 const isPackedInto = ({ containment }: ItemEffect, sscc: string): boolean =>
   containment?.kind === 'packed' && containment.into === sscc;
 
-/** What a concluded document of ours tells in EPCIS, of all its items; any other one says that it is not concluded. */
-export async function toldOfDocument(detail: DocumentDetail, reading: EpcisReading): Promise<ToldDocument> {
+/**
+ * What a concluded document of ours tells in EPCIS, of all its items; any other one says that it is not concluded. How
+ * the transfer began that it ends is told by the movements of its first item.
+ */
+export async function toldOfDocument(
+  detail: DocumentDetail,
+  reading: EpcisReading & { movementsOf(item: string): Promise<Movement[]> },
+): Promise<ToldDocument> {
   const { outcome, documentSha256, receiptSha256, docType } = detail;
   if (outcome === undefined || receiptSha256 === undefined) {
     const why = outcome === undefined ? 'it is not concluded' : `it ended ${outcome}, without a receipt`;
@@ -80,19 +108,28 @@ export async function toldOfDocument(detail: DocumentDetail, reading: EpcisReadi
   }
   const facts = reading.documents.readDocument(await bytesOf(documentSha256, reading), documentSha256);
   const receipt = await receiptOf(receiptSha256, reading);
-  return toldOf(detail, { facts, effects: reading.documents.effectsOf(facts, receipt as ReceiptFacts) });
+  const story = { facts, effects: reading.documents.effectsOf(facts, receipt as ReceiptFacts) };
+  const [first] = facts.items;
+  if (first === undefined || typeKnowledge.transferOf(docType) !== 'ends') return toldOf(detail, story);
+  const movements = await reading.movementsOf(first.id);
+  const at = movements.findIndex((one) => one.channel === undefined && one.requestId === detail.requestId);
+  const order = movements.slice(0, at < 0 ? undefined : at).reduce(orderAfter, undefined);
+  return toldOf(detail, fromTheGoods(story, order));
 }
 
-type Source = Pick<Movement, 'documentId' | 'requestId' | 'acceptedAt' | 'documentSha256' | 'receiptSha256'>;
+type Source = Pick<
+  Movement,
+  'documentId' | 'requestId' | 'acceptedAt' | 'documentSha256' | 'receiptSha256' | 'corrects'
+>;
 
-function toldOf(source: Source, { facts, effects }: Pick<ConcludedDocument, 'facts' | 'effects'>): ToldDocument {
-  const { documentId, requestId, acceptedAt, documentSha256, receiptSha256 } = source;
+function toldOf(source: Source, { facts, effects }: Story): ToldDocument {
+  const { documentId, requestId, acceptedAt, documentSha256, receiptSha256, corrects } = source;
   const document = { facts, effects, documentSha256, ...defined({ acceptedAt, documentId, receiptSha256 }) };
-  const corrects = effects.find((one) => one.result === 'applied')?.corrects;
   return {
     ...eventsOf(document),
     ids: [documentId, requestId].filter((one) => one !== undefined),
     ...defined({ acceptedAt, corrects }),
+    ...(facts.docType === RECALL ? { isRecall: true } : {}),
   };
 }
 

@@ -195,6 +195,37 @@ describe('a stock file in the folder', () => {
     expect([failed?.runId, failed?.problem]).toEqual([taken?.runId, expect.stringContaining('was changed')]);
   }, 120_000);
 
+  it('whose run has failed is compared when it is touched, or written again: each time once', async () => {
+    const [first, other] = ['again.csv', 'again-other.csv'];
+    const lines = (n: number): string[] => [n, n + 1].map((one) => `${ITEM}0${one};2099-01-31`);
+    await put(first, ...lines(13));
+    await utimes(path(first), virtual.now(), new Date('2062-11-23T12:00:00Z'));
+    await settle(started());
+    await settle(started());
+    const states = async (name: string) => (await of(name)).map(({ state }) => state).sort();
+    expect(await states(first)).toEqual(['failed']);
+    await utimes(path(first), virtual.now(), virtual.now());
+    await settle(started());
+    expect(await states(first)).toEqual(['completed', 'failed']);
+    // It had its run now, whatever its times are.
+    virtual.advance(86_400_000);
+    await utimes(path(first), virtual.now(), virtual.now());
+    await settle(started());
+    expect(await states(first)).toEqual(['completed', 'failed']);
+
+    await put(other, ...lines(15));
+    await settle(started({ hours: [20, 6] }));
+    await put(other, ...lines(17));
+    await settle(started());
+    expect(await states(other)).toEqual(['completed', 'failed']);
+    // The next day's stock is the one that was never read.
+    virtual.advance(86_400_000);
+    await put(other, ...lines(15));
+    await settle(started());
+    await settle(started());
+    expect(await states(other)).toEqual(['completed', 'completed', 'failed']);
+  }, 120_000);
+
   it('is tried again later when something is away, and a few times only', async () => {
     const down = Object.assign(Object.create(store) as EventStore, {
       append: (...args: Parameters<EventStore['append']>) =>

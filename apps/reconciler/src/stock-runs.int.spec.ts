@@ -251,6 +251,28 @@ describe('a stock file in the folder', () => {
     expect(await findRun(db.pool, store, run.runId)).toMatchObject({ state: 'failed', problem: 'the disk is full' });
   }, 120_000);
 
+  it('whose run is recorded has its cases opened, though that failed more often than a run may', async () => {
+    const down = Object.assign(Object.create(store) as EventStore, {
+      append: (...args: Parameters<EventStore['append']>) =>
+        args[2].some(({ type }) => type.startsWith('Case'))
+          ? Promise.reject(new Error('the disk is full'))
+          : store.append(...args),
+    });
+    await put('caseless.csv', `${ITEM}0A1;2020-01-31`, `${ITEM}0A2;2020-01-31`, `9${ITEM.slice(1)}0A3;2020-01-31`);
+    const runs = started({ store: down });
+    await settle(runs);
+    for (let n = 0; n < 8; n += 1) {
+      virtual.advance(86_400_000);
+      await runs.look();
+    }
+    const [run] = (await of('caseless.csv')) as [RunShown];
+    expect([run.state, await scheduleOf(run)]).toMatchObject(['completed', { attempts: 9, ended: null }]);
+    const before = await cases();
+    virtual.advance(86_400_000);
+    await settle(started());
+    expect([await cases(), await scheduleOf(run)]).toMatchObject([before + 1, { ended: 'completed' }]);
+  }, 120_000);
+
   it('is read once: its run goes on though the next file has taken its place, or it is gone', async () => {
     const away = Object.assign(Object.create(store) as EventStore, { append: () => Promise.reject(new Error('away')) });
     for (const [name, n] of [['replaced.csv', 20] as const, ['removed.csv', 30] as const]) {

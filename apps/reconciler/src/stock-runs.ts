@@ -8,6 +8,7 @@ import {
   casesAreRead,
   compareFile,
   findRequest,
+  findRun,
   keepRequest,
   mustHaveCome,
   namesIn,
@@ -41,6 +42,9 @@ const MOST_LOOK_EVERY_MS = 30_000;
 /** Attempts at a run, and the wait behind the first one: four times as long behind each further one. */
 const MOST_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 60_000;
+const MOST_WAIT_MS = FIRST_WAIT_MS * 4 ** 3;
+/** Of a run that is recorded, and whose cases are still to be opened: a day of them. */
+const MOST_CASES_ATTEMPTS = 24;
 const CASES_PATIENCE_MS = 30_000;
 /** Whoever makes such a run holds this lock: one at a time in an installation. */
 const LOCK_KEY = 0x7374_6f63;
@@ -188,16 +192,24 @@ export class PackRuns {
       const run = await readFileRun(folder);
       request.reason = run.reason;
       await keepRequest(pool, { ...request, kind: 'packs' });
-      if (schedule.attempts > MOST_ATTEMPTS) throw new Error('the program ended at each attempt');
+      if (schedule.attempts > (await this.mostAttempts(runId))) throw new Error('the program ended at each attempt');
       await this.make(run, actor);
       writeSchedule(folder, { ...schedule, ended: 'completed' });
     } catch (error) {
       if (signal.aborted || databaseIsAway(error)) return writeSchedule(folder, before);
-      if (!isFinal(error) && schedule.attempts < MOST_ATTEMPTS) return this.later(folder, { runId, schedule, error });
+      const most = await this.mostAttempts(runId);
+      const isOver = isFinal(error) && most === MOST_ATTEMPTS;
+      if (!isOver && schedule.attempts < most) return this.later(folder, { runId, schedule, error });
       await recordPackRunFailure(this.parts, request, sentenceOf(error));
       writeSchedule(folder, { ...schedule, ended: 'failed' });
       log.error({ err: error, ...request }, 'the run of a stock file failed and is not retried');
     }
+  }
+
+  /** A run that is recorded cannot fail any more: it is said to be completed, and its cases are missing. */
+  private async mostAttempts(runId: string): Promise<number> {
+    const { pool, store } = this.parts;
+    return (await findRun(pool, store, runId))?.state === 'completed' ? MOST_CASES_ATTEMPTS : MOST_ATTEMPTS;
   }
 
   private async later(
@@ -205,7 +217,7 @@ export class PackRuns {
     { runId, schedule, error }: { runId: string; schedule: RunSchedule; error: unknown },
   ): Promise<void> {
     const { clock, log, pool } = this.parts;
-    const waitMs = FIRST_WAIT_MS * 4 ** (schedule.attempts - 1);
+    const waitMs = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 4 ** (schedule.attempts - 1));
     const notBefore = new Date(clock.now().getTime() + waitMs).toISOString();
     writeSchedule(folder, { ...schedule, notBefore });
     log.warn({ err: error, runId, notBefore }, 'the run of a stock file is retried later');

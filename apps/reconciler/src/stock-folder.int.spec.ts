@@ -54,7 +54,10 @@ it('names files that cannot be read, and takes the others', async () => {
   await writeFile(path('closed.csv'), 'closed');
   await chmod(path('closed.csv'), 0);
   // As a program of another code page wrote it.
-  await writeFile(Buffer.concat([Buffer.from(`${folder.path}/`), Buffer.from([0xee, 0xf1, 0xf2]), Buffer.from('.csv')]), 'o');
+  await writeFile(
+    Buffer.concat([Buffer.from(`${folder.path}/`), Buffer.from([0xee, 0xf1, 0xf2]), Buffer.from('.csv')]),
+    'o',
+  );
   await chmod(folder.path, 0o755);
   await names();
   clock.advance(SETTLED_MS);

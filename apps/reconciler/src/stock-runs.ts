@@ -197,9 +197,7 @@ export class PackRuns {
       writeSchedule(folder, { ...schedule, ended: 'completed' });
     } catch (error) {
       if (signal.aborted || databaseIsAway(error)) return writeSchedule(folder, before);
-      const most = await this.mostAttempts(runId);
-      const isOver = isFinal(error) && most === MOST_ATTEMPTS;
-      if (!isOver && schedule.attempts < most) return this.later(folder, { runId, schedule, error });
+      if (await this.mayTryAgain(runId, schedule, error)) return this.later(folder, { runId, schedule, error });
       await recordPackRunFailure(this.parts, request, sentenceOf(error));
       writeSchedule(folder, { ...schedule, ended: 'failed' });
       log.error({ err: error, ...request }, 'the run of a stock file failed and is not retried');
@@ -209,7 +207,14 @@ export class PackRuns {
   /** A run that is recorded cannot fail any more: it is said to be completed, and its cases are missing. */
   private async mostAttempts(runId: string): Promise<number> {
     const { pool, store } = this.parts;
-    return (await findRun(pool, store, runId))?.state === 'completed' ? MOST_CASES_ATTEMPTS : MOST_ATTEMPTS;
+    // While the log is away, that is not known.
+    const run = await findRun(pool, store, runId).catch(() => undefined);
+    return run?.state === 'completed' ? MOST_CASES_ATTEMPTS : MOST_ATTEMPTS;
+  }
+
+  private async mayTryAgain(runId: string, { attempts }: RunSchedule, error: unknown): Promise<boolean> {
+    const most = await this.mostAttempts(runId);
+    return attempts < most && (!isFinal(error) || most > MOST_ATTEMPTS);
   }
 
   private async later(

@@ -246,14 +246,17 @@ class Item {
     const differs = (a: string | null | undefined, b: string | null | undefined): Said =>
       !isNone(a) && !isNone(b) && a !== b ? ['owner_or_branch_mismatch', 'warning'] : undefined;
     if (!this.isHere)
-      return this.isOurs && this.isFound && this.status === 'shelf' && this.own === 'shelf' ? differs(r?.place, g?.place) : undefined;
+      return this.isOurs && this.isFound && this.status === 'shelf' && this.own === 'shelf'
+        ? differs(r?.place, g?.place)
+        : undefined;
     if (this.state === 'in_transit') return undefined;
     if (g === undefined) return this.own === 'shelf' ? differs(this.place, r?.place) : undefined;
     return this.isFound && ['shelf', 'suspended'].includes(this.status) ? differs(this.place, g.place) : undefined;
   }
 
   private containerOf(): Said {
-    if (!this.isLookedAt || !this.isFound || this.r === undefined || this.r.container === this.g?.container) return undefined;
+    if (!this.isLookedAt || !this.isFound || this.r === undefined || this.r.container === this.g?.container)
+      return undefined;
     if (!['shelf', 'transit', 'suspended'].includes(this.status)) return undefined;
     return this.g?.container === null ? ['container_dissolved', 'information'] : ['container_mismatch', 'warning'];
   }

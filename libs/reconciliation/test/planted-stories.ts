@@ -64,11 +64,7 @@ export const PLANTED: readonly Story[] = [
     ...inBox,
     registry: notFound,
   }),
-  plant(['sold_here_open_in_registry', 'critical', 'document'], {
-    name: 'disposed of, open',
-    ...notHere,
-    disposal: {},
-  }),
+  plant(['sold_here_open_in_registry', 'critical', 'document'], { name: 'disposed of', ...notHere, disposal: {} }),
   plant(['sold_here_open_in_registry', 'critical', 'document'], {
     name: 'sold by our document, open',
     ...notHere,

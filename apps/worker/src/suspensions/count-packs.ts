@@ -28,16 +28,19 @@ export async function countPacks(
       // A pack stands in the list once for each decision, and some of these lines may leave out its series.
       held.set(item, series !== '' || held.get(item) === true);
       // Pieces behind the first are as large as it, for they go by a digest.
-      while (piece === 0 && held.size > mostAtOnce) {
-        pieces *= 2;
-        if (pieces > MOST_PIECES) throw new Error(`the list names more than ${mostAtOnce * MOST_PIECES} packs`);
-        for (const one of held.keys()) if (pieceOf(one, pieces) !== piece) held.delete(one);
-      }
+      while (piece === 0 && held.size > mostAtOnce) pieces = halved(held, pieces);
+      if (pieces > MOST_PIECES) throw new Error(`the list names more than ${mostAtOnce * MOST_PIECES} packs`);
     }
     counted.packs += held.size;
     for (const isTold of held.values()) counted.packsWithoutSeries += isTold ? 0 : 1;
   }
   return counted;
+}
+
+/** Leaves in the first piece what is of it when there are twice as many, and returns how many there are. */
+function halved(held: Map<string, boolean>, pieces: number): number {
+  for (const one of held.keys()) if (pieceOf(one, 2 * pieces) !== 0) held.delete(one);
+  return 2 * pieces;
 }
 
 const pieceOf = (item: string, pieces: number): number =>

@@ -42,7 +42,7 @@ const KNOWN = {
   severity: [...new Set(LOUD.map(({ severity }) => severity as string))].sort(),
 };
 
-/** @throws PedigreeError `invalid_parameter` for what no finding has: an empty list would say that nothing was found. */
+/** @throws PedigreeError `invalid_parameter` for what no finding has: an empty list would say that there is none. */
 function mustBeKnown(filter: FindingFilter): void {
   for (const [field, known] of Object.entries(KNOWN)) {
     const value = filter[field as keyof typeof KNOWN];

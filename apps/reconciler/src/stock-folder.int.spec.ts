@@ -1,4 +1,4 @@
-import { appendFile, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sha256Hex, VirtualClock } from '#kernel';
@@ -48,6 +48,37 @@ it('leaves names of unfinished files, folders and links alone until they are ren
   expect(await names()).toEqual([]);
   expect(await names(SETTLED_MS)).toEqual(['b.csv']);
 });
+
+it('names files that cannot be read, and takes the others', async () => {
+  await writeFile(path('a.csv'), 'a');
+  await writeFile(path('closed.csv'), 'closed');
+  await chmod(path('closed.csv'), 0);
+  // As a program of another code page wrote it.
+  await writeFile(
+    Buffer.concat([Buffer.from(`${folder.path}/`), Buffer.from([0xee, 0xf1, 0xf2]), Buffer.from('.csv')]),
+    'o',
+  );
+  await chmod(folder.path, 0o755);
+  await names();
+  clock.advance(SETTLED_MS);
+  const { settled, unreadable } = await asNobody(() => stock.look());
+  expect(settled.map(({ name }) => name)).toEqual(['a.csv']);
+  expect(unreadable).toEqual([
+    { name: 'closed.csv', why: expect.stringContaining('EACCES') },
+    { name: '\ufffd\ufffd\ufffd.csv', why: expect.stringContaining('UTF-8') },
+  ]);
+});
+
+/** A superuser may read what others may not. */
+async function asNobody<T>(work: () => Promise<T>): Promise<T> {
+  if (process.geteuid?.() !== 0) return work();
+  process.seteuid?.(65_534);
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
 
 it('looks at so many files and says that there are more', async () => {
   for (let n = 0; n < 1_002; n += 1) await writeFile(path(`${n}.csv`), '');

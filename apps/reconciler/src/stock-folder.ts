@@ -13,6 +13,12 @@ export interface SettledFile {
   sha256: Sha256;
 }
 
+/** A file that nobody can compare, and why. */
+export interface UnreadableFile {
+  name: string;
+  why: string;
+}
+
 /** Files that are looked at; more are not, and that is said. */
 export const MOST_FILES = 1_000;
 /** Names of files that are being written, by the habits of programs that copy. */
@@ -39,21 +45,27 @@ export class StockFolder {
     private readonly clock: Pick<Clock, 'monotonicMs'>,
   ) {}
 
-  /** Settled files by name, and how many were not looked at. */
-  async look(): Promise<{ settled: SettledFile[]; tooMany: number }> {
+  /** Settled files by name, those that cannot be read, and how many were not looked at. */
+  async look(): Promise<{ settled: SettledFile[]; unreadable: UnreadableFile[]; tooMany: number }> {
     const names = (await readdir(this.folder, { withFileTypes: true })).filter(isCandidate).map(({ name }) => name);
     for (const name of this.seen.keys()) if (!names.includes(name)) this.seen.delete(name);
-    const settled: SettledFile[] = [];
+    const [settled, unreadable]: [SettledFile[], UnreadableFile[]] = [[], []];
     for (const name of names.sort().slice(0, MOST_FILES)) {
-      const file = await this.lookAt(name);
-      if (file !== undefined) settled.push(file);
+      try {
+        const file = await this.lookAt(name);
+        if (file !== undefined) settled.push(file);
+      } catch (error) {
+        // One that is closed to us, or is gone just now, keeps no other back.
+        unreadable.push({ name, why: (error as Error).message });
+      }
     }
-    return { settled, tooMany: Math.max(0, names.length - MOST_FILES) };
+    return { settled, unreadable, tooMany: Math.max(0, names.length - MOST_FILES) };
   }
 
   private async lookAt(name: string): Promise<SettledFile | undefined> {
     const path = join(this.folder, name);
     const now = await markOf(path);
+    if (now === undefined && name.includes('\ufffd')) throw new Error('its name is not UTF-8: rename it');
     const before = this.seen.get(name);
     if (now === undefined || before?.mark !== now.mark) {
       if (now !== undefined) this.seen.set(name, { mark: now.mark, sinceMs: this.clock.monotonicMs() });

@@ -195,6 +195,37 @@ describe('a stock file in the folder', () => {
     expect([failed?.runId, failed?.problem]).toEqual([taken?.runId, expect.stringContaining('was changed')]);
   }, 120_000);
 
+  it('whose run has failed is compared when it is touched, or written again: each time once', async () => {
+    const [first, other] = ['again.csv', 'again-other.csv'];
+    const lines = (n: number): string[] => [n, n + 1].map((one) => `${ITEM}0${one};2099-01-31`);
+    await put(first, ...lines(13));
+    await utimes(path(first), virtual.now(), new Date('2062-11-23T12:00:00Z'));
+    await settle(started());
+    await settle(started());
+    const states = async (name: string) => (await of(name)).map(({ state }) => state).sort();
+    expect(await states(first)).toEqual(['failed']);
+    await utimes(path(first), virtual.now(), virtual.now());
+    await settle(started());
+    expect(await states(first)).toEqual(['completed', 'failed']);
+    // It had its run now, whatever its times are.
+    virtual.advance(86_400_000);
+    await utimes(path(first), virtual.now(), virtual.now());
+    await settle(started());
+    expect(await states(first)).toEqual(['completed', 'failed']);
+
+    await put(other, ...lines(15));
+    await settle(started({ hours: [20, 6] }));
+    await put(other, ...lines(17));
+    await settle(started());
+    expect(await states(other)).toEqual(['completed', 'failed']);
+    // The next day's stock is the one that was never read.
+    virtual.advance(86_400_000);
+    await put(other, ...lines(15));
+    await settle(started());
+    await settle(started());
+    expect(await states(other)).toEqual(['completed', 'completed', 'failed']);
+  }, 120_000);
+
   it('is tried again later when something is away, and a few times only', async () => {
     const down = Object.assign(Object.create(store) as EventStore, {
       append: (...args: Parameters<EventStore['append']>) =>
@@ -218,6 +249,28 @@ describe('a stock file in the folder', () => {
     }
     expect(await scheduleOf(run)).toMatchObject({ attempts: 5, ended: 'failed' });
     expect(await findRun(db.pool, store, run.runId)).toMatchObject({ state: 'failed', problem: 'the disk is full' });
+  }, 120_000);
+
+  it('whose run is recorded has its cases opened, though that failed more often than a run may', async () => {
+    const down = Object.assign(Object.create(store) as EventStore, {
+      append: (...args: Parameters<EventStore['append']>) =>
+        args[2].some(({ type }) => type.startsWith('Case'))
+          ? Promise.reject(new Error('the disk is full'))
+          : store.append(...args),
+    });
+    await put('caseless.csv', `${ITEM}0A1;2020-01-31`, `${ITEM}0A2;2020-01-31`, `9${ITEM.slice(1)}0A3;2020-01-31`);
+    const runs = started({ store: down });
+    await settle(runs);
+    for (let n = 0; n < 8; n += 1) {
+      virtual.advance(86_400_000);
+      await runs.look();
+    }
+    const [run] = (await of('caseless.csv')) as [RunShown];
+    expect([run.state, await scheduleOf(run)]).toMatchObject(['completed', { attempts: 9, ended: null }]);
+    const before = await cases();
+    virtual.advance(86_400_000);
+    await settle(started());
+    expect([await cases(), await scheduleOf(run)]).toMatchObject([before + 1, { ended: 'completed' }]);
   }, 120_000);
 
   it('is read once: its run goes on though the next file has taken its place, or it is gone', async () => {

@@ -1,15 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '#event-store';
-import { defined, PedigreeError, uuid5 } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { databaseIsAway } from '#postgres';
 import {
   CaseLog,
   casesAreRead,
   compareFile,
   findRequest,
+  findRun,
   keepRequest,
-  momentOfUpload,
   mustHaveCome,
   namesIn,
   noteDryResult,
@@ -32,6 +32,7 @@ import {
 import { sentenceOf } from '#service';
 import type { StockRuns } from './config.js';
 import { estimating } from './run-progress.js';
+import { fileRunOf, runOfWrite, stockRunId } from './run-of-file.js';
 import { StockFolder, type SettledFile } from './stock-folder.js';
 import { ACTOR, type StockRunsParts } from './stock-run-parts.js';
 import { takeAsked } from './take-asked.js';
@@ -41,18 +42,12 @@ const MOST_LOOK_EVERY_MS = 30_000;
 /** Attempts at a run, and the wait behind the first one: four times as long behind each further one. */
 const MOST_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 60_000;
+const MOST_WAIT_MS = FIRST_WAIT_MS * 4 ** 3;
+/** Of a run that is recorded, and whose cases are still to be opened: a day of them. */
+const MOST_CASES_ATTEMPTS = 24;
 const CASES_PATIENCE_MS = 30_000;
 /** Whoever makes such a run holds this lock: one at a time in an installation. */
 const LOCK_KEY = 0x7374_6f63;
-
-/**
- * The same bytes are one run for ever, whatever the file is called; where the sender of an upload has said a moment,
- * one for each moment.
- */
-export function stockRunId(installation: string, { name, sha256 }: Pick<SettledFile, 'name' | 'sha256'>): string {
-  const moment = momentOfUpload(name, sha256);
-  return uuid5(`stock-file:${sha256}${moment === undefined ? '' : `:${moment}`}`, installation);
-}
 
 /** Makes a run of each new stock file, and those that were asked for. Errors are said, never thrown. */
 export async function keepStockRuns(parts: StockRunsParts): Promise<void> {
@@ -75,8 +70,10 @@ export const isWithin = ([from, to]: StockRuns['hours'], hour: number): boolean 
 
 /** The runs of the files of a folder, and those that persons or a timetable have asked for. */
 export class PackRuns {
-  /** Runs that are there. */
+  /** Writes of files that have a run. */
   private readonly taken = new Set<string>();
+  /** Files that cannot be read, and why: said once. */
+  private unreadable: ReadonlyMap<string, string> = new Map();
   /** Those that have ended: they are not read again. */
   private readonly over = new Set<string>();
   private told = Promise.resolve();
@@ -111,40 +108,33 @@ export class PackRuns {
   private async takeFiles(): Promise<void> {
     const { log, stock } = this.parts;
     if (stock === undefined || this.folder === undefined) return;
-    const { settled, tooMany } = await this.folder.look();
+    const { settled, unreadable, tooMany } = await this.folder.look();
     if (tooMany > 0)
       log.error({ tooMany, folder: stock.folder }, 'the folder holds more stock files than one scan takes');
+    for (const one of unreadable.filter(({ name, why }) => this.unreadable.get(name) !== why))
+      log.error({ ...one, folder: stock.folder }, 'a file of the folder cannot be read, and is not compared');
+    this.unreadable = new Map(unreadable.map(({ name, why }) => [name, why]));
     for (const file of settled) await this.take(file, stock);
   }
 
   /** Once for each run: what is written first is what makes it go on after a crash. */
   private async take(file: SettledFile, stock: StockRuns): Promise<void> {
-    const { pool, installation, segments, log } = this.parts;
-    const { name, path, bytes, modifiedAt, sha256 } = file;
-    const runId = stockRunId(installation.id, file);
-    if (this.taken.has(runId)) return;
-    if ((await findRequest(pool, runId)) === undefined) {
-      const moment = momentOfUpload(name, sha256) ?? modifiedAt.toISOString();
-      const run: FileRun = {
-        ...{ runId, stock: path, sha256, mapping: stock.mapping, moment, branch: null },
-        ...{ asOf: null, account: stock.account, way: stock.way, registry: null, disposals: null },
-        ...{
-          settings: stock.settings,
-          freshHours: stock.freshHours,
-          incremental: stock.incremental,
-          dryRun: false,
-          processes: 1,
-          reason: `the stock file ${name}`,
-        },
-      };
-      const folder = join(runsFolder(segments.folder), runId);
+    const { installation, segments, pool, store, log } = this.parts;
+    const write = `${stockRunId(installation.id, file)} ${file.modifiedAt.toISOString()}`;
+    if (this.taken.has(write)) return;
+    const next = await runOfWrite({ pool, store, installation, runs: runsFolder(segments.folder) }, file);
+    if (next === 'later') return;
+    if (next !== 'had its run') {
+      const run = fileRunOf(file, { runId: next.runId, stock });
+      const folder = join(runsFolder(segments.folder), run.runId);
       mkdirSync(folder, { recursive: true });
       writeFileRun(folder, run);
       writeSchedule(folder, { attempts: 0, notBefore: null, ended: null });
-      await keepRequest(pool, { runId, reason: run.reason, actor: ACTOR, kind: 'packs' });
-      log.info({ runId, name, bytes, sha256 }, 'took a stock file');
+      await keepRequest(pool, { runId: run.runId, reason: run.reason, actor: ACTOR, kind: 'packs' });
+      const { name, bytes, sha256 } = file;
+      log.info({ runId: run.runId, name, bytes, sha256 }, 'took a stock file');
     }
-    this.taken.add(runId);
+    this.taken.add(write);
   }
 
   private async waiting(): Promise<string[]> {
@@ -202,16 +192,29 @@ export class PackRuns {
       const run = await readFileRun(folder);
       request.reason = run.reason;
       await keepRequest(pool, { ...request, kind: 'packs' });
-      if (schedule.attempts > MOST_ATTEMPTS) throw new Error('the program ended at each attempt');
+      if (schedule.attempts > (await this.mostAttempts(runId))) throw new Error('the program ended at each attempt');
       await this.make(run, actor);
       writeSchedule(folder, { ...schedule, ended: 'completed' });
     } catch (error) {
       if (signal.aborted || databaseIsAway(error)) return writeSchedule(folder, before);
-      if (!isFinal(error) && schedule.attempts < MOST_ATTEMPTS) return this.later(folder, { runId, schedule, error });
+      if (await this.mayTryAgain(runId, schedule, error)) return this.later(folder, { runId, schedule, error });
       await recordPackRunFailure(this.parts, request, sentenceOf(error));
       writeSchedule(folder, { ...schedule, ended: 'failed' });
       log.error({ err: error, ...request }, 'the run of a stock file failed and is not retried');
     }
+  }
+
+  /** A run that is recorded cannot fail any more: it is said to be completed, and its cases are missing. */
+  private async mostAttempts(runId: string): Promise<number> {
+    const { pool, store } = this.parts;
+    // While the log is away, that is not known.
+    const run = await findRun(pool, store, runId).catch(() => undefined);
+    return run?.state === 'completed' ? MOST_CASES_ATTEMPTS : MOST_ATTEMPTS;
+  }
+
+  private async mayTryAgain(runId: string, { attempts }: RunSchedule, error: unknown): Promise<boolean> {
+    const most = await this.mostAttempts(runId);
+    return attempts < most && (!isFinal(error) || most > MOST_ATTEMPTS);
   }
 
   private async later(
@@ -219,7 +222,7 @@ export class PackRuns {
     { runId, schedule, error }: { runId: string; schedule: RunSchedule; error: unknown },
   ): Promise<void> {
     const { clock, log, pool } = this.parts;
-    const waitMs = FIRST_WAIT_MS * 4 ** (schedule.attempts - 1);
+    const waitMs = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 4 ** (schedule.attempts - 1));
     const notBefore = new Date(clock.now().getTime() + waitMs).toISOString();
     writeSchedule(folder, { ...schedule, notBefore });
     log.warn({ err: error, runId, notBefore }, 'the run of a stock file is retried later');

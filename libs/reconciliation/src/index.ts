@@ -14,6 +14,7 @@ export * from './cases/case-log.js';
 export { casesAreRead } from './runs/caught-up.js';
 export { closeRemedies } from './cases/close-remedies.js';
 export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
+export { strangersTo } from './cases/items-of-case.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
 export { NO_CASES, openPackCases } from './cases/pack-cases.js';
 export { CASE_ITEMS_FILE } from './cases/pack-groups.js';

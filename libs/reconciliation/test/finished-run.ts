@@ -12,6 +12,7 @@ import {
   RUN_FILE,
   type RunRecord,
 } from '../src/comparison/run-record.js';
+import type { Leg } from '../src/comparison/rules.js';
 import { comparisonSettings } from '../src/comparison/settings.js';
 import { BUCKETS, REFUSED_ITEMS } from '../src/snapshots/manifest.js';
 
@@ -23,6 +24,8 @@ export interface RunOver {
   places?: string[] | null;
   unseen?: string[];
   namedOnly?: true;
+  /** Whether the stock has containers. */
+  containers?: boolean;
   /** By which it compared; absent: by those of before they were recorded. */
   rules?: Sha256;
 }
@@ -30,7 +33,10 @@ export interface RunOver {
 interface FinishedRun extends RunOver {
   findings: FoundItem[];
   /** What the registry's side has; an answer without a moment is of that of the run. */
-  registry: { item: string; answer: string; container: string | null; moment?: string }[];
+  registry: ({ item: string; answer: string; container: string | null; moment?: string } & Record<string, unknown>)[];
+  /** What our record and the ERP's disposals have; absent: a row for each of the registry, and no such side. */
+  record?: ({ item: string } & Record<string, unknown>)[];
+  disposals?: ({ item: string } & Record<string, unknown>)[];
   /** Items and containers that documents in flight name; absent: documents are no side of it. */
   inFlight?: string[];
   /** Items of rows of the stock that were refused. */
@@ -40,15 +46,11 @@ interface FinishedRun extends RunOver {
   moment: string;
 }
 
-const CELLS = {
-  place: 'VARCHAR',
+/** Columns of a side's files. */
+const cellsOf = (leg: Leg): Record<string, string> => ({
   item: 'VARCHAR',
-  series: 'VARCHAR',
-  expiry: 'DATE',
-  funding: 'VARCHAR',
-  part: 'VARCHAR',
-  owner: 'VARCHAR',
-};
+  ...Object.fromEntries(Object.values(LEG_COLUMNS[leg])),
+});
 const TYPES: Record<string, string> = Object.fromEntries([
   ...['item', 'code', 'severity'].map((name) => [name, 'VARCHAR']),
   ['held', 'BOOLEAN'],
@@ -61,14 +63,30 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
   await mkdir(folder);
   const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(folder, 'duck') });
   try {
-    const answers = { item: 'VARCHAR', answer: 'VARCHAR', container: 'VARCHAR', moment: 'BIGINT' };
-    const rows = run.registry.map((one) => ({ ...one, moment: Date.parse(one.moment ?? run.moment) }));
-    await writeTable(duck, join(folder, 'registry.parquet'), { rows, types: answers });
-    await writeTable(duck, join(folder, 'stock.parquet'), { rows: run.stock ?? [], types: CELLS });
-    const told = { standing: 'in_flight', moment: Date.parse(run.moment) };
-    const flying = (run.inFlight ?? []).map((item) => ({ item, ...told }));
-    const named = { item: 'VARCHAR', standing: 'VARCHAR', moment: 'BIGINT' };
-    await writeTable(duck, join(folder, 'documents.parquet'), { rows: flying, types: named });
+    const write = (leg: Leg, rows: object[]): Promise<void> =>
+      writeTable(duck, join(folder, `${leg}.parquet`), { rows, types: cellsOf(leg) });
+    const at = Date.parse(run.moment);
+    const asked = run.registry.map((one) => ({
+      ...one,
+      moment: one.moment === undefined ? at : Date.parse(one.moment),
+    }));
+    await write('registry', asked);
+    await write(
+      'record',
+      (run.record ?? run.registry.map(({ item, container }) => ({ item, container }))).map((one) => ({
+        known_from: 1,
+        ...one,
+      })),
+    );
+    await write(
+      'stock',
+      (run.stock ?? []).map((one) => ({ copies: 1, ...one })),
+    );
+    await write('disposals', run.disposals ?? []);
+    await write(
+      'documents',
+      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: at })),
+    );
     const refused = (run.refused ?? []).map((item) => ({ item }));
     if (refused.length > 0)
       await writeTable(duck, join(folder, REFUSED_ITEMS), { rows: refused, types: { item: 'VARCHAR' } });
@@ -114,7 +132,7 @@ function recordOf(
 ): RunRecord {
   const leg = (name: string) => ({
     ...{ folder, digest: sha256Hex(String((made += 1))), rows: registry.length },
-    files: [join(folder, name === 'record' ? 'registry.parquet' : `${name}.parquet`)],
+    files: [join(folder, `${name}.parquet`)],
   });
   const record: Omit<RunRecord, 'inputs'> = {
     ...{
@@ -122,10 +140,14 @@ function recordOf(
       moment,
       settings: comparisonSettings({}),
       legs: Object.fromEntries(
-        [...legs, ...(rest.inFlight === undefined ? [] : ['documents'])].map((one) => [one, leg(one)]),
+        [
+          ...legs,
+          ...(rest.inFlight === undefined ? [] : ['documents']),
+          ...(rest.disposals === undefined ? [] : ['disposals']),
+        ].map((one) => [one, leg(one)]),
       ),
     },
-    ...{ places, wrongCheckDigits: false, containers: false, unseen },
+    ...{ places, wrongCheckDigits: false, containers: rest.containers ?? false, unseen },
     ...defined({ namedOnly: rest.namedOnly, rules: rest.rules }),
   };
   return { ...record, inputs: inputsDigest(record) };

@@ -113,6 +113,25 @@ class Item {
     return this.isHere && this.own === 'transit' && !isNone(to) && this.place !== null && to !== this.place;
   }
 
+  /** The stock speaks of P1 and P2 alone: P3 is another place, and no place is none. */
+  private get isCovered(): boolean {
+    return (this.g?.place ?? this.r?.place) !== 'P3';
+  }
+
+  private get isOurs(): boolean {
+    return this.isCovered || ['P1', 'P2'].includes(this.r?.place ?? '');
+  }
+
+  private get isLookedAt(): boolean {
+    return this.isHere || this.isOurs;
+  }
+
+  /** By the side that tells its place, or by where the ERP has disposed of it. */
+  private get isDisposalOfOurs(): boolean {
+    const place = this.g?.place ?? this.r?.place ?? this.d?.place;
+    return place !== 'P3' || [this.r?.place, this.d?.place].some((one) => one === 'P1' || one === 'P2');
+  }
+
   private ofAnotherMoment(): Said {
     if (at(this.g?.moved_at) > at(MOMENT)) return ['moved_during_run', 'information'];
     return at(this.g?.moment) < at(daysBefore(2)) ? ['stale_snapshot', 'information'] : undefined;
@@ -128,7 +147,7 @@ class Item {
   private presence(): Said {
     const { s, r, g } = this;
     if (g?.answer === 'denied')
-      return this.isHere || ['shelf', 'transit', 'suspended'].includes(this.own)
+      return this.isHere || (this.isCovered && ['shelf', 'transit', 'suspended'].includes(this.own))
         ? ['not_visible_to_us', 'information']
         : undefined;
     if (g?.answer === 'archived') {
@@ -136,14 +155,14 @@ class Item {
     }
     if (g?.answer === 'not_found') {
       if (s !== undefined && r === undefined && this.item.length === 27) return ['unknown_serial', 'critical'];
-      if (this.isHere || ['shelf', 'transit', 'suspended'].includes(this.own))
+      if (this.isHere || (this.isCovered && ['shelf', 'transit', 'suspended'].includes(this.own)))
         return ['missing_in_registry', 'critical'];
     }
     return this.isFound ? this.presenceOfFound() : this.absentHere();
   }
 
   private get isMissed(): boolean {
-    return !this.isHere;
+    return !this.isHere && this.isCovered;
   }
 
   /** Nobody tells whether it is of a place that the stock speaks of. */
@@ -151,7 +170,6 @@ class Item {
     return isNone(this.g?.place) && isNone(this.r?.place) ? ['place_not_told', QUIET] : ['missing_locally', 'warning'];
   }
 
-  /** The world's stock names places in each row, P1 and P2, so no pack is beyond it. */
   private absentHere(): Said {
     const { s, r, g, d } = this;
     if (s === undefined && g === undefined && d !== undefined) return ['disposed_here', QUIET];
@@ -163,30 +181,33 @@ class Item {
     const { s, r, g } = this;
     const since = (days: number): boolean => at(g?.moved_at) >= at(daysBefore(days));
     if (this.status === 'shelf') {
-      if (s === undefined && this.d !== undefined)
+      if (s === undefined && this.d !== undefined && this.isDisposalOfOurs)
         return at(this.d.moment) >= at(daysBefore(10))
           ? ['till_sale_may_come', QUIET]
           : ['sold_here_open_in_registry', 'critical'];
-      if (s === undefined && this.own === 'sold' && r?.uncertain === false)
+      if (s === undefined && this.own === 'sold' && r?.uncertain === false && this.isOurs)
         return ['sold_here_open_in_registry', 'critical'];
+      if (!this.isHere && !this.isCovered && this.own === 'transit') return ['accepted_elsewhere', QUIET];
       if (!this.isMissed) return undefined;
       return since(10) ? ['till_sale_may_come', QUIET] : this.missed;
     }
     if (this.status === 'suspended') return this.isMissed && this.own !== 'transit' ? this.missed : undefined;
     if (this.status !== 'transit') return undefined;
     if (this.isHere && this.state !== 'in_transit' && !this.isLeaving) return ['not_accepted_inbound', 'warning'];
-    return isNone(g?.moved_at) || since(30) ? ['in_transit', QUIET] : ['awaiting_counterparty', 'warning'];
+    if (isNone(g?.moved_at) || since(30)) return ['in_transit', QUIET];
+    return this.isHere || this.isCovered ? ['awaiting_counterparty', 'warning'] : undefined;
   }
 
   private statusOf(): Said {
     if (!this.isFound) return this.suspendedByUs();
     const here = this.isHere;
-    if (this.status === 'unmapped') return ['unmapped_status', 'warning'];
-    if (this.status === 'deviation') return ['sold_with_deviation', 'warning'];
+    if (this.status === 'unmapped' && this.isLookedAt) return ['unmapped_status', 'warning'];
+    if (this.status === 'deviation' && this.isLookedAt) return ['sold_with_deviation', 'warning'];
     if (here && this.status === 'sold') return ['sold_in_registry_in_stock_here', 'critical'];
     if (here && this.status === 'expired') return ['expired_auto_written_off', 'critical'];
     if (this.status === 'suspended') {
-      if (this.state === 'in_transit' || (!here && this.own === 'transit')) return ['suspended_in_transit', 'critical'];
+      if (this.state === 'in_transit' || (!here && this.own === 'transit' && this.isOurs))
+        return ['suspended_in_transit', 'critical'];
       if (here) return ['suspended_in_stock', this.isOpen ? 'critical' : 'information'];
     }
     if (here && this.status === 'gone') return ['status_mismatch', 'critical'];
@@ -203,7 +224,7 @@ class Item {
   private ofBoth(): Said {
     const known = [this.own, this.status].every((one) => !['none', 'unmapped'].includes(one));
     if (!known || this.own === this.status) return undefined;
-    if (this.r?.uncertain === true) return ['undetermined_item', 'information'];
+    if (this.r?.uncertain === true && this.isLookedAt) return ['undetermined_item', 'information'];
     if (!this.isHere) {
       if (this.d !== undefined && this.own === 'shelf' && ['sold', 'gone'].includes(this.status))
         return ['disposed_here', QUIET];
@@ -211,7 +232,7 @@ class Item {
     }
     if ([this.own, this.status].includes('unknown')) return undefined;
     const isOpenSale = this.s === undefined && this.own === 'sold' && this.status === 'shelf';
-    return isOpenSale ? undefined : ['status_mismatch', 'warning'];
+    return isOpenSale || !this.isLookedAt ? undefined : ['status_mismatch', 'warning'];
   }
 
   private expiry(): Said {
@@ -225,14 +246,17 @@ class Item {
     const differs = (a: string | null | undefined, b: string | null | undefined): Said =>
       !isNone(a) && !isNone(b) && a !== b ? ['owner_or_branch_mismatch', 'warning'] : undefined;
     if (!this.isHere)
-      return this.isFound && this.status === 'shelf' && this.own === 'shelf' ? differs(r?.place, g?.place) : undefined;
+      return this.isOurs && this.isFound && this.status === 'shelf' && this.own === 'shelf'
+        ? differs(r?.place, g?.place)
+        : undefined;
     if (this.state === 'in_transit') return undefined;
     if (g === undefined) return this.own === 'shelf' ? differs(this.place, r?.place) : undefined;
     return this.isFound && ['shelf', 'suspended'].includes(this.status) ? differs(this.place, g.place) : undefined;
   }
 
   private containerOf(): Said {
-    if (!this.isFound || this.r === undefined || this.r.container === this.g?.container) return undefined;
+    if (!this.isLookedAt || !this.isFound || this.r === undefined || this.r.container === this.g?.container)
+      return undefined;
     if (!['shelf', 'transit', 'suspended'].includes(this.status)) return undefined;
     return this.g?.container === null ? ['container_dissolved', 'information'] : ['container_mismatch', 'warning'];
   }

@@ -64,15 +64,31 @@ export const PLANTED: readonly Story[] = [
     ...inBox,
     registry: notFound,
   }),
-  plant(['sold_here_open_in_registry', 'critical', 'document'], {
-    name: 'disposed of, open',
-    ...notHere,
-    disposal: {},
-  }),
+  plant(['sold_here_open_in_registry', 'critical', 'document'], { name: 'disposed of', ...notHere, disposal: {} }),
   plant(['sold_here_open_in_registry', 'critical', 'document'], {
     name: 'sold by our document, open',
     ...notHere,
     record: { status: 'in_sale' },
+  }),
+  plant(['sold_here_open_in_registry', 'critical', 'document'], {
+    name: 'disposed of here, and open at another branch',
+    ...notHere,
+    record: { place: OTHER_BRANCH },
+    registry: { place: OTHER_BRANCH },
+    disposal: {},
+  }),
+  plant(['sold_here_open_in_registry', 'critical', 'document'], {
+    name: 'sold here by our document, and open at another branch',
+    ...notHere,
+    record: { status: 'in_sale' },
+    registry: { place: OTHER_BRANCH },
+  }),
+  plant(['sold_here_open_in_registry', 'critical', 'series'], {
+    name: 'disposed of, and nobody tells its place',
+    ...notHere,
+    record: null,
+    registry: { place: null },
+    disposal: { place: null },
   }),
   plant(['missing_locally', 'warning', 'series'], { name: 'lost', ...notHere }),
   plant(['missing_locally', 'warning', 'container'], {

@@ -54,7 +54,7 @@ export interface PlantedWorld {
   stock: (StockRow & { otherState?: string })[];
   record: (RecordRow & { known_from: number })[];
   registry: RegistryRow[];
-  disposals: (DisposalRow & { place: string })[];
+  disposals: DisposalRow[];
   documents: DocumentRow[];
   expected: ExpectedFinding[];
   explained: Record<string, number>;

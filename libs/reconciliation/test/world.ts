@@ -42,6 +42,7 @@ export interface RegistryRow {
 }
 export interface DisposalRow {
   item: string;
+  place?: string | null;
   receipt: string;
   moment: string;
 }
@@ -68,7 +69,9 @@ export function chooser(seed: number): <T>(of: readonly T[]) => T {
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const WRONG_GTIN = `0460123456789${(Number(GTIN.at(-1)) + 1) % 10}`;
-const PLACES = ['P1', 'P1', 'P2', null] as const;
+const STATES = ['sellable', 'reserved', 'quarantine', 'in_transit'] as const;
+/** The stock has rows of the first two alone. */
+const PLACES = ['P1', 'P1', 'P2', 'P3', null] as const;
 const BOXES = [null, null, IN_STOCK_BOX, '046012345678900024'] as const;
 const STATUSES = [
   ...[
@@ -97,10 +100,7 @@ export function worldOf(seed: number, items: number): World {
     if (choose([true, true, false]))
       world.stock.push({
         ...{ item, place: choose(PLACES.slice(0, 3)), series: choose(SERIES), expiry: choose(EXPIRIES) },
-        ...{
-          state: choose(['sellable', 'reserved', 'quarantine', 'in_transit']),
-          twice: choose([0, 0, 0, 0, 1]) === 1,
-        },
+        ...{ state: choose(STATES), twice: choose([0, 0, 0, 0, 1]) === 1 },
       });
     if (choose([true, true, false]))
       world.record.push({
@@ -122,8 +122,10 @@ export function worldOf(seed: number, items: number): World {
     }
   }
   for (const { item } of [...world.record, ...world.registry])
-    if (choose([0, 0, 0, 1]) === 1 && !world.disposals.some((one) => one.item === item))
-      world.disposals.push({ item, receipt: choose(['1/1', '1/2']), moment: choose([daysBefore(3), daysBefore(12)]) });
+    if (choose([0, 0, 0, 1]) === 1 && !world.disposals.some((one) => one.item === item)) {
+      const [receipt, moment] = [choose(['1/1', '1/2']), choose([daysBefore(3), daysBefore(12)])];
+      world.disposals.push({ item, receipt, moment, place: choose(PLACES) });
+    }
   world.stock.push({ item: IN_STOCK_BOX, place: 'P1', series: null, expiry: null, state: 'sellable', twice: false });
   return world;
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { sandboxFile } from '../../../apps/cli/src/config.js';
 import { allSchemas } from '../../../apps/cli/src/schemas.js';
 import { sandboxProcess, type SandboxProcess } from '../../../apps/cli/src/stack/sandbox-process.js';
-import { stockRunId } from '../../../apps/reconciler/src/stock-runs.js';
+import { stockRunId } from '../../../apps/reconciler/src/run-of-file.js';
 import { PostgresEventStore } from '#event-store';
 import { installationId } from '#postgres';
 import { readSchedule, runsFolder, snapshotsFolder } from '#reconciliation';

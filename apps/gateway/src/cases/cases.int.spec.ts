@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { documentReading } from '#documents';
 import { caseIdOf, type CaseCause, type DocumentCommand } from '#domain';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { caseDetail, projections } from '#read-models';
-import { CaseLog, closeRemedies } from '#reconciliation';
+import { Duck } from '#duckdb';
+import { CaseLog, closeRemedies, runsFolder } from '#reconciliation';
 import { catchUpProjection } from '#subscriptions';
+import { writeFinishedRun } from '../../../../libs/reconciliation/test/finished-run.js';
 import { testDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { arrival, TestHarness } from '../../test/test-harness.js';
 import { caseActionResults, casePage } from '../api/case-answers.js';
 
@@ -19,17 +25,19 @@ const INSTALLATION = {
 const GTIN = '04600000000015';
 const pack = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 
+let folder: TemporaryFolder;
 let harness: TestHarness;
 let store: PostgresEventStore;
 let log: CaseLog;
 beforeAll(async () => {
-  harness = await TestHarness.start(await testDatabase());
+  folder = await temporaryFolder();
+  harness = await TestHarness.start(await testDatabase(), { segmentsFolder: folder.path });
   store = new PostgresEventStore({ pool: harness.db.pool });
   log = new CaseLog({ db: harness.db.pool, store, installation: INSTALLATION });
 });
 afterAll(async () => {
   await store.close();
-  await harness.stop();
+  await Promise.all([harness.stop(), folder.remove()]);
 });
 
 /** Cases, and what became of documents; receipts are none of these tests' concern. */
@@ -51,6 +59,24 @@ interface Over {
   cause?: CaseCause;
   code?: string;
   places?: string[];
+  /** Digest of the inputs of its run, and where its items lie. */
+  run?: string;
+  rows?: { file: string; from: number; to: number };
+}
+
+/** A run about packs that found these, as the reconciler leaves it in its folder. */
+async function runOfFindings(items: string[]): Promise<{ inputs: string; rows: NonNullable<Over['rows']> }> {
+  const out = join(runsFolder(folder.path), randomUUID(), 'comparison');
+  await mkdir(dirname(out), { recursive: true });
+  const findings = items.map((item) => ({ item, code: 'missing_locally', severity: 'warning' }));
+  await writeFinishedRun(out, { findings, registry: [], moment: '2026-03-01T00:00:00.000Z' });
+  const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(folder.path, 'duck') });
+  const file = join(out, 'case-items.parquet');
+  const rows = ['beside', ...items].map((item) => `('${item}')`).join(', ');
+  await duck.run(`COPY (SELECT item FROM (VALUES ${rows}) t(item)) TO '${file}' (FORMAT parquet)`);
+  await duck.close();
+  const { inputs } = JSON.parse(await readFile(join(out, 'run.json'), 'utf8')) as { inputs: string };
+  return { inputs, rows: { file: 'case-items.parquet', from: 1, to: items.length + 1 } };
 }
 
 const SHA = 'a'.repeat(64);
@@ -65,9 +91,9 @@ async function opened(day = 1, over: Over = {}) {
   const cause = over.cause ?? { kind: 'series', gtin: GTIN, series: `S${(made += 1)}`, place: 'P1' };
   const caseId = caseIdOf(code, cause);
   const moment = `2026-03-${String(day).padStart(2, '0')}T00:00:00.000Z`;
-  const run = { kind: 'packs', id: `run-${day}`, moment } as const;
+  const run = { kind: 'packs', id: over.run ?? `run-${day}`, moment } as const;
   const places = over.places ?? null;
-  const seen = { run, count: 5, findingsSha256: SHA, places, rows: { file: 'f', from: 0, to: 5 } };
+  const seen = { run, count: 5, findingsSha256: SHA, places, rows: over.rows ?? { file: 'f', from: 0, to: 5 } };
   const act = { actor: { kind: 'system', name: 't', authenticatedBy: 'process' }, id: `t-${day}`, at: moment } as const;
   await log.tell({ type: 'See', caseId, code, cause, severity, dueAt, seen }, act);
   await projected();
@@ -136,6 +162,25 @@ describe('cases over HTTP', () => {
     expect((await act(id, { action: 'split', items: ['0460'] })).json()).toMatchObject({
       status: 400,
       field: '/items/0',
+    });
+  });
+
+  it('are split by their own items alone: others are named, as far as the files of the run are here', async () => {
+    const other = `04600000000022${'1'.padStart(13, '0')}`;
+    const elsewhere = await opened();
+    expect((await act(elsewhere, { action: 'split', items: [pack(1), other] })).json()).toMatchObject({
+      ...{ status: 400, code: 'invalid_parameter', field: '/items', item: other },
+    });
+    const { inputs, rows } = await runOfFindings([pack(1), pack(2), pack(3)]);
+    const id = await opened(1, { run: inputs, rows });
+    expect((await act(id, { action: 'split', items: [pack(1), pack(4)] })).json()).toMatchObject({
+      ...{ status: 400, code: 'invalid_parameter', field: '/items', item: pack(4) },
+    });
+    expect((await show(id)).parts).toEqual([]);
+    expect((await act(id, { action: 'split', items: [pack(1)] })).status).toBe(200);
+    // It lies in the part already.
+    expect((await act(id, { action: 'split', items: [pack(1), pack(2)] })).json()).toMatchObject({
+      ...{ status: 400, item: pack(1) },
     });
   });
 

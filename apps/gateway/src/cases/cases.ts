@@ -16,6 +16,7 @@ import type { Intake } from '../intake/intake.js';
 import type { Resends } from '../resends/resends.js';
 import type { CaseAction, CaseActions, CaseRelease } from './case-body.js';
 import { releaseRemedy } from './releases.js';
+import { mustBeOfCase } from './split-items.js';
 
 export interface CasesOptions {
   pool: Pool;
@@ -25,6 +26,8 @@ export interface CasesOptions {
   dueDays: DueDays;
   resends: Pick<Resends, 'resend'>;
   intake: Pick<Intake, 'take'>;
+  /** Folder of derived files; undefined where they lie elsewhere. */
+  segmentsFolder: string | undefined;
   clock: Clock;
 }
 
@@ -81,8 +84,12 @@ export class Cases {
     const part = caseIdOf(code, cause);
     if (!known.parts.includes(part)) {
       const count = cause.items.length;
+      const { segmentsFolder } = this.options;
+      if (whyNotSplit(known, count) === undefined)
+        await mustBeOfCase(known, cause.items, { log: this.log, segmentsFolder });
       const told = await this.log.tell({ type: 'Split', caseId, part, items: cause.items, count }, act);
-      if (told.events.length === 0) throw refusal(caseId, known, whyNotSplit(known, count));
+      if (told.events.length === 0)
+        throw refusal(caseId, known, whyNotSplit(known, count) ?? 'it was split as often as a case may be');
     }
     const { rows: _, ...seen } = lastSeen;
     const sighting = { ...seen, count: cause.items.length };
@@ -135,11 +142,11 @@ function whyNothing(state: CaseState, events: number, action: ByMany): string | 
   return isSame ? undefined : `it is resolved since ${state.resolvedAt}: reopen it first`;
 }
 
-function whyNotSplit({ phase, cause, count }: KnownCase, items: number): string {
+function whyNotSplit({ phase, cause, count }: KnownCase, items: number): string | undefined {
   if (phase === 'resolved') return 'it is resolved: reopen it first';
   if (!isSplittable(cause)) return 'it is a part of another case already: split that one';
   if (items >= count) return `it has ${count} items: at least one must stay`;
-  return 'it was split as often as a case may be';
+  return undefined;
 }
 
 const refusal = (caseId: string, { phase }: { phase: string }, why: string): PedigreeError =>

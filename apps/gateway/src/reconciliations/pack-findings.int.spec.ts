@@ -28,7 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-async function all(limit: number, filter: { code?: string; place?: string } = {}): Promise<FindingRow[]> {
+async function all(
+  limit: number,
+  filter: { code?: string; severity?: string; place?: string } = {},
+): Promise<FindingRow[]> {
   const found: FindingRow[] = [];
   let cursor: string | undefined;
   do {
@@ -53,6 +56,16 @@ describe('findings about packs over HTTP', () => {
     },
     60_000,
   );
+
+  it('are not chosen by a code or a severity that no finding has: an empty list would say that nothing was found', async () => {
+    await expect(all(2, { code: 'missing_localy' })).rejects.toMatchObject({
+      ...{ code: 'invalid_parameter', place: { field: 'code', item: 'missing_localy' } },
+      message: expect.stringContaining('missing_locally'),
+    });
+    await expect(all(2, { severity: 'Critical' })).rejects.toMatchObject({
+      ...{ code: 'invalid_parameter', place: { field: 'severity' } },
+    });
+  });
 
   it('are chosen by code and place', async () => {
     expect(await all(2, { code: 'expired_in_stock' })).toHaveLength(6);

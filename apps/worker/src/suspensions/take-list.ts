@@ -24,6 +24,7 @@ import {
   type WatchWay,
 } from '#reconciliation';
 import { registryActor, type Cause } from '../aggregate/aggregate-repository.js';
+import { countPacks, type PackCount } from './count-packs.js';
 import type { ListTaken, TakeContext } from './list-taken.js';
 import { readDecisions } from './take-decisions.js';
 
@@ -104,10 +105,8 @@ async function tellAll({ suspensions }: TakeContext, cause: Cause, commands: Sus
     );
 }
 
-interface ReadList {
+interface ReadList extends PackCount {
   series: ProductSeries[];
-  packs: number;
-  packsWithoutSeries: number;
   /** When its first page came: what happened after that may be missing. */
   fetchedAt: Date;
 }
@@ -135,25 +134,25 @@ async function readList(
 /** Undefined where pages are gone: somebody else took the list over just now, or a crash left it so. */
 async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Promise<ReadList | undefined> {
   const seen = new Map<string, ProductSeries>();
-  /** Whether any line tells its series. */
-  const packs = new Map<string, boolean>();
   let [pages, fetchedAt]: [number, Date | undefined] = [0, undefined];
-  for await (const page of stagedPages(pool, fetchId)) {
-    pages += 1;
-    fetchedAt ??= page.fetched_at;
-    for (const line of page.rows.split('\n')) {
-      if (line === '') continue;
-      const { item, series = '' } = JSON.parse(line) as FetchedRow;
-      const gtin = item.slice(0, GTIN_LENGTH);
-      // A pack stands in the list once for each decision, and some of these lines may leave out its series.
-      packs.set(item, series !== '' || packs.get(item) === true);
-      if (series !== '') seen.set(`${gtin} ${series}`, { gtin, series });
+  async function* lines() {
+    pages = 0;
+    for await (const page of stagedPages(pool, fetchId)) {
+      pages += 1;
+      fetchedAt ??= page.fetched_at;
+      for (const line of page.rows.split('\n')) {
+        if (line === '') continue;
+        const { item, series = '' } = JSON.parse(line) as FetchedRow;
+        const gtin = item.slice(0, GTIN_LENGTH);
+        if (series !== '') seen.set(`${gtin} ${series}`, { gtin, series });
+        yield { item, series };
+      }
+      if (seen.size > MOST_SERIES) throw new Error(`the list of suspended packs names more than ${MOST_SERIES} series`);
     }
-    if (seen.size > MOST_SERIES) throw new Error(`the list of suspended packs names more than ${MOST_SERIES} series`);
   }
+  const packs = await countPacks(lines);
   if (fetchedAt === undefined || pages !== nextPage) return undefined;
-  const packsWithoutSeries = [...packs.values()].filter((isTold) => !isTold).length;
-  return { series: seriesInOrder(seen.values()), packs: packs.size, packsWithoutSeries, fetchedAt };
+  return { series: seriesInOrder(seen.values()), ...packs, fetchedAt };
 }
 
 /** What counted with us, and what the list said that is believed. */

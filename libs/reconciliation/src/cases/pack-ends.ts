@@ -11,6 +11,7 @@ import type { ComparisonSettings } from '../comparison/settings.js';
 import { CASE_ITEMS_FILE } from './pack-groups.js';
 import { namesIn } from '../runs/run-folder.js';
 import type { PackOpening } from './pack-opening.js';
+import { loadUnproven, OF_UNPROVEN } from './unproven.js';
 
 const AT_ONCE = 1_000;
 const HOUR_MS = 3_600_000;
@@ -47,8 +48,8 @@ export async function findEarlierRuns({ folder, options }: PackOpening): Promise
 /**
  * Unresolved cases that the run did not find though it looked for all of their items: with the same sides and places,
  * and, where the registry is a side, with an answer of it for each item. An answer of another moment, a denied one, or
- * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared, nor a
- * difference that a document in flight explains.
+ * one that is older than that of the last sighting, is none. Nor is a stock that does not tell what was compared, nor
+ * what explains a difference and proves nothing: a document in flight, a sale that may come, a place that nobody tells.
  * Where the items of the last run are not at hand nothing is told.
  */
 export async function* packCasesOver(
@@ -147,6 +148,7 @@ async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
       FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
         AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
   await loadLastFindings(duck);
+  await loadUnproven(duck, record);
   const { registry, stock } = record.legs;
   const answered =
     registry === undefined
@@ -160,6 +162,7 @@ async function loadLastItems({ duck, record }: PackOpening): Promise<void> {
         WHERE f.code IN ${NO_ANSWER} OR (l.part AND f.code = l.code)
       ${stock === undefined ? '' : `UNION ${untold(stock.files, record.settings)} ${refused(stock)}`}
       ${underWay(record)}
+      UNION ${OF_UNPROVEN}
       UNION SELECT c.case_id FROM candidate c ANTI JOIN last_item l ON l.case_id = c.case_id`);
 }
 

@@ -162,6 +162,25 @@ async function findInSlice(
         JOIN (VALUES ${values.join(', ')}) r(number, code, severity, quiet) USING (number)`);
 }
 
+/**
+ * Makes the table `into` (item, code) of what rules with these codes say of the items of a table, each where it is the
+ * first of its topic. {@link openRun} was done.
+ */
+export async function saidOf(
+  duck: Duck,
+  run: RunRecord,
+  { among, codes, into }: { among: string; codes: readonly string[]; into: string },
+): Promise<void> {
+  const told = topics(run, RULES);
+  const values = RULES.flatMap(({ code }, number) => (codes.includes(code) ? [`(${number}, ${quoted(code)})`] : []));
+  await duck.run(`CREATE TABLE ${into} (item VARCHAR, code VARCHAR)`);
+  for (const buckets of groupsOf(run))
+    await duck.run(`INSERT INTO ${into} SELECT DISTINCT item, code
+      FROM (SELECT item, unnest([${told.map(({ first }) => first).join(',\n')}]) AS number
+        FROM (${joined(run, { buckets }, among)}))
+      JOIN (VALUES ${values.join(', ')}) r(number, code) USING (number)`);
+}
+
 /** How many rows the largest side has in some buckets. */
 async function mostRowsOf(duck: Duck, { run, buckets }: BucketsOfRun): Promise<number> {
   const sides = LEGS.flatMap((leg) => [filesOf(run, leg, buckets) ?? []]).filter((files) => files.length > 0);

@@ -145,6 +145,7 @@ export function differing(run: RunRecord, { buckets, runs }: Slice): string | un
 
 /**
  * The joined rows of a slice: the columns over which rules speak. Rows of stock that disagree count as sellable.
+ * `ours`: record or registry has it at a place of the stock; `disposal_ours`: so, or the ERP has disposed of it there.
  * `among`: a table of the items that are looked at; default: all.
  */
 export function joined(run: RunRecord, { buckets, runs }: Slice, among?: string): string {
@@ -157,7 +158,7 @@ export function joined(run: RunRecord, { buckets, runs }: Slice, among?: string)
     places === undefined ? 'true' : places === '' ? 'false' : `${place} IN (${places})`;
   return `SELECT *, in_stock OR held AS here, coalesce(s_place, h_place) AS place,
       CASE WHEN in_stock THEN coalesce(s_state, 'sellable') WHEN held THEN coalesce(h_state, 'sellable') END AS state,
-      covered OR coalesce(${isOf('r_place')}, false) AS ours
+      covered OR of_record AS ours, of_disposal OR of_record OR coalesce(${isOf('d_place')}, false) AS disposal_ours
     FROM (SELECT item, ${COLUMNS}, tells_containers,
       c_place, c_packs, c_recorded, c_differing, copies IS NOT NULL AS in_stock, r_known_from IS NOT NULL AS in_record,
       answer IS NOT NULL AS in_registry, d_moment IS NOT NULL AS disposed, coalesce(r_uncertain, false) AS uncertain,
@@ -165,6 +166,8 @@ export function joined(run: RunRecord, { buckets, runs }: Slice, among?: string)
       ${latin('s_series')} AS s_latin, ${latin('g_series')} AS g_latin,
       ${run.wrongCheckDigits ? WRONG_DIGIT : 'false'} AS wrong_digit,
       ${run.containers ? HELD : NOT_HELD}, coalesce(${isOf('coalesce(g_place, r_place)')}, true) AS covered,
+      coalesce(${isOf('coalesce(g_place, r_place, d_place)')}, true) AS of_disposal,
+      coalesce(${isOf('r_place')}, false) AS of_record,
       (${isOf('coalesce(g_place, r_place)')}) IS NOT NULL AS placed
     FROM ${legIn('stock')} FULL JOIN ${legIn('registry')} USING (item) FULL JOIN ${legIn('record')} USING (item)
       FULL JOIN ${legIn('disposals')} USING (item)

@@ -92,17 +92,17 @@ export const RULES: readonly Rule[] = [
   rule(
     'presence',
     ['till_sale_may_come', 'information', 'disposals registry', 'quiet'],
-    `NOT in_stock AND ${FOUND} AND g_standing = 'shelf' AND d_moment >= $moment - $tillSales`,
+    `NOT in_stock AND disposal_ours AND ${FOUND} AND g_standing = 'shelf' AND d_moment >= $moment - $tillSales`,
   ),
   rule(
     'presence',
     ['sold_here_open_in_registry', 'critical', 'disposals registry'],
-    `NOT in_stock AND ${FOUND} AND g_standing = 'shelf' AND disposed`,
+    `NOT in_stock AND disposal_ours AND ${FOUND} AND g_standing = 'shelf' AND disposed`,
   ),
   rule(
     'presence',
     ['sold_here_open_in_registry', 'critical', 'record registry'],
-    `NOT in_stock AND ${FOUND} AND r_standing = 'sold' AND NOT uncertain AND g_standing = 'shelf'`,
+    `NOT in_stock AND ours AND ${FOUND} AND r_standing = 'sold' AND NOT uncertain AND g_standing = 'shelf'`,
   ),
   rule(
     'presence',

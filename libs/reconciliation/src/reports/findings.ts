@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { FINDING_COLUMNS } from '../comparison/compare-buckets.js';
+import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { findingsFile } from '../comparison/run-record.js';
 import { ORDER } from '../snapshots/buckets.js';
 import { BUCKETS } from '../snapshots/manifest.js';
@@ -35,7 +36,25 @@ export async function findingsFiles(folder: string): Promise<string[]> {
   throw new PedigreeError('not_found', `the run in ${folder} is not at its end: findings are missing`, {});
 }
 
-function conditionOf({ code, severity, place, series }: FindingFilter): string {
+const LOUD = [...RULES, ...OVERRIDES].filter(({ quiet }) => quiet !== true);
+const KNOWN = {
+  code: [...new Set(LOUD.map(({ code }) => code))].sort(),
+  severity: [...new Set(LOUD.map(({ severity }) => severity as string))].sort(),
+};
+
+/** @throws PedigreeError `invalid_parameter` for what no finding has: an empty list would say that there is none. */
+function mustBeKnown(filter: FindingFilter): void {
+  for (const [field, known] of Object.entries(KNOWN)) {
+    const value = filter[field as keyof typeof KNOWN];
+    if (value === undefined || known.includes(value)) continue;
+    const why = `${field}: ${value} is none of ${known.join(', ')}`;
+    throw new PedigreeError('invalid_parameter', why, { field, item: value });
+  }
+}
+
+function conditionOf(filter: FindingFilter): string {
+  mustBeKnown(filter);
+  const { code, severity, place, series } = filter;
   const is = (value: string | undefined, columns: string[]): string[] =>
     value === undefined ? [] : [`(${columns.map((name) => `${name} = ${quoted(value)}`).join(' OR ')})`];
   const all = [

@@ -81,10 +81,17 @@ async function openCase(runId: string, phase: string): Promise<void> {
   );
 }
 
-const removed = async (keptDays = KEPT_DAYS): Promise<string[]> => {
+const removed = async (keptDays = KEPT_DAYS, mostRemoved?: number): Promise<string[]> => {
   const told: string[] = [];
   const onRemove = ({ folder: one }: { folder: string }) => void told.push(one.slice(folder.path.length + 1));
-  const count = await removeRunFiles({ db: db.pool, folder: folder.path, keptDays, now: NOW, onRemove });
+  const of = {
+    db: db.pool,
+    folder: folder.path,
+    keptDays,
+    now: NOW,
+    ...(mostRemoved === undefined ? {} : { mostRemoved }),
+  };
+  const count = await removeRunFiles({ ...of, onRemove });
   expect(count).toBe(told.length);
   for (const one of told) expect(existsSync(join(folder.path, one))).toBe(false);
   return told.sort();
@@ -133,6 +140,26 @@ describe('old files of runs', () => {
     await run('stands-on-others', 399, { places: ['P8'] });
     await writeFile(join(runs(), 'stands-on-others', 'reading.json'), JSON.stringify({ chain: ['full'] }));
     expect(await removed()).toEqual(['snapshots/registry-other']);
+  });
+
+  it('go some at a time where they are more than that: a snapshot not before the last run that was made of it', async () => {
+    const numbers = [...Array(7).keys()];
+    await snapshot('M-shared', 420);
+    await snapshot('M-newest', 1);
+    for (const n of numbers) await run(`many-${n}`, 420, { of: ['M-shared'], places: ['P7'] });
+    await run('many-newest', 1, { places: ['P7'] });
+    // More than are removed at a time, and named by cases: they are in nobody's way.
+    for (const n of numbers.slice(0, 3)) await openCase(`many-${n}`, 'open');
+    expect(await removed(KEPT_DAYS, 2)).toEqual(['runs/many-3', 'runs/many-4']);
+    expect(await removed(KEPT_DAYS, 2)).toEqual(['runs/many-5', 'runs/many-6']);
+    expect(await removed(KEPT_DAYS, 2)).toEqual([]);
+    await db.pool.query("UPDATE reconciliation_case SET phase = 'resolved'");
+    const left: string[][] = [];
+    for (let gone = await removed(KEPT_DAYS, 2); gone.length > 0; gone = await removed(KEPT_DAYS, 2)) left.push(gone);
+    expect(left.flat().filter((one) => one.includes('many') || one.includes('M-'))).toEqual([
+      ...['runs/many-0', 'runs/many-1', 'runs/many-2', 'snapshots/M-shared'],
+    ]);
+    expect(Math.max(...left.map((gone) => gone.filter((one) => one.startsWith('runs')).length))).toBeLessThanOrEqual(2);
   });
 
   it('of which a crash has left a part go wholly', async () => {

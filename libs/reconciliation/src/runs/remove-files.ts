@@ -4,7 +4,7 @@ import { canonicalJson, type Sha256 } from '#kernel';
 import { FolderStore } from '#duckdb';
 import type { Queryable } from '#postgres';
 import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
-import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { readSnapshot } from '../snapshots/manifest.js';
 import { FILE_RUN, namesIn, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
 import { READING_FILE, type Reading } from './reading.js';
 import { noteRemoved } from './request.js';
@@ -16,23 +16,25 @@ export interface FilesRemoval {
   folder: string;
   keptDays: number;
   now: Date;
+  /** Runs, and snapshots, that are removed at a time; default: 1,000. */
+  mostRemoved?: number;
   /** Told of each folder before it goes. */
   onRemove?: (removed: { folder: string; changedAt: Date }) => void;
 }
 
-/** Folders that are removed at a time. */
+/** Runs, and snapshots, that are removed at a time. */
 const MOST_REMOVED = 1_000;
 const DAY_MS = 86_400_000;
 
+/** What is kept of a run in memory: there may be a hundred thousand. */
 interface RunFolder {
   runId: string;
   folder: string;
   changedMs: number;
   /** As far as it was begun. Its inputs are not checked: rules of an earlier version made it perhaps. */
-  record: Pick<RunRecord, 'inputs' | 'moment' | 'places' | 'legs'> | undefined;
-  request: Pick<FileRun, 'stock' | 'registry' | 'disposals'> | undefined;
-  /** Where rows of its registry side were taken over. */
-  reading: Pick<Reading, 'chain'> | undefined;
+  record: { inputs: Sha256; moment: string; places: string; sides: Sha256[] } | undefined;
+  /** Names of snapshots that it rests on, also where rows of its registry side were taken over. */
+  snapshots: string[];
   isWhole: boolean;
   isWaiting: boolean;
 }
@@ -43,24 +45,24 @@ interface RunFolder {
  * has seen that the read model has all cases. Returns how many went.
  */
 export async function removeRunFiles(removal: FilesRemoval): Promise<number> {
-  const { db, folder, keptDays, now } = removal;
+  const { db, folder, keptDays, now, mostRemoved = MOST_REMOVED } = removal;
   // What a crash has left of an earlier removal is no run any more.
   await rm(removedFolder(folder), { recursive: true, force: true });
   const beforeMs = now.getTime() - keptDays * DAY_MS;
   const runs = await runsIn(runsFolder(folder));
   const newest = newestOf(
     runs.filter(({ isWhole }) => isWhole),
-    ({ record }) => [canonicalJson(record?.places ?? null), record?.moment ?? ''],
+    ({ record }) => [record?.places ?? '', record?.moment ?? ''],
   );
   const old = runs.filter((one) => one.changedMs < beforeMs && !one.isWaiting && !newest.has(one));
-  const going = (await unnamed(db, old)).slice(0, MOST_REMOVED);
+  const going = (await unnamed(db, old)).slice(0, mostRemoved);
   for (const run of going) {
     await noteRemoved(db, run.runId);
     await remove(removal, run);
   }
   const kept = runs.filter((run) => !going.includes(run));
   const unused = await unusedSnapshots(snapshotsFolder(folder), { kept, beforeMs });
-  const snapshots = unused.slice(0, MOST_REMOVED);
+  const snapshots = unused.slice(0, mostRemoved);
   for (const one of snapshots) await remove(removal, one);
   return going.length + snapshots.length;
 }
@@ -86,13 +88,29 @@ async function runsIn(folder: string): Promise<RunFolder[]> {
     const changed = await Promise.all(parts.map((part) => changedMs(join(own, part))));
     runs.push({
       ...{ runId: name, folder: own, changedMs: Math.max(...changed.map((one) => one ?? 0)) },
-      record: await json<RunFolder['record']>(join(own, 'comparison', RUN_FILE)),
-      request: await json<RunFolder['request']>(join(own, FILE_RUN)),
-      reading: await json<RunFolder['reading']>(join(own, READING_FILE)),
+      ...{ record: await recordIn(own), snapshots: await snapshotsOf(name, own) },
       ...{ isWhole: changed.at(-1) !== undefined, isWaiting: readSchedule(own)?.ended === null },
     });
   }
   return runs;
+}
+
+async function recordIn(own: string): Promise<RunFolder['record']> {
+  const run = await json<Pick<RunRecord, 'inputs' | 'moment' | 'places' | 'legs'>>(join(own, 'comparison', RUN_FILE));
+  // What is damaged is JSON of something else perhaps.
+  if (run?.legs === undefined) return undefined;
+  const { inputs, moment, places, legs } = run;
+  return { inputs, moment, places: canonicalJson(places), sides: Object.values(legs).map(({ digest }) => digest) };
+}
+
+async function snapshotsOf(runId: string, own: string): Promise<string[]> {
+  const request = await json<Pick<FileRun, 'stock' | 'registry' | 'disposals'>>(join(own, FILE_RUN));
+  const reading = await json<Pick<Reading, 'chain'>>(join(own, READING_FILE));
+  return [
+    // The answers behind rows that were taken over lie where they were read.
+    ...[runId, ...(reading?.chain ?? [])].map((id) => `registry-${id}`),
+    ...[request?.stock, request?.registry, request?.disposals].flatMap((one) => (one ? basename(one) : [])),
+  ];
 }
 
 const changedMs = (path: string): Promise<number | undefined> =>
@@ -137,7 +155,10 @@ async function unnamed(db: Queryable, runs: readonly RunFolder[]): Promise<RunFo
 interface SnapshotFolder {
   folder: string;
   changedMs: number;
-  manifest: SnapshotManifest;
+  digest: Sha256;
+  moment: string;
+  /** Kind, branch and places. */
+  of: string;
 }
 
 /** Old ones that no run which stays was made of. A run names its sides by digest, wherever they lie. */
@@ -149,24 +170,16 @@ async function unusedSnapshots(
   for (const name of await new FolderStore(folder).sets()) {
     const own = join(folder, name);
     const manifest = await readSnapshot(own).catch(() => undefined);
-    if (manifest !== undefined) found.push({ folder: own, changedMs: (await changedMs(own)) ?? Infinity, manifest });
+    if (manifest === undefined) continue;
+    const { kind, branch, places, moment, digest } = manifest;
+    const of = canonicalJson([kind, branch, places]);
+    found.push({ folder: own, changedMs: (await changedMs(own)) ?? Infinity, digest, moment, of });
   }
-  const digests = new Set(kept.flatMap(({ record }) => Object.values(record?.legs ?? {}).map(({ digest }) => digest)));
-  const names = new Set(
-    kept.flatMap(({ runId, request, reading }) => [
-      // The answers behind rows that were taken over lie where they were read.
-      ...[runId, ...(reading?.chain ?? [])].map((id) => `registry-${id}`),
-      ...[request?.stock, request?.registry, request?.disposals].flatMap((one) => (one ? basename(one) : [])),
-    ]),
-  );
-  const newest = newestOf(found, ({ manifest: { kind, branch, places, moment } }) => [
-    ...([canonicalJson([kind, branch, places]), moment] as const),
-  ]);
+  const digests = new Set(kept.flatMap(({ record }) => record?.sides ?? []));
+  const names = new Set(kept.flatMap(({ snapshots }) => snapshots));
+  const newest = newestOf(found, ({ of, moment }) => [of, moment]);
   return found.filter(
     (one) =>
-      one.changedMs < beforeMs &&
-      !newest.has(one) &&
-      !digests.has(one.manifest.digest) &&
-      !names.has(basename(one.folder)),
+      one.changedMs < beforeMs && !newest.has(one) && !digests.has(one.digest) && !names.has(basename(one.folder)),
   );
 }

@@ -18,6 +18,8 @@ export interface FileRun {
   stock: string;
   /** Of the file: it must have this when it is read. Absent until then where a command names the file. */
   sha256?: Sha256;
+  /** When it was last written, where it came by itself. */
+  modifiedAt?: string;
   mapping: Mapping | null;
   moment: string | null;
   branch: string | null;

@@ -2,6 +2,7 @@ import { quoted, type Duck } from '#duckdb';
 import { ITEM, PLAIN_ITEM, readCodes } from './codes.js';
 import type { Column } from './kinds.js';
 import { DATE_FORMS, type Mapping } from './mapping.js';
+import { MOST_AHEAD_MS } from './to-come.js';
 
 /** Longest text in a cell. */
 const MOST_TEXT = 100;
@@ -114,13 +115,19 @@ function valueOf(column: Column, cell: string, { mapping, moment, branch }: Chec
   return column.name === 'place' && branch !== undefined ? `coalesce(${cell}, ${quoted(branch)})` : cell;
 }
 
-function reasonOf(column: Column, { mapping, branch }: Checking): string {
+function reasonOf(column: Column, { mapping, branch, moment }: Checking): string {
   const cell = `l.${column.name}`;
   const bad = (why: string): string => `concat('${column.name}: ', ${shown(cell)}, ${quoted(why)})`;
   const unless = (value: string, why: string): string =>
     `CASE WHEN ${cell} IS NOT NULL AND ${value} IS NULL THEN ${bad(why)} END`;
-  if (column.type === 'instant')
-    return unless(instantOf(cell, mapping), 'is not a moment like 2026-01-31T08:00:00+03:00');
+  if (column.type === 'instant') {
+    const reason = unless(instantOf(cell, mapping), 'is not a moment like 2026-01-31T08:00:00+03:00');
+    if (column.past !== true) return reason;
+    // What is true later than all answers would be held against none of them.
+    const last = new Date(Date.parse(moment) + MOST_AHEAD_MS).toISOString();
+    return `coalesce(${reason}, CASE WHEN ${instantOf(cell, mapping)} > ${quoted(last)}::TIMESTAMPTZ
+      THEN ${bad(`is to come: the moment of the file is ${moment}, and a row may be a day later`)} END)`;
+  }
   if (column.type === 'date') return unless(dateOf(cell, mapping), `is not a date like ${mapping.dates.join(' or ')}`);
   if (column.type === 'word')
     return unless(wordOf(column, cell, mapping), 'is not a word that the mapping knows (words)');

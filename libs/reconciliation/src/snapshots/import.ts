@@ -10,7 +10,6 @@ import { columnsOf, type SnapshotKind } from './kinds.js';
 import { csvShape, loadCsv, loadNdjson, loadParquet, PARQUET_ROWS, parquetShape, type CsvShape } from './load.js';
 import {
   MANIFEST,
-  readSnapshot,
   REFUSED,
   REFUSED_ITEMS,
   SNAPSHOT_FORMAT,
@@ -19,7 +18,7 @@ import {
   type SnapshotManifest,
 } from './manifest.js';
 import type { Mapping } from './mapping.js';
-import { isToCome } from './to-come.js';
+import { newestBefore } from './newest-before.js';
 import {
   ahead,
   digestOfSource,
@@ -27,6 +26,7 @@ import {
   isPlain,
   mustBeFile,
   TextSource,
+  unchanged,
   type Chunk,
   type SourceFacts,
 } from './source.js';
@@ -140,7 +140,8 @@ class Job {
     const columns = readColumns(this.checking());
     await duck.run('CREATE TABLE refused (line BIGINT, reason VARCHAR, item VARCHAR)');
     await createStaged(duck, columns);
-    const source = await this.read();
+    const again = ['parquet', 'excel'].includes(request.mapping.format);
+    const source = await unchanged(request.path, { again }, () => this.read());
     await this.tellRefusals(duck);
     const refused = await this.refused();
     const { buckets, duplicates } = await writeBuckets(duck, { folder: folders.draft, columns });
@@ -319,31 +320,7 @@ async function doubtOf(
   out: string,
 ): Promise<string | undefined> {
   if (rows === 0) return 'the file has no row that can be used';
-  const before = await newestBefore(dirname(out), { kind, branch, places, moment });
+  const before = await newestBefore(out, { kind, branch, places, moment });
   if (before === undefined || rows * 2 >= before.rows) return undefined;
   return `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}`;
-}
-
-/** Whether both speak of one place; null speaks of all. */
-const haveSome = (a: string[] | null, b: string[] | null): boolean =>
-  a === null || b === null || a.some((place) => b.includes(place));
-
-/** Snapshots that are looked at to find the newest. */
-const MOST_BESIDE = 1_000;
-
-async function newestBefore(
-  folder: string,
-  { kind, branch, places, moment }: Scope,
-): Promise<SnapshotManifest | undefined> {
-  const names = (await new FolderStore(folder).sets()).slice(-MOST_BESIDE);
-  const found = await Promise.all(names.map((name) => readSnapshot(join(folder, name), kind).catch(() => undefined)));
-  return (
-    found
-      .filter((one) => one !== undefined)
-      .filter((one) => one.branch === branch && haveSome(one.places, places))
-      // A mistyped year must not be held against all that come after it.
-      .filter((one) => !isToCome(one.moment, new Date(moment)))
-      .sort((a, b) => Date.parse(a.moment) - Date.parse(b.moment))
-      .at(-1)
-  );
 }

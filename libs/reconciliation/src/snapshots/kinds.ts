@@ -10,6 +10,8 @@ export interface Column {
   absent?: string;
   /** Of several rows of an item the newest counts; absent: what all of them say, or nothing. */
   newest?: true;
+  /** Of an instant: refused where it is later than the moment of the file by more than a day. */
+  past?: true;
   /** What people call it, in lower case, for a proposal of the mapping. */
   known: readonly string[];
 }
@@ -75,7 +77,7 @@ export const KINDS = {
     },
     { name: 'part', type: 'part', known: ['part', 'part_left', 'остаток доли', 'доля'] },
     owner,
-    moment(['moment', 'date', 'as_of', 'дата', 'на дату']),
+    { ...moment(['moment', 'date', 'as_of', 'дата', 'на дату']), past: true },
   ],
   registry: [
     { name: 'answer', type: 'word', words: ANSWERS, absent: 'found', known: ['answer'] },
@@ -94,7 +96,7 @@ export const KINDS = {
     place,
     { name: 'receipt', type: 'text', known: ['receipt', 'receipt_number', 'doc_num', 'чек', 'номер чека', 'документ'] },
     // A pack comes back and is sold again, or is sold in parts.
-    { ...moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']), newest: true },
+    { ...moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']), newest: true, past: true },
   ],
   /** The newest document of ours about an item that has no good end. */
   documents: [

@@ -284,3 +284,17 @@ export async function mustBeFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) throw new PedigreeError('not_found', `${path} is not a file`, { file: path });
 }
+
+/**
+ * What reading a file gives, if nobody has changed it meanwhile. `again`: it is opened more than once, so that another
+ * in its place would be read, too.
+ * @throws PedigreeError `invalid_parameter`
+ */
+export async function unchanged<T>(path: string, { again }: { again: boolean }, read: () => Promise<T>): Promise<T> {
+  const before = await stat(path);
+  const result = await read();
+  const after = await stat(path).catch(() => undefined);
+  const isSame = after?.ino === before.ino ? after.size === before.size && after.mtimeMs === before.mtimeMs : !again;
+  if (isSame) return result;
+  throw new PedigreeError('invalid_parameter', `${path} was changed while it was read`, { file: path });
+}

@@ -1,7 +1,7 @@
 import { PedigreeError } from '#kernel';
 
 /** Clocks and zones of two systems differ by hours. What is further ahead is a mistake, such as a mistyped year. */
-const MOST_AHEAD_MS = 86_400_000;
+export const MOST_AHEAD_MS = 86_400_000;
 
 /** Whether a moment (ISO 8601) is to come, by more than a day. */
 export const isToCome = (moment: string, now: Date): boolean => Date.parse(moment) - now.getTime() > MOST_AHEAD_MS;

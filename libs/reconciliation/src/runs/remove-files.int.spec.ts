@@ -162,6 +162,15 @@ describe('old files of runs', () => {
     expect(Math.max(...left.map((gone) => gone.filter((one) => one.startsWith('runs')).length))).toBeLessThanOrEqual(2);
   });
 
+  it('go with what was never a whole snapshot', async () => {
+    const left = { 'registry-x.draft': 101, 'registry-y.items': 101, 'stock-z.draft': 99 };
+    for (const [name, days] of Object.entries(left)) {
+      await mkdir(join(snapshots(), name, 'work'), { recursive: true });
+      await age(join(snapshots(), name), days);
+    }
+    expect(await removed()).toEqual(['snapshots/registry-x.draft', 'snapshots/registry-y.items']);
+  });
+
   it('of which a crash has left a part go wholly', async () => {
     await mkdir(join(folder.path, 'removed', 'old', 'comparison'), { recursive: true });
     await removed();

@@ -4,7 +4,7 @@ import { canonicalJson, type Sha256 } from '#kernel';
 import { FolderStore } from '#duckdb';
 import type { Queryable } from '#postgres';
 import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
-import { readSnapshot } from '../snapshots/manifest.js';
+import { MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { FILE_RUN, namesIn, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
 import { READING_FILE, type Reading } from './reading.js';
 import { noteRemoved } from './request.js';
@@ -41,8 +41,9 @@ interface RunFolder {
 
 /**
  * Removes folders of runs and snapshots that have not changed for so many days. These stay: runs that a case which is
- * not resolved names, the newest run and snapshot of each branch, what is under way, and what these rest on. The caller
- * has seen that the read model has all cases. Returns how many went.
+ * not resolved names, the newest run and snapshot of each branch, what is under way, and what these rest on. Of what a
+ * run that was given up has left half made nothing stays. The caller has seen that the read model has all cases.
+ * Returns how many went.
  */
 export async function removeRunFiles(removal: FilesRemoval): Promise<number> {
   const { db, folder, keptDays, now, mostRemoved = MOST_REMOVED } = removal;
@@ -62,7 +63,7 @@ export async function removeRunFiles(removal: FilesRemoval): Promise<number> {
   }
   const kept = runs.filter((run) => !going.includes(run));
   const unused = await unusedSnapshots(snapshotsFolder(folder), { kept, beforeMs });
-  const snapshots = unused.slice(0, mostRemoved);
+  const snapshots = [...unused, ...(await halfMade(snapshotsFolder(folder), beforeMs))].slice(0, mostRemoved);
   for (const one of snapshots) await remove(removal, one);
   return going.length + snapshots.length;
 }
@@ -182,4 +183,16 @@ async function unusedSnapshots(
     (one) =>
       one.changedMs < beforeMs && !newest.has(one) && !digests.has(one.digest) && !names.has(basename(one.folder)),
   );
+}
+
+/** Old folders that became no snapshot: drafts, and what lay beside them. */
+async function halfMade(folder: string, beforeMs: number): Promise<{ folder: string; changedMs: number }[]> {
+  const found: { folder: string; changedMs: number }[] = [];
+  for (const name of (await namesIn(folder)).sort()) {
+    const own = join(folder, name);
+    const changed = await changedMs(own);
+    if (changed === undefined || changed >= beforeMs || (await changedMs(join(own, MANIFEST))) !== undefined) continue;
+    found.push({ folder: own, changedMs: changed });
+  }
+  return found;
 }

@@ -227,6 +227,13 @@ describe('a send', () => {
   });
 });
 
+it('a status is absent only in the words of the registry', async () => {
+  const by = client();
+  expect((await by.documentStatus('main', 'a')).kind).toBe('not_found');
+  registry.script.set('/documents/a', [{ status: 404, body: '<html><body>no route</body></html>', type: 'text/html' }]);
+  expect(await by.documentStatus('main', 'a')).toMatchObject({ kind: 'refused', mayBeOthers: true });
+});
+
 describe('the token', () => {
   it('is one for two processes', async () => {
     const [one, two] = [client(), client()];

@@ -162,7 +162,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   async documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
     const request = this.requests.plain('status', { document_id: documentId });
-    return this.call(account, 'status', { request, manner: READ_ONE, read: (raw) => this.readings.document(raw) });
+    return this.call(account, 'status', { request, manner: READ_SURELY, read: (raw) => this.readings.document(raw) });
   }
 
   async listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>> {

@@ -4,8 +4,8 @@ import type { QueueFigures } from '#tasks';
 const READ_REGULARLY = ['list_incoming', 'list_outgoing', 'suspended_list'];
 
 /**
- * The figures without the lists of accounts that were removed: nobody reads them, on purpose, so they are not late. What
- * else waits for such an account stays in: it is work that nobody would do.
+ * The figures without the lists of accounts that were removed: nobody reads them, on purpose, so they are not late.
+ * What else waits for such an account stays in: it is work that nobody would do.
  */
 export function withoutRemovedLists(figures: QueueFigures, accounts: readonly string[]): QueueFigures {
   const isRead = (lane: string): boolean => {

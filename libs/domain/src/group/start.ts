@@ -22,8 +22,8 @@ const CHECKS_TO_BELIEVE_A_NO = 5;
 const MAX_STARTS = 10;
 
 /**
- * A start that is refused may come after one that landed late, or by a server before the registry: the members' statuses
- * have the last word.
+ * A start that is refused may come after one that landed late, or by a server before the registry: the members'
+ * statuses have the last word.
  */
 const START_POLICY: AttemptPolicy = {
   believes: (refusal, { doubts }) =>

@@ -53,18 +53,10 @@ function changes(
     case 'InboundReceiptStored':
       return { receiptSha256: event.data.receiptSha256, errorCount: event.data.errorCount };
     case 'InboundReceiptGivenUp':
-      return {
-        ...problemOf(row, { receipt: `${NO_RECEIPT}${event.data.reason}` }),
-        ...defined({ receiptSha256: event.data.receiptSha256 }),
-      };
+      return { ...withoutReceipt(row, event.data.reason), ...defined({ receiptSha256: event.data.receiptSha256 }) };
     case 'InboundConcluded': {
       const { outcome, acceptedAt } = event.data;
-      return {
-        phase: 'concluded',
-        outcome,
-        acceptedAt: acceptedAt === undefined ? null : new Date(acceptedAt),
-        concludedAt: at,
-      };
+      return { phase: 'concluded', outcome, acceptedAt: acceptedAt ? new Date(acceptedAt) : null, concludedAt: at };
     }
     case 'InboundAskedAgain':
       return {
@@ -85,6 +77,9 @@ function changes(
 }
 
 const NO_RECEIPT = 'There is no receipt to be had: ';
+
+const withoutReceipt = (row: InboundDocumentRow, reason: string): Pick<InboundDocumentRow, 'problem'> =>
+  problemOf(row, { receipt: `${NO_RECEIPT}${reason}` });
 
 /** The problem of the row with another one of its bytes or of its receipt; the other part keeps its own. */
 function problemOf(

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock, VirtualClock } from '#kernel';
 import { PostgresCallBudgets, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { FakeBudgets, FakeRegistry, ok, type Behaviour } from '../test/fake-registry.js';
+import { FakeBudgets, FakeRegistry, ok, type Behaviour, type Seen } from '../test/fake-registry.js';
 import { readAccounts } from './accounts.js';
 import { UndiciRegistryClient, type UndiciRegistryClientOptions } from './client.js';
 import { loadProfile, type ProfileOverrides } from './profile.js';
@@ -72,6 +72,7 @@ const send = async (by: UndiciRegistryClient): ReturnType<UndiciRegistryClient['
     bulkProcessing: false,
   });
 const SENT = ok({ document_id: 'doc-1' });
+const isGood = ({ authorization = '' }: Seen): boolean => registry.goodTokens.has(authorization.replace('token ', ''));
 /** Signs in with a good registry, so that what follows is about the call alone. */
 const signedIn = async (by: UndiciRegistryClient): Promise<void> => {
   await by.documentStatus('main', 'none');
@@ -226,6 +227,13 @@ describe('a send', () => {
   });
 });
 
+it('a status is absent only in the words of the registry', async () => {
+  const by = client();
+  expect((await by.documentStatus('main', 'a')).kind).toBe('not_found');
+  registry.script.set('/documents/a', [{ status: 404, body: '<html><body>no route</body></html>', type: 'text/html' }]);
+  expect(await by.documentStatus('main', 'a')).toMatchObject({ kind: 'refused', mayBeOthers: true });
+});
+
 describe('the token', () => {
   it('is one for two processes', async () => {
     const [one, two] = [client(), client()];
@@ -259,6 +267,31 @@ describe('the token', () => {
     expect(await send(by)).toEqual({ kind: 'not_sent', reason: expect.stringContaining('two tokens') as unknown });
     expect(registry.calls('/documents/send')).toHaveLength(2);
     expect(registry.calls('/token')).toHaveLength(1);
+  });
+
+  it('is kept where one method alone refuses it: other tokens would be refused as well, and there are ten', async () => {
+    registry.script.set('/documents/send', [{ status: 401, body: '' }]);
+    const by = client();
+    for (let round = 0; round < 6; round += 1) {
+      expect(await by.documentStatus('main', 'a')).toMatchObject({ kind: 'not_found' });
+      expect(await send(by)).toMatchObject({ kind: 'not_sent', reason: expect.stringContaining('HTTP 401') });
+    }
+    // The first, another one at the 401, and one more for the other calls.
+    expect(registry.calls('/token')).toHaveLength(3);
+    registry.script.set('/documents/send', [SENT]);
+    expect(await send(by)).toMatchObject({ kind: 'ok' });
+  });
+
+  it('is another one where it has ended, though one method had refused it before', async () => {
+    registry.script.set('/documents/send', [{ status: 401, body: '' }]);
+    const by = client();
+    await signedIn(by);
+    await send(by);
+    await by.documentStatus('main', 'a');
+    registry.goodTokens.clear();
+    registry.script.set('/documents/send', [(call) => (isGood(call) ? SENT : { status: 401, body: '' })]);
+    expect((await send(by)).kind).toBe('not_sent');
+    expect((await send(by)).kind).toBe('ok');
   });
 
   it('is missed: the call was not sent, and no secret is in the reason', async () => {

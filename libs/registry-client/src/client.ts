@@ -60,6 +60,9 @@ interface OpenAccount {
 
 const CLOSE_GRACE_MS = 5_000;
 
+const refusedAlone = (account: string, operation: OperationName): string =>
+  `the registry answers ${operation} of ${account} with HTTP 401, and takes the same token for other calls`;
+
 /**
  * The registry over HTTP. Order within a call: token, slot, call; so that nothing stands between slot and call. Fields,
  * paths, names and dates are the profile's. Errors of the caller are thrown (PedigreeError); everything the world does
@@ -159,7 +162,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   async documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
     const request = this.requests.plain('status', { document_id: documentId });
-    return this.call(account, 'status', { request, manner: READ_ONE, read: (raw) => this.readings.document(raw) });
+    return this.call(account, 'status', { request, manner: READ_SURELY, read: (raw) => this.readings.document(raw) });
   }
 
   async listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>> {
@@ -328,7 +331,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   /**
    * Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too.
    * When that one is refused as well (a token may end between any two calls), the call counts as not made: it says
-   * nothing of what was sent, and whoever wanted it asks again later.
+   * nothing of what was sent, and whoever wanted it asks again later. So does one that is refused alone.
    */
   private async authorised(account: string, operation: OperationName, what: Omit<Call, 'token'>): Promise<Exchange> {
     for (let attempt = 1; attempt <= 2; attempt += 1) {
@@ -339,12 +342,14 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
       if (result.kind === 'failed') return result;
       if (result.raw.httpStatus !== 401) {
         // An answer of 5xx may be a proxy's and says nothing of the token.
-        if (result.raw.httpStatus < 500) this.sessionsOf.used(account, session.generation);
+        if (result.raw.httpStatus < 500) this.sessionsOf.used(account, session.generation, operation);
         return result;
       }
-      await this.sessionsOf
-        .rejected(account, session.generation)
-        .catch((error: Error) => this.log.warn({ account, error: error.message }, 'could not record a refused token'));
+      const token = await this.sessionsOf.rejected(account, session.generation, operation).catch((error: Error) => {
+        this.log.warn({ account, error: error.message }, 'could not record a refused token');
+        return 'dropped';
+      });
+      if (token === 'kept') return { kind: 'failed', written: false, reason: refusedAlone(account, operation) };
     }
     return {
       kind: 'failed',

@@ -126,13 +126,14 @@ export interface DocumentMetadata {
 }
 
 /**
- * The typed outcomes of a call. `refused`: the registry heard and said no (4xx with code and text). `rate_limited`:
- * 429, surely not done. `not_sent`: surely never reached it (connection refused, no slot). `unknown`: it may or may not
- * have been done (timeout, reset, 5xx).
+ * The typed outcomes of a call. `refused`: the registry heard and said no (4xx with code and text); `mayBeOthers`: not
+ * in its own words, so that a server before it may have said that. `rate_limited`: 429, surely not done. `not_sent`:
+ * surely never reached it (connection refused, no slot). `unknown`: it may or may not have been done (timeout, reset,
+ * 5xx).
  */
 export type CallOutcome<T> =
   | { kind: 'ok'; value: T; raw: RawAnswer }
-  | { kind: 'refused'; code: string; text: string; raw: RawAnswer }
+  | { kind: 'refused'; code: string; text: string; mayBeOthers?: true; raw: RawAnswer }
   | { kind: 'not_found'; text: string; raw: RawAnswer }
   | { kind: 'rate_limited'; text: string; raw: RawAnswer }
   | { kind: 'not_sent'; reason: string }

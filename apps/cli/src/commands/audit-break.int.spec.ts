@@ -13,7 +13,7 @@ import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
 import { newestCheckpoint } from '#sealed-log';
 import { cliConfig, type CliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
-import { auditorEnvironment } from '../stack/auditor-environment.js';
+import { ownAuditorEnvironment } from '../stack/auditor-environment.js';
 import { DataDir } from '../stack/data-dir.js';
 import { breakAuditLog } from './audit-break.js';
 import { proveNamed } from './audit-proof.js';
@@ -144,20 +144,20 @@ describe('pedigree audit break', () => {
 describe('the folder of an auditor that `up` starts', () => {
   it('lies under DATA_DIR with its key, or where it is named; an earlier key stays in use', () => {
     const dataDir = new DataDir(join(folder.path, 'fresh'));
-    expect(auditorEnvironment({}, dataDir)).toEqual({
+    expect(ownAuditorEnvironment({}, dataDir)).toEqual({
       AUDIT_FOLDER: dataDir.file('auditor'),
       AUDIT_KEY_FILE: dataDir.file('auditor/key.pem'),
     });
     expect(readdirSync(dataDir.file('auditor'))).toEqual(['key.pem']);
     const elsewhere = join(folder.path, 'elsewhere');
-    expect(auditorEnvironment({ AUDIT_FOLDER: elsewhere }, dataDir)).toEqual({
+    expect(ownAuditorEnvironment({ AUDIT_FOLDER: elsewhere }, dataDir)).toEqual({
       AUDIT_FOLDER: elsewhere,
       AUDIT_KEY_FILE: join(elsewhere, 'key.pem'),
     });
-    expect(auditorEnvironment({ AUDIT_KEY_FILE: '/k' }, dataDir)).toEqual({ AUDIT_KEY_FILE: '/k' });
+    expect(ownAuditorEnvironment({ AUDIT_KEY_FILE: '/k' }, dataDir)).toEqual({ AUDIT_KEY_FILE: '/k' });
     const old = new DataDir(join(folder.path, 'old'));
     mkdirSync(old.path, { recursive: true });
     writeFileSync(old.file('audit-key.pem'), KEY);
-    expect(auditorEnvironment({}, old)['AUDIT_KEY_FILE']).toBe(old.file('audit-key.pem'));
+    expect(ownAuditorEnvironment({}, old)['AUDIT_KEY_FILE']).toBe(old.file('audit-key.pem'));
   });
 });

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { cliConfig } from '../config.js';
+import { gatewayOf } from '../own-gateway.js';
+import { auditorEnvironment } from './auditor-environment.js';
 import { DataDir } from './data-dir.js';
 
 let folder: TemporaryFolder;
@@ -21,6 +25,13 @@ describe('the folder of an installation', () => {
     dataDir.ensureKey(dataDir.file('key'));
     expect(readFileSync(dataDir.file('key'), 'utf8')).toBe(key);
     expect(files()).toEqual(['key']);
+  });
+
+  it('is not made by a command that only looks into it', () => {
+    const config = cliConfig({ DATA_DIR: join(folder.path, 'looked-into') });
+    expect(() => gatewayOf(config)).toThrow(/nothing is up/);
+    auditorEnvironment({}, new DataDir(config.dataDir));
+    expect(files()).toEqual([]);
   });
 
   it('fixes the sample day at the first feeding', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PedigreeError } from '#kernel';
 import { newSigningKey } from '#merkle';
 import { writeDurably, writeDurablyOnce } from '#service';
@@ -13,8 +13,11 @@ export interface RunningAddress {
 
 /** The folder of one installation on embedded parts, and the small files in it. */
 export class DataDir {
-  constructor(readonly path: string) {
-    mkdirSync(path, { recursive: true, mode: 0o755 });
+  constructor(readonly path: string) {}
+
+  /** Makes it. A command that only looks into it leaves no folder where it was started. */
+  ensure(): void {
+    mkdirSync(this.path, { recursive: true, mode: 0o755 });
   }
 
   /** The key that encrypts tokens at rest; made at the first start. */
@@ -27,17 +30,16 @@ export class DataDir {
     return this.file('auditor');
   }
 
-  /**
-   * The key that signs the checkpoints of the Merkle log; made at the first start. One that a version before this made
-   * stays where it is.
-   */
-  ensureAuditKey(folder = this.auditorFolder): string {
+  /** Where the key is that signs the checkpoints. One that a version before this made stays where it is. */
+  auditKey(folder: string): string {
     const earlier = this.file('audit-key.pem');
-    if (existsSync(earlier)) return earlier;
-    const file = join(folder, 'key.pem');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return existsSync(earlier) ? earlier : join(folder, 'key.pem');
+  }
+
+  /** That key; made at the first start. */
+  ensureAuditKey(file: string): void {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     if (!existsSync(file)) writeDurablyOnce(file, newSigningKey(), 0o600);
-    return file;
   }
 
   writeAddress(address: RunningAddress): void {

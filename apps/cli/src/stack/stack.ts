@@ -13,7 +13,7 @@ import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
-import { auditorEnvironment } from './auditor-environment.js';
+import { ownAuditorEnvironment } from './auditor-environment.js';
 import { oneAddress, ownRoles, type ProgramAddresses } from './own-roles.js';
 import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
 import { embeddedPostgres } from './with-database.js';
@@ -80,6 +80,7 @@ export async function startStack(config: CliConfig, options: StackOptions): Prom
 
 async function startParts(config: CliConfig, options: StackOptions, started: Started): Promise<Stack> {
   const dataDir = new DataDir(config.dataDir);
+  dataDir.ensure();
   dataDir.ensureKey(config.keyFile);
   if (config.databaseUrl === undefined) options.say('starting PostgreSQL');
   const { addresses, pool } = await ownDatabase(config, dataDir, started);
@@ -149,7 +150,7 @@ async function startPrograms(
   const SEGMENTS_DIR = env['SEGMENTS_DIR'] ?? dataDir.file('segments');
   const gateway = started.add(await gatewayOnFreePort(config, { ...of('gateway'), SEGMENTS_DIR }));
   const worker = started.add(await startWorker(workerConfig(of('worker'))));
-  const auditor = started.add(await startAuditor(auditorConfig(auditorEnvironment(of('auditor'), dataDir))));
+  const auditor = started.add(await startAuditor(auditorConfig(ownAuditorEnvironment(of('auditor'), dataDir))));
   started.add(await startReconciler(reconcilerConfig({ ...of('reconciler'), SEGMENTS_DIR })));
   return { gateway, worker, auditor };
 }

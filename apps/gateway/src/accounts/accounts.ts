@@ -55,6 +55,10 @@ export class Accounts {
 
   constructor(private readonly options: AccountsOptions) {}
 
+  get names(): readonly string[] {
+    return this.options.accounts;
+  }
+
   async list(): Promise<AccountEntry[]> {
     const [standings, { lanes }] = await Promise.all([this.look(), this.options.queue.queueFigures()]);
     const waiting = (account: string): number =>

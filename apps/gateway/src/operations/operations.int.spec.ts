@@ -115,6 +115,21 @@ describe('many tasks that were given up', () => {
   });
 });
 
+describe('the tasks of an account that was removed', () => {
+  it('are overdue, but for its lists: nobody reads them any more', async () => {
+    const overdue = async () => operationsStatus.parse(await get('/v1/operations')).tasks.overdue;
+    const before = await overdue();
+    const lanes = ['gone/list_incoming', 'gone/list_outgoing', 'gone/suspended_list', 'gone/status'];
+    const task = { kind: 'x', dueAt: new Date(0), payload: {} };
+    await queue.schedule(
+      db.pool,
+      lanes.map((lane) => ({ ...task, lane, key: lane })),
+    );
+    expect(await overdue()).toBe(before + 1);
+    await db.pool.query(`DELETE FROM task WHERE key LIKE 'gone/%'`);
+  });
+});
+
 describe('what is parked of a saga', () => {
   const [one, other] = [
     'parked:document:1f6c6e1e-0000-4000-8000-000000000001',

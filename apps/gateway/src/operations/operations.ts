@@ -8,6 +8,7 @@ import type { Pool } from '#postgres';
 import type { Orphan } from '#read-models';
 import { parkedInstances, type ParkedInstance } from '#subscriptions';
 import type { FailedTask, PostgresTaskQueue, TaskQueue } from '#tasks';
+import { withoutRemovedLists } from '../accounts/removed-lists.js';
 import type { DeadlineWatch } from '../deadlines/deadline-watch.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
 import { signedHistory, type SignedHistory } from './signed-history.js';
@@ -80,8 +81,9 @@ export class Operations {
   constructor(private readonly options: OperationsOptions) {}
 
   async status(): Promise<OperationsStatus> {
-    const { queue, programs } = this.options;
-    const [{ ready, leased, failed, lanes }, machinery] = await Promise.all([queue.queueFigures(), programs.look()]);
+    const { queue, programs, accounts } = this.options;
+    const [figures, machinery] = await Promise.all([queue.queueFigures(), programs.look()]);
+    const { ready, leased, failed, lanes } = withoutRemovedLists(figures, accounts);
     const [restoration, audit] = await Promise.all([this.restoration(), signedHistory(this.options.pool)]);
     const oldest = lanes.flatMap((lane) => (lane.oldestDueAt === undefined ? [] : [lane.oldestDueAt.getTime()]));
     return {

@@ -9,6 +9,7 @@ import type { PostgresTaskQueue } from '#tasks';
 import type { MetricName, Metrics } from '#telemetry';
 import type { KeyWatch } from '../access/key-watch.js';
 import type { Accounts } from '../accounts/accounts.js';
+import { withoutRemovedLists } from '../accounts/removed-lists.js';
 import { deliveries } from '../outcomes/delivery-table.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
 import { BUS_DELIVERY } from '../outcomes/publisher.js';
@@ -23,7 +24,7 @@ export interface GatewayFigures {
   pool: Pool;
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   bus: Pick<MessageBus, 'state'>;
-  accounts: Pick<Accounts, 'look'>;
+  accounts: Pick<Accounts, 'look' | 'names'>;
   orphans: Pick<OrphanWatch, 'found'>;
   keys: Pick<KeyWatch, 'figures'>;
   programs: Pick<ProgramWatch, 'look'>;
@@ -106,8 +107,8 @@ const deadlines: Collect = (metrics, figures) => {
   );
 };
 
-const tasks: Collect = async (metrics, { queue }) => {
-  const { lanes, failed } = await queue.queueFigures();
+const tasks: Collect = async (metrics, { queue, accounts }) => {
+  const { lanes, failed } = withoutRemovedLists(await queue.queueFigures(), accounts.names);
   const perLane = (name: LaneMetric, valueOf: (lane: (typeof lanes)[number]) => number): void =>
     metrics.replace(
       name,

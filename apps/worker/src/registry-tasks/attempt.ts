@@ -1,5 +1,5 @@
 import type { Attempt, CallAnswer } from '#domain';
-import { neverReached, type Sha256 } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import { outcomeWords, type CallOutcome, type JudgedOperation, type RawAnswer } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
@@ -134,10 +134,12 @@ export function answerOf(
   };
   const rest = { retryAfterMs: retryAfterMs(attempt) };
   switch (outcome.kind) {
-    case 'refused':
+    case 'refused': {
+      const { kind, code, text, mayBeOthers } = outcome;
+      return naming(outcome.raw, (answerSha256) => ({ kind, code, text, answerSha256, ...defined({ mayBeOthers }) }));
+    }
     case 'not_found': {
-      const code = outcome.kind === 'refused' ? outcome.code : 'not_found';
-      const { text } = outcome;
+      const { kind: code, text } = outcome;
       return naming(outcome.raw, (answerSha256) => ({ kind: 'refused', code, text, answerSha256 }));
     }
     case 'rate_limited': {

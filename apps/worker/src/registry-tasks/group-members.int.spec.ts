@@ -4,7 +4,7 @@ import { documentStream, type DocumentCommand, type GroupCommand, type GroupRegi
 import { VirtualClock } from '#kernel';
 import type { Task, TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
-import { FakeRegistry } from '../../test/fake-registry.js';
+import { badOutcome, FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
 
@@ -230,4 +230,31 @@ describe('the members of a group that was not started', () => {
       expect(await stateIn(stores.store, requestIds[0])).toMatchObject({ phase: 'sent', status: 'processed' });
     },
   );
+});
+
+describe('a check of a group', () => {
+  const refused = { ...badOutcome('refused'), mayBeOthers: true };
+  const again = { kind: 'retry', error: expect.stringContaining('refused') };
+  const checkOf = (task: Task): Task => ({
+    ...task,
+    key: 'check',
+    kind: 'group_check',
+    lane: `${ACCOUNT}/group_check`,
+  });
+
+  it('that a server before the registry may have refused is made again, and denies nothing', async () => {
+    const { context, task } = await sentGroup();
+    const bulk = { ...context.bulk, check: () => Promise.resolve(refused) };
+    expect(await runTask({ ...context, bulk } as TaskContext, checkOf(task))).toMatchObject({
+      ...again,
+      countsAsAttempt: true,
+    });
+  });
+
+  it('waits in a restored database, where such a server may have refused to tell whether it was started', async () => {
+    const { context, task, registry } = await sentGroup();
+    registry.documentStatus = () => Promise.resolve(refused as never);
+    const restored = { ...context, restored: { was: true } } as TaskContext;
+    expect(await runTask(restored, { ...checkOf(task), attempts: 2 })).toMatchObject(again);
+  });
 });

@@ -1,11 +1,13 @@
 import type { GroupState, Member, StartAnswer } from '#domain';
 import { defined } from '#kernel';
+import { outcomeWords, type CallOutcome, type GroupCheck } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts } from './attempt.js';
+import { refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 
 /** How long a check rests before it is made again. */
@@ -34,6 +36,14 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
     ...standsForAll(state),
   });
   if (fault !== undefined) return waitForAccount();
+  return hearCheck(context, task, outcome);
+}
+
+function hearCheck(
+  context: TaskContext,
+  task: TaskOf<'group_check'>,
+  outcome: CallOutcome<GroupCheck>,
+): Promise<TaskResult> | TaskResult {
   if (outcome.kind === 'ok') {
     const { value, raw } = outcome;
     return recordCheck(context, task, {
@@ -41,9 +51,11 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
       ...(value.canStart ? {} : { denial: value.reason }),
     });
   }
+  const error = `check of group ${task.payload.groupId}: ${outcomeWords(outcome)}`;
+  // A check changes nothing: where a server before the registry may have refused it, it is made again.
+  if (outcome.kind === 'refused' && outcome.mayBeOthers === true) return refusedRead(context, task, error);
   if (outcome.kind === 'refused' || outcome.kind === 'not_found')
     return recordCheck(context, task, { bytes: candidateOf(context, outcome.raw), denial: outcome.text });
-  const error = `check of group ${groupId}: ${outcome.kind}`;
   return { kind: 'retry', delayMs: CHECK_AGAIN_MS, error, countsAsAttempt: false };
 }
 

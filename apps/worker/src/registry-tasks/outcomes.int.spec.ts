@@ -3,7 +3,7 @@ import type { DocumentEvent, TaskKind } from '#domain';
 import { sha256Hex, VirtualClock } from '#kernel';
 import { loadProfile } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
-import { FakeRegistry, receiptXml, type BadOutcome, type SendFate } from '../../test/fake-registry.js';
+import { badOutcome, FakeRegistry, receiptXml, type BadOutcome, type SendFate } from '../../test/fake-registry.js';
 import {
   ACCOUNT,
   eventsOf,
@@ -77,6 +77,13 @@ describe('a send', () => {
     expect(tasks).toEqual(
       next === undefined ? [] : [expect.stringMatching(`^${next}:${one.requestId}:${next === 'send' ? 2 : 1}`)],
     );
+  });
+
+  it('that a server before the registry may have refused is looked up', async () => {
+    const one = await harness();
+    one.registry.sendDocument = () => Promise.resolve({ ...badOutcome('refused'), mayBeOthers: true } as never);
+    await ran(one, 'send', 'look_up');
+    expect((await typesOf(one.requestId)).slice(2)).toEqual(['SendUnconfirmed', 'LookUpMissed']);
   });
 
   it('is not begun while nobody can sign in, and leaves no trace in the log', async () => {

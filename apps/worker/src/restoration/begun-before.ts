@@ -29,7 +29,8 @@ export async function begunBefore(
   const outcome = await context.registry.documentStatus(account, documentId);
   if (outcome.kind === 'ok')
     return outcome.value.status === 'uploading' ? undefined : { answer: candidateOf(context, outcome.raw) };
-  if (outcome.kind === 'not_found' || outcome.kind === 'refused') return undefined;
+  // What a server before the registry may have said tells nothing of the document.
+  if (outcome.kind === 'not_found' || (outcome.kind === 'refused' && outcome.mayBeOthers !== true)) return undefined;
   return {
     wait: { kind: 'retry', delayMs: restMs, error: `status of ${documentId}: ${outcome.kind}`, countsAsAttempt: false },
   };

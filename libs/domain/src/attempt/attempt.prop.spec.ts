@@ -12,7 +12,7 @@ const SHA = 'a'.repeat(64);
 const policy: fc.Arbitrary<AttemptPolicy> = fc.record({
   believes: fc.constantFrom<AttemptPolicy['believes']>(
     (_, { doubts }) => doubts === 0 || doubts >= 3,
-    (refusal, { refusals }) => refusal === 'account_refused' || refusals >= 2,
+    (refusal, { refusals }) => refusal.kind === 'account_refused' || refusals >= 2,
   ),
   proof: fc.constantFrom(TWO_PAST_GRACE, { lookUps: 3, isPastGrace: true }),
   proofAfterRefusal: fc.constantFrom(TWO_PAST_GRACE, { lookUps: 1, isPastGrace: false }),
@@ -121,8 +121,8 @@ describe(`any sequence of commands to an uncertain call (seed ${SEED}; repeat wi
     const seen = { refused: 0, doubted: 0 };
     check((lived, by) => {
       for (const { fact, before } of lived) {
-        if (fact.type === 'refused') expect(by.believes('refused', before)).toBe(true);
-        if (fact.type === 'doubted') expect(by.believes(fact.data.refusal.kind, before)).toBe(false);
+        if (fact.type === 'refused') expect(by.believes({ kind: 'refused', ...fact.data }, before)).toBe(true);
+        if (fact.type === 'doubted') expect(by.believes(fact.data.refusal, before)).toBe(false);
         if (fact.type === 'refused' || fact.type === 'doubted') seen[fact.type] += 1;
       }
     });

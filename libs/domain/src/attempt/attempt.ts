@@ -36,6 +36,8 @@ export interface CallRefused {
   kind: 'refused';
   code: string;
   text: string;
+  /** Not in the registry's words: a server before it may have said that. */
+  mayBeOthers?: true;
   answerSha256: Sha256;
 }
 
@@ -56,6 +58,9 @@ export type CallAnswer =
   | Refusal
   | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
   | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
+
+/** Whether a server before the registry may have refused, and not the registry. */
+export const mayBeOthers = (refusal: Refusal): boolean => refusal.kind === 'refused' && refusal.mayBeOthers === true;
 
 export const wordsOf = ({ code, text }: Pick<Refusal, 'code' | 'text'>): string => (text === '' ? code : text);
 

@@ -13,7 +13,7 @@ export const TWO_PAST_GRACE: Proof = { lookUps: 2, isPastGrace: true };
 /** What differs between the three kinds of attempt. */
 export interface AttemptPolicy {
   /** Whether a refusal is the last word. If not, it is looked up: an earlier call may have landed since. */
-  believes(refusal: Refusal['kind'], past: Pick<Attempt, 'doubts' | 'refusals'>): boolean;
+  believes(refusal: Refusal, past: Pick<Attempt, 'doubts' | 'refusals'>): boolean;
   /** What proves a call undone that was left without an answer. */
   proof: Proof;
   /** What proves a call undone whose refusal was not believed. */
@@ -79,7 +79,7 @@ function recordAnswer(
 
 function refusedBy(state: Attempt, refusal: Refusal, policy: AttemptPolicy): AttemptFact {
   const { attempt } = state;
-  if (!policy.believes(refusal.kind, state)) return { type: 'doubted', data: { attempt, refusal } };
+  if (!policy.believes(refusal, state)) return { type: 'doubted', data: { attempt, refusal } };
   const { code, text, answerSha256 } = refusal;
   if (refusal.kind === 'refused') return { type: 'refused', data: { attempt, code, text, answerSha256 } };
   const { retryAfterMs, cause: accountCause } = refusal;

@@ -175,6 +175,27 @@ describe('sending', () => {
       },
     ]);
   });
+  it('is looked up when a server before the registry may have refused it, and concluded when that goes on', () => {
+    const words = { code: 'http_404', text: '404 Not Found', answerSha256: SHA };
+    const answer = { kind: 'refused', ...words, mayBeOthers: true } as const;
+    const refusedAs = (attempt: number): DocumentCommand => ({ type: 'RecordSendAnswer', attempt, answer });
+    expect(when(sending, refusedAs(1))).toEqual([
+      {
+        type: 'SendUnconfirmed',
+        data: { attempt: 1, reason: 'refused, and not in the words of the registry: 404 Not Found', answerSha256: SHA },
+      },
+    ]);
+    const again = [1, 2, 3].flatMap((attempt) => [
+      attempted(attempt),
+      unconfirmed(attempt),
+      missed(attempt, 1),
+      absenceProven(attempt),
+    ]);
+    expect(typesOf(when([registered(), ...again, attempted(4)], refusedAs(4)))).toEqual([
+      'SendRefused',
+      'DocumentConcluded',
+    ]);
+  });
   it('may go again when it was surely not taken, under the next number', () => {
     const events = when(sending, {
       type: 'RecordSendAnswer',

@@ -1,17 +1,19 @@
 import { neverReached } from '#kernel';
-import { wordsOf, type AttemptFact, type Step } from '../attempt/attempt.js';
+import { mayBeOthers, wordsOf, type AttemptFact, type Step } from '../attempt/attempt.js';
 import { TWO_PAST_GRACE, type AttemptPolicy } from '../attempt/decide.js';
 import type { DocumentConcluded, DocumentEvent, FailureCause, Registration } from './events.js';
 
 /** A refusal after so many attempts that were proven absent is the document's fault. */
 const DOUBTS_TO_BELIEVE_A_NO = 3;
+const UNSURE = ' after an attempt of unknown outcome';
 
 /**
  * Sending a document, or announcing a large one. An attempt that counted as absent may have landed since, and the next
- * one be refused as its second: such a refusal is looked up, and not believed.
+ * one be refused as its second: such a refusal is looked up, and not believed. Nor is, at first, what a server before
+ * the registry may have said.
  */
 export const SEND_POLICY: AttemptPolicy = {
-  believes: (_, { doubts }) => doubts === 0 || doubts >= DOUBTS_TO_BELIEVE_A_NO,
+  believes: (refusal, { doubts }) => (doubts === 0 && !mayBeOthers(refusal)) || doubts >= DOUBTS_TO_BELIEVE_A_NO,
   proof: TWO_PAST_GRACE,
   proofAfterRefusal: TWO_PAST_GRACE,
 };
@@ -27,7 +29,8 @@ export function sendEvents(fact: AttemptFact | undefined, registration: Registra
       return [{ type: 'SendRefused', data: fact.data }, failed(registration, 'send_refused')];
     case 'doubted': {
       const { attempt, refusal } = fact.data;
-      const reason = `refused after an attempt of unknown outcome: ${wordsOf(refusal)}`;
+      const why = mayBeOthers(refusal) ? ', and not in the words of the registry' : UNSURE;
+      const reason = `refused${why}: ${wordsOf(refusal)}`;
       return [{ type: 'SendUnconfirmed', data: { attempt, reason, answerSha256: refusal.answerSha256 } }];
     }
     case 'not_delivered':

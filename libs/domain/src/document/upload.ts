@@ -31,7 +31,7 @@ const MOST_REFUSALS = 3;
 
 /** What was refused surely did nothing; what was left without an answer may still land. */
 const FINISH_POLICY: AttemptPolicy = {
-  believes: (refusal, { refusals }) => refusal === 'account_refused' || refusals + 1 >= MOST_REFUSALS,
+  believes: (refusal, { refusals }) => refusal.kind === 'account_refused' || refusals + 1 >= MOST_REFUSALS,
   proof: TWO_PAST_GRACE,
   proofAfterRefusal: { lookUps: 1, isPastGrace: false },
 };

@@ -1,5 +1,5 @@
 import { neverReached, type Sha256 } from '#kernel';
-import { wordsOf, type Attempt, type AttemptFact, type CallAnswer } from '../attempt/attempt.js';
+import { mayBeOthers, wordsOf, type Attempt, type AttemptFact, type CallAnswer } from '../attempt/attempt.js';
 import { decideAttempt, TWO_PAST_GRACE, type AttemptPolicy, type LookUpFacts } from '../attempt/decide.js';
 import type { GroupEvent } from './events.js';
 import { halted } from './halt.js';
@@ -21,9 +21,13 @@ const CHECKS_TO_BELIEVE_A_NO = 5;
  */
 const MAX_STARTS = 10;
 
-/** A start that is refused may come after one that landed late: the members' statuses have the last word. */
+/**
+ * A start that is refused may come after one that landed late, or by a server before the registry: the members'
+ * statuses have the last word.
+ */
 const START_POLICY: AttemptPolicy = {
-  believes: (refusal, { doubts }) => doubts === 0 || (refusal === 'refused' && doubts + 1 >= MAX_STARTS),
+  believes: (refusal, { doubts }) =>
+    (doubts === 0 && !mayBeOthers(refusal)) || (refusal.kind === 'refused' && doubts + 1 >= MAX_STARTS),
   proof: TWO_PAST_GRACE,
   proofAfterRefusal: TWO_PAST_GRACE,
 };

@@ -109,6 +109,13 @@ describe('packs that expire', () => {
     const onItsDay = await packs.expiring({ days: 0, by: BY }, new Date('2026-06-30T23:00:00Z'));
     expect(onItsDay).toMatchObject({ packs: 4, expired: 0 });
   });
+
+  it('have their last day in the zone of the registry', async () => {
+    const inMoscow = packQuestions(db.pool, typeKnowledge, { zone: '+03:00' });
+    const at = (moment: string) => inMoscow.expiring({ days: 0, by: BY }, new Date(moment));
+    expect(await at('2026-06-30T20:59:00Z')).toMatchObject({ expiresBy: '2026-06-30', expired: 0 });
+    expect(await at('2026-06-30T21:00:00Z')).toMatchObject({ expiresBy: '2026-07-01', expired: 4 });
+  });
 });
 
 describe('overdue transfers', () => {

@@ -1,5 +1,6 @@
 import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
+import { dayIn } from '../pack-state/day-in.js';
 import type { PackTypes } from '../pack-state/list.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
 import { JOIN_STAY, movedByPlaces, type PackNow } from '../pack-state/now.js';
@@ -52,10 +53,14 @@ export const unmovedPacks = (pool: Pool, query: ShelfQuery, context: ShelfContex
   });
 
 /** Packs on our shelves that expire within so many days, or have expired, the earliest first. */
-export const expiringPacks = (pool: Pool, query: ShelfQuery, context: ShelfContext): Promise<ExpiringPacks> =>
+export const expiringPacks = (
+  pool: Pool,
+  query: ShelfQuery,
+  context: ShelfContext & { zone: string },
+): Promise<ExpiringPacks> =>
   pinned(pool, context.asOf, async (db, pin) => {
-    const today = dayOf(context.asOf);
-    const expiresBy = dayOf(new Date(context.asOf.getTime() + query.days * DAY_MS));
+    const today = dayIn(context.zone, context.asOf);
+    const expiresBy = dayIn(context.zone, new Date(context.asOf.getTime() + query.days * DAY_MS));
     const groups = await onShelf(db, { ...query, expiresBy }, context);
     const told = groups.filter(({ expiresOn }) => expiresOn !== null);
     const by: ShelfPart[] = query.by.includes('expires_on') ? [...query.by] : [...query.by, 'expires_on'];
@@ -91,8 +96,6 @@ const NAMES = {
   status: 'status',
   sgtin: 'sgtin',
 } as const;
-
-const dayOf = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 const sum = (groups: readonly Group[]): number => groups.reduce((all, { counted }) => all + counted.packs, 0);
 

@@ -5,6 +5,7 @@ import { pinned } from '../pack-reports/snapshot.js';
 import { overdueTransfers } from '../pack-reports/transfers.js';
 import type { Packs } from '../port.js';
 import { checkPacks } from './check.js';
+import { dayIn } from './day-in.js';
 import { listPacks, type PackTypes } from './list.js';
 import { seriesFileOf } from './series-file.js';
 import { sourcesOf } from './series-sources.js';
@@ -28,7 +29,7 @@ export const packQuestions = (
   stock: (query) => stockOf(pool, query, types),
   check: (query) => checkPacks(pool, { ...query, day: query.day ?? dayIn(zone, now()) }, types),
   unmoved: (query, asOf) => unmovedPacks(pool, query, { types, asOf, ...limits }),
-  expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, ...limits }),
+  expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, zone, ...limits }),
   overdueTransfers: (query, asOf) => overdueTransfers(pool, query, { types, asOf, ...limits }),
   trace: (gtin, series, asOf) => tracedSeries(pool, { gtin, series }, { types, asOf }),
   series: (gtin, series, first) =>
@@ -39,10 +40,3 @@ export const packQuestions = (
       return found;
     }),
 });
-
-/** The day that a calendar on the wall shows in a zone. */
-function dayIn(zone: string, at: Date): string {
-  const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(zone) ?? [];
-  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
-  return new Date(at.getTime() + offset * 60_000).toISOString().slice(0, 'YYYY-MM-DD'.length);
-}

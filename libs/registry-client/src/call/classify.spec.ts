@@ -261,6 +261,13 @@ describe('classify', () => {
     ]).toEqual([ofSend, ofStatus, ofLookUp, ofList]);
   });
 
+  it.each(Object.entries(BODIES))('says whether a server before the registry may refuse by %s', (name, one) => {
+    const answer = answered(raw(400, one.body, one.type ?? 'application/json'));
+    const outcome = classify(answer, send, { fields: profile.fields, read: () => ({ problem: name }) });
+    expect(outcome).toMatchObject({ kind: 'refused' });
+    expect('mayBeOthers' in outcome).toBe(one.shape !== 'registry');
+  });
+
   it('says why in words', () => {
     const outcome = classify(answered(raw(502, HTML, 'text/html')), send, {
       fields: profile.fields,

@@ -41,6 +41,8 @@ const NOT_FOUND_CODE = '2';
  * | 429                                      | rate_limited        | rate_limited                |
  * | other 4xx                                | refused             | refused                     |
  * | 5xx, whoever wrote it                    | unknown             | unknown                     |
+ *
+ * A refusal in another shape than the registry's says so (`mayBeOthers`): whoever would end something by it doubts it.
  */
 export function classify<T>(
   result: Exchange,
@@ -56,7 +58,8 @@ export function classify<T>(
   if (status === 429) return { kind: 'rate_limited', text: body.text, raw };
   if (mayHaveTakenEffect(status, manner)) return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
   if (status === 404 && isAbsent(body, manner)) return { kind: 'not_found', text: body.text, raw };
-  return { kind: 'refused', code: body.code ?? `http_${status}`, text: body.text, raw };
+  const refused = { kind: 'refused', code: body.code ?? `http_${status}`, text: body.text, raw } as const;
+  return body.shape === 'registry' ? refused : { ...refused, mayBeOthers: true };
 }
 
 const mayHaveTakenEffect = (status: number, { changes }: CallManner): boolean =>

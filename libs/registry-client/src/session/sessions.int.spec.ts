@@ -193,7 +193,7 @@ describe('the life of a token', () => {
     const sessions = process_(clock, signIn);
     const use = async (): Promise<string> => {
       const result = await sessions.token('a');
-      sessions.used('a', generationOf(result));
+      sessions.used('a', generationOf(result), 'send');
       return tokenOf(result);
     };
     const first = await use();
@@ -212,7 +212,7 @@ describe('the life of a token', () => {
     const [one, two] = [process_(clock, signIn), process_(clock, signIn)];
     const first = tokenOf(await one.token('a'));
     clock.advance(27 * MINUTE_MS);
-    two.used('a', generationOf(await two.token('a')));
+    two.used('a', generationOf(await two.token('a')), 'send');
     await two.settled();
     clock.advance(27 * MINUTE_MS);
     expect(tokenOf(await one.token('a'))).toBe(first);
@@ -227,7 +227,7 @@ describe('the life of a token', () => {
     const generation = generationOf(await sessions.token('a'));
     const usedAt = async (advanceMs: number): Promise<unknown> => {
       clock.advance(advanceMs);
-      sessions.used('a', generation);
+      sessions.used('a', generation, 'send');
       await sessions.settled();
       return (await row())['last_used_at'];
     };
@@ -255,11 +255,11 @@ describe('a refused token', () => {
     const [one, two] = [process_(clock, signIn), process_(clock, signIn)];
     const generation = generationOf(await one.token('a'));
     await two.token('a');
-    await Promise.all([one.rejected('a', generation), two.rejected('a', generation), one.rejected('a', generation)]);
+    await Promise.all([one, two, one].map((each) => each.rejected('a', generation, 'send')));
     const [renewed, seen] = await Promise.all([one.token('a'), two.token('a')]);
     expect(tokenOf(renewed)).toBe(tokenOf(seen));
     // A 401 that comes late speaks of the old token.
-    await two.rejected('a', generation);
+    await two.rejected('a', generation, 'send');
     expect(tokenOf(await two.token('a'))).toBe(tokenOf(renewed));
     expect(signIn.calls).toBe(2);
   });
@@ -269,12 +269,12 @@ describe('a refused token', () => {
     const sessions = process_(clock, signIn);
     for (let i = 0; i < 5; i += 1) {
       const generation = generationOf(await sessions.token('a'));
-      sessions.used('a', generation);
+      sessions.used('a', generation, 'send');
       await sessions.settled();
-      await sessions.rejected('a', generation);
+      await sessions.rejected('a', generation, 'send');
     }
-    await sessions.rejected('a', generationOf(await sessions.token('a')));
-    await sessions.rejected('a', generationOf(await sessions.token('a')));
+    await sessions.rejected('a', generationOf(await sessions.token('a')), 'send');
+    await sessions.rejected('a', generationOf(await sessions.token('a')), 'send');
     expect(await sessions.token('a')).toMatchObject({ kind: 'none', reason: expect.stringContaining('paused') });
     clock.advance(1_001);
     expect((await sessions.token('a')).kind).toBe('token');

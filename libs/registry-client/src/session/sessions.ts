@@ -67,6 +67,8 @@ export class Sessions {
   private readonly obtaining = new Map<string, Promise<TokenResult>>();
   private readonly writes = new Set<Promise<void>>();
   private readonly refusals = new Map<string, number>();
+  /** When an operation was answered 401 last, by account and operation; until it is answered otherwise. */
+  private readonly refusedAt = new Map<string, Date>();
 
   constructor(private readonly options: SessionsOptions) {}
 
@@ -83,8 +85,20 @@ export class Sessions {
 
   /**
    * The registry answered 401 to the token of this generation. The next `token` brings another one, or says why not.
+   * `kept`: the operation alone is refused. It was before, and others have been taken with this token since: further
+   * tokens would only use up those that a user may have.
    */
-  async rejected(account: string, generation: bigint): Promise<void> {
+  async rejected(account: string, generation: bigint, operation: string): Promise<'dropped' | 'kept'> {
+    const before = this.refusedAt.get(`${account}/${operation}`);
+    this.refusedAt.set(`${account}/${operation}`, this.now());
+    const session = this.cached.get(account)?.session;
+    const usedAt = session?.generation === generation ? session.lastUsedAt : undefined;
+    if (before !== undefined && usedAt !== undefined && usedAt >= before) return 'kept';
+    await this.drop(account, generation);
+    return 'dropped';
+  }
+
+  private async drop(account: string, generation: bigint): Promise<void> {
     const cached = this.cached.get(account);
     const proven = cached?.session.generation === generation && cached.session.lastUsedAt !== undefined;
     if (cached?.session.generation === generation) this.cached.delete(account);
@@ -99,7 +113,8 @@ export class Sessions {
   }
 
   /** The registry accepted the token. Written to the store at the first use, then at most once a minute. */
-  used(account: string, generation: bigint): void {
+  used(account: string, generation: bigint, operation: string): void {
+    this.refusedAt.delete(`${account}/${operation}`);
     const cached = this.cached.get(account);
     if (cached?.session.generation !== generation) return;
     const now = this.now();

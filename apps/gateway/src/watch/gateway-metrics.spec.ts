@@ -19,3 +19,15 @@ it('deadlines are told by role and type: one series a type, however many documen
     'pedigree_deadlines_unknown{role="receiver",doc_type="601",why="no_calendar",program="gateway"} 1',
   ]);
 });
+
+it('lists of an account that was removed are not late; other work for it is', async () => {
+  const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+  const lanes = ['gone/list_incoming', 'gone/suspended_list', 'gone/status', 'main/list_incoming'].map((lane) => ({
+    ...{ lane, ready: 1, leased: 0, overdue: 1, oldestDueAt: new Date(0) },
+  }));
+  const queue = { queueFigures: () => Promise.resolve({ ready: 4, leased: 0, failed: 0, lanes }) };
+  collectGatewayMetrics(metrics, { queue, accounts: { names: ['main'] } } as unknown as GatewayFigures);
+  const { body } = await metrics.text();
+  const late = [...body.matchAll(/^pedigree_task_lag_seconds\{lane="([^"]+)"/gm)].map(([, lane]) => lane);
+  expect(late).toEqual(['gone/status', 'main/list_incoming']);
+});

@@ -62,6 +62,8 @@ describe('a lane whose work is done in its order', () => {
         inOrder: true,
         batch,
         firstBackoffMs: 1,
+        mostBackoffMs: 1,
+        isAway: (error) => error instanceof Error && error.message === 'away',
         kinds: { read: { handleMany } },
         report: (report) => reports.push(report),
       }),
@@ -122,6 +124,42 @@ describe('a lane whose work is done in its order', () => {
     await stop();
     expect(begun).toEqual([...names(6), 't2']);
     expect(reports).toMatchObject([{ kind: 'task_threw', error: 'Error: no', task: { key: 't2' } }]);
+  });
+
+  describe('while what all need is away', () => {
+    const away = () => Promise.reject(new Error('away'));
+
+    it('keeps the place of all that fail for it, also before those that come meanwhile', async () => {
+      let fails = 12;
+      await schedule(names(7));
+      const { stop } = serve(async ({ key }) => {
+        if (key < 't3' || (fails -= 1) < 0) return DONE;
+        if (fails === 5) await schedule(['t7', 't8']);
+        return away();
+      });
+      await allDone();
+      await stop();
+      const tail = ['t3', 't4', 't5', 't6'];
+      expect(begun).toEqual(['t0', 't1', 't2', ...tail, ...tail, ...tail, ...tail, 't7', 't8']);
+    });
+
+    it('does not begin what is behind for one task alone longer than ten tries, and once', async () => {
+      await schedule(names(4));
+      const { stop } = serve(({ key, attempts }) => (key === 't1' && attempts < 4 ? away() : Promise.resolve(DONE)), 2);
+      await allDone();
+      await stop();
+      expect(begun.filter((key) => key === 't1')).toHaveLength(10 + 3);
+      expect(begun.slice(0, 11)).toEqual(['t0', ...Array.from({ length: 10 }, () => 't1')]);
+    });
+
+    it('gives back at a stop what it keeps', async () => {
+      await schedule(['t0']);
+      const { stop } = serve(away);
+      await until('it is tried again', () => begun.length > 2);
+      await stop();
+      const { rows } = await db.pool.query('SELECT due_at, attempts, lease_until::text FROM task');
+      expect(rows).toEqual([{ due_at: PAST, attempts: 0, lease_until: '-infinity' }]);
+    });
   });
 
   describe('with a task that ends whoever works on it', () => {

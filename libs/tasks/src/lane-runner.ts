@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { backoffMs, systemClock, type Clock, type JsonObject } from '#kernel';
+import { inPlace } from './in-place.js';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
 
 /**
@@ -47,6 +48,8 @@ export interface LaneRunnerOptions {
    * happened five times in a row: else it would keep all behind it waiting for ever.
    */
   inOrder?: boolean;
+  /** Of a lane in order: errors by which a task keeps its place for some tries, for all behind it would meet them. */
+  isAway?: (error: Error) => boolean;
   /** Most tasks of one claim where a kind is served by `handleMany`. Default 100. */
   batch?: number;
   /** A lease lasts this long and is extended every third of it while its task is held. Default 30,000. */
@@ -120,6 +123,7 @@ class LaneRunner {
     this.options = {
       concurrency: 4,
       inOrder: false,
+      isAway: () => false,
       batch: 100,
       leaseMs: 30_000,
       maxAttempts: 10,
@@ -252,13 +256,27 @@ class LaneRunner {
   private async resultsOf(tasks: Task[], handler: TaskHandler, signal: AbortSignal): Promise<TaskResult[]> {
     try {
       if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
-      const results = await handler.handleMany(tasks, { signal });
+      const { isAway } = this.options;
+      const results = await inPlace(tasks, {
+        work: (some) => handler.handleMany(some, { signal }),
+        isAway,
+        pause: (tries, error) => this.pauseInPlace(tasks, { tries, error, lost: signal }),
+      });
       if (results.length !== tasks.length)
         throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
       return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, textOf(one)) : one));
     } catch (error) {
       return tasks.map((task) => this.afterThrow(task, textOf(error)));
     }
+  }
+
+  private async pauseInPlace(tasks: Task[], at: { tries: number; error: Error; lost: AbortSignal }): Promise<boolean> {
+    const { lane, firstBackoffMs, mostBackoffMs, report, clock, signal } = this.options;
+    const retryInMs = backoffMs(at.tries, { firstMs: firstBackoffMs, mostMs: mostBackoffMs });
+    report({ kind: 'task_threw', lane, task: tasks[0] as Task, error: textOf(at.error), retryInMs });
+    const ends = AbortSignal.any([signal, at.lost]);
+    await clock.wait(retryInMs, ends);
+    return !ends.aborted;
   }
 
   private afterThrow(task: Task, error: string): TaskResult {

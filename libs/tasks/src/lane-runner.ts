@@ -89,6 +89,12 @@ function untilDoubted(tasks: Task[]): Task[] {
   return doubted < 0 ? tasks : tasks.slice(0, Math.max(1, doubted));
 }
 
+function asMany<Result>(tasks: Task[], results: Result[]): Result[] {
+  if (results.length !== tasks.length)
+    throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
+  return results;
+}
+
 const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 /**
@@ -258,12 +264,10 @@ class LaneRunner {
       if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
       const { isAway } = this.options;
       const results = await inPlace(tasks, {
-        work: (some) => handler.handleMany(some, { signal }),
+        work: async (some) => asMany(some, await handler.handleMany(some, { signal })),
         isAway,
         pause: (tries, error) => this.pauseInPlace(tasks, { tries, error, lost: signal }),
       });
-      if (results.length !== tasks.length)
-        throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
       return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, textOf(one)) : one));
     } catch (error) {
       return tasks.map((task) => this.afterThrow(task, textOf(error)));

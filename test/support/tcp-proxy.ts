@@ -10,6 +10,8 @@ export interface TcpProxy {
   /** Breaks every connection, and each new one at once, until `up`. */
   down(): void;
   up(): void;
+  /** Forwards no more, or no more answers, over the connections that there are, and breaks none. */
+  freeze(what?: 'all' | 'answers'): void;
   close(): Promise<void>;
 }
 
@@ -20,23 +22,26 @@ interface Target {
 
 const ignore = (): void => undefined;
 
+function keep(sockets: Set<Socket>, socket: Socket, other: Socket): void {
+  sockets.add(socket);
+  socket.on('error', ignore);
+  socket.once('close', () => {
+    sockets.delete(socket);
+    other.destroy();
+  });
+}
+
 /** `onAnswer` is told what the server says, before the client has it. */
 export async function tcpProxy(target: Target, onAnswer: (bytes: Buffer) => void = ignore): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  const keep = (socket: Socket, other: Socket): void => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      other.destroy();
-    });
-  };
+  const answering = new Set<Socket>();
   let isDown = false;
   const server = createServer((near) => {
     if (isDown) return void near.destroy();
     const far = connect(target.port, target.host);
-    keep(near, far);
-    keep(far, near);
+    keep(sockets, near, far);
+    keep(sockets, far, near);
+    keep(answering, far, near);
     far.on('data', onAnswer);
     near.pipe(far).pipe(near);
   });
@@ -53,6 +58,9 @@ export async function tcpProxy(target: Target, onAnswer: (bytes: Buffer) => void
     },
     up() {
       isDown = false;
+    },
+    freeze(what = 'all') {
+      for (const socket of what === 'all' ? sockets : answering) socket.pause();
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));

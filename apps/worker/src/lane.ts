@@ -18,6 +18,8 @@ export interface Lane<Kinds = Record<string, TaskHandler>> {
   concurrency: number;
   /** Its work is begun in its order, whichever workers serve it. */
   inOrder?: boolean;
+  /** Of a lane in order: errors by which a task keeps its place for some tries. */
+  isAway?: (error: Error) => boolean;
   /** Most tasks of one claim. */
   batch?: number;
   /** While this says true nothing new of it is begun. */

@@ -1,3 +1,4 @@
+import { logIsAway } from '#event-store';
 import type { HandlerContext } from '#tasks';
 import type { InboundContext } from './inbound/context.js';
 import { fetchContent } from './container/fetch-content.js';
@@ -36,6 +37,7 @@ const internalLanes = (context: TaskContext): TypedLane[] => [
     kinds: { run_command: { handleMany: (tasks) => runCommands(context, tasks) } },
     concurrency: 1,
     inOrder: true,
+    isAway: logIsAway,
   },
   {
     name: 'internal',

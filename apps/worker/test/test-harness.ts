@@ -221,6 +221,7 @@ export async function acceptGroup(
       priority: 100,
       attempts: 1,
       leaseExpiredBefore: false,
+      leasesLost: 0,
       lease: '1:1',
       claimedAt: new Date(0),
     },
@@ -281,6 +282,7 @@ export const asTask = <Planned extends PlannedTask>(planned: Planned, attempts =
   priority: 100,
   attempts,
   leaseExpiredBefore: attempts > 1,
+  leasesLost: 0,
   lease: `1:${attempts}`,
   claimedAt: new Date(0),
 });

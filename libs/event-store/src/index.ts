@@ -23,4 +23,4 @@ export type { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';
 export type { PersistentSubscriptionState } from './eventstoredb/persistent-subscriptions.js';
 export { SOFTWARE_VERSION } from './software-version.js';
 export { typedEvent, typedEvents, type TypedEvent } from './typed-events.js';
-export { whileLogIsAway } from './while-away.js';
+export { logIsAway, whileLogIsAway } from './while-away.js';

@@ -11,11 +11,12 @@ export async function whileLogIsAway<T>(clock: Clock, work: () => Promise<T>): P
     try {
       return await work();
     } catch (error) {
-      if (!isAway(error) || tries >= MOST_TRIES) throw error;
+      if (!logIsAway(error) || tries >= MOST_TRIES) throw error;
       await clock.wait(AGAIN_AFTER_MS);
     }
   }
 }
 
-const isAway = (error: unknown): boolean =>
+/** Whether an error means that the log, or the database, is away, and nothing of what was asked. */
+export const logIsAway = (error: unknown): boolean =>
   (error instanceof PedigreeError && error.code === 'unavailable') || databaseIsAway(error);

@@ -19,7 +19,7 @@ const AWAY_ERRORS = new Set([
 ]);
 /** What the client itself says of a lost connection, for which it has no code. */
 const AWAY_WORDS =
-  /^(Connection terminated|Connection ended unexpectedly|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Query read timeout)/;
+  /^(Connection terminated|Connection ended unexpectedly|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired)/;
 
 /**
  * Whether an error means that PostgreSQL is away, so that the same may work later, and not that what was asked is

@@ -1,5 +1,5 @@
-import { defined } from '#kernel';
 import pg from 'pg';
+import { ANSWER_TIMEOUT_MS, limitSilence } from './silence-limit.js';
 import { limitTransactions, nameTransaction, TRANSACTION_LIMIT_MS, transactionError } from './transaction-limit.js';
 
 export type Pool = pg.Pool;
@@ -18,7 +18,7 @@ export interface PoolOptions {
    * is then told as away.
    */
   connectTimeoutMs?: number;
-  /** Longest wait of the client itself for an answer; no limit where it is absent, for the server has its own. */
+  /** Longest silence of the server while a statement runs, before the connection is ended. Default 35,000. */
   answerTimeoutMs?: number;
   /** Longest that a transaction may last. Default 30,000. */
   transactionLimitMs?: number;
@@ -36,7 +36,8 @@ pg.types.setTypeParser(20, (text) => BigInt(text));
 pg.types.setTypeParser(1082, (text) => text);
 
 /**
- * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (principles 9).
+ * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (principles 9). A
+ * statement over a connection that went silent ends soon after, with its connection.
  */
 export function openPool(options: PoolOptions): Pool {
   const path = options.searchPath === undefined ? '' : ` -c search_path=${options.searchPath.join(',')}`;
@@ -46,12 +47,12 @@ export function openPool(options: PoolOptions): Pool {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'pedigree',
     connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
-    ...defined({ query_timeout: options.answerTimeoutMs }),
     keepAlive: true,
     // Before anybody has the connection: the pool waits for it, though the type does not say so.
-    onConnect: ((client) => limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS)) as (
-      client: pg.ClientBase,
-    ) => void,
+    onConnect: ((client) => {
+      limitSilence(client, options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
+      return limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS);
+    }) as (client: pg.ClientBase) => void,
     options: `-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s${path}${commits}`,
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type pg from 'pg';
+import { changeSilenceLimit, silenceLimitOf } from './silence-limit.js';
 
 /**
  * Longest that a transaction may last (principles 9): it holds locks, and keeps the server from clearing up what others
@@ -138,10 +139,13 @@ export async function asLongJob<T>(
   const watch = (session as Session)[WATCH];
   if (watch === undefined) return work();
   const { limitMs } = watch;
+  const silenceMs = silenceLimitOf(session);
   watch.limitMs = LONG_JOBS[job].limitMs;
+  changeSilenceLimit(session, watch.limitMs);
   await setServerLimit(session, watch.limitMs);
   const result = await work();
   watch.limitMs = limitMs;
+  changeSilenceLimit(session, silenceMs);
   await setServerLimit(session, limitMs);
   return result;
 }

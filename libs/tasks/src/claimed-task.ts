@@ -13,6 +13,7 @@ export interface ClaimRow {
   due_ms: number;
   attempts: number;
   lease_expired_before: boolean;
+  leases_lost: number;
   claimed_ms: number;
   payload: string;
 }
@@ -43,6 +44,7 @@ export function taskOf(row: ClaimRow): Task {
     payload: JSON.parse(row.payload) as JsonObject,
     attempts: row.attempts,
     leaseExpiredBefore: row.lease_expired_before,
+    leasesLost: row.leases_lost,
     lease: row.lease,
     claimedAt: new Date(row.claimed_ms),
   };

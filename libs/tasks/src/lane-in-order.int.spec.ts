@@ -62,6 +62,8 @@ describe('a lane whose work is done in its order', () => {
         inOrder: true,
         batch,
         firstBackoffMs: 1,
+        mostBackoffMs: 1,
+        isAway: (error) => error instanceof Error && error.message === 'away',
         kinds: { read: { handleMany } },
         report: (report) => reports.push(report),
       }),
@@ -122,5 +124,106 @@ describe('a lane whose work is done in its order', () => {
     await stop();
     expect(begun).toEqual([...names(6), 't2']);
     expect(reports).toMatchObject([{ kind: 'task_threw', error: 'Error: no', task: { key: 't2' } }]);
+  });
+
+  describe('while what all need is away', () => {
+    const away = () => Promise.reject(new Error('away'));
+
+    it('keeps the place of all that fail for it, also before those that come meanwhile', async () => {
+      let fails = 12;
+      await schedule(names(7));
+      const { stop } = serve(async ({ key }) => {
+        if (key < 't3' || (fails -= 1) < 0) return DONE;
+        if (fails === 5) await schedule(['t7', 't8']);
+        return away();
+      });
+      await allDone();
+      await stop();
+      const tail = ['t3', 't4', 't5', 't6'];
+      expect(begun).toEqual(['t0', 't1', 't2', ...tail, ...tail, ...tail, ...tail, 't7', 't8']);
+    });
+
+    it('does not begin what is behind for one task alone longer than ten tries, and once', async () => {
+      await schedule(names(4));
+      const { stop } = serve(({ key, attempts }) => (key === 't1' && attempts < 4 ? away() : Promise.resolve(DONE)), 2);
+      await allDone();
+      await stop();
+      expect(begun.filter((key) => key === 't1')).toHaveLength(10 + 3);
+      expect(begun.slice(0, 11)).toEqual(['t0', ...Array.from({ length: 10 }, () => 't1')]);
+    });
+
+    it('gives back at a stop what it keeps', async () => {
+      await schedule(['t0']);
+      const { stop } = serve(away);
+      await until('it is tried again', () => begun.length > 2);
+      await stop();
+      const { rows } = await db.pool.query('SELECT due_at, attempts, lease_until::text FROM task');
+      expect(rows).toEqual([{ due_at: PAST, attempts: 0, lease_until: '-infinity' }]);
+    });
+  });
+
+  describe('with a task that ends whoever works on it', () => {
+    /** Serves the lane by a process that dies, with all that it holds, as soon as it is given one of `deadly`. */
+    async function lifeOf(deadly: string[], isOver: () => Promise<boolean>): Promise<string[][]> {
+      const queue = new PostgresTaskQueue({ pool: db.pool });
+      const turns: string[][] = [];
+      let isDead = false;
+      const its = Object.create(queue) as PostgresTaskQueue;
+      its.settle = (...given) => (isDead ? Promise.resolve(false) : queue.settle(...given));
+      const death = new AbortController();
+      const handleMany = (tasks: Task[]): Promise<TaskResult[]> => {
+        turns.push(tasks.map(({ key }) => key));
+        isDead = tasks.some(({ key }) => deadly.includes(key));
+        if (isDead) death.abort();
+        return isDead ? new Promise(() => undefined) : Promise.resolve(tasks.map(() => DONE));
+      };
+      const ended = runLane({
+        queue: its,
+        ...{ lane: LANE, holder: 'one of many', signal: death.signal, concurrency: 1, inOrder: true, graceMs: 0 },
+        kinds: { read: { handleMany } },
+      });
+      await until('it is dead, or all is done', async () => isDead || (await isOver()));
+      death.abort();
+      await ended;
+      await queue.endLeasesOf(['one of many']);
+      await queue.close();
+      return turns;
+    }
+
+    it('sets it aside, where an operator sees it, and does all others in their order', async () => {
+      await schedule(names(6));
+      const failed = () => (queues[0] as PostgresTaskQueue).failedTasks();
+      const isOver = async () => (await live()) === (await failed()).length;
+      const lives: string[][][] = [];
+      while (lives.length < 10 && !(await isOver())) lives.push(await lifeOf(['t2'], isOver));
+      expect(lives).toEqual([
+        [names(6)],
+        [['t0'], ['t1'], ['t2']],
+        [['t2']],
+        [['t2']],
+        [['t2']],
+        [['t3'], ['t4'], ['t5']],
+      ]);
+      expect(await failed()).toMatchObject([
+        { key: 't2', error: expect.stringMatching(/^gave up: 5 processes in a row ended, or stood still/) },
+      ]);
+      expect(await (queues[0] as PostgresTaskQueue).retryFailed('t2', 'mended')).toBe(true);
+      expect(await lifeOf([], async () => (await live()) === 0)).toEqual([['t2']]);
+    });
+
+    it('forgets what was lost as soon as an attempt has an answer', async () => {
+      await schedule(['t0']);
+      const [queue] = queues as [PostgresTaskQueue];
+      const claim = () => queue.claim(LANE, { limit: 1, leaseMs: 600_000, holder: 'x' });
+      const lose = async () => (await claim(), queue.endLeasesOf(['x']));
+      for (let lost = 0; lost < 3; lost += 1) await lose();
+      const [given] = (await claim()) as [Task];
+      expect(given.leasesLost).toBe(3);
+      await queue.settle(given, { kind: 'give_back' });
+      const [again] = (await claim()) as [Task];
+      expect(again.leasesLost).toBe(3);
+      await queue.settle(again, { kind: 'retry', delayMs: 0 });
+      expect(await claim()).toMatchObject([{ leasesLost: 0, leaseExpiredBefore: true }]);
+    });
   });
 });

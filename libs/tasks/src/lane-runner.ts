@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { backoffMs, systemClock, type Clock, type JsonObject } from '#kernel';
+import { inPlace } from './in-place.js';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
 
 /**
@@ -43,9 +44,12 @@ export interface LaneRunnerOptions {
   /**
    * The lane's work is begun in its order, whichever processes serve it: nothing is begun while an earlier task that is
    * due is held elsewhere. Wants one hand and `handleMany`, which is given its tasks in order. A task that is tried
-   * again goes behind those that are due before it.
+   * again goes behind those that are due before it. One whose lease was lost is worked alone, and failed when that has
+   * happened five times in a row: else it would keep all behind it waiting for ever.
    */
   inOrder?: boolean;
+  /** Of a lane in order: errors by which a task keeps its place for some tries, for all behind it would meet them. */
+  isAway?: (error: Error) => boolean;
   /** Most tasks of one claim where a kind is served by `handleMany`. Default 100. */
   batch?: number;
   /** A lease lasts this long and is extended every third of it while its task is held. Default 30,000. */
@@ -73,7 +77,24 @@ const HELD_ASK_MS = 500;
 const HELD_CLAIM_MS = 10_000;
 /** How often a process asks again while another has the first task. */
 const IN_TURN_ASK_MS = 20;
+/** Leases of one task that may be lost in a row before a lane in order goes on without it. */
+const MOST_LEASES_LOST = 5;
 const SETTLE_TRIES = 3;
+const LEASES_LOST =
+  `gave up: ${MOST_LEASES_LOST} processes in a row ended, or stood still, while they worked on this task alone or ` +
+  'their logs tell more';
+/** As many of these tasks as may be begun together: one whose lease was lost may end its process, and goes alone. */
+function untilDoubted(tasks: Task[]): Task[] {
+  const doubted = tasks.findIndex((task) => task.leasesLost > 0);
+  return doubted < 0 ? tasks : tasks.slice(0, Math.max(1, doubted));
+}
+
+function asMany<Result>(tasks: Task[], results: Result[]): Result[] {
+  if (results.length !== tasks.length)
+    throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
+  return results;
+}
+
 const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 /**
@@ -99,6 +120,8 @@ class LaneRunner {
   private slotFreed: (() => void) | undefined;
   private failuresInRow = 0;
   private heldClaimAtMs = -Infinity;
+  /** The next claim of a lane in order takes one task: the last one was of a task whose lease was lost. */
+  private oneByOne = false;
   /** Aborted when `run` has ended: what still works has no queue any more. */
   private readonly over = new AbortController();
 
@@ -106,6 +129,7 @@ class LaneRunner {
     this.options = {
       concurrency: 4,
       inOrder: false,
+      isAway: () => false,
       batch: 100,
       leaseMs: 30_000,
       maxAttempts: 10,
@@ -145,7 +169,7 @@ class LaneRunner {
     try {
       if (await this.options.held()) return await this.heldTurn();
       const limit = this.claimLimit === concurrency ? concurrency - this.running : this.claimLimit;
-      const tasks = await this.claim(limit);
+      const tasks = this.options.inOrder ? await this.claimInOrder(limit) : await this.claim(limit);
       this.failuresInRow = 0;
       this.waiting.push(...tasks);
       if (signal.aborted) return;
@@ -158,22 +182,31 @@ class LaneRunner {
     }
   }
 
-  private async claim(limit: number): Promise<Task[]> {
-    const { queue, lane, holder, leaseMs, inOrder, clock, signal } = this.options;
-    if (inOrder && (await queue.isFirstHeld(lane, this.kinds))) {
+  private claim(limit: number): Promise<Task[]> {
+    const { queue, lane, holder, leaseMs } = this.options;
+    return queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
+  }
+
+  private async claimInOrder(limit: number): Promise<Task[]> {
+    const { queue, lane, clock, signal } = this.options;
+    if (await queue.isFirstHeld(lane, this.kinds)) {
       await clock.wait(IN_TURN_ASK_MS, signal);
       return [];
     }
-    const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
-    if (!inOrder) return tasks;
-    let inTurn: Task[] = [];
+    const tasks = await this.claim(this.oneByOne ? 1 : limit);
+    let begun: Task[] = [];
     try {
-      inTurn = await queue.inTurn(tasks, this.kinds);
+      begun = untilDoubted(await queue.inTurn(tasks, this.kinds));
     } finally {
-      await this.giveBack(tasks.filter((task) => !inTurn.includes(task)));
+      // Before the work begins: what is given back now has lost no lease if this process dies of it.
+      await this.giveBack(tasks.filter((task) => !begun.includes(task)));
     }
-    if (inTurn.length === 0 && tasks.length > 0) await clock.wait(IN_TURN_ASK_MS, signal);
-    return inTurn;
+    const [first] = begun;
+    if (first === undefined && tasks.length > 0) await clock.wait(IN_TURN_ASK_MS, signal);
+    this.oneByOne = first !== undefined && first.leasesLost > 0;
+    if (first === undefined || first.leasesLost < MOST_LEASES_LOST) return begun;
+    await this.settle(first, { kind: 'failed', error: LEASES_LOST });
+    return [];
   }
 
   private async heldTurn(): Promise<void> {
@@ -229,13 +262,25 @@ class LaneRunner {
   private async resultsOf(tasks: Task[], handler: TaskHandler, signal: AbortSignal): Promise<TaskResult[]> {
     try {
       if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
-      const results = await handler.handleMany(tasks, { signal });
-      if (results.length !== tasks.length)
-        throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
+      const { isAway } = this.options;
+      const results = await inPlace(tasks, {
+        work: async (some) => asMany(some, await handler.handleMany(some, { signal })),
+        isAway,
+        pause: (tries, error) => this.pauseInPlace(tasks, { tries, error, lost: signal }),
+      });
       return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, textOf(one)) : one));
     } catch (error) {
       return tasks.map((task) => this.afterThrow(task, textOf(error)));
     }
+  }
+
+  private async pauseInPlace(tasks: Task[], at: { tries: number; error: Error; lost: AbortSignal }): Promise<boolean> {
+    const { lane, firstBackoffMs, mostBackoffMs, report, clock, signal } = this.options;
+    const retryInMs = backoffMs(at.tries, { firstMs: firstBackoffMs, mostMs: mostBackoffMs });
+    report({ kind: 'task_threw', lane, task: tasks[0] as Task, error: textOf(at.error), retryInMs });
+    const ends = AbortSignal.any([signal, at.lost]);
+    await clock.wait(retryInMs, ends);
+    return !ends.aborted;
   }
 
   private afterThrow(task: Task, error: string): TaskResult {

@@ -23,6 +23,8 @@ export interface Task<Payload extends object = JsonObject> extends Required<NewT
   attempts: number;
   /** True when an earlier holder's lease ran out: a read is simply retried, a send is an unknown outcome. */
   leaseExpiredBefore: boolean;
+  /** Leases before this one that ran out in a row, without a result: whoever had it died or stood still. */
+  leasesLost: number;
   /**
    * Names the lease under which the task was claimed, another at each claim. Opaque; `settle` wants it (a copy of the
    * task keeps it).

@@ -53,6 +53,7 @@ describe('the task queue', () => {
       payload,
       attempts: 1,
       leaseExpiredBefore: false,
+      leasesLost: 0,
       lease: expect.any(String),
       claimedAt: expect.any(Date),
     });

@@ -62,11 +62,13 @@ WITH wanted AS (
 ), claimed AS (
   UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text,
     attempts = attempts + 1,
-    lease_number = lease_number + 1, lease_expired_before = lease_expired_before OR lease_until > '-infinity'
+    lease_number = lease_number + 1, lease_expired_before = lease_expired_before OR lease_until > '-infinity',
+    leases_lost = leases_lost + (lease_until > '-infinity')::int
   WHERE id = ANY (ARRAY(SELECT id FROM picked))
   RETURNING id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch
     FROM due_at)::float8 * 1000 AS due_ms,
-    attempts, lease_expired_before, payload, extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms
+    attempts, lease_expired_before, leases_lost, payload,
+    extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms
 ), state AS MATERIALIZED (
   SELECT w.n, w.lane, CASE WHEN (SELECT count(*) FROM picked p WHERE p.n = w.n) < w.most
     THEN task_next_due_ms(w.lane, w.kinds, statement_timestamp()) ELSE 0 END AS next_ms
@@ -86,6 +88,7 @@ WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infi
 export const SETTLE_KEPT = `
 UPDATE task t SET lease_until = '-infinity', holder = NULL, last_error = coalesce(r.error, t.last_error),
   attempts = t.attempts - r.uncounted,
+  leases_lost = CASE r.result WHEN 'give_back' THEN t.leases_lost ELSE 0 END,
   due_at = CASE r.result WHEN 'give_back' THEN t.due_at WHEN 'failed' THEN 'infinity' ELSE statement_timestamp() +
     r.delay_ms * interval '1 ms' END,
   failed_at = CASE WHEN r.result = 'failed' THEN statement_timestamp() END
@@ -173,8 +176,9 @@ WITH picked AS (
 )
 UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text,
   attempts = attempts + 1,
-  lease_number = lease_number + 1, lease_expired_before = true
+  lease_number = lease_number + 1, lease_expired_before = true, leases_lost = leases_lost + 1
 WHERE id = ANY (ARRAY(SELECT id FROM picked))
 RETURNING lane AS lane_name, id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch
   FROM due_at)::float8 * 1000 AS due_ms,
-  attempts, lease_expired_before, payload, extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms`;
+  attempts, lease_expired_before, leases_lost, payload,
+  extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms`;

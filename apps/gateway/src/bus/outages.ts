@@ -18,7 +18,7 @@ const NETWORK_FAULT = new Set([
 ]);
 /** What the PostgreSQL client, and our own batches, throw without a code. */
 const IN_WORDS =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|more than \d+ calls wait)/;
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|more than \d+ calls wait)/;
 
 /** Whether what was thrown would have met any other command alike, by what it says of itself. */
 export function isOutage(error: unknown): boolean {

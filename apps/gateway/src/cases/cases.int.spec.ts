@@ -4,8 +4,9 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { documentReading } from '#documents';
 import { caseIdOf, type CaseCause, type DocumentCommand } from '#domain';
-import { PostgresEventStore } from '#event-store';
+import { PostgresEventStore, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
+import { systemClock } from '#kernel';
 import { caseDetail, projections } from '#read-models';
 import { Duck } from '#duckdb';
 import { CaseLog, closeRemedies, runsFolder } from '#reconciliation';
@@ -15,6 +16,7 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { arrival, TestHarness } from '../../test/test-harness.js';
 import { caseActionResults, casePage } from '../api/case-answers.js';
+import { Cases } from './cases.js';
 
 const INSTALLATION = {
   id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
@@ -257,6 +259,39 @@ describe('cases over HTTP', () => {
     await ends(`case-${id}-0`, 'accepted');
     expect(await closeRemedies(harness.db.pool, log)).toBe(1);
     expect(await show(id)).toMatchObject({ state: 'resolved', resolved_by: 'receipt' });
+  });
+
+  it('of a rejected document are told of what was sent for them, whatever account is named after a crash', async () => {
+    expect((await harness.post({ command_id: 'bad 2', account: 'north', xml: arrival() })).status).toBe(202);
+    const document = await ends('bad 2', 'rejected');
+    const id = await opened(1, { cause: { kind: 'document', document }, code: 'rejected_document' });
+    // The process died between the command and the event of the case.
+    const given = { reason: 'once more', command_id: `case-${id}-0`, account: 'north' };
+    const resent = (await harness.post(given, `/v1/documents/${document}/resends`)).json() as { request_id: string };
+    const again = await harness.post({ reason: 'once more', account: 'main' }, `/v1/cases/${id}/releases`);
+    expect([again.status, caseDetail.parse(again.json()).remedy_request_id]).toEqual([200, resent.request_id]);
+  });
+
+  it('of which one changes all the time are acted on all the same, each by itself', async () => {
+    const [busy, calm] = [await opened(), await opened()];
+    const { pool } = harness.db;
+    const conflicting: Pick<EventStore, 'append' | 'readStream'> = {
+      readStream: (...asked) => store.readStream(...asked),
+      append: (stream, ...rest) =>
+        stream === `case-${busy}`
+          ? Promise.resolve({ kind: 'conflict', version: 0 } as never)
+          : store.append(stream, ...rest),
+    };
+    const cases = new Cases({
+      ...{ pool, store: conflicting, installationId: INSTALLATION.id, says: INSTALLATION, clock: systemClock },
+      ...{ dueDays: {} as never, resends: {} as never, intake: {} as never },
+    });
+    const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+    const asked = { cases: [busy, calm], action: 'acknowledge', reason: 'for the test' } as const;
+    expect(await cases.actOnMany(asked as never, actor)).toEqual([
+      { caseId: busy, done: false, why: `case ${busy} changes all the time; try again` },
+      { caseId: calm, done: true },
+    ]);
   });
 
   it('that nobody opened are not found, and an action without a reason is refused', async () => {

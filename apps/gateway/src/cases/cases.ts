@@ -9,7 +9,7 @@ import {
   type KnownCase,
 } from '#domain';
 import type { Actor, EventStore } from '#event-store';
-import { neverReached, PedigreeError, type Clock } from '#kernel';
+import { defined, neverReached, PedigreeError, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { CaseLog, dueAt, type CaseAct, type DueDays } from '#reconciliation';
 import type { Intake } from '../intake/intake.js';
@@ -68,11 +68,16 @@ export class Cases {
   async actOnMany({ cases, ...action }: CaseActions, actor: Actor): Promise<CaseActed[]> {
     const act = this.actOf(action.reason, actor);
     const ids = [...new Set(cases)];
-    const told = await Promise.all(ids.map(async (id) => this.log.tell(await this.commandOf(id, action, act), act)));
-    return told.map(({ caseId, state, events }) => {
-      const why = state.phase === 'absent' ? 'there is no such case' : whyNothing(state, events.length, action);
-      return { caseId, done: why === undefined, ...(why === undefined ? {} : { why }) };
-    });
+    return Promise.all(
+      ids.map(async (caseId) => {
+        const why = await this.log.tell(await this.commandOf(caseId, action, act), act).then(
+          ({ state, events }) =>
+            state.phase === 'absent' ? 'there is no such case' : whyNothing(state, events.length, action),
+          (error: unknown) => whyRefused(error, caseId),
+        );
+        return { caseId, done: why === undefined, ...defined({ why }) };
+      }),
+    );
   }
 
   /** First the case gives the items away, then their own case is opened: the same again goes on after a crash. */
@@ -120,6 +125,12 @@ export class Cases {
         return neverReached(action, 'action on a case');
     }
   }
+}
+
+/** Why this case alone could not be told: the error names it. Anything else ends the whole. */
+function whyRefused(error: unknown, caseId: string): string {
+  if (error instanceof PedigreeError && error.place.item === caseId) return error.message;
+  throw error;
 }
 
 const endOf = ({ resolution, reason: note }: CaseAction & { action: 'resolve' }): CaseEnd & { kind: 'person' } => ({

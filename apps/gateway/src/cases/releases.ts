@@ -33,7 +33,12 @@ export async function releaseRemedy(parts: ReleaseParts, caseId: string, asked: 
   if (remedy === undefined)
     throw new PedigreeError('case_conflict', `case ${caseId}: ${whyNone(known)}`, { field: 'caseId', item: caseId });
   const commandId = `case-${caseId}-${known.remedies}`;
-  const requestId = await give(parts, { remedy, known, commandId }, asked);
+  const requestId = await give(parts, { remedy, known, commandId }, asked).catch((error: unknown) => {
+    // It was taken before, and the case was found again since, or another account is named now: that command stands.
+    if (error instanceof PedigreeError && error.code === 'command_conflict')
+      return requestIdOf(parts.installationId, commandId);
+    throw error;
+  });
   const { action } = remedy;
   await parts.log.tell({ type: 'ReleaseRemedy', caseId, action, commandId, requestId }, asked.act);
 }
@@ -42,7 +47,7 @@ const whyNone = ({ phase }: KnownCase): string =>
   phase === 'resolved' ? 'it is resolved: reopen it first' : 'no document is suggested for it';
 
 async function give(
-  { resends, intake, installationId }: ReleaseParts,
+  { resends, intake }: ReleaseParts,
   { remedy, known, commandId }: { remedy: Remedy; known: KnownCase; commandId: string },
   { account, actor, reason }: Asked,
 ): Promise<string> {
@@ -57,15 +62,7 @@ async function give(
       const document = { action_id: 912, subject_id, operation_date: known.lastSeen.run.moment, sscc: [sscc] };
       const command = { command_id: commandId, type: 'send_document' as const, after: [], document };
       const given = { ...command, ...(account === undefined ? {} : { account }), reference: known.caseId };
-      return intake.take(given, actor).then(
-        (taken) => taken.requestId,
-        (error: unknown) => {
-          // It was taken before, and the case was found again since: that command stands.
-          if (error instanceof PedigreeError && error.code === 'command_conflict')
-            return requestIdOf(installationId, commandId);
-          throw error;
-        },
-      );
+      return (await intake.take(given, actor)).requestId;
     }
     default:
       return neverReached(remedy, 'remedy');

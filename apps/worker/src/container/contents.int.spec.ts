@@ -27,7 +27,10 @@ const BOXES = ['146070000000000101', '146070000000000118', '146070000000000125']
 const [BOX, INNER] = BOXES;
 const ARRIVAL: Arrival = { documentId: 'd-601', docType: 601, subjectId: SUPPLIER };
 
-const claimed = { priority: 800, leaseExpiredBefore: false, dueAt: new Date(0), claimedAt: new Date(0), lease: '1:1' };
+const claimed = {
+  ...{ priority: 800, leaseExpiredBefore: false, leasesLost: 0, lease: '1:1' },
+  ...{ dueAt: new Date(0), claimedAt: new Date(0) },
+};
 let boxes = 0;
 /** A container that no test before this one has named. */
 const freshBox = (): string => `2460700000000${String((boxes += 1)).padStart(5, '0')}`;

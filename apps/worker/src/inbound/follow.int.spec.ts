@@ -14,7 +14,7 @@ const taskAbout = <Kind extends 'inbound_status' | 'inbound_download' | 'inbound
   documentId: string,
 ) => ({
   ...{ key: `${kind}:${documentId}`, kind, lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100 },
-  ...{ attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
+  ...{ attempts: 1, leaseExpiredBefore: false, leasesLost: 0, lease: '1:1', claimedAt: new Date(0) },
   payload: { documentId, account: ACCOUNT, direction: 'outgoing' as const },
 });
 const statusTask = (documentId: string): TaskOf<'inbound_status'> => taskAbout('inbound_status', documentId);

@@ -62,9 +62,7 @@ it('ties a notification to the document that the log had by then, however far th
     dueAt: new Date(0),
     priority: 100,
     attempts: 1,
-    leaseExpiredBefore: false,
-    lease: '1:1',
-    claimedAt: new Date(0),
+    ...{ leaseExpiredBefore: false, leasesLost: 0, lease: '1:1', claimedAt: new Date(0) },
     payload,
   };
 

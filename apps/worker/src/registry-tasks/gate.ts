@@ -1,5 +1,6 @@
 import {
   gateHoldOf,
+  hasPassed,
   type GateCommand,
   type GateFinding,
   type Registration,
@@ -45,7 +46,7 @@ export async function passGate(
  * Who waives the wait for earlier documents of the same packs says that their state will be another.
  */
 function isJudged({ gate, send, registration: { itemCount, group, waivesItemWait } }: ToSend): boolean {
-  const isFirst = send.attempt === 1 && gate?.isPassed !== true;
+  const isFirst = send.attempt === 1 && !hasPassed(gate);
   return isFirst && itemCount > 0 && group === undefined && waivesItemWait !== true;
 }
 

@@ -46,6 +46,7 @@ const concludeMembers = (groupId: string): Task => ({
   priority: 100,
   attempts: 1,
   leaseExpiredBefore: false,
+  leasesLost: 0,
   lease: '1:1',
   claimedAt: new Date(0),
 });

@@ -1,4 +1,5 @@
 import type { PayloadOf, Registration } from '#domain';
+import { logIsAway } from '#event-store';
 import { stretchesOf } from '#kernel';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
@@ -17,6 +18,9 @@ export async function runCommands(
     // What is appended in one turn gets its place in the log in that order.
     const settled = await Promise.allSettled(together.map((task) => runCommand(context, task)));
     results.push(...settled.map((one) => (one.status === 'fulfilled' ? one.value : asError(one.reason))));
+    const away = results.find((one) => one instanceof Error && logIsAway(one));
+    // What is behind would go ahead of what could not be appended.
+    if (away !== undefined) return [...results, ...tasks.slice(results.length).map(() => away)];
   }
   return results;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Registration } from '#domain';
-import { VirtualClock } from '#kernel';
+import type { EventStore } from '#event-store';
+import { PedigreeError, VirtualClock } from '#kernel';
 import { migrate } from '#postgres';
 import { PostgresTaskQueue, runLane, tasksSchema } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -12,16 +13,38 @@ import { lanesOf } from '../lanes.js';
 const ACTOR = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;
 const COMMANDS = 240;
 const GROUP_AT = 100;
+/** From this document on the log is away, for so many turns. */
+const AWAY_AT = 90;
+const AWAY_TURNS = 3;
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
+/** The log, which is away for some turns from one of these documents on. */
+function goingAway(registrations: Registration[]): EventStore {
+  const from = `document-${registrations[AWAY_AT]?.requestId}`;
+  let turns = 0;
+  let isTurn = false;
+  const store = Object.create(stores.store) as EventStore;
+  store.append = (stream, ...rest) => {
+    if (!isTurn && (turns > 0 || stream === from)) {
+      isTurn = true;
+      turns += 1;
+      setImmediate(() => (isTurn = false));
+    }
+    return turns > 0 && turns <= AWAY_TURNS
+      ? Promise.reject(new PedigreeError('unavailable', 'the log is away'))
+      : stores.store.append(stream, ...rest);
+  };
+  return store;
+}
+
 /** Serves the commands by two workers until none is left. */
-async function serveByTwo(): Promise<void> {
+async function serveByTwo(store: EventStore): Promise<void> {
   const abort = new AbortController();
   const queues = [1, 2].map(() => new PostgresTaskQueue({ pool: stores.pool }));
   const clock = new VirtualClock(new Date());
   const served = queues.map((queue, n) => {
-    const context = processOn({ ...stores, registry: new FakeRegistry(), clock });
+    const context = processOn({ ...stores, store, registry: new FakeRegistry(), clock });
     const lane = lanesOf(context, ['main']).find(({ name }) => name === 'intake');
     if (lane === undefined) throw new Error('nobody takes commands');
     return runLane({ ...lane, lane: lane.name, queue, holder: `worker ${n}`, signal: abort.signal, batch: 20 });
@@ -36,7 +59,7 @@ async function serveByTwo(): Promise<void> {
 }
 
 describe('documents come into being', () => {
-  it('in the order in which their commands were acknowledged, by two workers, with a group among them', async () => {
+  it('in the order of the acknowledgements, by two workers, with a group among them, while the log goes away', async () => {
     await migrate(stores.pool, [tasksSchema]);
     const queue = new PostgresTaskQueue({ pool: stores.pool });
     const { group } = await acceptGroup(stores, 40);
@@ -51,7 +74,7 @@ describe('documents come into being', () => {
       stores.pool,
       commands.map((one) => ({ ...one, kind: 'run_command', lane: 'intake', dueAt: new Date(0) })),
     );
-    await serveByTwo();
+    await serveByTwo(goingAway(registrations));
     await queue.close();
     const { events } = await stores.store.readAll(0n, {
       filter: { types: ['DocumentRegistered', 'GroupRegistered'] },

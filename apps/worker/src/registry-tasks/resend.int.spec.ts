@@ -28,6 +28,7 @@ const commandOf = (registration: Registration): Task => ({
   priority: 100,
   attempts: 1,
   leaseExpiredBefore: false,
+  leasesLost: 0,
   lease: '1:1',
   claimedAt: new Date(0),
   payload: { registration, actor: ACTOR, reason: REASON } as unknown as Task['payload'],

@@ -6,7 +6,7 @@ import {
   type Hold,
   type Registration,
 } from './events.js';
-import { isStoppedBy, rejudged, rejudgedSuspension, releasedBy } from './gate.js';
+import { hasPassed, isStoppedBy, rejudged, rejudgedSuspension, releasedBy } from './gate.js';
 import type { GateFinding, GateWarned } from './gate-events.js';
 import {
   decidedHolds,
@@ -81,7 +81,7 @@ export function decideWait(state: DocumentState, command: WaitCommand | GateComm
 /** Only before the first attempt: what was tried may have reached the registry. A member goes with its group. */
 function decideGate(state: DocumentState, command: GateCommand): DocumentEvent[] {
   if (command.type === 'RejudgeAtGate') return state.phase === 'waiting' ? rejudged(state, command) : [];
-  if (state.phase !== 'ready' || state.send.attempt !== 1 || state.gate?.isPassed === true) return [];
+  if (state.phase !== 'ready' || state.send.attempt !== 1 || hasPassed(state.gate)) return [];
   if (state.registration.group !== undefined) return [];
   if (command.type === 'WarnAtGate') return [{ type: 'GateWarned', data: command.finding }];
   return [{ type: 'DocumentHeld', data: { hold: { kind: 'gate', ...command.finding } } }];

@@ -61,6 +61,17 @@ describe('a document at the sequence gate', () => {
     expect(typesOf(when([registered(), warned], { type: 'BeginSend' }))).toEqual(['SendAttempted']);
   });
 
+  it('is judged again after a hold: the warning before it told of the packs as they stood then', () => {
+    const warned: DocumentEvent = { type: 'GateWarned', data: SOLD };
+    const byAnna = when([registered(), warned], { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+    const released = when([registered(), warned, ...byAnna], { type: 'WaiveHolds', predecessors: ['person@1'] });
+    const since = [registered(), warned, ...byAnna, ...released];
+    expect(typesOf(since.slice(2))).toEqual(['DocumentHeld', 'HoldWaived', 'DocumentReleased']);
+    expect(typesOf(when(since, judge))).toEqual(['DocumentHeld']);
+    expect(typesOf(when(since, warn))).toEqual(['GateWarned']);
+    expect(when([...since, warned], judge)).toEqual([]);
+  });
+
   it('goes when a person waives the hold, and is not judged again', () => {
     const waived = when([registered(), held], waive);
     expect(waived).toEqual([

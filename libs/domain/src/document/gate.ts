@@ -14,8 +14,10 @@ export interface AtGate {
   holdsAtEarlier?: number;
   /** The number of the newest hold of a person. */
   personHold?: number;
-  /** A person waived the hold of the sequence gate, or a warning was given: it is not judged again. */
+  /** A person waived the hold of the sequence gate: it is not judged again. */
   isPassed?: true;
+  /** The sequence gate warned of its packs as they stood then: it is judged again when it was held since. */
+  isWarned?: true;
   /** Suspensions in spite of which a person lets it go; `unknown`: whatever series the packs are of. */
   overrides?: string[];
   /** It was said that series are not known. */
@@ -43,6 +45,16 @@ export const releasedBy = ({ gate, tried }: Pick<Unsent, 'gate' | 'tried'>): Doc
     ...defined({ attempt: tried?.attempt }),
   },
 });
+
+/** Whether the sequence gate has judged it, and let it go. */
+export const hasPassed = (gate: AtGate | undefined): boolean => gate?.isPassed === true || gate?.isWarned === true;
+
+/** What was judged before it waited counts no more when it goes on. */
+export function gateAtRelease(gate: AtGate | undefined): { gate?: AtGate } {
+  if (gate === undefined) return {};
+  const { isWarned: _, ...rest } = gate;
+  return { gate: rest };
+}
 
 /** How it stands after one more hold: own holds are counted. */
 export function gateAfterHold(gate: AtGate | undefined, hold: Hold): { gate?: AtGate } {

@@ -16,7 +16,7 @@ import type {
   Registration,
   RegistryStatus,
 } from './events.js';
-import { gateAfterHold, gateAfterWaiver, gateAtAttempt, type AtGate } from './gate.js';
+import { gateAfterHold, gateAfterWaiver, gateAtAttempt, gateAtRelease, type AtGate } from './gate.js';
 import {
   isAboutWaiting,
   NO_WAIT,
@@ -184,7 +184,7 @@ function beforeSend(state: Registered, event: WaitEvent): DocumentState {
     case 'DocumentReleased':
       return released(state);
     case 'GateWarned':
-      return withGate(state, { isPassed: true });
+      return withGate(state, { isWarned: true });
     case 'SuspensionWarned':
       return withGate(state, { isSuspensionWarned: true });
     case 'DocumentHeld':
@@ -229,7 +229,7 @@ function triedOf(state: Registered): { tried?: Attempt } {
 
 function released(state: Registered): ToSend {
   const { tried, ...kept } = keptBeforeSend(state);
-  return { ...ready(state.registration), ...kept, ...defined({ send: tried }) };
+  return { ...ready(state.registration), ...kept, ...gateAtRelease(kept.gate), ...defined({ send: tried }) };
 }
 
 /** Its own holds hold what was ready, or waits; a bad end holds what waits. */

@@ -33,12 +33,12 @@ const SENTENCES: SentenceOf = {
     'its packs holds.',
   GateWarned: (data) =>
     data.neededAt === undefined
-      ? `Warning: sent though the known state of ${counted(data.packCount, 'pack')} forbids it. ${packsListed(data)}.`
-      : `Warning: sent without a look at its packs: their record had come to position ${data.knownAt}, and not to ` +
+      ? `Warning: it goes, though the state of ${counted(data.packCount, 'pack')} forbids it. ${packsListed(data)}.`
+      : `Warning: it goes without a look at its packs: their record had come to position ${data.knownAt}, and not to ` +
         `${data.neededAt}.`,
   GateHoldLifted: () => 'The state of its packs forbids it no longer.',
   SuspensionWarned: (data) =>
-    `Warning: sent, though nobody told whether its packs are of a suspended series. ${stoppedListed(data)}.`,
+    `Warning: it goes, though nobody told whether its packs are of a suspended series. ${stoppedListed(data)}.`,
   SuspensionHoldLifted: () => 'No suspension that it was held for is in force any more.',
   DocumentReleased: () => 'Nothing is waited for any more.',
   DocumentRefused: (data) =>

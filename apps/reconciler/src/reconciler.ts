@@ -2,7 +2,14 @@ import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
 import { TASK_PAYLOADS, type PayloadOf } from '#domain';
-import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import {
+  eventStoreSchema,
+  logIsAway,
+  openEventStore,
+  settleLog,
+  SOFTWARE_VERSION,
+  type EventStore,
+} from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { itemClaimsSchema } from '#item-claims';
 import { systemClock, type Clock } from '#kernel';
@@ -155,18 +162,18 @@ function runAll(parts: Parts): Promise<void>[] {
   };
   const report = (one: RunnerReport): void =>
     log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
-  const holder = `${hostname()}:${process.pid} reconciler`;
   return [
     runLane({
       queue,
       lane: RECONCILE_LANE,
-      holder,
+      holder: `${hostname()}:${process.pid} reconciler`,
       signal,
       kinds: checkingPayloads(TASK_PAYLOADS, { reconcile_documents: { handle } }),
       concurrency: 1,
       leaseMs: LEASE_MS,
       graceMs: GRACE_MS,
       maxAttempts: MAX_ATTEMPTS,
+      isAway: logIsAway,
       report,
     }),
     askDaily(parts),

@@ -18,7 +18,7 @@ export interface Lane<Kinds = Record<string, TaskHandler>> {
   concurrency: number;
   /** Its work is begun in its order, whichever workers serve it. */
   inOrder?: boolean;
-  /** Of a lane in order: errors by which a task keeps its place for some tries. */
+  /** Errors that say that what all tasks need is away. */
   isAway?: (error: Error) => boolean;
   /** Most tasks of one claim. */
   batch?: number;

@@ -37,7 +37,6 @@ const internalLanes = (context: TaskContext): TypedLane[] => [
     kinds: { run_command: { handleMany: (tasks) => runCommands(context, tasks) } },
     concurrency: 1,
     inOrder: true,
-    isAway: logIsAway,
   },
   {
     name: 'internal',
@@ -138,7 +137,10 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
     ...accounts.flatMap((one) => [...changingLanes(context, one), ...readingLanes(context, one, pageSize)]),
   ];
   const ofOthers = inbound === undefined ? [] : inboundLanes(inbound, { accounts, pageSize });
-  return together([...own, ...ofOthers, ...lanesOfContents(inbound, accounts)]).map(checkedLane);
+  return together([...own, ...ofOthers, ...lanesOfContents(inbound, accounts)]).map((lane) => ({
+    ...checkedLane(lane),
+    isAway: logIsAway,
+  }));
 }
 
 /** What is served for contents of containers: what looks for them, and of each account its calls. */

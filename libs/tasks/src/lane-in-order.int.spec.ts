@@ -207,7 +207,7 @@ describe('a lane whose work is done in its order', () => {
       expect(await failed()).toMatchObject([
         { key: 't2', error: expect.stringMatching(/^gave up: 5 processes in a row ended, or stood still/) },
       ]);
-      expect(await (queues[0] as PostgresTaskQueue).retryFailed('t2', 'mended')).toBe(true);
+      expect(await (queues[0] as PostgresTaskQueue).retryFailed(['t2'], 'mended')).toBe(1);
       expect(await lifeOf([], async () => (await live()) === 0)).toEqual([['t2']]);
     });
 

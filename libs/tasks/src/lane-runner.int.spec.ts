@@ -161,6 +161,29 @@ describe('a lane runner', () => {
     ]);
   });
 
+  it('gives no task up because what all need is away, and later still for its own faults', async () => {
+    await queue.schedule(db.pool, [task('late')]);
+    const attempts: number[] = [];
+    const failed = after(1);
+    const runner = start({
+      maxAttempts: 4,
+      isAway: (error) => error.message === 'away',
+      kinds: {
+        read: {
+          async handle(one) {
+            attempts.push(one.attempts);
+            throw new Error(attempts.length <= 8 ? 'away' : 'no');
+          },
+        },
+      },
+      report: (report) => report.kind === 'task_failed' && failed.tick(),
+    });
+    await failed.reached;
+    await runner.stop();
+    expect(attempts).toEqual([1, 2, 3, 3, 3, 3, 3, 3, 3, 4]);
+    expect(await queue.failedTasks()).toMatchObject([{ key: 'late', error: 'gave up after 4 attempts: Error: no' }]);
+  });
+
   it('treats a handler with too few results as broken', async () => {
     await queue.schedule(db.pool, [task('1'), task('2')]);
     const threw = after(2);

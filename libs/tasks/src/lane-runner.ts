@@ -48,7 +48,10 @@ export interface LaneRunnerOptions {
    * happened five times in a row: else it would keep all behind it waiting for ever.
    */
   inOrder?: boolean;
-  /** Of a lane in order: errors by which a task keeps its place for some tries, for all behind it would meet them. */
+  /**
+   * Errors that say that what all tasks need is away, and nothing of this one. They use up half of its attempts at
+   * most. In a lane in order it keeps its place for some tries, for all behind it would meet them.
+   */
   isAway?: (error: Error) => boolean;
   /** Most tasks of one claim where a kind is served by `handleMany`. Default 100. */
   batch?: number;
@@ -268,9 +271,9 @@ class LaneRunner {
         isAway,
         pause: (tries, error) => this.pauseInPlace(tasks, { tries, error, lost: signal }),
       });
-      return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, textOf(one)) : one));
+      return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, one) : one));
     } catch (error) {
-      return tasks.map((task) => this.afterThrow(task, textOf(error)));
+      return tasks.map((task) => this.afterThrow(task, error));
     }
   }
 
@@ -283,13 +286,15 @@ class LaneRunner {
     return !ends.aborted;
   }
 
-  private afterThrow(task: Task, error: string): TaskResult {
-    const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, report } = this.options;
-    if (task.attempts >= maxAttempts)
-      return { kind: 'failed', error: `gave up after ${task.attempts} attempts: ${error}` };
-    const retryInMs = backoffMs(task.attempts, { firstMs: firstBackoffMs, mostMs: mostBackoffMs });
+  private afterThrow(task: Task, thrown: unknown): TaskResult {
+    const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, isAway, report } = this.options;
+    const { attempts } = task;
+    const error = textOf(thrown);
+    if (attempts >= maxAttempts) return { kind: 'failed', error: `gave up after ${attempts} attempts: ${error}` };
+    const retryInMs = backoffMs(attempts, { firstMs: firstBackoffMs, mostMs: mostBackoffMs });
     report({ kind: 'task_threw', lane, task, error, retryInMs });
-    return { kind: 'retry', delayMs: retryInMs, error };
+    const countsAsAttempt = attempts <= maxAttempts / 2 || !(thrown instanceof Error && isAway(thrown));
+    return { kind: 'retry', delayMs: retryInMs, error, countsAsAttempt };
   }
 
   /**

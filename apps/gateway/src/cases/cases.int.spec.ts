@@ -284,7 +284,7 @@ describe('cases over HTTP', () => {
     };
     const cases = new Cases({
       ...{ pool, store: conflicting, installationId: INSTALLATION.id, says: INSTALLATION, clock: systemClock },
-      ...{ dueDays: {} as never, resends: {} as never, intake: {} as never },
+      ...{ dueDays: {} as never, resends: {} as never, intake: {} as never, segmentsFolder: undefined },
     });
     const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
     const asked = { cases: [busy, calm], action: 'acknowledge', reason: 'for the test' } as const;

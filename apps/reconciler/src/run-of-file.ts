@@ -31,18 +31,21 @@ export async function runOfWrite(
   for (let again = 0; again < MOST_AGAIN; again += 1) {
     const there = await findRun(pool, store, runId);
     if (there === undefined) return { runId };
-    const wroteAt = await writeOf(join(runs, runId));
-    if (there.state === 'completed' || wroteAt === file.modifiedAt.toISOString()) return 'had its run';
+    if (there.state === 'completed' || !(await isAnotherWrite(file, join(runs, runId), there))) return 'had its run';
     if (there.state !== 'failed') return 'later';
     runId = uuid5(`again:${runId}`, installation.id);
   }
   return 'had its run';
 }
 
-/** Of which write of its file a run is; undefined where its folder was removed. */
-async function writeOf(folder: string): Promise<string | undefined> {
+/** Where the run does not say of which write it is, or was removed, it is of all that were before it was asked for. */
+async function isAnotherWrite(
+  { modifiedAt }: SettledFile,
+  folder: string,
+  { requestedAt }: { requestedAt: Date },
+): Promise<boolean> {
   const run = await readFileRun(folder).catch(() => undefined);
-  return run?.modifiedAt ?? run?.moment ?? undefined;
+  return run?.modifiedAt === undefined ? modifiedAt > requestedAt : run.modifiedAt !== modifiedAt.toISOString();
 }
 
 /** What the run of a file is asked for. */

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Actor } from '#event-store';
+import { logIsAway, type Actor } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
 import { databaseIsAway } from '#postgres';
 import {
@@ -18,6 +18,7 @@ import {
   packRunData,
   openPackCases,
   readFileRun,
+  readRun,
   readSchedule,
   recordPackRun,
   recordPackRunFailure,
@@ -192,29 +193,43 @@ export class PackRuns {
       const run = await readFileRun(folder);
       request.reason = run.reason;
       await keepRequest(pool, { ...request, kind: 'packs' });
-      if (schedule.attempts > (await this.mostAttempts(runId))) throw new Error('the program ended at each attempt');
+      const most = (await this.mostAttempts(runId)) ?? Infinity;
+      if (schedule.attempts > most) throw new Error('the program ended at each attempt');
       await this.make(run, actor);
       writeSchedule(folder, { ...schedule, ended: 'completed' });
     } catch (error) {
       if (signal.aborted || databaseIsAway(error)) return writeSchedule(folder, before);
-      if (await this.mayTryAgain(runId, schedule, error)) return this.later(folder, { runId, schedule, error });
+      if (await this.isLater(folder, { runId, before, schedule, error })) return;
       await recordPackRunFailure(this.parts, request, sentenceOf(error));
       writeSchedule(folder, { ...schedule, ended: 'failed' });
       log.error({ err: error, ...request }, 'the run of a stock file failed and is not retried');
     }
   }
 
-  /** A run that is recorded cannot fail any more: it is said to be completed, and its cases are missing. */
-  private async mostAttempts(runId: string): Promise<number> {
+  /**
+   * A run that is recorded cannot fail any more: it is said to be completed, and its cases are missing. Undefined while
+   * the log is away: that is not known then.
+   */
+  private async mostAttempts(runId: string): Promise<number | undefined> {
     const { pool, store } = this.parts;
-    // While the log is away, that is not known.
-    const run = await findRun(pool, store, runId).catch(() => undefined);
-    return run?.state === 'completed' ? MOST_CASES_ATTEMPTS : MOST_ATTEMPTS;
+    try {
+      const run = await findRun(pool, store, runId);
+      return run?.state === 'completed' ? MOST_CASES_ATTEMPTS : MOST_ATTEMPTS;
+    } catch (error) {
+      if (logIsAway(error)) return undefined;
+      throw error;
+    }
   }
 
-  private async mayTryAgain(runId: string, { attempts }: RunSchedule, error: unknown): Promise<boolean> {
+  /** Whether it is tried again, and then when. An attempt while the log is away does not count. */
+  private async isLater(
+    folder: string,
+    { runId, before, schedule, error }: { runId: string; before: RunSchedule; schedule: RunSchedule; error: unknown },
+  ): Promise<boolean> {
     const most = await this.mostAttempts(runId);
-    return attempts < most && (!isFinal(error) || most > MOST_ATTEMPTS);
+    const isAgain = most === undefined || mayTryAgain(schedule, most, error);
+    if (isAgain) await this.later(folder, { runId, schedule: most === undefined ? before : schedule, error });
+    return isAgain;
   }
 
   private async later(
@@ -222,7 +237,7 @@ export class PackRuns {
     { runId, schedule, error }: { runId: string; schedule: RunSchedule; error: unknown },
   ): Promise<void> {
     const { clock, log, pool } = this.parts;
-    const waitMs = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 4 ** (schedule.attempts - 1));
+    const waitMs = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 4 ** Math.max(0, schedule.attempts - 1));
     const notBefore = new Date(clock.now().getTime() + waitMs).toISOString();
     writeSchedule(folder, { ...schedule, notBefore });
     log.warn({ err: error, runId, notBefore }, 'the run of a stock file is retried later');
@@ -233,7 +248,7 @@ export class PackRuns {
 
   /** The same as `pedigree reconcile FILE`, and its cases. */
   private async make(run: FileRun, actor: Actor): Promise<void> {
-    const { pool, store, installation, segments, schedule, clock, signal, program, log } = this.parts;
+    const { pool, store, installation, segments, schedule, clock, signal, program } = this.parts;
     const tell = estimating(clock, (text, estimate) => this.tell(run.runId, text, estimate));
     const { say } = tell;
     const wait = async (delayMs: number): Promise<void> => {
@@ -242,6 +257,10 @@ export class PackRuns {
     };
     const parts = { settings: segments, say, ...defined({ program }) };
     if (run.moment !== null) mustHaveCome(run.moment, clock.now(), { field: 'moment', what: run.stock });
+    // Rules of another version would compare nothing in its folder, and its cases can be opened all the same.
+    const recorded = await findRun(pool, store, run.runId);
+    if (recorded?.state === 'completed')
+      return this.openCases(run, join(runsFolder(segments.folder), run.runId, 'comparison'));
     say('the stock file is read');
     const stock = await stockSide(parts, run);
     signal.throwIfAborted();
@@ -253,9 +272,7 @@ export class PackRuns {
     }
     const request = { runId: run.runId, reason: run.reason, actor };
     await recordPackRun({ pool, store, installation, clock }, request, made);
-    const { unconfirmed = false } = run;
-    if (made.run.unconfirmed === true && !unconfirmed) return log.warn({ runId: run.runId }, NO_CASES);
-    await this.openCases(made.folder, run.runId, unconfirmed);
+    await this.openCases(run, made.folder);
   }
 
   /** One after the other, so that the last word stands. */
@@ -267,8 +284,9 @@ export class PackRuns {
       .catch((err: unknown) => log.warn({ err }, 'could not record the progress of a run'));
   }
 
-  private async openCases(folder: string, runId: string, unconfirmed: boolean): Promise<void> {
+  private async openCases({ runId, unconfirmed = false }: FileRun, folder: string): Promise<void> {
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
+    if ((await readRun(folder)).unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);
     await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });
     const runs = runsFolder(segments.folder);
     const opening = await openPackCases(folder, {
@@ -280,6 +298,9 @@ export class PackRuns {
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');
   }
 }
+
+const mayTryAgain = ({ attempts }: RunSchedule, most: number, error: unknown): boolean =>
+  attempts < most && (!isFinal(error) || most > MOST_ATTEMPTS);
 
 /** What a file or a setting has wrong stays wrong; what is away may come back. */
 const isFinal = (error: unknown): boolean => error instanceof PedigreeError && error.code !== 'unavailable';

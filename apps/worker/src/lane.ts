@@ -1,3 +1,4 @@
+import { logIsAway } from '#event-store';
 import { TASK_PAYLOADS, type PayloadOf, type PlannedTask, type TaskKind } from '#domain';
 import { checkingPayloads, type HandlersOf, type Task, type TaskHandler, type TaskQueue } from '#tasks';
 
@@ -18,7 +19,7 @@ export interface Lane<Kinds = Record<string, TaskHandler>> {
   concurrency: number;
   /** Its work is begun in its order, whichever workers serve it. */
   inOrder?: boolean;
-  /** Errors that say that what all tasks need is away. */
+  /** Errors that say that what all tasks need is away. Default: the log or the database. */
   isAway?: (error: Error) => boolean;
   /** Most tasks of one claim. */
   batch?: number;
@@ -30,4 +31,8 @@ export interface Lane<Kinds = Record<string, TaskHandler>> {
 export type TypedLane = Lane<HandlersOf<typeof TASK_PAYLOADS>>;
 
 /** The lane with handlers that see no payload that does not fit its kind. */
-export const checkedLane = (lane: TypedLane): Lane => ({ ...lane, kinds: checkingPayloads(TASK_PAYLOADS, lane.kinds) });
+export const checkedLane = (lane: TypedLane): Lane => ({
+  isAway: logIsAway,
+  ...lane,
+  kinds: checkingPayloads(TASK_PAYLOADS, lane.kinds),
+});

@@ -1,4 +1,3 @@
-import { logIsAway } from '#event-store';
 import type { HandlerContext } from '#tasks';
 import type { InboundContext } from './inbound/context.js';
 import { fetchContent } from './container/fetch-content.js';
@@ -137,10 +136,7 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
     ...accounts.flatMap((one) => [...changingLanes(context, one), ...readingLanes(context, one, pageSize)]),
   ];
   const ofOthers = inbound === undefined ? [] : inboundLanes(inbound, { accounts, pageSize });
-  return together([...own, ...ofOthers, ...lanesOfContents(inbound, accounts)]).map((lane) => ({
-    ...checkedLane(lane),
-    isAway: logIsAway,
-  }));
+  return together([...own, ...ofOthers, ...lanesOfContents(inbound, accounts)]).map(checkedLane);
 }
 
 /** What is served for contents of containers: what looks for them, and of each account its calls. */

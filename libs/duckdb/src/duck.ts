@@ -30,11 +30,11 @@ const JOB = 'pedigree-job-';
 const LEFT_OVER_MS = 86_400_000;
 
 async function removeLeftOver(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
+  for (const name of (await readdir(parent)).filter((one) => one.startsWith(JOB))) {
     const path = join(parent, name);
-    // Another process may remove it too.
+    // Another process may remove it too, and one of another user must.
     const changedMs = (await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity;
-    if (name.startsWith(JOB) && changedMs < Date.now() - LEFT_OVER_MS) await rm(path, { recursive: true, force: true });
+    if (changedMs < Date.now() - LEFT_OVER_MS) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

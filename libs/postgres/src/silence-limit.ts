@@ -19,7 +19,9 @@ export function limitSilence(session: pg.ClientBase, limitMs: number): void {
   if (connection === undefined) return;
   const { stream } = connection;
   const isAsked = (): boolean => (session as Session).readyForQuery === false;
-  stream.setTimeout(limitMs, () => {
+  stream.setTimeout(limitMs);
+  // A listener that is given to setTimeout hears the first time alone.
+  stream.on('timeout', () => {
     const { bytesRead, timeout = 0 } = stream;
     // This process may have stood still itself: what has come meanwhile is read first.
     setImmediate(() => {

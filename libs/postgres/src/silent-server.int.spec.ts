@@ -45,6 +45,14 @@ describe('a server that goes silent and breaks no connection', () => {
     ['the begin of a transaction', () => frozen(() => inTransaction(pool, (tx) => tx.query('SELECT 1')))],
     ['a statement of one', () => inTransaction(pool, (tx) => frozen(() => tx.query('SELECT 1')))],
     ['its commit', () => inTransaction(pool, () => Promise.resolve(proxy.freeze()))],
+    [
+      'a query of a session that was idle for longer',
+      async () => {
+        const client = await pool.connect();
+        await db.pool.query(SLEEPS_LONGER);
+        await frozen(() => client.query('SELECT 1')).finally(() => client.release(true));
+      },
+    ],
     ['a COPY', () => inTransaction(pool, (tx) => frozen(() => copyText(tx, 'note (n)', '1\n')))],
   ])(
     'ends %s as one that is away, and its connection is used no more',

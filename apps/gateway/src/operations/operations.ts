@@ -164,15 +164,14 @@ export class Operations {
 
   /**
    * Has a failed task, all failed tasks of a kind, or what is parked under the name that `parkedKey` gives it, tried
-   * again. Who asked and why goes
-   * into the log first: a retry that nobody can account for must not happen.
+   * again. Who asked and why goes into the log first: a retry that nobody can account for must not happen.
    */
   async retry(key: string, reason: string, actor: Actor): Promise<void> {
     if (key.startsWith(PARKED)) return this.retryParked(key, reason, actor);
     const { queue } = this.options;
     const isOfKind = key.startsWith(FAILED);
     const wanted = isOfKind ? { kind: key.slice(FAILED.length) } : { key };
-    for (let page = 0; page < MOST_PAGES; page += 1) {
+    for (let page = 0; page < (isOfKind ? MOST_PAGES : 1); page += 1) {
       const failed = (await queue.failedTasks(FAILED_OF_PAGE, wanted)).map((task) => task.key);
       if (failed.length === 0 && page === 0) throw nothingFailed(key);
       if (failed.length === 0) return;

@@ -22,6 +22,8 @@ const MOST_PLACES = 50;
 /** A lane of its own: a mail server that is away keeps nothing else waiting. */
 export const mailLane = (context: MailContext): Lane =>
   checkedLane({
+    // A mail server may be away in the same words.
+    isAway: () => false,
     ...{ name: MAIL_LANE, concurrency: 1 },
     kinds: { mail_suspensions: { handle: (task) => mailSuspensions(context, task) } },
   });

@@ -18,8 +18,9 @@ export async function runCommands(
     // What is appended in one turn gets its place in the log in that order.
     const settled = await Promise.allSettled(together.map((task) => runCommand(context, task)));
     results.push(...settled.map((one) => (one.status === 'fulfilled' ? one.value : asError(one.reason))));
-    const away = results.find((one) => one instanceof Error && logIsAway(one));
-    // What is behind would go ahead of what could not be appended.
+    const away = results.find((one, i) => tasks[i]?.attempts === 1 && one instanceof Error && logIsAway(one));
+    // What is behind would go ahead of what could not be appended. One that was tried before has lost its place: it may
+    // be at fault itself.
     if (away !== undefined) return [...results, ...tasks.slice(results.length).map(() => away)];
   }
   return results;

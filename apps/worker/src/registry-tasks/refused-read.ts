@@ -3,7 +3,7 @@ import { outcomeWords, type CallOutcome } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { TaskContext } from './context.js';
 
-type AccountTask = Task<{ account: string }>;
+type AccountTask = Pick<Task<{ account: string }>, 'payload' | 'attempts'>;
 
 /** So often a read may be refused before it is put aside: with the waits below that is about four and a half hours. */
 export const REFUSED_TRIES = 14;

@@ -1,7 +1,9 @@
+import { outcomeWords } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim } from '../lane.js';
 import { candidateOf, type TaskContext } from '../registry-tasks/context.js';
+import { refusedRead } from '../registry-tasks/refused-read.js';
 
 /**
  * In a restored database a step that looks open here may have been made before: the registry's status of the document
@@ -29,8 +31,14 @@ export async function begunBefore(
   const outcome = await context.registry.documentStatus(account, documentId);
   if (outcome.kind === 'ok')
     return outcome.value.status === 'uploading' ? undefined : { answer: candidateOf(context, outcome.raw) };
-  // What a server before the registry may have said tells nothing of the document.
-  if (outcome.kind === 'not_found' || (outcome.kind === 'refused' && outcome.mayBeOthers !== true)) return undefined;
+  if (outcome.kind === 'not_found') return undefined;
+  if (outcome.kind === 'refused') {
+    // What a server before the registry may have said tells nothing of the document.
+    const error = `status of ${documentId}: ${outcomeWords(outcome)}`;
+    return outcome.mayBeOthers === true
+      ? { wait: refusedRead(context, { ...task, payload: { account } }, error) }
+      : undefined;
+  }
   return {
     wait: { kind: 'retry', delayMs: restMs, error: `status of ${documentId}: ${outcome.kind}`, countsAsAttempt: false },
   };

@@ -105,7 +105,7 @@ export type AttemptFact =
 /** The part of a fact that decides the next step. `lookUp`: its number, of a look-up that missed. */
 export interface Step {
   type: LiveFact['type'];
-  data: { attempt: number; lookUp?: number };
+  data: { attempt: number; lookUp?: number; mayBeOthers?: true };
 }
 
 /** The attempt after one more fact. */
@@ -120,7 +120,7 @@ export function evolveAttempt(state: Attempt, { type, data }: Step): Attempt {
     case 'unconfirmed':
       return { ...anew, step: 'doubtful' };
     case 'doubted':
-      return { ...anew, step: 'doubtful', wasRefused: true, refusals: state.refusals + 1 };
+      return { ...anew, step: 'doubtful', wasRefused: data.mayBeOthers !== true, refusals: state.refusals + 1 };
     case 'missed':
       return { ...state, step: 'doubtful', attempt, lookUps: data.lookUp ?? state.lookUps + 1 };
     case 'proven_undone':

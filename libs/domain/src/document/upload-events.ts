@@ -39,7 +39,7 @@ export interface UploadFinishUnconfirmed {
  */
 export interface UploadRefused {
   type: 'UploadRefused';
-  data: { round: number } & FactData['refused'];
+  data: { round: number; mayBeOthers?: true } & FactData['refused'];
 }
 
 /** Asked by request_id and found still open. */

@@ -110,6 +110,21 @@ describe('a large document', () => {
     expect(typesOf(when(twice, answered(NO, 3)))).toEqual(['SendRefused', 'DocumentConcluded']);
   });
 
+  it('that a server before the registry may have refused is looked at past the grace, and believed the fourth time', () => {
+    const others = { ...NO, mayBeOthers: true } as const;
+    const by = (round: number) =>
+      ({ ...refused, data: { ...refused.data, round, mayBeOthers: true } }) as DocumentEvent;
+    expect(when(OPEN, answered(others))).toMatchObject([{ type: 'UploadRefused', data: { mayBeOthers: true } }]);
+    expect(typesOf(when([...OPEN, by(1)], lookUp('open', 0)))).toEqual(['UploadSeenOpen']);
+    const before = (rounds: number) =>
+      Array.from({ length: rounds }, (_, n) => [
+        by(n + 1),
+        { ...provenOpen, data: { ...provenOpen.data, round: n + 1 } } as DocumentEvent,
+      ]).flat();
+    expect(typesOf(when([...OPEN, ...before(2)], answered(others, 3)))).toEqual(['UploadRefused']);
+    expect(typesOf(when([...OPEN, ...before(3)], answered(others, 4)))).toEqual(['SendRefused', 'DocumentConcluded']);
+  });
+
   it(
     'in whose place the registry shows another under its request_id is not announced again, however often it is ' +
       'looked up',

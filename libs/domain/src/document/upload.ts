@@ -1,5 +1,12 @@
 import { neverReached, type Sha256 } from '#kernel';
-import { evolveAttempt, FIRST_ATTEMPT, type Attempt, type AttemptFact, type CallAnswer } from '../attempt/attempt.js';
+import {
+  evolveAttempt,
+  FIRST_ATTEMPT,
+  mayBeOthers,
+  type Attempt,
+  type AttemptFact,
+  type CallAnswer,
+} from '../attempt/attempt.js';
 import { decideAttempt, proves, TWO_PAST_GRACE, type AttemptPolicy, type LookUpFacts } from '../attempt/decide.js';
 import type { DocumentEvent, LookUpMissed, Registration } from './events.js';
 import type { AtGate } from './gate.js';
@@ -29,9 +36,13 @@ export type UploadAnswer = { kind: 'sent'; documentId: string; answerSha256: Sha
 /** An upload that the registry refuses so often is the document's fault, not the line's. */
 const MOST_REFUSALS = 3;
 
-/** What was refused surely did nothing; what was left without an answer may still land. */
+/**
+ * What was refused surely did nothing; what was left without an answer may still land, and so may what a server before
+ * the registry refused.
+ */
 const FINISH_POLICY: AttemptPolicy = {
-  believes: (refusal, { refusals }) => refusal.kind === 'account_refused' || refusals + 1 >= MOST_REFUSALS,
+  believes: (refusal, { refusals }) =>
+    refusal.kind === 'account_refused' || refusals + 1 >= MOST_REFUSALS + Number(mayBeOthers(refusal)),
   proof: TWO_PAST_GRACE,
   proofAfterRefusal: { lookUps: 1, isPastGrace: false },
 };
@@ -86,8 +97,10 @@ function finishEvents(state: Uploading, fact: AttemptFact | undefined): Document
     case 'refused':
       return [{ type: 'SendRefused', data: { ...fact.data, attempt } }, failed(state.registration, 'send_refused')];
     case 'doubted': {
-      const { code, text, answerSha256 } = fact.data.refusal;
-      return [{ type: 'UploadRefused', data: { ...at, code, text, answerSha256 } }];
+      const { refusal } = fact.data;
+      const { code, text, answerSha256 } = refusal;
+      const others = mayBeOthers(refusal) ? ({ mayBeOthers: true } as const) : {};
+      return [{ type: 'UploadRefused', data: { ...at, code, text, answerSha256, ...others } }];
     }
     case 'not_delivered': {
       const { accountCause: _, ...data } = fact.data;

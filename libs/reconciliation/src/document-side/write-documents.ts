@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { Duck, quoted, type DuckOptions } from '#duckdb';
 import type { Clock } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { CLAIMS, hasRead, HISTORY, OUTCOMES, readUpTo } from '../runs/caught-up.js';
-import { draftFor } from '../snapshots/draft.js';
+import { withDraft } from '../snapshots/draft.js';
 import { importSnapshot } from '../snapshots/import.js';
 import type { SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
@@ -35,8 +34,7 @@ export interface DocumentSideRequest {
  */
 export async function writeDocumentSide(request: DocumentSideRequest): Promise<SnapshotManifest> {
   const { moment, out, duck } = request;
-  const work = await draftFor(out);
-  try {
+  return withDraft(out, async (work) => {
     const rows = join(work, 'rows.ndjson');
     const since = new Date(Date.parse(moment) - WINDOW_DAYS * 86_400_000);
     await writeRows(request, { since, file: rows });
@@ -47,9 +45,7 @@ export async function writeDocumentSide(request: DocumentSideRequest): Promise<S
       ...{ kind: 'documents', path, out, moment, duck, confirmed: true },
       mapping: mappingOf({ format: 'parquet', columns }, 'documents'),
     });
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+  });
 }
 
 const FIELDS = { item: 'VARCHAR', standing: 'VARCHAR', document: 'VARCHAR', position: 'VARCHAR', moment: 'VARCHAR' };

@@ -17,7 +17,7 @@ import {
   REFUSED,
   type SnapshotManifest,
 } from '../snapshots/manifest.js';
-import { draftFor } from '../snapshots/draft.js';
+import { withDraft } from '../snapshots/draft.js';
 import { mappingOf } from '../snapshots/mapping.js';
 import { orderOf } from './export-pages.js';
 import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';
@@ -59,8 +59,7 @@ export async function gatherFetches({
   const fetches = await completeOnes(pool, fetchIds);
   const at = fetches.at(-1)?.completedAt?.toISOString() ?? moment;
   if (at === undefined) throw new PedigreeError('invalid_parameter', 'no fetch is given', {});
-  const work = await draftFor(out);
-  try {
+  return withDraft(out, async (work) => {
     const beside = [join(work, ANSWERS_FILE), join(work, ANSWERS_INDEX)];
     const rows = join(work, 'rows.ndjson');
     const [answers, index] = beside as [string, string];
@@ -73,9 +72,7 @@ export async function gatherFetches({
     const beneath = [...base, ...exports.map(({ folder }) => folder)];
     await newestOfEach({ rows, base: beneath, path }, { ...duck, temporary: work });
     return await importRows({ path, out, duck, beside, namedOnly, moment: at });
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+  });
 }
 
 const NAMES = columnsOf('registry').map(({ name }) => name);

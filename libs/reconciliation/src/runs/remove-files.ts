@@ -191,8 +191,14 @@ async function halfMade(folder: string, beforeMs: number): Promise<{ folder: str
   for (const name of (await namesIn(folder)).sort()) {
     const own = join(folder, name);
     const changed = await changedMs(own);
-    if (changed === undefined || changed >= beforeMs || (await changedMs(join(own, MANIFEST))) !== undefined) continue;
+    if (changed === undefined || changed >= beforeMs || !(await isMissing(join(own, MANIFEST)))) continue;
     found.push({ folder: own, changedMs: changed });
   }
   return found;
 }
+
+const isMissing = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+  );

@@ -320,6 +320,8 @@ async function doubtOf(
   out: string,
 ): Promise<string | undefined> {
   if (rows === 0) return 'the file has no row that can be used';
+  // What the registry told is as it is.
+  if (kind === 'registry') return undefined;
   const before = await newestBefore(out, { kind, branch, places, moment });
   if (before === undefined || rows * 2 >= before.rows) return undefined;
   return `the file has ${rows} rows, and the snapshot of ${before.moment} has ${before.rows}`;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { itemClaimsSchema } from '#item-claims';
-import { sha256Hex, VirtualClock, type Clock } from '#kernel';
+import { PedigreeError, sha256Hex, VirtualClock, type Clock } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
 import {
@@ -267,6 +267,18 @@ describe('a stock file in the folder', () => {
     }
     const [run] = (await of('caseless.csv')) as [RunShown];
     expect([run.state, await scheduleOf(run)]).toMatchObject(['completed', { attempts: 9, ended: null }]);
+    // Days on which the log does not answer use up no attempt, nor does anything that was done before.
+    let asked = 0;
+    const away = (): Promise<never> => {
+      asked += 1;
+      return Promise.reject(new PedigreeError('unavailable', 'the event log does not answer'));
+    };
+    const cut = Object.assign(Object.create(store) as EventStore, { readStream: away, append: away, head: away });
+    for (let n = 0; n < 30; n += 1) {
+      virtual.advance(86_400_000);
+      await started({ store: cut }).look();
+    }
+    expect([asked >= 30, await scheduleOf(run)]).toMatchObject([true, { attempts: 9, ended: null }]);
     const before = await cases();
     virtual.advance(86_400_000);
     await settle(started());

@@ -21,8 +21,9 @@ export async function stateOf(db: Queryable, sgtin: Sgtin, options: HistoryOptio
 }
 
 function stateTold({ state, container, findings }: ItemLife, types: LifeKnowledge) {
+  const toldByOf = toldByEach(types);
   const told = <T>(fact: Fact<T> | undefined): { value: T; toldBy: ToldBy } | undefined =>
-    fact && { value: fact.value, toldBy: toldByOf(fact.by, types) };
+    fact && { value: fact.value, toldBy: toldByOf(fact.by) };
   const { status, place, owner, holder, series, expiry, funding, partLeft, transfer, suspended } = state;
   return {
     ...present({
@@ -36,10 +37,10 @@ function stateTold({ state, container, findings }: ItemLife, types: LifeKnowledg
       funding: told(funding),
       partLeft: told(partLeft),
       suspended: told(suspended),
-      transfer: transfer && { ...transfer.value, toldBy: toldByOf(transfer.by, types) },
+      transfer: transfer && { ...transfer.value, toldBy: toldByOf(transfer.by) },
     }),
     unknown: PACK_FACTS.filter((fact) => state[fact] === undefined),
-    uncertain: state.doubts.map(({ parts, why, by }) => ({ parts, ...present({ why }), toldBy: toldByOf(by, types) })),
+    uncertain: state.doubts.map(({ parts, why, by }) => ({ parts, ...present({ why }), toldBy: toldByOf(by) })),
     findings: [
       ...findings.map(({ kind, at: _, position, ...of }) => ({
         kind,
@@ -56,4 +57,12 @@ function stateTold({ state, container, findings }: ItemLife, types: LifeKnowledg
 }
 
 const shown = fieldsOf(toldBy);
-const toldByOf = (row: LivedRow, { titleOf }: LifeKnowledge): ToldBy => shown(movementOf(row, titleOf(row.docType)));
+/** One movement tells many facts as a rule: it is shown once. */
+function toldByEach({ titleOf }: LifeKnowledge): (row: LivedRow) => ToldBy {
+  const known = new Map<LivedRow, ToldBy>();
+  return (row) => {
+    const told = known.get(row) ?? shown(movementOf(row, titleOf(row.docType)));
+    known.set(row, told);
+    return told;
+  };
+}

@@ -18,6 +18,7 @@ const AWAY_AT = 90;
 const AWAY_TURNS = 3;
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+beforeAll(() => migrate(stores.pool, [tasksSchema]));
 
 /** The log, which is away for some turns from one of these documents on. */
 function goingAway(registrations: Registration[]): EventStore {
@@ -38,8 +39,14 @@ function goingAway(registrations: Registration[]): EventStore {
   return store;
 }
 
-/** Serves the commands by two workers until none is left. */
-async function serveByTwo(store: EventStore): Promise<void> {
+interface Serving {
+  left: number;
+  firstBackoffMs: number;
+  mostBackoffMs: number;
+}
+
+/** Serves the commands by two workers until so many are left. */
+async function serveByTwo(store: EventStore, { left = 0, ...soon }: Partial<Serving> = {}): Promise<void> {
   const abort = new AbortController();
   const queues = [1, 2].map(() => new PostgresTaskQueue({ pool: stores.pool }));
   const clock = new VirtualClock(new Date());
@@ -47,11 +54,12 @@ async function serveByTwo(store: EventStore): Promise<void> {
     const context = processOn({ ...stores, store, registry: new FakeRegistry(), clock });
     const lane = lanesOf(context, ['main']).find(({ name }) => name === 'intake');
     if (lane === undefined) throw new Error('nobody takes commands');
-    return runLane({ ...lane, lane: lane.name, queue, holder: `worker ${n}`, signal: abort.signal, batch: 20 });
+    const by = { queue, holder: `worker ${n}`, signal: abort.signal };
+    return runLane({ ...lane, ...soon, ...by, lane: lane.name, batch: 20 });
   });
   await until('all commands have run', async () => {
     const { rows } = await stores.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM task');
-    return rows[0]?.n === 0;
+    return rows[0]?.n === left;
   });
   abort.abort();
   await Promise.all(served);
@@ -60,7 +68,6 @@ async function serveByTwo(store: EventStore): Promise<void> {
 
 describe('documents come into being', () => {
   it('in the order of the acknowledgements, by two workers, with a group among them, while the log goes away', async () => {
-    await migrate(stores.pool, [tasksSchema]);
     const queue = new PostgresTaskQueue({ pool: stores.pool });
     const { group } = await acceptGroup(stores, 40);
     const registrations: Registration[] = [];
@@ -85,5 +92,32 @@ describe('documents come into being', () => {
     const expected = registrations.map(({ requestId }) => requestId);
     expected.splice(GROUP_AT, 0, group.groupId);
     expect(order).toEqual(expected);
+  });
+
+  it('though a group ahead of them is refused each time as if the log were away', async () => {
+    const queue = new PostgresTaskQueue({ pool: stores.pool });
+    const { group } = await acceptGroup(stores, 2);
+    const registrations = await Promise.all([1, 2, 3].map(() => registrationOf(stores, crypto.randomUUID())));
+    const commands = [
+      { key: `run_command:${group.groupId}`, payload: { group, actor: ACTOR } as object },
+      ...registrations.map((registration) => ({
+        key: `run_command:${registration.requestId}`,
+        payload: { registration, actor: ACTOR } as object,
+      })),
+    ];
+    await queue.schedule(
+      stores.pool,
+      commands.map((one) => ({ ...one, kind: 'run_command', lane: 'intake', dueAt: new Date(0) })),
+    );
+    const store = Object.create(stores.store) as EventStore;
+    store.append = (stream, ...rest) =>
+      stream === `group-${group.groupId}`
+        ? Promise.reject(new PedigreeError('unavailable', 'the statement was too much for the server'))
+        : stores.store.append(stream, ...rest);
+    await serveByTwo(store, { left: 1, firstBackoffMs: 1, mostBackoffMs: 1 });
+    await queue.close();
+    const { events } = await stores.store.readAll(0n, { filter: { types: ['DocumentRegistered'] }, limit: 1_000 });
+    const streams = events.map(({ stream }) => stream.slice('document-'.length));
+    expect(streams.slice(-3)).toEqual(registrations.map(({ requestId }) => requestId));
   });
 });

@@ -53,7 +53,12 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => stack.stop());
 
-const reconcile = (...args: string[]) => reconcileHere(stack, args);
+/** Each of these commands prints something; one that fails says why. */
+async function reconcile(...args: string[]) {
+  const { status, stdout, stderr } = await reconcileHere(stack, args);
+  if (stdout === '') throw new Error(`reconcile ${args.join(' ')} ended with status ${status}: ${stderr}`);
+  return { stdout };
+}
 
 /** What a process of its own said until it ended. */
 async function endOf(child: ChildProcess, onText: (said: string) => void): Promise<string> {

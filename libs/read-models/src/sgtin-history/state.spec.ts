@@ -119,6 +119,9 @@ describe('late, recalled and corrected documents', () => {
     expect(typesOf(here)).toEqual([702, 431, 250]);
     expect(typesOf(elsewhere)).toEqual([702]);
     expect([here, elsewhere].map((one) => facts(one).place)).toEqual([OURS, OURS]);
+    // One that was accepted before the move recalls nothing of anybody.
+    const [ahead, late] = [{ ...recalled, fields: { ...recalled.fields, operation_id: 'r3' } }, emptied(THIRD)];
+    expect(typesOf(after(received, ahead, late))).toEqual([702]);
   });
 
   it('a second recall leaves the first one standing, and one before its operation changes nothing', () => {

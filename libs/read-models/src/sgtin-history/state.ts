@@ -93,6 +93,7 @@ export function foldState(
   for (const [n, row] of rows.entries()) {
     if (!concerns(row, state)) continue;
     const earlier = row.recalled === undefined ? [] : indexesOf(rows.slice(0, n), row.recalled);
+    if (earlier.length === 0 && isOfPlace(rows, row.recalled)) continue;
     if (row.recalled === undefined || earlier.length === 0) {
       state = evolveState(state, row, { gtin, types });
     } else {
@@ -109,6 +110,10 @@ export function foldState(
 /** Where among these rows those of a log position are. */
 const indexesOf = (rows: readonly FoldedRow[], position: bigint): number[] =>
   rows.flatMap((row, n) => (row.position === position ? [n] : []));
+
+/** What recalls a move of a place before that came: nothing was moved. */
+const isOfPlace = (rows: readonly FoldedRow[], recalled: bigint | undefined): boolean =>
+  recalled !== undefined && rows.every(({ position, depth }) => position !== recalled || depth < 0);
 
 /** A move of a whole place concerns only what was there. */
 const concerns = ({ depth, result, item }: FoldedRow, { place }: ItemState): boolean =>

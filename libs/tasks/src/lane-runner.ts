@@ -83,9 +83,8 @@ const IN_TURN_ASK_MS = 20;
 /** Leases of one task that may be lost in a row before a lane in order goes on without it. */
 const MOST_LEASES_LOST = 5;
 const SETTLE_TRIES = 3;
-const LEASES_LOST =
-  `gave up: ${MOST_LEASES_LOST} processes in a row ended, or stood still, while they worked on this task alone or ` +
-  'their logs tell more';
+const LEASES_LOST = `gave up: ${MOST_LEASES_LOST} processes in a row ended, or stood still, while they had this task`;
+
 /** As many of these tasks as may be begun together: one whose lease was lost may end its process, and goes alone. */
 function untilDoubted(tasks: Task[]): Task[] {
   const doubted = tasks.findIndex((task) => task.leasesLost > 0);
@@ -265,10 +264,11 @@ class LaneRunner {
   private async resultsOf(tasks: Task[], handler: TaskHandler, signal: AbortSignal): Promise<TaskResult[]> {
     try {
       if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
-      const { isAway } = this.options;
+      const { inOrder, isAway } = this.options;
       const results = await inPlace(tasks, {
         work: async (some) => asMany(some, await handler.handleMany(some, { signal })),
-        isAway,
+        // Elsewhere nobody's place is kept.
+        isAway: inOrder ? isAway : () => false,
         pause: (tries, error) => this.pauseInPlace(tasks, { tries, error, lost: signal }),
       });
       return results.map((one, i) => (one instanceof Error ? this.afterThrow(tasks[i] as Task, one) : one));

@@ -137,7 +137,6 @@ FROM task, (SELECT statement_timestamp() AS now) AS moment GROUP BY lane ORDER B
 export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task WHERE failed_at IS NULL
     LIMIT $1::int) AS counted`;
 
-/** $1 most. */
 /** $1 most, $2 key or NULL, $3 kind or NULL. */
 export const FAILED = `
 SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task

@@ -114,11 +114,13 @@ describe('lanes', () => {
 describe('a set of files', () => {
   it('is there whole, or not at all, and tells what is wrong with it', async () => {
     const store = new FolderStore(join(folder.path, 'store'));
-    await writeFile(join(await store.draft('a'), 'one'), '1');
+    const [killed, draft] = [await store.draft('a'), await store.draft('a')];
+    await writeFile(join(killed, 'one'), '1');
     expect(await store.sets()).toEqual([]);
-    await writeFile(join(await store.draft('a'), 'two'), '22');
-    const files = await store.keep('a');
+    await writeFile(join(draft, 'two'), '22');
+    const files = await store.keep('a', draft);
     expect(files.map(({ name, bytes }) => [name, bytes])).toEqual([['two', 2]]);
+    expect(await readdir(join(folder.path, 'store'))).toEqual(['a']);
     expect([await store.sets(), await store.fault('a', files, { deep: true })]).toEqual([['a'], undefined]);
     await writeFile(store.path('a', 'two'), '23');
     expect(await store.fault('a', files, { deep: false })).toBeUndefined();

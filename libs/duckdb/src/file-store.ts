@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sha256 } from '#kernel';
 import { bytesOfFile } from './bytes-of-file.js';
@@ -13,10 +13,13 @@ export interface StoredFile {
 
 /** Large derived files, in sets that appear whole or not at all. */
 export interface FileStore {
-  /** An empty folder on the same disk, for files that are being written. */
+  /** An empty folder on the same disk, for files that are being written: no other draft shares it. */
   draft(set: string): Promise<string>;
-  /** Makes the files of a draft durable, and then the set; a set of this name that was there is replaced. */
-  keep(set: string): Promise<StoredFile[]>;
+  /**
+   * Makes the files of a draft durable, and then the set. A set of this name that was there is replaced, or it fails
+   * where `isNew` is wanted. Other drafts of the set go: those of killed processes, and of whoever makes the same.
+   */
+  keep(set: string, draft: string, options?: { isNew?: boolean }): Promise<StoredFile[]>;
   /** Where a file of a set lies, for readers. */
   path(set: string, name: string): string;
   /** Names of all sets. */
@@ -27,31 +30,32 @@ export interface FileStore {
 }
 
 const DRAFT = '.draft';
+/** Before drafts had a folder each, their names ended here. */
+const IS_DRAFT = /\.draft(-\w+)?$/;
 
 /** A file store in a folder. The crash order of `keep` is written at each step. */
 export class FolderStore implements FileStore {
   constructor(private readonly folder: string) {}
 
   async draft(set: string): Promise<string> {
-    const draft = join(this.folder, set + DRAFT);
-    await rm(draft, { recursive: true, force: true });
-    await mkdir(draft, { recursive: true });
-    return draft;
+    await mkdir(this.folder, { recursive: true });
+    return mkdtemp(join(this.folder, `${set}${DRAFT}-`));
   }
 
-  async keep(set: string): Promise<StoredFile[]> {
-    const draft = join(this.folder, set + DRAFT);
+  async keep(set: string, draft: string, { isNew = false }: { isNew?: boolean } = {}): Promise<StoredFile[]> {
     const files: StoredFile[] = [];
     for (const name of (await readdir(draft)).sort()) {
       await sync(join(draft, name));
       files.push({ name, ...(await digestOfFile(join(draft, name))) });
     }
-    // A crash up to here leaves a draft, which the next attempt empties.
+    // A crash up to here leaves a draft, which goes when the set is made.
     await sync(draft);
-    await this.remove(set);
+    if (!isNew) await this.remove(set);
     // A crash here leaves neither set nor row, or a row without files, which the sweep tells and mends.
     await rename(draft, join(this.folder, set));
     await sync(this.folder);
+    for (const name of await namesIn(this.folder))
+      if (name.startsWith(set + DRAFT)) await rm(join(this.folder, name), { recursive: true, force: true });
     return files;
   }
 
@@ -60,8 +64,7 @@ export class FolderStore implements FileStore {
   }
 
   async sets(): Promise<string[]> {
-    const names = await readdir(this.folder).catch(() => []);
-    return names.filter((name) => !name.endsWith(DRAFT)).sort();
+    return (await namesIn(this.folder)).filter((name) => !IS_DRAFT.test(name)).sort();
   }
 
   async fault(set: string, manifest: readonly StoredFile[], { deep }: { deep: boolean }): Promise<string | undefined> {
@@ -79,6 +82,8 @@ export class FolderStore implements FileStore {
     await rm(join(this.folder, set), { recursive: true, force: true });
   }
 }
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** Length and SHA-256 of a file. */
 export async function digestOfFile(path: string): Promise<{ bytes: number; sha256: Sha256 }> {

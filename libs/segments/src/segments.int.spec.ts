@@ -128,8 +128,8 @@ describe('a crash while a segment is written', () => {
     sets: () => files.sets(),
     fault: (...args) => files.fault(...args),
     remove: (set) => files.remove(set),
-    keep: async (set) => {
-      if (step === 'after') await files.keep(set);
+    keep: async (set, draft) => {
+      if (step === 'after') await files.keep(set, draft);
       throw new Error('killed');
     },
   });

@@ -100,11 +100,9 @@ async function writeSet(
   await checkFiles(files, earlier);
   const duck = await Duck.open(options);
   try {
-    const written = await writeFiles({ pool, duck }, range, {
-      folder: await files.draft(setOf(range)),
-      earlier: itemsOf(files, earlier),
-    });
-    return { ...written, files: await files.keep(setOf(range)) };
+    const folder = await files.draft(setOf(range));
+    const written = await writeFiles({ pool, duck }, range, { folder, earlier: itemsOf(files, earlier) });
+    return { ...written, files: await files.keep(setOf(range), folder) };
   } finally {
     await duck.close();
   }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { appendFileSync, renameSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, quoted } from '#duckdb';
 import { checkDigitOf, type Sha256 } from '#kernel';
@@ -9,6 +9,7 @@ import { importSnapshot, type SnapshotRequest } from './import.js';
 import type { SnapshotKind } from './kinds.js';
 import { MANIFEST, readSnapshot, REFUSED, snapshotDigest, type SnapshotManifest } from './manifest.js';
 import { mappingOf } from './mapping.js';
+import { snapshotOfFile } from './of-file.js';
 
 const DUCK = { memoryMb: 200, threads: 2 };
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
@@ -126,5 +127,20 @@ describe('a file that is changed while it is read', () => {
     await writeFile(path('next.csv'), 'item;place;moment\n');
     const onProgress = () => renameSync(path('next.csv'), file);
     expect(await imported([], { path: file, onProgress })).toMatchObject({ rows: 3 });
+  });
+});
+
+describe('a file that three make a snapshot of at once', () => {
+  it('becomes one snapshot, which all of them have, and leaves nothing beside it', async () => {
+    const file = path('stock.csv');
+    await writeFile(file, ['item;place', ...rows(2_000, 'P1')].join('\n'));
+    const mapping = mappingOf({ format: 'csv', delimiter: ';', columns: { item: 'item', place: 'place' } }, 'stock');
+    const asked = { kind: 'stock' as const, file, mapping, moment: '2026-11-23T05:00:00Z' };
+    const snapshots = await Promise.all(
+      [1, 2, 3].map(() => snapshotOfFile(path('snapshots'), asked, { duck: DUCK, say: () => undefined })),
+    );
+    expect(new Set(snapshots.map((one) => `${one.folder} ${one.importedAt}`)).size).toBe(1);
+    expect(await readdir(path('snapshots'))).toHaveLength(1);
+    expect(await readSnapshot(snapshots[0]?.folder ?? '')).toMatchObject({ rows: 2_000 });
   });
 });

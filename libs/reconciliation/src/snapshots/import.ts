@@ -90,7 +90,7 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
     const named = request.namedOnly === true ? { namedOnly: true as const } : {};
     const whole = { ...manifest, ...confirmed, ...named, files: await filesOf(draft) };
     await writeFile(join(draft, MANIFEST), `${JSON.stringify(whole, undefined, 2)}\n`);
-    await store.keep(set);
+    await store.keep(set, draft, { isNew: true });
     return whole;
   } catch (error) {
     await duck.close().catch(() => undefined);

@@ -46,7 +46,8 @@ export function importFile(
 
 /**
  * The snapshot of a file, which is made where it is not there yet. One that is of the bytes that are wanted is taken
- * whatever became of the file since: the next one may stand in its place.
+ * whatever became of the file since: the next one may stand in its place. Of two that make it at once one takes what
+ * the other has made.
  * @throws PedigreeError `invalid_parameter` when the one that is there is of other bytes under the same name.
  */
 export async function snapshotOfFile(
@@ -55,7 +56,12 @@ export async function snapshotOfFile(
   options: FileImport,
 ): Promise<SnapshotManifest & { folder: string }> {
   const folder = snapshotFolder(snapshots, asked);
-  if (!existsSync(folder)) return { ...(await importFile({ ...asked, out: folder }, options)), folder };
+  if (!existsSync(folder))
+    try {
+      return { ...(await importFile({ ...asked, out: folder }, options)), folder };
+    } catch (error) {
+      if (!existsSync(folder)) throw error;
+    }
   const there = await readSnapshot(folder, asked.kind);
   const wanted = asked.sha256 ?? (await digestOfFile(resolve(asked.file))).sha256;
   if (there.source.sha256 === wanted) return { ...there, folder };

@@ -54,6 +54,10 @@ const { suspended, inTrade, then } = typeKnowledge.suspension;
 const isOneOf = (status: string, words: readonly string[]): string =>
   `coalesce(${status} IN (${words.map((one) => `'${one}'`).join(', ')}), false)`;
 
+/** Whether the document that told the series before told it of the pack itself, and not of what held it. */
+const TOLD_OF_ITSELF = `EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
+  WHERE m.item = p.item AND m.known_from = p.series_from_before AND e.result <> 'refused')`;
+
 /** Each column of the row after, from the row before and its stay. */
 const AFTER: readonly [column: string, after: string][] = [
   ['item', 'p.item'],
@@ -77,7 +81,7 @@ const AFTER: readonly [column: string, after: string][] = [
   ['expires_on', 'coalesce(p.expires_on, p.expires_before)'],
   [
     'series_from',
-    `CASE WHEN p.series IS DISTINCT FROM p.series_before AND p.series IS NOT NULL
+    `CASE WHEN p.series IS NOT NULL AND (p.series IS DISTINCT FROM p.series_before OR NOT ${TOLD_OF_ITSELF})
       OR p.series_before IS NULL AND p.expires_on IS NOT NULL THEN p.series_from ELSE p.series_from_before END`,
   ],
 ];

@@ -300,4 +300,14 @@ describe('the state of packs', () => {
     await agrees([{ ...one, kind: 'ship' }, { ...one, kind: 'pack', packs: [1, 0], late: 11 }, ...receivedThen]);
     expect(await packsNow(db.pool, [pack(1)], typeKnowledge)).toMatchObject([{ series: 'S1' }]);
   });
+
+  it('has its series from the first document that told it of the pack itself, not of its container', async () => {
+    await agrees([{ ...one, kind: 'pack' }, { ...one, kind: 'ship' }, one, one]);
+    const [{ seriesFrom } = {}] = await packsNow(db.pool, [pack(0)], typeKnowledge);
+    const named = await db.pool.query<{ known_from: bigint }>(
+      'SELECT known_from FROM item_movement WHERE item = $1 ORDER BY known_from',
+      [pack(0)],
+    );
+    expect(seriesFrom).toBe(named.rows[1]?.known_from);
+  });
 });

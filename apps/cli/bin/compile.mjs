@@ -62,11 +62,13 @@ export function isBuilt(root) {
  * the old dist/ whole. Callers hold the lock of setup.mjs. The compiler remembers what it saw and emits only what
  * changed.
  * @param {string} root the folder of package.json
- * @param {{ despiteTypeErrors?: boolean, rebuild?: boolean }} options `rebuild` emits everything anew
+ * @param {{ despiteTypeErrors?: boolean, believesFirst?: boolean, rebuild?: boolean }} options `rebuild` emits
+ *   everything anew; `believesFirst` looks for no type errors where no dist/ is there
  * @throws Error when the compiler finds fault; it has said what on stderr.
  */
 export async function build(root, options = {}) {
   const [dist, next, old] = ['dist', 'dist-next', 'dist-old'].map((name) => join(root, name));
+  const despiteTypeErrors = options.despiteTypeErrors === true || (options.believesFirst === true && !existsSync(dist));
   // The stamp is taken first: a file that changes during the build makes the result stale, not wrong for ever.
   const sources = listSources(root);
   const stamp = sourceStamp(root, sources);
@@ -74,11 +76,11 @@ export async function build(root, options = {}) {
   if (existsSync(dist)) cpSync(dist, next, { recursive: true, preserveTimestamps: true });
   for (const name of options.rebuild === true ? [STAMP, RECORD] : [STAMP]) rmSync(join(next, name), { force: true });
   try {
-    await compile(root, options.despiteTypeErrors === true);
+    await compile(root, despiteTypeErrors);
     // A compiler that outlived its killed parent may have written the record of what is emitted beside ours.
     if (!sources.every((path) => !isTypeScript(path) || existsSync(join(next, compiled(path))))) {
       rmSync(join(next, RECORD));
-      await compile(root, options.despiteTypeErrors === true);
+      await compile(root, despiteTypeErrors);
     }
   } catch (error) {
     rmSync(next, { recursive: true, force: true });

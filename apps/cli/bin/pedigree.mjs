@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inWords, ROOT, setUp } from './setup.mjs';
 
-await inWords(() => setUp());
+await inWords(() => setUp({ believesFirst: true }));
 // Stack traces name the lines of the sources.
 process.setSourceMapsEnabled(true);
 await import(pathToFileURL(join(ROOT, 'dist/apps/cli/src/main.js')).href);

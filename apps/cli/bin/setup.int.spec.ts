@@ -149,6 +149,18 @@ describe('pedigree in a clone', () => {
     expect(await readFile(at('dist/libs/stock/src/pack.js'), 'utf8')).toMatch(/'two'/);
   });
 
+  it('believes a clone at its first build, and looks for type errors in all of it at the next', async () => {
+    await linkPackages();
+    await write('libs/stock/src/pack.ts', "export const pack: number = 'two';\n");
+    expect(pedigree()).toMatchObject({ status: 7, stderr: 'Building ...\n' });
+    await write('libs/stock/src/series.ts', 'export const series = 2;\n');
+    expect(pedigree().stderr).toMatch(/pack\.ts\(1,14\): error TS2322[^]*pedigree: the build failed \(tsc: 2\)\n$/);
+
+    await rm(at('dist'), { recursive: true });
+    const build = spawnSync(process.execPath, [at('apps/cli/bin/build.mjs')], { encoding: 'utf8' });
+    expect(build).toMatchObject({ status: 1, stderr: expect.stringMatching(/pack\.ts\(1,14\): error TS2322/) });
+  });
+
   it('installs and builds once when two begin together, and takes the lock of a killed process over', async () => {
     const env = await pretendNpm();
     await write('package-lock.json', '{"packages":{"":{}}}');

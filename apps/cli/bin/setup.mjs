@@ -14,7 +14,9 @@ const LOCK_STAMP = 'node_modules/.pedigree-lock';
 /**
  * Makes a clone ready to run: packages as package-lock.json says, dist/ as the sources say. Does nothing, and writes
  * nothing, when both are so. Two processes that come together do it once. Everything it says goes to standard error.
- * @param {{ quiet?: boolean, rebuild?: boolean, despiteTypeErrors?: boolean, root?: string }} options
+ * @param {{ quiet?: boolean, rebuild?: boolean, despiteTypeErrors?: boolean, believesFirst?: boolean, root?: string }}
+ *   options `believesFirst`: the first build of a clone looks for no type errors, because what was committed has none,
+ *   and somebody waits. The next build looks at all of it.
  * @throws Error in words: Node too old, npm failed, the compiler found fault.
  */
 export async function setUp(options = {}) {

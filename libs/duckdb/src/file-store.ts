@@ -27,6 +27,8 @@ export interface FileStore {
   /** What is wrong with the files of a set; undefined when all is as the manifest says. `deep` reads every byte. */
   fault(set: string, manifest: readonly StoredFile[], options: { deep: boolean }): Promise<string | undefined>;
   remove(set: string): Promise<void>;
+  /** What killed processes have left; only for whoever alone makes sets here. */
+  removeDrafts(): Promise<void>;
 }
 
 const DRAFT = '.draft';
@@ -54,8 +56,7 @@ export class FolderStore implements FileStore {
     // A crash here leaves neither set nor row, or a row without files, which the sweep tells and mends.
     await rename(draft, join(this.folder, set));
     await sync(this.folder);
-    for (const name of await namesIn(this.folder))
-      if (name.startsWith(set + DRAFT)) await rm(join(this.folder, name), { recursive: true, force: true });
+    await this.removeAll((name) => name.startsWith(set + DRAFT));
     return files;
   }
 
@@ -80,6 +81,14 @@ export class FolderStore implements FileStore {
 
   async remove(set: string): Promise<void> {
     await rm(join(this.folder, set), { recursive: true, force: true });
+  }
+
+  removeDrafts(): Promise<void> {
+    return this.removeAll((name) => IS_DRAFT.test(name));
+  }
+
+  private async removeAll(isMeant: (name: string) => boolean): Promise<void> {
+    for (const name of (await namesIn(this.folder)).filter(isMeant)) await this.remove(name);
   }
 }
 

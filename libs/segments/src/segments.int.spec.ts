@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { typeKnowledge } from '#documents';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
@@ -128,6 +128,7 @@ describe('a crash while a segment is written', () => {
     sets: () => files.sets(),
     fault: (...args) => files.fault(...args),
     remove: (set) => files.remove(set),
+    removeDrafts: () => files.removeDrafts(),
     keep: async (set, draft) => {
       if (step === 'after') await files.keep(set, draft);
       throw new Error('killed');
@@ -141,8 +142,12 @@ describe('a crash while a segment is written', () => {
       await expect(writeNextSegment({ ...parts, files: dying(parts.files, step) })).rejects.toThrow('killed');
       expect(await segments(db.pool)).toEqual([]);
       expect(await parts.files.sets()).toHaveLength(step === 'after' ? 1 : 0);
+      // It may have been of another range than those that follow.
+      const left = await parts.files.draft('1-2');
       await writeAll();
       expect(await sweepSegments(parts, { deep: true, mend: false })).toEqual([]);
+      await sweepSegments(parts, { deep: false, mend: true });
+      expect(await readdir(dirname(left))).toEqual(await parts.files.sets());
     },
   );
 });

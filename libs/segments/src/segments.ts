@@ -147,6 +147,7 @@ export async function sweepSegments(
     const found: SweepFinding[] = [];
     const known = await segments(parts.pool);
     const named = new Set(known.map(setOf));
+    if (mend) await parts.files.removeDrafts();
     for (const set of await parts.files.sets()) {
       if (named.has(set)) continue;
       if (mend) await parts.files.remove(set);

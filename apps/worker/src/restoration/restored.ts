@@ -1,11 +1,4 @@
-import {
-  foundSince,
-  listsSince,
-  newestRestoration,
-  releaseRestoration,
-  unknownSince,
-  type Restoration,
-} from '#backup';
+import { foundSince, listsSince, newestRestoration, releaseRestoration, unknownSince, type Restoration } from '#backup';
 import type { EventStore } from '#event-store';
 import { uuid5, type JsonObject } from '#kernel';
 import type { Pool } from '#postgres';

@@ -57,6 +57,20 @@ describe('the file of a backup', () => {
     expect(readdirSync(folder.path)).toEqual(['day.backup']);
   });
 
+  it('gets its name also on a file system without hard links, and overwrites nothing there', async () => {
+    const noLinks = { linkFile: () => Promise.reject(Object.assign(new Error('no links'), { code: 'EPERM' })) };
+    const written = await writeBackup(file, HEADER, pieces(), noLinks);
+    expect(await checkBackup(file)).toEqual(written);
+    expect(readdirSync(folder.path)).toEqual(['day.backup']);
+    const other = join(folder.path, 'other.backup');
+    async function* interrupted(): AsyncGenerator<Piece> {
+      yield* pieces();
+      writeFileSync(other, 'of somebody else');
+    }
+    await expect(writeBackup(other, HEADER, interrupted(), noLinks)).rejects.toThrow(/is there already/);
+    expect(readFileSync(other, 'utf8')).toBe('of somebody else');
+  });
+
   it('overwrites nothing, and leaves nothing behind when it fails', async () => {
     writeFileSync(file, 'mine');
     await expect(writeBackup(file, HEADER, pieces())).rejects.toThrow(/is there already/);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { link, open, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -47,19 +47,31 @@ export async function writeBackup(
   file: string,
   header: BackupHeader,
   pieces: AsyncIterable<Piece>,
+  { linkFile = link }: { linkFile?: typeof link } = {},
 ): Promise<BackupSummary> {
   if (existsSync(file)) throw taken(file);
   const part = `${file}.${randomBytes(6).toString('hex')}.part`;
   try {
     const summary = await writePart(part, header, pieces);
-    await link(part, file).catch((error: NodeJS.ErrnoException) =>
-      Promise.reject(error.code === 'EEXIST' ? taken(file) : error),
-    );
+    await linkFile(part, file)
+      .catch((error: NodeJS.ErrnoException) =>
+        NO_LINKS.has(error.code) ? nameWithoutLinks(part, file) : Promise.reject(error),
+      )
+      .catch((error: NodeJS.ErrnoException) => Promise.reject(error.code === 'EEXIST' ? taken(file) : error));
     await toDisk(dirname(file));
     return summary;
   } finally {
     await rm(part, { force: true });
   }
+}
+
+/** What a file system without hard links answers: FAT of an external disk, and many a share. */
+const NO_LINKS = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
+/** In two steps, neither of which overwrites a backup. A crash between them leaves an empty file, which is damaged. */
+async function nameWithoutLinks(part: string, file: string): Promise<void> {
+  await (await open(file, 'wx', 0o600)).close();
+  await rename(part, file);
 }
 
 /** Writes all of it into this file, and forces it to the disk. */

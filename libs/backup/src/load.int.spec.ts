@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { MigrationSet, Pool } from '#postgres';
+import { migrate, type MigrationSet, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { FORMAT, writeBackup, type BackupHeader, type Piece } from './file.js';
 import { restoreBackup } from './load.js';
-import { newestRestoration, refuseUnfinishedRestore } from './restoration.js';
+import { newestRestoration, refuseUnfinishedRestore, restorationSchema } from './restoration.js';
 
 /** The tables that a restore looks at, made small. */
 const TABLES_OF_THE_LOG = `CREATE TABLE event_counter (id int PRIMARY KEY, position bigint NOT NULL);
@@ -99,5 +99,27 @@ describe('a restore that fails in the middle', () => {
     await backupWith({ further: [{ table: 'unheard_of', columns: ['a'] }, { rows: ['{"a":1}'] }] });
     await expect(restore()).rejects.toThrow(/has a table unheard_of, which is not known here/);
     await expectUnfinished();
+  });
+
+  it('meets the tables of the backup again, though the run before it had brought them to a newer version', async () => {
+    await backupWith({});
+    const newer = `CREATE FUNCTION body_of(event) RETURNS bytea LANGUAGE sql AS 'SELECT $1.data';
+      ALTER TABLE event RENAME COLUMN data TO body; ALTER TABLE event ADD COLUMN bytes int NOT NULL DEFAULT 0;
+      UPDATE event SET bytes = length(body);`;
+    writeFileSync(join(folder.path, 'migrations', '0002-newer.sql'), newer);
+    const dies = () => Promise.reject(new Error('killed'));
+    const options = { pool: db.pool, file, schemas, by: 'tester' };
+    await expect(restoreBackup({ ...options, beforeRelease: dies })).rejects.toThrow('killed');
+    await expectUnfinished();
+    expect((await restore()).restoration.state).toBe('comparing');
+    const { rows } = await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM event WHERE bytes = 1');
+    expect(Number(rows[0]?.n)).toBe(EVENTS);
+  });
+
+  it('begins anew also where the run before it ended before it said that it loads', async () => {
+    await backupWith({});
+    await migrate(db.pool, [restorationSchema]);
+    expect((await restore()).restoration.state).toBe('comparing');
+    expect(await eventsThere()).toBe(EVENTS);
   });
 });

@@ -80,19 +80,43 @@ const notEmpty = (why: string): PedigreeError =>
     { field: 'DATABASE_URL' },
   );
 
+/** A restore makes these two before it says that it loads. */
+const OF_A_BEGINNING = new Set(['restoration', 'schema_migration']);
+
 async function refuseFilled(db: Queryable): Promise<void> {
   const there = await tablesThere(db);
-  if (there.size === 0) return;
   const newest = await newestRestoration(db);
   if (newest?.state === 'loading') return;
   if (newest !== undefined) throw notEmpty('this one was restored before');
+  if ([...there].every((name) => OF_A_BEGINNING.has(name))) return;
   throw notEmpty(`this one has tables: ${[...there].slice(0, 3).join(', ')}${there.size > 3 ? ' and more' : ''}`);
+}
+
+/** What is in the schema but for the restoration, a statement each that removes it. Extensions stay. */
+const REMOVALS = `
+SELECT format('DROP TABLE IF EXISTS %I CASCADE', relname) AS line FROM pg_class
+  WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    AND relname <> ALL ($1::text[])
+UNION ALL
+SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', oid::regprocedure) FROM pg_proc p
+  WHERE pronamespace = current_schema()::regnamespace AND NOT EXISTS (SELECT FROM pg_depend d
+    WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`;
+
+/**
+ * Removes what an earlier run left. Its tables may be newer than the backup: rows would not fit into them, or would
+ * miss what migrations change.
+ */
+async function removeRest(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ line: string }>(REMOVALS, [[...OF_A_BEGINNING]]);
+  for (const { line } of rows) await pool.query(line);
+  await pool.query('DELETE FROM schema_migration WHERE set_name <> $1', [restorationSchema.name]);
 }
 
 async function load(options: RestoreOptions, summary: BackupSummary): Promise<Restoration> {
   const { pool, schemas, beforeRelease } = options;
   await migrate(pool, [restorationSchema]);
   await begin(pool, options, summary);
+  await removeRest(pool);
   await migrate(pool, schemas, { only: new Set(summary.header.migrations) });
   const there = await tablesThere(pool);
   const filled = tablesOf('state', 'log', 'evidence').filter((table) => there.has(table));

@@ -49,6 +49,22 @@ export async function refuseUnfinishedRestore(db: Queryable): Promise<void> {
   throw new PedigreeError('invalid_configuration', message, { field: 'DATABASE_URL' });
 }
 
+/** For so long after a restoration an account may come to be served of which the backup knew nothing. */
+const LATE_ACCOUNT_DAYS = 30;
+
+/**
+ * When the oldest of the backups was taken that this database was restored from lately: what was sent since then may
+ * not be known here. Undefined where it was not restored, or long ago.
+ */
+export async function unknownSince(db: Queryable): Promise<Date | undefined> {
+  const { rows } = await db.query<{ at: Date | null }>(
+    `SELECT min(taken_at) AS at FROM restoration
+     WHERE coalesce(released_at, 'infinity') > clock_timestamp() - $1::int * interval '1 day'`,
+    [LATE_ACCOUNT_DAYS],
+  );
+  return rows[0]?.at ?? undefined;
+}
+
 /** How far each document list was read since a restoration. */
 export interface ListSince {
   account: string;

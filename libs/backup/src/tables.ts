@@ -67,7 +67,13 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   },
   reconciliation_request: { use: 'state', because: 'which runs were asked for, by whom and why' },
   reconciliation_finding: { use: 'state', because: 'what runs have found', weight: 'finding' },
-  registry_fetch: { use: 'left out', because: 'a reading of the registry on its way; it is asked for again' },
+  registry_fetch: {
+    use: 'state',
+    because: 'which readings of the registry were asked for: their tasks are known as scheduled',
+    afterLoad:
+      `UPDATE registry_fetch SET phase = 'failed', failed_phase = NULL, problem = 'a backup was restored, which has ` +
+      `nothing of what it had read: ask again' WHERE phase NOT IN ('failed', 'gathered') OR failed_phase IS NOT NULL`,
+  },
   registry_fetch_asked: { use: 'left out', because: 'what that reading asks for' },
   registry_fetch_page: { use: 'left out', because: 'what that reading brought, until it lies in a snapshot' },
   upload_link: { use: 'state', because: 'where a large document goes up; encrypted with the installation’s key' },

@@ -8,6 +8,7 @@
 export { segmentParts, type SegmentSettings } from './parts.js';
 export { segmentsSchema } from './schema.js';
 export {
+  forgetSegments,
   newestSegmentSeconds,
   segments,
   setOf,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Duck, type DuckOptions, type FileStore, type StoredFile } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { treeInMemory } from '#merkle';
-import type { Pool, Queryable } from '#postgres';
+import type { Pool, Queryable, Transaction } from '#postgres';
 import type { TypeKnowledge } from '#documents';
 import { hashesIn, readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
 import type { Movements } from './fold/documents.js';
@@ -126,6 +126,17 @@ export async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T |
   } finally {
     session.release(broken);
   }
+}
+
+/**
+ * For whoever puts other movements in the place of those that segments were written from: the reconciler writes all of
+ * them again, and until then states come from the tables. A segment that is being written is waited for.
+ */
+export async function forgetSegments(tx: Transaction): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY]);
+  const { rows } = await tx.query<{ there: boolean }>(`SELECT to_regclass('segment') IS NOT NULL AS there`);
+  // Where no reconciler ever ran there is no table.
+  if (rows[0]?.there === true) await tx.query('DELETE FROM segment');
 }
 
 /** What a sweep found, and what became of it. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
@@ -9,6 +10,7 @@ import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, take
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { inTransaction, installationId, migrate, migrationNames, type Pool, type Transaction } from '#postgres';
+import { findFetch, keepFetch, planFetchTask } from '#reconciliation';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
 import { makeKey, registerOn, revokeKey } from '../../../gateway/test/keys.js';
@@ -299,6 +301,23 @@ describe('a backup', () => {
 });
 
 describe('a restore', () => {
+  it('ends a reading of the registry that was under way: its task is known as scheduled, and its pages are gone', async () => {
+    const actor = { kind: 'system' as const, name: 't', authenticatedBy: 'test' };
+    const request = { fetchId: 'f-1', account: 'main', way: 'list' as const, reason: 'r', actor, expected: null };
+    const ask = (pool: Pool): Promise<void> =>
+      keepFetch(pool, request, {
+        items: Readable.from([['04600000000015AAAAAAAAAAAAA']]),
+        schedule: (tx) => new PostgresTaskQueue({ pool }).schedule(tx, [planFetchTask('f-1')]),
+      });
+    await ask(source.pool);
+    await backup(configOf(source), file);
+    await restore(configOf(target), file);
+    // A run that goes on asks for it again, and would wait for a task that nobody schedules a second time.
+    await ask(target.pool);
+    const problem = 'a backup was restored, which has nothing of what it had read: ask again';
+    expect(await findFetch(target.pool, 'f-1')).toMatchObject({ phase: 'failed', failedPhase: null, problem });
+  });
+
   it('writes nothing when the file is damaged', async () => {
     await fill(5);
     await backup(configOf(source), file);

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { documentReading } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import { documentStream } from '#domain';
 import { PostgresEventStore, type NewEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { projections } from '#read-models';
+import { segmentParts, segments, statesAt, writeNextSegment } from '#segments';
 import { catchUpProjection, unfinishedCopies, type Projection } from '#subscriptions';
 import { buildPrograms, repositoryFile } from '../../../../test/scenarios/built-programs.js';
 import { commandHere } from '../../../../test/support/command-here.js';
@@ -165,6 +166,25 @@ describe('pedigree rebuild', () => {
     const wrong = await rebuildHere('packs');
     expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('no read model is called packs')]);
     expect(await rebuildHere('all')).toMatchObject({ status: 0 });
+  }, 300_000);
+
+  it('has segments written anew, which an older version wrote from what it took the documents for', async () => {
+    const settings = { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 1 };
+    const parts = { ...segmentParts(db.pool, settings), rows: ITEMS * 100 };
+    const digest = async (out: string): Promise<string> =>
+      (await statesAt(parts, { out: join(folder.path, out), types: typeKnowledge })).digest;
+    const writeAll = async (): Promise<number> => {
+      while ((await writeNextSegment(parts)) !== 'none');
+      return (await segments(db.pool)).length;
+    };
+    const right = await digest('right');
+    await db.pool.query(`UPDATE movement_effect SET status = 'of_an_older_version'`);
+    const written = await writeAll();
+    expect([written > 3, await digest('old')]).toEqual([true, expect.not.stringMatching(right)]);
+    expect(await rebuildHere('sgtin-history')).toMatchObject({ status: 0 });
+    // From the tables, until the reconciler has written them.
+    expect(await digest('rebuilt')).toBe(right);
+    expect([await writeAll(), await digest('written')]).toEqual([written, right]);
   }, 300_000);
 });
 

@@ -2,9 +2,10 @@ import { refuseUnfinishedRestore } from '#backup';
 import { documentReading } from '#documents';
 import { openEventStore, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { openPool, type Pool } from '#postgres';
 import { projections, schemaOfModel } from '#read-models';
+import { forgetSegments } from '#segments';
 import {
   discardRebuild,
   projectionCheckpoint,
@@ -32,6 +33,9 @@ interface Parts {
 }
 
 const SAY_EVERY_MS = 5_000;
+
+/** What was made from the rows of a read model goes with them. */
+const ALONG_SWITCH: Readonly<Record<string, typeof forgetSegments>> = { 'sgtin-history': forgetSegments };
 
 /** Rebuilds one read model, or all of them one after another; or lists them. Throws PedigreeError. */
 export function runRebuild(config: CliConfig, model: string | undefined, flags: RebuildFlags): Promise<number> {
@@ -86,6 +90,7 @@ async function rebuildOne(
     poolIn: (settings) =>
       openPool({ connectionString, ...settings, maxConnections: 2, applicationName: 'pedigree-cli' }),
     softwareVersion: SOFTWARE_VERSION,
+    ...defined({ alongSwitch: ALONG_SWITCH[model] }),
     progressEveryMs: SAY_EVERY_MS,
     onBegin: (copy) => say(`${model}: ${copy.isResumed ? 'an earlier run goes on' : 'begins'}`),
     onProgress: (progress) => say(`${model}: ${progressWords(progress, unit)}`),

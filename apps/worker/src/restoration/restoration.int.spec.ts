@@ -1,4 +1,5 @@
 import { describe, expect, it, beforeAll, afterAll } from '@jest/globals';
+import { restorationSchema } from '#backup';
 import type { TaskKind } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
@@ -17,10 +18,11 @@ import {
 } from '../../test/test-harness.js';
 import { inboundSchema, RegistryDocuments, writeListed } from '../inbound/registry-documents.js';
 import type { TaskContext } from '../registry-tasks/context.js';
+import { Restored, type RestoredOptions } from './restored.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 beforeAll(async () => {
-  await migrate(stores.pool, [inboundSchema]);
+  await migrate(stores.pool, [inboundSchema, restorationSchema]);
 });
 
 const restoredAs = (state: 'comparing' | 'released' | 'never'): NonNullable<TaskContext['restored']> => ({
@@ -100,5 +102,27 @@ describe('a restored database', () => {
     expect(await runTask(context, { ...task, attempts: 2 })).toEqual({ kind: 'done' });
     expect(registry.calls).toEqual(['documentStatus']);
     expect((await typesOf(requestId)).slice(-2)).toEqual(['UploadFinishAttempted', 'UploadFinishUnconfirmed']);
+  });
+
+  it.each([
+    ['of an account that is served only after the release, from the backup on', ['5 days, 2 days'], 5],
+    ['from the oldest of the backups on', ['9 days, 8 days', '5 days, 2 days'], 9],
+    ['as always, where the last restore was long ago', ['50 days, 31 days'], undefined],
+    ['as always, where it was never restored', [], undefined],
+  ])('reads a list that was never read %s', async (_, restorations, daysAgo) => {
+    await stores.pool.query('TRUNCATE restoration');
+    for (const one of restorations) {
+      const values = one.split(', ');
+      await stores.pool.query(
+        `INSERT INTO restoration (state, taken_at, restored_by, begun_at, loaded_at, released_at)
+         SELECT 'released', now() - $1::interval, 'r', at, at, at FROM (SELECT now() - $2::interval AS at) AS r`,
+        values,
+      );
+    }
+    const restored = new Restored({ pool: stores.pool } as RestoredOptions);
+    await restored.open();
+    const { takenAt } = restored;
+    const days = takenAt && Math.round((Date.now() - takenAt.getTime()) / 86_400_000);
+    expect(days).toBe(daysAgo);
   });
 });

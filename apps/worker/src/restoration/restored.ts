@@ -1,4 +1,4 @@
-import { foundSince, listsSince, newestRestoration, releaseRestoration, type Restoration } from '#backup';
+import { foundSince, listsSince, newestRestoration, releaseRestoration, unknownSince, type Restoration } from '#backup';
 import type { EventStore } from '#event-store';
 import { uuid5, type JsonObject } from '#kernel';
 import type { Pool } from '#postgres';
@@ -24,6 +24,7 @@ const LISTS = ['incoming', 'outgoing'] as const;
  */
 export class Restored {
   private newest: Restoration | undefined;
+  private unknownSince: Date | undefined;
   private lookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: RestoredOptions) {}
@@ -31,6 +32,7 @@ export class Restored {
   /** Read once, before anything is done: nobody restores under a program that runs. */
   async open(): Promise<void> {
     this.newest = await newestRestoration(this.options.pool);
+    if (this.newest !== undefined) this.unknownSince = await unknownSince(this.options.pool);
     if (this.newest?.state === 'comparing')
       this.options.info(
         { takenAt: this.newest.takenAt },
@@ -43,9 +45,12 @@ export class Restored {
     return this.newest !== undefined;
   }
 
-  /** When the backup was taken, for lists that were never read before. */
+  /**
+   * When the backup was taken, for lists that were never read before: also those of an account that came after it, sent
+   * in the lost days, and is served again only after the release.
+   */
   get takenAt(): Date | undefined {
-    return this.newest?.state === 'comparing' ? this.newest.takenAt : undefined;
+    return this.unknownSince;
   }
 
   async isHolding(): Promise<boolean> {

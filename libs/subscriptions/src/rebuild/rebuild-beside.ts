@@ -10,7 +10,8 @@ import { Estimate, type RebuildProgress } from './estimate.js';
 import { inCopy, isInUse, switchOver, type Switched, type SwitchParts } from './switch-over.js';
 import { tablesOf } from './table-traits.js';
 
-export interface RebuildOptions extends Omit<CopyParts, 'model'>, Pick<CatchUpOptions, 'batchSize' | 'onBatch'> {
+export interface RebuildOptions
+  extends Omit<CopyParts, 'model'>, Pick<CatchUpOptions, 'batchSize' | 'onBatch'>, Pick<SwitchParts, 'alongSwitch'> {
   projection: Projection;
   store: EventStore;
   /** Once as it begins, and then at most every `progressEveryMs`. Default 2,000. */

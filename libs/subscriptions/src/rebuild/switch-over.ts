@@ -18,6 +18,8 @@ export interface SwitchParts extends CopyParts {
   store: EventStore;
   /** Name under which this run holds checkpoints. */
   holder: string;
+  /** Part of the switch: for what was made from the live tables, and would go on telling of their rows. */
+  alongSwitch?: (tx: Transaction) => Promise<void>;
 }
 
 /** Pages of events that are taken while the live projection waits. */
@@ -27,6 +29,9 @@ const PAGE = 500;
 const CHECKPOINT_WAIT_MS = 10_000;
 /** Longer than `deadlock_timeout`, so that a vacuum in the way gives up. Readers and writers are not in the way. */
 const VACUUM_WAIT_MS = 3_000;
+
+/** For others who use what was made from the live tables. The live projection waits as long. */
+const ALONG_WAIT_MS = 3_000;
 
 /** What the switch waited for is still in use: a page, a reader. Nothing was changed; it is tried again. */
 export const isInUse = (error: unknown): boolean =>
@@ -50,6 +55,8 @@ export async function switchOver(parts: SwitchParts, copy: Copy, readersWaitMs: 
       if (live === undefined) throw new Error(`the checkpoint of ${name} was removed while it was rebuilt`);
       const position = await takeLast(tx, parts, { copy, upTo: live.position });
       if (position === undefined) return undefined;
+      await waitFor(tx, ALONG_WAIT_MS);
+      await parts.alongSwitch?.(tx);
       const lockedMs = await swapTables(tx, parts, { copy, readersWaitMs });
       await moveCheckpoint(tx, name, { position, holder: parts.holder, leaseMs: 0 });
       return { position, lockedMs };

@@ -367,6 +367,15 @@ describe('one sweep of the evidence', () => {
     expect((await swept()).map(({ where }) => where).join()).toContain(digests[5]);
   });
 
+  it('says nothing of an event that was put in as the newest, with an earlier time', async () => {
+    await sql(`INSERT INTO event SELECT ${EVENTS + 1}, 'made-up', 0, gen_random_uuid(), type, schema_version, data,
+        metadata, recorded_at - interval '90 days' FROM event WHERE position = ${EVENTS};
+      UPDATE event_counter SET position = position + 1`);
+    await auditor.seal();
+    expect((await auditor.watch.sign())?.size).toBe(EVENTS + 1);
+    expect([await swept(), auditor.alarm.current()]).toEqual([[], undefined]);
+  });
+
   it('finds that the body of a discarded letter is gone, or an answer of a list that only the list names', async () => {
     const store = new PostgresEvidenceStore({ pool: log.db.pool });
     const [body, ...pages] = await Promise.all([0, 1, 2].map((n) => store.put(Buffer.from(`{"n":${n}}`), 'a/b')));

@@ -58,7 +58,7 @@ describe('an answer beside its streams', () => {
 
   it.each(['{"outcome":"accepted","outcome":"rejected"}', '{"a":{"b":1,"b":1}}', '{"a": 1}', '{"a":1.0}'])(
     'is refused where its body is not as the API writes it: %s',
-    (body) => expect(() => new AnswerCheck({ ...given, body })).toThrow('has a name twice, or is not as the API writes'),
+    (body) => expect(() => new AnswerCheck({ ...given, body })).toThrow('has a name twice, or is not as the API'),
   );
 
   it('is made from a part of a stream only where it is about one event', () => {

@@ -17,7 +17,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-type Write = (bytes: Buffer, offset: number, length: number, position: number) => Promise<{ bytesWritten: number }>;
+type Write = (...given: [Buffer, number, number, number]) => Promise<{ bytesWritten: number }>;
 
 /** From here on the disk takes so many bytes of each write, as a system does that is interrupted, or nearly full. */
 async function diskTakes(most: (length: number) => number): Promise<void> {

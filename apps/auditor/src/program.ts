@@ -91,8 +91,9 @@ function showAlarm(metrics: Metrics, alarm: HistoryAlarm): void {
   );
 }
 
-function showSweep(metrics: Metrics, { findings, share, passes, ageSeconds }: SweepFigures): void {
+function showSweep(metrics: Metrics, { findings, notCompared, share, passes, ageSeconds }: SweepFigures): void {
   for (const [what, count] of Object.entries(findings)) metrics.set('pedigree_audit_findings', { what }, count);
+  metrics.set('pedigree_audit_not_compared', {}, notCompared);
   metrics.set('pedigree_audit_sweep_passes', {}, passes);
   metrics.set('pedigree_audit_sweep_age_seconds', {}, ageSeconds);
   metrics.replace('pedigree_audit_sweep_done_ratio', share === undefined ? [] : [{ labels: {}, value: share }]);

@@ -48,6 +48,19 @@ describe('an answer beside its streams', () => {
     expect(new AnswerCheck({ ...given, route, streams: [{ stream, events: 1 }] }).next(stream)).toBe(1);
   });
 
+  it.each([
+    ...['/v1/documents/1/', '/v1//documents/1', '/v1/Documents/1', '/v1/document/1', '/v2/documents/1'],
+    ...['/v1/packs/1/history/', '/v1/access-log', '/v1/documents/1#x', '/v1/documents/%ZZ'],
+  ])('is refused where its route is none of an answer that can be proven: %s', (route) => {
+    const streams = [{ stream: 'document-1', events: 1 }];
+    expect(() => new AnswerCheck({ ...given, route, streams })).toThrow(/no answer to .* can be proven/);
+  });
+
+  it.each(['{"outcome":"accepted","outcome":"rejected"}', '{"a":{"b":1,"b":1}}', '{"a": 1}', '{"a":1.0}'])(
+    'is refused where its body is not as the API writes it: %s',
+    (body) => expect(() => new AnswerCheck({ ...given, body })).toThrow('has a name twice, or is not as the API'),
+  );
+
   it('is made from a part of a stream only where it is about one event', () => {
     const streams = [{ stream: 'case-1', from: 2, events: 1 }];
     expect(() => new AnswerCheck({ ...given, route: '/v1/cases/1', streams })).toThrow(

@@ -313,6 +313,18 @@ describe('the token', () => {
     expect(registry.calls('/documents/send')).toHaveLength(0);
   });
 
+  it.each([400, 429, 502, 200])('is not in an answer with %i that repeats what was sent', async (status) => {
+    const by = client();
+    await signedIn(by);
+    registry.script.set('/documents/send', [
+      ({ authorization }) => ({ status, type: 'text/html', body: `<p>seen: ${authorization}</p> ${authorization}` }),
+    ]);
+    const outcome = await send(by);
+    const told = JSON.stringify({ ...outcome, body: 'raw' in outcome ? outcome.raw?.body.toString() : undefined });
+    expect(told).toContain('<p>seen: token [removed]</p> token [removed]');
+    for (const secret of registry.secrets) expect(told).not.toContain(secret);
+  });
+
   it('may exist unseen when its answer got lost: then it counts among the ten', async () => {
     registry.script.set('/token', ['reset']);
     expect(await send(client())).toMatchObject({

@@ -243,6 +243,11 @@ export const METRICS = {
     help: 'What sweeps found and is not mended, by what it is: event, tile, evidence, read_model and others.',
     labels: ['what'],
   },
+  pedigree_audit_not_compared: {
+    kind: 'gauge',
+    help: 'Read models, or counts of streams, of which the last sweep did not compare everything.',
+    labels: [],
+  },
   pedigree_audit_sweep_passes: {
     kind: 'gauge',
     help: 'Number of the last sweep over log, evidence and read models that came to its end; 0 before the first.',

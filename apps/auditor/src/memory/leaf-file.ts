@@ -1,4 +1,4 @@
-import { open, rm, stat } from 'node:fs/promises';
+import { open, rm, stat, type FileHandle } from 'node:fs/promises';
 import { HASH_BYTES, type Hash } from '#merkle';
 
 /** Hashes that are read or written at a time: two megabytes. */
@@ -30,13 +30,22 @@ export class LeafFile {
     try {
       while (at < size) {
         const to = Math.min(at + CHUNK_LEAVES, size);
-        await file.write(await read(at, to), 0, (to - at) * HASH_BYTES, at * HASH_BYTES);
+        await this.put(file, (await read(at, to)).subarray(0, (to - at) * HASH_BYTES), at * HASH_BYTES);
         at = to;
       }
       await file.truncate(size * HASH_BYTES);
       await file.sync();
     } finally {
       await file.close();
+    }
+  }
+
+  /** All of the bytes: a write may take a part of them, as where the disk is nearly full, and is no error. */
+  private async put(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+    for (let done = 0; done < bytes.length;) {
+      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
+      if (bytesWritten === 0) throw new Error(`the disk takes no more of ${this.file}`);
+      done += bytesWritten;
     }
   }
 

@@ -8,6 +8,7 @@ import type { LeafFile } from '../memory/leaf-file.js';
 import { align, type Alignment } from './align.js';
 import type { Report } from './finding.js';
 import { MOST_TOLD } from './finding-book.js';
+import { holdNamed } from './named-evidence.js';
 import { readLeaves, turned, wordsOf, type ReadLeaf } from './read-leaves.js';
 import { checkpointsBetween, holdCheckpoint, holdPages, holdTiles, type CheckpointRow } from './sealed-tables.js';
 import { SignedLeaves, type KnownLeaf } from './signed-leaves.js';
@@ -106,7 +107,7 @@ export class LogCheck {
     this.position = events.at(-1)?.position ?? this.position;
     this.events += events.length;
     await this.holdTables(page);
-    await this.holdNamed(events);
+    await holdNamed(this.evidence, events, this.parts.report);
     return events.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
@@ -164,20 +165,6 @@ export class LogCheck {
       return first <= (this.wholeUpTo ?? -1) ? 1 : undefined;
     };
     this.page = await holdPages({ pool, report }, this.page, { upTo: this.walk.size, positionOf, formOf });
-  }
-
-  private async holdNamed(events: ReadLeaf[]): Promise<void> {
-    const named = new Map(events.flatMap((event) => event.evidence.map((sha256) => [sha256, event] as const)));
-    if (named.size === 0) return;
-    const there = await this.evidence.lengths([...named.keys()]);
-    for (const [sha256, { words }] of named)
-      if (!there.has(sha256))
-        await this.parts.report({
-          what: 'evidence',
-          where: `evidence ${sha256}, named by ${words}`,
-          expected: 'bytes with this digest',
-          found: 'nothing',
-        });
   }
 }
 

@@ -2,7 +2,7 @@ import { readStored, type EventStore, type RecordedEvent, type StoredEvent } fro
 import type { Sha256 } from '#kernel';
 import type { Hash } from '#merkle';
 import type { Pool } from '#postgres';
-import { evidenceIn, type LeafForm, leafOf } from '#proofs';
+import { evidenceIn, type LeafForm, leafOf, listOfAnswersIn } from '#proofs';
 import { leafOfStored } from './stored-leaf.js';
 
 /** An event of the log as a sweep needs it. */
@@ -16,6 +16,8 @@ export interface ReadLeaf {
   words: string;
   /** Evidence that it names. */
   evidence: Sha256[];
+  /** A piece of it that names further evidence. */
+  list: Sha256 | undefined;
   bytes: number;
 }
 
@@ -35,11 +37,16 @@ type Named = Pick<StoredEvent, 'type' | 'version' | 'stream' | 'position'>;
 export const wordsOf = ({ type, version, stream, position }: Named): string =>
   `${type}, version ${version} of ${stream}, at position ${position}`;
 
+const namedIn = (type: string, data: string): Pick<ReadLeaf, 'evidence' | 'list'> => ({
+  evidence: evidenceIn(data),
+  list: listOfAnswersIn(type, data),
+});
+
 const ofStored = (event: StoredEvent, forms: Forms): ReadLeaf => ({
   position: event.position,
   ...inForms(forms, (form) => leafOfStored(event, form)),
   words: wordsOf(event),
-  evidence: evidenceIn(event.data.toString('latin1')),
+  ...namedIn(event.type, event.data.toString('latin1')),
   bytes: event.data.length + event.metadata.length,
 });
 
@@ -47,7 +54,7 @@ function ofRecorded(event: RecordedEvent, forms: Forms): ReadLeaf {
   const data = JSON.stringify(event.data);
   const { position } = event;
   const hashed = inForms(forms, (form) => leafOf(event, form));
-  return { position, ...hashed, words: wordsOf(event), evidence: evidenceIn(data), bytes: data.length };
+  return { position, ...hashed, words: wordsOf(event), ...namedIn(event.type, data), bytes: data.length };
 }
 
 /** Events after a position; of the log in PostgreSQL from the bytes of their rows. None: the log ends there. */

@@ -125,6 +125,7 @@ describe('a regular sweep', () => {
     await passesEnd(2, 70);
     expect(sweep.troubles()).toMatchObject([
       { name: 'audit findings', reason: expect.stringMatching(/^1 open.*leaf 6/) },
+      { name: 'audit not compared', reason: 'stream counts: the log is not what was signed' },
     ]);
     expect(sweep.figures().findings).toMatchObject({ event: 1, tile: 0 });
     await log.db.pool.query("UPDATE event SET data = rtrim(convert_from(data, 'UTF8'))::bytea WHERE position = 7");
@@ -168,6 +169,24 @@ describe('a regular sweep', () => {
     await pool.query('COMMENT ON TABLE sent_document IS NULL; DELETE FROM sent_document');
     await passesEnd(3, 70);
     expect(sweep.figures().findings).toMatchObject({ read_model: 0 });
+  });
+
+  it('tells of a table that was hidden from it', async () => {
+    const { pool } = log.db;
+    await pool.query("INSERT INTO sent_document VALUES ('a', 'b')");
+    await pool.query("COMMENT ON TABLE sent_document IS 'rebuild: its rows are older'");
+    const sweep = started(HOUR_MS);
+    await passesEnd(1, 2);
+    const reason = expect.stringMatching(/^sgtin-history: sent_document: its rows are older\. Run pedigree rebuild /);
+    const expected = [{ name: 'audit not compared', since: state().ended?.at, reason }];
+    expect(sweep.troubles()).toMatchObject(expected);
+    expect(sweep.figures()).toMatchObject({ notCompared: 1 });
+    const again = new RegularSweep({ ...parts(), everyMs: HOUR_MS, log: silent });
+    expect(again.troubles()).toMatchObject(expected);
+    await pool.query('COMMENT ON TABLE sent_document IS NULL; DELETE FROM sent_document');
+    await passesEnd(2, 70);
+    expect(sweep.troubles()).toEqual([]);
+    expect(sweep.figures()).toMatchObject({ notCompared: 0 });
   });
 
   it('leaves open what was found of rows that are not told for the number of others', async () => {
@@ -216,7 +235,7 @@ describe('a regular sweep', () => {
     await pool.query("INSERT INTO checkpoint VALUES ('projection:document-outcomes', 40, now())");
     const sweep = started(HOUR_MS);
     await passesEnd(1, 2);
-    expect(sweep.troubles()).toMatchObject([{ name: 'audit findings' }]);
+    expect(sweep.troubles().map(({ name }) => name)).toEqual(['audit findings', 'audit not compared']);
     const found = state().findings.map(({ what, where, expected }) => [what, where, expected].join(' '));
     expect(found.some((one) => /^read_model read model \S+ that it can be built again/.test(one))).toBe(true);
   });

@@ -21,6 +21,8 @@ export interface RegularSweepOptions extends Omit<SweepParts, 'onProgress' | 'pr
 /** What metrics show of the sweep. */
 export interface SweepFigures {
   findings: Record<FindingKind, number>;
+  /** Tables, or counts, that the last pass did not compare. */
+  notCompared: number;
   /** Of the pass that is under way; undefined between two. */
   share: number | undefined;
   /** Passes that came to their end. */
@@ -66,23 +68,12 @@ export class RegularSweep {
     }
   }
 
-  /** What health tells: what was found, and what keeps it from looking. */
+  /** What health tells: what was found, what was not looked at, and what keeps it from looking. */
   troubles(): Trouble[] {
-    const { failing } = this;
-    const open = this.state.findings.filter(({ isOpen }) => isOpen);
-    const [first] = open;
-    const found =
-      first === undefined
-        ? []
-        : [
-            {
-              name: 'audit findings',
-              since: first.since,
-              reason: `${open.length} open, first: ${findingWords(first)}`,
-            },
-          ];
-    if (failing === undefined) return found;
-    return [...found, { name: 'audit sweep', since: failing.since.toISOString(), reason: failing.reason }];
+    const { failing, state } = this;
+    const told = [...foundTrouble(state), ...notComparedTrouble(state)];
+    if (failing === undefined) return told;
+    return [...told, { name: 'audit sweep', since: failing.since.toISOString(), reason: failing.reason }];
   }
 
   figures(): SweepFigures {
@@ -90,6 +81,7 @@ export class RegularSweep {
     const since = state.ended === undefined ? this.startedAt : new Date(state.ended.at);
     return {
       findings: new FindingBook(state, NOTHING, () => this.clock.now()).counts(),
+      notCompared: state.ended?.skipped?.length ?? 0,
       share: this.progress?.share,
       passes: state.ended?.pass ?? 0,
       ageSeconds: Math.max(0, (this.clock.now().getTime() - since.getTime()) / 1_000),
@@ -122,4 +114,17 @@ export class RegularSweep {
     else if (skipped.length > 0) log.warn(about, 'the sweep found no difference, but could not compare everything');
     else log.info(about, 'the sweep found everything as signed');
   }
+}
+
+function foundTrouble({ findings }: SweepState): Trouble[] {
+  const open = findings.filter(({ isOpen }) => isOpen);
+  const [first] = open;
+  if (first === undefined) return [];
+  return [{ name: 'audit findings', since: first.since, reason: `${open.length} open, first: ${findingWords(first)}` }];
+}
+
+/** Whoever owns a table can keep the sweep from it: what is not looked at is told as what is found. */
+function notComparedTrouble({ ended }: SweepState): Trouble[] {
+  if (ended?.skipped === undefined) return [];
+  return [{ name: 'audit not compared', since: ended.at, reason: ended.skipped.join('; ') }];
 }

@@ -69,7 +69,14 @@ const state = z.strictObject({
   pass: z.number().int(),
   begun: pass.optional(),
   ended: z
-    .strictObject({ pass: z.number().int(), at: text, restoration: text.nullable(), breaks: z.number().int() })
+    .strictObject({
+      pass: z.number().int(),
+      at: text,
+      restoration: text.nullable(),
+      breaks: z.number().int(),
+      /** What it did not compare, with why. Absent: it compared everything. */
+      skipped: z.array(text).optional(),
+    })
     .optional(),
   findings: z.array(kept).max(5_000),
 });

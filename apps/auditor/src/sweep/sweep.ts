@@ -247,7 +247,8 @@ export class Sweep {
     const findings = this.book.open();
     await this.parts.events.ended(pass, begun, { open: findings.length, skipped });
     const { breaks, restoration, counts, untold } = begun;
-    this.state.ended = { pass, at: this.clock.now().toISOString(), breaks, restoration };
+    const at = this.clock.now().toISOString();
+    this.state.ended = { pass, at, breaks, restoration, ...(skipped.length === 0 ? {} : { skipped }) };
     delete this.state.begun;
     return { pass, counts, findings, untold, skipped };
   }

@@ -366,4 +366,40 @@ describe('one sweep of the evidence', () => {
     await sql('DELETE FROM evidence WHERE sha256 = $1', [Buffer.from(digests[5] as string, 'hex')]);
     expect((await swept()).map(({ where }) => where).join()).toContain(digests[5]);
   });
+
+  it('says nothing of an event that was put in as the newest, with an earlier time', async () => {
+    await sql(`INSERT INTO event SELECT ${EVENTS + 1}, 'made-up', 0, gen_random_uuid(), type, schema_version, data,
+        metadata, recorded_at - interval '90 days' FROM event WHERE position = ${EVENTS};
+      UPDATE event_counter SET position = position + 1`);
+    await auditor.seal();
+    expect((await auditor.watch.sign())?.size).toBe(EVENTS + 1);
+    expect([await swept(), auditor.alarm.current()]).toEqual([[], undefined]);
+  });
+
+  it('finds that the body of a discarded letter is gone, or an answer of a list that only the list names', async () => {
+    const store = new PostgresEvidenceStore({ pool: log.db.pool });
+    const [body, ...pages] = await Promise.all([0, 1, 2].map((n) => store.put(Buffer.from(`{"n":${n}}`), 'a/b')));
+    const lines = pages.map(
+      (sha256, n) => `{"fetchedAt":"2026-03-01T10:00:00.000Z","page":${n + 1},"sha256":"${sha256}"}\n`,
+    );
+    const list = await store.put(Buffer.from(lines.join('')), 'application/x-ndjson');
+    const [first] = (await log.store.readAll(0n, { limit: 1 })).events;
+    const put = (stream: string, type: string, data: object) =>
+      log.store.append(stream, 'none', [{ ...first, id: crypto.randomUUID(), type, data } as never]);
+    await put('dead-letters', 'DeadLetterDiscarded', { bodySha256: body });
+    await put('suspended-list', 'SuspendedListHeld', { answerSha256: list });
+    await auditor.seal();
+    await auditor.watch.sign();
+    expect(await swept()).toEqual([]);
+    for (const gone of [body, pages[1]])
+      await sql('DELETE FROM evidence WHERE sha256 = $1', [Buffer.from(gone as string, 'hex')]);
+    expect((await swept()).map(({ what, where, found }) => [what, where.split(', version')[0], found])).toEqual([
+      ['evidence', `evidence ${body}, named by DeadLetterDiscarded`, 'nothing'],
+      ['evidence', `evidence ${pages[1]}, named by SuspendedListHeld`, 'nothing'],
+    ]);
+    // What the list names cannot be read from a damaged one, which is told by itself.
+    await sql('UPDATE evidence SET byte_length = 1 WHERE sha256 = $1', [Buffer.from(list, 'hex')]);
+    expect((await swept()).map(({ where }) => where.split(',')[0])).toEqual([`evidence ${body}`]);
+    expect((await damaged()).map((one) => one.slice(0, 64))).toEqual([list]);
+  });
 });

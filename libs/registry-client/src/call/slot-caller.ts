@@ -49,6 +49,25 @@ const isSignIn = (operation: OperationName): boolean => operation === 'sign_in_c
 const endedMs = (result: Exchange, clock: Clock): number =>
   result.kind === 'answered' ? result.raw.receivedMonotonicMs : clock.monotonicMs();
 
+const REMOVED = Buffer.from('[removed]');
+
+/**
+ * An answer that repeats what was sent has the token in it, which must reach no event, no log and no evidence. It is
+ * taken out here, before anybody reads, logs or keeps the answer (decision 107).
+ */
+function withoutToken(result: Exchange, token: string | undefined): Exchange {
+  if (result.kind === 'failed' || token === undefined || token === '') return result;
+  const { body } = result.raw;
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (let at = body.indexOf(token); at >= 0; at = body.indexOf(token, from)) {
+    parts.push(body.subarray(from, at), REMOVED);
+    from = at + Buffer.byteLength(token);
+  }
+  if (from === 0) return result;
+  return { ...result, raw: { ...result.raw, body: Buffer.concat([...parts, body.subarray(from)]) } };
+}
+
 /** Makes single calls within the budget of their account and method. */
 export class SlotCaller {
   readonly counts = new CallCounts();
@@ -73,7 +92,7 @@ export class SlotCaller {
       return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
     const written = budgets.writing(account, operation);
     let writtenMs = NaN;
-    const result = await exchange(
+    const answered = await exchange(
       this.options.dispatcher,
       { ...what.target, headers: this.headers(operation, what) },
       {
@@ -91,6 +110,7 @@ export class SlotCaller {
       },
     );
     written();
+    const result = withoutToken(answered, what.token);
     // A call without an answer may have been read at any moment until its connection broke.
     if (!Number.isNaN(writtenMs)) budgets.answered(account, operation, endedMs(result, clock) - writtenMs);
     if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);

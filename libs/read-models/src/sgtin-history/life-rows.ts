@@ -47,8 +47,12 @@ const OF_EFFECT = [
   'lots',
 ] as const satisfies (keyof MovementEffectRow)[];
 
-/** $2 known at, $3 as of: the documents that count. */
-const COUNTS = 'd.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) AND d.ordered_at <= $3';
+/**
+ * $2 known at, $3 as of: the documents that count. What was accepted at a moment counts as of that moment as it is shown,
+ * in milliseconds: not `ordered_at`, which for a document of a list is the end of its second.
+ */
+export const COUNTS = `d.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2)
+    AND coalesce(date_trunc('milliseconds', d.accepted_at), d.ordered_at) <= $3`;
 
 /**
  * Items (`named`) with every container that any of them, or a container of them, was ever packed into: each once.

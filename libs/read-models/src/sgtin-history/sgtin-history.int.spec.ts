@@ -389,6 +389,37 @@ describe('three times (principles 2.7)', () => {
     expect(await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z') })).not.toHaveProperty('container');
   });
 
+  it('as of the very moment of an acceptance counts it, as that moment is shown', async () => {
+    // A receipt may tell more digits than are shown, and a list tells whole seconds alone.
+    log.document({ docType: 701, items: [pack(1)], acceptedAt: '2026-03-01T10:00:00.1234567Z' });
+    const facts = {
+      docType: 415,
+      items: [pack(1)],
+      acceptedAt: '2026-03-01T11:00:00Z',
+      counterpartyId: '00000000000999',
+    };
+    const told = log.send(facts);
+    const documentSha256 = log.events[Number(log.conclude(told, facts)) - 1]?.data['documentSha256'] as string;
+    log.addInbound('list', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'list', direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType: 601 },
+        ...{ isReadable: true, documentSha256, acceptedAt: '2026-03-01T12:00:00Z' },
+      },
+    });
+    await projectAll();
+    const moments = (await history(pack(1)))?.movements.map(({ acceptedAt }) => new Date(acceptedAt as string)) ?? [];
+    expect(moments.map((one) => one.toISOString().slice(11, 23))).toEqual([
+      '10:00:00.123',
+      '11:00:00.000',
+      '12:00:00.000',
+    ]);
+    for (const [n, asOf] of moments.entries()) {
+      expect(await trail(pack(1), { asOf })).toEqual(['701', '415', '601'].slice(0, n + 1));
+      expect(await trail(pack(1), { asOf: new Date(asOf.getTime() - 1) })).toEqual(['701', '415', '601'].slice(0, n));
+    }
+  });
+
   it('a late packing ends at the leaving that was known already', async () => {
     log.document({ docType: 552, items: [pack(1)], acceptedAt: '2026-03-01T12:00:00Z' });
     log.document({ docType: 415, items: [box(1)], acceptedAt: '2026-03-01T13:00:00Z' });

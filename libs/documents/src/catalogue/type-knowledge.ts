@@ -1,5 +1,14 @@
 import { CATALOGUE, documentTypeOf, isKnownType, titleOfType } from './catalogue.js';
-import { NOT_KNOWN, opensAll, statusAfter, SUSPENDED, suspension, takenOut, type TypeEffect } from './effect.js';
+import {
+  movedPlace,
+  NOT_KNOWN,
+  opensAll,
+  statusAfter,
+  SUSPENDED,
+  suspension,
+  takenOut,
+  type TypeEffect,
+} from './effect.js';
 
 /** The recall of an earlier operation. */
 export const RECALL = 250;
@@ -55,6 +64,9 @@ export const typeKnowledge = {
   bringsBack: (docType: number): boolean => BRING_BACK.has(docType),
   /** Whether, told to us, it brings goods: they are ours, or on their way to us. */
   bringsGoods: (docType: number): boolean => BRING_GOODS.has(docType),
+  /** Whether, sent by us, it moves goods from one place of ours to another one. */
+  movesWithin: (docType: number): boolean =>
+    documentTypeOf(docType)?.direction === 'outgoing' && documentTypeOf(docType)?.effect === movedPlace,
   isSuspended: (status: string): boolean => SUSPENDED.has(status),
   /** Whether an accepted 250 makes it as if it had not been. */
   isRecallable: (docType: number): boolean => documentTypeOf(docType)?.undoneBy?.includes(RECALL) ?? false,

@@ -128,7 +128,8 @@ const NAMED_OR_INSIDE = `WITH RECURSIVE named AS (
 
 function commonConditions(query: Candidates, value: (one: unknown) => string): string[] {
   const { gtin, series, container, document, expiresBy, after } = query;
-  const lowest = after === '' ? `${gtin ?? ''}` : after;
+  // A cursor of another question may lie before all packs of this product.
+  const lowest = gtin !== undefined && gtin > after ? gtin : after;
   const conditions: [unknown, (mark: string) => string][] = [
     [lowest, (mark) => `s.item > ${mark}`],
     [gtin === undefined ? undefined : `${gtin}~`, (mark) => `s.item < ${mark}`],

@@ -107,6 +107,11 @@ describe('the list of packs', () => {
     });
   });
 
+  it('tells packs of the product alone, also behind the cursor of another question', async () => {
+    const { nextCursor: cursor } = await packs.list({ limit: 1 });
+    expect((await packs.list({ gtin: '04607001770999', cursor: cursor as string })).items).toEqual([]);
+  });
+
   it('refuses a cursor that is none', async () => {
     await expect(packs.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'invalid_parameter' });
   });

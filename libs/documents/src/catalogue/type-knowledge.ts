@@ -30,6 +30,13 @@ const BRING_BACK = new Set(
   ),
 );
 
+/** With what is told of them: a notification has the request_id of the document that it tells of. */
+const RECALLABLE = new Set(
+  CATALOGUE.flatMap(({ docType, toldBy, undoneBy = [] }) =>
+    undoneBy.includes(RECALL) ? [docType, ...(toldBy === undefined ? [] : [toldBy])] : [],
+  ),
+);
+
 /** What of an item's state a document may change. */
 export const STATE_PARTS = ['status', 'place', 'owner', 'holder', 'containment'] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
@@ -68,8 +75,8 @@ export const typeKnowledge = {
   movesWithin: (docType: number): boolean =>
     documentTypeOf(docType)?.direction === 'outgoing' && documentTypeOf(docType)?.effect === movedPlace,
   isSuspended: (status: string): boolean => SUSPENDED.has(status),
-  /** Whether an accepted 250 makes it as if it had not been. */
-  isRecallable: (docType: number): boolean => documentTypeOf(docType)?.undoneBy?.includes(RECALL) ?? false,
+  /** Whether an accepted 250 makes it as if it had not been: itself, or what the other side was told of it. */
+  isRecallable: (docType: number): boolean => RECALLABLE.has(docType),
   /** Whether it says of its items that they were in a container, and leaves them out of it. */
   extracts: (docType: number): boolean => documentTypeOf(docType)?.effect === takenOut,
   opensAll,

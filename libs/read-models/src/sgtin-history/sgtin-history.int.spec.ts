@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import type { HistoryQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';
@@ -347,6 +347,30 @@ describe('recalls and dates', () => {
     const documentId = (await history(pack(1)))?.movements[1]?.documentId;
     await db.pool.query('UPDATE movement_document SET recalls = $1 WHERE recalls IS NOT NULL', [documentId]);
     expect((await history(pack(1)))?.place).toBe('00000000000464');
+  });
+
+  it.each([
+    ['request_id', (requestId: string) => requestId],
+    ["registry's id", documentIdOf],
+  ])('of a move takes back what the receiving place was told of it, too, by its %s', async (_, named) => {
+    log.document({ docType: 701, items: [pack(1)] });
+    const moved = { docType: 431, items: [pack(1)], counterpartyId: '00000000000999' };
+    const requestId = log.send(moved);
+    const documentSha256 = log.events[Number(log.conclude(requestId, moved)) - 1]?.data['documentSha256'] as string;
+    const told = log.addInbound('told', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'told', requestId, direction: 'incoming', channel: 'counterparty', docType: 629 },
+        ...{ outcome: 'accepted', isReadable: true, documentSha256 },
+      },
+    });
+    log.document({ docType: 250, items: [], fields: { operation_id: named(requestId) } });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['701', '431', '629', '250']);
+    expect((await history(pack(1), { knownAt: told }))?.place).toBe('00000000000999');
+    expect((await history(pack(1)))?.place).toBe('00000000000464');
+    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
+    expect(rows).toEqual([{ place: '00000000000464' }]);
   });
 
   it('a moment stands for the last movement that was recorded by then', async () => {

@@ -174,12 +174,12 @@ export class PageOfClaims {
   }
 
   /** Whether a unit goes, waits or is refused, by the claims in the tables. `after`: what it waits for anyway. */
-  private async decide(unit: Holder, after: DocumentReference[]): Promise<void> {
+  private async decide(unit: Holder, after: DocumentReference[], by: Parameters<typeof comeAfter>[2] = 'command') {
     const { tx } = this.options;
     const met = unit.waives ? [] : await meetingsOf(tx, unit);
     const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
     // A document whose command says that it comes after this one is no predecessor, whichever came first.
-    const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids);
+    const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids, by);
     const meant = met.filter((one) => !behind.has(one.unit));
     const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met: meant });
     await this.lift(lifted);
@@ -267,9 +267,9 @@ export class PageOfClaims {
     // A member was held when its turn had come, and its group claims for it.
     if (unit.unit !== unit.id) return this.planSend(unit, this.cause.released);
     if (unit.phase === 'at_gate') {
-      // Others have gone ahead: it waits for those that are under way.
+      // Others have gone ahead: it waits for those that are under way, and not for one that waits for it.
       await moveBack(tx, id, position);
-      return this.decide({ ...unit, rank: position }, []);
+      return this.decide({ ...unit, rank: position }, [], 'any wait');
     }
     if (position > start) return this.decide(unit, []);
     await removeWaits(tx, [id]);

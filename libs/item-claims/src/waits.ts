@@ -62,11 +62,12 @@ export async function takePlace(
   return rows[0]?.rank ?? undefined;
 }
 
-/** Units whose commands say that they come after one of `ids`, over any number of steps. */
-export async function comeAfter(tx: Transaction, ids: string[]): Promise<Set<string>> {
+/** Units that come after one of `ids`, over any number of steps: as their commands say, or by any wait. */
+export async function comeAfter(tx: Transaction, ids: string[], by: 'command' | 'any wait'): Promise<Set<string>> {
+  const [name, condition] = by === 'command' ? ['', 'NOT w.is_item'] : ['-anyhow', 'true'];
   const { rows } = await tx.query<{ id: string }>({
-    name: 'item-wait-after',
-    text: `WITH RECURSIVE ${WAITERS('NOT w.is_item')} SELECT id FROM waiter`,
+    name: `item-wait-after${name}`,
+    text: `WITH RECURSIVE ${WAITERS(condition)} SELECT id FROM waiter`,
     values: [ids],
   });
   return new Set(rows.map((row) => row.id));

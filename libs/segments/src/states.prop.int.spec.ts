@@ -145,6 +145,31 @@ describe('the state of all packs', () => {
     for (const one of states) expect(one).toEqual(await single(models, one.item, BigInt(upTo)));
   });
 
+  it.each(['r-20', 's-20'])('takes a move back with what was told of it, by its id %s', async (recalls) => {
+    await db.pool.query(`TRUNCATE ${TABLES}`);
+    const steps: [Effect, string][] = [0, 1, 1, 1].map((n) => [{ place: placeOf(n) }, packOf(0)]);
+    const [came, move, told, recall] = documentsOf(steps) as [
+      DocumentOfLife,
+      DocumentOfLife,
+      DocumentOfLife,
+      DocumentOfLife,
+    ];
+    const story: DocumentOfLife[] = [
+      ...[came, { ...move, docType: 431 }, { ...told, docType: 629, operation: move.operation, isTold: true as const }],
+      { ...recall, docType: 250, recalls, effects: [], rows: [] },
+    ];
+    await writeLives(db.pool, story, 50);
+    const parts: SegmentParts = {
+      pool: db.pool,
+      files: new FolderStore(join(folder.path, `files-${recalls}`)),
+      duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
+    };
+    const [state] = await bulk(parts, 50n, `states-${recalls}`);
+    expect(state?.place).toBe(placeOf(0));
+    const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
+    expect(state).toEqual(await single(models, packOf(0), 50n));
+  });
+
   it('tells a container as it is called, whatever that is', async () => {
     await db.pool.query(`TRUNCATE ${TABLES}`);
     const called = ['', ' ', 'a,b', 'say "a"', '#1', 'one\ntwo', 'one\r\ntwo', 'ящик', "it's", 'NULL', '\t'];

@@ -13,6 +13,8 @@ export interface DocumentOfLife {
   counterparty: string;
   /** The operation that it recalls. */
   recalls?: string | undefined;
+  /** It is a notification of the operation. */
+  isTold?: true;
   effects: Effect[];
   /** Effect and item of each row. */
   rows: [number, string][];
@@ -87,7 +89,11 @@ export function livesOf(
       const { document, inStory } = next(told);
       // A story keeps its order: its documents are not late.
       const moment = { knownFrom, recordedAt, orderedAt: inStory ? recordedAt : orderedAt };
-      told.push({ ...sides(random, plain), operation: knownFrom, ...moment, ...document });
+      const one: DocumentOfLife = { ...sides(random, plain), operation: knownFrom, ...moment, ...document };
+      told.push(one);
+      // The receiving place of a move is told of it.
+      if (one.docType === 431 && random() < 0.2)
+        told.push({ ...one, knownFrom: knownFrom + 3, docType: 629, isTold: true });
     }
     if (random() < 0.03) closeAlone(told, knownFrom + 5, below);
   }
@@ -276,10 +282,11 @@ async function writeDocuments(pool: Pool, told: DocumentOfLife[]): Promise<void>
   const at = (ms: number): string => new Date(ms).toISOString();
   await pool.query(
     `INSERT INTO movement_document (known_from, known_to, request_id, doc_type, outcome, subject_id, counterparty_id,
-       operation_date, ordered_at, document_sha256, items, recorded_at, recalls)
-     SELECT k, t, 'r-' || q, y, 'accepted', s, c, '', o, '', n, r, l FROM unnest($1::bigint[], $2::bigint[],
-       $3::timestamptz[], $4::int[], $5::timestamptz[], $6::bigint[], $7::int[], $8::text[], $9::text[], $10::text[])
-       x (k, t, o, n, r, q, y, s, c, l)`,
+       operation_date, ordered_at, document_sha256, items, recorded_at, recalls, channel, document_id)
+     SELECT k, t, 'r-' || q, y, 'accepted', s, c, '', o, '', n, r, l, CASE WHEN w THEN 'counterparty' END,
+       CASE WHEN w THEN 'n-' || k END FROM unnest($1::bigint[], $2::bigint[],
+       $3::timestamptz[], $4::int[], $5::timestamptz[], $6::bigint[], $7::int[], $8::text[], $9::text[], $10::text[],
+       $11::boolean[]) x (k, t, o, n, r, q, y, s, c, l, w)`,
     [
       told.map((one) => one.knownFrom),
       told.map((one) => one.knownTo),
@@ -291,6 +298,7 @@ async function writeDocuments(pool: Pool, told: DocumentOfLife[]): Promise<void>
       told.map((one) => one.subject),
       told.map((one) => one.counterparty),
       told.map((one) => one.recalls),
+      told.map((one) => one.isTold === true),
     ],
   );
   await pool.query(

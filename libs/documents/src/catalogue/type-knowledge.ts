@@ -1,5 +1,14 @@
 import { CATALOGUE, documentTypeOf, isKnownType, titleOfType } from './catalogue.js';
-import { NOT_KNOWN, opensAll, statusAfter, SUSPENDED, suspension, takenOut, type TypeEffect } from './effect.js';
+import {
+  movedPlace,
+  NOT_KNOWN,
+  opensAll,
+  statusAfter,
+  SUSPENDED,
+  suspension,
+  takenOut,
+  type TypeEffect,
+} from './effect.js';
 
 /** The recall of an earlier operation. */
 export const RECALL = 250;
@@ -18,6 +27,13 @@ const BRING_GOODS = new Set([601, 603, 606, 609, 610, 612, 613, 615, 618, 619, 6
 const BRING_BACK = new Set(
   CATALOGUE.flatMap(({ effect, undoneBy = [] }) =>
     effect !== NOT_KNOWN && effect.partStatus !== undefined ? undoneBy : [],
+  ),
+);
+
+/** With what is told of them: a notification has the request_id of the document that it tells of. */
+const RECALLABLE = new Set(
+  CATALOGUE.flatMap(({ docType, toldBy, undoneBy = [] }) =>
+    undoneBy.includes(RECALL) ? [docType, ...(toldBy === undefined ? [] : [toldBy])] : [],
   ),
 );
 
@@ -55,9 +71,12 @@ export const typeKnowledge = {
   bringsBack: (docType: number): boolean => BRING_BACK.has(docType),
   /** Whether, told to us, it brings goods: they are ours, or on their way to us. */
   bringsGoods: (docType: number): boolean => BRING_GOODS.has(docType),
+  /** Whether, sent by us, it moves goods from one place of ours to another one. */
+  movesWithin: (docType: number): boolean =>
+    documentTypeOf(docType)?.direction === 'outgoing' && documentTypeOf(docType)?.effect === movedPlace,
   isSuspended: (status: string): boolean => SUSPENDED.has(status),
-  /** Whether an accepted 250 makes it as if it had not been. */
-  isRecallable: (docType: number): boolean => documentTypeOf(docType)?.undoneBy?.includes(RECALL) ?? false,
+  /** Whether an accepted 250 makes it as if it had not been: itself, or what the other side was told of it. */
+  isRecallable: (docType: number): boolean => RECALLABLE.has(docType),
   /** Whether it says of its items that they were in a container, and leaves them out of it. */
   extracts: (docType: number): boolean => documentTypeOf(docType)?.effect === takenOut,
   opensAll,

@@ -113,10 +113,11 @@ function placesLeadingTo(place: string, moves: readonly PlaceMove[]): string[] {
 }
 
 /** $id: a request_id, or the id of the registry, which of a document of ours is kept by its request_id. */
+const ID = 'ANY (ARRAY[$id, lower($id)])';
 const DOCUMENT = `SELECT known_from FROM movement_document
-    WHERE known_to IS NULL AND (request_id = $id OR document_id = $id)
+    WHERE known_to IS NULL AND (request_id = ${ID} OR document_id = ${ID})
   UNION ALL SELECT d.known_from FROM sent_document t JOIN movement_document d ON d.request_id = t.request_id
-    WHERE t.document_id = $id AND d.known_to IS NULL AND d.document_id IS NULL`;
+    WHERE t.document_id = ${ID} AND d.known_to IS NULL AND d.document_id IS NULL`;
 
 /** What a document names, and all that lies in it now, however deep. */
 const NAMED_OR_INSIDE = `WITH RECURSIVE named AS (
@@ -128,7 +129,8 @@ const NAMED_OR_INSIDE = `WITH RECURSIVE named AS (
 
 function commonConditions(query: Candidates, value: (one: unknown) => string): string[] {
   const { gtin, series, container, document, expiresBy, after } = query;
-  const lowest = after === '' ? `${gtin ?? ''}` : after;
+  // A cursor of another question may lie before all packs of this product.
+  const lowest = gtin !== undefined && gtin > after ? gtin : after;
   const conditions: [unknown, (mark: string) => string][] = [
     [lowest, (mark) => `s.item > ${mark}`],
     [gtin === undefined ? undefined : `${gtin}~`, (mark) => `s.item < ${mark}`],

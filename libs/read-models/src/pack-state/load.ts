@@ -28,8 +28,8 @@ const RECALLABLE = typeKnowledge.known.filter(typeKnowledge.isRecallable);
 /** Whether a recall that came after document d makes it as if it had not been. */
 export const IS_RECALLED = `d.doc_type IN (${RECALLABLE.join(', ')}) AND EXISTS (
     SELECT FROM movement_document r
-    WHERE r.recalls IN (d.request_id, coalesce(d.document_id,
-        (SELECT s.document_id FROM sent_document s WHERE s.request_id = d.request_id)))
+    WHERE r.recalls IN (d.request_id, d.document_id,
+        (SELECT s.document_id FROM sent_document s WHERE s.request_id = d.request_id))
       AND r.recalls <> '' AND r.known_to IS NULL AND r.outcome IN ('accepted', 'partial')
       AND (r.ordered_at, r.known_from) > (d.ordered_at, d.known_from))`;
 

@@ -107,6 +107,18 @@ describe('the list of packs', () => {
     });
   });
 
+  it('tells packs of the product alone, also behind the cursor of another question', async () => {
+    const { nextCursor: cursor } = await packs.list({ limit: 1 });
+    expect((await packs.list({ gtin: '04607001770999', cursor: cursor as string })).items).toEqual([]);
+  });
+
+  it('tells the packs of a document whose id is written in capitals', async () => {
+    const requestId = (log.events[Number(shipped) - 1]?.stream ?? '').slice('document-'.length);
+    for (const document of [requestId, documentIdOf(requestId)])
+      expect(await all({ document: document.toUpperCase() })).toEqual(await all({ document }));
+    expect(await all({ document: requestId.toUpperCase() })).toEqual(numbers(0, 20));
+  });
+
   it('refuses a cursor that is none', async () => {
     await expect(packs.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'invalid_parameter' });
   });

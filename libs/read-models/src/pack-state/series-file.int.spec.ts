@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { documentReading, typeKnowledge } from '#documents';
+import type { InboundChannel } from '#domain';
 import { inTransaction, type Pool } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import type { Packs, SeriesFile, SeriesSources } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
@@ -27,12 +28,14 @@ function receive(count: number, series = 'A'): string[] {
   return items;
 }
 
-/** What is disowned (705), and what is asked about (210), is read as it is. */
-const { effectsOf } = documentReading();
+/** What is disowned (705), asked about (210) or announced (601) is read as it is. */
+const { effectsOf, foreignEffectsOf } = documentReading();
 const documents: typeof jsonDocuments = {
   ...jsonDocuments,
   effectsOf: (facts, receipt) =>
     ([705, 210].includes(facts.docType) ? effectsOf : jsonDocuments.effectsOf)(facts, receipt),
+  foreignEffectsOf: (facts, receipt) =>
+    (facts.docType === 601 ? foreignEffectsOf : jsonDocuments.foreignEffectsOf)(facts, receipt),
 };
 
 let told = 0;
@@ -223,5 +226,66 @@ describe('the figures of a series', () => {
       const flags = Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value === 'true']));
       expect([packsAt, (await packs.list({ ...rest, ...flags })).items.length]).toEqual([packsAt, some]);
     }
+  });
+});
+
+describe('which places are ours', () => {
+  const [BRANCH, PHARMACY, DEPOT, STRANGER] = ['00000000000311', '00000000000312', '00000000000313', '00000000000314'];
+  const figures = async (series: string) =>
+    ((await packs.series(GTIN, series))?.fates ?? []).map(({ fate, place, packs: some }) => [fate, place, some]);
+  let inbound = 0;
+  /** A document that did not go through this system, as a list and its bytes tell it. */
+  function foundInList(
+    of: DocumentOfTest,
+    data: { channel: InboundChannel; direction: 'incoming' | 'outgoing' },
+  ): void {
+    inbound += 1;
+    const documentId = `list-${inbound}`;
+    const { documentSha256 } = log.registration(of);
+    const acceptedAt = new Date(Date.UTC(2026, 2, 9, 0, inbound)).toISOString();
+    const read = { docType: of.docType, documentSha256, isReadable: true, acceptedAt };
+    log.addInbound(documentId, {
+      type: 'InboundConcluded',
+      data: { documentId, outcome: 'accepted', ...data, ...read },
+    });
+  }
+
+  it('those to which our own goods are moved, although no document of ours has spoken for them yet', async () => {
+    const items = receive(5, 'D');
+    log.document({ docType: 431, items: items.slice(0, 3), counterpartyId: BRANCH });
+    log.document({ docType: 415, items: items.slice(3), counterpartyId: STRANGER });
+    await project();
+    expect(await figures('D')).toEqual([
+      ['on_hand', BRANCH, 3],
+      ['shipped', STRANGER, 2],
+    ]);
+  });
+
+  it('those for which a till or the cabinet speaks', async () => {
+    const items = receive(3, 'E');
+    log.document({ docType: 415, items, counterpartyId: PHARMACY });
+    const sale = { docType: 511, items: items.slice(0, 1), subjectId: PHARMACY };
+    foundInList({ ...sale, docType: 701, items }, { channel: 'cabinet', direction: 'outgoing' });
+    foundInList(sale, { channel: 'fiscal_operator', direction: 'outgoing' });
+    await project();
+    expect(await figures('E')).toEqual([
+      ['on_hand', PHARMACY, 2],
+      ['sold', PHARMACY, 1],
+    ]);
+  });
+
+  it('those to which we are told that goods come', async () => {
+    const told = { items: numbers(9_200, 2), subjectId: STRANGER, series: [{ gtin: GTIN, series: 'F' }] };
+    foundInList({ ...told, docType: 601, counterpartyId: DEPOT }, { channel: 'counterparty', direction: 'incoming' });
+    await project();
+    expect(await figures('F')).toEqual([['incoming', DEPOT, 2]]);
+  });
+
+  it('not those of which the registry has refused that we speak for them', async () => {
+    const items = receive(2, 'G');
+    log.document({ docType: 701, items: [], subjectId: STRANGER, outcome: 'rejected' });
+    log.document({ docType: 415, items, counterpartyId: STRANGER });
+    await project();
+    expect(await figures('G')).toEqual([['shipped', STRANGER, 2]]);
   });
 });

@@ -1,3 +1,4 @@
+import { typeKnowledge } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
@@ -39,8 +40,20 @@ const groupsWhere = (
 const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
   GROUP BY 1 ORDER BY 1 LIMIT 100`;
 
-/** Places that documents of ours speak for. */
-const OWN_PLACES = 'SELECT DISTINCT subject_id AS place FROM movement_document WHERE document_id IS NULL';
+const MOVE_WITHIN = typeKnowledge.known.filter(typeKnowledge.movesWithin);
+const BRING_GOODS = typeKnowledge.known.filter(typeKnowledge.bringsGoods);
+/**
+ * Places of ours: those that an accepted document of ours speaks for, also one that went past this system; those to
+ * which such a one moves our own goods; and those to which another participant has told us that goods go.
+ */
+const OWN_PLACES = `SELECT DISTINCT place FROM (
+    SELECT *, channel IS NULL OR channel NOT IN ('counterparty', 'registry_answer') AS is_ours FROM movement_document
+    WHERE known_to IS NULL AND outcome IN ('accepted', 'partial')) AS d
+  CROSS JOIN LATERAL (VALUES
+    (CASE WHEN is_ours THEN d.subject_id END),
+    (CASE WHEN is_ours AND d.doc_type IN (${MOVE_WITHIN.join(', ')})
+      OR d.channel = 'counterparty' AND d.doc_type IN (${BRING_GOODS.join(', ')}) THEN d.counterparty_id END)
+  ) AS named (place) WHERE place <> ''`;
 
 export const ownPlaces = async (db: Queryable): Promise<ReadonlySet<string>> =>
   new Set((await db.query<{ place: string }>(OWN_PLACES)).rows.map(({ place }) => place));

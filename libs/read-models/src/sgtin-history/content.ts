@@ -2,7 +2,7 @@ import type { TypeKnowledge } from '#documents';
 import { isSscc, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { walkContainment, type ContainmentFinding, type Moment, type Stay } from './containment.js';
-import { readContainmentChanges, type Known } from './life-rows.js';
+import { COUNTS, readContainmentChanges, type Known } from './life-rows.js';
 
 /** Levels of containers within containers; real ones are three or four deep. */
 const MOST_LEVELS = 20;
@@ -24,7 +24,7 @@ const PACKED_SINCE = `SELECT DISTINCT c.child AS item
   FROM unnest($1::text[], $4::bigint[], $5::bigint[]) AS emptied (parent, at, position)
   JOIN containment c ON c.parent = emptied.parent COLLATE "C"
   JOIN movement_document d ON d.known_from = c.known_from
-  WHERE d.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) AND d.ordered_at <= $3
+  WHERE ${COUNTS}
     AND ((extract(epoch FROM d.ordered_at) * 1000000)::bigint, d.known_from) > (emptied.at, emptied.position)
   LIMIT ${MOST_ITEMS + 1}`;
 

@@ -105,5 +105,5 @@ function recallOf(
   if (document.docType !== RECALL || document.result === 'rejected') return [];
   const operation = document.fields?.['operation_id'] ?? '';
   const [row] = rowsOf({ ...document, docType: 253, items: [item] }, n);
-  return row === undefined ? [] : [{ ...row, docType: RECALL, recalled: BigInt(operation.slice(1)) }];
+  return row === undefined ? [] : [{ ...row, docType: RECALL, recalled: [BigInt(operation.slice(1))] }];
 }

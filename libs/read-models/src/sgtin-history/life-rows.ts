@@ -2,6 +2,7 @@ import { ANSWER_ABOUT_CONTAINER, type TypeKnowledge } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import type { ContainmentChange, Moment } from './containment.js';
+import { namedOperations } from './recalls.js';
 import { MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, type MovementDocument, type MovementEffectRow } from './row.js';
 
 /** What of the record an answer stands on. */
@@ -47,8 +48,12 @@ const OF_EFFECT = [
   'lots',
 ] as const satisfies (keyof MovementEffectRow)[];
 
-/** $2 known at, $3 as of: the documents that count. */
-const COUNTS = 'd.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) AND d.ordered_at <= $3';
+/**
+ * $2 known at, $3 as of: the documents that count. What was accepted at a moment counts as of it as it is shown,
+ * in milliseconds: not `ordered_at`, which for a document of a list is the end of its second.
+ */
+export const COUNTS = `d.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2)
+    AND coalesce(date_trunc('milliseconds', d.accepted_at), d.ordered_at) <= $3`;
 
 /**
  * Items (`named`) with every container that any of them, or a container of them, was ever packed into: each once.
@@ -186,25 +191,24 @@ const RECALLS = `SELECT '' AS item, 0::smallint AS ordinal, ${MOMENT}, d.operati
 /** Of a row that tells of a document, and of no item. */
 const NO_EFFECT = Object.fromEntries(OF_EFFECT.map((property) => [property, null]));
 
-/** A document that makes an earlier one (`recalled`, its log position) as if it had not been. */
-export type RecallRow = LifeRow & { recalled: bigint };
+/** A document that makes earlier ones (`recalled`, their log positions) as if they had not been. */
+export type RecallRow = LifeRow & { recalled: bigint[] };
 
-/** The recalls of these movements. A recall names its operation by request_id or by the registry's id. */
+/** The recalls of these movements. */
 export async function readRecalls(
   db: Queryable,
   rows: readonly LifeRow[],
   { known, types }: { known: Known; types: Pick<TypeKnowledge, 'isRecallable'> },
 ): Promise<RecallRow[]> {
-  const operations = new Map<string, bigint>();
-  for (const { docType, requestId, documentId, position } of rows) {
-    if (!types.isRecallable(docType)) continue;
-    if (requestId !== '') operations.set(requestId, position);
-    if (documentId !== null) operations.set(documentId, position);
-  }
+  const operations = namedOperations(
+    rows.flatMap(({ docType, requestId, documentId, channel, position: at }) =>
+      types.isRecallable(docType) ? [{ requestId, documentId, isOurs: channel === null, at }] : [],
+    ),
+  );
   if (operations.size === 0) return [];
   const values = [[...operations.keys()], known.knownAt, known.asOf];
   const found = await db.query<LifeRow & { recalls: string }>({ name: 'recalls', text: RECALLS, values });
-  return found.rows.map((row) => ({ ...NO_EFFECT, ...row, recalled: operations.get(row.recalls) as bigint }));
+  return found.rows.map((row) => ({ ...NO_EFFECT, ...row, recalled: [...(operations.get(row.recalls) ?? [])] }));
 }
 
 /** $1: the container. One row for each document that packed into it, or told that it holds something. */

@@ -8,6 +8,31 @@ const OPERATIONS = `SELECT known_from FROM movement_document WHERE request_id <>
   UNION SELECT d.known_from FROM sent_document s JOIN movement_document d ON d.request_id = s.request_id
     WHERE s.document_id = ANY ($1::text[])`;
 
+/** A movement that a recall may name. `at` is its place in some order. */
+export interface RecallableMovement<At> {
+  requestId: string;
+  /** The registry's id. */
+  documentId: string | null;
+  /** It went through this system. */
+  isOurs: boolean;
+  at: At;
+}
+
+/**
+ * Movements by the ids under which a recall may name them: a document by its request_id, or by the registry's id. A
+ * notification has the request_id of the document of which it tells, and goes with that under both.
+ */
+export function namedOperations<At>(movements: readonly RecallableMovement<At>[]): Map<string, Set<At>> {
+  const sentAs = new Map(
+    movements.flatMap(({ requestId, documentId, isOurs }) => (isOurs ? [[requestId, documentId] as const] : [])),
+  );
+  const named = new Map<string, Set<At>>();
+  for (const { requestId, documentId, at } of movements)
+    for (const id of [requestId, documentId, requestId === '' ? '' : sentAs.get(requestId)])
+      if (typeof id === 'string' && id !== '') named.set(id, (named.get(id) ?? new Set()).add(at));
+  return named;
+}
+
 /** Log positions of what the recalls of a page name, and those that count no longer since it. */
 export async function recalledBy(
   tx: Transaction,

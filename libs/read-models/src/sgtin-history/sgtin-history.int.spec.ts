@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import type { HistoryQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';
@@ -349,6 +349,30 @@ describe('recalls and dates', () => {
     expect((await history(pack(1)))?.place).toBe('00000000000464');
   });
 
+  it.each([
+    ['request_id', (requestId: string) => requestId],
+    ["registry's id", documentIdOf],
+  ])('of a move takes back what the receiving place was told of it, too, by its %s', async (_, named) => {
+    log.document({ docType: 701, items: [pack(1)] });
+    const moved = { docType: 431, items: [pack(1)], counterpartyId: '00000000000999' };
+    const requestId = log.send(moved);
+    const documentSha256 = log.events[Number(log.conclude(requestId, moved)) - 1]?.data['documentSha256'] as string;
+    const told = log.addInbound('told', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'told', requestId, direction: 'incoming', channel: 'counterparty', docType: 629 },
+        ...{ outcome: 'accepted', isReadable: true, documentSha256 },
+      },
+    });
+    log.document({ docType: 250, items: [], fields: { operation_id: named(requestId) } });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['701', '431', '629', '250']);
+    expect((await history(pack(1), { knownAt: told }))?.place).toBe('00000000000999');
+    expect((await history(pack(1)))?.place).toBe('00000000000464');
+    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
+    expect(rows).toEqual([{ place: '00000000000464' }]);
+  });
+
   it('a moment stands for the last movement that was recorded by then', async () => {
     const first = log.document({ docType: 701, items: [pack(1)] });
     const second = log.document({ docType: 511, items: [pack(1)] });
@@ -387,6 +411,37 @@ describe('three times (principles 2.7)', () => {
       box(1),
     );
     expect(await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z') })).not.toHaveProperty('container');
+  });
+
+  it('as of the very moment of an acceptance counts it, as that moment is shown', async () => {
+    // A receipt may tell more digits than are shown, and a list tells whole seconds alone.
+    log.document({ docType: 701, items: [pack(1)], acceptedAt: '2026-03-01T10:00:00.1234567Z' });
+    const facts = {
+      docType: 415,
+      items: [pack(1)],
+      acceptedAt: '2026-03-01T11:00:00Z',
+      counterpartyId: '00000000000999',
+    };
+    const told = log.send(facts);
+    const documentSha256 = log.events[Number(log.conclude(told, facts)) - 1]?.data['documentSha256'] as string;
+    log.addInbound('list', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'list', direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType: 601 },
+        ...{ isReadable: true, documentSha256, acceptedAt: '2026-03-01T12:00:00Z' },
+      },
+    });
+    await projectAll();
+    const moments = (await history(pack(1)))?.movements.map(({ acceptedAt }) => new Date(acceptedAt as string)) ?? [];
+    expect(moments.map((one) => one.toISOString().slice(11, 23))).toEqual([
+      '10:00:00.123',
+      '11:00:00.000',
+      '12:00:00.000',
+    ]);
+    for (const [n, asOf] of moments.entries()) {
+      expect(await trail(pack(1), { asOf })).toEqual(['701', '415', '601'].slice(0, n + 1));
+      expect(await trail(pack(1), { asOf: new Date(asOf.getTime() - 1) })).toEqual(['701', '415', '601'].slice(0, n));
+    }
   });
 
   it('a late packing ends at the leaving that was known already', async () => {

@@ -66,8 +66,8 @@ export type StateKnowledge = Pick<
   'statusAfter' | 'transferOf' | 'mayChange' | 'usedUpStatus' | 'bringsBack' | 'isSuspended'
 >;
 
-/** A movement; `recalled` is the log position of the earlier one that it makes as if it had not been. */
-export type FoldedRow = LivedRow & { recalled?: bigint };
+/** A movement; `recalled` are the log positions of the earlier ones that it makes as if they had not been. */
+export type FoldedRow = LivedRow & { recalled?: readonly bigint[] };
 
 export interface Folded {
   state: ItemState;
@@ -99,7 +99,7 @@ export function foldState(
     } else {
       // The recall of a move of a place concerns only what that had moved.
       if (!earlier.some(counted)) continue;
-      recalled.add(row.recalled);
+      for (const position of row.recalled) recalled.add(position);
       state = rows.slice(0, n + 1).reduce(after, UNKNOWN);
     }
     lived.push({ ...row, status: statusTold(row, state) });
@@ -107,13 +107,13 @@ export function foldState(
   return { state, lived };
 }
 
-/** Where among these rows those of a log position are. */
-const indexesOf = (rows: readonly FoldedRow[], position: bigint): number[] =>
-  rows.flatMap((row, n) => (row.position === position ? [n] : []));
+/** Where among these rows those of these log positions are. */
+const indexesOf = (rows: readonly FoldedRow[], positions: readonly bigint[]): number[] =>
+  rows.flatMap((row, n) => (positions.includes(row.position) ? [n] : []));
 
 /** What recalls a move of a place before that came: nothing was moved. */
-const isOfPlace = (rows: readonly FoldedRow[], recalled: bigint | undefined): boolean =>
-  recalled !== undefined && rows.every(({ position, depth }) => position !== recalled || depth < 0);
+const isOfPlace = (rows: readonly FoldedRow[], recalled: readonly bigint[] | undefined): boolean =>
+  recalled !== undefined && rows.every(({ position, depth }) => !recalled.includes(position) || depth < 0);
 
 /** A move of a whole place concerns only what was there. */
 const concerns = ({ depth, result, item }: FoldedRow, { place }: ItemState): boolean =>

@@ -49,7 +49,8 @@ export async function openDocuments(
     CREATE TABLE document AS SELECT known_from, doc_type, subject_id, counterparty_id,
         row_number() OVER (ORDER BY ordered_at, known_from) AS rank,
         known_from IN (FROM closed) AS is_closed,
-        (request_id <> '' AND request_id IN (SELECT recalls FROM recall))
+        (request_id <> '' AND request_id IN (SELECT recalls FROM recall UNION
+            SELECT request_id FROM told WHERE channel IS NULL AND document_id IN (SELECT recalls FROM recall)))
           OR coalesce(document_id IN (SELECT recalls FROM recall), false) AS is_recalled
       FROM told;
     CREATE TABLE other_row AS SELECT * FROM ${parquet(movements.containers)} WHERE known_from <= ${at};

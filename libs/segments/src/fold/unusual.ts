@@ -1,6 +1,6 @@
 import type { Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
-import { foldState, type FoldedRow } from '#read-models';
+import { foldState, namedOperations, type FoldedRow, type RecallableMovement } from '#read-models';
 import { rowUpTo, type Carried } from './containers.js';
 import type { Effects } from './documents.js';
 import { firstKey, keyOf, ORDINALS, rankIn } from './keys.js';
@@ -17,11 +17,8 @@ interface Lived {
   item: string;
 }
 
-interface Recalled {
-  docType: number;
-  /** By which a recall may name it. */
-  operations: string[];
-}
+/** By which ids a recall may name it. */
+type Recalled = Omit<RecallableMovement<never>, 'at'> & { docType: number };
 
 /** What was folded from each movement of a pack. Codes are those of the words, 0 for nothing. */
 export interface FoldedPack {
@@ -66,9 +63,10 @@ export class Unusual {
       doc_type: number;
       request_id: string;
       document_id: string | null;
+      is_ours: boolean;
     }>(
-      `SELECT d.rank::INTEGER AS rank, d.doc_type, t.request_id, t.document_id FROM document d JOIN told t USING
-        (known_from) WHERE d.is_recalled`,
+      `SELECT d.rank::INTEGER AS rank, d.doc_type, t.request_id, t.document_id, t.channel IS NULL AS is_ours
+        FROM document d JOIN told t USING (known_from) WHERE d.is_recalled`,
     );
     const recalls = await duck.rows<{ rank: number; recalls: string }>(
       'SELECT d.rank::INTEGER AS rank, r.recalls FROM recall r JOIN document d USING (known_from)',
@@ -80,10 +78,7 @@ export class Unusual {
       new Map(
         recalled.map((one) => [
           one.rank,
-          {
-            docType: one.doc_type,
-            operations: [one.request_id, one.document_id ?? ''].filter((id) => id !== ''),
-          },
+          { docType: one.doc_type, requestId: one.request_id, documentId: one.document_id, isOurs: one.is_ours },
         ]),
       ),
       grouped(recalls, ({ recalls: id, rank }) => [id, rank]) as Map<string, number[]>,
@@ -171,18 +166,19 @@ export class Unusual {
 
   private recallsOf(lived: readonly Lived[]): FoldedRow[] {
     if (this.recalls.size === 0) return [];
-    const operations = new Map<string, number>();
-    for (const { key } of lived) {
-      const rank = rankIn(key);
-      const one = this.recalled.get(rank);
-      if (one === undefined || !this.of.types.isRecallable(one.docType)) continue;
-      for (const operation of one.operations) operations.set(operation, rank);
-    }
+    const operations = namedOperations(
+      lived.flatMap(({ key }) => {
+        const one = this.recalled.get(rankIn(key));
+        return one !== undefined && this.of.types.isRecallable(one.docType)
+          ? [{ ...one, at: BigInt(rankIn(key)) }]
+          : [];
+      }),
+    );
     return [...operations].flatMap(([operation, recalled]) =>
       (this.recalls.get(operation) ?? []).map((rank) => ({
         ...rowOf(RECALL),
         position: BigInt(rank),
-        recalled: BigInt(recalled),
+        recalled: [...recalled],
       })),
     );
   }

@@ -1,12 +1,13 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestListener } from 'node:http';
-import { HttpPort, type Health } from '#service';
+import { HttpPort, type Health, type ServiceLog } from '#service';
 import { guardAccess } from './access/access.guard.js';
 import { recordExports } from './access/exports.js';
-import { limitBodies, readBodies } from './api/body-limits.js';
+import { limitBodies, readBodies, refuseEncoded } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
-import { ProblemFilter } from './api/problem.filter.js';
+import { ProblemFilter, reportProblem } from './api/problem.filter.js';
 import type { GatewayConfig } from './config.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { proveAnswers } from './proofs/answer-proofs.js';
@@ -37,6 +38,7 @@ export async function serveApi(
   let handler: RequestListener | undefined;
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    frameworkErrors: answerUnread(parts.log),
     // The port was opened before, and stays when this is built anew.
     serverFactory: (given: RequestListener) => {
       handler = given;
@@ -60,6 +62,7 @@ export async function serveApi(
   proveAnswers(fastify, parts);
   recordExports(fastify, parts.accessLog, parts.log);
   refuseNul(fastify);
+  refuseEncoded(fastify);
   limitBodies(fastify, bodyLimits);
   readBodies(fastify, bodyLimits);
   app.useGlobalFilters(new ProblemFilter(parts.log));
@@ -68,3 +71,11 @@ export async function serveApi(
   port.serve(handler);
   return { app, routes };
 }
+
+/** Answers a request whose address cannot be read: it reaches no route, and so no filter of ours. */
+const answerUnread =
+  (log: ServiceLog) =>
+  (error: unknown, { method, url }: FastifyRequest, reply: FastifyReply): void => {
+    const problem = reportProblem(error, log, { method, url });
+    void reply.status(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));
+  };

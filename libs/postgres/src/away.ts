@@ -1,8 +1,8 @@
 /**
- * SQLSTATEs of a server that is not there for us now: 08 connection, 53 resources, 57P01-57P05 shutting down, starting
- * up, dropped.
+ * SQLSTATEs of a server that is not there for us now: 08 connection, 25006 read-only (a standby after a failover, a
+ * server that protects a full disk), 53 resources, 57P01-57P05 shutting down, starting up, dropped.
  */
-const AWAY_STATES = /^(08...|53...|57P0[1-5])$/;
+const AWAY_STATES = /^(08...|25006|53...|57P0[1-5])$/;
 const AWAY_ERRORS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { loginRefusal, openPool } from '#postgres';
+import { loginRefusal, openPool, type Queryable } from '#postgres';
 
 /** A service that a program needs. It is asked again and again, for as long as the program runs. */
 export interface Dependency {
@@ -45,7 +45,7 @@ const DEFAULT_PORTS: Record<string, number> = {
 };
 
 /**
- * Whether PostgreSQL lets us in and answers, by a connection of its own, so that a busy pool is not taken for a server
+ * Whether PostgreSQL lets us in, answers and takes writes, by a connection of its own, so that a busy pool is not taken for a server
  * that is away.
  */
 export function postgresDependency(databaseUrl: string): Dependency {
@@ -60,10 +60,19 @@ export function postgresDependency(databaseUrl: string): Dependency {
     name: 'postgresql',
     where: placeOf(databaseUrl),
     secrets: secretsOf(databaseUrl),
-    check: async () => void (await pool.query('SELECT 1')),
+    check: () => takesWrites(pool),
     refusal: loginRefusal,
     close: () => pool.end(),
   };
+}
+
+/** A standby answers every read, and so does a server that protects a full disk: but nothing of ours works there. */
+async function takesWrites(pool: Queryable): Promise<void> {
+  const { rows } = await pool.query<{ isReadOnly: boolean }>(
+    `SELECT current_setting('transaction_read_only')::boolean AS "isReadOnly"`,
+  );
+  if (rows[0]?.isReadOnly === true)
+    throw new Error('PostgreSQL is read-only: it is a standby, or was set so, as some services do when a disk is full');
 }
 
 /**

@@ -51,6 +51,11 @@ export const METRICS = {
     help: 'Age of the oldest outcome that the bus has not confirmed yet; 0 when there is none.',
     labels: [],
   },
+  pedigree_webhooks_oldest_undelivered_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest outcome that a webhook has not taken while it is tried again and again; 0 when there is none.',
+    labels: [],
+  },
   pedigree_webhooks_halted: { kind: 'gauge', help: 'Webhooks that were given up and wait for a person.', labels: [] },
 
   pedigree_api_keys_refused_total: {

@@ -23,11 +23,13 @@ export type CallerRequest = FastifyRequest & {
  * `not_found`.
  */
 export function guardAccess(fastify: FastifyInstance, keys: ApiKeys): void {
-  fastify.addHook('onRequest', async (request) => {
+  fastify.addHook('onRequest', async (request, reply) => {
     if (request.is404)
       throw new PedigreeError('not_found', `there is no ${request.method} ${request.url.split('?')[0]}`);
     const { roles } = request.routeOptions.config as { roles?: Role[] };
     if (roles === undefined) return;
+    // What one caller may read stays with him: on no disk of a browser, and at no proxy for the next.
+    void reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     const call = callOf(request);
     Object.assign(request, { caller: await admitted(keys, roles, call), stillAllowed: recheck(keys, roles, call) });
   });

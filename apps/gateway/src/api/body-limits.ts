@@ -89,6 +89,19 @@ export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimi
   });
 }
 
+/** What is packed would be refused as broken text, or be counted by its packed length. */
+export function refuseEncoded(fastify: FastifyInstance): void {
+  fastify.addHook('preParsing', async ({ headers }, _reply, payload) => {
+    const { 'content-encoding': encoding = 'identity' } = headers;
+    if (encoding.toLowerCase() !== 'identity')
+      throw new PedigreeError(
+        'unsupported_media_type',
+        `Content-Encoding ${encoding} is not taken: send the body plain`,
+      );
+    return payload;
+  });
+}
+
 function takenAt(route: string, { routeOptions }: FastifyRequest, otherwise: string): void {
   if (routeOptions.url !== route) throw new PedigreeError('unsupported_media_type', otherwise);
 }

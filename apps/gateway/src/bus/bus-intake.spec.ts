@@ -301,6 +301,20 @@ describe('while the time is not right', () => {
     expect(await mayTakeMore()).toBe(true);
   });
 
+  it.each([
+    ['the machine of the database is down', Object.assign(new Error('connect'), { code: 'EHOSTDOWN' })],
+    ['no address of it answers', new AggregateError([Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })])],
+    ['the database is read-only', Object.assign(new Error('cannot execute INSERT'), { code: '25006' })],
+    ['the log is away', new PedigreeError('unavailable', 'the event log does not answer')],
+    ['too many wait', new Error('more than 5 calls wait for one batch')],
+  ])('because %s, no message is blamed, though all works again at once', async (_, fault) => {
+    const { handle, settle, pass, taken } = harness([fault]);
+    const held = handle();
+    await settle();
+    await pass(100);
+    expect([await held, taken]).toEqual([{ kind: 'done' }, ['erp-1']]);
+  });
+
   it('a fault of unknown kind counts against the message only when the rest works', async () => {
     const { handle, setRoom, settle, pass, taken } = harness([new Error('strange'), new Error('strange')]);
     expect(await handle()).toEqual({ kind: 'retry', reason: 'strange' });

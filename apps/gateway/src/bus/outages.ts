@@ -1,29 +1,19 @@
+import { logIsAway } from '#event-store';
 import { PedigreeError } from '#kernel';
 
 /**
- * SQLSTATE classes that blame the server and not the statement: connection, transaction state (read-only), resources,
- * operator, system.
+ * SQLSTATE classes that blame the server and not the statement, beyond those of a database that is away: transaction
+ * state, operator, system. Over HTTP and in tasks they are a fault: there nobody waits with the message in hand.
  */
-const SERVER_FAULT = /^(08|25|53|57|58)...$/;
-const NETWORK_FAULT = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'ETIMEDOUT',
-  'EPIPE',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
-/** What the PostgreSQL client, and our own batches, throw without a code. */
-const IN_WORDS =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|more than \d+ calls wait)/;
+const SERVER_FAULT = /^(25|57|58)...$/;
+/** What our own batches throw without a code. */
+const IN_WORDS = /^more than \d+ calls wait/;
 
 /** Whether what was thrown would have met any other command alike, by what it says of itself. */
 export function isOutage(error: unknown): boolean {
-  if (error instanceof PedigreeError) return error.code === 'backlog_full' || error.code === 'unavailable';
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  if (typeof code === 'string') return SERVER_FAULT.test(code) || NETWORK_FAULT.has(code);
+  if (logIsAway(error)) return true;
+  if (error instanceof PedigreeError) return error.code === 'backlog_full';
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  if (typeof code === 'string') return SERVER_FAULT.test(code);
   return typeof message === 'string' && IN_WORDS.test(message);
 }

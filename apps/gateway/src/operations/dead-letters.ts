@@ -37,10 +37,15 @@ interface DeadLetterDiscarded {
   deliveries: number;
   bodyBytes: number;
   bodySha256: Sha256;
+  /** Where the body is more than one piece of evidence may be: the pieces behind the first. */
+  furtherSha256?: Sha256[];
   reason: string;
 }
 
 type Discarding = TypedEvent<{ data: DeadLetterDiscarded }>;
+
+/** A broker may carry messages that are larger than one piece of evidence: as they are refused, they become letters. */
+const PIECE_BYTES = 32 * 1024 * 1024;
 
 /** Every letter that was discarded. People discard them, so it stays short enough to be read whole. */
 const DISCARDED_STREAM = 'discarded-letters';
@@ -67,10 +72,25 @@ export class DeadLetters {
     if (letter !== undefined) return letter;
     const gone = (await this.discards()).find(({ data }) => data.id === id);
     if (gone === undefined) throw notFound(id);
-    const kept = await this.options.evidence.get(gone.data.bodySha256);
-    if (kept === undefined)
-      throw new Error(`evidence ${gone.data.bodySha256}, the body of a letter that was discarded, is missing`);
-    return { ...letterOf(gone), body: kept.bytes };
+    const { bodySha256, furtherSha256 = [] } = gone.data;
+    const pieces: Uint8Array[] = [];
+    for (const sha256 of [bodySha256, ...furtherSha256]) pieces.push(await this.piece(sha256));
+    return { ...letterOf(gone), body: Buffer.concat(pieces) };
+  }
+
+  private async piece(sha256: Sha256): Promise<Uint8Array> {
+    const kept = await this.options.evidence.get(sha256);
+    if (kept === undefined) throw new Error(`evidence ${sha256}, of a letter that was discarded, is missing`);
+    return kept.bytes;
+  }
+
+  /** The digests of the body, piece by piece; of an empty one too. One at a time, for all of it is in memory. */
+  private async keep(body: Buffer, contentType: string): Promise<[Sha256, ...Sha256[]]> {
+    const put = (from: number): Promise<Sha256> =>
+      this.options.evidence.put(body.subarray(from, from + PIECE_BYTES), fitMediaType(contentType));
+    const kept: [Sha256, ...Sha256[]] = [await put(0)];
+    for (let from = PIECE_BYTES; from < body.length; from += PIECE_BYTES) kept.push(await put(from));
+    return kept;
   }
 
   /** Who asked and why goes into the log first: a replay that nobody can account for must not happen. */
@@ -105,7 +125,7 @@ export class DeadLetters {
       bodyBytes,
       body,
     } = await this.atTheBus(id);
-    const bodySha256 = await this.options.evidence.put(body, fitMediaType(contentType));
+    const [bodySha256, ...furtherSha256] = await this.keep(body, contentType);
     const data: DeadLetterDiscarded = {
       id,
       ...defined({ messageId, publisher }),
@@ -117,6 +137,7 @@ export class DeadLetters {
       deliveries,
       bodyBytes,
       bodySha256,
+      ...(furtherSha256.length === 0 ? {} : { furtherSha256 }),
       reason,
     };
     await this.account(DISCARDED_STREAM, { type: 'DeadLetterDiscarded', data, cause: `discard:${id}` }, actor);
@@ -156,7 +177,7 @@ export class DeadLetters {
 }
 
 const letterOf = ({ data, metadata, recordedAt }: Discarding): Shown<DeadLetterSummary> => {
-  const { refusedBecause, deadAt, bodySha256: _, reason, ...letter } = data;
+  const { refusedBecause, deadAt, bodySha256: _, furtherSha256: __, reason, ...letter } = data;
   return {
     ...letter,
     reason: refusedBecause,

@@ -1,6 +1,7 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { Metrics } from '#telemetry';
+import { firing } from '../../../../test/support/alert-rules.js';
 import { collectGatewayMetrics, type GatewayFigures } from './gateway-metrics.js';
 
 it('deadlines are told by role and type: one series a type, however many documents came', async () => {
@@ -30,4 +31,34 @@ it('lists of an account that was removed are not late; other work for it is', as
   const { body } = await metrics.text();
   const late = [...body.matchAll(/^pedigree_task_lag_seconds\{lane="([^"]+)"/gm)].map(([, lane]) => lane);
   expect(late).toEqual(['gone/status', 'main/list_incoming']);
+});
+
+describe('a webhook whose receiver is away', () => {
+  const agoMs = (ms: number): Date => new Date(Date.now() - ms);
+  const delivery = { name: 'webhook:1', position: 1n, failures: 0, haltedAt: null, behind: 1 };
+  const toldOf = async (rows: object[]): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const pool = { query: () => Promise.resolve({ rows }) };
+    collectGatewayMetrics(metrics, { pool } as unknown as GatewayFigures);
+    return (await metrics.text()).body;
+  };
+
+  it('raises an alert long before it halts, by the age of what it has not taken', async () => {
+    const away = { ...delivery, failures: 12, oldestWaitingAt: agoMs(1_800_000) };
+    const told = await toldOf([{ ...delivery, name: 'webhook:2', oldestWaitingAt: null }, away]);
+    expect(Number(/^pedigree_webhooks_oldest_undelivered_seconds\S* (.*)$/m.exec(told)?.[1])).toBeCloseTo(1_800, -1);
+    expect(firing([told])).toContain('WebhookFails');
+    expect(firing([told])).not.toContain('WebhookHalted');
+  });
+
+  it.each([
+    ['catches up after a long time', { oldestWaitingAt: agoMs(1_800_000) }],
+    ['has failed a moment ago', { failures: 1, oldestWaitingAt: agoMs(5_000) }],
+    [
+      'has halted, of which another alert tells',
+      { failures: 30, haltedAt: agoMs(9), oldestWaitingAt: agoMs(90_000_000) },
+    ],
+  ])('raises none where it %s', async (_, state) => {
+    expect(firing([await toldOf([{ ...delivery, ...state }])])).not.toContain('WebhookFails');
+  });
 });

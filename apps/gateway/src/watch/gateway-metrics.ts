@@ -175,10 +175,17 @@ const messageBus: Collect = async (metrics, { bus }) => {
 const outcomeDeliveries: Collect = async (metrics, { pool }) => {
   const all = await deliveries(pool);
   const bus = all.find(({ name }) => name === BUS_DELIVERY);
-  const halted = all.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null);
+  const webhooks = all.filter(({ name }) => name !== BUS_DELIVERY);
+  const halted = webhooks.filter(({ haltedAt }) => haltedAt !== null);
+  const retried = webhooks.filter(({ haltedAt, failures }) => haltedAt === null && failures > 0);
   metrics.set('pedigree_outcomes_unpublished', {}, bus?.behind ?? 0);
   metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, secondsSince(bus?.oldestWaitingAt));
   metrics.set('pedigree_webhooks_halted', {}, halted.length);
+  metrics.set(
+    'pedigree_webhooks_oldest_undelivered_seconds',
+    {},
+    Math.max(0, ...retried.map(({ oldestWaitingAt }) => secondsSince(oldestWaitingAt))),
+  );
 };
 
 /** Each fails alone: one whose source is away leaves the figures of the others fresh. */

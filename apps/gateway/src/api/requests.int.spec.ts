@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
+import { testDatabase } from '../../../../test/support/database.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
+
+let harness: TestHarness;
+beforeAll(async () => {
+  harness = await TestHarness.start(await testDatabase(TestHarness.schemas));
+});
+afterAll(() => harness.stop());
+
+describe('a request that cannot be understood', () => {
+  it('is answered with a problem document where the address cannot be read', async () => {
+    const answer = await harness.ask('/v1/documents/%ff');
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      400,
+      'application/problem+json; charset=utf-8',
+    ]);
+    expect(answer.json()).toMatchObject({ code: 'invalid_parameter', detail: expect.stringContaining('%ff') });
+  });
+
+  it('is told that it is packed, whatever it holds', async () => {
+    const command = JSON.stringify({ command_id: 'packed', xml: arrival() });
+    for (const body of [gzipSync(command), command]) {
+      const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+      const answer = await harness.ask('/v1/commands', { method: 'POST', headers, body: body as never });
+      expect([answer.status, answer.json()]).toMatchObject([
+        415,
+        { code: 'unsupported_media_type', detail: 'Content-Encoding gzip is not taken: send the body plain' },
+      ]);
+    }
+    expect(await harness.registered()).toBe(0);
+    const plain = { 'content-type': 'application/json', 'content-encoding': 'identity' };
+    const taken = await harness.ask('/v1/commands', { method: 'POST', headers: plain, body: command });
+    expect(taken.status).toBe(202);
+  });
+
+  it('is told how an offset is written where its + became a space', async () => {
+    const answer = await harness.ask('/v1/documents?registered_from=2026-11-27T03:00:00+03:00');
+    expect([answer.status, answer.json()]).toMatchObject([
+      400,
+      { field: 'registered_from', detail: expect.stringContaining('%2B') },
+    ]);
+    expect((await harness.ask('/v1/documents?registered_from=2026-11-27T03:00:00%2B03:00')).status).toBe(200);
+  });
+});
+
+describe('an answer that not everybody may read', () => {
+  it.each(['/v1/documents', '/v1/documents?limit=x', '/v1/packs', '/v1/evidence/x'])(
+    '%s is kept by no cache',
+    async (path) => {
+      const { headers } = await harness.ask(path, { headers: { accept: 'text/csv' } });
+      expect([headers.get('cache-control'), headers.get('x-content-type-options')]).toEqual(['no-store', 'nosniff']);
+    },
+  );
+});

@@ -45,8 +45,8 @@ const DEFAULT_PORTS: Record<string, number> = {
 };
 
 /**
- * Whether PostgreSQL lets us in, answers and takes writes, by a connection of its own, so that a busy pool is not taken for a server
- * that is away.
+ * Whether PostgreSQL lets us in, answers and takes writes, by a connection of its own: a busy pool is not taken for a
+ * server that is away.
  */
 export function postgresDependency(databaseUrl: string): Dependency {
   const pool = openPool({

@@ -53,7 +53,7 @@ export const METRICS = {
   },
   pedigree_webhooks_oldest_undelivered_seconds: {
     kind: 'gauge',
-    help: 'Age of the oldest outcome that a webhook has not taken while it is tried again and again; 0 when there is none.',
+    help: 'Age of the oldest outcome that a webhook has not taken, though it was tried; 0 when there is none.',
     labels: [],
   },
   pedigree_webhooks_halted: { kind: 'gauge', help: 'Webhooks that were given up and wait for a person.', labels: [] },

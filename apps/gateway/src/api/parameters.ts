@@ -19,7 +19,7 @@ import { findingKind } from './reconciliation-answers.js';
 const { documentOutcome, failureCause, inboundChannel } = shapes;
 
 const NO_INSTANT =
-  'must be an instant with an offset or Z, such as 2026-03-02T10:00:00Z; in an address the + of an offset is written %2B';
+  'must be an instant with an offset or Z, such as 2026-03-02T10:00:00Z; in an address + is written %2B';
 export const instant = z.iso.datetime({ offset: true, error: NO_INSTANT }).transform((text) => new Date(text));
 export const wholeNumber = (least: number, most: number) =>
   z

@@ -71,7 +71,12 @@ const NO_LINKS = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 
 /** In two steps, neither of which overwrites a backup. A crash between them leaves an empty file, which is damaged. */
 async function nameWithoutLinks(part: string, file: string): Promise<void> {
   await (await open(file, 'wx', 0o600)).close();
-  await rename(part, file);
+  try {
+    await rename(part, file);
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
 }
 
 /** Writes all of it into this file, and forces it to the disk. */

@@ -60,6 +60,13 @@ async function expectUnfinished(): Promise<void> {
   await expect(refuseUnfinishedRestore(db.pool)).rejects.toThrow(/is unfinished; run pedigree restore again/);
 }
 
+it('keeps a function that others have in the empty database', async () => {
+  await db.pool.query(`CREATE FUNCTION auth_query() RETURNS text LANGUAGE sql AS $$ SELECT 'theirs' $$`);
+  await backupWith({});
+  await restore();
+  expect((await db.pool.query('SELECT auth_query()')).rows).toEqual([{ auth_query: 'theirs' }]);
+});
+
 describe('a restore that fails in the middle', () => {
   it('is never taken for a whole one, and a sound file fills the database anew', async () => {
     await backupWith({ events: eventRows().with(1_500, '{"position":1501,"data":null}') });

@@ -99,8 +99,9 @@ SELECT format('DROP TABLE IF EXISTS %I CASCADE', relname) AS line FROM pg_class
     AND relname <> ALL ($1::text[])
 UNION ALL
 SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', oid::regprocedure) FROM pg_proc p
-  WHERE pronamespace = current_schema()::regnamespace AND NOT EXISTS (SELECT FROM pg_depend d
-    WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`;
+  WHERE pronamespace = current_schema()::regnamespace AND pg_has_role(proowner, 'USAGE')
+    AND NOT EXISTS (SELECT FROM pg_depend d
+      WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`;
 
 /**
  * Removes what an earlier run left. Its tables may be newer than the backup: rows would not fit into them, or would
@@ -115,8 +116,9 @@ async function removeRest(pool: Pool): Promise<void> {
 async function load(options: RestoreOptions, summary: BackupSummary): Promise<Restoration> {
   const { pool, schemas, beforeRelease } = options;
   await migrate(pool, [restorationSchema]);
+  const wasBegun = (await newestRestoration(pool))?.state === 'loading';
   await begin(pool, options, summary);
-  await removeRest(pool);
+  if (wasBegun) await removeRest(pool);
   await migrate(pool, schemas, { only: new Set(summary.header.migrations) });
   const there = await tablesThere(pool);
   const filled = tablesOf('state', 'log', 'evidence').filter((table) => there.has(table));

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sha256 } from '#kernel';
 import { bytesOfFile } from './bytes-of-file.js';
@@ -40,8 +40,11 @@ export class FolderStore implements FileStore {
   constructor(private readonly folder: string) {}
 
   async draft(set: string): Promise<string> {
+    // Not by mkdtemp: what becomes a set is for all whom the umask lets read it.
+    const draft = join(this.folder, `${set}${DRAFT}-${randomUUID().slice(0, 8)}`);
     await mkdir(this.folder, { recursive: true });
-    return mkdtemp(join(this.folder, `${set}${DRAFT}-`));
+    await mkdir(draft);
+    return draft;
   }
 
   async keep(set: string, draft: string, { isNew = false }: { isNew?: boolean } = {}): Promise<StoredFile[]> {

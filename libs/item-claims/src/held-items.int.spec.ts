@@ -33,6 +33,24 @@ describe('a document that is held, and what waits by its items', () => {
     expect(world.waitsFor('last')).toEqual(['held']);
   });
 
+  it('is nothing that waits for it: released, and released again by what it waited for, it goes first', async () => {
+    await world.register('held', { items: [P] });
+    await world.settle();
+    await world.execute('held', { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } });
+    await world.settle();
+    await world.register('ahead', { items: [P] });
+    await world.settle();
+    await world.register('after', { items: [Q], after: ['held'] });
+    await world.register('behind', { items: [P, Q] });
+    await world.settle();
+    await world.execute('held', { type: 'WaiveHolds', predecessors: ['gate@7'] });
+    await world.settle();
+    expect(world.waitsFor('held')).toEqual(['ahead']);
+    await world.conclude('ahead', 'accepted');
+    await world.settle();
+    expect([world.state('held').phase, world.sent]).toEqual(['ready', ['held', 'ahead', 'held']]);
+  });
+
   it('is a document with a pack of one that an earlier attempt has sent, whatever holds that', async () => {
     for (const [n, isOnePage] of [true, false].entries()) {
       const item = `${P.slice(0, -1)}${n + 5}`;

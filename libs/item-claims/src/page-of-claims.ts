@@ -271,7 +271,7 @@ export class PageOfClaims {
       await moveBack(tx, id, position);
       return this.decide({ ...unit, rank: position }, [], 'any wait');
     }
-    if (position > start) return this.decide(unit, []);
+    if (position > start) return this.decide(unit, [], 'any wait');
     await removeWaits(tx, [id]);
     await movePhase(tx, unit, 'clear');
   }

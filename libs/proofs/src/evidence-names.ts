@@ -4,6 +4,10 @@ import type { Sha256 } from '#kernel';
 const EVIDENCE =
   /"(?:document|receipt|answer|content|body|signature|certificate|chain|letter|list|inForce)Sha256":"([0-9a-f]{64})"/g;
 
+/** What is larger than one piece of evidence is in several: those behind the first. */
+const FURTHER = /"furtherSha256":\[([^\]]*)\]/g;
+const DIGEST = /[0-9a-f]{64}/g;
+
 /** The same in the names of the API. */
 const IN_ANSWER = /"(?:document|receipt|answer|content|signature|certificate|letter|list)_sha256":"([0-9a-f]{64})"/g;
 
@@ -13,8 +17,10 @@ export const digestsInAnswer = (body: string): Sha256[] => [
 ];
 
 /** The evidence that an event names; `data` is the JSON of its data. */
-export const evidenceIn = (data: string): Sha256[] =>
-  [...data.matchAll(EVIDENCE)].map(([, sha256]) => sha256 as Sha256);
+export const evidenceIn = (data: string): Sha256[] => [
+  ...[...data.matchAll(EVIDENCE)].map(([, sha256]) => sha256 as Sha256),
+  ...[...data.matchAll(FURTHER)].flatMap(([, list = '']) => list.match(DIGEST) ?? []),
+];
 
 /** An event of this type names, as its answer, a list of answers. */
 const LIST_HELD = 'SuspendedListHeld';

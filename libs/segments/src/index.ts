@@ -8,7 +8,7 @@
 export { segmentParts, type SegmentSettings } from './parts.js';
 export { segmentsSchema } from './schema.js';
 export {
-  forgetSegments,
+  forgettingSegments,
   newestSegmentSeconds,
   segments,
   setOf,

@@ -47,9 +47,10 @@ export async function unsealedSegments(pool: Pool): Promise<SegmentSeal[]> {
     .map(sealOf);
 }
 
-/** Notes that the event which seals a segment is in the log. */
-export async function noteSealed(pool: Pool, { to }: SegmentSeal, position: bigint): Promise<void> {
-  await pool.query('UPDATE segment SET sealed_position = $2 WHERE to_position = $1', [to, position]);
+/** Notes that the event which seals a segment is in the log. One that has other rows by now is not sealed by it. */
+export async function noteSealed(pool: Pool, { to, root }: SegmentSeal, position: bigint): Promise<void> {
+  const text = 'UPDATE segment SET sealed_position = $2 WHERE to_position = $1 AND root = $3';
+  await pool.query(text, [to, position, root]);
 }
 
 function sealOf(segment: Segment): SegmentSeal {

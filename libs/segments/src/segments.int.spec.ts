@@ -11,6 +11,7 @@ import { livesOf, writeLives } from '../test/lives.js';
 import { Duck, type FileStore, FolderStore, parquet } from '#duckdb';
 import { ITEM_ID } from './rows.js';
 import { segmentsSchema } from './schema.js';
+import { noteSealed, rootNextSegment, unsealedSegments } from './seal.js';
 import { segments, setOf, statesAt, sweepSegments, writeNextSegment, type SegmentParts } from './segments.js';
 
 const DOCUMENTS = 200;
@@ -102,6 +103,28 @@ describe('segments', () => {
     expect(fromSegments).toEqual(fromTables);
     expect(new Set(fromTables).size).toBe(sized({ test: 3, soak: 4 }));
     await expect(digestAt(BigInt(UP_TO) + 1n)).rejects.toMatchObject({ code: 'invalid_parameter' });
+  });
+
+  it('give no states where a rebuild puts others in their place meanwhile', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeAll();
+    const states = statesAt(parts, {
+      ...{ out: join(folder.path, 'mixed'), types: typeKnowledge },
+      onBegin: async () => void (await db.pool.query('DELETE FROM segment')),
+    });
+    await expect(states).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('are not sealed by an event of other rows', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeAll();
+    while ((await rootNextSegment(parts)) === 'rooted');
+    const [seal] = await unsealedSegments(db.pool);
+    if (seal === undefined) throw new Error('there is nothing to seal');
+    await noteSealed(db.pool, { ...seal, root: 'f'.repeat(64) }, 77n);
+    expect((await unsealedSegments(db.pool))[0]).toEqual(seal);
+    await noteSealed(db.pool, seal, 78n);
+    expect((await unsealedSegments(db.pool))[0]?.from).toBe(seal.to);
   });
 
   it('are sorted by the first two digits of the MD5 of the item, and then by the item', async () => {

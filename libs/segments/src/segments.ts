@@ -132,8 +132,14 @@ export async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T |
  * For whoever puts other movements in the place of those that segments were written from: the reconciler writes all of
  * them again, and until then states come from the tables. A segment that is being written is waited for.
  */
-export async function forgetSegments(tx: Transaction): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY]);
+export const forgettingSegments = {
+  lock: async (tx: Transaction): Promise<void> => {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK_KEY]);
+  },
+  change: forgetSegments,
+};
+
+async function forgetSegments(tx: Transaction): Promise<void> {
   const { rows } = await tx.query<{ there: boolean }>(`SELECT to_regclass('segment') IS NOT NULL AS there`);
   // Where no reconciler ever ran there is no table.
   if (rows[0]?.there === true) await tx.query('DELETE FROM segment');
@@ -263,10 +269,19 @@ export async function statesAt(
       join(tail, FILES[name]),
     ];
     const movements = Object.fromEntries(Object.keys(FILES).map((name) => [name, named(name as keyof typeof FILES)]));
-    return await foldStates(duck, { movements: movements as unknown as Movements, at, types, out });
+    const states = await foldStates(duck, { movements: movements as unknown as Movements, at, types, out });
+    await mustBeAsUsed(parts.pool, used);
+    return states;
   } finally {
     await duck.close();
   }
+}
+
+/** Throws PedigreeError `unavailable` where a rebuild has put other rows in the place of those that were read. */
+async function mustBeAsUsed(pool: Pool, used: readonly Segment[]): Promise<void> {
+  const now = new Map((await segments(pool)).map((one) => [setOf(one), JSON.stringify(one.files)]));
+  if (used.every((one) => now.get(setOf(one)) === JSON.stringify(one.files))) return;
+  throw new PedigreeError('unavailable', 'segments were written anew while they were read: ask again', {});
 }
 
 const itemsOf = (files: FileStore, of: readonly Segment[]): string[] =>

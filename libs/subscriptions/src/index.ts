@@ -40,3 +40,4 @@ export {
 } from './compare/compare-beside.js';
 export { copySchemaOf, unfinishedCopies, type UnfinishedCopy } from './rebuild/copy-schema.js';
 export type { RebuildProgress } from './rebuild/estimate.js';
+export type { AlongSwitch } from './rebuild/switch-over.js';

@@ -5,8 +5,9 @@ import { PostgresEvidenceStore } from '#evidence';
 import { defined, PedigreeError } from '#kernel';
 import { openPool, type Pool } from '#postgres';
 import { projections, schemaOfModel } from '#read-models';
-import { forgetSegments } from '#segments';
+import { forgettingSegments } from '#segments';
 import {
+  type AlongSwitch,
   discardRebuild,
   projectionCheckpoint,
   rebuildBeside,
@@ -35,7 +36,7 @@ interface Parts {
 const SAY_EVERY_MS = 5_000;
 
 /** What was made from the rows of a read model goes with them. */
-const ALONG_SWITCH: Readonly<Record<string, typeof forgetSegments>> = { 'sgtin-history': forgetSegments };
+const ALONG_SWITCH: Readonly<Record<string, AlongSwitch>> = { 'sgtin-history': forgettingSegments };
 
 /** Rebuilds one read model, or all of them one after another; or lists them. Throws PedigreeError. */
 export function runRebuild(config: CliConfig, model: string | undefined, flags: RebuildFlags): Promise<number> {

@@ -93,7 +93,7 @@ export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimi
 export function refuseEncoded(fastify: FastifyInstance): void {
   fastify.addHook('preParsing', async ({ headers }, _reply, payload) => {
     const { 'content-encoding': encoding = 'identity' } = headers;
-    if (encoding.toLowerCase() !== 'identity')
+    if (!['', 'identity'].includes(encoding.trim().toLowerCase()))
       throw new PedigreeError(
         'unsupported_media_type',
         `Content-Encoding ${encoding} is not taken: send the body plain`,

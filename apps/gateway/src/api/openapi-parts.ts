@@ -133,7 +133,7 @@ const REFUSALS: Record<number, { means: string; example: { code: ErrorCode; deta
     example: { code: 'body_too_large', detail: 'the body is larger than this route takes' },
   },
   415: {
-    means: 'The body is of a media type that this route does not take.',
+    means: 'The body is of a media type that this route does not take, or is packed (`Content-Encoding`).',
     example: { code: 'unsupported_media_type', detail: 'send application/json' },
   },
   422: {

@@ -279,7 +279,8 @@ async function fetched(
 ): Promise<RegistryFetch> {
   const { fetchId } = request;
   await keepFetch(pool, request, { items, schedule: (tx) => schedule(tx, [planFetchTask(fetchId)]) });
-  if ((await findFetch(pool, fetchId))?.phase === 'failed')
+  // One that a restore has ended cannot go on, and says why below.
+  if (((await findFetch(pool, fetchId))?.failedPhase ?? null) !== null)
     await inTransaction(pool, async (tx) => schedule(tx, [await resumeFetch(tx, fetchId)]));
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
     const fetch = await findFetch(pool, fetchId);

@@ -146,7 +146,7 @@ describe('a program that signs: OpenSSL', () => {
         secret: 'wrong-sesame',
       }).sign(XML),
     );
-    expect(message).toMatch(/^signer of account "main": openssl ended with status [1-9].*(decrypt|private key)/i);
+    expect(message).toMatch(/^signer of account "main": openssl ended with status [1-9].*(decrypt|private key|signing key)/i);
     expect(message).not.toMatch(/wrong-sesame|\n/);
   });
 });

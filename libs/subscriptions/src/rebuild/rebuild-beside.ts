@@ -106,7 +106,7 @@ async function fillAndSwitch(parts: SwitchParts & RebuildOptions, copy: Copy, in
         if (switched !== undefined) return switched;
       } catch (error) {
         if (!isInUse(error)) throw error;
-        why = 'its live tables were in use whenever it was to be switched in';
+        why = 'its live tables, or what is made from them, were in use whenever it was to be switched in';
         await clock.wait(PAUSE_MS);
       }
     }

@@ -18,8 +18,14 @@ export interface SwitchParts extends CopyParts {
   store: EventStore;
   /** Name under which this run holds checkpoints. */
   holder: string;
-  /** Part of the switch: for what was made from the live tables, and would go on telling of their rows. */
-  alongSwitch?: (tx: Transaction) => Promise<void>;
+  alongSwitch?: AlongSwitch;
+}
+
+/** Part of the switch: for what was made from the live tables, and would go on telling of their rows. */
+export interface AlongSwitch {
+  /** Keeps others from it. Comes first: nobody else waits meanwhile. */
+  lock(tx: Transaction): Promise<void>;
+  change(tx: Transaction): Promise<void>;
 }
 
 /** Pages of events that are taken while the live projection waits. */
@@ -30,8 +36,8 @@ const CHECKPOINT_WAIT_MS = 10_000;
 /** Longer than `deadlock_timeout`, so that a vacuum in the way gives up. Readers and writers are not in the way. */
 const VACUUM_WAIT_MS = 3_000;
 
-/** For others who use what was made from the live tables. The live projection waits as long. */
-const ALONG_WAIT_MS = 3_000;
+/** For others who use what was made from the live tables. */
+const ALONG_WAIT_MS = 10_000;
 
 /** What the switch waited for is still in use: a page, a reader. Nothing was changed; it is tried again. */
 export const isInUse = (error: unknown): boolean =>
@@ -50,13 +56,14 @@ export async function switchOver(parts: SwitchParts, copy: Copy, readersWaitMs: 
     pool,
     async (tx) => {
       const name = projectionCheckpoint(parts.projection);
+      await waitFor(tx, ALONG_WAIT_MS);
+      await parts.alongSwitch?.lock(tx);
       await waitFor(tx, CHECKPOINT_WAIT_MS);
       const live = await lockCheckpoint(tx, name, { holder: parts.holder, waits: true });
       if (live === undefined) throw new Error(`the checkpoint of ${name} was removed while it was rebuilt`);
       const position = await takeLast(tx, parts, { copy, upTo: live.position });
       if (position === undefined) return undefined;
-      await waitFor(tx, ALONG_WAIT_MS);
-      await parts.alongSwitch?.(tx);
+      await parts.alongSwitch?.change(tx);
       const lockedMs = await swapTables(tx, parts, { copy, readersWaitMs });
       await moveCheckpoint(tx, name, { position, holder: parts.holder, leaseMs: 0 });
       return { position, lockedMs };

@@ -160,6 +160,12 @@ export async function moveBack(tx: Transaction, id: string, rank: bigint): Promi
   await tx.query({ name: 'claim-holder-back', text, values: [id, rank] });
 }
 
+/** Whether somebody who registered after it goes before it. */
+export async function wasMovedBack(tx: Transaction, { number, rank }: Holder): Promise<boolean> {
+  const text = 'SELECT FROM claim_holder WHERE number > $1 AND rank < $2 LIMIT 1';
+  return (await tx.query({ name: 'claim-holder-moved', text, values: [number, rank] })).rowCount === 1;
+}
+
 /** Of a unit that was told to wait, the time of this number; false where it was told before, or decided anew since. */
 export async function movedToWaiting(tx: Transaction, id: string, round: number): Promise<boolean> {
   const text = `UPDATE claim_holder SET phase = 'waiting' WHERE id = $1 AND phase = 'deciding' AND rounds = $2`;

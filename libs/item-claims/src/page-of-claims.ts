@@ -34,6 +34,7 @@ import {
   removeHolders,
   standAside,
   stepBack,
+  wasMovedBack,
   type Holder,
 } from './holders.js';
 import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
@@ -271,7 +272,7 @@ export class PageOfClaims {
       await moveBack(tx, id, position);
       return this.decide({ ...unit, rank: position }, [], 'any wait');
     }
-    if (position > start) return this.decide(unit, [], 'any wait');
+    if (position > start) return this.decide(unit, [], (await wasMovedBack(tx, unit)) ? 'any wait' : 'command');
     await removeWaits(tx, [id]);
     await movePhase(tx, unit, 'clear');
   }

@@ -145,7 +145,11 @@ describe('the state of all packs', () => {
     for (const one of states) expect(one).toEqual(await single(models, one.item, BigInt(upTo)));
   });
 
-  it.each(['r-20', 's-20'])('takes a move back with what was told of it, by its id %s', async (recalls) => {
+  it.each([
+    ...['r-20', 's-20'],
+    // Past this system, as every third one.
+    ...['r-21', 's-21'],
+  ])('takes a move back with what was told of it, by its id %s', async (recalls) => {
     await db.pool.query(`TRUNCATE ${TABLES}`);
     const steps: [Effect, string][] = [0, 1, 1, 1].map((n) => [{ place: placeOf(n) }, packOf(0)]);
     const [came, move, told, recall] = documentsOf(steps) as [
@@ -154,8 +158,11 @@ describe('the state of all packs', () => {
       DocumentOfLife,
       DocumentOfLife,
     ];
+    const operation = Number(recalls.slice(2));
     const story: DocumentOfLife[] = [
-      ...[came, { ...move, docType: 431 }, { ...told, docType: 629, operation: move.operation, isTold: true as const }],
+      { ...came, operation: 10 },
+      { ...move, docType: 431, operation },
+      { ...told, docType: 629, operation, isTold: true },
       { ...recall, docType: 250, recalls, effects: [], rows: [] },
     ];
     await writeLives(db.pool, story, 50);

@@ -17,7 +17,6 @@ export { openDocumentCases, type DocumentCasesOptions } from './cases/document-c
 export { strangersTo } from './cases/items-of-case.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
 export { NO_CASES, openPackCases } from './cases/pack-cases.js';
-export { CASE_ITEMS_FILE } from './cases/pack-groups.js';
 export type { PackCasesOptions } from './cases/pack-opening.js';
 export { FINDING_COLUMNS } from './comparison/compare-buckets.js';
 export {
@@ -27,7 +26,16 @@ export {
   type ComparisonRequest,
   type ComparisonResult,
 } from './comparison/run-comparison.js';
-export { NAMED_ONLY, readRun, readRunToDo, RUN_FILE, type RunRecord } from './comparison/run-record.js';
+export {
+  byOtherRules,
+  inputsDigest,
+  NAMED_ONLY,
+  readRun,
+  readRunToDo,
+  RULES_DIGEST,
+  RUN_FILE,
+  type RunRecord,
+} from './comparison/run-record.js';
 export { comparisonSettings, type ComparisonSettings } from './comparison/settings.js';
 export { writeDocumentSide, type DocumentSideRequest } from './document-side/write-documents.js';
 export * from './documents/compare.js';

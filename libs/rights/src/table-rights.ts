@@ -45,7 +45,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
   command: { gateway: ADD, worker: READ, ...PEOPLE },
   group_resumption: { gateway: ADD, worker: READ, ...PEOPLE },
   api_key: { gateway: KEEP, backup: READ },
-  webhook: { gateway: ADD_AND_REMOVE, backup: READ },
+  webhook: { gateway: WORK, backup: READ },
   outcome_delivery: OF_GATEWAY,
   bus_command: OF_GATEWAY,
   bus_dead_letter: { ...OF_GATEWAY, gateway: ADD_AND_REMOVE },

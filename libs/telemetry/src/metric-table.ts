@@ -51,9 +51,9 @@ export const METRICS = {
     help: 'Age of the oldest outcome that the bus has not confirmed yet; 0 when there is none.',
     labels: [],
   },
-  pedigree_webhooks_oldest_undelivered_seconds: {
+  pedigree_webhooks_failing_seconds: {
     kind: 'gauge',
-    help: 'Age of the oldest outcome that a webhook has not taken, though it was tried; 0 when there is none.',
+    help: 'How long a webhook has taken nothing, though it was tried; of the one that fails longest, 0 when none does.',
     labels: [],
   },
   pedigree_webhooks_halted: { kind: 'gauge', help: 'Webhooks that were given up and wait for a person.', labels: [] },

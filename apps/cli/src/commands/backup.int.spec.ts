@@ -10,7 +10,7 @@ import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, take
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { inTransaction, installationId, migrate, migrationNames, type Pool, type Transaction } from '#postgres';
-import { findFetch, keepFetch, planFetchTask } from '#reconciliation';
+import { findFetch, keepFetch } from '#reconciliation';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
 import { makeKey, registerOn, revokeKey } from '../../../gateway/test/keys.js';
@@ -307,7 +307,7 @@ describe('a restore', () => {
     const ask = (pool: Pool): Promise<void> =>
       keepFetch(pool, request, {
         items: Readable.from([['04600000000015AAAAAAAAAAAAA']]),
-        schedule: (tx) => new PostgresTaskQueue({ pool }).schedule(tx, [planFetchTask('f-1')]),
+        schedule: (tx, tasks) => new PostgresTaskQueue({ pool }).schedule(tx, tasks),
       });
     await ask(source.pool);
     await backup(configOf(source), file);
@@ -316,6 +316,24 @@ describe('a restore', () => {
     await ask(target.pool);
     const problem = 'a backup was restored, which has nothing of what it had read: ask again';
     expect(await findFetch(target.pool, 'f-1')).toMatchObject({ phase: 'failed', failedPhase: null, problem });
+  });
+
+  it('of a backup that has the tasks of a reading, and not the reading, has it planned when it is asked for again', async () => {
+    const actor = { kind: 'system' as const, name: 't', authenticatedBy: 'test' };
+    const request = { fetchId: 'f-1', account: 'main', way: 'filter' as const, reason: 'r', actor, expected: null };
+    const ask = (pool: Pool): Promise<void> =>
+      keepFetch(pool, request, {
+        items: Readable.from([]),
+        schedule: (tx, tasks) => new PostgresTaskQueue({ pool }).schedule(tx, tasks),
+      });
+    await ask(source.pool);
+    // A version before kept no readings in a backup; the task was done.
+    await source.pool.query('DELETE FROM registry_fetch; DELETE FROM task');
+    await backup(configOf(source), file);
+    await restore(configOf(target), file);
+    await ask(target.pool);
+    const { rows } = await target.pool.query('SELECT kind, payload FROM task');
+    expect(rows).toEqual([{ kind: 'plan_fetch', payload: '{"fetchId":"f-1"}' }]);
   });
 
   it('writes nothing when the file is damaged', async () => {

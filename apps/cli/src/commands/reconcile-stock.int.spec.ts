@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { worldOf, writeWorld, type Folders } from '../../../../libs/reconciliation/test/world.js';
 import {
   comparisonSettings,
+  inputsDigest,
   openComparison,
   resultOf,
   runComparison,
   type ComparisonResult,
+  type RunRecord,
   type SnapshotManifest,
 } from '#reconciliation';
+import { sha256Hex } from '#kernel';
 import { buildPrograms, repositoryFile } from '../../../../test/scenarios/built-programs.js';
 import { commandHere } from '../../../../test/support/command-here.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
@@ -84,6 +87,37 @@ describe('pedigree reconcile stock', () => {
     expect([replayed.status, replayed.stderr, replayed.stdout]).toEqual([
       ...[0, expect.anything(), expect.stringMatching(/^the same digest: /)],
     ]);
+  });
+
+  it('is repeated where the folder of data was moved, or restored elsewhere', async () => {
+    const at = (data: string, name: string): string => inFolder(`${data}/segments/${name}`);
+    for (const [name, from] of Object.entries(legs))
+      cpSync(from, at('data', `snapshots/moved-${name}`), { recursive: true });
+    const [stock, ...others] = Object.keys(legs).map((name) => at('data', `snapshots/moved-${name}`));
+    const given = Object.keys(legs).flatMap((name, n) => (n === 0 ? [] : [`--${name}`, others[n - 1] as string]));
+    await pedigree('reconcile', 'stock', stock as string, ...given, '--out', at('data', 'runs/r/comparison'));
+    renameSync(inFolder('data'), inFolder('restored'));
+    const replayed = await commandHere(['reconcile', 'stock', '--replay', at('restored', 'runs/r/comparison')], {
+      ...{ DATA_DIR: inFolder('restored'), SEGMENTS_MEMORY_MB: '200', SEGMENTS_THREADS: '1' },
+    });
+    renameSync(inFolder('restored'), inFolder('data'));
+    expect([replayed.status, replayed.stdout]).toEqual([0, expect.stringMatching(/^the same digest: /)]);
+  });
+
+  it('says of a run by other rules whose they are, and how its sides are compared by those of now', async () => {
+    const out = inFolder('run-other');
+    cpSync(inFolder('run-1'), out, { recursive: true });
+    const record = JSON.parse(readFileSync(join(out, 'run.json'), 'utf8')) as RunRecord;
+    const older = { ...record, rules: sha256Hex('others'), version: '0.0.1' };
+    writeFileSync(join(out, 'run.json'), JSON.stringify({ ...older, inputs: inputsDigest(older) }));
+    const { status, stderr } = await pedigree('reconcile', 'stock', '--replay', out);
+    expect(status).toBe(2);
+    expect(stderr).not.toContain('was changed');
+    expect(stderr).toContain('is of the rules of pedigree 0.0.1, and pedigree');
+    const [, again = ''] = /compare by these rules: pedigree (.*) --out FOLDER/.exec(stderr) ?? [];
+    const compared = await pedigree(...again.replaceAll("'", '').split(' '), '--out', inFolder('run-again'), '--json');
+    const before = JSON.parse(readFileSync(join(out, 'result.json'), 'utf8')) as ComparisonResult;
+    expect((JSON.parse(compared.stdout) as ComparisonResult).digest).toBe(before.digest);
   });
 
   it('says what it did not look for where the registry was asked by name alone', async () => {

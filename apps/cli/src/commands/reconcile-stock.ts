@@ -5,11 +5,14 @@ import { defined, PedigreeError } from '#kernel';
 import {
   compareIn,
   comparisonSettings,
+  byOtherRules,
   NAMED_ONLY,
-  readRunToDo,
+  readRun,
   resultOf,
+  RULES_DIGEST,
   type ComparisonResult,
   type FileRunParts,
+  type RunRecord,
 } from '#reconciliation';
 import { builtFile, type CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
@@ -74,6 +77,16 @@ interface Replay extends Pick<StockRunFlags, 'record' | 'registry' | 'disposals'
   recorded?: string | undefined;
 }
 
+/** Neither the same digest nor another one: this version cannot tell. */
+const OTHER_RULES = 2;
+
+/** The command that compares the sides of a run by the rules of now. */
+function comparingAgain({ legs: { stock, ...others }, moment }: RunRecord): string {
+  const options = Object.entries(others).map(([leg, { folder }]) => `--${leg} '${folder}'`);
+  const shelf = stock === undefined ? [] : [`'${stock.folder}'`];
+  return ['pedigree reconcile stock', ...shelf, ...options, `--moment ${moment} --out FOLDER`].join(' ');
+}
+
 /** The same inputs again, by default from where they lay, in a folder that is removed afterwards. */
 export async function replay(
   config: CliConfig,
@@ -81,7 +94,13 @@ export async function replay(
   stock?: string,
 ): Promise<number> {
   const folder = resolve(earlier);
-  const { legs, settings, moment, inputs, standsOn } = await readRunToDo(folder);
+  const run = await readRun(folder);
+  const { legs, settings, moment, inputs, standsOn } = run;
+  if (run.rules !== undefined && run.rules !== RULES_DIGEST) {
+    const remedy = `replay it by that version, or compare by these rules: ${comparingAgain(run)}`;
+    say(byOtherRules(folder, run, remedy).message);
+    return OTHER_RULES;
+  }
   const before = await resultOf(folder);
   const again = join(folder, 'replay');
   const laidAt = Object.fromEntries(Object.entries(legs).map(([leg, { folder: at }]) => [leg, at]));

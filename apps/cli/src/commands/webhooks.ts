@@ -7,7 +7,7 @@ import { JSON_OPTION, REASON_OPTION, type Action } from './action.js';
 
 type Webhook = z.infer<typeof webhook>;
 
-/** `pedigree webhooks add | list | remove | resume`. */
+/** `pedigree webhooks add | list | remove | rotate | resume`. */
 export function addWebhookCommands(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
   const webhooks = pedigree.command('webhooks').description('addresses to which outcomes are posted, signed');
   webhooks
@@ -29,6 +29,12 @@ export function addWebhookCommands(pedigree: Command, action: Action, gateway: (
     .argument('<id>')
     .option(...REASON_OPTION)
     .action(action((id: string, options: { reason?: string }) => removeWebhook(gateway(), id, options.reason)));
+  webhooks
+    .command('rotate')
+    .description('give it a new secret and print it, once; the old one signs too for a day')
+    .argument('<id>')
+    .option(...REASON_OPTION)
+    .action(action((id: string, options: object) => rotateSecret(gateway(), id, options)));
   webhooks
     .command('resume')
     .description('have a halted webhook go on')
@@ -64,6 +70,15 @@ async function removeWebhook(gateway: GatewayClient, id: string, reason: string 
     `/v1/webhooks/${encodeURIComponent(id)}${reason === undefined ? '' : `?reason=${encodeURIComponent(reason)}`}`,
   );
   out(`${id} is removed`);
+  return 0;
+}
+
+async function rotateSecret(gateway: GatewayClient, id: string, change: object): Promise<number> {
+  const path = `/v1/webhooks/${encodeURIComponent(id)}/secrets`;
+  const { secret, earlier_secret_until: until } = (await gateway.change('POST', path, change)) as z.infer<
+    typeof newWebhook
+  >;
+  out(`secret  ${secret}\nuntil ${until} the one before signs too`);
   return 0;
 }
 

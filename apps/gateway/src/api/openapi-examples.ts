@@ -154,6 +154,7 @@ export const BODIES = {
       reason: 'the ERP books outcomes from now on',
     }),
   },
+  changeWebhookSecret: { yearly: example('Once a year', { reason: 'secrets are changed each year' }) },
   resumeWebhook: {
     here: example('Where it stopped', { reason: 'the ERP is up again' }),
     now: example('With what comes from now on', { from: 'now', reason: 'the ERP was set up anew' }),

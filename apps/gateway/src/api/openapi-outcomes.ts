@@ -1,5 +1,5 @@
 import { answered, body, errors, inPath, queryParameters } from './openapi-parts.js';
-import { outcomeFeedParameters, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { outcomeFeedParameters, webhookBody, webhookReason, webhookResumption } from './parameters.js';
 
 /** What the ERP is told: the feed, and webhooks. */
 export const outcomePaths = {
@@ -46,11 +46,27 @@ export const outcomePaths = {
       summary: 'Remove a webhook',
       parameters: [
         inPath('id', 'The id of the webhook, a UUID: the list names it.'),
-        ...queryParameters(webhookRemoval),
+        ...queryParameters(webhookReason),
       ],
       responses: {
         204: { description: 'It is removed: nothing more is posted, and what it lacked is not kept for it' },
         ...errors(400, 401, 403, 404),
+      },
+    },
+  },
+  '/v1/webhooks/{id}/secrets': {
+    post: {
+      operationId: 'changeWebhookSecret',
+      tags: ['Outcomes'],
+      summary: 'Give a webhook a new secret',
+      description:
+        'For a day both secrets sign: the header `webhook-signature` has two signatures, and libraries of Standard ' +
+        'Webhooks take a message when one of them fits. The secret before the last signs no more.',
+      parameters: [inPath('id', 'The id of the webhook, a UUID: the list names it.')],
+      requestBody: body('changeWebhookSecret', webhookReason, { required: false }),
+      responses: {
+        201: answered('NewWebhook', 'Changed; the new secret is shown this once'),
+        ...errors(400, 401, 403, 404, 503),
       },
     },
   },

@@ -25,9 +25,11 @@ const webhookFields = {
   position: position.describe('Log position up to which everything was delivered.'),
   behind: whole.describe('Outcomes that it lacks, counted up to 10,000.'),
   failures: whole.describe('Failures in a row.'),
+  failing_since: instant.optional().describe('When the first of these failures was: nothing was taken since.'),
   last_error: z.string().optional(),
   next_attempt_at: instant.optional(),
   halted_at: instant.optional(),
+  earlier_secret_until: instant.optional().describe('Until then the secret before the newest one signs too.'),
 };
 
 export const webhook = z.strictObject(webhookFields);

@@ -310,7 +310,8 @@ export const webhookBody = z.strictObject({
   reason: reason.optional(),
 });
 
-export const webhookRemoval = z.strictObject({ reason: reason.optional() });
+/** Why a webhook is removed, or has a new secret. */
+export const webhookReason = z.strictObject({ reason: reason.optional() });
 
 /** How a webhook that was halted goes on. */
 export const webhookResumption = z.strictObject({

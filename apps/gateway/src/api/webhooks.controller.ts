@@ -4,7 +4,7 @@ import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Webhooks } from '../webhooks/webhooks.js';
 import type { newWebhook, webhook, webhookList } from './answers.js';
 import { jsonBody } from './json-body.js';
-import { parameters, uuidParameter, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { parameters, uuidParameter, webhookBody, webhookReason, webhookResumption } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
 /** Addresses to which outcomes are posted, signed, for those without a bus. */
@@ -30,9 +30,21 @@ export class WebhooksController {
   @Allow('operator')
   async remove(@Req() request: CallerRequest, @Param('id') id: string, @Query() query: unknown): Promise<void> {
     await this.webhooks.remove(uuidParameter('id', id), {
-      ...parameters(webhookRemoval, query),
+      ...parameters(webhookReason, query),
       actor: request.caller.actor,
     });
+  }
+
+  @Post(':id/secrets')
+  @HttpCode(201)
+  @Allow('operator')
+  async rotate(
+    @Req() request: CallerRequest,
+    @Param('id') id: string,
+    @Body() body: Buffer | undefined,
+  ): Promise<z.infer<typeof newWebhook>> {
+    const change = body === undefined || body.length === 0 ? {} : jsonBody(webhookReason, body);
+    return snakeCase(await this.webhooks.rotate(uuidParameter('id', id), { ...change, actor: request.caller.actor }));
   }
 
   @Post(':id/resume')

@@ -58,6 +58,12 @@ describe('webhooks over the API', () => {
     });
     const list = webhookList.parse((await harness.ask('/v1/webhooks')).json());
     expect(list.items).toMatchObject([{ id, description: 'stock system', created_by: 'local', state: 'active' }]);
+    const changed = newWebhook.parse((await harness.post({ reason: 'a test' }, `/v1/webhooks/${id}/secrets`)).json());
+    expect([changed.id, changed.secret === secret, changed.earlier_secret_until === undefined]).toEqual([
+      id,
+      false,
+      false,
+    ]);
     webhook.parse((await harness.post({ from: 'now', reason: 'a test' }, `/v1/webhooks/${id}/resume`)).json());
     expect((await harness.ask(`/v1/webhooks/${id}?reason=no%20more`, { method: 'DELETE' })).status).toBe(204);
     expect((await harness.ask(`/v1/webhooks/${id}`, { method: 'DELETE' })).status).toBe(404);

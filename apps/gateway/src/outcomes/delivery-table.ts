@@ -14,6 +14,8 @@ export interface DeliveryState {
   /** When the oldest of these was recorded. */
   oldestWaitingAt: Date | null;
   failures: number;
+  /** When the first of these failures was: nothing was taken since. */
+  failingSince: Date | null;
   lastError: string | null;
   nextAttemptAt: Date | null;
   haltedAt: Date | null;
@@ -77,8 +79,8 @@ export async function moveCursor(
 ): Promise<boolean> {
   const { rowCount } = await db.query({
     name: 'outcome-cursor',
-    text: `UPDATE outcome_delivery SET position = $4, failures = 0, last_error = NULL, next_attempt_at = NULL,
-        updated_at = clock_timestamp()
+    text: `UPDATE outcome_delivery SET position = $4, failures = 0, failing_since = NULL, last_error = NULL,
+        next_attempt_at = NULL, updated_at = clock_timestamp()
            WHERE name = $1 AND holder = $2 AND position = $3`,
     values: [name, move.holder, move.from, move.to],
   });
@@ -94,6 +96,7 @@ export async function noteFailure(
   await db.query({
     name: 'outcome-failure',
     text: `UPDATE outcome_delivery SET failures = failures + 1, last_error = $3, updated_at = clock_timestamp(),
+             failing_since = coalesce(failing_since, clock_timestamp()),
              next_attempt_at = clock_timestamp() + $4 * interval '1 millisecond', halted_at = CASE
                WHEN $5 THEN clock_timestamp() END
            WHERE name = $1 AND holder = $2`,
@@ -112,8 +115,8 @@ export async function releaseTurn(db: Queryable, name: string, holder: string): 
 /** Every way out, by name. */
 export async function deliveries(db: Queryable): Promise<DeliveryState[]> {
   const { rows } = await db.query<DeliveryState>(
-    `SELECT name, position, failures, last_error AS "lastError", next_attempt_at AS "nextAttemptAt",
-        halted_at AS "haltedAt", updated_at AS "updatedAt",
+    `SELECT name, position, failures, failing_since AS "failingSince", last_error AS "lastError",
+        next_attempt_at AS "nextAttemptAt", halted_at AS "haltedAt", updated_at AS "updatedAt",
        (SELECT recorded_at FROM outcome_event e WHERE e.position > d.position ORDER BY e.position
          LIMIT 1) AS "oldestWaitingAt",
        (SELECT count(*)::integer FROM (SELECT FROM outcome_event e WHERE e.position > d.position

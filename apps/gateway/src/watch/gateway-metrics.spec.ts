@@ -43,20 +43,23 @@ describe('a webhook whose receiver is away', () => {
     return (await metrics.text()).body;
   };
 
-  it('raises an alert long before it halts, by the age of what it has not taken', async () => {
-    const away = { ...delivery, failures: 12, oldestWaitingAt: agoMs(1_800_000) };
+  it('raises an alert long before it halts, by the time for which it fails', async () => {
+    const away = { ...delivery, failures: 12, failingSince: agoMs(1_800_000), oldestWaitingAt: agoMs(60_000) };
     const told = await toldOf([{ ...delivery, name: 'webhook:2', oldestWaitingAt: null }, away]);
-    expect(Number(/^pedigree_webhooks_oldest_undelivered_seconds\S* (.*)$/m.exec(told)?.[1])).toBeCloseTo(1_800, -1);
+    expect(Number(/^pedigree_webhooks_failing_seconds\S* (.*)$/m.exec(told)?.[1])).toBeCloseTo(1_800, -1);
     expect(firing([told])).toContain('WebhookFails');
     expect(firing([told])).not.toContain('WebhookHalted');
   });
 
   it.each([
     ['catches up after a long time', { oldestWaitingAt: agoMs(1_800_000) }],
-    ['has failed a moment ago', { failures: 1, oldestWaitingAt: agoMs(5_000) }],
+    [
+      'has failed a moment ago, with an outcome of long ago',
+      { failures: 1, failingSince: agoMs(5_000), oldestWaitingAt: agoMs(90_000_000) },
+    ],
     [
       'has halted, of which another alert tells',
-      { failures: 30, haltedAt: agoMs(9), oldestWaitingAt: agoMs(90_000_000) },
+      { failures: 30, haltedAt: agoMs(9), failingSince: agoMs(90_000_000), oldestWaitingAt: agoMs(90_000_000) },
     ],
   ])('raises none where it %s', async (_, state) => {
     expect(firing([await toldOf([{ ...delivery, ...state }])])).not.toContain('WebhookFails');

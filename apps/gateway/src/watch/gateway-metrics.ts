@@ -177,14 +177,14 @@ const outcomeDeliveries: Collect = async (metrics, { pool }) => {
   const bus = all.find(({ name }) => name === BUS_DELIVERY);
   const webhooks = all.filter(({ name }) => name !== BUS_DELIVERY);
   const halted = webhooks.filter(({ haltedAt }) => haltedAt !== null);
-  const retried = webhooks.filter(({ haltedAt, failures }) => haltedAt === null && failures > 0);
+  const inUse = webhooks.filter(({ haltedAt }) => haltedAt === null);
   metrics.set('pedigree_outcomes_unpublished', {}, bus?.behind ?? 0);
   metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, secondsSince(bus?.oldestWaitingAt));
   metrics.set('pedigree_webhooks_halted', {}, halted.length);
   metrics.set(
-    'pedigree_webhooks_oldest_undelivered_seconds',
+    'pedigree_webhooks_failing_seconds',
     {},
-    Math.max(0, ...retried.map(({ oldestWaitingAt }) => secondsSince(oldestWaitingAt))),
+    Math.max(0, ...inUse.map(({ failingSince }) => secondsSince(failingSince))),
   );
 };
 

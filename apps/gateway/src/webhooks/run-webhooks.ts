@@ -32,9 +32,14 @@ interface Row {
   id: string;
   url: string;
   sealed_secret: Buffer;
+  /** The one before, until the moment from which it signs no more. */
+  earlier_sealed_secret: Buffer | null;
+  earlier_until: Date | null;
 }
 
 interface Running {
+  /** As it was last read: its secrets may change. */
+  row: Row;
   stop: AbortController;
   ended: Promise<void>;
 }
@@ -47,7 +52,10 @@ export async function runWebhooks(options: RunWebhooksOptions): Promise<void> {
   const running = new Map<string, Running>();
   while (!signal.aborted) {
     const rows = await pool
-      .query<Row>(`SELECT id, url, sealed_secret FROM webhook ORDER BY created_at LIMIT ${MOST_WEBHOOKS}`)
+      .query<Row>(
+        `SELECT id, url, sealed_secret, earlier_sealed_secret, earlier_until FROM webhook
+         ORDER BY created_at LIMIT ${MOST_WEBHOOKS}`,
+      )
       .then((result) => result.rows)
       // The database is away: those that run go on, and say so themselves.
       .catch(() => undefined);
@@ -66,15 +74,30 @@ function adjust(running: Map<string, Running>, rows: Row[], options: RunWebhooks
     running.delete(id);
   }
   for (const row of rows) {
-    if (running.has(row.id)) continue;
+    const before = running.get(row.id);
+    if (before !== undefined) {
+      before.row = row;
+      continue;
+    }
     const stop = new AbortController();
-    running.set(row.id, { stop, ended: deliverTo(row, stop.signal, options) });
+    const one: Running = { row, stop, ended: Promise.resolve() };
+    one.ended = deliverTo(one, options);
+    running.set(row.id, one);
   }
 }
 
-function deliverTo(row: Row, signal: AbortSignal, options: RunWebhooksOptions): Promise<void> {
+/** The newest secret, and the one before as long as it holds; none where the key does not open the newest. */
+function secretsOf({ id, ...row }: Row, { cipher, clock = systemClock }: RunWebhooksOptions): string[] {
+  const open = (sealed: Buffer): string | undefined => cipher?.open(deliveryName(id), sealed);
+  const secret = open(row.sealed_secret);
+  const holds = row.earlier_sealed_secret !== null && row.earlier_until !== null && clock.now() < row.earlier_until;
+  const earlier = holds ? open(row.earlier_sealed_secret as Buffer) : undefined;
+  return secret === undefined ? [] : [secret, ...(earlier === undefined ? [] : [earlier])];
+}
+
+function deliverTo(one: Running, options: RunWebhooksOptions): Promise<void> {
   const {
-    cipher,
+    cipher: _,
     rules,
     softwareVersion,
     timeoutMs = 10_000,
@@ -83,25 +106,24 @@ function deliverTo(row: Row, signal: AbortSignal, options: RunWebhooksOptions): 
     mostFailures = 30,
     ...rest
   } = options;
-  const name = deliveryName(row.id);
-  const secret = cipher?.open(name, row.sealed_secret);
-  const sender =
-    secret === undefined ? undefined : new WebhookSender({ url: row.url, secret, rules, softwareVersion, timeoutMs });
+  const { url, id } = one.row;
+  const secrets = (): string[] => secretsOf(one.row, options);
+  const sender = new WebhookSender({ url, secrets, rules, softwareVersion, timeoutMs });
   return runDelivery({
     ...rest,
-    name,
-    signal,
+    name: deliveryName(id),
+    signal: one.stop.signal,
     stepMs: timeoutMs,
     retryFirstMs,
     retryMostMs,
     mostFailures,
     batchSize: 32,
     deliver: (batch, turn) =>
-      sender === undefined ? Promise.resolve({ confirmed: 0, failure: LOCKED }) : sender.deliver(batch, turn),
+      secrets().length === 0 ? Promise.resolve({ confirmed: 0, failure: LOCKED }) : sender.deliver(batch, turn),
   });
 }
 
 const LOCKED = {
-  reason: 'its secret cannot be read with this key (PEDIGREE_KEY_FILE): remove the webhook and make a new one',
+  reason: 'its secret cannot be read with this key (PEDIGREE_KEY_FILE): give the webhook a new secret, and resume it',
   halt: true,
 };

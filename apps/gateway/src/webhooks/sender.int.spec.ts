@@ -16,6 +16,8 @@ const outcome = (position: number, subject: string): StoredOutcome => ({
   body: '{}',
 });
 
+const SECRET = newSecret();
+
 let server: Server;
 let url: string;
 const posted: string[] = [];
@@ -37,7 +39,7 @@ afterAll(() => void server.close());
 const sender = (concurrency: number): WebhookSender =>
   new WebhookSender({
     url,
-    secret: newSecret(),
+    secrets: () => [SECRET],
     rules: new AddressRules(),
     softwareVersion: 'test',
     timeoutMs: 5_000,

@@ -9,7 +9,8 @@ import { signedHeaders } from './signature.js';
 
 export interface SenderOptions {
   url: string;
-  secret: string;
+  /** Those that hold at the moment: each signs. */
+  secrets: () => readonly string[];
   rules: AddressRules;
   softwareVersion: string;
   /** Longest that one request takes. */
@@ -63,11 +64,11 @@ export class WebhookSender {
   }
 
   private async send({ id, body }: StoredOutcome, signal: AbortSignal): Promise<Delivered['failure']> {
-    const { url, secret, rules, softwareVersion, timeoutMs } = this.options;
+    const { url, secrets, rules, softwareVersion, timeoutMs } = this.options;
     const headers = {
       'content-type': CLOUD_EVENT_TYPE,
       'user-agent': `pedigree/${softwareVersion}`,
-      ...signedHeaders(secret, { id, at: new Date(), body }),
+      ...signedHeaders(secrets(), { id, at: new Date(), body }),
     };
     try {
       return failureOf(await post(new URL(url), { rules, headers, body, timeoutMs, signal }));

@@ -148,6 +148,7 @@ describe('webhooks', () => {
     const [first] = receiver.received as [Received];
     expect(new StandardWebhook(secret).verify(first.body, first.headers)).toEqual(JSON.parse(first.body));
     expect(() => new StandardWebhook(secret).verify(`${first.body} `, first.headers)).toThrow('No matching signature');
+    expect(first.headers['webhook-signature']).toMatch(/^v1,\S+$/);
     expect(first.headers).toMatchObject({
       'content-type': 'application/cloudevents+json; charset=utf-8',
       'user-agent': 'pedigree/1',
@@ -203,6 +204,7 @@ describe('webhooks', () => {
     await until('halted', async () => (await only())?.state === 'halted');
     expect(await only()).toMatchObject({
       failures: 6,
+      failingSince: expect.anything(),
       lastError: 'the receiver answered 503',
       position: '0',
       behind: 3,
@@ -217,6 +219,25 @@ describe('webhooks', () => {
     });
     await until('all arrived', async () => (await only())?.behind === 0);
     expect(firstsByDocument(receiver.numbers)).toEqual(inOrder(3));
+    expect((await only())?.failingSince).toBeUndefined();
+  });
+
+  it('say since when they fail: from the first failure, however young the outcome, and anew once one was taken', async () => {
+    await tell(1, 3);
+    await add();
+    receiver.answer = (_, response) => response.writeHead(500).end();
+    start({ mostFailures: 1_000 });
+    const failed = (times: number) => until('it failed', async () => ((await only())?.failures ?? 0) >= times);
+    await failed(1);
+    const { failingSince } = (await only()) as Webhook;
+    await failed(4);
+    expect((await only())?.failingSince).toBe(failingSince);
+    let taken = 0;
+    receiver.answer = (_, response) => response.writeHead((taken += 1) === 1 ? 204 : 500).end();
+    await until('one was taken, and it fails again', async () => {
+      const { failures = 0, failingSince: since = '' } = (await only()) ?? {};
+      return taken > 1 && failures > 0 && since > String(failingSince);
+    });
   });
 
   it.each([
@@ -324,6 +345,59 @@ describe('the list of webhooks', () => {
     expect((await only())?.lastError).toContain('cannot be read with this key');
     expect(receiver.received).toHaveLength(0);
     await webhooks.remove(id, { actor: ACTOR });
+  });
+
+  it('changes the secret without a gap: for a day both sign, and then the new one alone', async () => {
+    const { id, secret: first } = await add();
+    start();
+    const came = async (n: number): Promise<Received> => {
+      await tell(n, n);
+      await until('it arrived', () => receiver.received.length === n);
+      return receiver.received[n - 1] as Received;
+    };
+    const isOf = (secret: string, { body, headers }: Received): boolean => {
+      try {
+        new StandardWebhook(secret).verify(body, headers);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    await came(1);
+    const { secret: second, earlierSecretUntil } = await webhooks.rotate(id, { actor: ACTOR, reason: 'each year' });
+    expect(Date.parse(earlierSecretUntil as string) - Date.now()).toBeGreaterThan(23 * 3_600_000);
+    // The next look at the table brings the new secret; whatever came before it fits the old one.
+    let n = 2;
+    for (; !isOf(second, await came(n)); n += 1) expect(isOf(first, receiver.received[n - 1] as Received)).toBe(true);
+    const [both] = receiver.received.slice(-1) as [Received];
+    expect([isOf(first, both), isOf(second, both)]).toEqual([true, true]);
+    // A third one takes the place of the first, which signs no more.
+    const { secret: third } = await webhooks.rotate(id, { actor: ACTOR });
+    do n += 1;
+    while (!isOf(third, await came(n)));
+    const [later] = receiver.received.slice(-1) as [Received];
+    expect([first, second, third].map((secret) => isOf(secret, later))).toEqual([false, true, true]);
+    await db.pool.query(`UPDATE webhook SET earlier_until = clock_timestamp() - interval '1 second'`);
+    do n += 1;
+    while (isOf(second, await came(n)));
+    expect(isOf(third, receiver.received.at(-1) as Received)).toBe(true);
+    expect((await only())?.earlierSecretUntil).toBeUndefined();
+    expect((await store.readStream('configuration')).at(-1)).toMatchObject({ type: 'WebhookSecretChanged' });
+  });
+
+  it('gives one whose secret is of another key a new one, and resumes it', async () => {
+    await tell(1, 1);
+    const { id } = await add();
+    const other = new TokenCipher(Buffer.alloc(32, 8));
+    start({ cipher: other });
+    await until('halted', async () => (await only())?.state === 'halted');
+    const { pool } = db;
+    const about = { participant: 'own', softwareVersion: '0', profile: 'test' };
+    const { secret } = await new Webhooks({ pool, store, rules, cipher: other, ...about }).rotate(id, { actor: ACTOR });
+    await webhooks.resume(id, { from: 'here', actor: ACTOR });
+    await until('it arrived', () => receiver.received.length === 1);
+    const [{ body, headers }] = receiver.received as [Received];
+    expect(new StandardWebhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
   it('has a limit, knows only what is in it, and wants a key', async () => {

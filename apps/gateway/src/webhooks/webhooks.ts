@@ -22,9 +22,13 @@ export interface Webhook {
   /** Outcomes that it lacks, counted up to 10,000. */
   behind: number;
   failures: number;
+  /** When the first of these failures was. */
+  failingSince?: string;
   lastError?: string;
   nextAttemptAt?: string;
   haltedAt?: string;
+  /** Until then the secret before signs too. */
+  earlierSecretUntil?: string;
 }
 
 export interface WebhooksOptions {
@@ -51,9 +55,16 @@ interface Row {
   description: string | null;
   created_by: string;
   created_at: Date;
+  earlier_until: Date | null;
 }
 
-/** Makes, lists, removes and resumes webhooks. Who did it and why goes into the log before it is done. */
+/** How long the secret before signs beside a new one. */
+const BOTH_SIGN = '1 day';
+
+/**
+ * Makes, lists, removes and resumes webhooks, and gives them new secrets. Who did it and why goes into the log before
+ * it is done.
+ */
 export class Webhooks {
   constructor(private readonly options: WebhooksOptions) {}
 
@@ -62,12 +73,9 @@ export class Webhooks {
     wanted: { url: string; description?: string | undefined; from: 'now' | 'oldest'; reason?: string | undefined },
     actor: Actor,
   ): Promise<Webhook & { secret: string }> {
-    const { pool, rules, cipher, mostWebhooks = 20 } = this.options;
+    const { pool, rules, mostWebhooks = 20 } = this.options;
     const url = rules.check(wanted.url);
-    if (cipher === undefined)
-      throw new PedigreeError('unavailable', 'the secret could not be kept: the gateway has no PEDIGREE_KEY_FILE', {
-        field: 'PEDIGREE_KEY_FILE',
-      });
+    const cipher = this.cipher();
     if ((await this.rows()).length >= mostWebhooks)
       throw new PedigreeError('invalid_command', `there are ${mostWebhooks} webhooks already; remove one first`, {
         field: '',
@@ -89,6 +97,26 @@ export class Webhooks {
         );
       },
       { name: 'a new webhook' },
+    );
+    return { ...(await this.one(id)), secret };
+  }
+
+  /**
+   * Gives it a new secret, told here and never again. For a day both sign, so that nothing is lost until the receiver
+   * has it; the one before the last signs no more.
+   */
+  async rotate(
+    id: string,
+    change: { reason?: string | undefined; actor: Actor },
+  ): Promise<Webhook & { secret: string }> {
+    const cipher = this.cipher();
+    await this.one(id);
+    const secret = newSecret();
+    await this.note('WebhookSecretChanged', { id }, change);
+    await this.options.pool.query(
+      'UPDATE webhook SET earlier_sealed_secret = sealed_secret, earlier_until = clock_timestamp() + $3::interval, ' +
+        'sealed_secret = $2 WHERE id = $1',
+      [id, cipher.seal(deliveryName(id), secret), BOTH_SIGN],
     );
     return { ...(await this.one(id)), secret };
   }
@@ -132,10 +160,18 @@ export class Webhooks {
       change.from === 'here' ? BigInt(position) : change.from === 'now' ? await placeOfNow(pool) : removedUpTo;
     await pool.query(
       'UPDATE outcome_delivery SET position = $2, failures = 0, last_error = NULL, next_attempt_at = NULL, ' +
-        'halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1',
+        'failing_since = NULL, halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1',
       [deliveryName(id), place],
     );
     return this.one(id);
+  }
+
+  private cipher(): TokenCipher {
+    const { cipher } = this.options;
+    if (cipher !== undefined) return cipher;
+    throw new PedigreeError('unavailable', 'the secret could not be kept: the gateway has no PEDIGREE_KEY_FILE', {
+      field: 'PEDIGREE_KEY_FILE',
+    });
   }
 
   private async one(id: string): Promise<Webhook> {
@@ -147,7 +183,9 @@ export class Webhooks {
 
   private async rows(): Promise<Row[]> {
     const { rows } = await this.options.pool.query<Row>(
-      'SELECT id, url, description, created_by, created_at FROM webhook ORDER BY created_at, id LIMIT 1000',
+      `SELECT id, url, description, created_by, created_at,
+         CASE WHEN earlier_until > clock_timestamp() THEN earlier_until END AS earlier_until
+       FROM webhook ORDER BY created_at, id LIMIT 1000`,
     );
     return rows;
   }
@@ -184,7 +222,7 @@ async function placeOfNow(db: Queryable): Promise<bigint> {
 
 function webhookOf(
   row: Row,
-  { position, behind, failures, lastError, nextAttemptAt, haltedAt }: DeliveryState,
+  { position, behind, failures, failingSince, lastError, nextAttemptAt, haltedAt }: DeliveryState,
 ): Webhook {
   return {
     id: row.id,
@@ -196,8 +234,10 @@ function webhookOf(
     position: String(position),
     behind,
     failures,
+    ...(failingSince === null ? {} : { failingSince: failingSince.toISOString() }),
     ...(lastError === null ? {} : { lastError }),
     ...(nextAttemptAt === null ? {} : { nextAttemptAt: nextAttemptAt.toISOString() }),
     ...(haltedAt === null ? {} : { haltedAt: haltedAt.toISOString() }),
+    ...(row.earlier_until === null ? {} : { earlierSecretUntil: row.earlier_until.toISOString() }),
   };
 }

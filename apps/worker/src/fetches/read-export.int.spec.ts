@@ -10,7 +10,6 @@ import {
   gatherFetches,
   keepFetch,
   orderOf,
-  planFetchTask,
   registryFetchSchema,
   resumeFetch,
   type RegistryFetch,
@@ -63,7 +62,7 @@ async function asked(): Promise<string> {
   await keepFetch(
     db.pool,
     { fetchId, account: 'main', way: 'export', reason: 'spec', actor, expected: null },
-    { items: nothing, schedule: (tx) => queue.schedule(tx, [planFetchTask(fetchId)]) },
+    { items: nothing, schedule: (tx, tasks) => queue.schedule(tx, tasks) },
   );
   return fetchId;
 }

@@ -18,7 +18,6 @@ import {
   keepFetch,
   lastContainerOf,
   mappingOf,
-  planFetchTask,
   registryFetchSchema,
   resumeFetch,
   type FetchWay,
@@ -68,7 +67,7 @@ async function asked(way: FetchWay, items: string[] = [], expected: number | nul
   await keepFetch(
     db.pool,
     { fetchId, account: 'main', way, reason: 'spec', actor, expected },
-    { items: itemsIn(items), schedule: (tx) => queue.schedule(tx, [planFetchTask(fetchId)]) },
+    { items: itemsIn(items), schedule: (tx, tasks) => queue.schedule(tx, tasks) },
   );
   return fetchId;
 }

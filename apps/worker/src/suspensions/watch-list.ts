@@ -7,7 +7,6 @@ import {
   keepFetch,
   newestPageAt,
   newestWatchFetch,
-  planFetchTask,
   type RegistryFetch,
   type WatchWay,
 } from '#reconciliation';
@@ -120,6 +119,6 @@ async function begin(
     pool,
     { fetchId, account, way, reason: 'the watch for suspensions', actor: SYSTEM, expected: null },
     // A walk through a list names no packs.
-    { items: Readable.from([]), schedule: (tx) => queue.schedule(tx, [planFetchTask(fetchId)]) },
+    { items: Readable.from([]), schedule: (tx, tasks) => queue.schedule(tx, tasks) },
   );
 }

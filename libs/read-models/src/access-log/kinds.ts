@@ -173,6 +173,7 @@ export const TELLINGS: Readonly<Record<string, Telling>> = {
   WebhookAdded: override('id', 'address'),
   WebhookRemoved: override('id'),
   WebhookResumed: override('id'),
+  WebhookSecretChanged: override('id'),
   BackupRestored: override(),
   RestorationReleased: override(),
   AuditLogBroken: override('nextOrigin'),

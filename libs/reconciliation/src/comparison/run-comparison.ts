@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { SOFTWARE_VERSION } from '#event-store';
 import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
@@ -9,6 +10,7 @@ import { BUCKETS, bucketFiles, isOfFile, readSnapshot, type SnapshotManifest } f
 import {
   findingsFile,
   inputsDigest,
+  keptRun,
   readBucketResult,
   readRun,
   readRunToDo,
@@ -56,11 +58,15 @@ export interface ComparisonResult {
 }
 
 /**
- * Writes the record of a run into its folder, or reads the one that is there.
+ * Writes the record of a run into its folder, or reads the one that is there. `store`: the folder of derived files.
  * @throws PedigreeError `invalid_parameter` for fewer than two legs, or a folder that has a run of other inputs;
  * `not_found` for files of a version before.
  */
-export async function openComparison(folder: string, request: ComparisonRequest): Promise<RunRecord> {
+export async function openComparison(
+  folder: string,
+  request: ComparisonRequest,
+  store = resolve(folder),
+): Promise<RunRecord> {
   const run = await runOf(request);
   await refuseOldFiles(run.legs);
   await mkdir(folder, { recursive: true });
@@ -76,7 +82,7 @@ export async function openComparison(folder: string, request: ComparisonRequest)
   // What a process left that was killed while it wrote the record is no run, and stands in nobody's way.
   if (there.some((name) => !name.startsWith(`${RUN_FILE}.`)))
     throw new PedigreeError('invalid_parameter', `${folder} is not empty`, { file: folder });
-  writeDurably(join(folder, RUN_FILE), JSON.stringify(run, undefined, 2));
+  writeDurably(join(folder, RUN_FILE), JSON.stringify(keptRun(run, { folder: resolve(folder), store }), undefined, 2));
   return run;
 }
 
@@ -94,6 +100,7 @@ export async function runOf({ settings, moment, standsOn, ...folders }: Comparis
       moment: new Date(at).toISOString(),
       settings,
       rules: RULES_DIGEST,
+      version: SOFTWARE_VERSION,
       legs,
       places: shelf?.places ?? null,
     },

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { SOFTWARE_VERSION } from '#event-store';
 import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
 import { LEGS, OVERRIDES, RULES, type Leg, type Rule } from './rules.js';
 import type { ComparisonSettings } from './settings.js';
@@ -7,10 +8,11 @@ import { STANDINGS } from './statuses.js';
 
 /** One side of a comparison. */
 export interface LegInput {
+  /** Here and below absolute paths, as {@link readRun} gives them. */
   folder: string;
   digest: Sha256;
   rows: number;
-  /** By bucket; absolute paths, for the processes of the run. */
+  /** By bucket. */
   files: string[];
 }
 
@@ -26,8 +28,9 @@ export interface RunRecord {
   /** All ages count from here: ISO 8601. */
   moment: string;
   settings: ComparisonSettings;
-  /** By which rules it compares. Absent in runs of before they were recorded. */
+  /** By which rules it compares, and which version has them. Absent in runs of before they were recorded. */
   rules?: Sha256;
+  version?: string;
   legs: Partial<Record<Leg, LegInput>>;
   /** Places that the stock speaks of; null: of all. */
   places: string[] | null;
@@ -45,7 +48,7 @@ export interface RunRecord {
   unconfirmed?: true;
   /** The registry was asked by name alone: packs that only it has were not looked for. */
   namedOnly?: true;
-  /** Over all of the above but folders and files: the same on another machine. */
+  /** Over all of the above but folders, files and version: the same on another machine. */
   inputs: Sha256;
 }
 
@@ -90,6 +93,30 @@ export function inputsDigest({ moment, settings, rules, legs, places, standsOn }
   );
 }
 
+/** `run.json` of a run: sides that lie in one file store with it are named from its folder on, so that it may move. */
+export function keptRun(run: RunRecord, { folder, store }: { folder: string; store: string }): RunRecord {
+  return isWithin(store, folder) ? withPaths(run, (path) => pathFrom(folder, { store, path })) : run;
+}
+
+/** From a folder on, where the path is one of the store; else as it is. */
+export const pathFrom = (folder: string, { store, path }: { store: string; path: string }): string =>
+  isWithin(store, path) ? relative(folder, path) : path;
+
+function isWithin(store: string, path: string): boolean {
+  const from = relative(store, path);
+  return from !== '' && from !== '..' && !from.startsWith(`..${sep}`) && !isAbsolute(from);
+}
+
+const withPaths = (run: RunRecord, change: (path: string) => string): RunRecord => ({
+  ...run,
+  legs: Object.fromEntries(
+    Object.entries(run.legs).map(([leg, of]) => [
+      leg,
+      { ...of, folder: change(of.folder), files: of.files.map(change) },
+    ]),
+  ),
+});
+
 /**
  * A run, also one by the rules of an earlier version: what it found stays as it was.
  * @throws PedigreeError `not_found` when the folder holds no run, or its record was changed.
@@ -100,8 +127,12 @@ export async function readRun(folder: string): Promise<RunRecord> {
   if (text === undefined)
     throw new PedigreeError('not_found', `${folder} holds no run: ${RUN_FILE} is missing`, { file });
   const run = JSON.parse(text) as RunRecord;
-  if (inputsDigest(run) === run.inputs) return run;
-  throw new PedigreeError('not_found', `${file} was changed, or is of an older version that kept no rules`, { file });
+  if (inputsDigest(run) === run.inputs) return withPaths(run, (path) => resolve(folder, path));
+  const why =
+    run.rules === undefined
+      ? 'is of an earlier version, which kept no rules, or was changed since'
+      : 'was changed: its digest does not fit';
+  throw new PedigreeError('not_found', `${file} ${why}`, { file });
 }
 
 /**
@@ -111,8 +142,18 @@ export async function readRun(folder: string): Promise<RunRecord> {
 export async function readRunToDo(folder: string): Promise<RunRecord> {
   const run = await readRun(folder);
   if (run.rules === undefined || run.rules === RULES_DIGEST) return run;
+  throw byOtherRules(folder, run, 'begin a new run');
+}
+
+/** Nobody has changed such a run: this version cannot do it. `remedy`: what a person can do. */
+export function byOtherRules(folder: string, { version }: RunRecord, remedy: string): PedigreeError {
   const file = join(folder, RUN_FILE);
-  throw new PedigreeError('not_found', `${file} is of other rules than this version has: begin a new run`, { file });
+  const of = version === undefined ? 'another version of pedigree' : `pedigree ${version}`;
+  return new PedigreeError(
+    'not_found',
+    `${file} is of the rules of ${of}, and pedigree ${SOFTWARE_VERSION} has others: ${remedy}`,
+    { file },
+  );
 }
 
 export async function readBucketResult(folder: string, bucket: number): Promise<BucketResult | undefined> {

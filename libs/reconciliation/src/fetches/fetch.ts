@@ -88,7 +88,7 @@ const fetchOf = (row: Omit<RegistryFetch, 'actor'> & { actor: string }): Registr
 });
 
 /**
- * Keeps the request with its items, once: a repeat changes nothing. `schedule` plans its task in the same transaction.
+ * Keeps the request with its items, once: a repeat changes nothing. `schedule` plans its tasks in the same transaction.
  * Items come some hundred at a time. The way `containers` takes containers alone, and the others take packs alone. Ways
  * that read all packs only count them: their number tells which way costs less.
  * @throws PedigreeError `invalid_parameter` for more items to ask for than MOST_ASKED, or a list without any.
@@ -96,7 +96,10 @@ const fetchOf = (row: Omit<RegistryFetch, 'actor'> & { actor: string }): Registr
 export async function keepFetch(
   pool: Pool,
   request: FetchRequest,
-  { items, schedule }: { items: AsyncIterable<string[]>; schedule: (tx: Transaction) => Promise<void> },
+  {
+    items,
+    schedule,
+  }: { items: AsyncIterable<string[]>; schedule: (tx: Transaction, tasks: PlannedTask[]) => Promise<void> },
 ): Promise<void> {
   const { fetchId, account, way, reason, actor, expected, movedFrom = null, freshHours = null } = request;
   await pool.query(
@@ -104,7 +107,8 @@ export async function keepFetch(
      VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8) ON CONFLICT DO NOTHING`,
     [fetchId, account, way, reason, canonicalJson(actor), expected, movedFrom, freshHours],
   );
-  if ((await findFetch(pool, fetchId))?.phase !== 'asked') return;
+  const fetch = await findFetch(pool, fetchId);
+  if (fetch?.phase !== 'asked') return;
   const isByName = way === 'list' || way === 'containers';
   const kept = isByName ? await keepItems(pool, { fetchId, way }, items) : await packsAmong(items);
   if (kept === 0 && isByName)
@@ -113,7 +117,7 @@ export async function keepFetch(
     pool,
     async (tx) => {
       const asked = `UPDATE registry_fetch SET phase = 'plan', items = $2 WHERE fetch_id = $1 AND phase = 'asked'`;
-      if ((await tx.query(asked, [fetchId, kept])).rowCount === 1) await schedule(tx);
+      if ((await tx.query(asked, [fetchId, kept])).rowCount === 1) await schedule(tx, [planFetchTask(fetch)]);
     },
     { name: 'the request of a registry fetch' },
   );
@@ -179,9 +183,19 @@ export async function listFetches(db: Queryable, limit: number): Promise<Registr
   return rows.map(fetchOf);
 }
 
+/**
+ * Of the keys of its tasks. A backup of a version before has the keys of a fetch, and not the fetch. Asked for again,
+ * it is another one, by its moment, and its tasks are new.
+ */
+const nameOf = ({ fetchId, requestedAt }: Pick<RegistryFetch, 'fetchId' | 'requestedAt'>): string =>
+  `${fetchId}:${requestedAt.getTime()}`;
+
 /** The first task of a fetch. */
-export const planFetchTask = (fetchId: string): PlannedTask<'plan_fetch'> => ({
-  key: `plan_fetch:${fetchId}`,
+const planFetchTask = ({
+  fetchId,
+  requestedAt,
+}: Pick<RegistryFetch, 'fetchId' | 'requestedAt'>): PlannedTask<'plan_fetch'> => ({
+  key: `plan_fetch:${nameOf({ fetchId, requestedAt })}`,
   kind: 'plan_fetch',
   lane: FETCH_LANE,
   priority: FETCH_PRIORITY,
@@ -212,13 +226,13 @@ export const kindOf = <P extends CallingPhase>(phase: P): (typeof CALLS)[P][0] =
 
 /** The one task of a phase: it goes back to its lane after some pages. `round`: of a phase that comes again. */
 export function fetchTask(
-  { fetchId, account, resumed }: Pick<RegistryFetch, 'fetchId' | 'account' | 'resumed'>,
+  { fetchId, account, resumed, requestedAt }: Pick<RegistryFetch, 'fetchId' | 'account' | 'resumed' | 'requestedAt'>,
   phase: CallingPhase,
   round = '',
 ): PlannedTask<(typeof CALLS)[CallingPhase][0]> {
   const [kind, method] = CALLS[phase];
   return {
-    key: `${kind}:${fetchId}:${resumed}${round}`,
+    key: `${kind}:${nameOf({ fetchId, requestedAt })}:${resumed}${round}`,
     kind,
     lane: `${account}/${method}`,
     priority: FETCH_PRIORITY,

@@ -5,15 +5,7 @@ import type { PlannedTask } from '#domain';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import { orderOf } from './export-pages.js';
-import {
-  findFetch,
-  keepFetch,
-  planFetchTask,
-  resumeFetch,
-  type FetchRequest,
-  type FetchWay,
-  type RegistryFetch,
-} from './fetch.js';
+import { findFetch, keepFetch, resumeFetch, type FetchRequest, type FetchWay, type RegistryFetch } from './fetch.js';
 import { gatherFetches, removeStaged, type GatherRequest } from './gather.js';
 import { containersOf, itemsOf, type ContainersOf, type ItemsOf } from './items.js';
 import { packsInContainers } from './pages.js';
@@ -278,7 +270,7 @@ async function fetched(
   { pool, schedule, items, onProgress, clock = systemClock }: SideOptions & { items: AsyncIterable<string[]> },
 ): Promise<RegistryFetch> {
   const { fetchId } = request;
-  await keepFetch(pool, request, { items, schedule: (tx) => schedule(tx, [planFetchTask(fetchId)]) });
+  await keepFetch(pool, request, { items, schedule });
   // One that a restore has ended cannot go on, and says why below.
   if (((await findFetch(pool, fetchId))?.failedPhase ?? null) !== null)
     await inTransaction(pool, async (tx) => schedule(tx, [await resumeFetch(tx, fetchId)]));

@@ -143,7 +143,7 @@ describe('the page of a run', () => {
     expect(text).toContain(rules);
     expect((await factsOf('newer')).trend).toEqual([]);
     await expect(doBuckets({ folder: comparison('older'), ...LIMITS })).rejects.toThrow(
-      'is of other rules than this version has: begin a new run',
+      /is of the rules of another version of pedigree, and pedigree \S+ has others: begin a new run/,
     );
     // Its digest is over its own rules, and not over those of this version.
     const file = join(comparison('older'), 'run.json');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { MOMENT } from '../../test/world.js';
 import { comparisonSettings } from '../comparison/settings.js';
@@ -39,4 +39,21 @@ it('a run of a command goes on with the stock that it has read, whatever became 
   await writeFile(file, 'KM\n04601234567893TESTSERIAL003\n');
   await expect(stockSide(parts, { ...run, runId: randomUUID() })).rejects.toThrow('give another --moment');
   expect((await readSnapshot(stock, 'stock')).rows).toBe(1);
+});
+
+it('a run names snapshots of its file store where the store lies now, and other files where they lay', async () => {
+  const [before, after] = [join(folder.path, 'store'), join(folder.path, 'restored')];
+  const own = join(runsFolder(before), randomUUID());
+  await mkdir(own, { recursive: true });
+  const run: FileRun = {
+    ...{ runId: 'r', stock: join(before, 'snapshots/stock-1'), moment: null, branch: null, asOf: null, account: null },
+    ...{ way: 'auto', mapping: null, registry: join(before, 'snapshots/registry-1'), disposals: '/mnt/disposals' },
+    ...{ settings: comparisonSettings({}), dryRun: false, processes: 1, reason: 'spec' },
+  };
+  writeFileRun(own, run);
+  await rename(before, after);
+  expect(await readFileRun(join(runsFolder(after), basename(own)))).toEqual({
+    ...run,
+    ...{ stock: join(after, 'snapshots/stock-1'), registry: join(after, 'snapshots/registry-1') },
+  });
 });

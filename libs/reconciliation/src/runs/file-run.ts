@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { typeKnowledge } from '#documents';
 import { defined, PedigreeError } from '#kernel';
 import { readStates, segmentParts, STATES_FILE, statesAt } from '#segments';
@@ -79,11 +79,11 @@ export async function compareFile(
 
 /** Compares snapshots in a folder, or goes on with what was begun there. */
 export async function compareIn(
-  { settings: { memoryMb, threads }, say, program }: FileRunParts,
+  { settings: { memoryMb, threads, folder: store }, say, program }: FileRunParts,
   request: ComparisonRequest,
   { folder, processes }: { folder: string; processes: number },
 ): Promise<ComparisonResult> {
-  await openComparison(folder, request);
+  await openComparison(folder, request, resolve(store));
   let done = BUCKETS - (await missingBuckets(folder)).length;
   await runComparison(folder, {
     ...{ memoryMb, threads, processes },

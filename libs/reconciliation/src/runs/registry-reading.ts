@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Duck, parquet } from '#duckdb';
 import { defined, systemClock } from '#kernel';
 import { readStates } from '#segments';
@@ -254,7 +254,8 @@ function takenIn(own: string, { begun, run }: { begun: Begun; run: FileRun }): T
   const overlapMs = (run.incremental?.overlapHours ?? 0) * HOUR_MS;
   const { at: before, exported } = standing.reading;
   const movedFrom = new Date(Date.parse(exported?.moment ?? before) - overlapMs);
-  return { rows: join(own, TAKEN), known: standing.registry.folder, movedFrom, moment: at };
+  const known = join(snapshotsFolder(dirname(dirname(own))), `registry-${standing.run}`);
+  return { rows: join(own, TAKEN), known, movedFrom, moment: at };
 }
 
 interface Read {

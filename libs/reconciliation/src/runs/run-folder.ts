@@ -1,11 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { PlannedTask } from '#domain';
 import type { Actor } from '#event-store';
 import { PedigreeError, type Clock, type Sha256 } from '#kernel';
 import type { Pool, Transaction } from '#postgres';
 import type { SegmentSettings } from '#segments';
 import { writeDurably } from '#service';
+import { pathFrom } from '../comparison/run-record.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import type { FetchWay, RegistryFetch } from '../fetches/fetch.js';
 import type { Mapping } from '../snapshots/mapping.js';
@@ -74,8 +75,19 @@ export async function namesIn(folder: string): Promise<string[]> {
   return names;
 }
 
-export const writeFileRun = (folder: string, run: FileRun): void =>
-  writeDurably(join(folder, FILE_RUN), JSON.stringify(run, undefined, 2));
+/** Snapshots of the file store in which the run lies are named from its folder on, so that the store may move. */
+export function writeFileRun(folder: string, run: FileRun): void {
+  const own = resolve(folder);
+  const kept = withPaths(run, (path) => pathFrom(own, { store: dirname(dirname(own)), path }));
+  writeDurably(join(folder, FILE_RUN), JSON.stringify(kept, undefined, 2));
+}
+
+const withPaths = (run: FileRun, change: (path: string) => string): FileRun => ({
+  ...run,
+  stock: change(run.stock),
+  registry: run.registry && change(run.registry),
+  disposals: run.disposals && change(run.disposals),
+});
 
 /** @throws PedigreeError `not_found` when the folder has no such run, or one whose request is damaged. */
 export async function readFileRun(folder: string): Promise<FileRun> {
@@ -86,7 +98,7 @@ export async function readFileRun(folder: string): Promise<FileRun> {
   });
   if (text === undefined) throw new PedigreeError('not_found', `there is no run here: ${file} is missing`, { file });
   const run = parsed(text);
-  if (run !== undefined) return run;
+  if (run !== undefined) return withPaths(run, (path) => resolve(folder, path));
   throw new PedigreeError('not_found', `${file} is damaged, and what the run was asked for is lost: ask for it again`, {
     file,
   });

@@ -162,6 +162,8 @@ export interface PackListQuery extends PackFilter, Pick<DocumentListQuery, 'limi
   statusUnknown?: boolean;
   placeUnknown?: boolean;
   placeLeft?: boolean;
+  /** Whether they were ever ours, as in the file of a series. */
+  received?: boolean;
   container?: string;
   /** A request_id of ours, or the registry's id: what the document names, and what is in containers that it names. */
   document?: string;

@@ -213,6 +213,11 @@ export const packListParameters = z.strictObject({
   status_unknown: isTrue.describe('true: only packs whose status no document has told.'),
   place_unknown: isTrue.describe('true: only packs whose place no document has told.'),
   place_left: isTrue.describe('true: only packs that have left all places that are known.'),
+  received: flag
+    .optional()
+    .describe(
+      'false: only packs that were never ours: on their way to us, or refused or recalled on it; true: all others.',
+    ),
   container: z
     .string()
     .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')

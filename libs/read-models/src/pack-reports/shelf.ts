@@ -112,7 +112,7 @@ async function onShelf(
   const stand = await movedByPlaces(db, stood, { moves, types });
   const movedAt = new Map(moves.map(({ position, atMicros }) => [position, new Date(Number(atMicros / 1_000n))]));
   const moved = stand.map((one) => withItsMove(one, movedAt));
-  return moved.filter((one) => fateOf(one.status, one.place, own) === 'on_hand' && isAsked(one, query));
+  return moved.filter((one) => fateOf(one, own) === 'on_hand' && isAsked(one, query));
 }
 
 /** What was moved with its whole place was moved then. */

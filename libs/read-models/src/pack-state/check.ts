@@ -5,6 +5,7 @@ import { present } from '../list-page.js';
 import type { CheckPurpose, CheckQuery, PackCheck, PackChecks, PackSummary } from '../port.js';
 import { unknownContentsAt } from '../sgtin-history/content-question.js';
 import { recordedInForce, suspensionsUpTo, type InForce } from '../suspensions/in-force.js';
+import { ON_ITS_WAY } from './fold.js';
 import { packsTold, type PackTypes } from './list.js';
 import { packsNow } from './now.js';
 import { ageOfRecord } from './record-age.js';
@@ -12,8 +13,7 @@ import { ageOfRecord } from './record-age.js';
 type Reason = PackCheck['reasons'][number];
 type CheckOnDay = CheckQuery & { day: string };
 
-/** Statuses in which a pack is on its way to a place, and stands at one. */
-const ON_ITS_WAY = new Set(['in_realization', 'confirm_return_paused', 'transferred_to_agent']);
+/** Statuses in which a pack stands at a place. */
 const HERE = new Set(['in_circulation', 'paused_circulation']);
 
 /**

@@ -206,6 +206,14 @@ describe('the check of packs', () => {
     expect(after).toMatchObject({ adviceOnly: true, items: [{ answer: 'no', reasons: [{ code: 'expired' }] }] });
   });
 
+  it('also of packs that are to be received: what has expired by then is not taken', async () => {
+    const asked = { purpose: 'receive', place: CUSTOMER, codes: [pack(0)] } as const;
+    expect((await packs.check({ ...asked, day: '2026-12-31' })).items[0]).toMatchObject({ answer: 'yes', reasons: [] });
+    expect((await packs.check({ ...asked, day: '2027-01-01' })).items[0]).toMatchObject({
+      ...{ answer: 'no', reasons: [{ code: 'expired', sentence: 'It could be used until 2026-12-31.' }] },
+    });
+  });
+
   it('answers 500 codes in their order, and says how old our record is', async () => {
     const codes = Array.from({ length: 500 }, (_, n) => pack(n % 60));
     const checks = await packs.check({ purpose: 'pick', place: HERE, codes, day: '2026-06-01' });

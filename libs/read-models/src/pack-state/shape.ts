@@ -64,7 +64,9 @@ export const packCheck = z.strictObject({
   code: z.string().describe('As it was given.'),
   sgtin: z.string().optional(),
   answer: z.enum(['yes', 'no', 'unknown']),
-  reasons: z.array(z.strictObject({ code: z.enum(CHECK_REASONS), sentence: z.string() })),
+  reasons: z
+    .array(z.strictObject({ code: z.enum(CHECK_REASONS), sentence: z.string() }))
+    .describe('All that hold. With `yes`: it may be received although it, or its series, is suspended.'),
   pack: packSummary.optional().describe('What we know of it.'),
 });
 export const packChecks = z.strictObject({

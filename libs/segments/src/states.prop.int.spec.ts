@@ -145,7 +145,11 @@ describe('the state of all packs', () => {
     for (const one of states) expect(one).toEqual(await single(models, one.item, BigInt(upTo)));
   });
 
-  it.each(['r-20', 's-20'])('takes a move back with what was told of it, by its id %s', async (recalls) => {
+  it.each([
+    ['r-20', 'later'],
+    ['s-20', 'later'],
+    ['r-20', 'in the same second'],
+  ])('takes a move back with what was told of it, by its id %s, %s', async (recalls, when) => {
     await db.pool.query(`TRUNCATE ${TABLES}`);
     const steps: [Effect, string][] = [0, 1, 1, 1].map((n) => [{ place: placeOf(n) }, packOf(0)]);
     const [came, move, told, recall] = documentsOf(steps) as [
@@ -154,6 +158,8 @@ describe('the state of all packs', () => {
       DocumentOfLife,
       DocumentOfLife,
     ];
+    // What a list alone tells is the last of its second.
+    if (when !== 'later') told.orderedAt = recall.orderedAt + 999;
     const story: DocumentOfLife[] = [
       ...[came, { ...move, docType: 431 }, { ...told, docType: 629, operation: move.operation, isTold: true as const }],
       { ...recall, docType: 250, recalls, effects: [], rows: [] },
@@ -161,10 +167,10 @@ describe('the state of all packs', () => {
     await writeLives(db.pool, story, 50);
     const parts: SegmentParts = {
       pool: db.pool,
-      files: new FolderStore(join(folder.path, `files-${recalls}`)),
+      files: new FolderStore(join(folder.path, `files-${recalls}-${when}`)),
       duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
     };
-    const [state] = await bulk(parts, 50n, `states-${recalls}`);
+    const [state] = await bulk(parts, 50n, `states-${recalls}-${when}`);
     expect(state?.place).toBe(placeOf(0));
     const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
     expect(state).toEqual(await single(models, packOf(0), 50n));

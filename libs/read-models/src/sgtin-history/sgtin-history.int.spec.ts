@@ -373,6 +373,27 @@ describe('recalls and dates', () => {
     expect(rows).toEqual([{ place: '00000000000464' }]);
   });
 
+  it('counts after what it recalls, also where only a list told of that within the same second', async () => {
+    const [moment, there] = ['2026-03-01T12:00:00', '00000000000999'];
+    log.document({ docType: 701, items: [pack(1)] });
+    const moved = { docType: 431, items: [pack(1)], counterpartyId: there, acceptedAt: `${moment}.1Z` };
+    const requestId = log.send(moved);
+    const documentSha256 = log.events[Number(log.conclude(requestId, moved)) - 1]?.data['documentSha256'] as string;
+    log.document({ docType: 250, items: [], fields: { operation_id: requestId }, acceptedAt: `${moment}.4Z` });
+    log.addInbound('told', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'told', requestId, direction: 'incoming', channel: 'counterparty', docType: 629 },
+        ...{ outcome: 'accepted', isReadable: true, documentSha256, acceptedAt: `${moment}Z` },
+      },
+    });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['701', '431', '629', '250']);
+    expect((await history(pack(1)))?.place).toBe('00000000000464');
+    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
+    expect(rows).toEqual([{ place: '00000000000464' }]);
+  });
+
   it('a moment stands for the last movement that was recorded by then', async () => {
     const first = log.document({ docType: 701, items: [pack(1)] });
     const second = log.document({ docType: 511, items: [pack(1)] });

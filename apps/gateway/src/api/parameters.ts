@@ -173,7 +173,10 @@ export const timelinessParameters = z.strictObject({
 export const historyParameters = z.strictObject({
   as_of: instant
     .optional()
-    .describe('Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z).'),
+    .describe(
+      'Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z): by the end of ' +
+        'its second, because lists of the registry tell no more.',
+    ),
   known_at: z
     .union([
       z

@@ -31,10 +31,7 @@ const sellable = ({ status }: StepFacts): string =>
 const commissioned: Steps = () => [{ action: 'ADD', bizStep: 'commissioning', disposition: 'active' }];
 const shipped = observed('shipping', 'in_transit');
 const posted: Steps = (facts) => observed('accepting', sellable(facts))(facts);
-const accepted: Steps = (facts) => [
-  ...observed('receiving')(facts),
-  ...posted(facts),
-];
+const accepted: Steps = (facts) => [...observed('receiving')(facts), ...posted(facts)];
 /** Of a part that is sold the vocabulary has no word. */
 const sold: Steps = (facts) => observed('retail_selling', isPart(facts) ? undefined : 'retail_sold')(facts);
 const dispensed: Steps = (facts) => observed('dispensing', isPart(facts) ? 'partially_dispensed' : 'dispensed')(facts);

@@ -41,7 +41,7 @@ export const page = {
     .min(1)
     .max(500)
     .optional()
-    .describe('next_cursor of an answer: the page after it. Every other parameter stays the same.'),
+    .describe('next_cursor of an answer: the page after it. Every other parameter but limit stays the same.'),
 };
 const ofAccount = accountName.optional().describe('Only what goes through this account of the accounts file.');
 const ofType = wholeNumber(1, 999_999).optional().describe('Only documents of this scheme number, for example 415.');

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { seriesFile, seriesSourcePage } from '#read-models';
 import { columnsOf, columnsWithin, type Columns } from './columns.js';
+import { givenCursor } from './list-cursor.js';
 import type { Page } from './ndjson.js';
 import { TOLD, type Told } from './pack-columns.js';
 
@@ -48,6 +49,14 @@ export function seriesRows(
 
 const cursorIn = (address: string | undefined): string | undefined =>
   address === undefined ? undefined : (new URL(address, 'http://localhost').searchParams.get('cursor') ?? undefined);
+
+/** The file with the address of the next page of sources as a caller may ask for it. */
+export function withOpenCursor({ received_more_at: at, ...file }: Series): Series {
+  if (at === undefined) return file;
+  const [url] = at.split('?') as [string];
+  const cursor = givenCursor({ url, query: {} }, cursorIn(at) as string);
+  return { ...file, received_more_at: `${url}?${new URLSearchParams({ cursor }).toString()}` };
+}
 
 const fateRows = ({ fates, suspension }: Series): SeriesRow[] => [
   ...fates.flatMap(({ branches, ...figure }) =>

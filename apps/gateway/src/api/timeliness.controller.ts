@@ -27,7 +27,7 @@ export class TimelinessController {
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { doc_type: docType, operation_from, operation_to, ...rest } = parameters(timelinessParameters, query);
     const given = { ...rest, docType, operationFrom: operation_from, operationTo: operation_to };
-    const pageAfter = async (cursor = rest.cursor): Promise<Report> => {
+    const pageAfter = async (cursor?: string): Promise<Report> => {
       const wanted: TimelinessQuery = defined({ ...given, cursor });
       return snakeCase(await this.queries.execute<ListTimeliness, Timeliness>(new ListTimeliness(wanted)));
     };

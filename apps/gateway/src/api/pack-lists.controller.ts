@@ -45,21 +45,30 @@ export class PackListsController {
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const given = parameters(packListParameters, query);
-    const { expires_by: expiresBy, series_unknown, status_unknown, place_unknown, place_left, ...rest } = given;
+    const { expires_by: expiresBy, expires_within: expiresWithin, series_unknown, status_unknown, ...others } = given;
+    const { place_unknown, place_left, ...rest } = others;
+    const now = new Date();
     const wanted = {
-      ...{ ...rest, expiresBy, seriesUnknown: series_unknown === 'true', statusUnknown: status_unknown === 'true' },
+      ...{
+        ...rest,
+        expiresBy,
+        expiresWithin,
+        seriesUnknown: series_unknown === 'true',
+        statusUnknown: status_unknown === 'true',
+      },
       ...{ placeUnknown: place_unknown === 'true', placeLeft: place_left === 'true' },
     } as PackListQuery;
     const pageAfter = async (cursor?: string): Promise<z.infer<typeof packPage>> =>
-      snakeCase(await this.readModels.packs.list({ ...wanted, ...(cursor === undefined ? {} : { cursor }) }));
+      snakeCase(await this.readModels.packs.list({ ...wanted, ...(cursor === undefined ? {} : { cursor }) }, now));
     await sendList({ request, reply, log: this.log }, pageAfter, PACKS);
   }
 
   @Get('stock')
   @Allow('erp', 'operator', 'auditor')
   async stock(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { expires_by: expiresBy, series_unknown, ...rest } = parameters(stockParameters, query);
-    const wanted = { ...rest, expiresBy, seriesUnknown: series_unknown === 'true' } as StockQuery;
+    const { expires_by, expires_within, series_unknown, ...rest } = parameters(stockParameters, query);
+    const expiry = { expiresBy: expires_by, expiresWithin: expires_within };
+    const wanted = { ...rest, ...expiry, seriesUnknown: series_unknown === 'true' } as StockQuery;
     const pageAfter = async (): Promise<z.infer<typeof stockPage>> =>
       snakeCase(await this.readModels.packs.stock(wanted));
     await sendList({ request, reply, log: this.log }, pageAfter, STOCK);

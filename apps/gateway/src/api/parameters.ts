@@ -208,6 +208,11 @@ const packFilter = {
   place: placeId.optional().describe('Only packs that stand at this place, or are on their way to it.'),
   status: packStatus.optional().describe('Only packs in this status at the registry.'),
   expires_by: day.optional().describe('Only packs that may be used until this day (YYYY-MM-DD) at most.'),
+  expires_within: wholeNumber(0, 36_500)
+    .optional()
+    .describe(
+      'Only packs that may be used for so many days more at most, counted from the day in the registry’s zone.',
+    ),
 };
 
 /** Query parameters of the list of packs. */

@@ -32,6 +32,7 @@ export const stockLine = z.strictObject({
   expires_on: day.optional(),
   status: z.string().optional(),
   packs: whole,
+  known_at: position,
 });
 export const stockPage = z.strictObject({
   known_at: position.describe('Up to here the log is in these figures.'),

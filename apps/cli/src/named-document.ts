@@ -10,13 +10,17 @@ const MOST_NAMED = 20;
  * ERP's reference. A reference that several documents share is refused with their list. Throws PedigreeError
  * `not_found`, `invalid_parameter`.
  */
-export async function requestIdOfNamed(gateway: GatewayClient, named: string): Promise<string> {
+export async function requestIdOfNamed(
+  gateway: GatewayClient,
+  named: string,
+  noun: 'document' | 'group' = 'document',
+): Promise<string> {
   if (isUuid(named) && (await isKnown(gateway, named))) return named.toLowerCase();
   const ofCommand = await orAbsent(gateway.get<{ requestId: string }>(`/v1/commands/${encodeURIComponent(named)}`));
   if (ofCommand !== undefined) return ofCommand.requestId;
   const found = (await listed(gateway, 'command_id', named)) ?? (await listed(gateway, 'reference', named)) ?? [];
   const [only, ...others] = found;
-  if (only === undefined) throw unknownDocument(named);
+  if (only === undefined) throw unknown(named, noun);
   if (others.length > 0)
     throw ambiguous(
       named,
@@ -28,8 +32,9 @@ export async function requestIdOfNamed(gateway: GatewayClient, named: string): P
   return only.requestId;
 }
 
-export const unknownDocument = (named: string): PedigreeError =>
-  new PedigreeError('not_found', `no document has the request_id, command id or reference ${named}`, { item: named });
+const unknown = (named: string, noun: 'document' | 'group'): PedigreeError =>
+  new PedigreeError('not_found', `no ${noun} has the request_id, command id or reference ${named}`, { item: named });
+export const unknownDocument = (named: string): PedigreeError => unknown(named, 'document');
 
 /** The refusal of a reference that several documents share. */
 export function ambiguous(named: string, candidates: string[]): PedigreeError {

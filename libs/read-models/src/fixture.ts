@@ -316,8 +316,13 @@ export class LogOfTest {
    * The registry is asked what lies in a container that a document brought, and tells: these items. Returns the
    * position of what it told.
    */
-  tell(sscc: string, items: ToldItem[], acceptedAt: string): bigint {
-    const arrival = { documentId: `arrival-${sscc}-${this.head}`, docType: 601, subjectId: OTHER_PLACE, acceptedAt };
+  tell(
+    sscc: string,
+    items: ToldItem[],
+    acceptedAt: string,
+    documentId: string = `arrival-${sscc}-${this.head}`,
+  ): bigint {
+    const arrival = { documentId, docType: 601, subjectId: OTHER_PLACE, acceptedAt };
     this.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
     const contentSha256 = this.evidence.keep(writeToldContent({ sscc, items }));
     const containers = items.filter(({ id }) => id.length === 18).length;

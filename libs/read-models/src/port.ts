@@ -155,6 +155,8 @@ export interface PackFilter {
   status?: string;
   /** YYYY-MM-DD: they may be used until then, and no longer. */
   expiresBy?: string;
+  /** For so many days more at most, by the day of now in the registry's zone. */
+  expiresWithin?: number;
 }
 
 export interface PackListQuery extends PackFilter, Pick<DocumentListQuery, 'limit' | 'cursor'> {
@@ -162,6 +164,8 @@ export interface PackListQuery extends PackFilter, Pick<DocumentListQuery, 'limi
   statusUnknown?: boolean;
   placeUnknown?: boolean;
   placeLeft?: boolean;
+  /** Whether they were ever ours, as in the file of a series. */
+  received?: boolean;
   container?: string;
   /** A request_id of ours, or the registry's id: what the document names, and what is in containers that it names. */
   document?: string;
@@ -195,8 +199,9 @@ export interface Packs {
   overdueTransfers(query: TransferQuery, asOf: Date): Promise<OverdueTransfers>;
   /** Where every pack of a series is, as a recall needs it. */
   trace(gtin: string, series: string, asOf: Date): Promise<TracedSeries>;
-  list(query: PackListQuery): Promise<Page<PackSummary>>;
-  stock(query: StockQuery): Promise<Stock>;
+  /** `now`: from when days count; one moment for all pages of a list. */
+  list(query: PackListQuery, now?: Date): Promise<Page<PackSummary>>;
+  stock(query: StockQuery, now?: Date): Promise<Stock>;
   check(query: CheckQuery): Promise<PackChecks>;
   /** With the first page of its sources. */
   series(gtin: string, series: string, first?: Pick<SeriesPage, 'limit'>): Promise<SeriesFile | undefined>;

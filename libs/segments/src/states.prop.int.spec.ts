@@ -146,10 +146,13 @@ describe('the state of all packs', () => {
   });
 
   it.each([
-    ...['r-20', 's-20'],
+    ['r-20', 'later'],
+    ['s-20', 'later'],
+    ['r-20', 'in the same second'],
     // Past this system, as every third one.
-    ...['r-21', 's-21'],
-  ])('takes a move back with what was told of it, by its id %s', async (recalls) => {
+    ['r-21', 'later'],
+    ['s-21', 'later'],
+  ])('takes a move back with what was told of it, by its id %s, %s', async (recalls, when) => {
     await db.pool.query(`TRUNCATE ${TABLES}`);
     const steps: [Effect, string][] = [0, 1, 1, 1].map((n) => [{ place: placeOf(n) }, packOf(0)]);
     const [came, move, told, recall] = documentsOf(steps) as [
@@ -159,6 +162,8 @@ describe('the state of all packs', () => {
       DocumentOfLife,
     ];
     const operation = Number(recalls.slice(2));
+    // What a list alone tells is the last of its second.
+    if (when !== 'later') told.orderedAt = recall.orderedAt + 999;
     const story: DocumentOfLife[] = [
       { ...came, operation: 10 },
       { ...move, docType: 431, operation },
@@ -168,10 +173,10 @@ describe('the state of all packs', () => {
     await writeLives(db.pool, story, 50);
     const parts: SegmentParts = {
       pool: db.pool,
-      files: new FolderStore(join(folder.path, `files-${recalls}`)),
+      files: new FolderStore(join(folder.path, `files-${recalls}-${when}`)),
       duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
     };
-    const [state] = await bulk(parts, 50n, `states-${recalls}`);
+    const [state] = await bulk(parts, 50n, `states-${recalls}-${when}`);
     expect(state?.place).toBe(placeOf(0));
     const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
     expect(state).toEqual(await single(models, packOf(0), 50n));

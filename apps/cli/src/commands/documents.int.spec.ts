@@ -4,6 +4,7 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
 import { commandLine } from '../command-line.js';
 import { GatewayClient } from '../gateway-client.js';
+import { showGroup } from './groups.js';
 import { requestIdOfNamed } from '../named-document.js';
 import { addDocumentsCommand } from './documents.js';
 import { resendMany, type ResendManyOptions } from './resend-many.js';
@@ -90,6 +91,9 @@ describe('a document', () => {
       await expect(requestIdOfNamed(client, named)).rejects.toMatchObject({
         code: 'not_found',
         message: `no document has the request_id, command id or reference ${named}`,
+      });
+      await expect(showGroup(client, named, false)).rejects.toMatchObject({
+        ...{ code: 'not_found', message: `no group has the request_id, command id or reference ${named}` },
       });
     },
   );

@@ -13,7 +13,7 @@ type GroupAnswer = z.infer<typeof groupShape>;
  * Prints one group with its members and its timeline. Returns 0 when it ended well or is under way, 2 when it stopped.
  */
 export async function showGroup(gateway: GatewayClient, named: string, json: boolean): Promise<number> {
-  const groupId = await requestIdOfNamed(gateway, named);
+  const groupId = await requestIdOfNamed(gateway, named, 'group');
   const group = (await gateway.raw(`/v1/groups/${encodeURIComponent(groupId)}`)) as GroupAnswer;
   out(json ? JSON.stringify(group) : groupText(group));
   return 'halt' in group && group.halt !== undefined ? 2 : 0;
@@ -63,7 +63,7 @@ export async function resumeGroup(
   named: string,
   { corrected, account, reason }: ResumeOptions,
 ): Promise<number> {
-  const groupId = await requestIdOfNamed(gateway, named);
+  const groupId = await requestIdOfNamed(gateway, named, 'group');
   const xml = corrected === undefined ? undefined : await textOf(corrected);
   const member = xml === undefined ? {} : { corrected: { command_id: `file-${sha256Hex(xml)}`, xml } };
   const taken = await gateway.resume(groupId, { ...member, ...defined({ account }), reason });

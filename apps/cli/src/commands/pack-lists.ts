@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined } from '#kernel';
 import type { packChecks, packPage, seriesFile, stockPage } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
 import { facts, fitting, out, say, table } from '../print.js';
@@ -20,8 +20,6 @@ type ListOptions = PackFilter & { container?: string; document?: string; limit: 
 type StockOptions = PackFilter & { by?: string };
 type CheckOptions = FileOptions & { for: string; place: string; day?: string; json?: boolean };
 type SeriesOptions = FileOptions & { json?: boolean };
-
-const DAY_MS = 86_400_000;
 
 const withPackFilter = (command: Command): Command =>
   withFiles(command)
@@ -67,17 +65,8 @@ export function addPackListCommands(pedigree: Command, action: Action, gateway: 
 function parametersOf(filter: PackFilter, more: Record<string, string | undefined>): string {
   const { gtin, series, place, status, expiresWithin, seriesUnknown } = filter;
   const unknown = seriesUnknown === true ? 'true' : undefined;
-  const given = { gtin, series, place, status, series_unknown: unknown, expires_by: dayIn(expiresWithin), ...more };
+  const given = { gtin, series, place, status, series_unknown: unknown, expires_within: expiresWithin, ...more };
   return new URLSearchParams(defined(given) as Record<string, string>).toString();
-}
-
-function dayIn(days: string | undefined): string | undefined {
-  if (days === undefined) return undefined;
-  if (!/^\d{1,5}$/.test(days))
-    throw new PedigreeError('invalid_configuration', `--expires-within: ${days} is not a number of days`, {
-      field: '--expires-within',
-    });
-  return new Date(Date.now() + Number(days) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }
 
 async function listPacks(gateway: GatewayClient, options: ListOptions): Promise<number> {

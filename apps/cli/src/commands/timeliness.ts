@@ -61,10 +61,11 @@ function queryOf({ type, since, until, late, role, account, limit, cursor }: Tim
   );
 }
 
-function print({ calendar, as_of: asOf, items, next_cursor: next }: Snake<Timeliness>): void {
+function print({ calendar, as_of: asOf, up_to: upTo, items, next_cursor: next }: Snake<Timeliness>): void {
   if (calendar === undefined) out('no calendar of deadlines is set (DEADLINE_CALENDAR): nobody can tell what is late');
   else out(`by the calendar "${calendar.name}", edition ${calendar.edition}, as of ${instant(asOf) ?? ''}`);
   if (calendar?.fictitious !== undefined) out(calendar.fictitious);
+  say(`our record holds the log up to position ${upTo}`);
   const rows = items.map((one) => [
     one.request_id ?? one.document_id,
     one.doc_type,

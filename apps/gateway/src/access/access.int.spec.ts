@@ -132,6 +132,20 @@ describe('once a key was made', () => {
     expect((await call(foreign)).status).toBe(200);
   });
 
+  it('lets an auditor read everything', async () => {
+    const auditor = `Bearer ${await makeKey(harness.db.pool, 'auditor', ['auditor'])}`;
+    const reading = harness.gateway.routes.filter((route) => /^GET \/v1\//.test(route));
+    expect(reading.length).toBeGreaterThan(40);
+    const refused: string[] = [];
+    for (const route of reading) {
+      const path = route.slice('GET '.length).replace(/\{\w+\}/g, '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01');
+      const { status } = await call({ host: 'any', authorization: auditor }, { path });
+      if (status === 401 || status === 403) refused.push(route);
+    }
+    expect(refused).toEqual([]);
+    await revokeKey(harness.db.pool, 'auditor');
+  });
+
   it('does without one never again: not when the last is revoked, not after a start, and it says what to do', async () => {
     await revokeKey(harness.db.pool, 'only');
     await withGateway({}, async ({ url }) => {

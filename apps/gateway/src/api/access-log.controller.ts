@@ -42,7 +42,7 @@ export class AccessLogController {
   @Allow('auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { actor_kind: actorKind, ...rest } = parameters(accessLogParameters, query);
-    const pageAfter = async (cursor = rest.cursor): Promise<z.infer<typeof accessPage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof accessPage>> =>
       snakeCase(await this.readModels.accessLog(defined({ ...rest, actorKind, cursor })));
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
   }

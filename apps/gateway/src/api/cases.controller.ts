@@ -36,7 +36,7 @@ export class CasesController {
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { part_of: partOf, ...rest } = parameters(caseListParameters, query);
-    const pageAfter = async (cursor = rest.cursor): Promise<z.infer<typeof casePage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof casePage>> =>
       snakeCase(await this.readModels.cases(defined({ ...rest, partOf, cursor })));
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
   }

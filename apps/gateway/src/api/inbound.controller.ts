@@ -41,7 +41,7 @@ export class InboundController {
     const wanted = Object.fromEntries(
       Object.entries(given).filter(([, value]) => value !== undefined),
     ) as InboundListQuery;
-    const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof inboundPage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof inboundPage>> =>
       snakeCase(
         await this.queries.execute<ListInbound, Page<InboundSummary>>(
           new ListInbound(cursor === undefined ? wanted : { ...wanted, cursor }),

@@ -33,7 +33,7 @@ export class MockRecallsController {
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const asked = parameters(mockRecallListParameters, query);
-    const pageAfter = async (cursor = asked.cursor): Promise<z.infer<typeof mockRecallPage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof mockRecallPage>> =>
       snakeCase(await this.recalls.list(defined({ ...asked, cursor })));
     await sendList({ request, reply, log: this.log }, pageAfter, RECALLS);
   }

@@ -24,10 +24,15 @@ export const PACKS: Columns<Pack> = {
     ({ series_told_by }: Pack) => series_told_by,
     columnsOf<Pack['told_by']>('known_at', 'request_id', 'document_sha256'),
   ),
+  ...columnsWithin(
+    'uncertain_by',
+    ({ uncertain_by }: Pack) => uncertain_by,
+    columnsOf<Pack['told_by']>('known_at', 'request_id', 'document_id', 'document_sha256'),
+  ),
 };
 
 export const STOCK = columnsOf<z.infer<typeof stockPage>['items'][number]>(
-  ...(['place', 'gtin', 'series', 'expires_on', 'status', 'packs'] as const),
+  ...(['place', 'gtin', 'series', 'expires_on', 'status', 'packs', 'known_at'] as const),
 );
 
 /** The life of a pack or a container: a row a movement. */
@@ -70,6 +75,6 @@ export const CHECKS = {
     reasons: ({ reasons }: CheckRow) => reasons.map(({ code }) => code).join(' '),
     sentences: ({ reasons }: CheckRow) => reasons.map(({ sentence }) => sentence).join(' '),
     ...columnsWithin('pack', ({ pack }: CheckRow) => pack, PACKS),
-    ...columnsOf<CheckRow>('purpose', 'place', 'advice_only', 'known_at', 'newest_accepted_at'),
+    ...columnsOf<CheckRow>('purpose', 'place', 'day', 'advice_only', 'known_at', 'newest_accepted_at'),
   },
 };

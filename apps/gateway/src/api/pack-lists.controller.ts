@@ -27,7 +27,7 @@ import {
 } from './parameters.js';
 import { LOG, READ_MODELS } from './queries.js';
 import { formatOf, sendList, sendRows } from './send-list.js';
-import { SERIES, SERIES_SOURCES, seriesRows } from './series-columns.js';
+import { SERIES, SERIES_SOURCES, seriesRows, withOpenCursor } from './series-columns.js';
 import { snakeCase } from './snake-case.js';
 
 /** Sources of a series that a file is written from at once. Each step counts all packs of the series. */
@@ -45,21 +45,30 @@ export class PackListsController {
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const given = parameters(packListParameters, query);
-    const { expires_by: expiresBy, series_unknown, status_unknown, place_unknown, place_left, ...rest } = given;
+    const { expires_by: expiresBy, expires_within: expiresWithin, series_unknown, status_unknown, ...others } = given;
+    const { place_unknown, place_left, ...rest } = others;
+    const now = new Date();
     const wanted = {
-      ...{ ...rest, expiresBy, seriesUnknown: series_unknown === 'true', statusUnknown: status_unknown === 'true' },
+      ...{
+        ...rest,
+        expiresBy,
+        expiresWithin,
+        seriesUnknown: series_unknown === 'true',
+        statusUnknown: status_unknown === 'true',
+      },
       ...{ placeUnknown: place_unknown === 'true', placeLeft: place_left === 'true' },
     } as PackListQuery;
-    const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof packPage>> =>
-      snakeCase(await this.readModels.packs.list({ ...wanted, ...(cursor === undefined ? {} : { cursor }) }));
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof packPage>> =>
+      snakeCase(await this.readModels.packs.list({ ...wanted, ...(cursor === undefined ? {} : { cursor }) }, now));
     await sendList({ request, reply, log: this.log }, pageAfter, PACKS);
   }
 
   @Get('stock')
   @Allow('erp', 'operator', 'auditor')
   async stock(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { expires_by: expiresBy, series_unknown, ...rest } = parameters(stockParameters, query);
-    const wanted = { ...rest, expiresBy, seriesUnknown: series_unknown === 'true' } as StockQuery;
+    const { expires_by, expires_within, series_unknown, ...rest } = parameters(stockParameters, query);
+    const expiry = { expiresBy: expires_by, expiresWithin: expires_within };
+    const wanted = { ...rest, ...expiry, seriesUnknown: series_unknown === 'true' } as StockQuery;
     const pageAfter = async (): Promise<z.infer<typeof stockPage>> =>
       snakeCase(await this.readModels.packs.stock(wanted));
     await sendList({ request, reply, log: this.log }, pageAfter, STOCK);
@@ -80,7 +89,8 @@ export class PackListsController {
   async series(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { gtin, series } = seriesNamed(request);
     const call = { request, reply, log: this.log };
-    if (formatOf(request) === undefined) return void (await reply.send(await this.seriesFile({ gtin, series })));
+    if (formatOf(request) === undefined)
+      return void (await reply.send(withOpenCursor(await this.seriesFile({ gtin, series }))));
     const file = await this.seriesFile({ gtin, series }, SOURCES_OF_A_STEP);
     const sourcesAfter = async (cursor: string): Promise<z.infer<typeof seriesSourcePage>> =>
       snakeCase(await this.readModels.packs.seriesSources(gtin, series, { limit: SOURCES_OF_A_STEP, cursor }));
@@ -91,9 +101,9 @@ export class PackListsController {
   @Allow('operator', 'auditor')
   async sources(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { gtin, series } = seriesNamed(request);
-    const { limit, cursor: first } = parameters(seriesSourceParameters, query);
+    const { limit } = parameters(seriesSourceParameters, query);
     const wanted = { limit: formatOf(request) === undefined ? limit : SOURCES_OF_A_STEP };
-    const pageAfter = async (cursor = first): Promise<z.infer<typeof seriesSourcePage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof seriesSourcePage>> =>
       snakeCase(await this.readModels.packs.seriesSources(gtin, series, { ...wanted, ...defined({ cursor }) }));
     await sendList({ request, reply, log: this.log }, pageAfter, SERIES_SOURCES);
   }

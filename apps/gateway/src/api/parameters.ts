@@ -41,7 +41,7 @@ export const page = {
     .min(1)
     .max(500)
     .optional()
-    .describe('next_cursor of an answer: the page after it. Every other parameter stays the same.'),
+    .describe('next_cursor of an answer: the page after it. Every other parameter but limit stays the same.'),
 };
 const ofAccount = accountName.optional().describe('Only what goes through this account of the accounts file.');
 const ofType = wholeNumber(1, 999_999).optional().describe('Only documents of this scheme number, for example 415.');
@@ -173,7 +173,10 @@ export const timelinessParameters = z.strictObject({
 export const historyParameters = z.strictObject({
   as_of: instant
     .optional()
-    .describe('Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z).'),
+    .describe(
+      'Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z): by the end of ' +
+        'its second, because lists of the registry tell no more.',
+    ),
   known_at: z
     .union([
       z
@@ -205,6 +208,11 @@ const packFilter = {
   place: placeId.optional().describe('Only packs that stand at this place, or are on their way to it.'),
   status: packStatus.optional().describe('Only packs in this status at the registry.'),
   expires_by: day.optional().describe('Only packs that may be used until this day (YYYY-MM-DD) at most.'),
+  expires_within: wholeNumber(0, 36_500)
+    .optional()
+    .describe(
+      'Only packs that may be used for so many days more at most, counted from the day in the registry’s zone.',
+    ),
 };
 
 /** Query parameters of the list of packs. */
@@ -213,6 +221,11 @@ export const packListParameters = z.strictObject({
   status_unknown: isTrue.describe('true: only packs whose status no document has told.'),
   place_unknown: isTrue.describe('true: only packs whose place no document has told.'),
   place_left: isTrue.describe('true: only packs that have left all places that are known.'),
+  received: flag
+    .optional()
+    .describe(
+      'false: only packs that were never ours: on their way to us, or refused or recalled on it; true: all others.',
+    ),
   container: z
     .string()
     .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')

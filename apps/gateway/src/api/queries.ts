@@ -23,7 +23,6 @@ import type {
   Timeliness,
   TimelinessQuery,
 } from '#read-models';
-import { systemClock } from '#kernel';
 import type { Pool } from '#postgres';
 
 /** Injection tokens of what has no class of its own. */
@@ -248,15 +247,19 @@ export class InboundByDocumentIdHandler implements IQueryHandler<InboundByDocume
 }
 
 export class ListTimeliness {
-  constructor(readonly query: TimelinessQuery) {}
+  constructor(
+    readonly query: TimelinessQuery,
+    /** At which moment deadlines are judged: one for all pages of a file. */
+    readonly now: Date,
+  ) {}
 }
 
 @QueryHandler(ListTimeliness)
 export class ListTimelinessHandler implements IQueryHandler<ListTimeliness, Timeliness> {
   constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
 
-  execute({ query }: ListTimeliness): Promise<Timeliness> {
-    return this.readModels.timeliness(query, systemClock.now());
+  execute({ query, now }: ListTimeliness): Promise<Timeliness> {
+    return this.readModels.timeliness(query, now);
   }
 }
 

@@ -69,10 +69,10 @@ export class ReconciliationsController {
     refuseOfOtherKind(asked, run.kind);
     const call = { request, reply, log: this.log };
     if (run.kind === 'packs') {
-      const pageAfter = (cursor = asked.cursor) => this.reconciliations.packFindings(run, { ...asked, cursor });
+      const pageAfter = (cursor?: string) => this.reconciliations.packFindings(run, { ...asked, cursor });
       return sendList(call, pageAfter, PACK_COLUMNS);
     }
-    const pageAfter = async (cursor = asked.cursor): Promise<Page<DocumentFinding>> => {
+    const pageAfter = async (cursor?: string): Promise<Page<DocumentFinding>> => {
       const found = await this.reconciliations.findings(run, { ...asked, after: numberIn(cursor) });
       const last = found.length === asked.limit ? found.at(-1)?.n : undefined;
       return { items: found.map(findingAnswer), ...(last === undefined ? {} : { next_cursor: String(last) }) };

@@ -48,7 +48,7 @@ export class ReportsController {
   @Allow('auditor')
   async overrides(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const asked = parameters(overrideParameters, query);
-    const pageAfter = async (cursor = asked.cursor): Promise<z.infer<typeof overridesShape>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof overridesShape>> =>
       snakeCase(await this.readModels.overrides(defined({ ...asked, cursor }), new Date()));
     await sendList({ request, reply, log: this.log }, pageAfter, OVERRIDE_COLUMNS);
   }

@@ -7,6 +7,8 @@ import { asCsv } from './csv.js';
 import { asExcel } from './excel.js';
 import { asNdjson, type Page } from './ndjson.js';
 import { FILE_TYPES, type FileFormat } from './file-types.js';
+import { cursorOf, givenCursor } from './list-cursor.js';
+import { wantedType } from './wanted-type.js';
 
 /** One call for a list, and its answer. */
 export interface ListCall {
@@ -18,7 +20,7 @@ export interface ListCall {
 /**
  * Answers with a page, or, as the caller accepts, with the whole list as NDJSON, or as CSV or Excel where it has
  * columns. The first page comes before the headers, and an Excel file is whole before them: what is wrong by then is
- * answered as a problem.
+ * answered as a problem. The cursor that `pageAfter` gets and gives is the list's own.
  */
 export async function sendList<T>(
   { request, reply, log }: ListCall,
@@ -31,7 +33,7 @@ export async function sendList<T>(
     request.exportedRows = (request.exportedRows ?? 0) + page.items.length;
     return page;
   };
-  const first = await counted();
+  const first = await counted(cursorOf(request));
   const format = formatOf(request);
   const send = (answer: unknown, type: FileFormat) =>
     reply.header('content-type', type === 'csv' ? `${FILE_TYPES.csv}; charset=utf-8` : FILE_TYPES[type]).send(answer);
@@ -42,10 +44,16 @@ export async function sendList<T>(
     await send(lines, type);
   };
   if (format === 'ndjson') return stream(asNdjson(first, counted), format);
-  if (columns === undefined || format === undefined) return void (await reply.send(first));
+  if (columns === undefined || format === undefined) return void (await reply.send(asGiven(request, first)));
   if (format === 'csv') return stream(asCsv(first, counted, columns), format);
   await send(await asExcel(first, counted, columns), format);
 }
+
+/** A page as the caller gets it: its cursor is for this list with these parameters. */
+const asGiven = <T>(request: ExportingRequest, { next_cursor: next, ...page }: Page<T>): Page<T> => ({
+  ...page,
+  ...(next === undefined ? {} : { next_cursor: givenCursor(request, next) }),
+});
 
 /** Answers with the whole, or, as the caller accepts, with its rows as NDJSON, CSV or Excel. */
 export async function sendRows<Answer, T>(
@@ -59,6 +67,6 @@ export async function sendRows<Answer, T>(
 
 /** The format in which the caller accepts all rows as one file. */
 export function formatOf({ headers }: ExportingRequest): FileFormat | undefined {
-  const formats = Object.keys(FILE_TYPES) as FileFormat[];
-  return formats.find((format) => headers.accept?.includes(FILE_TYPES[format]));
+  const wanted = wantedType(headers.accept, Object.values(FILE_TYPES));
+  return (Object.keys(FILE_TYPES) as FileFormat[]).find((format) => FILE_TYPES[format] === wanted);
 }

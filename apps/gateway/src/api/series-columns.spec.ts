@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { cursorOf } from './list-cursor.js';
 import { asCsv } from './csv.js';
-import { SERIES, seriesRows } from './series-columns.js';
+import { SERIES, seriesRows, withOpenCursor } from './series-columns.js';
 
 type File = Parameters<typeof seriesRows>[0];
 type Source = File['received'][number];
@@ -41,4 +42,13 @@ describe('the rows of the file of a series', () => {
   it('are told at once where one page is the whole', async () => {
     expect(await rowsOf(file({ received: [source(12)] }))).toEqual(['received 12', 'fate 12']);
   });
+});
+
+it('names the next page of sources by an address that is answered', () => {
+  const path = '/v1/series/04600000000015/A%2B1/sources';
+  const file = { received_more_at: `${path}?cursor=a%2Bb` } as Parameters<typeof withOpenCursor>[0];
+  const [url, query] = String(withOpenCursor(file).received_more_at).split('?') as [string, string];
+  expect(url).toBe(path);
+  expect(cursorOf({ url, query: Object.fromEntries(new URLSearchParams(query)) })).toBe('a+b');
+  expect(withOpenCursor({ sources: 1 } as typeof file)).toEqual({ sources: 1 });
 });

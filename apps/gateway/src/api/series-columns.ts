@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { seriesFile, seriesSourcePage } from '#read-models';
 import { columnsOf, columnsWithin, type Columns } from './columns.js';
+import { givenCursor } from './list-cursor.js';
 import type { Page } from './ndjson.js';
 import { TOLD, type Told } from './pack-columns.js';
 
@@ -16,12 +17,14 @@ interface SeriesRow {
   place?: string | undefined;
   branch?: string | undefined;
   packs_at?: string | undefined;
+  /** Of the whole file. */
+  known_at: string;
   told_by?: Told | undefined;
 }
 
 /** The file of a series as one table. `packs` of the parts `received` and `fate` each make up the whole. */
 export const SERIES: Columns<SeriesRow> = {
-  ...columnsOf<SeriesRow>('part', 'fate', 'status', 'place', 'branch', 'packs', 'packs_at'),
+  ...columnsOf<SeriesRow>('part', 'fate', 'status', 'place', 'branch', 'packs', 'packs_at', 'known_at'),
   ...columnsWithin('told_by', ({ told_by }: SeriesRow) => told_by, TOLD),
 };
 
@@ -39,7 +42,8 @@ export function seriesRows(
   const next_cursor = cursorIn(file.received_more_at);
   return async (cursor) => {
     const page = cursor === undefined ? { items: file.received, next_cursor } : await sourcesAfter(cursor);
-    const received = page.items.map(({ packs, by }): SeriesRow => ({ part: 'received', packs, told_by: by }));
+    const { known_at } = file;
+    const received = page.items.map(({ packs, by }): SeriesRow => ({ part: 'received', packs, known_at, told_by: by }));
     return page.next_cursor === undefined
       ? { items: [...received, ...fateRows(file)] }
       : { items: received, next_cursor: page.next_cursor };
@@ -49,11 +53,19 @@ export function seriesRows(
 const cursorIn = (address: string | undefined): string | undefined =>
   address === undefined ? undefined : (new URL(address, 'http://localhost').searchParams.get('cursor') ?? undefined);
 
-const fateRows = ({ fates, suspension }: Series): SeriesRow[] => [
+/** The file with the address of the next page of sources as a caller may ask for it. */
+export function withOpenCursor({ received_more_at: at, ...file }: Series): Series {
+  if (at === undefined) return file;
+  const [url] = at.split('?') as [string];
+  const cursor = givenCursor({ url, query: {} }, cursorIn(at) as string);
+  return { ...file, received_more_at: `${url}?${new URLSearchParams({ cursor }).toString()}` };
+}
+
+const fateRows = ({ fates, suspension, known_at }: Series): SeriesRow[] => [
   ...fates.flatMap(({ branches, ...figure }) =>
     (branches.length === 0 ? [{ branch: undefined, packs: figure.packs }] : branches).map(
-      ({ branch, packs }): SeriesRow => ({ ...figure, part: 'fate', branch, packs }),
+      ({ branch, packs }): SeriesRow => ({ ...figure, part: 'fate', branch, packs, known_at }),
     ),
   ),
-  ...(suspension?.customers ?? []).map((one): SeriesRow => ({ part: 'customer to notify', ...one })),
+  ...(suspension?.customers ?? []).map((one): SeriesRow => ({ part: 'customer to notify', ...one, known_at })),
 ];

@@ -25,7 +25,7 @@ export class StockUploadsController {
   }
 
   @Get(':uploadId')
-  @Allow('erp', 'operator')
+  @Allow('erp', 'operator', 'auditor')
   async show(@Param('uploadId') id: string): Promise<Answer> {
     return snakeCase(await this.uploads.one(uuidParameter('uploadId', id)));
   }

@@ -16,7 +16,7 @@ import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { letterBody, listConfirmationBody, suspensionActionBody } from '../suspensions/suspension-body.js';
 import { replyLetter } from '../suspensions/reply-letter.js';
 import { Suspensions } from '../suspensions/suspensions.js';
-import { HTML } from './file-types.js';
+import { FILE_TYPES, HTML } from './file-types.js';
 import { columnsOf } from './columns.js';
 import { jsonBody } from './json-body.js';
 import { parameters, uuidParameter } from './parameters.js';
@@ -24,6 +24,7 @@ import { LOG, READ_MODELS } from './queries.js';
 import { REPLY } from './report-columns.js';
 import { sendList, sendRows } from './send-list.js';
 import { snakeCase } from './snake-case.js';
+import { wantedType } from './wanted-type.js';
 import {
   suspendedListParameters,
   suspensionAnswerParameters,
@@ -53,7 +54,7 @@ export class SuspensionsController {
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { in_force: inForce, ...rest } = parameters(suspensionListParameters, query);
-    const pageAfter = async (cursor = rest.cursor): Promise<SuspensionPage> =>
+    const pageAfter = async (cursor?: string): Promise<SuspensionPage> =>
       snakeCase(await this.readModels.suspensions.list(defined({ ...rest, inForce, cursor })));
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
   }
@@ -87,7 +88,7 @@ export class SuspensionsController {
         ...{ field: 'suspensionId', item: id },
       });
     const told: z.infer<typeof suspensionReply> = snakeCase(found);
-    if (request.headers.accept?.includes(HTML) !== true)
+    if (wantedType(request.headers.accept, [HTML, ...Object.values(FILE_TYPES)]) !== HTML)
       return sendRows({ request, reply, log: this.log }, told, REPLY);
     await reply.header('content-type', `${HTML}; charset=utf-8`).send(replyLetter(told));
   }

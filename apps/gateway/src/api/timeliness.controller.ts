@@ -27,9 +27,10 @@ export class TimelinessController {
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { doc_type: docType, operation_from, operation_to, ...rest } = parameters(timelinessParameters, query);
     const given = { ...rest, docType, operationFrom: operation_from, operationTo: operation_to };
-    const pageAfter = async (cursor = rest.cursor): Promise<Report> => {
+    const now = new Date();
+    const pageAfter = async (cursor?: string): Promise<Report> => {
       const wanted: TimelinessQuery = defined({ ...given, cursor });
-      return snakeCase(await this.queries.execute<ListTimeliness, Timeliness>(new ListTimeliness(wanted)));
+      return snakeCase(await this.queries.execute<ListTimeliness, Timeliness>(new ListTimeliness(wanted, now)));
     };
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
   }
@@ -67,5 +68,5 @@ const COLUMNS: Columns<Row> = {
   calendar_edition: ({ due_by }) => due_by?.calendar.edition,
   fictitious: ({ due_by }) => due_by?.calendar.fictitious,
   ...columnsOf<Row>('met_when', 'done_at', 'days_late', 'cause', 'cause_since', 'sentence', 'items', 'items_answered'),
-  ...columnsOf<Row>('answered_by', 'replaced_by'),
+  ...columnsOf<Row>('answered_by', 'replaced_by', 'as_of', 'up_to'),
 };

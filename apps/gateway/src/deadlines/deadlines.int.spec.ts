@@ -66,11 +66,15 @@ describe('with the calendar of the sandbox', () => {
     const as = (accept: string) => harness.ask('/v1/reports/timeliness', { headers: { accept } });
     const lines = await as('application/x-ndjson');
     expect(lines.json()).toMatchObject({ ...row, due_by: { calendar: by } });
+    const pin = { as_of: expect.stringMatching(/^20.*Z$/) as unknown, up_to: expect.stringMatching(/^\d+$/) as unknown };
+    expect([lines.json(), timeliness.parse(page).items[0]]).toMatchObject([pin, pin]);
     const csv = await as('text/csv');
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const [head = '', first = '', rest] = csv.text.split('\r\n');
     expect([head.split(',').slice(0, 4), rest]).toEqual([['role', 'channel', 'request_id', 'document_id'], '']);
     expect(first).toContain(`sender,api,${requestId},,a-1,'=A1,main,701`);
+    expect(head.split(',').slice(-2)).toEqual(['as_of', 'up_to']);
+    expect(first).toMatch(/,20[^,]*Z,\d+$/);
     expect(first).toContain('Sandbox calendar,1,"This calendar is made up');
   });
 

@@ -1,6 +1,6 @@
 import type { ItemEffect } from '../port.js';
 import { CATALOGUE, documentTypeOf } from '../catalogue/catalogue.js';
-import { codeOf, NOT_KNOWN } from '../catalogue/effect.js';
+import { codeOf, NOT_KNOWN, SUSPENDED } from '../catalogue/effect.js';
 
 /** A line of the Core Business Vocabulary 2.0. What no source tells is absent. */
 export interface BusinessStep {
@@ -24,18 +24,20 @@ const ended = (bizStep: string, disposition: string): BusinessStep[] => [{ actio
 
 const isPart = ({ status }: StepFacts): boolean => status?.startsWith('in_partial_') === true;
 
+/** A suspended pack stays so, whatever moves it. */
+const sellable = ({ status }: StepFacts): string =>
+  status !== undefined && SUSPENDED.has(status) ? 'non_sellable_other' : 'sellable_accessible';
+
 const commissioned: Steps = () => [{ action: 'ADD', bizStep: 'commissioning', disposition: 'active' }];
 const shipped = observed('shipping', 'in_transit');
-const accepted: Steps = (facts) => [
-  ...observed('receiving')(facts),
-  ...observed('accepting', 'sellable_accessible')(facts),
-];
+const posted: Steps = (facts) => observed('accepting', sellable(facts))(facts);
+const accepted: Steps = (facts) => [...observed('receiving')(facts), ...posted(facts)];
 /** Of a part that is sold the vocabulary has no word. */
 const sold: Steps = (facts) => observed('retail_selling', isPart(facts) ? undefined : 'retail_sold')(facts);
 const dispensed: Steps = (facts) => observed('dispensing', isPart(facts) ? 'partially_dispensed' : 'dispensed')(facts);
 const arbitrated: Steps = (facts) => observed(facts.status === 'in_arbitration' ? 'holding' : 'inspecting')(facts);
 /** The vocabulary has no step for what an authority allows, and none for a move between own places. */
-const inCirculation = observed(undefined, 'sellable_accessible');
+const inCirculation: Steps = (facts) => observed(undefined, sellable(facts))(facts);
 const moved = observed();
 
 /** By the reason of a withdrawal (type 552). A part that is withdrawn leaves its pack in circulation. */
@@ -82,7 +84,7 @@ const STEPS: Readonly<Record<number, Steps>> = {
   472: shipped,
   481: arbitrated,
   701: accepted,
-  702: observed('accepting', 'sellable_accessible'),
+  702: posted,
   705: moved,
   812: moved,
   511: sold,

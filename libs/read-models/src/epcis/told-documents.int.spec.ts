@@ -3,7 +3,7 @@ import { documentReading, epcisDocumentOf, typeKnowledge, type EpcisEvent } from
 import { defined } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
 import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
@@ -40,6 +40,9 @@ beforeAll(async () => {
   log.document({ docType: 415, items: [pack(8)], counterpartyId: THEM });
   log.document({ docType: 701, items: [pack(8)], subjectId: THEM, counterpartyId: US });
   log.document({ docType: 415, items: [box(4)], counterpartyId: THEM });
+  log.document({ docType: 417, items: [pack(9)], counterpartyId: THEM });
+  log.document({ docType: 701, items: [pack(9)], subjectId: THEM, counterpartyId: US });
+  moveThatWasTold();
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
     projection.project(
@@ -49,6 +52,21 @@ beforeAll(async () => {
   );
 });
 afterAll(() => db.drop());
+
+/** A move that was recalled by the registry's id, with what the receiving place was told of it. */
+function moveThatWasTold(): void {
+  const moved = { docType: 431, items: [pack(10)], counterpartyId: THEM };
+  const requestId = log.send(moved);
+  const documentSha256 = log.events[Number(log.conclude(requestId, moved)) - 1]?.data['documentSha256'] as string;
+  log.addInbound('told', {
+    type: 'InboundConcluded',
+    data: {
+      ...{ documentId: 'told', requestId, direction: 'incoming', channel: 'counterparty', docType: 629 },
+      ...{ outcome: 'accepted', isReadable: true, documentSha256 },
+    },
+  });
+  log.document({ docType: 250, items: [], fields: { operation_id: documentIdOf(requestId) } });
+}
 
 const lifeOf = async (sgtin: string): Promise<{ item: string; movements: Movement[] }> => {
   const { movements } = (await historyOf(db.pool, sgtin, { types: typeKnowledge })) as SgtinHistory;
@@ -157,6 +175,22 @@ describe('the history of a pack in EPCIS', () => {
       errorDeclaration: { declarationTime: expect.any(String), reason: 'did_not_occur' },
     });
     expect(told['pedigree:leftOut']).toMatchObject([{ doc_type: 250, why: 'it moves no pack' }]);
+  });
+
+  it('tells so too of what the receiving place was told of the operation', async () => {
+    const { epcisBody } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(10)), reading), new Date(0));
+    const wrong = epcisBody.eventList.filter((event) => 'errorDeclaration' in event);
+    expect([epcisBody.eventList.length, wrong.length]).toEqual([4, 2]);
+    expect(wrong.map(({ eventID }) => eventID)).toEqual(epcisBody.eventList.slice(0, 2).map(({ eventID }) => eventID));
+  });
+
+  it('says of a suspended pack what the history says: that it stays so when it is accepted', async () => {
+    const life = await lifeOf(pack(9));
+    const [, accepted] = await toldOfItem(life, reading);
+    expect(life.movements[1]?.status).toBe('paused_circulation');
+    expect(accepted?.events.at(-1)).toMatchObject({
+      ...{ bizStep: 'accepting', disposition: 'non_sellable_other', 'pedigree:status': 'paused_circulation' },
+    });
   });
 
   it('gives the same ids whenever it is asked for', async () => {

@@ -5,6 +5,7 @@ import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel'
 import type { DocumentDetail, Movement } from '../port.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
 import type { ContainerStep } from '../sgtin-history/query.js';
+import { namedOperations } from '../sgtin-history/recalls.js';
 
 export interface EpcisReading {
   evidence: EvidenceStore;
@@ -31,6 +32,7 @@ export async function toldOfItem(
       { field: 'as_of' },
     );
   const told: ToldDocument[] = [];
+  const idsOf = namesOf(movements);
   let order: Order;
   for (const movement of movements) {
     if (movement.channel === 'registry_answer') {
@@ -39,10 +41,21 @@ export async function toldOfItem(
     }
     const { facts, effects } = await readMovement(movement, reading);
     const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: namedItem(item) })) : effects;
-    told.push(toldOf(movement, fromTheGoods({ facts, effects: own }, order)));
+    told.push({ ...toldOf(movement, fromTheGoods({ facts, effects: own }, order)), ids: idsOf(movement) });
     order = orderAfter(order, movement);
   }
   return told;
+}
+
+/** By which ids a later document may name a movement: as a recall does in the history. */
+function namesOf(movements: readonly ContainerStep[]): (movement: ContainerStep) => string[] {
+  const named = namedOperations(
+    movements.map((at) => {
+      const { requestId = '', documentId = null, channel } = at;
+      return { requestId, documentId, isOurs: channel === undefined, at };
+    }),
+  );
+  return (movement) => [...named].flatMap(([id, all]) => (all.has(movement) ? [id] : []));
 }
 
 type Story = Pick<ConcludedDocument, 'facts' | 'effects'>;
@@ -87,7 +100,9 @@ async function readMovement(
   const receipt = await receiptOf(movement.receiptSha256, reading);
   const all = isOurs ? documents.effectsOf(facts, receipt as ReceiptFacts) : documents.foreignEffectsOf(facts, receipt);
   if (isPacking === true) return { facts, effects: all.filter((one) => isPackedInto(one, item)) };
-  return { facts, effects: all.filter((one) => one.item.id === item).slice(0, 1) };
+  const own = all.filter((one) => one.item.id === item).slice(0, 1);
+  // What the pack was before decides, too: a suspended one stays so.
+  return { facts, effects: own.map((one) => ({ ...one, ...defined({ status: movement.status ?? one.status }) })) };
 }
 
 const isPackedInto = ({ containment }: ItemEffect, sscc: string): boolean =>

@@ -2,7 +2,7 @@ import type { MockRecallEvent } from '#domain';
 import { actorShown, typedEvent, type RecordedEvent } from '#event-store';
 import type { Pool, Queryable } from '#postgres';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
-import { groupsOfSeries } from '../pack-state/series-file.js';
+import { fateOf, groupsOfSeries } from '../pack-state/series-file.js';
 import type { Page } from '../port.js';
 import type { MockRecallSummary, TracedSeries } from '../report-port.js';
 import { affectedBranches } from '../suspensions/affected.js';
@@ -30,11 +30,12 @@ export const tracedSeries = (
 ): Promise<TracedSeries> =>
   pinned(pool, asOf, async (db, { knownAt }) => {
     const { branches } = await affectedBranches(db, { gtin, series }, { types, recentFrom: new Date(0) });
-    const { groups } = await groupsOfSeries(db, { gtin, series }, types);
+    const { groups, own } = await groupsOfSeries(db, { gtin, series }, types);
     const unknown = await db.query<{ packs: number }>(SERIES_UNKNOWN, [gtin, `${gtin}~`]);
     const hidden = await db.query<{ containers: number }>(CONTENT_UNKNOWN);
     const lines = branches.map(({ recent: _, ...line }) => line);
-    const all = groups.reduce((sum, { packs }) => sum + packs, 0);
+    const ours = groups.filter((one) => fateOf(one, own) !== 'not_received');
+    const all = ours.reduce((sum, { packs }) => sum + packs, 0);
     const of = (standing: string): number =>
       lines.reduce((sum, line) => sum + (line.standing === standing ? line.packs : 0), 0);
     const stands = { inStock: of('in_stock'), inTransit: of('in_transit'), shipped: of('shipped') };

@@ -1,6 +1,6 @@
 import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
-import { dayIn } from '../pack-state/day-in.js';
+import { dayAfter, dayIn } from '../pack-state/day-in.js';
 import type { PackTypes } from '../pack-state/list.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
 import { JOIN_STAY, movedByPlaces, type PackNow } from '../pack-state/now.js';
@@ -60,7 +60,7 @@ export const expiringPacks = (
 ): Promise<ExpiringPacks> =>
   pinned(pool, context.asOf, async (db, pin) => {
     const today = dayIn(context.zone, context.asOf);
-    const expiresBy = dayIn(context.zone, new Date(context.asOf.getTime() + query.days * DAY_MS));
+    const expiresBy = dayAfter(query.days, context);
     const groups = await onShelf(db, { ...query, expiresBy }, context);
     const told = groups.filter(({ expiresOn }) => expiresOn !== null);
     const by: ShelfPart[] = query.by.includes('expires_on') ? [...query.by] : [...query.by, 'expires_on'];
@@ -112,7 +112,7 @@ async function onShelf(
   const stand = await movedByPlaces(db, stood, { moves, types });
   const movedAt = new Map(moves.map(({ position, atMicros }) => [position, new Date(Number(atMicros / 1_000n))]));
   const moved = stand.map((one) => withItsMove(one, movedAt));
-  return moved.filter((one) => fateOf(one.status, one.place, own) === 'on_hand' && isAsked(one, query));
+  return moved.filter((one) => fateOf(one, own) === 'on_hand' && isAsked(one, query));
 }
 
 /** What was moved with its whole place was moved then. */

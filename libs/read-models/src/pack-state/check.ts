@@ -1,10 +1,11 @@
-import { isStandKnown, obstaclesTo, type Obstacle } from '#documents';
+import { isStandKnown, obstaclesTo, typeKnowledge, type Obstacle } from '#documents';
 import { readItemCode } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { CheckPurpose, CheckQuery, PackCheck, PackChecks, PackSummary } from '../port.js';
 import { unknownContentsAt } from '../sgtin-history/content-question.js';
 import { recordedInForce, suspensionsUpTo, type InForce } from '../suspensions/in-force.js';
+import { ON_ITS_WAY } from './fold.js';
 import { packsTold, type PackTypes } from './list.js';
 import { packsNow } from './now.js';
 import { ageOfRecord } from './record-age.js';
@@ -12,8 +13,7 @@ import { ageOfRecord } from './record-age.js';
 type Reason = PackCheck['reasons'][number];
 type CheckOnDay = CheckQuery & { day: string };
 
-/** Statuses in which a pack is on its way to a place, and stands at one. */
-const ON_ITS_WAY = new Set(['in_realization', 'confirm_return_paused', 'transferred_to_agent']);
+/** Statuses in which a pack stands at a place. */
 const HERE = new Set(['in_circulation', 'paused_circulation']);
 
 /**
@@ -61,13 +61,17 @@ export function checkOf(
       answer: 'unknown',
       reasons: [{ code: 'not_in_record', sentence: 'No document that we know of has named this pack.' }, ...hidden],
     };
-  const against = query.purpose === 'receive' ? againstReceipt(pack, query) : againstLeaving(pack, query);
-  const doubts = [...(pack.uncertain === true ? [doubtOf(pack)] : []), ...doubtOfSeries(pack, query)];
+  const isReceipt = query.purpose === 'receive';
+  const against = isReceipt ? againstReceipt(pack, query) : againstLeaving(pack, query);
+  const doubts = pack.uncertain === true ? [doubtOf(pack)] : [];
+  // What is suspended may come: whoever takes it is told.
+  const notes = isReceipt ? [...suspensionOf(pack), ...againstSeries(pack, query), ...doubtOfSeries(pack, query)] : [];
+  if (!isReceipt) doubts.push(...doubtOfSeries(pack, query));
   // It may have come in one of these containers.
   if (hidden.length > 0 && against.every(({ code }) => code === 'not_shipped_to_place') && against.length > 0)
     return { answer: 'unknown', reasons: [...against, ...hidden, ...doubts], pack };
   if (against.length > 0) return { answer: 'no', reasons: [...against, ...doubts], pack };
-  return { answer: doubts.length > 0 ? 'unknown' : 'yes', reasons: doubts, pack };
+  return { answer: doubts.length > 0 ? 'unknown' : 'yes', reasons: [...doubts, ...notes], pack };
 }
 
 function hiddenIn(unknownContents: number): Reason[] {
@@ -82,13 +86,13 @@ const doubtOf = ({ uncertainBy }: PackSummary): Reason => ({
   sentence: `What became of it by document ${uncertainBy?.requestId ?? uncertainBy?.documentId ?? ''} is not known.`,
 });
 
-/** What is suspended may come, and go back; nothing else. */
-const isStopped = ({ purpose }: Pick<CheckQuery, 'purpose'>): boolean => purpose !== 'receive' && purpose !== 'return';
+/** Whether it matters that a pack is suspended: it may go back, and that is what is asked. */
+const matters = ({ purpose }: Pick<CheckQuery, 'purpose'>): boolean => purpose !== 'return';
 
 type Asked = Pick<CheckQuery, 'purpose'> & { suspended: Pick<InForce, 'gtins' | 'of'> };
 
 function againstSeries({ gtin, series }: PackSummary, query: Asked): Reason[] {
-  const [first] = series === undefined || !isStopped(query) ? [] : query.suspended.of(gtin, series);
+  const [first] = series === undefined || !matters(query) ? [] : query.suspended.of(gtin, series);
   if (first === undefined) return [];
   return [
     { code: 'series_suspended', sentence: `Its series ${series} is suspended (${first}): it may only be returned.` },
@@ -96,21 +100,32 @@ function againstSeries({ gtin, series }: PackSummary, query: Asked): Reason[] {
 }
 
 function doubtOfSeries({ gtin, series }: PackSummary, query: Asked): Reason[] {
-  if (series !== undefined || !isStopped(query) || !query.suspended.gtins.has(gtin)) return [];
+  if (series !== undefined || !matters(query) || !query.suspended.gtins.has(gtin)) return [];
   const sentence = 'A series of this product is suspended, and no document has told the series of this pack.';
   return [{ code: 'series_unknown', sentence }];
 }
 
-function againstReceipt({ status, place }: PackSummary, { place: here }: Pick<CheckQuery, 'place'>): Reason[] {
-  if (status !== undefined && ON_ITS_WAY.has(status) && place === here) return [];
+/** What is received although a document has suspended it. */
+const suspensionOf = (pack: PackSummary): Reason[] =>
+  typeKnowledge.isSuspended(pack.status ?? '') ? [{ code: 'suspended', sentence: SENTENCES.suspended(pack) }] : [];
+
+function againstReceipt(pack: PackSummary, { place: here, day }: Pick<CheckOnDay, 'place' | 'day'>): Reason[] {
+  const { status, place } = pack;
+  if (status !== undefined && ON_ITS_WAY.has(status) && place === here) return expiryOf(pack, day);
   if (place === here && (status === 'waiting_confirmation' || (status !== undefined && HERE.has(status))))
     return [{ code: 'already_here', sentence: `It is at this place already, as ${status}.` }];
   if (isUsedUp(status)) return [notInTrade(status)];
   const where = place === undefined ? 'no place that is known' : `place ${place}`;
   return [
     { code: 'not_shipped_to_place', sentence: `It is not on its way to this place: ${status ?? 'unknown'}, ${where}.` },
+    ...expiryOf(pack, day),
   ];
 }
+
+const expiryOf = ({ expiresOn }: PackSummary, day: string): Reason[] =>
+  expiresOn === undefined || expiresOn >= day
+    ? []
+    : [{ code: 'expired', sentence: `It could be used until ${expiresOn}.` }];
 
 /** Statuses from which a pack goes on; others have left circulation. */
 const IN_TRADE = new Set([...ON_ITS_WAY, ...HERE, 'marked', 'waiting_confirmation', 'in_arbitration']);
@@ -134,7 +149,7 @@ const SENTENCES: Record<Exclude<Obstacle, 'not_in_trade'>, (pack: PackSummary) =
 /** All that keeps a pack from being picked, shipped, returned or sold. What is not known speaks against it, too. */
 function againstLeaving(pack: PackSummary, query: Pick<CheckOnDay, 'purpose' | 'place' | 'day'> & Asked): Reason[] {
   const { purpose, place: here, day } = query;
-  const { status, expiresOn } = pack;
+  const { status } = pack;
   const docType = GOES_BY[purpose === 'receive' ? 'pick' : purpose];
   const known = { ...pack, place: pack.place ?? '' };
   const isKnown = status !== undefined && isStandKnown(status);
@@ -144,8 +159,6 @@ function againstLeaving(pack: PackSummary, query: Pick<CheckOnDay, 'purpose' | '
       code === 'not_in_trade' ? notInTrade(status) : { code, sentence: SENTENCES[code](pack) },
     ),
     ...againstSeries(pack, query),
-    ...(expiresOn !== undefined && expiresOn < day && purpose !== 'return'
-      ? [{ code: 'expired' as const, sentence: `It could be used until ${expiresOn}.` }]
-      : []),
+    ...(purpose === 'return' ? [] : expiryOf(pack, day)),
   ];
 }

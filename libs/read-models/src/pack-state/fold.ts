@@ -59,6 +59,21 @@ export const movedWithPlace = (
         types,
       );
 
+/** Statuses of packs on their way from one side to the other. */
+export const ON_ITS_WAY: ReadonlySet<string> = new Set([
+  ...['in_realization', 'transferred_to_agent', 'confirm_return_paused'],
+]);
+
+/** Whether, in this life, an item was ever at one of these places and not only on its way there. Pure. */
+export function wasEverAt(places: ReadonlySet<string>, life: readonly LifeEntry[], types: Types): boolean {
+  let standing = NOTHING_KNOWN;
+  return life.some((entry) => {
+    standing = moved(standing, entry, types);
+    const { status, place, transfer } = standing;
+    return transfer === null && place !== null && places.has(place) && !ON_ITS_WAY.has(status ?? '');
+  });
+}
+
 /** How much of a pack is left; the last part takes the status of the whole, as in the history of one pack. */
 function usedBy(
   { standing, left }: { standing: Standing; left: Left | undefined },

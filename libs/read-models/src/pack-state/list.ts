@@ -3,9 +3,11 @@ import type { TypeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { pageLimit, present } from '../list-page.js';
 import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.js';
+import { neverOurs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, nowOf, SELECT_NOW, type PackNow, type StateAndStay } from './now.js';
+import { ownPlaces } from './series-file.js';
 import { tellers } from './tellers.js';
 
 export type PackTypes = Pick<TypeKnowledge, 'statusAfter' | 'titleOf'>;
@@ -37,7 +39,8 @@ export async function listPacks(db: Queryable, query: PackListQuery, types: Pack
     const rows = await candidates(db, { ...query, after, limit: limit + 1 - found.length }, moves);
     isWhole = rows.length <= limit - found.length;
     const taken = rows.slice(0, limit - found.length);
-    found.push(...(await nowOf(db, taken, types)).filter((pack) => stands(pack, query)));
+    const standing = (await nowOf(db, taken, types)).filter((pack) => stands(pack, query));
+    found.push(...(await asReceived(db, standing, { query, types })));
     after = taken.at(-1)?.item ?? after;
   }
   return {
@@ -48,6 +51,21 @@ export async function listPacks(db: Queryable, query: PackListQuery, types: Pack
 
 const stands = ({ status, place }: PackNow, query: PackListQuery): boolean =>
   (query.status === undefined || status === query.status) && (query.place === undefined || place === query.place);
+
+/** Of these packs those that were ever ours, or those that were not, where that is asked for. */
+async function asReceived(
+  db: Queryable,
+  packs: PackNow[],
+  { query: { received }, types }: { query: PackListQuery; types: PackTypes },
+): Promise<PackNow[]> {
+  if (received === undefined || packs.length === 0) return packs;
+  const fresh = await neverOurs(
+    db,
+    packs.map(({ item }) => item),
+    { own: await ownPlaces(db), types },
+  );
+  return packs.filter(({ item }) => fresh.has(item) !== received);
+}
 
 type Candidates = PackListQuery & { after: string; limit: number };
 

@@ -1,5 +1,6 @@
 import { CORRECTION_OF_DETAILS, typeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
+import { orderOfRecall } from '../sgtin-history/life-rows.js';
 import { MOVEMENT_EFFECT } from '../sgtin-history/row.js';
 import type { PlaceMove } from './fold.js';
 import { Lives, type EntryEffect, type LifeEntry, type Told } from './lives.js';
@@ -31,7 +32,7 @@ export const IS_RECALLED = `d.doc_type IN (${RECALLABLE.join(', ')}) AND EXISTS 
     WHERE r.recalls IN (d.request_id, d.document_id,
         (SELECT s.document_id FROM sent_document s WHERE s.request_id = d.request_id))
       AND r.recalls <> '' AND r.known_to IS NULL AND r.outcome IN ('accepted', 'partial')
-      AND (r.ordered_at, r.known_from) > (d.ordered_at, d.known_from))`;
+      AND (${orderOfRecall('r.ordered_at')}, r.known_from) > (d.ordered_at, d.known_from))`;
 
 const DOCUMENTS = `SELECT d.known_from AS position, ${MICROS} AS "atMicros", d.doc_type AS "docType",
     d.subject_id AS subject, d.counterparty_id AS counterparty, ${IS_RECALLED} AS "isRecalled"

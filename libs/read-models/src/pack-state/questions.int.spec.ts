@@ -128,14 +128,32 @@ describe('the stock', () => {
   it('counts packs that stand alike, and those of an unknown series', async () => {
     const stock = await packs.stock({ by: ['place', 'series', 'status'] });
     expect(stock).toMatchObject({ packs: 43, seriesUnknown: 3 });
-    expect(stock.items).toContainEqual({ place: CUSTOMER, series: 'A', status: 'in_realization', packs: 20 });
-    expect(stock.items).toContainEqual({ place: HERE, series: 'B', status: 'in_circulation', packs: 10 });
+    const { knownAt } = stock;
+    expect(stock.items).toContainEqual({ place: CUSTOMER, series: 'A', status: 'in_realization', packs: 20, knownAt });
+    expect(stock.items).toContainEqual({ place: HERE, series: 'B', status: 'in_circulation', packs: 10, knownAt });
     expect(stock.items.reduce((sum, one) => sum + one.packs, 0)).toBe(43);
   });
 
   it('says what expires soon at a place', async () => {
     const stock = await packs.stock({ by: ['gtin', 'expires_on'], place: HERE, expiresBy: '2027-06-30' });
-    expect(stock.items).toEqual([{ gtin: GTIN, expiresOn: '2026-12-31', packs: 10 }]);
+    expect(stock.items).toEqual([{ gtin: GTIN, expiresOn: '2026-12-31', packs: 10, knownAt: stock.knownAt }]);
+  });
+
+  it('and the list count days from the day in the zone of the installation', async () => {
+    // At half past nine in UTC the last day of use has begun in Moscow, and not in Kaliningrad.
+    const asOf = new Date('2026-12-30T21:30:00Z');
+    const found = async (zone: string, expiresWithin: number) => {
+      const there = packQuestions(db.pool, typeKnowledge, { zone });
+      const asked = { place: HERE, expiresWithin };
+      const stock = await there.stock({ by: ['expires_on'], ...asked }, asOf);
+      const page = await there.list({ limit: 1_000, ...asked }, asOf);
+      return [stock.packs, page.items.length];
+    };
+    expect([await found('+03:00', 0), await found('+02:00', 0), await found('+02:00', 1)]).toEqual([
+      [10, 10],
+      [0, 0],
+      [10, 10],
+    ]);
   });
 });
 
@@ -204,6 +222,14 @@ describe('the check of packs', () => {
     expect([await answerIn('+03:00'), await answerIn('+02:00')]).toEqual(['no', 'yes']);
     const after = await packs.check({ ...asked, day: '2027-01-01' });
     expect(after).toMatchObject({ adviceOnly: true, items: [{ answer: 'no', reasons: [{ code: 'expired' }] }] });
+  });
+
+  it('also of packs that are to be received: what has expired by then is not taken', async () => {
+    const asked = { purpose: 'receive', place: CUSTOMER, codes: [pack(0)] } as const;
+    expect((await packs.check({ ...asked, day: '2026-12-31' })).items[0]).toMatchObject({ answer: 'yes', reasons: [] });
+    expect((await packs.check({ ...asked, day: '2027-01-01' })).items[0]).toMatchObject({
+      ...{ answer: 'no', reasons: [{ code: 'expired', sentence: 'It could be used until 2026-12-31.' }] },
+    });
   });
 
   it('answers 500 codes in their order, and says how old our record is', async () => {

@@ -3,9 +3,9 @@ import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { expiringPacks, unmovedPacks } from '../pack-reports/shelf.js';
 import { pinned } from '../pack-reports/snapshot.js';
 import { overdueTransfers } from '../pack-reports/transfers.js';
-import type { Packs } from '../port.js';
+import type { PackFilter, Packs } from '../port.js';
 import { checkPacks } from './check.js';
-import { dayIn } from './day-in.js';
+import { dayAfter, dayIn } from './day-in.js';
 import { listPacks, type PackTypes } from './list.js';
 import { seriesFileOf } from './series-file.js';
 import { sourcesOf } from './series-sources.js';
@@ -25,8 +25,8 @@ export const packQuestions = (
   types: PackTypes,
   { zone = '+00:00', now = () => new Date(), ...limits }: PackQuestionOptions = {},
 ): Packs => ({
-  list: (query) => listPacks(pool, query, types),
-  stock: (query) => stockOf(pool, query, types),
+  list: (query, asOf = now()) => listPacks(pool, dated(query, zone, asOf), types),
+  stock: (query, asOf = now()) => stockOf(pool, dated(query, zone, asOf), types),
   check: (query) => checkPacks(pool, { ...query, day: query.day ?? dayIn(zone, now()) }, types),
   unmoved: (query, asOf) => unmovedPacks(pool, query, { types, asOf, ...limits }),
   expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, zone, ...limits }),
@@ -40,3 +40,11 @@ export const packQuestions = (
       return found;
     }),
 });
+
+/** The last day that is meant, as the report of what expires counts it. */
+function dated<Query extends PackFilter>(query: Query, zone: string, asOf: Date): Query {
+  const { expiresWithin, expiresBy } = query;
+  if (expiresWithin === undefined) return query;
+  const last = dayAfter(expiresWithin, { zone, asOf });
+  return { ...query, expiresBy: expiresBy === undefined || last < expiresBy ? last : expiresBy };
+}

@@ -7,7 +7,8 @@ import { IN_OUR_NAME } from '../sgtin-history/row.js';
 import type { PackTypes } from './list.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces } from './now.js';
-import type { StandingNow } from './fold.js';
+import { everOurs, isRefused, mayBeNew } from './ever-ours.js';
+import { ON_ITS_WAY, type StandingNow } from './fold.js';
 import { knownUpTo } from './record-age.js';
 import { OF_NO_SERIES, OF_SERIES, rangeOf, sourcesOf, type Asked, type Series } from './series-sources.js';
 import { tellers } from './tellers.js';
@@ -19,15 +20,17 @@ const MOST_GROUPS = 100_000;
 
 /**
  * What no figure tells apart is one group: a series that was sold pack by pack has a document for each.
- * $4: places from which whole places were moved; there the documents that told are kept apart.
+ * $4: places from which whole places were moved; there the documents that told are kept apart. $5: places of ours.
+ * Packs of which only their lives tell whether they were ever ours are groups of their own.
  */
 const groupsWhere = (
   which: string,
 ): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
-    d.subject_id AS subject, d.counterparty_id AS counterparty, max(told_from) AS "toldFrom",
+    d.subject_id AS subject, d.counterparty_id AS counterparty, ${isRefused('$5')} AS "isRefused",
+    CASE WHEN ${mayBeNew('$5')} THEN item END AS item, max(told_from) AS "toldFrom",
     min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
-  FROM (SELECT
+  FROM (SELECT s.item, s.first_from,
       CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
       CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
       coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
@@ -36,7 +39,7 @@ const groupsWhere = (
         ELSE coalesce(y.suspended_from, y.status_from) END AS suspended_from
     FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
   JOIN movement_document d ON d.known_from = told_from
-  GROUP BY 1, 2, 3, 4, 5, 6, 7 LIMIT ${MOST_GROUPS + 1}`;
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 LIMIT ${MOST_GROUPS + 1}`;
 
 const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
   GROUP BY 1 ORDER BY 1 LIMIT 100`;
@@ -67,6 +70,10 @@ export type SeriesGroup = StandingNow & {
   acceptedAt: Date | null;
   packs: number;
   suspendedFrom: bigint | null;
+  /** Its way to us was ended by a refusal or a recall. */
+  isRefused: boolean;
+  /** It has never been ours. */
+  isNew: boolean;
 };
 
 /** How the packs of a series stand, up to which log position that is known, and which places are ours. */
@@ -77,17 +84,28 @@ export async function groupsOfSeries(
 ): Promise<{ groups: SeriesGroup[]; own: ReadonlySet<string>; knownAt: bigint }> {
   const moves = await loadPlaceMoves(db);
   const knownAt = await knownUpTo(db);
-  const values = [...rangeOf({ gtin, series }), moves.map(({ from }) => from)];
-  const { rows } = await db.query<SeriesGroup>(groupsWhere(series === null ? OF_NO_SERIES : OF_SERIES), values);
+  const own = await ownPlaces(db);
+  const values = [...rangeOf({ gtin, series }), moves.map(({ from }) => from), [...own]];
+  const { rows } = await db.query<GroupRow>(groupsWhere(series === null ? OF_NO_SERIES : OF_SERIES), values);
   if (rows.length > MOST_GROUPS)
     throw new PedigreeError(
       'too_many_items',
       `${series === null ? `unknown series of ${gtin}` : `series ${series}`} stands in more than ${MOST_GROUPS} groups`,
       { field: 'series', item: series ?? gtin },
     );
-  const groups = await movedByPlaces(db, rows, { moves, types });
-  return { groups, own: await ownPlaces(db), knownAt };
+  const wereOurs = await everOurs(
+    db,
+    rows.flatMap(({ item }) => item ?? []),
+    { own, types },
+  );
+  const known = rows.map(({ item, ...row }): SeriesGroup => ({
+    ...row,
+    isNew: item === null ? isComing(row, own) : !wereOurs.has(item),
+  }));
+  return { groups: await movedByPlaces(db, known, { moves, types }), own, knownAt };
 }
+
+type GroupRow = Omit<SeriesGroup, 'isNew'> & { item: string | null };
 
 /**
  * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when
@@ -112,7 +130,7 @@ export async function seriesFileOf(
   const knownFrom = tellerOf(blocked.knownAt);
   return {
     ...{ gtin, series, expiresOn: expiries.rows.map(({ day }) => day), knownAt: String(knownAt), packs },
-    ...{ receivedPacks: packs - totals.incoming, totals, sources, received, fates },
+    ...{ receivedPacks: packs - totals.incoming - totals.notReceived, totals, sources, received, fates },
     receivedInMore: packs - sum(received),
     ...(nextCursor === undefined ? {} : { receivedMoreAt: moreAt(asked, nextCursor) }),
     ...(knownFrom === undefined || blocked.packs === 0
@@ -128,7 +146,8 @@ const moreAt = ({ gtin, series }: Series, cursor: string): string =>
 function totalsOf(fates: readonly Figure[]): SeriesFile['totals'] {
   const of = (wanted: Figure['fate']): number => sum(fates.filter(({ fate }) => fate === wanted));
   return {
-    ...{ incoming: of('incoming'), onHand: of('on_hand'), shipped: of('shipped'), sold: of('sold') },
+    ...{ incoming: of('incoming'), returning: of('returning'), notReceived: of('not_received') },
+    ...{ onHand: of('on_hand'), shipped: of('shipped'), sold: of('sold') },
     ...{ dispensed: of('dispensed'), writtenOff: of('written_off'), returned: of('returned') },
     ...{ leftOtherwise: of('left_otherwise'), unknown: of('unknown') },
   };
@@ -175,20 +194,25 @@ const FATE_OF: Readonly<Record<string, Figure['fate']>> = {
 };
 /** Statuses in which a pack is on no shelf any more, whatever its place. */
 export const OFF_THE_SHELF: readonly string[] = Object.keys(FATE_OF);
-/** Statuses of packs on their way from one side to the other. */
-export const ON_ITS_WAY: ReadonlySet<string> = new Set(['in_realization', 'transferred_to_agent']);
+
+type Standing = Pick<SeriesGroup, 'status' | 'place'> & Partial<Pick<SeriesGroup, 'isNew' | 'isRefused'>>;
+
+/** On its way to a place of ours. */
+const isComing = ({ status, place }: Pick<SeriesGroup, 'status' | 'place'>, own: ReadonlySet<string>): boolean =>
+  status !== null && place !== null && ON_ITS_WAY.has(status) && own.has(place);
 
 /** What became of packs with this status at this place. */
-export function fateOf(status: string | null, place: string | null, own: ReadonlySet<string>): Figure['fate'] {
+export function fateOf({ status, place, isNew, isRefused }: Standing, own: ReadonlySet<string>): Figure['fate'] {
   if (status === null) return 'unknown';
   const fate = FATE_OF[status];
   if (fate !== undefined) return fate;
   if (place === '') return 'left_otherwise';
   if (place === null) return 'unknown';
-  const isOurs = own.has(place);
-  if (status === 'confirm_return_paused') return isOurs ? 'incoming' : 'returned';
-  if (isOurs) return ON_ITS_WAY.has(status) ? 'incoming' : 'on_hand';
-  return 'shipped';
+  if (isComing({ status, place }, own)) return isNew === true ? 'incoming' : 'returning';
+  if (own.has(place)) return 'on_hand';
+  if (isRefused === true) return isNew === true ? 'not_received' : 'shipped';
+  // A pack is suspended when it is returned (417), and stays so when the other side has accepted it.
+  return SUSPENDED.has(status) ? 'returned' : 'shipped';
 }
 
 /** What a figure does not tell is asked for as such: without it, all packs would be opened. */
@@ -198,12 +222,15 @@ const notTold = (status: string | null, place: string | null): Record<string, st
   ...(place === '' ? { place_left: 'true' } : {}),
 });
 
+/** Fates that packs of one status at one place may have beside one another. */
+const MAY_STAND_TOGETHER = new Set<Figure['fate']>(['incoming', 'returning', 'not_received', 'shipped', 'returned']);
+
 type FigureContext = Series & { own: ReadonlySet<string> };
 
 function figuresOf(groups: readonly SeriesGroup[], context: FigureContext): Figure[] {
   const byKey = new Map<string, SeriesGroup[]>();
   for (const group of groups) {
-    const key = JSON.stringify([group.status, group.place]);
+    const key = JSON.stringify([group.status, group.place, fateOf(group, context.own)]);
     const alike = byKey.get(key);
     if (alike === undefined) byKey.set(key, [group]);
     else alike.push(group);
@@ -220,7 +247,8 @@ export const branchOf = (
 ): string => (counterparty !== null && own.has(counterparty) && !own.has(subject) ? counterparty : subject);
 
 function figureOf(alike: [SeriesGroup, ...SeriesGroup[]], { gtin, series, own }: FigureContext): Figure {
-  const [{ status, place }] = alike;
+  const [{ status, place, isNew, isRefused }] = alike;
+  const fate = fateOf({ status, place, isNew, isRefused }, own);
   const branches = new Map<string, { packs: number; types: Set<number> }>();
   for (const { subject, counterparty, docType, packs } of alike) {
     const branch = branchOf({ subject, counterparty }, own);
@@ -228,9 +256,10 @@ function figureOf(alike: [SeriesGroup, ...SeriesGroup[]], { gtin, series, own }:
     branches.set(branch, { packs: so.packs + packs, types: so.types.add(docType) });
   }
   const known = present({ status, place: place === '' ? null : place });
-  const query = new URLSearchParams({ gtin, series, ...known, ...notTold(status, place) });
+  const received = MAY_STAND_TOGETHER.has(fate) ? { received: String(!isNew) } : {};
+  const query = new URLSearchParams({ gtin, series, ...known, ...notTold(status, place), ...received });
   return {
-    ...{ fate: fateOf(status, place, own), ...known, packs: sum(alike), packsAt: `/v1/packs?${query.toString()}` },
+    ...{ fate, ...known, packs: sum(alike), packsAt: `/v1/packs?${query.toString()}` },
     branches: [...branches].map(([branch, { packs, types: told }]) => ({
       ...{ branch, packs, documentTypes: [...told].sort((a, b) => a - b) },
     })),

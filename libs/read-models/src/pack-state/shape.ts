@@ -32,6 +32,7 @@ export const stockLine = z.strictObject({
   expires_on: day.optional(),
   status: z.string().optional(),
   packs: whole,
+  known_at: position,
 });
 export const stockPage = z.strictObject({
   known_at: position.describe('Up to here the log is in these figures.'),
@@ -64,7 +65,9 @@ export const packCheck = z.strictObject({
   code: z.string().describe('As it was given.'),
   sgtin: z.string().optional(),
   answer: z.enum(['yes', 'no', 'unknown']),
-  reasons: z.array(z.strictObject({ code: z.enum(CHECK_REASONS), sentence: z.string() })),
+  reasons: z
+    .array(z.strictObject({ code: z.enum(CHECK_REASONS), sentence: z.string() }))
+    .describe('All that hold. With `yes`: it may be received although it, or its series, is suspended.'),
   pack: packSummary.optional().describe('What we know of it.'),
 });
 export const packChecks = z.strictObject({
@@ -82,6 +85,8 @@ export const packChecks = z.strictObject({
 /** What became of the packs of a series. */
 export const SERIES_FATES = [
   'incoming',
+  'returning',
+  'not_received',
   'on_hand',
   'shipped',
   'sold',
@@ -93,7 +98,12 @@ export const SERIES_FATES = [
 ] as const;
 
 const seriesFigure = z.strictObject({
-  fate: z.enum(SERIES_FATES),
+  fate: z
+    .enum(SERIES_FATES)
+    .describe(
+      'incoming: on their way to us, and never ours before; returning: on their way to us, and ours before; ' +
+        'not_received: refused or recalled on their way to us, and never ours.',
+    ),
   status: z.string().optional(),
   place: z.string().optional().describe('Where they are, or went to.'),
   packs: whole,
@@ -118,7 +128,7 @@ export const seriesFile = z.strictObject({
   expires_on: z.array(day).describe('As documents tell; more than one is a contradiction.'),
   known_at: position,
   packs: whole.describe('Every pack of the series that a document has moved.'),
-  received_packs: whole.describe('All but those that are still on their way to us.'),
+  received_packs: whole.describe('All that were ever ours: all but incoming and not_received.'),
   totals: z.record(z.enum(SERIES_FATES), whole).describe('Packs by fate: together they are `packs`.'),
   sources: whole.describe('Documents by which packs came.'),
   received: z

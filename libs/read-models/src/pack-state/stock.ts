@@ -44,7 +44,7 @@ export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes
     if (!isAsked(one, query)) continue;
     packs += one.packs;
     seriesUnknown += one.unknown;
-    const line = lineOf(one, query.by);
+    const line = { ...lineOf(one, query.by), knownAt: String(knownAt) };
     const key = JSON.stringify(line);
     lines.set(key, { ...line, packs: (lines.get(key)?.packs ?? 0) + one.packs });
   }
@@ -60,7 +60,7 @@ const standing = ({ status, place, place_from, status_from }: Counted): PackNow 
 const isAsked = ({ status, place }: PackNow, query: StockQuery): boolean =>
   (query.place === undefined || query.place === place) && (query.status === undefined || query.status === status);
 
-function lineOf(one: PackNow & Counted, by: readonly StockPart[]): Omit<StockLine, 'packs'> {
+function lineOf(one: PackNow & Counted, by: readonly StockPart[]): Omit<StockLine, 'packs' | 'knownAt'> {
   const { gtin, series, status } = one as Counted;
   const place = one.place === '' ? null : one.place;
   const all = { place, gtin, series, expires_on: null, status };

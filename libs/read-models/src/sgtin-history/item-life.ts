@@ -34,8 +34,14 @@ export interface ItemLife {
 /** The documents that a question is about. */
 export async function knownOf(db: Queryable, { knownAt, asOf }: HistoryQuery): Promise<Known> {
   const position = knownAt instanceof Date ? await positionAt(db, knownAt) : knownAt;
-  return { knownAt: position ?? NOW.knownAt, asOf: asOf ?? NOW.asOf };
+  return { knownAt: position ?? NOW.knownAt, asOf: asOf === undefined ? NOW.asOf : endOfSecond(asOf) };
 }
+
+/**
+ * Lists tell whole seconds, and receipts more. As of a moment within a second the acceptance from a list would count
+ * without the shipment that it answers, so that all of the second counts.
+ */
+const endOfSecond = (moment: Date): Date => new Date(Math.floor(moment.getTime() / 1_000) * 1_000 + 999);
 
 /** `undefined` when no document that was known had named the item. */
 export async function readItemLife(

@@ -83,7 +83,9 @@ const changesOf = (named: string): string => `
     SELECT * FROM movement_effect WHERE known_from = m.known_from AND effect = m.effect OFFSET 0
   ) e`;
 
-const MOMENT = '(extract(epoch FROM d.ordered_at) * 1000000)::bigint AS at, d.known_from AS position';
+const momentOf = (ordered: string): string =>
+  `(extract(epoch FROM ${ordered}) * 1000000)::bigint AS at, d.known_from AS position`;
+const MOMENT = momentOf('d.ordered_at');
 /** Under which id the registry took a document of ours. */
 const TAKEN_AS = `LEFT JOIN LATERAL (
     SELECT document_id FROM sent_document WHERE request_id = d.request_id AND d.document_id IS NULL OFFSET 0
@@ -187,8 +189,15 @@ const placesOf = (row: LifeRow, { transferOf }: Pick<TypeKnowledge, 'transferOf'
     ? [row.place ?? '']
     : [row.place ?? '', row.subjectId, row.counterpartyId ?? ''];
 
+/**
+ * The place of a recall in the order, in SQL: last within its second. It comes after what it recalls, also where a list
+ * told of that, which counts last within its second, too.
+ */
+export const orderOfRecall = (orderedAt: string): string =>
+  `date_trunc('second', ${orderedAt}) + INTERVAL '999999 microseconds'`;
+
 /** $1: ids of operations, as documents name them. */
-const RECALLS = `SELECT '' AS item, 0::smallint AS ordinal, ${MOMENT}, d.operation_at AS "operationAt", d.recalls,
+const RECALLS = `SELECT '' AS item, 0::smallint AS ordinal, ${momentOf(orderOfRecall('d.ordered_at'))}, d.operation_at AS "operationAt", d.recalls,
     coalesce(d.document_id, s.document_id) AS "documentId", 'applied' AS result, d.recalls AS corrects,
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
   FROM movement_document d ${TAKEN_AS}

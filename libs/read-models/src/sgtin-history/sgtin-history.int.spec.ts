@@ -391,6 +391,27 @@ describe('recalls and dates', () => {
     expect(rows).toEqual([{ place: '00000000000464' }]);
   });
 
+  it('counts after what it recalls, also where only a list told of that within the same second', async () => {
+    const [moment, there] = ['2026-03-01T12:00:00', '00000000000999'];
+    log.document({ docType: 701, items: [pack(1)] });
+    const moved = { docType: 431, items: [pack(1)], counterpartyId: there, acceptedAt: `${moment}.1Z` };
+    const requestId = log.send(moved);
+    const documentSha256 = log.events[Number(log.conclude(requestId, moved)) - 1]?.data['documentSha256'] as string;
+    log.document({ docType: 250, items: [], fields: { operation_id: requestId }, acceptedAt: `${moment}.4Z` });
+    log.addInbound('told', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'told', requestId, direction: 'incoming', channel: 'counterparty', docType: 629 },
+        ...{ outcome: 'accepted', isReadable: true, documentSha256, acceptedAt: `${moment}Z` },
+      },
+    });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['701', '431', '629', '250']);
+    expect((await history(pack(1)))?.place).toBe('00000000000464');
+    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
+    expect(rows).toEqual([{ place: '00000000000464' }]);
+  });
+
   it('a moment stands for the last movement that was recorded by then', async () => {
     const first = log.document({ docType: 701, items: [pack(1)] });
     const second = log.document({ docType: 511, items: [pack(1)] });
@@ -458,8 +479,27 @@ describe('three times (principles 2.7)', () => {
     ]);
     for (const [n, asOf] of moments.entries()) {
       expect(await trail(pack(1), { asOf })).toEqual(['701', '415', '601'].slice(0, n + 1));
-      expect(await trail(pack(1), { asOf: new Date(asOf.getTime() - 1) })).toEqual(['701', '415', '601'].slice(0, n));
+      const secondBefore = new Date(Math.floor(asOf.getTime() / 1_000) * 1_000 - 1);
+      expect(await trail(pack(1), { asOf: secondBefore })).toEqual(['701', '415', '601'].slice(0, n));
     }
+  });
+
+  it('as of a moment within a second never counts an acceptance of a list without the shipment that it answers', async () => {
+    const of = { items: [pack(1)], counterpartyId: '00000000000999' };
+    log.document({ docType: 415, ...of, acceptedAt: '2026-03-01T11:00:00.4Z' });
+    const { documentSha256 } = log.registration({ docType: 607, ...of });
+    log.addInbound('list', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'list', direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType: 607 },
+        ...{ isReadable: true, documentSha256, acceptedAt: '2026-03-01T11:00:00Z' },
+      },
+    });
+    await projectAll();
+    for (const ms of [0, 200, 400, 999])
+      expect(await trail(pack(1), { asOf: new Date(Date.UTC(2026, 2, 1, 11, 0, 0, ms)) })).toEqual(['415', '607']);
+    const before = { asOf: new Date('2026-03-01T10:59:59.999Z') };
+    expect((await history(pack(1), before))?.movements ?? []).toEqual([]);
   });
 
   it('a late packing ends at the leaving that was known already', async () => {

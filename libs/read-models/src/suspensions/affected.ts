@@ -2,7 +2,8 @@ import type { ProductSeries } from '#domain';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { PackTypes } from '../pack-state/list.js';
-import { branchOf, fateOf, groupsOfSeries, ON_ITS_WAY, type SeriesGroup } from '../pack-state/series-file.js';
+import { ON_ITS_WAY } from '../pack-state/fold.js';
+import { branchOf, fateOf, groupsOfSeries, type SeriesGroup } from '../pack-state/series-file.js';
 import type { Asked } from '../pack-state/series-sources.js';
 import type { AffectedPacks, PacksOfUnknownSeries, SuspensionDetail } from '../port.js';
 
@@ -72,17 +73,20 @@ export async function affectedBranches(
 const newest = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a;
 
-function standingOf({ status, place }: SeriesGroup, own: ReadonlySet<string>): Figure['standing'] | undefined {
-  switch (fateOf(status, place, own)) {
+function standingOf(group: SeriesGroup, own: ReadonlySet<string>): Figure['standing'] | undefined {
+  const { status } = group;
+  switch (fateOf(group, own)) {
     case 'on_hand':
       return 'in_stock';
     case 'incoming':
-    case 'returned':
+    case 'returning':
       return 'in_transit';
     case 'shipped':
+    case 'returned':
       return status !== null && ON_ITS_WAY.has(status) ? 'in_transit' : 'shipped';
     case 'unknown':
       return 'unknown';
+    case 'not_received':
     case 'sold':
     case 'dispensed':
     case 'written_off':

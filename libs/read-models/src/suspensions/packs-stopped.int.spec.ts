@@ -52,6 +52,10 @@ beforeAll(async () => {
   log.document({ docType: 701, items: numbers(70, 72), ...of('Z') });
   log.document({ docType: 911, items: numbers(70, 72), into: box(4), subjectId: HERE });
   log.document({ docType: 911, items: [box(4), box(5)], into: box(6), subjectId: HERE });
+  const coming = { subjectId: '00000000000777', counterpartyId: HERE };
+  log.document({ docType: 415, items: [pack(80)], ...coming, series: [{ gtin: GTIN, series: LATIN as string }] });
+  log.document({ docType: 415, items: [pack(81)], ...coming });
+  log.document({ docType: 417, items: [pack(82)], ...coming, series: [{ gtin: GTIN, series: 'B' }] });
   const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
   const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(db.pool, (tx) => projection.project(events, tx));
@@ -237,6 +241,9 @@ describe('the check of packs', () => {
     ['pick', pack(0), 'no in_container series_suspended'],
     ['return', pack(10), 'yes'],
     ['receive', pack(10), 'no already_here'],
+    ['receive', pack(80), 'yes series_suspended'],
+    ['receive', pack(81), 'yes series_unknown'],
+    ['receive', pack(82), 'yes suspended'],
     ['pick', pack(50), 'unknown series_unknown'],
     ['return', pack(50), 'yes'],
     ['pick', pack(60), 'yes'],

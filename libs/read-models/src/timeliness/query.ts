@@ -29,14 +29,18 @@ export async function listTimeliness(sources: TimelinessSources, query: Timeline
   const after = cursor === undefined ? undefined : readPlace(cursor);
   const upTo = await readUpTo(sources.pool);
   const { found, next } = await (query.late === true ? lateOnes : anyOnes)(sources, { ...query, after, limit });
+  const pin: Pin = { asOf: sources.now.toISOString(), upTo: String(upTo) };
   return {
     ...present({ calendar: sources.calendar?.named }),
-    asOf: sources.now.toISOString(),
-    upTo: String(upTo),
-    items: await shownAll(sources, found),
+    ...pin,
+    // A file has the rows alone.
+    items: (await shownAll(sources, found)).map((row) => ({ ...row, ...pin })),
     ...(next === undefined ? {} : { nextCursor: writePlace(next) }),
   };
 }
+
+type Pin = Pick<DutyRow, 'asOf' | 'upTo'>;
+type Duty = Omit<DutyRow, keyof Pin>;
 
 /** What a page shows, and after which place the next one begins; no place on the last page. */
 interface Found {
@@ -105,14 +109,14 @@ async function readRows(db: Queryable, query: RowsQuery): Promise<{ rows: Docume
   return { rows, ...present({ next: read.length > query.limit ? rows.at(-1) : undefined }) };
 }
 
-async function shownAll(sources: TimelinessSources, all: Judged[]): Promise<DutyRow[]> {
+async function shownAll(sources: TimelinessSources, all: Judged[]): Promise<Duty[]> {
   const accounts = new Map<string, RecordedEvent[]>();
   const ofAccount = async (account: string): Promise<RecordedEvent[]> => {
     const events = accounts.get(account) ?? (await wholeStream(sources.store, accountStream(account)));
     accounts.set(account, events);
     return events;
   };
-  const rows: DutyRow[] = [];
+  const rows: Duty[] = [];
   for (const one of all) rows.push(shown(one, sources, await delayOfDuty(one, sources, ofAccount)));
   return rows;
 }
@@ -149,7 +153,7 @@ function ofAnswer({ cause, since }: Delay): Delay {
   return { cause: cause === 'ended_badly' ? 'not_answered' : cause, ...present({ since }) };
 }
 
-function shown({ row, standing, answers }: Judged, { calendar }: JudgeSources, delay: Delay | undefined): DutyRow {
+function shown({ row, standing, answers }: Judged, { calendar }: JudgeSources, delay: Delay | undefined): Duty {
   const { due, state, why, doneAt, daysLate } = standing;
   const moments = { startedAt: due?.startedAt, doneAt, causeSince: delay?.since };
   const { items, answered: itemsAnswered, by: answeredBy } = answers ?? {};
@@ -163,7 +167,7 @@ function shown({ row, standing, answers }: Judged, { calendar }: JudgeSources, d
   };
 }
 
-function shownFacts(row: DocumentTimingRow): Omit<DutyRow, 'state'> {
+function shownFacts(row: DocumentTimingRow): Omit<Duty, 'state'> {
   const { kind, id, channel, account, docType, docNum, commandId, reference, outcome, replacedBy } = row;
   const operationDate = row.operationDate === '' ? null : row.operationDate;
   return {

@@ -48,7 +48,10 @@ export async function openDocuments(
     CREATE TABLE recall AS SELECT * FROM told ANTI JOIN closed USING (known_from)
       WHERE recalls IS NOT NULL AND outcome IN ('accepted', 'partial');
     CREATE TABLE document AS SELECT known_from, doc_type, subject_id, counterparty_id,
-        row_number() OVER (ORDER BY ordered_at, known_from) AS rank,
+        -- A recall comes last within its second, as in the history of one pack.
+        row_number() OVER (ORDER BY
+          CASE WHEN recalls IS NULL THEN ordered_at ELSE ordered_at // 1000000 * 1000000 + 999999 END,
+          known_from) AS rank,
         known_from IN (FROM closed) AS is_closed,
         (request_id <> '' AND request_id IN (SELECT recalls FROM recall UNION
             SELECT request_id FROM told WHERE ${IN_OUR_NAME} AND document_id IN (SELECT recalls FROM recall)))

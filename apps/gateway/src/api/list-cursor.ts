@@ -1,0 +1,35 @@
+import { PedigreeError, sha256Hex } from '#kernel';
+import type { ExportingRequest } from '../access/exports.js';
+
+/** The question of a request for a list. */
+type Asked = Pick<ExportingRequest, 'url' | 'query'>;
+
+/** Parameters that may differ from page to page. */
+const OF_A_PAGE = new Set(['cursor', 'limit']);
+
+/** A cursor of a list as a caller gets it: it fits that list with the same parameters, and no other. */
+export const givenCursor = (asked: Asked, cursor: string): string =>
+  Buffer.from(`${questionOf(asked)}.${cursor}`).toString('base64url');
+
+/**
+ * The cursor of the list behind the one that the caller gives; undefined where there is none.
+ * @throws PedigreeError `invalid_parameter` for one that was given out for another question, or by nobody.
+ */
+export function cursorOf(asked: Asked): string | undefined {
+  const { cursor: given } = asked.query as { cursor?: unknown };
+  if (typeof given !== 'string') return undefined;
+  const [, question, cursor = ''] = /^([0-9a-f]{8})\.(.+)$/.exec(Buffer.from(given, 'base64url').toString()) ?? [];
+  if (question === undefined) throw refused('is not one that this service gave out');
+  if (question === questionOf(asked)) return cursor;
+  throw refused('belongs to another list, or to other parameters: only limit may change from page to page');
+}
+
+const refused = (why: string): PedigreeError =>
+  new PedigreeError('invalid_parameter', `cursor ${why}`, { field: 'cursor' });
+
+/** Names the list and its parameters, in whatever order they come. */
+function questionOf({ url, query }: Asked): string {
+  const given = Object.entries(query as object).filter(([name]) => !OF_A_PAGE.has(name));
+  const path = decodeURIComponent(url.split('?')[0] as string);
+  return sha256Hex(JSON.stringify([path, given.sort(([a], [b]) => (a < b ? -1 : 1))])).slice(0, 8);
+}

@@ -1,0 +1,68 @@
+import { typeKnowledge } from '#documents';
+import type { Queryable } from '#postgres';
+import { ON_ITS_WAY, wasEverAt, type Types } from './fold.js';
+import { loadLives } from './load.js';
+import { JOIN_STAY } from './now.js';
+
+/**
+ * Whether a pack was ever ours. Nearly always its row tells: only packs that come to us again, or whose way to us was
+ * ended, need a look into their lives (decision 108). Proven in received.int.spec.ts.
+ */
+
+const listed = (words: Iterable<string>): string => [...words].map((one) => `'${one}'`).join(', ');
+const TAKE_BACK = typeKnowledge.known.filter((docType) =>
+  ['is taken back', 'is refused'].includes(typeKnowledge.transferOf(docType) ?? ''),
+);
+
+/** Conditions on `status`, `place`, `place_from` and `first_from` of a pack; `own` is the parameter of places of ours. */
+const isComing = (own: string): string =>
+  `coalesce(status IN (${listed(ON_ITS_WAY)}) AND place = ANY (${own}::text[]), false)`;
+/** Its way to us was ended by a refusal or a recall. */
+export const isRefused = (
+  own: string,
+): string => `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND place_from IN
+    (SELECT known_from FROM movement_document WHERE doc_type IN (${TAKE_BACK.join(', ')})), false)`;
+/** It came by the document that brings it now: itself, or by what the registry told of the container. */
+const IS_FIRST = `(first_from = place_from OR EXISTS (SELECT FROM movement_document told
+    JOIN movement_document brought ON brought.document_id = told.document_id
+    WHERE told.known_from = first_from AND told.channel = 'registry_answer' AND brought.known_from = place_from))`;
+/** Only its life tells whether it was ever ours. */
+export const mayBeNew = (own: string): string => `(${isRefused(own)} OR ${isComing(own)} AND NOT ${IS_FIRST})`;
+
+interface Ours {
+  own: ReadonlySet<string>;
+  types: Types;
+}
+
+/** Items whose lives are in memory at once. */
+const ITEMS_AT_ONCE = 5_000;
+
+/** Of these items those that, by their lives, have ever been at a place of ours, and not only on the way to it. */
+export async function everOurs(db: Queryable, items: readonly string[], { own, types }: Ours): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let from = 0; from < items.length; from += ITEMS_AT_ONCE) {
+    const some = items.slice(from, from + ITEMS_AT_ONCE);
+    const lives = await loadLives(db, some);
+    for (const item of some) if (wasEverAt(own, lives.lifeOf(item), types)) found.add(item);
+  }
+  return found;
+}
+
+const HOW_NEW = `SELECT item, ${mayBeNew('$2')} AS "mayBeNew", ${isComing('$2')} AS "isComing"
+  FROM (SELECT s.item, s.first_from, coalesce(y.place_from, s.place_from) AS place_from,
+      CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
+      CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place
+    FROM pack_state s ${JOIN_STAY} WHERE s.item = ANY ($1::text[])) AS pack`;
+
+/** Of these items those that were never ours: on their way to us, or refused or recalled on it. */
+export async function neverOurs(db: Queryable, items: readonly string[], ours: Ours): Promise<Set<string>> {
+  const { rows } = await db.query<{ item: string; mayBeNew: boolean; isComing: boolean }>(HOW_NEW, [
+    ...[items, [...ours.own]],
+  ]);
+  const asked = rows.filter(({ mayBeNew: isAsked }) => isAsked).map(({ item }) => item);
+  const wereOurs = await everOurs(db, asked, ours);
+  return new Set([
+    ...rows.flatMap((one) => (one.isComing && !one.mayBeNew ? [one.item] : [])),
+    ...asked.filter((item) => !wereOurs.has(item)),
+  ]);
+}

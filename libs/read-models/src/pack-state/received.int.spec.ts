@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { documentReading, typeKnowledge } from '#documents';
+import { inTransaction } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import type { PackListQuery, Packs, SeriesFile } from '../port.js';
+import { tracedSeries } from '../pack-reports/mock-recalls.js';
+import { readModelSchemas } from '../schema.js';
+import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
+import { affectedBranches } from '../suspensions/affected.js';
+import { packQuestions } from './questions.js';
+
+/** Goods that come to us, with the real table of what documents do. */
+const [HERE, SUPPLIER, CUSTOMER] = ['00000000000464', '00000000000777', '00000000000999'] as const;
+const GTIN = pack(0).slice(0, 14);
+const SERIES = [{ gtin: GTIN, series: 'A' }];
+const { effectsOf, foreignEffectsOf } = documentReading();
+const documents = { ...jsonDocuments, effectsOf, foreignEffectsOf };
+
+let db: TestDatabase;
+let packs: Packs;
+let log: LogOfTest;
+let told = 0;
+let inbound = 0;
+
+beforeAll(async () => {
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
+  packs = packQuestions(db.pool, typeKnowledge);
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  log = new LogOfTest();
+  told = 0;
+  await inTransaction(db.pool, (tx) => projection().truncate(tx));
+  log.document({ docType: 701, items: [pack(9_000)] });
+});
+
+const projection = () => sgtinHistoryProjection({ evidence: log.evidence, documents });
+async function project(): Promise<void> {
+  const events = log.events.slice(told).filter(({ type }) => projection().filter.types?.includes(type));
+  told = log.events.length;
+  await inTransaction(db.pool, (tx) => projection().project(events, tx));
+}
+
+/** The registry tells us what another participant did. */
+function hear(of: DocumentOfTest): { documentId: string; acceptedAt: string } {
+  inbound += 1;
+  const documentId = `told-${inbound}`;
+  const { documentSha256 } = log.registration({ counterpartyId: HERE, subjectId: SUPPLIER, ...of });
+  // Each a minute after what was there before.
+  const acceptedAt = new Date(Date.parse('2026-03-01T08:00:00Z') + (Number(log.head) + 1) * 60_000).toISOString();
+  log.addInbound(documentId, {
+    type: 'InboundConcluded',
+    data: {
+      ...{ documentId, direction: 'incoming', channel: 'counterparty', outcome: 'accepted', isReadable: true },
+      ...{ docType: of.docType, documentSha256, acceptedAt },
+    },
+  });
+  return { documentId, acceptedAt };
+}
+const announce = (...items: string[]) => hear({ docType: 601, items, series: SERIES });
+const refuse = (items: string[], counterpartyId: string = SUPPLIER): bigint =>
+  log.document({ docType: 252, items, counterpartyId });
+const accept = (items: string[], counterpartyId: string = SUPPLIER): bigint =>
+  log.document({ docType: 701, items, counterpartyId });
+/** We ship, and the other side accepts. */
+function shipTo(counterpartyId: string, items: string[], docType = 415): void {
+  log.document({ docType, items, counterpartyId });
+  hear({ docType: 607, items, subjectId: counterpartyId });
+}
+
+type Fates = Record<string, number>;
+/** The figures by fate and place; each opens exactly its own packs. */
+async function figures(): Promise<{ file: SeriesFile; fates: Fates }> {
+  await project();
+  const file = (await packs.series(GTIN, 'A')) as SeriesFile;
+  for (const { packsAt, packs: some } of file.fates) {
+    const { received, ...rest } = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
+    const query = { ...rest, ...(received === undefined ? {} : { received: received === 'true' }) } as PackListQuery;
+    expect([packsAt, (await packs.list(query)).items.length]).toEqual([packsAt, some]);
+  }
+  const { incoming, notReceived } = file.totals;
+  expect(file.packs - incoming - notReceived).toBe(file.receivedPacks);
+  return { file, fates: Object.fromEntries(file.fates.map((one) => [`${one.fate} ${one.place}`, one.packs])) };
+}
+
+describe('packs that were on their way to us', () => {
+  it('are not received, and not shipped, when we refuse them or their sender recalls them', async () => {
+    announce(pack(1), pack(2), pack(3), pack(4));
+    refuse([pack(1)]);
+    hear({ docType: 605, items: [pack(2)] });
+    accept([pack(3)]);
+    const { file, fates } = await figures();
+    expect(fates).toEqual({ [`not_received ${SUPPLIER}`]: 2, [`on_hand ${HERE}`]: 1, [`incoming ${HERE}`]: 1 });
+    expect(file).toMatchObject({ packs: 4, receivedPacks: 1, totals: { shipped: 0, notReceived: 2 } });
+  });
+
+  it('also inside a container, and when they are announced and refused twice', async () => {
+    const { documentId, acceptedAt } = announce(box(1));
+    const content = [1, 2].map((n) => ({ id: pack(n), into: box(1), series: 'A' }));
+    log.tell(box(1), content, acceptedAt, documentId);
+    expect((await figures()).fates).toEqual({ [`incoming ${HERE}`]: 2 });
+    refuse([box(1)]);
+    expect((await figures()).fates).toEqual({ [`not_received ${SUPPLIER}`]: 2 });
+    announce(box(1));
+    expect((await figures()).fates).toEqual({ [`incoming ${HERE}`]: 2 });
+    refuse([box(1)]);
+    expect((await figures()).fates).toEqual({ [`not_received ${SUPPLIER}`]: 2 });
+  });
+
+  it('are not received when the supplier does not confirm that we took them (416)', async () => {
+    log.document({ docType: 416, items: [pack(1)], counterpartyId: SUPPLIER, series: SERIES });
+    expect((await figures()).fates).toEqual({ [`on_hand ${HERE}`]: 1 });
+    hear({ docType: 606, items: [pack(1)] });
+    expect((await figures()).fates).toEqual({ [`not_received ${SUPPLIER}`]: 1 });
+  });
+
+  it('concern nobody when the series is suspended, and no mock recall', async () => {
+    announce(pack(1), pack(2));
+    refuse([pack(1)]);
+    await project();
+    const context = { types: typeKnowledge, recentFrom: new Date(0) };
+    const { branches } = await affectedBranches(db.pool, { gtin: GTIN, series: 'A' }, context);
+    expect(branches).toMatchObject([{ standing: 'in_transit', place: HERE, packs: 1 }]);
+    const traced = await tracedSeries(db.pool, { gtin: GTIN, series: 'A' }, { types: typeKnowledge, asOf: new Date() });
+    expect(traced.packs).toEqual({ inStock: 0, inTransit: 1, shipped: 0, gone: 0, unknown: 0 });
+  });
+});
+
+describe('packs that were ours', () => {
+  it('stay received while they come back, and shipped when we do not take them back', async () => {
+    announce(pack(1), pack(2), pack(3));
+    accept([pack(1), pack(2), pack(3)]);
+    shipTo(CUSTOMER, [pack(1), pack(2), pack(3)]);
+    hear({ docType: 601, items: [pack(1), pack(2)], subjectId: CUSTOMER });
+    const coming = await figures();
+    expect(coming.fates).toEqual({ [`returning ${HERE}`]: 2, [`shipped ${CUSTOMER}`]: 1 });
+    expect(coming.file.receivedPacks).toBe(3);
+    refuse([pack(1)], CUSTOMER);
+    accept([pack(2)], CUSTOMER);
+    expect((await figures()).fates).toEqual({ [`shipped ${CUSTOMER}`]: 2, [`on_hand ${HERE}`]: 1 });
+  });
+
+  it('are told apart from what was never received at the same place, in the same status', async () => {
+    announce(pack(1), pack(2), pack(3));
+    refuse([pack(1)]);
+    accept([pack(2), pack(3)]);
+    shipTo(SUPPLIER, [pack(2), pack(3)]);
+    announce(pack(3));
+    refuse([pack(3)]);
+    announce(pack(4));
+    shipTo(CUSTOMER, [pack(9_001)]);
+    expect((await figures()).fates).toEqual({
+      ...{ [`not_received ${SUPPLIER}`]: 1, [`shipped ${SUPPLIER}`]: 2, [`incoming ${HERE}`]: 1 },
+    });
+  });
+
+  it('are returned also when the supplier has accepted suspended goods (417)', async () => {
+    announce(pack(1));
+    accept([pack(1)]);
+    log.document({ docType: 417, items: [pack(1)], counterpartyId: SUPPLIER });
+    expect((await figures()).fates).toEqual({ [`returned ${SUPPLIER}`]: 1 });
+    hear({ docType: 607, items: [pack(1)] });
+    expect((await figures()).fates).toEqual({ [`returned ${SUPPLIER}`]: 1 });
+  });
+
+  it('are shipped when we refuse suspended goods that a customer returns', async () => {
+    announce(pack(1));
+    accept([pack(1)]);
+    shipTo(CUSTOMER, [pack(1)]);
+    hear({ docType: 610, items: [pack(1)], subjectId: CUSTOMER });
+    expect((await figures()).fates).toEqual({ [`returning ${HERE}`]: 1 });
+    refuse([pack(1)], CUSTOMER);
+    expect((await figures()).fates).toEqual({ [`shipped ${CUSTOMER}`]: 1 });
+  });
+});

@@ -43,6 +43,16 @@ export interface ItemClaimsParts {
   queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
 }
 
+/** What one page is worked with. */
+export interface PageOptions extends ItemClaimsParts {
+  tx: Transaction;
+  handledAt: Date;
+  named: Map<Sha256, NamedItems>;
+  /** Up to here the version before planned the first sends: nothing is decided about those. */
+  start: bigint;
+  claims(requestId: string, position: bigint): boolean;
+}
+
 type Parts = Pick<ItemClaimsParts, 'evidence' | 'documents'>;
 
 /** Reads what the registrations of a page name, as far as the page's bounds go. `claims`: which of them claim. */

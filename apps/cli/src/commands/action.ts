@@ -6,6 +6,7 @@ export type Action = <Args extends unknown[]>(
 /** Options that mean the same wherever they stand. */
 export const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
 export const REASON_OPTION = ['--reason <text>', 'why: it is kept'] as const;
+export const CURSOR_OPTION = ['--cursor <cursor>', 'the page behind, as the page before named it'] as const;
 export interface JsonFlag {
   json?: boolean;
 }

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import { PedigreeError } from '#kernel';
 import { FILE_TYPES, type FileFormat } from '../../../gateway/src/api/file-types.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { say, write } from '../print.js';
+import { out, say, write } from '../print.js';
+import type { JsonFlag } from './action.js';
 import { writeWhole } from './whole-file.js';
 
 /** In which formats an answer is wanted as a file: the path of each, `-` for standard output. */
@@ -32,6 +33,22 @@ export async function writtenToFile(
   if (file === '-' && format === 'excel') await pipeline(rows, process.stdout, { end: false });
   else await writeText(rows, file);
   return true;
+}
+
+/**
+ * Prints an answer of the gateway, as JSON or by `show`, or has it written to a file. `whole`: where the answer with
+ * all rows is, if `path` names a page.
+ */
+export async function showAnswer<Answer>(
+  gateway: GatewayClient,
+  { path, whole = path, show }: { path: string; whole?: string; show: (answer: Answer) => void },
+  options: FileOptions & JsonFlag,
+): Promise<number> {
+  if (await writtenToFile(gateway, { path: whole }, options)) return 0;
+  const answer = await gateway.raw(path);
+  if (options.json === true) out(JSON.stringify(answer));
+  else show(answer as Answer);
+  return 0;
 }
 
 /** Writes an answer to a file, once it is whole; `-` is standard output, as text. */

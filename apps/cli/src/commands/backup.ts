@@ -11,8 +11,8 @@ import {
   takeBackup,
   type Restoration,
 } from '#backup';
-import { openEventStore, SOFTWARE_VERSION } from '#event-store';
-import { defined, PedigreeError, uuid5, type JsonObject } from '#kernel';
+import { newEvent, openEventStore, SOFTWARE_VERSION } from '#event-store';
+import { PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
@@ -219,18 +219,10 @@ async function note(
     ...(logHead === null ? {} : { logHead: logHead.toString() }),
     ...(type === 'RestorationReleased' ? { compared: false } : {}),
   };
-  const metadata = {
-    participant: config.participant,
-    actor: personOnHost(),
-    softwareVersion: SOFTWARE_VERSION,
-    profile: config.registryProfile,
-    effectiveAt: new Date().toISOString(),
-    correlationId: id,
-    causationId: `restore:${id}`,
-    ...defined({ reason }),
-  };
+  const ids = { id: uuid5(type, id), correlationId: id, causationId: `restore:${id}` };
+  const cause = { says: saidBy(config), actor: personOnHost(), reason, at: new Date(), ...ids };
   try {
-    await store.append('operations', 'any', [{ id: uuid5(type, id), type, schemaVersion: 1, data, metadata }]);
+    await store.append('operations', 'any', [newEvent({ type, data }, cause)]);
   } finally {
     await store.close();
   }

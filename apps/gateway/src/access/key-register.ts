@@ -1,8 +1,16 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { newestRestoration } from '#backup';
 import { API_KEY_STREAM, decideApiKey, evolveApiKey, type ApiKeyCommand, type ApiKeyEvent } from '#domain';
-import { type Actor, type EventStore, type NewEvent, type RecordedEvent, typedEvent } from '#event-store';
-import { defined, PedigreeError, sha256Hex } from '#kernel';
+import {
+  newEvent,
+  typedEvent,
+  type Actor,
+  type EventStore,
+  type NewEvent,
+  type RecordedEvent,
+  type Says,
+} from '#event-store';
+import { PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import {
   findKey,
@@ -16,14 +24,11 @@ import {
   type Role,
 } from './key-table.js';
 
-export interface KeyRegisterOptions {
+export interface KeyRegisterOptions extends Says {
   pool: Pool;
   store: Pick<EventStore, 'append' | 'readStream'>;
   /** The program that notices what nobody asked for. */
   program: string;
-  participant: string;
-  softwareVersion: string;
-  profile: string;
 }
 
 /** Who does it, and why, where a person does. */
@@ -204,19 +209,10 @@ export class KeyRegister {
     return { kind: 'system', name: this.options.program, authenticatedBy: 'process' };
   }
 
-  private envelope({ type, data }: ApiKeyEvent, { actor, reason }: KeyAct): NewEvent {
-    const { participant, softwareVersion, profile } = this.options;
-    const metadata = {
-      participant,
-      actor,
-      ...defined({ reason }),
-      softwareVersion,
-      profile,
-      effectiveAt: new Date().toISOString(),
-      correlationId: `api_key:${data.key}`,
-      causationId: `${type}:${data.key}`,
-    };
-    return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
+  private envelope(event: ApiKeyEvent, act: KeyAct): NewEvent {
+    const { key } = event.data;
+    const ids = { correlationId: `api_key:${key}`, causationId: `${event.type}:${key}` };
+    return newEvent(event, { says: this.options, ...act, at: new Date(), ...ids });
   }
 }
 

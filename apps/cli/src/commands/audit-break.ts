@@ -3,7 +3,6 @@ import { tellBreak, type ToldBreak } from '../../../auditor/src/chain/tell-break
 import { auditorConfig } from '../../../auditor/src/config.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { openEventStore } from '#event-store';
 import { verifierKeyOf } from '#merkle';
 import { migrateOrCheck } from '#postgres';
 import { breakWords, LogKeys } from '#proofs';
@@ -12,7 +11,7 @@ import { out, say } from '../print.js';
 import { auditorEnvironment } from '../stack/auditor-environment.js';
 import { DataDir } from '../stack/data-dir.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 
 /** Progress of the reading is said again after so many events. */
 const SAY_EVERY_LEAVES = 100_000;
@@ -33,9 +32,8 @@ export async function breakAuditLog(config: CliConfig, givenReason: string): Pro
   return withDatabase(config, async (pool) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
-      const told = await tellBreak({
+    const told = await withStore(config, pool, (store) =>
+      tellBreak({
         pool,
         store,
         folder: new AuditorFolder(settings.folder),
@@ -48,15 +46,10 @@ export async function breakAuditLog(config: CliConfig, givenReason: string): Pro
         progress: (leaves, of) => {
           if (leaves % SAY_EVERY_LEAVES === 0) say(`read ${leaves} of ${of} events`);
         },
-      });
-      if (told === undefined) {
-        out('the log goes on from what the auditor has signed: there is no break to tell');
-        return 0;
-      }
-      printTold(told, keys);
-    } finally {
-      await store.close();
-    }
+      }),
+    );
+    if (told === undefined) out('the log goes on from what the auditor has signed: there is no break to tell');
+    else printTold(told, keys);
     return 0;
   });
 }

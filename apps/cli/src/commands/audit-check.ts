@@ -6,7 +6,6 @@ import { StateInMemory } from '../../../auditor/src/sweep/state-file.js';
 import { Sweep, type SweepEnded, type SweepProgress } from '../../../auditor/src/sweep/sweep.js';
 import { SweepEvents } from '../../../auditor/src/sweep/sweep-events.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { openEventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck } from '#postgres';
 import { LogKeys } from '#proofs';
@@ -15,7 +14,7 @@ import { out, say, table } from '../print.js';
 import { auditorEnvironment } from '../stack/auditor-environment.js';
 import { DataDir } from '../stack/data-dir.js';
 import { personOnHost } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 
 const SAY_EVERY_MS = 5_000;
 /** The auditor's settings are read without its database, which may be the embedded one. */
@@ -39,8 +38,7 @@ export async function checkAudit(config: CliConfig, { json = false, mbPerSecond 
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       const events = new SweepEvents({
         store,
         installation: () => installationId(pool),
@@ -64,9 +62,7 @@ export async function checkAudit(config: CliConfig, { json = false, mbPerSecond 
         throw new PedigreeError('unavailable', 'a break of the log was told meanwhile; check again');
       print(outcome, json);
       return outcome.findings.length + outcome.skipped.length === 0 ? 0 : 1;
-    } finally {
-      await store.close();
-    }
+    });
   });
 }
 

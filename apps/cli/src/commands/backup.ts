@@ -11,16 +11,16 @@ import {
   takeBackup,
   type Restoration,
 } from '#backup';
-import { newEvent, openEventStore, SOFTWARE_VERSION } from '#event-store';
+import { newEvent, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { allSchemas } from '../schemas.js';
-import { personOnHost, reasonGiven } from '../stack/host-act.js';
+import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
 import { recordHostExport } from '../stack/host-export.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 
 /** Progress of a table is said again after so many rows. */
 const SAY_EVERY_ROWS = 50_000;
@@ -209,7 +209,6 @@ async function note(
     reason,
   }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string },
 ): Promise<void> {
-  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
   const data: JsonObject = {
     restorationId: id,
@@ -221,11 +220,7 @@ async function note(
   };
   const ids = { id: uuid5(type, id), correlationId: id, causationId: `restore:${id}` };
   const cause = { says: saidBy(config), actor: personOnHost(), reason, at: new Date(), ...ids };
-  try {
-    await store.append('operations', 'any', [newEvent({ type, data }, cause)]);
-  } finally {
-    await store.close();
-  }
+  await withStore(config, pool, (store) => store.append('operations', 'any', [newEvent({ type, data }, cause)]));
 }
 
 export interface RestoreFlags {

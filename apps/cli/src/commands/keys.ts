@@ -2,13 +2,13 @@ import { KeyRegister, type KeyAct } from '../../../gateway/src/access/key-regist
 import { listKeys, ROLES, type ApiKeyRow, type Role } from '../../../gateway/src/access/key-table.js';
 import { gatewaySchemas } from '../../../gateway/src/schemas.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
+import { settleLog } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
-import { personOnHost, reasonGiven } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 
 export interface NewKeyFlags {
   role: string[];
@@ -112,24 +112,14 @@ function withRegister<T>(
   work: (register: KeyRegister, act: KeyAct) => Promise<T>,
 ): Promise<T> {
   const act = { actor: personOnHost(), reason: reasonGiven(reason) };
-  const { participant, eventStoreUrl, registryProfile: profile } = config;
+  const { participant, eventStoreUrl } = config;
   return withDatabase(config, async (pool) => {
     await prepare(pool);
-    const store = await openEventStore({ pool, eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
-      const register = new KeyRegister({
-        pool,
-        store,
-        program: 'cli',
-        participant,
-        profile,
-        softwareVersion: SOFTWARE_VERSION,
-      });
+      const register = new KeyRegister({ pool, store, program: 'cli', ...saidBy(config) });
       await register.catchUp();
-      return await work(register, act);
-    } finally {
-      await store.close();
-    }
+      return work(register, act);
+    });
   });
 }

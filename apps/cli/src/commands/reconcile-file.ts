@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
+import { settleLog } from '#event-store';
 import { canonicalJson, defined, PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
@@ -32,8 +32,8 @@ import {
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import type { CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
-import { personOnHost, reasonGiven } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
 import { COMPARING, processesOf } from './reconcile-stock.js';
@@ -199,29 +199,23 @@ function tell({ runId, folder, recorded, unconfirmed, result }: FinishedRun, jso
 }
 
 async function recordRun(config: CliConfig, pool: Pool, { run, made }: { run: FileRun; made: PackRun }): Promise<void> {
-  const { participant, eventStoreUrl, registryProfile: profile } = config;
+  const { participant, eventStoreUrl } = config;
   await migrateOrCheck(pool, [reconciliationSchema]);
-  const store = await openEventStore({ pool, eventStoreUrl });
-  try {
+  await withStore(config, pool, async (store) => {
     await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
-    const installation = { id: await installationId(pool), participant, softwareVersion: SOFTWARE_VERSION, profile };
+    const installation = { id: await installationId(pool), ...saidBy(config) };
     const request = { runId: run.runId, reason: run.reason, actor: personOnHost() };
     await recordPackRun({ pool, store, installation }, request, made);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /** The digest that the log has of a run; undefined: it was not recorded. */
 export const recordedDigest = (config: CliConfig, runId: string): Promise<string | undefined> =>
   withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [reconciliationSchema]);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       return (await findRun(pool, store, runId))?.packs?.completed.digest;
-    } finally {
-      await store.close();
-    }
+    });
   });
 
 function tellRun(

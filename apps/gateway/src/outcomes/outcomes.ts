@@ -6,6 +6,7 @@ import type { Queryable } from '#postgres';
 import {
   conclusionItems,
   conclusionsOf,
+  foreignCursor,
   outcomesAfter,
   outcomesRemovedUpTo,
   sequenceOf,
@@ -112,7 +113,6 @@ export class Outcomes {
 function cursorOf(cursor: string | undefined): [bigint | undefined, number] {
   if (cursor === undefined) return [undefined, 0];
   const [, position, skip] = /^(\d{1,19})-(\d{1,9})$/.exec(cursor) ?? [];
-  if (position === undefined || skip === undefined)
-    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  if (position === undefined || skip === undefined) throw foreignCursor();
   return [BigInt(position), Number(skip)];
 }

@@ -12,7 +12,7 @@ import {
   type Restoration,
 } from '#backup';
 import { newEvent, SOFTWARE_VERSION } from '#event-store';
-import { PedigreeError, uuid5, type JsonObject } from '#kernel';
+import { invalidConfiguration, invalidParameter, PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
@@ -93,11 +93,7 @@ export async function restore(config: CliConfig, file: string): Promise<number> 
 export async function mark(config: CliConfig, takenAt: string): Promise<number> {
   const instant = new Date(takenAt);
   if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
-    throw new PedigreeError(
-      'invalid_parameter',
-      `--mark: ${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`,
-      { field: '--mark' },
-    );
+    throw invalidParameter('--mark', `${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`);
   }
   return withDatabase(config, async (pool) => {
     await refuseRunning(pool);
@@ -120,10 +116,9 @@ async function refuseRunning(pool: Pool): Promise<void> {
       `application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
   );
   if (rows.length > 0)
-    throw new PedigreeError(
-      'invalid_configuration',
-      `--mark: ${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
-      { field: '--mark' },
+    throw invalidConfiguration(
+      '--mark',
+      `${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
     );
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidParameter } from '#kernel';
 import type { caseDetail } from '#read-models';
 import type { caseActionResults, casePage } from '../../../gateway/src/api/case-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
@@ -124,8 +124,7 @@ export async function splitCase(
   { items, reason }: { items: string; reason: string },
 ): Promise<number> {
   const named = items.split(',').map((one) => one.trim());
-  if (named.includes(''))
-    throw new PedigreeError('invalid_parameter', '--items: an item is empty', { field: '--items' });
+  if (named.includes('')) throw invalidParameter('--items', 'an item is empty');
   const path = `/v1/cases/${encodeURIComponent(caseId)}/actions`;
   const after = (await gateway.change('POST', path, { action: 'split', items: named, reason })) as Detail;
   out(`${after.parts.at(-1)} holds ${named.length} of its items`);

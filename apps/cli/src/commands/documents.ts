@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidConfiguration } from '#kernel';
 import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
@@ -106,10 +106,9 @@ export function momentOf(option: string, text: string | undefined, now: Date): s
   // JavaScript takes 30 February for 2 March.
   const isDay = z.iso.date().safeParse(text.slice(0, 10)).success;
   if (isWhole && isDay && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
-  throw new PedigreeError(
-    'invalid_configuration',
-    `${option}: ${text} is not a date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
+  throw invalidConfiguration(
+    option,
+    `${text} is not a date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
       'ago (90m, 24h, 7d)',
-    { field: option },
   );
 }

@@ -3,7 +3,7 @@ import { listKeys, ROLES, type ApiKeyRow, type Role } from '../../../gateway/src
 import { gatewaySchemas } from '../../../gateway/src/schemas.js';
 import { refuseUnfinishedRestore } from '#backup';
 import { settleLog } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
@@ -21,10 +21,7 @@ const DAY_MS = 86_400_000;
 /** Makes a key and prints it, this once. */
 export async function addKey(config: CliConfig, name: string, { role, reason, expires }: NewKeyFlags): Promise<number> {
   const wrong = role.find((one) => !(ROLES as readonly string[]).includes(one));
-  if (wrong !== undefined)
-    throw new PedigreeError('invalid_parameter', `--role: ${wrong} is none of ${ROLES.join(', ')}`, {
-      field: '--role',
-    });
+  if (wrong !== undefined) throw invalidParameter('--role', `${wrong} is none of ${ROLES.join(', ')}`);
   const expiresAt = momentOf(expires);
   const key = await withRegister(config, reason, (register, act) =>
     register.make({ name, roles: role as Role[], expiresAt }, act),
@@ -40,11 +37,7 @@ function momentOf(expires: string): Date {
   if (/^\d{1,4}$/.test(expires)) return new Date(Date.now() + Number(expires) * DAY_MS);
   if (/^\d{4}-\d{2}-\d{2}$/.test(expires) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(expires))
     return date;
-  throw new PedigreeError(
-    'invalid_parameter',
-    `--expires: ${expires} is neither a date such as 2027-03-31 nor a number of days`,
-    { field: '--expires' },
-  );
+  throw invalidParameter('--expires', `${expires} is neither a date such as 2027-03-31 nor a number of days`);
 }
 
 /** Returns 0, or 2 when a key waits for somebody to confirm it. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 import { FILE_TYPES, type FileFormat } from '../../../gateway/src/api/file-types.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, say, write } from '../print.js';
@@ -71,8 +71,6 @@ export function chosenFile(options: FileOptions): { format: FileFormat; file: st
     });
   const file = options[format] as string;
   if (file === '-' && format === 'excel' && process.stdout.isTTY)
-    throw new PedigreeError('invalid_configuration', '--excel: a terminal cannot show it, name a file', {
-      field: '--excel',
-    });
+    throw invalidConfiguration('--excel', 'a terminal cannot show it, name a file');
   return { format, file };
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidConfiguration } from '#kernel';
 import type { packChecks, packPage, seriesFile, stockPage } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
 import { facts, fittingTable, out, say, sayMore, table } from '../print.js';
@@ -77,10 +77,7 @@ function parametersOf(filter: PackFilter, more: Record<string, string | undefine
 
 function dayIn(days: string | undefined): string | undefined {
   if (days === undefined) return undefined;
-  if (!/^\d{1,5}$/.test(days))
-    throw new PedigreeError('invalid_configuration', `--expires-within: ${days} is not a number of days`, {
-      field: '--expires-within',
-    });
+  if (!/^\d{1,5}$/.test(days)) throw invalidConfiguration('--expires-within', `${days} is not a number of days`);
   return new Date(Date.now() + Number(days) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }
 

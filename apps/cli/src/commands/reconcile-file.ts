@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleLog } from '#event-store';
-import { canonicalJson, defined, PedigreeError } from '#kernel';
+import { canonicalJson, defined, invalidParameter, PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   compareFile,
@@ -104,15 +104,12 @@ export async function resumeFileRun(config: CliConfig, runId: string, json: bool
 }
 
 /** @throws PedigreeError that names the option. */
-function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolean): void {
-  const wrong = (field: string, message: string): PedigreeError =>
-    new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
-  if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
-    throw wrong('--as-of', `${flags.asOf} is not a log position`);
+function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolean): void {  if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
+    throw invalidParameter('--as-of', `${flags.asOf} is not a log position`);
   if (flags.freshHours !== undefined && !/^\d{1,4}$/.test(flags.freshHours))
-    throw wrong('--fresh-hours', `${flags.freshHours} is not a number of hours`);
+    throw invalidParameter('--fresh-hours', `${flags.freshHours} is not a number of hours`);
   if (isSnapshot && flags.confirm === true)
-    throw wrong('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
+    throw invalidParameter('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
 }
 
 async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
@@ -143,9 +140,7 @@ function limitsOf({ incremental, fullHours, rowHours, overlapHours }: FileRunFla
   if (incremental === true)
     return incrementalLimits(Object.fromEntries(Object.entries(given).map(([name, text]) => [name, Number(text)])));
   if (Object.keys(given).length === 0) return null;
-  throw new PedigreeError('invalid_parameter', '--incremental: without it all is asked, whatever the hours', {
-    field: '--incremental',
-  });
+  throw invalidParameter('--incremental', 'without it all is asked, whatever the hours');
 }
 
 /** Without one that a person has checked, only a layout that leaves nothing open is read by what was proposed. */
@@ -154,11 +149,9 @@ async function mappingFor(config: CliConfig, stock: string, given: string | unde
   const { memoryMb, threads, folder } = segmentSettings(config);
   const seen = await inspectFile(stock, 'stock', { memoryMb, threads, temporary: join(folder, 'temporary-stock') });
   if (seen.preset === undefined && seen.remarks.length > 0)
-    throw new PedigreeError(
-      'invalid_parameter',
-      `--mapping: none is given, and the file leaves something open (${seen.remarks.join('; ')}): ` +
-        'see pedigree stock inspect',
-      { field: '--mapping' },
+    throw invalidParameter(
+      '--mapping',
+      `none is given, and the file leaves something open (${seen.remarks.join('; ')}): ` + 'see pedigree stock inspect',
     );
   say(`read by columns ${canonicalJson(seen.mapping.columns)}`);
   return seen.mapping;

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidParameter } from '#kernel';
 import {
   compareIn,
   comparisonSettings,
@@ -40,8 +40,7 @@ export async function reconcileStock(
 ): Promise<number> {
   const processes = processesOf(flags.processes);
   if (flags.replay !== undefined) return replay(config, { ...flags, replay: flags.replay, processes }, stock);
-  if (flags.out === undefined)
-    throw new PedigreeError('invalid_parameter', '--out: no folder is given', { field: '--out' });
+  if (flags.out === undefined) throw invalidParameter('--out', 'no folder is given');
   const given = defined({
     stock,
     record: flags.record,
@@ -60,9 +59,7 @@ export async function reconcileStock(
 /** @throws PedigreeError `invalid_parameter` */
 export function processesOf(text: string): number {
   if (/^[1-9]\d?$/.test(text)) return Number(text);
-  throw new PedigreeError('invalid_parameter', `--processes: ${text} is not a number from 1 to 99`, {
-    field: '--processes',
-  });
+  throw invalidParameter('--processes', `${text} is not a number from 1 to 99`);
 }
 
 const partsOf = (config: CliConfig): FileRunParts => ({ settings: segmentSettings(config), say, program: COMPARING });

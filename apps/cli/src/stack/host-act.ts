@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { SOFTWARE_VERSION, type Actor, type Says } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import type { CliConfig } from '../config.js';
 
 const LONGEST_REASON = 1_000;
@@ -16,9 +16,7 @@ export const saidBy = ({ participant, registryProfile: profile }: CliConfig): Sa
 /** Why; it is kept. Throws PedigreeError where nothing was said, or too much. */
 export function reasonGiven(reason: string): string {
   if (reason.trim() === '' || reason.length > LONGEST_REASON)
-    throw new PedigreeError('invalid_parameter', `--reason: must have 1 to ${LONGEST_REASON} characters`, {
-      field: '--reason',
-    });
+    throw invalidParameter('--reason', `must have 1 to ${LONGEST_REASON} characters`);
   return reason;
 }
 

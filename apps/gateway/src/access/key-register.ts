@@ -10,7 +10,7 @@ import {
   type RecordedEvent,
   type Says,
 } from '#event-store';
-import { PedigreeError, sha256Hex } from '#kernel';
+import { invalidParameter, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import {
   findKey,
@@ -65,20 +65,11 @@ export class KeyRegister {
    */
   async make({ name, roles, expiresAt }: NewKey, act: KeyAct): Promise<string> {
     if (!NAME.test(name))
-      throw new PedigreeError(
-        'invalid_parameter',
-        `name: ${name} is none; take 1 to 100 letters, digits, dots, hyphens, underscores or @`,
-        { field: 'name' },
-      );
+      throw invalidParameter('name', `${name} is none; take 1 to 100 letters, digits, dots, hyphens, underscores or @`);
     const leftMs = expiresAt.getTime() - Date.now();
-    if (leftMs <= 0)
-      throw new PedigreeError('invalid_parameter', `--expires: ${expiresAt.toISOString()} is over`, {
-        field: '--expires',
-      });
+    if (leftMs <= 0) throw invalidParameter('--expires', `${expiresAt.toISOString()} is over`);
     if (leftMs > MOST_KEY_DAYS * DAY_MS)
-      throw new PedigreeError('invalid_parameter', `--expires: a key lasts ${MOST_KEY_DAYS} days at most`, {
-        field: '--expires',
-      });
+      throw invalidParameter('--expires', `a key lasts ${MOST_KEY_DAYS} days at most`);
     const key = `pdg_${randomBytes(32).toString('base64url')}`;
     const facts = {
       key: name,

@@ -97,14 +97,8 @@ export class Accounts {
 
   /** Keeps what health tells up to date, until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
-    return lookAgain(() => this.look(), {
-      everyMs: LOOK_EVERY_MS,
-      clock,
-      signal,
-      log,
-      failure: 'the accounts could not be looked at',
-    });
+    const failure = 'the accounts could not be looked at';
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 
   private async appendResumption(account: string, reason: string, actor: Actor): Promise<void> {

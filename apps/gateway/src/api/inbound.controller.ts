@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidParameter, PedigreeError } from '#kernel';
 import type { inboundDetail } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { InboundRetries } from '../inbound/inbound-retries.js';
@@ -80,10 +80,6 @@ export class InboundController {
 
 function checkDocumentId(documentId: string): void {
   if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
-    throw new PedigreeError(
-      'invalid_parameter',
-      `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`,
-      { field: 'documentId' },
-    );
+    throw invalidParameter('documentId', `at most ${MOST_ID_LENGTH} characters, none of them a control character`);
   }
 }

@@ -1,7 +1,7 @@
 import { documentReading } from '#documents';
 import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { PedigreeError } from '#kernel';
+import { invalidParameter, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import {
   conclusionItems,
@@ -54,7 +54,7 @@ export class Outcomes {
     const { pool, store, notifier, maxWaiting = 200 } = this.options;
     if (after !== undefined && after > (await store.head())) {
       const why = 'it is of another installation, or an older backup was restored';
-      throw new PedigreeError('invalid_parameter', `after: ${after} lies beyond the log: ${why}`, { field: 'after' });
+      throw invalidParameter('after', `${after} lies beyond the log: ${why}`);
     }
     const from = after ?? (await outcomesRemovedUpTo(pool));
     let rows = await outcomesAfter(pool, from, limit);

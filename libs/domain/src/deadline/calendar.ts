@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { INBOUND_CHANNELS } from '../inbound/events.js';
 import { dayOf, dayText, ZoneDays, type Day } from './days.js';
 import { WEEKDAYS, WorkingDays } from './working-days.js';
@@ -149,11 +149,11 @@ function isZone(zone: string): boolean {
  */
 export function readCalendar(given: unknown): DeadlineCalendar {
   if (typeof given === 'object' && given !== null && Object.keys(given).indexOf('fictitious') > 0)
-    throw wrong('/fictitious', 'must be the first field, where a reader sees it');
+    throw invalidConfiguration('/fictitious', 'must be the first field, where a reader sees it');
   const parsed = file.safeParse(given);
   if (!parsed.success) {
     const { path, message } = firstIssue(parsed.error.issues);
-    throw wrong(`/${path.join('/')}`, message);
+    throw invalidConfiguration(`/${path.join('/')}`, message);
   }
   const { data } = parsed;
   return {
@@ -164,9 +164,6 @@ export function readCalendar(given: unknown): DeadlineCalendar {
     rowsOf: lookUp(data),
   };
 }
-
-const wrong = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `${field}: ${why}`, { field });
 
 interface Issue {
   path: PropertyKey[];
@@ -201,7 +198,7 @@ function lookUp({ deadlines, withoutDeadline }: CalendarFile): DeadlineCalendar[
         const others = rows.get(key) ?? [];
         const same = others.find(({ row: other }) => overlaps(one, other));
         if (same !== undefined)
-          throw wrong(
+          throw invalidConfiguration(
             `/deadlines/${index}`,
             `speaks of type ${docType} as ${one.role} on ${on}, as /deadlines/${same.index} does for the same days`,
           );
@@ -213,7 +210,7 @@ function lookUp({ deadlines, withoutDeadline }: CalendarFile): DeadlineCalendar[
       for (const on of channelsOf({ role: one.role, channel: 'any' })) {
         const key = keyOf(one.role, docType, on);
         if (rows.has(key))
-          throw wrong(`/withoutDeadline/${index}`, `names type ${docType}, for which there is a deadline on ${on}`);
+          throw invalidConfiguration(`/withoutDeadline/${index}`, `names type ${docType}, for which there is a deadline on ${on}`);
         without.add(key);
       }
   const found = new Map([...rows].map(([key, all]) => [key, inOrder(all.map(({ row: one }) => one))]));

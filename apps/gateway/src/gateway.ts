@@ -43,7 +43,7 @@ export interface RunningGateway {
 }
 
 /** What the gateway is built on: the port that answers already, and where it says things. */
-export interface GatewayFrame {
+interface GatewayFrame {
   port: HttpPort;
   log: ServiceLog;
   /** Closed with the gateway. */

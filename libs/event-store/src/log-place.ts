@@ -1,7 +1,7 @@
 import { invalidConfiguration } from '#kernel';
 import type { Queryable } from '#postgres';
 
-export type Place = 'database' | 'server';
+type Place = 'database' | 'server';
 
 /** What a database knows of its log. */
 export interface LogPlace {

@@ -6,7 +6,7 @@ import type { EventMetadata, NewEvent } from './port.js';
 export type Says = Pick<EventMetadata, 'participant' | 'profile' | 'softwareVersion'>;
 
 /** What is said of an event, beside what happened. */
-export interface Cause extends Pick<EventMetadata, 'actor' | 'causationId' | 'correlationId'> {
+interface Cause extends Pick<EventMetadata, 'actor' | 'causationId' | 'correlationId'> {
   says: Says;
   reason?: string | undefined;
   /** When it happened in the world. */

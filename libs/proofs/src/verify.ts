@@ -38,7 +38,7 @@ export interface VerifiedStream {
 }
 
 /** Among the first `leaves` leaves of the log the stream has so many events, and no other. */
-export interface CountedStream {
+interface CountedStream {
   leaves: number;
   events: number;
   /** When that was counted: ISO 8601. */

@@ -28,7 +28,7 @@ const SAYS = `array_to_string([${MOVEMENT_FIELDS.map(
 ).join(', ')}], chr(9))`;
 
 /** Rows `from` to `to - 1` of a tree that begins with so many rows of packs. */
-export interface RowRange {
+interface RowRange {
   from: number;
   to: number;
   packRows: number;

@@ -11,7 +11,7 @@ import type { Health, Trouble } from './health.js';
 import { beginRequest, giveUp } from './request-guard.js';
 
 /** What a route of the port itself answers, such as `/metrics`. */
-export interface PortAnswer {
+interface PortAnswer {
   status?: number;
   contentType: string;
   body: string;

@@ -3,7 +3,7 @@ import { invalidConfiguration } from '#kernel';
 import type { Queryable } from '#postgres';
 
 /** How far something has come in the log. */
-export interface Cursor {
+interface Cursor {
   /** As people call it: `saga:document`, `webhook:…`. */
   name: string;
   position: bigint;

@@ -32,7 +32,7 @@ interface PageRow {
 }
 
 /** Where the next row of `audit_page` must begin. */
-export interface PagePlace {
+interface PagePlace {
   leaf: number;
   after: bigint;
 }

@@ -6,7 +6,7 @@ import type { KeptFinding, PassState } from './state-file.js';
 /** The stream in which sweeps tell what they have found. */
 export const SWEEP_STREAM = 'audit-sweep';
 
-export interface SweepTeller {
+interface SweepTeller {
   store: Pick<EventStore, 'append'>;
   /** Namespace of event ids. */
   installation: () => Promise<string>;

@@ -6,7 +6,7 @@ import { newSigningKey } from '#merkle';
 import { writeDurably, writeDurablyOnce } from '#service';
 
 /** Where a running `up` can be found by send, document and history. */
-export interface RunningAddress {
+interface RunningAddress {
   url: string;
   pid: number;
 }

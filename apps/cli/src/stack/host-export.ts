@@ -8,7 +8,7 @@ import { say } from '../print.js';
 import { personOnHost, saidBy } from './host-act.js';
 
 /** What a command on the host takes out of the database, without a gateway. */
-export interface HostExport {
+interface HostExport {
   /** The command, as it is typed. */
   what: string;
   format: string;

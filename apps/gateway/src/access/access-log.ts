@@ -22,7 +22,7 @@ export interface AccessLogOptions {
 }
 
 /** Who was given something, and why, where that was said. */
-export interface AccessBy {
+interface AccessBy {
   actor: Actor;
   reason?: string | undefined;
 }

@@ -37,7 +37,7 @@ export interface KeyAct {
   reason?: string;
 }
 
-export interface NewKey {
+interface NewKey {
   name: string;
   roles: Role[];
   expiresAt: Date;

@@ -9,7 +9,7 @@ import { asNdjson, type Page } from './ndjson.js';
 import { FILE_TYPES, type FileFormat } from './file-types.js';
 
 /** One call for a list, and its answer. */
-export interface ListCall {
+interface ListCall {
   request: ExportingRequest;
   reply: FastifyReply;
   log: Pick<ServiceLog, 'error'>;

@@ -32,7 +32,7 @@ export interface CasesOptions {
 }
 
 /** What became of an action on one of many cases. */
-export interface CaseActed {
+interface CaseActed {
   caseId: string;
   done: boolean;
   /** Where nothing was done: why. */

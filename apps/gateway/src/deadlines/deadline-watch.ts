@@ -19,7 +19,7 @@ export interface DeadlineWatchOptions {
 }
 
 /** How the deadlines stand, by role and type, and of which types nobody can tell. */
-export interface DeadlineFigures {
+interface DeadlineFigures {
   near: NearDeadlines[];
   unknown: UnknownDeadline[];
 }

@@ -26,7 +26,7 @@ export interface MockRecallsOptions {
   patienceMs?: number;
 }
 
-export type MockRecallTold = MockRecallSummary & Partial<Pick<TracedSeries, 'lines'>>;
+type MockRecallTold = MockRecallSummary & Partial<Pick<TracedSeries, 'lines'>>;
 
 const PATIENCE_MS = 20_000;
 const LOOK_EVERY_MS = 100;

@@ -11,7 +11,7 @@ export interface DeadLettersOptions extends Says {
 }
 
 /** Who discarded a letter, when and why. */
-export interface Discarded {
+interface Discarded {
   at: Date;
   by: string;
   reason: string;

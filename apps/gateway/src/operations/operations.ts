@@ -18,7 +18,7 @@ import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
  * How the machinery stands: what waits, what was given up, which programs run, and how far the subscriptions are behind
  * the log.
  */
-export interface OperationsStatus extends Machinery {
+interface OperationsStatus extends Machinery {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
   /** What the auditor has signed, and where its log was broken off. */
   audit?: SignedHistory;

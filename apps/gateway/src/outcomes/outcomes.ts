@@ -23,7 +23,7 @@ export interface OutcomesOptions {
   maxWaiting?: number;
 }
 
-export interface FeedQuery {
+interface FeedQuery {
   /** Position of the last outcome that the caller has taken; absent: from the oldest that is kept. */
   after: bigint | undefined;
   limit: number;
@@ -31,7 +31,7 @@ export interface FeedQuery {
   signal: AbortSignal;
 }
 
-export interface ItemsPage {
+interface ItemsPage {
   items: OutcomeItem[];
   nextCursor?: string;
 }

@@ -38,7 +38,7 @@ export interface WebhooksOptions extends Says {
 }
 
 /** Where a webhook goes on: with what comes from now on, with the oldest outcome that is kept, or where it stopped. */
-export type Place = 'now' | 'oldest' | 'here';
+type Place = 'now' | 'oldest' | 'here';
 
 export const deliveryName = (id: string): string => `webhook:${id}`;
 

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { VirtualTime } from '../clock/virtual-time.js';
 import type { Account, World } from '../packs/world.js';
 
-export interface SessionRules {
+interface SessionRules {
   tokensPerUser: number;
   tokenLifeMs: number;
   tokenIdleMs: number;

@@ -8,7 +8,7 @@ import type { RegistryDocument } from './document.js';
 import { processingResult, shownStatus } from './metadata.js';
 
 /** A list read: which documents, from which place in the list, how many. */
-export interface ListRequest {
+interface ListRequest {
   documentIds?: string[];
   requestId?: string;
   fromVirtualMs?: number;

@@ -16,12 +16,10 @@ export type DeadlineChannel = (typeof DEADLINE_CHANNELS)[number];
  * What starts the clock: the moment that the document claims, the moment at which this system knew it (its command was
  * registered, or a list showed it), or the moment at which the registry accepted it.
  */
-export const CLOCK_STARTS = ['operation_date', 'known', 'accepted'] as const;
-export type ClockStart = (typeof CLOCK_STARTS)[number];
+const CLOCK_STARTS = ['operation_date', 'known', 'accepted'] as const;
 
 /** What meets a deadline: the registry took the document, or accepted it. */
 export const DEADLINE_MET = ['sent', 'accepted'] as const;
-export type DeadlineMet = (typeof DEADLINE_MET)[number];
 
 const MOST_ROWS = 1_000;
 const MOST_TYPES = 200;
@@ -46,7 +44,6 @@ const limit = z.union([
   z.strictObject({ calendarDays: whole(3_660), movesToWorkingDay: z.boolean().default(false) }),
   z.strictObject({ hours: z.number().int().min(1).max(8_784) }),
 ]);
-export type DeadlineLimit = z.output<typeof limit>;
 
 const row = z
   .strictObject({
@@ -210,7 +207,10 @@ function lookUp({ deadlines, withoutDeadline }: CalendarFile): DeadlineCalendar[
       for (const on of channelsOf({ role: one.role, channel: 'any' })) {
         const key = keyOf(one.role, docType, on);
         if (rows.has(key))
-          throw invalidConfiguration(`/withoutDeadline/${index}`, `names type ${docType}, for which there is a deadline on ${on}`);
+          throw invalidConfiguration(
+            `/withoutDeadline/${index}`,
+            `names type ${docType}, for which there is a deadline on ${on}`,
+          );
         without.add(key);
       }
   const found = new Map([...rows].map(([key, all]) => [key, inOrder(all.map(({ row: one }) => one))]));

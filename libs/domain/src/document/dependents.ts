@@ -82,7 +82,7 @@ export function notePredecessor(
 }
 
 /** Tells everybody who waits how this instance ended, page by page. `version`: of the event by which it ended so. */
-export const releaseDependents = (of: {
+const releaseDependents = (of: {
   predecessor: string;
   account: string;
   version: number;

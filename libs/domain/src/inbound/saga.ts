@@ -24,7 +24,7 @@ export type PlannedInboundTask = PlannedTask<
 >;
 
 /** What is remembered between the events of one document: through whom it is read, and whether it is over. */
-export interface InboundSagaState {
+interface InboundSagaState {
   account: string;
   direction: InboundDirection;
   isOver: boolean;

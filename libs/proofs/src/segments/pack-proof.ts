@@ -38,9 +38,7 @@ const segment = z.strictObject({
 /** The last line. */
 const end = z.strictObject({ segments: z.int().min(0) });
 
-export type PackProofHead = z.infer<typeof head>;
 export type ProvenSegment = z.infer<typeof segment>;
-export type PackProofEnd = z.infer<typeof end>;
 
 /** A movement of the item, as it was sealed. */
 export interface SealedMovement {

@@ -74,11 +74,6 @@ export class Accounts {
     return found;
   }
 
-  /** Paused accounts, as they were seen last. */
-  paused(): AccountStanding[] {
-    return this.standings.filter((one) => one.state === 'paused');
-  }
-
   troubles(): Trouble[] {
     return this.standings.flatMap(({ account, state, cause, text, since = '', certificate }) => {
       if (state === 'paused') return [{ name: `account ${account}`, since, reason: `paused (${cause}): ${text}` }];

@@ -98,10 +98,6 @@ export class Sessions {
     return digest;
   }
 
-  forget(digest: string): void {
-    this.sessions.delete(digest);
-  }
-
   knows(token: string): boolean {
     return this.sessions.has(digestOf(token));
   }

@@ -1,22 +1,18 @@
-import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { tellBreak, type ToldBreak } from '../../../auditor/src/chain/tell-break.js';
-import { auditorConfig } from '../../../auditor/src/config.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { refuseUnfinishedRestore } from '#backup';
 import { verifierKeyOf } from '#merkle';
 import { migrateOrCheck } from '#postgres';
-import { breakWords, LogKeys } from '#proofs';
+import { breakWords, type LogKeys } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say } from '../print.js';
-import { auditorEnvironment } from '../stack/auditor-environment.js';
-import { DataDir } from '../stack/data-dir.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
+import { auditorOnHost } from './audit-settings.js';
 
 /** Progress of the reading is said again after so many events. */
 const SAY_EVERY_LEAVES = 100_000;
-/** The auditor's settings are read without its database, which may be the embedded one. */
-const ANY_DATABASE = 'postgres://unused/unused';
 
 /**
  * Tells the auditor, with a reason, that the log does not go on from what was signed. It runs where the auditor's
@@ -24,11 +20,7 @@ const ANY_DATABASE = 'postgres://unused/unused';
  */
 export async function breakAuditLog(config: CliConfig, givenReason: string): Promise<number> {
   const reason = reasonGiven(givenReason);
-  const settings = auditorConfig({
-    ...auditorEnvironment(config.environment, new DataDir(config.dataDir)),
-    DATABASE_URL: ANY_DATABASE,
-  });
-  const keys = new LogKeys(signerOf(settings), settings.previousKeys);
+  const { settings, keys } = auditorOnHost(config);
   return withDatabase(config, async (pool) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);

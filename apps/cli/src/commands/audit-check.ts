@@ -1,5 +1,4 @@
-import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
-import { auditorConfig } from '../../../auditor/src/config.js';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { COPY_PREFIX } from '../../../auditor/src/sweep/models-check.js';
 import { StateInMemory } from '../../../auditor/src/sweep/state-file.js';
@@ -8,17 +7,13 @@ import { SweepEvents } from '../../../auditor/src/sweep/sweep-events.js';
 import { refuseUnfinishedRestore } from '#backup';
 import { PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck } from '#postgres';
-import { LogKeys } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
-import { auditorEnvironment } from '../stack/auditor-environment.js';
-import { DataDir } from '../stack/data-dir.js';
 import { personOnHost } from '../stack/host-act.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
+import { auditorOnHost } from './audit-settings.js';
 
 const SAY_EVERY_MS = 5_000;
-/** The auditor's settings are read without its database, which may be the embedded one. */
-const ANY_DATABASE = 'postgres://unused/unused';
 
 export interface CheckFlags {
   json?: boolean;
@@ -30,11 +25,7 @@ export interface CheckFlags {
  * where everything is as it was signed, 1 where something was found or could not be looked at.
  */
 export async function checkAudit(config: CliConfig, { json = false, mbPerSecond }: CheckFlags): Promise<number> {
-  const settings = auditorConfig({
-    ...auditorEnvironment(config.environment, new DataDir(config.dataDir)),
-    DATABASE_URL: ANY_DATABASE,
-  });
-  const keys = new LogKeys(signerOf(settings), settings.previousKeys);
+  const { settings, keys } = auditorOnHost(config);
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);

@@ -13,7 +13,6 @@ import {
   inspectFile,
   MANIFEST,
   mappingOf,
-  NAMED_ONLY,
   NO_CASES,
   readFileRun,
   reconciliationSchema,
@@ -36,7 +35,7 @@ import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
 import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
-import { COMPARING, processesOf } from './reconcile-stock.js';
+import { COMPARING, processesOf, tellUnlooked } from './reconcile-stock.js';
 import { fetchTeller } from './registry-fetch.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -211,11 +210,8 @@ export const recordedDigest = (config: CliConfig, runId: string): Promise<string
     });
   });
 
-function tellRun(
-  runId: string,
-  { findings, moment, counts, quieted, unseen, namedOnly, digest }: ComparisonResult,
-  recorded: boolean,
-) {
+function tellRun(runId: string, result: ComparisonResult, recorded: boolean) {
+  const { findings, moment, counts, digest } = result;
   print(`${findings} findings as of ${moment}, digest ${digest}`);
   if (findings > 0)
     print(
@@ -224,9 +220,7 @@ function tellRun(
         Object.entries(counts).map(([code, n]) => [code, n, lookAt(code)]),
       ),
     );
-  if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
-  if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
-  if (namedOnly === true) print(NAMED_ONLY);
+  tellUnlooked(result);
   if (findings > 0) print(`the items: pedigree reconcile findings ${runId} --code CODE`);
   if (!recorded) print('a dry run: nothing was recorded');
 }

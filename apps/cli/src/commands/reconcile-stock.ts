@@ -98,12 +98,15 @@ export async function replay(
   }
 }
 
-function tell(
-  { findings, moment, counts, quieted, unseen, namedOnly, digest }: ComparisonResult,
-  folder: string,
-): void {
+function tell(result: ComparisonResult, folder: string): void {
+  const { findings, moment, counts, digest } = result;
   print(`${findings} findings as of ${moment}, in ${folder}, digest ${digest}`);
   if (findings > 0) print(table(['finding', 'items'], Object.entries(counts)));
+  tellUnlooked(result);
+}
+
+/** What is explained, and what nobody looked for. */
+export function tellUnlooked({ quieted, unseen, namedOnly }: ComparisonResult): void {
   if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
   if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
   if (namedOnly === true) print(NAMED_ONLY);

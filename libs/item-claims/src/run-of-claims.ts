@@ -30,7 +30,7 @@ interface Plans {
   wait(holder: Holder, predecessors: ItemPredecessor[]): void;
 }
 
-/** A run of plain registrations and ends: worked in memory, and then in the tables, by a few statements for them all. */
+/** A run of plain registrations and ends: worked in memory, then in the tables, by a few statements for them all. */
 export class RunOfClaims {
   private steps: Step[] = [];
 

@@ -30,9 +30,13 @@ export function witnessPolicy(list: string, needed: number | undefined): Witness
     .map(witnessIn);
   const names = new Set(witnesses.map(({ name }) => name));
   if (names.size < witnesses.length) throw invalidConfiguration('AUDIT_WITNESSES', 'two witnesses have one name');
-  if (witnesses.length > MOST_WITNESSES) throw invalidConfiguration('AUDIT_WITNESSES', `names more than ${MOST_WITNESSES} witnesses`);
+  if (witnesses.length > MOST_WITNESSES)
+    throw invalidConfiguration('AUDIT_WITNESSES', `names more than ${MOST_WITNESSES} witnesses`);
   if (needed !== undefined && needed > witnesses.length)
-    throw invalidConfiguration('AUDIT_WITNESSES_NEEDED', `${needed} are needed, and ${witnesses.length} are named in AUDIT_WITNESSES`);
+    throw invalidConfiguration(
+      'AUDIT_WITNESSES_NEEDED',
+      `${needed} are needed, and ${witnesses.length} are named in AUDIT_WITNESSES`,
+    );
   return { witnesses, needed: needed ?? witnesses.length };
 }
 
@@ -40,7 +44,10 @@ function witnessIn(text: string): ConfiguredWitness {
   const [keyText = '', address = '', ...more] = text.split(/\s+/);
   const shown = text.slice(0, 100);
   if (more.length > 0 || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
-    throw invalidConfiguration('AUDIT_WITNESSES', `must be a verifier key, a blank and an http or https address: ${shown}`);
+    throw invalidConfiguration(
+      'AUDIT_WITNESSES',
+      `must be a verifier key, a blank and an http or https address: ${shown}`,
+    );
   try {
     const key = parseWitnessKey(keyText);
     return { name: key.name, url: address.replace(/\/+$/, ''), key };

@@ -103,7 +103,8 @@ export async function resumeFileRun(config: CliConfig, runId: string, json: bool
 }
 
 /** @throws PedigreeError that names the option. */
-function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolean): void {  if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
+function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolean): void {
+  if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
     throw invalidParameter('--as-of', `${flags.asOf} is not a log position`);
   if (flags.freshHours !== undefined && !/^\d{1,4}$/.test(flags.freshHours))
     throw invalidParameter('--fresh-hours', `${flags.freshHours} is not a number of hours`);

@@ -34,7 +34,8 @@ export interface FetchFlags {
 const QUIET_LOOKS = 60;
 
 /** Has the worker read the registry's packs, waits, and makes a registry snapshot of them. */
-export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promise<number> {  if (flags.account === undefined) throw invalidParameter('--account', 'no account is given');
+export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promise<number> {
+  if (flags.account === undefined) throw invalidParameter('--account', 'no account is given');
   const way = fetchWayOf(flags.way);
   if (flags.resume !== undefined && !/^[0-9a-f-]{36}$/.test(flags.resume))
     throw invalidParameter('--resume', `${flags.resume} is not an id of a fetch`);

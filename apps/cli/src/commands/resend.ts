@@ -40,7 +40,8 @@ export function addResendCommand(pedigree: Command, action: Action, gateway: () 
 }
 
 function withoutCorrection(options: ResendOptions & ResendManyOptions): ResendManyOptions {
-  if (options.corrected !== undefined) throw invalidConfiguration('--corrected', 'is of one document, and none is named');
+  if (options.corrected !== undefined)
+    throw invalidConfiguration('--corrected', 'is of one document, and none is named');
   return options;
 }
 

@@ -63,8 +63,10 @@ function nothingWithoutHost(given: Given): undefined {
 
 function loginOf({ PEDIGREE_MAIL_USER: user, PEDIGREE_MAIL_PASSWORD_FILE: file }: Given): MailSettings['login'] {
   if (user === undefined && file === undefined) return undefined;
-  if (user === undefined) throw invalidConfiguration('PEDIGREE_MAIL_USER', 'must be set where PEDIGREE_MAIL_PASSWORD_FILE is');
-  if (file === undefined) throw invalidConfiguration('PEDIGREE_MAIL_PASSWORD_FILE', 'must be set where PEDIGREE_MAIL_USER is');
+  if (user === undefined)
+    throw invalidConfiguration('PEDIGREE_MAIL_USER', 'must be set where PEDIGREE_MAIL_PASSWORD_FILE is');
+  if (file === undefined)
+    throw invalidConfiguration('PEDIGREE_MAIL_PASSWORD_FILE', 'must be set where PEDIGREE_MAIL_USER is');
   const password = readVariable('PEDIGREE_MAIL_PASSWORD_FILE', () => readSecretFile(file).toString('utf8').trim());
   return { user, password };
 }

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { PedigreeError, type JsonObject } from '#kernel';
+import { invalidConfiguration, type JsonObject } from '#kernel';
 import { verifierKeyList } from '#merkle';
 import {
   addressWithoutSecrets,
@@ -110,11 +110,7 @@ function placesOf({
 }: Pick<z.infer<typeof environment>, 'AUDIT_FOLDER' | 'AUDIT_KEY_FILE'>): { folder: string; keyFile: string } {
   if (folder !== undefined) return { folder: resolve(folder), keyFile: keyFile ?? join(resolve(folder), 'key.pem') };
   if (keyFile !== undefined) return { folder: join(dirname(resolve(keyFile)), 'auditor-memory'), keyFile };
-  throw new PedigreeError(
-    'invalid_configuration',
-    'AUDIT_KEY_FILE: must be set, or AUDIT_FOLDER, the folder that has the key as key.pem',
-    { field: 'AUDIT_KEY_FILE' },
-  );
+  throw invalidConfiguration('AUDIT_KEY_FILE', 'must be set, or AUDIT_FOLDER, the folder that has the key as key.pem');
 }
 
 const logPortOf = ({

@@ -5,7 +5,7 @@ import { defined, PedigreeError, type ErrorCode } from '#kernel';
 import { sentenceOf } from '#service';
 
 /** One line of the answer to NDJSON commands. */
-export type CommandResult =
+type CommandResult =
   | ({ line: number } & Acknowledgement)
   | {
       line?: number;

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import type { CliConfig } from './config.js';
 import { GatewayClient } from './gateway-client.js';
 import { DataDir } from './stack/data-dir.js';
@@ -7,10 +7,6 @@ import { DataDir } from './stack/data-dir.js';
 export function gatewayOf({ gatewayUrl, dataDir, apiKey }: CliConfig): GatewayClient {
   const url = gatewayUrl ?? new DataDir(dataDir).readAddress()?.url;
   if (url === undefined)
-    throw new PedigreeError(
-      'invalid_configuration',
-      `PEDIGREE_URL: not set, and nothing is up on ${dataDir}; run npm start first`,
-      { field: 'PEDIGREE_URL' },
-    );
+    throw invalidConfiguration('PEDIGREE_URL', `not set, and nothing is up on ${dataDir}; run npm start first`);
   return new GatewayClient(url, apiKey);
 }

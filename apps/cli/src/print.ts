@@ -42,6 +42,10 @@ export function fitting(...texts: [string, ...string[]]): string {
   return texts.find((text) => longest(text.split('\n')) <= width) ?? (texts.at(-1) as string);
 }
 
+/** A table that keeps its first `least` columns alone where the terminal is too narrow for all of them. */
+export const fittingTable = (head: string[], rows: Cell[][], least: number): string =>
+  fitting(table(head, rows, Infinity), table(head.slice(0, least), rows));
+
 /** Facts about one thing, a line each; what is empty is left out. */
 export const facts = (pairs: [string, Cell][]): string => block(pairs.map(([name, value]) => [name, textOf(value)]));
 
@@ -113,6 +117,10 @@ function block(pairs: [string, string][]): string {
 export const out = (text: string): void => void process.stdout.write(`${escaped(text)}\n`);
 /** Progress and remarks: never on standard output, which belongs to results. */
 export const say = (text: string): void => void process.stderr.write(`${escaped(text)}\n`);
+/** Tells how to have the page behind, where there is one. */
+export const sayMore = (cursor: string | undefined): void => {
+  if (cursor !== undefined) say(`there are more: --cursor ${cursor}`);
+};
 /** A part of a file, as it is but on a terminal; resolves when the reader has room for more. */
 export const write = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import type { ProgramLine } from '#service';
  * A long-running program that `pedigree NAME` starts by itself, on services that others run. Its code is loaded when it
  * is asked for.
  */
-export interface ProgramEntry {
+interface ProgramEntry {
   does: string;
   line(): Promise<ProgramLine>;
   /** Its configuration, without secrets; rejects with PedigreeError that names the variables at fault. */

@@ -2,7 +2,7 @@ import type { BlockList } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { documentTypeOf, schemaSetsIn, type SchemaSets } from '#documents';
-import { defined, PedigreeError, type JsonObject } from '#kernel';
+import { defined, invalidConfiguration, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
 import { DEFAULT_DUE_DAYS, dueDaysOf, type DueDays } from '#reconciliation';
@@ -262,6 +262,6 @@ function accountNames(file: string): string[] {
   } catch (error) {
     // The parser's own message quotes the text around the fault, which may be a secret.
     const why = error instanceof SyntaxError ? `${file} is not JSON` : `${file}: ${(error as Error).message}`;
-    throw new PedigreeError('invalid_configuration', `PEDIGREE_ACCOUNTS: ${why}`, { field: 'PEDIGREE_ACCOUNTS' });
+    throw invalidConfiguration('PEDIGREE_ACCOUNTS', why);
   }
 }

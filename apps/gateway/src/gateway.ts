@@ -1,7 +1,7 @@
 import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore } from '#backup';
 import { settleLog, SOFTWARE_VERSION } from '#event-store';
-import { PedigreeError, systemClock } from '#kernel';
+import { invalidConfiguration, systemClock } from '#kernel';
 import { migrateOrCheck } from '#postgres';
 import {
   announcePresence,
@@ -43,7 +43,7 @@ export interface RunningGateway {
 }
 
 /** What the gateway is built on: the port that answers already, and where it says things. */
-export interface GatewayFrame {
+interface GatewayFrame {
   port: HttpPort;
   log: ServiceLog;
   /** Closed with the gateway. */
@@ -160,7 +160,7 @@ async function settleDatabase(config: GatewayConfig, { pool, store }: Services):
  */
 const verifySchemas = ({ schemas }: GatewayConfig): Promise<void> =>
   schemas.verify().catch((error: Error) => {
-    throw new PedigreeError('invalid_configuration', `SCHEMA_DIR: ${error.message}`, { field: 'SCHEMA_DIR' });
+    throw invalidConfiguration('SCHEMA_DIR', error.message);
   });
 
 function openBusIntake(

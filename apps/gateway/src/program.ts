@@ -8,7 +8,7 @@ import { buildGateway, gatewayLog, gatewayDependencies, watchingOf } from './gat
 const CUT_AFTER_MS = 1_000;
 
 /** The gateway as a program of its own: `pedigree gateway`. Its API port answers before the database does. */
-export function gatewayProgram(config: GatewayConfig): Program {
+function gatewayProgram(config: GatewayConfig): Program {
   let port: HttpPort | undefined;
   return {
     name: 'gateway',

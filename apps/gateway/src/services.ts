@@ -1,5 +1,5 @@
 import { openBus, type MessageBus } from '#bus';
-import { openEventStore, SOFTWARE_VERSION, type EventMetadata, type EventStore } from '#event-store';
+import { openEventStore, SOFTWARE_VERSION, type EventStore, type Says } from '#event-store';
 import { PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { openPool, type Pool } from '#postgres';
 import type { ServiceLog } from '#service';
@@ -17,7 +17,7 @@ export interface Services {
   log: ServiceLog;
   watching: Watching;
   /** What this gateway says of itself in every event. */
-  says: Pick<EventMetadata, 'participant' | 'profile' | 'softwareVersion'>;
+  says: Says;
 }
 
 /** Opens the connections; nothing is asked over them yet. */

@@ -1,4 +1,4 @@
-import type { EventStore } from '#event-store';
+import { newEvent, type EventStore, type Says } from '#event-store';
 import { canonicalJson, uuid5, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { SEGMENT_SEALED, sealData, segmentStream, type SegmentSeal } from '#proofs';
@@ -10,7 +10,7 @@ export interface SealingParts {
   parts: SegmentParts;
   pool: Pool;
   store: EventStore;
-  installation: { id: string; participant: string; softwareVersion: string; profile: string };
+  installation: Says & { id: string };
   log: ServiceLog;
   clock: Clock;
 }
@@ -47,21 +47,14 @@ async function appendSeal(
   if (last !== undefined) log.error({ stream, before: last.data, now: data }, 'a segment was sealed with other rows');
   const id = uuid5(`${stream} ${before.length} ${canonicalJson(data)}`, installation.id);
   const appended = await store.append(stream, last === undefined ? 'none' : last.version, [
-    {
-      id,
-      type: SEGMENT_SEALED,
-      schemaVersion: 1,
-      data,
-      metadata: {
-        participant: installation.participant,
+    newEvent(
+      { type: SEGMENT_SEALED, data },
+      {
+        says: installation,
         actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' },
-        softwareVersion: installation.softwareVersion,
-        profile: installation.profile,
-        effectiveAt: clock.now().toISOString(),
-        correlationId: stream,
-        causationId: id,
+        ...{ at: clock.now(), id, correlationId: stream, causationId: id },
       },
-    },
+    ),
   ]);
   return appended.kind === 'appended' ? appended.position : undefined;
 }

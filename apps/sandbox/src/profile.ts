@@ -39,8 +39,6 @@ const profileShape = z.object({
   documentVersions: z.array(z.string()).min(1),
 });
 
-export type Operation = z.infer<typeof operation>;
-
 /** The interface as data: the sandbox's routes, field names, status names and intervals are built from it. */
 export interface Profile extends z.infer<typeof profileShape> {
   /** The name under which this profile writes a field. */

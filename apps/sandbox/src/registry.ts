@@ -118,20 +118,16 @@ export class Registry {
    */
   plant(body: unknown): { packs: number } {
     this.processing.drainNow();
+    return this.plantFresh(body);
+  }
+
+  /** Packs that follow from something that is being processed right now; nobody has named them before. */
+  plantFresh(body: unknown): { packs: number } {
     const plan = plantPacks(this.packs, this.world, body);
     const virtualMs = this.clock.nowMs();
     this.journal.append({ k: 'plant', body, v: virtualMs, w: Date.now() });
     this.packs.begin({ atMs: virtualMs });
     return plan();
-  }
-
-  /** Packs that follow from something that is being processed right now; nobody has named them before. */
-  plantFresh(body: unknown): void {
-    const plan = plantPacks(this.packs, this.world, body);
-    const virtualMs = this.clock.nowMs();
-    this.journal.append({ k: 'plant', body, v: virtualMs, w: Date.now() });
-    this.packs.begin({ atMs: virtualMs });
-    plan();
   }
 
   /**

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { PedigreeError, type JsonObject } from '#kernel';
+import { invalidConfiguration, type JsonObject } from '#kernel';
 import { verifierKeyList } from '#merkle';
 import { parseEnvironment, PROGRAM_VARIABLES, variablesOf } from '#service';
 
@@ -61,9 +61,7 @@ export function witnessConfig(env: NodeJS.ProcessEnv): WitnessConfig {
 function logKeys(text: string): string[] {
   const keys = verifierKeyList('WITNESS_LOGS', text);
   if (keys.length > 0) return keys;
-  throw new PedigreeError('invalid_configuration', 'WITNESS_LOGS: must name the verifier key of a log', {
-    field: 'WITNESS_LOGS',
-  });
+  throw invalidConfiguration('WITNESS_LOGS', 'must name the verifier key of a log');
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */

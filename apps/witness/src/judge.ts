@@ -26,7 +26,7 @@ export type Verdict =
   | { kind: 'contradicts'; words: string; isSure: boolean };
 
 /** What was cosigned last of a log; undefined where nothing was. */
-export type NewestOf = (origin: string) => Checkpoint | undefined;
+type NewestOf = (origin: string) => Checkpoint | undefined;
 
 /** In the order of the specification: first what the request is, then whose, then whether it follows. Pure. */
 export function judge(body: string, logs: NoteVerifier[], newestOf: NewestOf): Verdict {

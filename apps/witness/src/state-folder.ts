@@ -21,7 +21,7 @@ export interface DiskSteps {
 }
 
 /** A request that was refused although the log has signed its checkpoint. */
-export interface Refused {
+interface Refused {
   body: string;
   /** Of the checkpoint. */
   text: string;

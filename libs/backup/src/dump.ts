@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 import type { Pool, Queryable } from '#postgres';
 import { FORMAT, writeBackup, type BackupHeader, type BackupSummary, type Piece } from './file.js';
 import { Snapshot } from './snapshot.js';
@@ -54,10 +54,7 @@ async function headerOf(db: Queryable, { softwareVersion }: BackupOptions): Prom
       'installation i, event_counter c',
   );
   const [row] = rows;
-  if (row === undefined)
-    throw new PedigreeError('invalid_configuration', 'DATABASE_URL: this database holds no installation', {
-      field: 'DATABASE_URL',
-    });
+  if (row === undefined) throw invalidConfiguration('DATABASE_URL', 'this database holds no installation');
   if (row.place === 'server')
     throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
   const migrations = await db.query<{ name: string }>(
@@ -82,16 +79,13 @@ export const ON_A_SERVER =
 async function refuseUnknownTables(db: Queryable): Promise<void> {
   const there = await tablesThere(db);
   if (!there.has('installation') || !there.has('event_counter'))
-    throw new PedigreeError('invalid_configuration', 'DATABASE_URL: this database holds no installation', {
-      field: 'DATABASE_URL',
-    });
+    throw invalidConfiguration('DATABASE_URL', 'this database holds no installation');
   const unknown = [...there].filter((name) => TABLES[name] === undefined);
   if (unknown.length > 0)
-    throw new PedigreeError(
-      'invalid_configuration',
-      `DATABASE_URL: this version does not know the tables ${unknown.join(', ')}; take the backup with the ` +
+    throw invalidConfiguration(
+      'DATABASE_URL',
+      `this version does not know the tables ${unknown.join(', ')}; take the backup with the ` +
         'version that made them',
-      { field: 'DATABASE_URL' },
     );
 }
 

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 import { inTransaction, migrate, migrationNames, type MigrationSet, type Pool, type Queryable } from '#postgres';
 import { quoted, tablesThere } from './dump.js';
 import { checkBackup, readBackup, type BackupSummary, type Piece } from './file.js';
@@ -74,10 +74,9 @@ async function refuseNewer({ header }: BackupSummary, schemas: MigrationSet[]): 
 }
 
 const notEmpty = (why: string): PedigreeError =>
-  new PedigreeError(
-    'invalid_configuration',
-    `DATABASE_URL: a backup is restored into a new, empty database only, and ${why}; create one (createdb) and name it`,
-    { field: 'DATABASE_URL' },
+  invalidConfiguration(
+    'DATABASE_URL',
+    `a backup is restored into a new, empty database only, and ${why}; create one (createdb) and name it`,
   );
 
 /** A restore makes these two before it says that it loads. */

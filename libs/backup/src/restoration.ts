@@ -66,7 +66,7 @@ export async function unknownSince(db: Queryable): Promise<Date | undefined> {
 }
 
 /** How far each document list was read since a restoration. */
-export interface ListSince {
+interface ListSince {
   account: string;
   list: string;
   /** Read to its end since then, and given in full. */

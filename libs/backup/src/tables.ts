@@ -3,9 +3,9 @@
  * deleted. `state`: as it stood at that head, all from one snapshot. `rebuilt`: a read model, filled again from log and
  * evidence. `left out`: not in the backup, for the reason given.
  */
-export type TableUse = 'log' | 'evidence' | 'state' | 'rebuilt' | 'left out';
+type TableUse = 'log' | 'evidence' | 'state' | 'rebuilt' | 'left out';
 
-export interface TableEntry {
+interface TableEntry {
   use: TableUse;
   because: string;
   /** A condition on the rows that are taken; without it all are. */

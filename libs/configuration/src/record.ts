@@ -1,4 +1,4 @@
-import { whileLogIsAway, type Actor, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
+import { newEvent, whileLogIsAway, type Actor, type EventStore, type NewEvent, type Says } from '#event-store';
 import { canonicalJson, defined, systemClock, uuid5, type Clock } from '#kernel';
 import {
   CONFIGURATION_CHANGED,
@@ -24,7 +24,7 @@ export interface DescribedPart {
 
 export interface RecordOptions {
   store: Pick<EventStore, 'append' | 'readStream'>;
-  installation: { id: string; participant: string; softwareVersion: string; profile: string };
+  installation: Says & { id: string };
   program: string;
   parts: DescribedPart[];
   actor: Actor;
@@ -33,7 +33,7 @@ export interface RecordOptions {
   clock?: Clock;
 }
 
-type Change = NewEvent<typeof CONFIGURATION_CHANGED, ConfigurationChanged>;
+type Change = NewEvent<string, ConfigurationChanged>;
 
 export const REASON_NOT_GIVEN = 'not given';
 /** Fields that one event lists; the whole state is in it anyway. */
@@ -94,7 +94,7 @@ function changeOf(
   before: Fields | undefined,
   { options, version }: { options: RecordOptions; version: number },
 ): Change[] {
-  const { program, installation } = options;
+  const { program, installation, actor, reason = REASON_NOT_GIVEN, clock = systemClock } = options;
   const changes = before === undefined ? [] : changesBetween(before, state);
   if (before !== undefined && changes.length === 0) return [];
   const toDigest = digestOfFields(state);
@@ -110,19 +110,7 @@ function changeOf(
   };
   // The same change after the same event is the same event: an append whose answer was lost is known again.
   const id = uuid5(canonicalJson([CONFIGURATION_STREAM, version, program, part, toDigest]), installation.id);
-  return [{ id, type: CONFIGURATION_CHANGED, schemaVersion: 1, data, metadata: metadataOf(options) }];
-}
-
-function metadataOf({ installation, program, actor, reason, clock = systemClock }: RecordOptions): EventMetadata {
-  const { participant, softwareVersion, profile } = installation;
-  return {
-    participant,
-    actor,
-    reason: reason ?? REASON_NOT_GIVEN,
-    softwareVersion,
-    profile,
-    effectiveAt: clock.now().toISOString(),
-    correlationId: `configuration:${program}`,
-    causationId: `start:${program}`,
-  };
+  const ids = { id, correlationId: `configuration:${program}`, causationId: `start:${program}` };
+  const cause = { says: installation, actor, reason, at: clock.now(), ...ids };
+  return [newEvent({ type: CONFIGURATION_CHANGED, data }, cause)];
 }

@@ -1,4 +1,4 @@
-import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { isJsonObject, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { documentTypeOf, type DocumentType } from './catalogue/catalogue.js';
 import type { DocumentJson } from './port.js';
 import type { DocumentShape, ElementShape } from './schemas/schema-model.js';
@@ -79,10 +79,10 @@ function occurrences(shape: ElementShape, value: JsonValue, pointer: string): st
 function element(shape: ElementShape, value: JsonValue, pointer: string): string {
   const { name } = shape;
   if (shape.children !== undefined) {
-    if (!isObject(value)) throw invalid(pointer, 'must be an object with fields');
+    if (!isJsonObject(value)) throw invalid(pointer, 'must be an object with fields');
     return `<${name}>${children(shape.children, value, pointer)}</${name}>`;
   }
-  if (!isObject(value)) return `<${name}>${escapeXml(scalarText(value, pointer))}</${name}>`;
+  if (!isJsonObject(value)) return `<${name}>${escapeXml(scalarText(value, pointer))}</${name}>`;
   if (shape.attributes.length === 0) throw invalid(pointer, 'must be a text, not an object');
   let attributes = '';
   for (const [field, text] of Object.entries(value)) {
@@ -98,9 +98,6 @@ function element(shape: ElementShape, value: JsonValue, pointer: string): string
   if (text === undefined) throw invalid(`${pointer}/${TEXT_FIELD}`, 'is missing');
   return `<${name}${attributes}>${escapeXml(scalarText(text, `${pointer}/${TEXT_FIELD}`))}</${name}>`;
 }
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What XML 1.0 cannot carry at all: control characters, halves of surrogate pairs, two non-characters. */
 const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/u;

@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
  * A moment as UTC, `2026-01-15T06:00:00Z`, with the fraction of the second as it was written; or what is wrong with the
  * text.
  */
-export type ReadInstant = { at: string } | { why: string };
+type ReadInstant = { at: string } | { why: string };
 
 /**
  * Reads a date and time with a zone. Strict where `Date` is generous: no 30th of February, no hour 24, no offset beyond

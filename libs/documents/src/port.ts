@@ -38,7 +38,7 @@ export interface SeriesTold {
   expiresOn?: string;
 }
 
-export interface Lot {
+interface Lot {
   gtin: string;
   series: string;
 }
@@ -82,7 +82,7 @@ export type DocumentJson = JsonObject & { action_id: number };
 export type AffectedItem = Omit<DocumentItem, 'kind'> & { kind: DocumentItem['kind'] | 'place' };
 
 /** What became of one item of a concluded document. */
-export type ItemResult = 'applied' | 'refused' | 'undetermined';
+type ItemResult = 'applied' | 'refused' | 'undetermined';
 
 export interface ItemEffect {
   item: AffectedItem;

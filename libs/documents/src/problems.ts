@@ -15,7 +15,7 @@ export interface Problem {
 const PLACE = /^Element '(?<element>[^']*)'(?:, attribute '(?<attribute>[^']*)')?: (?:\[facet '\w+'\] )?/;
 
 /** Which type of XML Schema a named type narrows. */
-export type BaseOf = (type: string) => string | undefined;
+type BaseOf = (type: string) => string | undefined;
 
 /**
  * What the validator tells, in plain English. Of several rules that one text breaks the first is told. A sentence that

@@ -4,7 +4,7 @@ import { textOf, xmlError } from './xml/text.js';
 import type { XmlTokens } from './xml/tokens.js';
 
 /** Deepest nesting; the schema set needs 8. */
-export const MAX_DEPTH = 32;
+const MAX_DEPTH = 32;
 /** Longest attribute, and text of one element where nothing else is said; the schema set allows 4,000. */
 const MAX_VALUE_CHARACTERS = 65_536;
 

@@ -15,7 +15,7 @@ export interface DuckOptions {
 }
 
 /** Some rows of an answer, column by column as DuckDB has them. A NULL may be any number here. */
-export interface Rows {
+interface Rows {
   count: number;
   ids(column: number): BigUint64Array;
   integers(column: number): Int32Array;
@@ -23,7 +23,7 @@ export interface Rows {
 }
 
 /** A column of ids or of whole numbers. */
-export type NumberColumn = BigUint64Array | Int32Array;
+type NumberColumn = BigUint64Array | Int32Array;
 
 const JOB = 'pedigree-job-';
 /** A job that has not written for so long is one of a process that was killed. */

@@ -6,6 +6,7 @@
  * group-commit.spec.ts, tail.spec.ts, settle-log.int.spec.ts.
  */
 export * from './port.js';
+export { newEvent, type Says } from './new-event.js';
 export * from './schema.js';
 export * from './actor.js';
 export * from './limits.js';

@@ -37,6 +37,12 @@ export const DEFAULT_LIMITS: EventStoreLimits = {
   maxFilterTerms: 200,
 };
 
+/** The limits that these options name, and the usual ones for the others. */
+export function limitsOf(options: Partial<EventStoreLimits>): EventStoreLimits {
+  const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Control characters would hide in names; a lone surrogate has no UTF-8 form and would be stored as something else. */
 const UNFIT_FOR_A_NAME = /[\p{Cc}\p{Cs}]/u;

@@ -1,7 +1,7 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import type { Queryable } from '#postgres';
 
-export type Place = 'database' | 'server';
+type Place = 'database' | 'server';
 
 /** What a database knows of its log. */
 export interface LogPlace {
@@ -30,7 +30,7 @@ export function refuseOtherPlace(wanted: Place, settled: Place): void {
       ? 'is set, but the event log of this installation lies in its database; leave it out, or begin with an empty ' +
         'database'
       : 'is not set, but the event log of this installation lies on an EventStoreDB or KurrentDB server; name it';
-  throw new PedigreeError('invalid_configuration', `EVENTSTORE_URL: ${message}`, { field: 'EVENTSTORE_URL' });
+  throw invalidConfiguration('EVENTSTORE_URL', message);
 }
 
 /**

@@ -2,7 +2,7 @@ import { coalesce, PedigreeError, systemClock, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { encodeAppend, procedureArguments, type EncodedAppend } from './encode.js';
 import { GroupCommit } from './group-commit.js';
-import { checkAppend, checkRead, DEFAULT_LIMITS, isPosition, type EventStoreLimits } from './limits.js';
+import { checkAppend, checkRead, isPosition, limitsOf, type EventStoreLimits } from './limits.js';
 import { Notices } from './notices.js';
 import type {
   AppendResult,
@@ -94,8 +94,7 @@ export class PostgresEventStore implements EventStore {
   );
 
   constructor(private readonly options: PostgresEventStoreOptions) {
-    const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
-    this.limits = { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+    this.limits = limitsOf(options);
     this.notices = new Notices(options.pool, options.listenConnectionString);
     this.clock = options.clock ?? systemClock;
     const { limits, clock } = this;

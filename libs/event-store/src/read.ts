@@ -72,7 +72,7 @@ export interface PageRead extends ReadPage {
   bytes: number;
 }
 
-export interface AllRange {
+interface AllRange {
   filter: EventFilter | undefined;
   limit: number;
   /**

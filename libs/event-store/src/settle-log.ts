@@ -1,4 +1,4 @@
-import { PedigreeError, systemClock, uuid5 } from '#kernel';
+import { invalidConfiguration, systemClock, uuid5 } from '#kernel';
 import { installationId, type Queryable } from '#postgres';
 import { keepPlace, logPlace, refuseOtherPlace, type LogPlace } from './log-place.js';
 import type { EventStore, NewEvent } from './port.js';
@@ -87,7 +87,7 @@ function refuseOtherLog(found: Found, eventStoreUrl: string | undefined): void {
     eventStoreUrl === undefined
       ? ['DATABASE_URL', 'the event log in this database']
       : ['EVENTSTORE_URL', `the event log at ${hostsOf(eventStoreUrl)}`];
-  throw new PedigreeError('invalid_configuration', `${field}: ${log} ${why}`, { field });
+  throw invalidConfiguration(field, `${log} ${why}`);
 }
 
 /** Undefined where the log may be this database's. */

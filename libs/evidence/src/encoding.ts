@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { deflate, deflateSync, inflate, inflateSync } from 'node:zlib';
 
 /** As in the table: 0 the bytes as they are, 1 zlib. */
-export type Encoding = 0 | 1;
+type Encoding = 0 | 1;
 
 export interface Encoded {
   encoding: Encoding;

@@ -20,7 +20,7 @@ export type OwnClaim = Pick<Claim, 'item' | 'isExclusive'> & { parent: string | 
 export type Meeting = Pick<Claim, 'item' | 'isExclusive' | 'holder' | 'unit' | 'told'>;
 
 /** A claimant, as far as the book is concerned. */
-export type Claimant = Pick<Claim, 'holder' | 'unit' | 'told'>;
+type Claimant = Pick<Claim, 'holder' | 'unit' | 'told'>;
 
 /**
  * The claims that concern a run of registrations and ends, in memory and in log order. Pure: what it is to know of the

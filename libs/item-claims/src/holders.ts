@@ -27,7 +27,7 @@ export interface Holder {
  * `clear`: its first send is planned. `deciding`: a task will have it wait, or refused. `waiting`: it was told so.
  * `at_gate`: a hold of its own keeps it from the send that was planned, and nobody waits for it by their items.
  */
-export type UnitPhase = 'clear' | 'deciding' | 'waiting' | 'at_gate';
+type UnitPhase = 'clear' | 'deciding' | 'waiting' | 'at_gate';
 
 /** A document as it registers. */
 export function holderOf(data: Registration, { position, number }: { position: bigint; number: number }): Holder {

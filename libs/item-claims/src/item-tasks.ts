@@ -6,16 +6,12 @@ export interface TaskPlace {
   dueAt: Date;
 }
 
-/** Has a unit told for whom it waits, the time of this number. */
-export const waitForItems = (
-  unit: Holder,
-  round: number,
-  { predecessors, ...place }: TaskPlace & { predecessors: ItemPredecessor[] },
-): PlannedTask => ({
-  key: `wait_for_items:${unit.id}:${round}`,
+/** Has a unit told for whom it waits, in the round that it is in. */
+export const waitForItems = (unit: Holder, predecessors: ItemPredecessor[], place: TaskPlace): PlannedTask => ({
+  key: `wait_for_items:${unit.id}:${unit.rounds}`,
   kind: 'wait_for_items',
   ...place,
-  payload: { ...payloadOf(unit), round, for: predecessors },
+  payload: { ...payloadOf(unit), round: unit.rounds, for: predecessors },
 });
 
 /** Has a unit told that it does not wait for `predecessor`, in the round in which it came to wait for that. */

@@ -13,18 +13,11 @@ import {
   type PlannedTask,
   type Registration,
 } from '#domain';
-import type { Sha256 } from '#kernel';
-import type { Transaction } from '#postgres';
-import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
-import { changeByClaims } from './containment.js';
 import {
-  claimsOn,
-  containersAround,
   highestNumber,
   holderOf,
   holdersById,
   holdersOfUnit,
-  insertClaims,
   insertHolders,
   meetingsOf,
   moveBack,
@@ -37,32 +30,24 @@ import {
   wasMovedBack,
   type Holder,
 } from './holders.js';
-import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
+import type { NamedItems } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
-import { isPlain, unitOf, type ClaimEvent, type ItemClaimsParts, type MovingEvent } from './read-page.js';
+import { isPlain, unitOf, type ClaimEvent, type MovingEvent, type PageOptions } from './read-page.js';
 import { openRing } from './rings.js';
-import { awaited, comeAfter, insertWaits, notAwaited, removeWaits, takePlace, type LiftedWait } from './waits.js';
-
-export interface PageOptions extends ItemClaimsParts {
-  tx: Transaction;
-  handledAt: Date;
-  named: Map<Sha256, NamedItems>;
-  /** Up to here the version before planned the first sends: nothing is decided about those. */
-  start: bigint;
-  claims(requestId: string, position: bigint): boolean;
-}
+import { RunOfClaims, type Plain } from './run-of-claims.js';
+import {
+  awaited,
+  comeAfter,
+  insertWaits,
+  notAwaited,
+  removeWaits,
+  takePlace,
+  type LiftedWait,
+  type WaitBasis,
+} from './waits.js';
 
 const NOTHING: NamedItems = { items: [], change: undefined };
-
-/** A registration that waits for nobody but by its items; those of a run are decided together, in memory. */
-interface Plain {
-  holder: Holder;
-  named: NamedItems;
-  own: OwnClaim[];
-}
-
-type Step = { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; event: DocumentConcluded['data'] };
 
 /**
  * One page of the log, in order, in one transaction. Runs of plain registrations and ends are worked in memory, with a
@@ -71,7 +56,7 @@ type Step = { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; even
  */
 export class PageOfClaims {
   private readonly tasks: PlannedTask[] = [];
-  private steps: Step[] = [];
+  private readonly run: RunOfClaims;
   private lastNumber: number | undefined;
   /** The event that is decided about: where it stands, and what a release says of the send that follows. */
   private cause: { position: bigint; released?: DocumentReleased['data'] } = { position: 0n };
@@ -81,6 +66,10 @@ export class PageOfClaims {
 
   constructor(private readonly options: PageOptions) {
     this.place = { lane: 'internal', dueAt: options.handledAt };
+    this.run = new RunOfClaims(options, {
+      send: (holder) => this.planSend(holder),
+      wait: (holder, predecessors) => this.planWait(holder, predecessors),
+    });
   }
 
   async work(events: ClaimEvent[]): Promise<void> {
@@ -90,7 +79,7 @@ export class PageOfClaims {
     const sent = events.flatMap(({ type, stream }) => (type === 'DocumentSent' ? [requestIdOfStream(stream)] : []));
     if (sent.length > 0) this.notClear = await notClearAmong(tx, sent);
     for (const event of events) await this.take(event, expected);
-    await this.flush();
+    await this.run.flush();
     if (this.tasks.length > 0) await queue.schedule(tx, this.tasks);
   }
 
@@ -112,7 +101,7 @@ export class PageOfClaims {
     else if (type === 'DocumentHeld') {
       if (!isForPredecessor(data.hold)) await this.stoodAside(requestIdOfStream(stream));
     } else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
-    else if (type === 'DocumentConcluded') this.steps.push({ kind: 'end', id: requestIdOfStream(stream), event: data });
+    else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
   }
 
@@ -122,7 +111,7 @@ export class PageOfClaims {
     const holder = holderOf(data, { position, number: await this.nextNumber() });
     const items = named.get(data.documentSha256) ?? NOTHING;
     const plain: Plain = { holder: { ...holder, change: items.change ?? null }, named: items, own: [] };
-    this.steps.push({ kind: 'register', plain });
+    this.run.add({ kind: 'register', plain });
     if (position <= start) {
       // Nothing is decided about what the version before planned.
       if (data.after.length > 0) plain.holder.phase = 'waiting';
@@ -132,7 +121,7 @@ export class PageOfClaims {
     if (data.group !== undefined || isPlain(data, expected)) return;
     // It must not be decided with the others: as one that waits it is neither planned nor met there.
     plain.holder.phase = 'deciding';
-    await this.flush();
+    await this.run.flush();
     const replaced = data.resendOf === undefined ? [] : [{ old: data.resendOf.requestId, new: data.requestId }];
     await this.decideFirst(plain.holder, data.after, replaced);
     for (const one of data.after) expected.add(one.requestId);
@@ -141,7 +130,7 @@ export class PageOfClaims {
   /** The place of a group and all its members in the order is here. */
   private async groupRegistered(data: GroupRegistered['data'], position: bigint, expected: Set<string>): Promise<void> {
     const { tx, start } = this.options;
-    await this.flush();
+    await this.run.flush();
     const { groupId, commandId, account, members, after, resumes, waivesItemWait } = data;
     const group: Holder = {
       ...{ id: groupId, unit: groupId, toldId: groupId, toldCommand: commandId, account, rank: position },
@@ -175,7 +164,7 @@ export class PageOfClaims {
   }
 
   /** Whether a unit goes, waits or is refused, by the claims in the tables. `after`: what it waits for anyway. */
-  private async decide(unit: Holder, after: DocumentReference[], by: Parameters<typeof comeAfter>[2] = 'command') {
+  private async decide(unit: Holder, after: DocumentReference[], by: WaitBasis = 'command') {
     const { tx } = this.options;
     const met = unit.waives ? [] : await meetingsOf(tx, unit);
     const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
@@ -215,10 +204,14 @@ export class PageOfClaims {
 
   private async hold(unit: Holder, predecessors: ItemPredecessor[]): Promise<void> {
     const { tx } = this.options;
-    const round = unit.rounds + 1;
-    await movePhase(tx, { ...unit, rounds: round }, 'deciding');
+    const waiter = { ...unit, rounds: unit.rounds + 1 };
+    await movePhase(tx, waiter, 'deciding');
     await insertWaits(tx, unit.id, { predecessors, isItem: true });
-    this.tasks.push(waitForItems(unit, round, { predecessors, ...this.place }));
+    this.planWait(waiter, predecessors);
+  }
+
+  private planWait(unit: Holder, predecessors: ItemPredecessor[]): void {
+    this.tasks.push(waitForItems(unit, predecessors, this.place));
   }
 
   /** Up to the place in the log where this is decided, the states of its packs must be known when it is sent. */
@@ -230,7 +223,7 @@ export class PageOfClaims {
   /** What was lifted before it was told is lifted now. */
   private async told(id: string, { round, for: predecessors }: ItemWait): Promise<void> {
     const { tx } = this.options;
-    await this.flush();
+    await this.run.flush();
     const isTold = await movedToWaiting(tx, id, round);
     const lifted = isTold ? await notAwaited(tx, id, predecessors) : [];
     const unit = lifted.length === 0 ? undefined : (await holdersById(tx, [id])).get(id);
@@ -238,7 +231,7 @@ export class PageOfClaims {
   }
 
   private async stoodAside(id: string): Promise<void> {
-    await this.flush();
+    await this.run.flush();
     for (const waiter of await standAside(this.options.tx, id)) this.tasks.push(liftItemWait(waiter, id, this.place));
     this.notClear.add(id);
   }
@@ -250,7 +243,7 @@ export class PageOfClaims {
   private async sent(id: string): Promise<void> {
     const { tx } = this.options;
     if (!this.notClear.has(id)) return;
-    await this.flush();
+    await this.run.flush();
     await stepBack(tx, id);
     await removeWaits(tx, [id]);
   }
@@ -261,7 +254,7 @@ export class PageOfClaims {
    */
   private async released(id: string, position: bigint): Promise<void> {
     const { tx, start } = this.options;
-    await this.flush();
+    await this.run.flush();
     const unit = (await holdersById(tx, [id])).get(id);
     if (unit !== undefined) await removeWaits(tx, [id], 'after');
     if (unit === undefined || unit.phase === 'deciding') return;
@@ -279,111 +272,22 @@ export class PageOfClaims {
 
   private async groupEnded(groupId: string): Promise<void> {
     const { tx } = this.options;
-    await this.flush();
+    await this.run.flush();
     await removeHolders(tx, await holdersOfUnit(tx, groupId));
     await removeWaits(tx, [groupId]);
-  }
-
-  /** A run of registrations and ends: in memory, and then in the tables. */
-  private async flush(): Promise<void> {
-    const steps = this.steps;
-    this.steps = [];
-    if (steps.length === 0) return;
-    const { tx } = this.options;
-    const plain = steps.flatMap((step) => (step.kind === 'register' ? [step.plain] : []));
-    const book = await this.bookFor(plain);
-    const ends = steps.flatMap((step) => (step.kind === 'end' ? [step.id] : []));
-    const ended = await holdersById(tx, ends);
-    const waits: { unit: Holder; predecessors: ItemPredecessor[] }[] = [];
-    for (const step of steps) {
-      if (step.kind === 'end') leave(book, ended.get(step.id));
-      else {
-        ended.set(step.plain.holder.id, step.plain.holder);
-        const predecessors = this.decideInMemory(book, step.plain);
-        if (predecessors.length > 0) waits.push({ unit: step.plain.holder, predecessors });
-      }
-    }
-    const holders = plain.map((one) => one.holder);
-    await insertHolders(tx, holders);
-    await insertClaims(tx, plain);
-    for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
-    await this.end(steps, ended);
-  }
-
-  /** What the tables know about the items of these, and the containers around them. */
-  private async bookFor(plain: Plain[]): Promise<ClaimBook> {
-    const { tx } = this.options;
-    const items = new Set<string>();
-    for (const one of plain) for (const { item, parent } of one.named.items) items.add(item).add(parent ?? item);
-    const named = [...items];
-    const book = new ClaimBook(named.length === 0 ? [] : await containersAround(tx, named));
-    for (const one of plain) one.own = book.claimsOf(one.named);
-    const around = new Set(
-      plain.flatMap((one) => one.own.flatMap(({ item, isExclusive }) => (isExclusive ? [] : [item]))),
-    );
-    if (named.length > 0) book.know(await claimsOn(tx, named, [...around]));
-    return book;
-  }
-
-  /** Whom a plain registration waits for; it is planned where that is nobody. */
-  private decideInMemory(book: ClaimBook, { holder, own }: Plain): ItemPredecessor[] {
-    const { id, number, unit, toldId, toldCommand, rank } = holder;
-    // A member's claims count from the registration of its group on.
-    const isMember = unit !== id;
-    const isDecided = !isMember && holder.phase === 'clear' && rank > this.options.start;
-    const predecessors = isDecided && !holder.waives ? predecessorsIn(book.meetings(unit, own)) : [];
-    if (!isMember) book.enter({ holder: number, unit, told: { commandId: toldCommand, requestId: toldId } }, own);
-    if (!isDecided) return [];
-    if (predecessors.length === 0) this.planSend(holder);
-    else {
-      holder.phase = 'deciding';
-      holder.rounds = 1;
-      this.tasks.push(waitForItems(holder, 1, { predecessors, ...this.place }));
-    }
-    return predecessors;
-  }
-
-  /** In order: what a document did to containment, then its claims go. A part of a split document keeps them. */
-  private async end(steps: Step[], holders: Map<string, Holder>): Promise<void> {
-    const { tx } = this.options;
-    let run: { change: ContainmentChange; numbers: number[] } | undefined;
-    const write = async (): Promise<void> => {
-      if (run !== undefined) await changeByClaims(tx, run.change, run.numbers);
-      run = undefined;
-    };
-    const freed: Holder[] = [];
-    for (const step of steps) {
-      if (step.kind !== 'end') continue;
-      const holder = holders.get(step.id);
-      if (holder === undefined) {
-        await write();
-        await this.changedLate(step.event);
-        continue;
-      }
-      if (holder.toldId === holder.id) freed.push(holder);
-      const { change } = holder;
-      if (change === null || !isApplied(step.event, change)) continue;
-      if (run?.change !== change) await write();
-      run ??= { change, numbers: [] };
-      run.numbers.push(holder.number);
-    }
-    await write();
-    await removeHolders(tx, freed);
-    const ids = freed.map((one) => one.id);
-    await removeWaits(tx, ids);
   }
 
   /** A document that claims nothing here, or no more: it is read once more where it changed containment. */
   private async changedLate(data: DocumentConcluded['data']): Promise<void> {
     if (!mayChange(data)) return;
-    await this.flush();
+    await this.run.flush();
     await changeBy(data, this.options);
   }
 
   /** A document of others claims nothing. What it packs or opens is known from here on. */
   private async changedByOthers(data: InboundConcluded['data']): Promise<void> {
     if (!mayChangeByOthers(data)) return;
-    await this.flush();
+    await this.run.flush();
     await changeByOthers(data, this.options);
   }
 
@@ -392,8 +296,4 @@ export class PageOfClaims {
     this.lastNumber += 1;
     return this.lastNumber;
   }
-}
-
-function leave(book: ClaimBook, holder: Holder | undefined): void {
-  if (holder !== undefined && holder.toldId === holder.id) book.leave(holder.number);
 }

@@ -24,12 +24,12 @@ export const isPlain = ({ after, resendOf, requestId }: Registration, expected: 
   after.length === 0 && resendOf === undefined && !expected.has(requestId);
 
 /** How documents are read; `documentReading()` of libs/documents. */
-export interface ItemReading {
+interface ItemReading {
   readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts;
   readForeignDocument(bytes: Uint8Array): DocumentFacts;
 }
 
-export interface ReadPage {
+interface ReadPage {
   /** Those that one transaction takes, from the first. */
   events: ClaimEvent[];
   /** By digest. A document that is missing or cannot be read is absent: it claims nothing, and its send says why. */
@@ -41,6 +41,16 @@ export interface ItemClaimsParts {
   evidence: EvidenceStore;
   documents: ItemReading;
   queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
+}
+
+/** What one page is worked with. */
+export interface PageOptions extends ItemClaimsParts {
+  tx: Transaction;
+  handledAt: Date;
+  named: Map<Sha256, NamedItems>;
+  /** Up to here the version before planned the first sends: nothing is decided about those. */
+  start: bigint;
+  claims(requestId: string, position: bigint): boolean;
 }
 
 type Parts = Pick<ItemClaimsParts, 'evidence' | 'documents'>;

@@ -4,7 +4,7 @@ import { predecessorsIn, type Meeting } from './claim-book.js';
 import { liftWaits, liftWaitsBetween, ringOf, ringUnits, type LiftedWait } from './waits.js';
 
 /** Whom a unit waits for by its items, what of the waits of others was lifted for that, and the ring that is left. */
-export interface OpenedRing {
+interface OpenedRing {
   predecessors: ItemPredecessor[];
   lifted: LiftedWait[];
   ring: DocumentReference[];

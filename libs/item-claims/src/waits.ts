@@ -62,8 +62,11 @@ export async function takePlace(
   return rows[0]?.rank ?? undefined;
 }
 
-/** Units that come after one of `ids`, over any number of steps: as their commands say, or by any wait. */
-export async function comeAfter(tx: Transaction, ids: string[], by: 'command' | 'any wait'): Promise<Set<string>> {
+/** By what a unit comes after another: as its command says, or by any wait. */
+export type WaitBasis = 'command' | 'any wait';
+
+/** Units that come after one of `ids`, over any number of steps. */
+export async function comeAfter(tx: Transaction, ids: string[], by: WaitBasis): Promise<Set<string>> {
   const [name, condition] = by === 'command' ? ['', 'NOT w.is_item'] : ['-anyhow', 'true'];
   const { rows } = await tx.query<{ id: string }>({
     name: `item-wait-after${name}`,

@@ -1,4 +1,4 @@
-export interface Backoff {
+interface Backoff {
   /** After the first failure. It doubles with each further one. */
   firstMs: number;
   /** Longest wait. Absent: the caller limits the attempts instead. */

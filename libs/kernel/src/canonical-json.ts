@@ -3,6 +3,10 @@ import canonicalize from 'canonicalize';
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [name: string]: JsonValue };
 export type JsonObject = { [name: string]: JsonValue };
 
+/** Whether a value that JSON has brought is an object: no list, and not null. */
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /**
  * The RFC 8785 (JSON Canonicalization Scheme) text of `value`. Throws on what JSON cannot carry (undefined, NaN,
  * bigint): a value that reached this point without a JSON form is a broken invariant, not bad input.

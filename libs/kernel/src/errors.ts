@@ -79,6 +79,14 @@ export class PedigreeError extends Error {
   }
 }
 
+/** A parameter or a field of a request that is wrong: the sentence begins with its name. */
+export const invalidParameter = (field: string, why: string): PedigreeError =>
+  new PedigreeError('invalid_parameter', `${field}: ${why}`, { field });
+
+/** The same for a variable of the environment, or an option of the command line. */
+export const invalidConfiguration = (field: string, why: string): PedigreeError =>
+  new PedigreeError('invalid_configuration', `${field}: ${why}`, { field });
+
 /** What was thrown, in its own words; an error without any (a refused connection to several addresses) by its code. */
 export function wordsOf(error: unknown): string {
   const { message, code } = Object(error) as { message?: unknown; code?: unknown };

@@ -4,7 +4,7 @@ import { hasValidCheckDigit, isSgtin, isSscc, splitSgtin, type Sgtin, type Sscc 
 export const ITEM_MENDINGS = ['blanks_cut', 'elements_cut', 'keyboard_layout', 'look_alike_letters'] as const;
 export type ItemMending = (typeof ITEM_MENDINGS)[number];
 
-export type ItemCode =
+type ItemCode =
   | { kind: 'sgtin'; id: Sgtin; mended: ItemMending[] }
   | { kind: 'sscc'; id: Sscc; mended: ItemMending[] }
   /** `why` goes on after the text: "is no ...", "has no ...". */

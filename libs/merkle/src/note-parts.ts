@@ -9,7 +9,7 @@ export interface NoteVerifier {
 
 /** What a key signs: notes of its own, or checkpoints of others (C2SP signed-note, tlog-cosignature). */
 export const KEY_TYPE = { note: 1, cosignature: 4 } as const;
-export type KeyType = (typeof KEY_TYPE)[keyof typeof KEY_TYPE];
+type KeyType = (typeof KEY_TYPE)[keyof typeof KEY_TYPE];
 
 export const KEY_ID_BYTES = 4;
 const RAW_KEY_BYTES = 32;

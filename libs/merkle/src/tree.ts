@@ -19,6 +19,12 @@ export interface Node {
 export type ReadHashes = (nodes: Node[]) => Promise<Hash[]>;
 
 export const HASH_BYTES = 32;
+/** Hashes that stand one behind the other. */
+export const hashesIn = (bytes: Buffer): Hash[] =>
+  Array.from({ length: Math.floor(bytes.length / HASH_BYTES) }, (_, i) =>
+    bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
+  );
+
 const LEAF_PREFIX = Buffer.from([0]);
 const NODE_PREFIX = Buffer.from([1]);
 /** Of the empty tree (RFC 6962, 2.1). */

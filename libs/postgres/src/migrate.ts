@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 import type { Pool, Queryable, Transaction } from './pool.js';
 import { asLongJob, nameTransaction, transactionError } from './transaction-limit.js';
 
@@ -88,10 +88,9 @@ export async function requireMigrated(pool: Pool, sets: MigrationSet[]): Promise
 const MOST_NAMED = 3;
 
 const notReady = (reason: string, command: 'migrate' | 'grants'): PedigreeError =>
-  new PedigreeError(
-    'invalid_configuration',
-    `DATABASE_URL: ${reason}; run pedigree database ${command} with the role that owns the tables`,
-    { field: 'DATABASE_URL' },
+  invalidConfiguration(
+    'DATABASE_URL',
+    `${reason}; run pedigree database ${command} with the role that owns the tables`,
   );
 
 /** What the server says to a role that finds no tables, and to one that may not read them. */

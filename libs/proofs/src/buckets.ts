@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { checkInclusion, HASH_BYTES, leafHash, nodeHash, type Hash } from '#merkle';
+import { checkInclusion, HASH_BYTES, hashesIn, leafHash, nodeHash, type Hash } from '#merkle';
 
 /**
  * How many events each stream has, as the leaves of a Merkle tree (RFC 6962) of fixed width: the first 14 bits of the
@@ -86,8 +86,8 @@ export class BucketTree {
 /** The same path, from the hashes of the buckets of its group and the nodes over all groups. */
 export function pathInGroup(bucket: number, { group, nodes }: { group: Buffer; nodes: Buffer }): Hash[] {
   return [
-    ...pathIn(levelsOver(hashesIn(group)), bucket % GROUP_BUCKETS),
-    ...pathIn(levelsOver(hashesIn(nodes)), Math.floor(bucket / GROUP_BUCKETS)),
+    ...pathIn(levelsOver(hashesOfGroup(group)), bucket % GROUP_BUCKETS),
+    ...pathIn(levelsOver(hashesOfGroup(nodes)), Math.floor(bucket / GROUP_BUCKETS)),
   ];
 }
 
@@ -105,9 +105,9 @@ const pathIn = (levels: Hash[][], index: number): Hash[] =>
   levels.slice(0, -1).map((hashes, level) => hashes[(index >> level) ^ 1] as Hash);
 
 /** Throws where they are not those of a group. */
-function hashesIn(bytes: Buffer): Hash[] {
+function hashesOfGroup(bytes: Buffer): Hash[] {
   if (bytes.length !== GROUP_BUCKETS * HASH_BYTES) throw new Error(`${bytes.length} bytes are no hashes of a group`);
-  return Array.from({ length: GROUP_BUCKETS }, (_, i) => bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
+  return hashesIn(bytes);
 }
 
 /** Whether this is the bucket of the stream under the root. Never throws. */

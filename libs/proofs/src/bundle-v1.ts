@@ -28,7 +28,7 @@ const bundle = z.strictObject({
   notYetSealed: z.int().min(0),
 });
 
-export type BundleV1 = z.infer<typeof bundle>;
+type BundleV1 = z.infer<typeof bundle>;
 
 /** Reads a proof from text. Throws PedigreeError that names the place. */
 export function parseBundleV1(text: string): BundleV1 {

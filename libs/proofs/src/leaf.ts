@@ -15,7 +15,7 @@ export const NEWEST_FORM: LeafForm = 2;
 export const LEAF_FORMAT = 'pedigree-leaf/2';
 
 /** What a leaf says of its event: all but its data and metadata. */
-export interface EventEnvelope {
+interface EventEnvelope {
   id: string;
   stream: string;
   version: number;
@@ -31,7 +31,7 @@ export interface LeafEvent extends EventEnvelope {
 }
 
 /** Data and metadata as they are stored: RFC 8785 JSON, as text or as its bytes in UTF-8. */
-export interface EventContent<Json = Uint8Array | string> {
+interface EventContent<Json = Uint8Array | string> {
   data: Json;
   metadata: Json;
 }

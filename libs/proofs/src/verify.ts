@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidParameter, PedigreeError } from '#kernel';
 import { strictBase64, tlogProofText, type Checkpoint } from '#merkle';
 import { openBreaks, type LogBreak } from './break-note.js';
 import { VerifierKeys } from './log-keys.js';
@@ -38,7 +38,7 @@ export interface VerifiedStream {
 }
 
 /** Among the first `leaves` leaves of the log the stream has so many events, and no other. */
-export interface CountedStream {
+interface CountedStream {
   leaves: number;
   events: number;
   /** When that was counted: ISO 8601. */
@@ -108,7 +108,7 @@ async function* currentForm(lines: AsyncIterable<string>, firstLine = 1): AsyncG
     if (isCurrent) yield { text, place: `line ${number}` };
     else older.push(text);
     characters += isCurrent ? 0 : text.length;
-    if (characters > MOST_V1_CHARACTERS) throw doesNotHold('line 1', 'this is no proof');
+    if (characters > MOST_V1_CHARACTERS) throw invalidParameter('line 1', 'this is no proof');
   }
   if (isCurrent !== true) yield* ofV1(older.join('\n'));
 }
@@ -172,7 +172,7 @@ class ProofWalk {
 
   done(): Verified {
     if (this.head === undefined || this.end === undefined)
-      throw doesNotHold(`behind ${this.place}`, 'the proof is cut off: its last line is not there');
+      throw invalidParameter(`behind ${this.place}`, 'the proof is cut off: its last line is not there');
     const { streams, events, evidence } = this;
     const { entries: _, ...head } = this.head;
     const answer = refusing('/answer', () => this.answer?.done(evidence));
@@ -306,7 +306,7 @@ class ProofWalk {
   }
 
   private refused(field: string, why: string): PedigreeError {
-    return doesNotHold(`${this.place}${field}`, why);
+    return invalidParameter(`${this.place}${field}`, why);
   }
 }
 
@@ -347,9 +347,6 @@ function refusing<T>(field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw doesNotHold(field, (error as Error).message);
+    throw invalidParameter(field, (error as Error).message);
   }
 }
-
-const doesNotHold = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_parameter', `${field}: ${why}`, { field });

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import { cosignaturesIn, parseWitnessKey, type NoteVerifier } from '#merkle';
 
 /** Whom a reader of a checkpoint believes, and how many of them must have seen it. */
@@ -32,15 +32,12 @@ export function trustedWitnesses(keys: string[], needed: number | undefined): Tr
     try {
       return parseWitnessKey(text);
     } catch (error) {
-      throw wrong('--witness', `${(error as Error).message}: ${text.slice(0, 100)}`);
+      throw invalidParameter('--witness', `${(error as Error).message}: ${text.slice(0, 100)}`);
     }
   });
   if (new Set(witnesses.map(({ name }) => name)).size < witnesses.length)
-    throw wrong('--witness', 'two witnesses have one name');
+    throw invalidParameter('--witness', 'two witnesses have one name');
   if (needed !== undefined && !(Number.isInteger(needed) && needed >= 0 && needed <= witnesses.length))
-    throw wrong('--needed', `must be a number from 0 to ${witnesses.length}, the witnesses that are named`);
+    throw invalidParameter('--needed', `must be a number from 0 to ${witnesses.length}, the witnesses that are named`);
   return { witnesses, needed: needed ?? witnesses.length };
 }
-
-const wrong = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_parameter', `${field}: ${why}`, { field });

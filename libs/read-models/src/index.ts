@@ -27,6 +27,7 @@ export { accountHolds, accountStanding, type AccountStanding } from './accounts/
 export { orphans, type Orphan } from './orphans/query.js';
 export * from './phases.js';
 export * as shapes from './shapes.js';
+export { foreignCursor } from './list-page.js';
 export { PAGE_BOUNDS, withinBytes } from './page-bounds.js';
 export { afterHold, documentDetail, documentSummary, itemHold, outcomeCounts } from './document-outcomes/shape.js';
 export { groupDetail, groupSummary } from './groups/shape.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { isJsonObject, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { z } from 'zod';
 import { accountRefusals } from './account-refusals.js';
 import { FIELDS, OPERATIONS, UPLOAD_CHANNELS, type OperationName } from './profile-names.js';
@@ -226,12 +226,9 @@ export type Operation = z.infer<typeof operation>;
 /** Part of a profile, to any depth. */
 export type ProfileOverrides = JsonObject;
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** `over` laid onto `base`: objects merge by key, anything else replaces. */
 function merge(base: JsonValue, over: JsonValue): JsonValue {
-  if (!isObject(base) || !isObject(over)) return over;
+  if (!isJsonObject(base) || !isJsonObject(over)) return over;
   const merged: JsonObject = { ...base };
   for (const [key, value] of Object.entries(over))
     merged[key] = key in base ? merge(base[key] as JsonValue, value) : value;
@@ -248,7 +245,7 @@ function overridden(base: JsonValue, overrides: ProfileOverrides): JsonValue {
   const merged = merge(base, overrides) as JsonObject;
   for (const table of WORDS) {
     const words = merged[table];
-    if (isObject(words))
+    if (isJsonObject(words))
       merged[table] = Object.fromEntries(Object.entries(words).filter(([, meaning]) => meaning !== null));
   }
   return merged;

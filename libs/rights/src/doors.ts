@@ -19,7 +19,7 @@ export async function ownersRoutinesElsewhere(db: Queryable): Promise<string[]> 
 }
 
 /** A view of another schema by which somebody may write one of our tables with the rights of its owner. */
-export interface Door {
+interface Door {
   holder: string;
   right: string;
   name: string;
@@ -49,7 +49,7 @@ export async function doorsElsewhere(db: Queryable): Promise<Door[]> {
 }
 
 /** What catches what is written into a table of ours. */
-export interface Catcher {
+interface Catcher {
   table: string;
   what: 'trigger' | 'rule';
   name: string;

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { inTransaction, type Pool, type Queryable } from '#postgres';
 import { compareRights, type CompareOptions, type RightsFinding } from './compare-rights.js';
 import { roleNames, type Role } from './roles.js';
@@ -40,11 +40,10 @@ export async function grantRights(
     { name: 'the rights of programs' },
   ).catch((error: { code?: string; message: string }) => {
     if (error.code !== '42501') throw error;
-    throw new PedigreeError(
-      'invalid_configuration',
-      `DATABASE_URL: ${error.message}; rights are given by the role that owns the tables, and roles are made by one ` +
+    throw invalidConfiguration(
+      'DATABASE_URL',
+      `${error.message}; rights are given by the role that owns the tables, and roles are made by one ` +
         'that may (CREATEROLE)',
-      { field: 'DATABASE_URL' },
     );
   });
 }

@@ -70,7 +70,7 @@ export async function rightsOfOthers(
 }
 
 /** What a role could do beside its grants. */
-export interface RolePower {
+interface RolePower {
   role: string;
   canLogin: boolean;
   /** In words, such as `is a superuser`. */

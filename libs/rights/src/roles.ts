@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 
 /** The programs that work on the database: each may have a role of its own. */
 export const PROGRAM_ROLES = ['gateway', 'worker', 'auditor', 'reconciler'] as const;
@@ -12,10 +12,9 @@ const PREFIX = /^[a-z_][a-z0-9_]{0,47}$/;
 /** The name of each role in PostgreSQL. Throws PedigreeError for a prefix that is not a plain name. */
 export function roleNames(prefix: string): Record<Role, string> {
   if (!PREFIX.test(prefix))
-    throw new PedigreeError(
-      'invalid_configuration',
-      `DATABASE_ROLE_PREFIX: ${prefix} is none; take up to 48 small letters, digits and underscores, as pedigree_`,
-      { field: 'DATABASE_ROLE_PREFIX' },
+    throw invalidConfiguration(
+      'DATABASE_ROLE_PREFIX',
+      `${prefix} is none; take up to 48 small letters, digits and underscores, as pedigree_`,
     );
   return Object.fromEntries(ROLES.map((role) => [role, `${prefix}${role}`])) as Record<Role, string>;
 }

@@ -60,7 +60,7 @@ export async function cosignedNote(db: Queryable, { size, note }: StoredCheckpoi
 }
 
 /** A checkpoint with the lines of the witnesses that have seen it, as `cosignedNote` has them. */
-export interface SeenCheckpoint {
+interface SeenCheckpoint {
   checkpoint: StoredCheckpoint;
   cosignatures: string;
 }

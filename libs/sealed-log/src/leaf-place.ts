@@ -3,7 +3,7 @@ import type { Queryable } from '#postgres';
 import { pagesWith, type SealedPage } from './pages.js';
 
 /** Where an event is in the tree, and in which form. */
-export interface LeafPlace {
+interface LeafPlace {
   leaf: number;
   form: SealedPage['form'];
 }

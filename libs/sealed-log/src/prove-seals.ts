@@ -6,7 +6,7 @@ import { StreamProofs } from './stream-proofs.js';
 import { spansOf, type StreamSpan } from './stream-span.js';
 
 /** A chain of streams as far as it is proven: the first `sealed` of them, and one that has no event yet. */
-export interface ProvenChain {
+interface ProvenChain {
   sealed: number;
   lines: AsyncGenerator<ProofLine, void>;
 }

@@ -44,7 +44,7 @@ const STREAMS_TOGETHER = 20;
 const MOST_KEPT = 500;
 
 /** The beginning of a stream, or its one event. */
-export interface StreamBeginning extends StreamPart {
+interface StreamBeginning extends StreamPart {
   events: RecordedEvent[];
 }
 

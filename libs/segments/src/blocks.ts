@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquet, quoted, writeLines, type Duck } from '#duckdb';
 import { sha256Hex, type Sha256 } from '#kernel';
-import { HASH_BYTES, leafHash, type Hash } from '#merkle';
+import { leafHash, type Hash } from '#merkle';
 import { BLOCK_ROWS, MOVEMENT_FIELDS } from '#proofs';
 
 /** Paths of a segment's files, by what they hold. */
@@ -28,7 +28,7 @@ const SAYS = `array_to_string([${MOVEMENT_FIELDS.map(
 ).join(', ')}], chr(9))`;
 
 /** Rows `from` to `to - 1` of a tree that begins with so many rows of packs. */
-export interface RowRange {
+interface RowRange {
   from: number;
   to: number;
   packRows: number;
@@ -79,10 +79,6 @@ export async function readBlocks(duck: Duck, files: SegmentFiles): Promise<Block
   const lines = closings.split('\n').length - 1;
   return { ...hashed, closings: lines, closingsSha256: sha256Hex(closings) };
 }
-
-/** The leaves of `Blocks.hashes`. */
-export const hashesIn = (hashes: Buffer): Hash[] =>
-  Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES));
 
 /** When documents counted no longer: a line for each. */
 export async function closingsOf(duck: Duck, { closings }: SegmentFiles): Promise<string> {

@@ -1,8 +1,8 @@
 import { PedigreeError } from '#kernel';
-import { proveInclusion, treeInMemory } from '#merkle';
+import { hashesIn, proveInclusion, treeInMemory } from '#merkle';
 import { BLOCK_ROWS, blockHash, blocksAround, type ProvenSegment, type SegmentSeal } from '#proofs';
 import type { Pool } from '#postgres';
-import { closingsOf, hashesIn, placeInSegment, rowsBetween, type RowText } from './blocks.js';
+import { closingsOf, placeInSegment, rowsBetween, type RowText } from './blocks.js';
 import {
   checkFiles,
   filesOf,

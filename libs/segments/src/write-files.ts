@@ -23,7 +23,7 @@ export interface Range {
   to: bigint;
 }
 
-export interface Written {
+interface Written {
   packRows: number;
   containerRows: number;
   rowsSha256: Sha256;

@@ -44,7 +44,7 @@ export async function writeBytesDurably(file: string, contents: ByteChunks): Pro
   syncFolder(dirname(file));
 }
 
-export type ByteChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+type ByteChunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** As `writeSynced`, of bytes that may be many. */
 export async function writeBytesSynced(file: string, contents: ByteChunks): Promise<void> {

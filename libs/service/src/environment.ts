@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 
 /** A variable of a program's environment. */
 export interface Variable {
@@ -38,6 +38,6 @@ export function readVariable<T>(variable: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new PedigreeError('invalid_configuration', `${variable}: ${(error as Error).message}`, { field: variable });
+    throw invalidConfiguration(variable, (error as Error).message);
   }
 }

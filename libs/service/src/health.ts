@@ -1,9 +1,9 @@
 import { systemClock, wordsOf, type Clock } from '#kernel';
 
-export type Phase = 'starting' | 'running' | 'stopping';
+type Phase = 'starting' | 'running' | 'stopping';
 
 /** A service that the program needs, as it stands. `unknown` until it was asked for the first time. */
-export interface Part {
+interface Part {
   name: string;
   where: string;
   status: 'unknown' | 'up' | 'down';

@@ -6,12 +6,12 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import type { Health, Trouble } from './health.js';
 import { beginRequest, giveUp } from './request-guard.js';
 
 /** What a route of the port itself answers, such as `/metrics`. */
-export interface PortAnswer {
+interface PortAnswer {
   status?: number;
   contentType: string;
   body: string;
@@ -190,16 +190,9 @@ function refusedPort(
 ): Error {
   if (error.code === 'EADDRINUSE' || error.code === 'EACCES') {
     const why = error.code === 'EACCES' ? 'may not be opened by this user' : 'is already in use';
-    return Object.assign(
-      new PedigreeError('invalid_configuration', `${variables.port}: ${port} ${why} on ${host}`, {
-        field: variables.port,
-      }),
-      { cause: error },
-    );
+    return Object.assign(invalidConfiguration(variables.port, `${port} ${why} on ${host}`), { cause: error });
   }
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new PedigreeError('invalid_configuration', `${variables.host}: this machine has no address ${host}`, {
-      field: variables.host,
-    });
+    return invalidConfiguration(variables.host, `this machine has no address ${host}`);
   return error;
 }

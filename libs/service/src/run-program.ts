@@ -18,12 +18,12 @@ export interface Frame {
 }
 
 /** Whatever was begun and must be ended. */
-export interface Stoppable {
+interface Stoppable {
   stop(): Promise<void>;
 }
 
 /** What is done at the first signal that asks for an end, and at a later one. */
-export type Heeded = Record<'first' | 'again', (signal: NodeJS.Signals) => void>;
+type Heeded = Record<'first' | 'again', (signal: NodeJS.Signals) => void>;
 
 /** A long-running program, as the frame runs it. */
 export interface Program {

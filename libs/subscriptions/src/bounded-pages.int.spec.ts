@@ -17,7 +17,7 @@ import {
   type TestHarness,
   upTo,
   whenPosition,
-} from './test-harness.js';
+} from '../test/test-harness.js';
 
 let harness: TestHarness;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import type { EventStore } from '#event-store';
 import type { Pool, Queryable } from '#postgres';
 
 /** A checkpoint as one process sees it. */
-export interface Checkpoint {
+interface Checkpoint {
   position: bigint;
   /**
    * For how long another process still holds the subscription; 0 when it is free or ours. Milliseconds by the

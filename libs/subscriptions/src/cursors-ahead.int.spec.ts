@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testDatabase } from '../../../test/support/database.js';
 import { refuseCursorsAhead } from './cursors-ahead.js';
 import { catchUp } from './runner.js';
-import { HARNESS_SCHEMAS, makeHarness, takeEffect, upTo, type TestHarness } from './test-harness.js';
+import { HARNESS_SCHEMAS, makeHarness, takeEffect, upTo, type TestHarness } from '../test/test-harness.js';
 
 describe('a start', () => {
   let harness: TestHarness;

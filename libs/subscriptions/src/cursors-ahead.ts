@@ -1,9 +1,9 @@
 import type { EventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import type { Queryable } from '#postgres';
 
 /** How far something has come in the log. */
-export interface Cursor {
+interface Cursor {
   /** As people call it: `saga:document`, `webhook:…`. */
   name: string;
   position: bigint;
@@ -34,11 +34,10 @@ export async function refuseCursorsAhead({ db, store, others = [] }: CursorsAhea
   const named = ahead.slice(0, MOST_NAMED).map(({ name, position }) => `${name} at position ${position}`);
   const more = ahead.length > MOST_NAMED ? ` and ${ahead.length - MOST_NAMED} more` : '';
   const field = store.positionUnit === 'event' ? 'DATABASE_URL' : 'EVENTSTORE_URL';
-  throw new PedigreeError(
-    'invalid_configuration',
-    `${field}: the event log ends at position ${end}, and these cursors are ahead of it: ${named.join(', ')}${more}. ` +
+  throw invalidConfiguration(
+    field,
+    `the event log ends at position ${end}, and these cursors are ahead of it: ${named.join(', ')}${more}. ` +
       'Events that were worked on are not in the log any more; restore log and database together',
-    { field },
   );
 }
 

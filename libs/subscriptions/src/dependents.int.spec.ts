@@ -6,7 +6,7 @@ import { testDatabase } from '../../../test/support/database.js';
 import { AWAITED_AMONG, DEPENDENTS_PAGE, dependentsOf } from './dependents.js';
 import type { Saga } from './fold.js';
 import { catchUpSaga } from './saga.js';
-import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness } from './test-harness.js';
+import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness } from '../test/test-harness.js';
 
 interface Waited {
   seen: number;

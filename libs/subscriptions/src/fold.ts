@@ -6,7 +6,7 @@ import { refuseUnfit, type NewTask } from '#tasks';
  * An event with the database's time at which its page is handled. Due times count from there: an event's own time comes
  * from the clock of whichever server keeps the log, and is only shown.
  */
-export type HandledEvent = RecordedEvent & { handledAt: Date };
+type HandledEvent = RecordedEvent & { handledAt: Date };
 
 /** What follows from events, pure: it remembers a state per instance and plans tasks (principles 3.2). */
 export interface Saga<State> {
@@ -22,7 +22,7 @@ export interface Saga<State> {
   isDone?(state: State): boolean;
 }
 
-export interface Reaction<State> {
+interface Reaction<State> {
   state: State;
   tasks: NewTask[];
   /** Who waits for this instance from now on: a row each, so that the state stays small however many wait. */

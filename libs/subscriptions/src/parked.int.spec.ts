@@ -9,8 +9,8 @@ import type { Saga } from './fold.js';
 import { parkedFigures, parkedInstances } from './parked.js';
 import { retryParked } from './retry-parked.js';
 import { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews } from './saga.js';
-import { type ShopState, SHOPS } from './test-saga.js';
-import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness, whenPosition } from './test-harness.js';
+import { type ShopState, SHOPS } from '../test/test-saga.js';
+import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness, whenPosition } from '../test/test-harness.js';
 
 const server = await eventStoreServer();
 

@@ -2,7 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testDatabase } from '../../../test/support/database.js';
 import { subscriptionLag } from './checkpoint.js';
 import { catchUpProjection, type Projection, runProjection } from './projection.js';
-import { HARNESS_SCHEMAS, makeHarness, takeEffect, type TestHarness, upTo, whenPosition } from './test-harness.js';
+import {
+  HARNESS_SCHEMAS,
+  makeHarness,
+  takeEffect,
+  type TestHarness,
+  upTo,
+  whenPosition,
+} from '../test/test-harness.js';
 
 const EFFECTS: Projection = {
   name: 'effects',

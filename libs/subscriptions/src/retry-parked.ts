@@ -7,7 +7,7 @@ import { dropHeld, heldPlaces, noteStanding, releaseInstance, type HeldPlace } f
 import { loadKnown, sagaCheckpoint, writeFolded, type SagaParts } from './saga.js';
 
 /** `released`: it goes on with the others. `stands`: it is parked at the same event as before, or at a later one. */
-export type RetryOutcome = 'released' | 'stands' | 'not_parked';
+type RetryOutcome = 'released' | 'stands' | 'not_parked';
 
 export type RetryParts<State> = SagaParts<State> & { pool: Pool; store: Pick<EventStore, 'readStream'> };
 

@@ -14,7 +14,7 @@ import {
   upTo,
   watchedPool,
   whenPosition,
-} from './test-harness.js';
+} from '../test/test-harness.js';
 
 describe('runSubscription', () => {
   let harness: TestHarness;

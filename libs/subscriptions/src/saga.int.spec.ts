@@ -7,8 +7,15 @@ import { type NewTask, PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../test/support/database.js';
 import { dropCheckpoint } from './checkpoint.js';
 import { catchUpSaga, runSaga, sagaCheckpoint } from './saga.js';
-import { SHOPS } from './test-saga.js';
-import { HARNESS_SCHEMAS, eventOf, makeHarness, type TestHarness, watchedPool, whenPosition } from './test-harness.js';
+import { SHOPS } from '../test/test-saga.js';
+import {
+  HARNESS_SCHEMAS,
+  eventOf,
+  makeHarness,
+  type TestHarness,
+  watchedPool,
+  whenPosition,
+} from '../test/test-harness.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { RecordedEvent } from '#event-store';
-import { FakeTaskQueue } from './fake-task-queue.js';
+import { FakeTaskQueue } from '../test/fake-task-queue.js';
 import { foldSaga, routesOf } from './fold.js';
-import { type ShopState, SHOPS } from './test-saga.js';
-import { eventOf } from './test-harness.js';
+import { type ShopState, SHOPS } from '../test/test-saga.js';
+import { eventOf } from '../test/test-harness.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 

@@ -5,7 +5,7 @@ import { until } from '../../../test/support/until.js';
 import { SubscriptionWatch } from './subscription-watch.js';
 import { moveCheckpoint, openCheckpoint, releaseCheckpoint } from './checkpoint.js';
 import { runSubscription } from './runner.js';
-import { HARNESS_SCHEMAS, makeHarness, numberOf, takeEffect, type TestHarness } from './test-harness.js';
+import { HARNESS_SCHEMAS, makeHarness, numberOf, takeEffect, type TestHarness } from '../test/test-harness.js';
 
 const trouble = { name: 'trial', kind: 'subscription_failed', attempt: 1, retryInMs: 100 } as const;
 const logged: [unknown, string][] = [];

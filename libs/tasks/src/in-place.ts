@@ -3,7 +3,7 @@ import type { Task, TaskResult } from './port.js';
 /** The tries of what keeps its place; with back-off to a minute that is four of them. */
 const MOST_TRIES = 10;
 
-export interface InPlace {
+interface InPlace {
   work(tasks: Task[]): Promise<(TaskResult | Error)[]>;
   /** Whether an error says that what all tasks need is away, and nothing of this task. */
   isAway(error: Error): boolean;

@@ -3,7 +3,7 @@ import type { TaskHandler } from './lane-runner.js';
 import type { Task, TaskResult } from './port.js';
 
 /** What the payload of each kind holds, as zod schemas. */
-export type PayloadSchemas = Record<string, z.ZodType<object>>;
+type PayloadSchemas = Record<string, z.ZodType<object>>;
 
 /** Handlers of some of these kinds, each given the payload of its kind. */
 export type HandlersOf<Schemas extends PayloadSchemas> = {

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '#kernel';
 import { METRICS, type LabelsOf, type MetricEntry, type MetricName, type MetricOf } from './metric-table.js';
 
 /** Reads figures that lie elsewhere, such as in the database, when they are asked for. */
-export type Collector = () => Promise<void> | void;
+type Collector = () => Promise<void> | void;
 
 /** A run of a collector that takes so long never ends. */
 const LOST_AFTER_MS = 60_000;

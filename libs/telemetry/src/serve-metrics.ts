@@ -1,12 +1,12 @@
 import type { Metrics } from './metrics.js';
 
 /** The port of a program, as far as this library needs it; `HttpPort` of the service library fits. */
-export interface MetricsPort {
+interface MetricsPort {
   answer(path: string, route: () => Promise<{ contentType: string; body: string }>): void;
 }
 
 /** How a program stands with what it needs; `Health` of the service library fits. */
-export interface NeedsShown {
+interface NeedsShown {
   readiness(): { parts: { name: string; status: string }[] };
 }
 

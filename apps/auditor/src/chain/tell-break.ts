@@ -1,5 +1,5 @@
-import { SOFTWARE_VERSION, type Actor, type EventStore } from '#event-store';
-import { uuid5 } from '#kernel';
+import { newEvent, SOFTWARE_VERSION, type Actor, type EventStore } from '#event-store';
+import { defined, uuid5 } from '#kernel';
 import { inTransaction, installationId, type Pool } from '#postgres';
 import { type LogBreak, type LogKeys, NOTHING_SIGNED, openBreaks, originAfter, signBreak } from '#proofs';
 import { dropCheckpoint } from '#subscriptions';
@@ -139,31 +139,17 @@ async function recordBreak(
 ): Promise<void> {
   const { number, before, differsAtLeaf, logHead, nextOrigin } = broken;
   const id = uuid5(note, await installationId(pool));
-  await store.append('operations', 'any', [
-    {
-      id,
-      type: 'AuditLogBroken',
-      schemaVersion: 1,
-      data: {
-        number,
-        beforeSize: before.size,
-        beforeRoot: before.root.toString('hex'),
-        ...(differsAtLeaf === undefined ? {} : { differsAtLeaf }),
-        logHead: logHead.toString(),
-        nextOrigin,
-        contradiction,
-        note,
-      },
-      metadata: {
-        participant,
-        actor,
-        reason,
-        softwareVersion: SOFTWARE_VERSION,
-        profile,
-        effectiveAt: now.toISOString(),
-        correlationId: id,
-        causationId: `audit-break:${number}`,
-      },
-    },
-  ]);
+  const data = {
+    number,
+    beforeSize: before.size,
+    beforeRoot: before.root.toString('hex'),
+    ...defined({ differsAtLeaf }),
+    logHead: logHead.toString(),
+    nextOrigin,
+    contradiction,
+    note,
+  };
+  const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
+  const cause = { says, actor, reason, at: now, id, correlationId: id, causationId: `audit-break:${number}` };
+  await store.append('operations', 'any', [newEvent({ type: 'AuditLogBroken', data }, cause)]);
 }

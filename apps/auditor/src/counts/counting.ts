@@ -1,4 +1,4 @@
-import { SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { newEvent, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { uuid5 } from '#kernel';
 import { leafHash, type Checkpoint, type Hash } from '#merkle';
 import { inTransaction, installationId, type Pool, type Queryable, type Transaction } from '#postgres';
@@ -197,21 +197,14 @@ export class StreamCounting {
     const id = uuid5(note, await installationId(pool));
     const { leaves, streams } = closed;
     const appended = await store.append(COUNT_STREAM, 'any', [
-      {
-        id,
-        type: COUNTS_SEALED,
-        schemaVersion: 1,
-        data: { leaves, streams, note },
-        metadata: {
-          participant,
+      newEvent(
+        { type: COUNTS_SEALED, data: { leaves, streams, note } },
+        {
+          says: { participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' },
           actor: { kind: 'system', name: 'auditor', authenticatedBy: 'process' },
-          softwareVersion: SOFTWARE_VERSION,
-          profile: 'none',
-          effectiveAt: now().toISOString(),
-          correlationId: COUNT_STREAM,
-          causationId: id,
+          ...{ id, at: now(), correlationId: COUNT_STREAM, causationId: id },
         },
-      },
+      ),
     ]);
     if (appended.kind !== 'appended') throw new Error(`the stream ${COUNT_STREAM} refused an event`);
     await inTransaction(pool, async (tx) => {

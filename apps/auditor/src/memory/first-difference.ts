@@ -4,7 +4,7 @@ import { leafOf } from '#proofs';
 import type { LeafFile } from './leaf-file.js';
 
 /** Where the log is not what was signed: the leaf, and the event that stands there now; none where the log ends. */
-export interface Difference {
+interface Difference {
   leaf: number;
   event: RecordedEvent | undefined;
 }

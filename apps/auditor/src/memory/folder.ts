@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, type PedigreeError } from '#kernel';
 import { writeDurably } from '#service';
 import { LeafFile } from './leaf-file.js';
 
@@ -67,5 +67,4 @@ export class AuditorFolder {
   }
 }
 
-const wrong = (why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `AUDIT_FOLDER: ${why}`, { field: 'AUDIT_FOLDER' });
+const wrong = (why: string): PedigreeError => invalidConfiguration('AUDIT_FOLDER', why);

@@ -4,7 +4,7 @@ import type { Contradiction } from '#sealed-log';
 /** Who found it: the regular look at the log, or the work of sealing a page. Each clears only what it raised. */
 export type AlarmSource = 'look' | 'seal';
 
-export interface RaisedAlarm {
+interface RaisedAlarm {
   since: Date;
   reason: string;
   /** The first leaf that differs, once it is known. */

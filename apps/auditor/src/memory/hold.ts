@@ -29,7 +29,7 @@ import type { Memory } from './folder.js';
 /** Name of the subscription, as `GET /v1/operations` shows it. */
 export const AUDITOR_SUBSCRIPTION = 'auditor';
 
-export interface Holding {
+interface Holding {
   pool: Pool;
   store: Pick<EventStore, 'readAll' | 'positionUnit'>;
   keys: LogKeys;

@@ -1,5 +1,5 @@
 import { open, rm, stat, type FileHandle } from 'node:fs/promises';
-import { HASH_BYTES, type Hash } from '#merkle';
+import { HASH_BYTES, hashesIn, type Hash } from '#merkle';
 
 /** Hashes that are read or written at a time: two megabytes. */
 const CHUNK_LEAVES = 65_536;
@@ -57,7 +57,7 @@ export class LeafFile {
     try {
       const bytes = Buffer.alloc(count * HASH_BYTES);
       await file.read(bytes, 0, bytes.length, from * HASH_BYTES);
-      return Array.from({ length: count }, (_, i) => bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
+      return hashesIn(bytes);
     } finally {
       await file.close();
     }

@@ -4,15 +4,15 @@ import { dirname, join } from 'node:path';
 import { PedigreeError } from '#kernel';
 import {
   HASH_BYTES,
+  hashesIn,
   hashesInTiles,
-  nodeHash,
   noteText,
   parseCheckpoint,
   rootOf,
   TILE_WIDTH,
   tilePath,
   tileWidth,
-  type Hash,
+  treeInMemory,
   type TileFile,
 } from '#merkle';
 import {
@@ -123,21 +123,10 @@ async function exportTile(options: ExportOptions, tile: TileFile & { level: numb
     const above = { level: tile.level + 1, index: Math.floor(tile.index / TILE_WIDTH) };
     const hashes = await tileBytes(options, { ...above, width: tileWidth(above, size) });
     const at = (tile.index % TILE_WIDTH) * HASH_BYTES;
-    if (!folded(bytes).equals(hashes.subarray(at, at + HASH_BYTES)))
+    if (!treeInMemory(hashesIn(bytes)).root.equals(hashes.subarray(at, at + HASH_BYTES)))
       throw new Contradiction(`audit_tile was changed: tile ${tile.level}/${tile.index} is not its hash one level up`);
   }
   await writeWhole(join(options.folder, tilePath(tile)), bytes);
-}
-
-function folded(bytes: Buffer): Hash {
-  let hashes = Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>
-    bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
-  );
-  while (hashes.length > 1)
-    hashes = Array.from({ length: hashes.length / 2 }, (_, i) =>
-      nodeHash(hashes[2 * i] as Hash, hashes[2 * i + 1] as Hash),
-    );
-  return hashes[0] as Hash;
 }
 
 /** Under another name, forced to the disk, then renamed: what has its name is whole. */

@@ -1,5 +1,5 @@
 import { openEventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { openPool } from '#postgres';
 import { readSecretFile } from '#secret-files';
 import { HttpPort, readVariable, type Health, type ServiceLog } from '#service';
@@ -55,10 +55,9 @@ export async function openLogPort(options: LogPortOptions): Promise<{ url: strin
 function tokenOf({ host, tokenFile }: LogPortConfig): string | undefined {
   if (tokenFile === undefined) {
     if (LOOPBACK.test(host)) return undefined;
-    throw new PedigreeError(
-      'invalid_configuration',
-      `AUDIT_LOG_HOST: ${host} is not a loopback address; readers from elsewhere need a token (AUDIT_LOG_TOKEN_FILE)`,
-      { field: 'AUDIT_LOG_HOST' },
+    throw invalidConfiguration(
+      'AUDIT_LOG_HOST',
+      `${host} is not a loopback address; readers from elsewhere need a token (AUDIT_LOG_TOKEN_FILE)`,
     );
   }
   return readVariable('AUDIT_LOG_TOKEN_FILE', () => {

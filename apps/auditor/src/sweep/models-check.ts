@@ -34,7 +34,7 @@ export interface ModelsCheckParts {
 }
 
 /** Where an earlier run was. */
-export interface ModelsPlace {
+interface ModelsPlace {
   model?: string | undefined;
   place?: ComparePlace | undefined;
 }

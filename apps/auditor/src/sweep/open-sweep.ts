@@ -10,7 +10,7 @@ import { RegularSweep, type SweepFigures } from './regular-sweep.js';
 import { StateFile } from './state-file.js';
 import { SweepEvents } from './sweep-events.js';
 
-export interface OpenSweep {
+interface OpenSweep {
   /** Until the signal; then what it opened is closed. Never rejects. */
   run(): Promise<void>;
   troubles(): Trouble[];

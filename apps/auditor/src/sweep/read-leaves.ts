@@ -22,7 +22,7 @@ export interface ReadLeaf {
 }
 
 /** In which form leaves are here; the likelier first where both may be. */
-export type Forms = [LeafForm] | [LeafForm, LeafForm];
+type Forms = [LeafForm] | [LeafForm, LeafForm];
 
 function inForms([form, other]: Forms, hash: (form: LeafForm) => Hash): Pick<ReadLeaf, 'form' | 'hash' | 'other'> {
   return { form, hash: hash(form), other: other === undefined ? undefined : { form: other, hash: hash(other) } };

@@ -1,9 +1,9 @@
-import type { Hash } from '#merkle';
+import { hashesIn, type Hash } from '#merkle';
 import type { Pool } from '#postgres';
 import type { LeafForm, LogKeys } from '#proofs';
 import { tilesIn } from '#sealed-log';
 import type { Report } from './finding.js';
-import { hashesIn, type BuiltTile } from './tree-walk.js';
+import type { BuiltTile } from './tree-walk.js';
 
 /** Holds tiles of the table against those that the leaves give. */
 export async function holdTiles(pool: Pool, built: BuiltTile[], report: Report): Promise<void> {
@@ -32,7 +32,7 @@ interface PageRow {
 }
 
 /** Where the next row of `audit_page` must begin. */
-export interface PagePlace {
+interface PagePlace {
   leaf: number;
   after: bigint;
 }

@@ -1,8 +1,15 @@
-import { checkInclusion, hashesInTiles, proveInclusion, TILE_WIDTH, type Checkpoint, type Hash } from '#merkle';
+import {
+  checkInclusion,
+  hashesIn,
+  hashesInTiles,
+  proveInclusion,
+  TILE_WIDTH,
+  type Checkpoint,
+  type Hash,
+} from '#merkle';
 import type { Pool } from '#postgres';
 import { tilesIn } from '#sealed-log';
 import type { LeafFile } from '../memory/leaf-file.js';
-import { hashesIn } from './tree-walk.js';
 
 /** A leaf as it is remembered: in the folder, or where that ends, in the tiles of the database. */
 export interface KnownLeaf {
@@ -45,7 +52,7 @@ export class SignedLeaves {
       level: 0,
       index: first + i,
     }));
-    const hashes = (await tilesIn(this.pool)(tiles)).map((bytes) => hashesIn(bytes));
+    const hashes = (await tilesIn(this.pool)(tiles)).map(hashesIn);
     return Array.from({ length: to - from }, (_, i) => {
       const hash = hashes[Math.floor((from + i) / TILE_WIDTH) - first]?.[(from + i) % TILE_WIDTH];
       return hash === undefined ? undefined : { hash, isInFolder: false };

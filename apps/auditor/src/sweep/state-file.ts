@@ -86,7 +86,7 @@ export type SweepCounts = z.infer<typeof counts>;
 export type PassState = z.infer<typeof pass>;
 export type SweepState = z.infer<typeof state>;
 
-export const NOTHING_SWEPT: SweepState = { format: 'pedigree-sweep/1', pass: 0, findings: [] };
+const NOTHING_SWEPT: SweepState = { format: 'pedigree-sweep/1', pass: 0, findings: [] };
 
 /** Where a sweep keeps how far it is and what it has found. */
 export interface StateKeeper {

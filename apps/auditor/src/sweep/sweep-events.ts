@@ -1,4 +1,4 @@
-import { SOFTWARE_VERSION, type Actor, type EventStore, type NewEvent } from '#event-store';
+import { newEvent, SOFTWARE_VERSION, type Actor, type EventStore } from '#event-store';
 import { canonicalJson, uuid5, type JsonObject } from '#kernel';
 import type { FindingRecorder } from './finding-book.js';
 import type { KeptFinding, PassState } from './state-file.js';
@@ -6,7 +6,7 @@ import type { KeptFinding, PassState } from './state-file.js';
 /** The stream in which sweeps tell what they have found. */
 export const SWEEP_STREAM = 'audit-sweep';
 
-export interface SweepTeller {
+interface SweepTeller {
   store: Pick<EventStore, 'append'>;
   /** Namespace of event ids. */
   installation: () => Promise<string>;
@@ -51,24 +51,11 @@ export class SweepEvents implements FindingRecorder {
     });
   }
 
-  private async append(type: string, cause: string, data: JsonObject): Promise<void> {
+  private async append(type: string, from: string, data: JsonObject): Promise<void> {
     const { store, installation, participant, profile, actor, now } = this.teller;
-    const id = uuid5(cause, await installation());
-    const event: NewEvent = {
-      id,
-      type,
-      schemaVersion: 1,
-      data,
-      metadata: {
-        participant,
-        actor,
-        softwareVersion: SOFTWARE_VERSION,
-        profile,
-        effectiveAt: now().toISOString(),
-        correlationId: SWEEP_STREAM,
-        causationId: id,
-      },
-    };
-    await store.append(SWEEP_STREAM, 'any', [event]);
+    const id = uuid5(from, await installation());
+    const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
+    const cause = { says, actor, at: now(), id, correlationId: SWEEP_STREAM, causationId: id };
+    await store.append(SWEEP_STREAM, 'any', [newEvent({ type, data }, cause)]);
   }
 }

@@ -1,4 +1,4 @@
-import { foldRight, nodeHash, TILE_WIDTH, type Hash } from '#merkle';
+import { foldRight, hashesIn, nodeHash, TILE_WIDTH, type Hash } from '#merkle';
 
 /** A tile as the leaves give it: whole, or the beginning of one. */
 export interface BuiltTile {
@@ -89,9 +89,3 @@ export class TreeWalk {
     return Math.floor(this.size / TILE_WIDTH ** (tileLevel + 1));
   }
 }
-
-/** Hashes that stand one behind the other. */
-export const hashesIn = (bytes: Buffer, hashBytes = 32): Hash[] =>
-  Array.from({ length: Math.floor(bytes.length / hashBytes) }, (_, i) =>
-    bytes.subarray(i * hashBytes, (i + 1) * hashBytes),
-  );

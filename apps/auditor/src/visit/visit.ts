@@ -72,7 +72,7 @@ async function refuseBreaks(pool: Pool, before: Checkpoint, now: Checkpoint): Pr
   throw doesNotHold(`--since: the file is of the log ${before.origin}, and this one is ${now.origin}. ${words}`);
 }
 
-export interface VisitsChecked {
+interface VisitsChecked {
   before: Checkpoint;
   now: Checkpoint;
   witnessed: Witnessed;

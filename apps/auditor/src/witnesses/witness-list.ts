@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { parseWitnessKey, type NoteVerifier } from '#merkle';
 
 /** A witness that is asked. Its name is that of its key. */
@@ -29,10 +29,14 @@ export function witnessPolicy(list: string, needed: number | undefined): Witness
     .filter((one) => one !== '')
     .map(witnessIn);
   const names = new Set(witnesses.map(({ name }) => name));
-  if (names.size < witnesses.length) throw wrong('AUDIT_WITNESSES', 'two witnesses have one name');
-  if (witnesses.length > MOST_WITNESSES) throw wrong('AUDIT_WITNESSES', `names more than ${MOST_WITNESSES} witnesses`);
+  if (names.size < witnesses.length) throw invalidConfiguration('AUDIT_WITNESSES', 'two witnesses have one name');
+  if (witnesses.length > MOST_WITNESSES)
+    throw invalidConfiguration('AUDIT_WITNESSES', `names more than ${MOST_WITNESSES} witnesses`);
   if (needed !== undefined && needed > witnesses.length)
-    throw wrong('AUDIT_WITNESSES_NEEDED', `${needed} are needed, and ${witnesses.length} are named in AUDIT_WITNESSES`);
+    throw invalidConfiguration(
+      'AUDIT_WITNESSES_NEEDED',
+      `${needed} are needed, and ${witnesses.length} are named in AUDIT_WITNESSES`,
+    );
   return { witnesses, needed: needed ?? witnesses.length };
 }
 
@@ -40,14 +44,14 @@ function witnessIn(text: string): ConfiguredWitness {
   const [keyText = '', address = '', ...more] = text.split(/\s+/);
   const shown = text.slice(0, 100);
   if (more.length > 0 || !URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
-    throw wrong('AUDIT_WITNESSES', `must be a verifier key, a blank and an http or https address: ${shown}`);
+    throw invalidConfiguration(
+      'AUDIT_WITNESSES',
+      `must be a verifier key, a blank and an http or https address: ${shown}`,
+    );
   try {
     const key = parseWitnessKey(keyText);
     return { name: key.name, url: address.replace(/\/+$/, ''), key };
   } catch (error) {
-    throw wrong('AUDIT_WITNESSES', `${(error as Error).message}: ${shown}`);
+    throw invalidConfiguration('AUDIT_WITNESSES', `${(error as Error).message}: ${shown}`);
   }
 }
-
-const wrong = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `${field}: ${why}`, { field });

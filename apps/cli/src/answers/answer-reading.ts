@@ -1,5 +1,5 @@
 import { SOFTWARE_VERSION, type EventMetadata, type RecordedEvent } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { invalidParameter, type PedigreeError } from '#kernel';
 import type { AnsweredEvent, VerifiedAnswer, VerifyOptions } from '#proofs';
 import { snakeCase } from '../../../gateway/src/api/snake-case.js';
 import { firstDifference, type Comparing } from './first-difference.js';
@@ -126,5 +126,4 @@ function recorded(
   };
 }
 
-const doesNotFollow = (pointer: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_parameter', `/answer/body${pointer}: ${why}`, { field: `/answer/body${pointer}` });
+const doesNotFollow = (pointer: string, why: string): PedigreeError => invalidParameter(`/answer/body${pointer}`, why);

@@ -1,5 +1,5 @@
 /** Where two JSON values differ first. */
-export interface Difference {
+interface Difference {
   /** RFC 6901 pointer. */
   pointer: string;
   /** As JSON; undefined where one of the two has no such member. */

@@ -1,4 +1,4 @@
-import { accountStream, caseStream, documentStream, groupStream, inboundStream, suspensionStream } from '#domain';
+import { caseStream, documentStream, groupStream, inboundStream, suspensionStream } from '#domain';
 import { documentReading, typeKnowledge } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import {
@@ -159,9 +159,6 @@ const storeOf = (events: Answered['events']) => ({
   readStream: (stream: string, { fromVersion = 0 }: { fromVersion?: number } = {}) =>
     Promise.resolve(events(stream).slice(fromVersion)),
 });
-
-/** Streams that no answer of another kind has. */
-export const ACCOUNTS = accountStream('');
 
 const listIn = (body: Record<string, unknown>, name: string): Record<string, unknown>[] =>
   Array.isArray(body[name]) ? (body[name] as Record<string, unknown>[]) : [];

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
+import { defined } from '#kernel';
 import type { accessPage } from '../../../gateway/src/api/access-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fitting, instant, out, say, table } from '../print.js';
-import { JSON_OPTION, type Action } from './action.js';
+import { fittingTable, instant, out, sayMore } from '../print.js';
+import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
 import { momentOf } from './documents.js';
 import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
 
@@ -32,18 +33,18 @@ export function addAccessCommand(pedigree: Command, action: Action, gateway: () 
     .option('--since <when>', 'recorded then or later: a date, an instant, or how long ago (90m, 24h, 7d)')
     .option('--until <when>', 'recorded before that')
     .option('--limit <n>', 'entries of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(action((options: AccessOptions) => showAccess(gateway(), options)));
 }
 
 async function showAccess(gateway: GatewayClient, options: AccessOptions): Promise<number> {
-  const path = `/v1/access-log?${queryOf(options).toString()}`;
+  const path = `/v1/access-log?${queryOf(options)}`;
   if (await writtenToFile(gateway, { path }, options)) return 0;
   const page = (await gateway.raw(path)) as z.infer<typeof accessPage>;
   if (options.json === true) out(JSON.stringify(page));
   else print(page.items);
-  if (page.next_cursor !== undefined) say(`there are more: --cursor ${page.next_cursor}`);
+  sayMore(page.next_cursor);
   return 0;
 }
 
@@ -51,24 +52,14 @@ function queryOf({ actor, actorKind, kind, object, since, until, limit, cursor }
   const now = new Date();
   const moments = { from: momentOf('--since', since, now), to: momentOf('--until', until, now) };
   const given = { actor, actor_kind: actorKind, kind, object, ...moments, limit, cursor };
-  return new URLSearchParams(
-    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  return new URLSearchParams(defined(given));
 }
 
 function print(items: Entry[]): void {
   const who = ({ actor }: Entry): string => `${actor.name} (${actor.kind}, ${actor.authenticated_by})`;
-  const rows = items.map((one) => [instant(one.at), who(one), one.type, one.objects.join(' '), one.reason]);
-  const more = items.map((one) => [JSON.stringify(one.details), `${one.stream} ${one.version}`]);
-  const head = ['at', 'who', 'what', 'object', 'why'];
-  out(
-    fitting(
-      table(
-        [...head, 'details', 'event'],
-        rows.map((row, index) => [...row, ...(more[index] ?? [])]),
-        Infinity,
-      ),
-      table(head, rows),
-    ),
-  );
+  const rows = items.map((one) => [
+    ...[instant(one.at), who(one), one.type, one.objects.join(' '), one.reason],
+    ...[JSON.stringify(one.details), `${one.stream} ${one.version}`],
+  ]);
+  out(fittingTable(['at', 'who', 'what', 'object', 'why', 'details', 'event'], rows, 5));
 }

@@ -1,23 +1,18 @@
-import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { tellBreak, type ToldBreak } from '../../../auditor/src/chain/tell-break.js';
-import { auditorConfig } from '../../../auditor/src/config.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { openEventStore } from '#event-store';
 import { verifierKeyOf } from '#merkle';
 import { migrateOrCheck } from '#postgres';
-import { breakWords, LogKeys } from '#proofs';
+import { breakWords, type LogKeys } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say } from '../print.js';
-import { auditorEnvironment } from '../stack/auditor-environment.js';
-import { DataDir } from '../stack/data-dir.js';
 import { personOnHost, reasonGiven } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
+import { auditorOnHost } from './audit-settings.js';
 
 /** Progress of the reading is said again after so many events. */
 const SAY_EVERY_LEAVES = 100_000;
-/** The auditor's settings are read without its database, which may be the embedded one. */
-const ANY_DATABASE = 'postgres://unused/unused';
 
 /**
  * Tells the auditor, with a reason, that the log does not go on from what was signed. It runs where the auditor's
@@ -25,17 +20,12 @@ const ANY_DATABASE = 'postgres://unused/unused';
  */
 export async function breakAuditLog(config: CliConfig, givenReason: string): Promise<number> {
   const reason = reasonGiven(givenReason);
-  const settings = auditorConfig({
-    ...auditorEnvironment(config.environment, new DataDir(config.dataDir)),
-    DATABASE_URL: ANY_DATABASE,
-  });
-  const keys = new LogKeys(signerOf(settings), settings.previousKeys);
+  const { settings, keys } = auditorOnHost(config);
   return withDatabase(config, async (pool) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
-      const told = await tellBreak({
+    const told = await withStore(config, pool, (store) =>
+      tellBreak({
         pool,
         store,
         folder: new AuditorFolder(settings.folder),
@@ -48,15 +38,10 @@ export async function breakAuditLog(config: CliConfig, givenReason: string): Pro
         progress: (leaves, of) => {
           if (leaves % SAY_EVERY_LEAVES === 0) say(`read ${leaves} of ${of} events`);
         },
-      });
-      if (told === undefined) {
-        out('the log goes on from what the auditor has signed: there is no break to tell');
-        return 0;
-      }
-      printTold(told, keys);
-    } finally {
-      await store.close();
-    }
+      }),
+    );
+    if (told === undefined) out('the log goes on from what the auditor has signed: there is no break to tell');
+    else printTold(told, keys);
     return 0;
   });
 }

@@ -1,25 +1,19 @@
-import { auditorSchemas, signerOf } from '../../../auditor/src/auditor.js';
-import { auditorConfig } from '../../../auditor/src/config.js';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
 import { COPY_PREFIX } from '../../../auditor/src/sweep/models-check.js';
 import { StateInMemory } from '../../../auditor/src/sweep/state-file.js';
 import { Sweep, type SweepEnded, type SweepProgress } from '../../../auditor/src/sweep/sweep.js';
 import { SweepEvents } from '../../../auditor/src/sweep/sweep-events.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { openEventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck } from '#postgres';
-import { LogKeys } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
-import { auditorEnvironment } from '../stack/auditor-environment.js';
-import { DataDir } from '../stack/data-dir.js';
 import { personOnHost } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
+import { auditorOnHost } from './audit-settings.js';
 
 const SAY_EVERY_MS = 5_000;
-/** The auditor's settings are read without its database, which may be the embedded one. */
-const ANY_DATABASE = 'postgres://unused/unused';
 
 export interface CheckFlags {
   json?: boolean;
@@ -31,16 +25,11 @@ export interface CheckFlags {
  * where everything is as it was signed, 1 where something was found or could not be looked at.
  */
 export async function checkAudit(config: CliConfig, { json = false, mbPerSecond }: CheckFlags): Promise<number> {
-  const settings = auditorConfig({
-    ...auditorEnvironment(config.environment, new DataDir(config.dataDir)),
-    DATABASE_URL: ANY_DATABASE,
-  });
-  const keys = new LogKeys(signerOf(settings), settings.previousKeys);
+  const { settings, keys } = auditorOnHost(config);
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       const events = new SweepEvents({
         store,
         installation: () => installationId(pool),
@@ -64,9 +53,7 @@ export async function checkAudit(config: CliConfig, { json = false, mbPerSecond 
         throw new PedigreeError('unavailable', 'a break of the log was told meanwhile; check again');
       print(outcome, json);
       return outcome.findings.length + outcome.skipped.length === 0 ? 0 : 1;
-    } finally {
-      await store.close();
-    }
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import { DEFAULT_ORIGIN } from '../../../auditor/src/config.js';
 import type { CliConfig } from '../config.js';
 import type { PageFlags } from './audit-page.js';
@@ -147,7 +147,5 @@ function addCheck(audit: Command, action: Action, config: () => CliConfig): void
 function megabytes(text: string): number {
   const number = Number(text);
   if (Number.isFinite(number) && number > 0) return number;
-  throw new PedigreeError('invalid_parameter', '--mb-per-second: must be a number above 0', {
-    field: '--mb-per-second',
-  });
+  throw invalidParameter('--mb-per-second', 'must be a number above 0');
 }

@@ -4,13 +4,12 @@ import { resolve } from 'node:path';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { exportLog } from '../../../auditor/src/publication/export.js';
 import { checkVisits, visitFile } from '../../../auditor/src/visit/visit.js';
-import { openEventStore } from '#event-store';
 import { migrateOrCheck } from '#postgres';
 import { trustedWitnesses } from '#proofs';
 import type { CliConfig } from '../config.js';
 import { out, say } from '../print.js';
 import { recordHostExport } from '../stack/host-export.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import type { VerifyOptions } from './audit-proof.js';
 import { neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 
@@ -48,27 +47,19 @@ export function verifyVisit([since, file]: [string, string], options: VerifyOpti
 export const exportWholeLog = (config: CliConfig, folder: string): Promise<number> =>
   withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, auditorSchemas);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     const place = resolve(folder);
     const filter = { folder: place };
     const onBegin = () =>
       recordHostExport(config, pool, { what: 'pedigree audit export', format: 'tlog-tiles', filter });
     await mkdir(place, { recursive: true });
-    try {
-      const { size, written, large } = await exportLog({
-        pool,
-        store,
-        folder: place,
-        onBegin,
-        progress: (leaves, of) => {
-          if (leaves % SAY_EVERY_LEAVES === 0) say(`wrote ${leaves} of ${of} events`);
-        },
-      });
-      out(`${place} has the log of ${size} events; ${written} of them were written now`);
-      if (large.length > 0)
-        out(`${large.length} events are longer than a bundle allows: they are empty there, and whole in large-entry`);
-    } finally {
-      await store.close();
-    }
+    const progress = (leaves: number, of: number): void => {
+      if (leaves % SAY_EVERY_LEAVES === 0) say(`wrote ${leaves} of ${of} events`);
+    };
+    const { size, written, large } = await withStore(config, pool, (store) =>
+      exportLog({ pool, store, folder: place, onBegin, progress }),
+    );
+    out(`${place} has the log of ${size} events; ${written} of them were written now`);
+    if (large.length > 0)
+      out(`${large.length} events are longer than a bundle allows: they are empty there, and whole in large-entry`);
     return 0;
   });

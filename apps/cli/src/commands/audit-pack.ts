@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { FILE_TYPES } from '../../../gateway/src/api/file-types.js';
-import { openEventStore, type EventStore } from '#event-store';
+import type { EventStore } from '#event-store';
 import { PedigreeError, readItemCode } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import {
@@ -18,7 +18,7 @@ import { proveInSegment, segmentParts, segments, segmentsSchema, type Segment, t
 import type { CliConfig } from '../config.js';
 import { instant } from '../print.js';
 import { printExport } from '../stack/host-export.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -32,18 +32,15 @@ export async function provePack(config: CliConfig, named: string): Promise<numbe
     throw new PedigreeError('invalid_parameter', `--pack: ${named} ${code.why}`, { field: '--pack', item: named });
   return withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [...auditorSchemas, ...readModelSchemas, segmentsSchema]);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     const settings = segmentSettings(config);
     const parts = segmentParts(pool, settings);
     // The reconciler empties its own folder at its start.
     const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-proofs') };
-    try {
+    await withStore(config, pool, (store) => {
       const lines = packProofLines({ ...parts, duck }, { pool, store, item: code.id });
       const filter = { pack: code.id };
-      await printExport(config, pool, { what: 'pedigree audit prove', format: FILE_TYPES.ndjson, filter, lines });
-    } finally {
-      await store.close();
-    }
+      return printExport(config, pool, { what: 'pedigree audit prove', format: FILE_TYPES.ndjson, filter, lines });
+    });
     return 0;
   });
 }

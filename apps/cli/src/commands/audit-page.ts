@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { PedigreeError } from '#kernel';
+import { invalidParameter, PedigreeError } from '#kernel';
 import { AnswerReading } from '../answers/answer-reading.js';
 import { answerWords, isWhole } from '../answers/answer-words.js';
 import { PACK_PROOF_BEGIN, trustedWitnesses, verifyProofLines } from '#proofs';
@@ -28,8 +28,7 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   const least = neededWitnesses(needed);
   const trusted = trustedWitnesses(witness, least);
   const page = to ?? `${file.replace(/\.(?:nd)?json$/, '')}.html`;
-  if (resolve(page) === resolve(file))
-    throw new PedigreeError('invalid_parameter', '--out: is the proof itself', { field: '--out' });
+  if (resolve(page) === resolve(file)) throw invalidParameter('--out', 'is the proof itself');
   const proof = await proofIn(file);
   const reading = new AnswerReading();
   const verified = await verifyProofLines(linesOf(proof), key, { trusted, ...reading.listening });

@@ -4,7 +4,7 @@ import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { FILE_TYPES } from '../../../gateway/src/api/file-types.js';
 import { documentStream } from '#domain';
 import { openEventStore, type EventStore } from '#event-store';
-import { PedigreeError, requestIdOf } from '#kernel';
+import { invalidParameter, PedigreeError, requestIdOf } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   breakWords,
@@ -79,10 +79,7 @@ async function proveAnswer(
       field: '--answer',
       item: answer,
     });
-  if (evidence === false)
-    throw new PedigreeError('invalid_parameter', '--no-evidence: an answer is proven with its evidence', {
-      field: '--no-evidence',
-    });
+  if (evidence === false) throw invalidParameter('--no-evidence', 'an answer is proven with its evidence');
   const route = `${answer}${answer.includes('?') ? '&' : '?'}proof=1`;
   await pipeline(await gatewayOf(config).stream(route, 'application/x-ndjson'), process.stdout, { end: false });
   return 0;

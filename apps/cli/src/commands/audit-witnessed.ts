@@ -1,13 +1,11 @@
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import type { Witnessed } from '#proofs';
 import { instant } from '../print.js';
 
 /** How many witnesses are needed, as it was typed; an empty text is not 0. Throws PedigreeError. */
 export function neededWitnesses(text: string | undefined): number | undefined {
   if (text === undefined || /^\d{1,4}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new PedigreeError('invalid_parameter', `--needed: must be a number of witnesses, and is "${text}"`, {
-    field: '--needed',
-  });
+  throw invalidParameter('--needed', `must be a number of witnesses, and is "${text}"`);
 }
 
 /** Which witnesses have seen a checkpoint, as JSON. */

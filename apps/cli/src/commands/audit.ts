@@ -6,7 +6,7 @@ import { out } from '../print.js';
 import { writeDurablyOnce } from '#service';
 
 /** Whose key it is: a log's, or that of a witness. */
-export interface KeyOwner {
+interface KeyOwner {
   origin: string;
   witness?: string;
 }

@@ -11,16 +11,16 @@ import {
   takeBackup,
   type Restoration,
 } from '#backup';
-import { openEventStore, SOFTWARE_VERSION } from '#event-store';
-import { defined, PedigreeError, uuid5, type JsonObject } from '#kernel';
+import { newEvent, SOFTWARE_VERSION } from '#event-store';
+import { invalidConfiguration, invalidParameter, PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { allSchemas } from '../schemas.js';
-import { personOnHost, reasonGiven } from '../stack/host-act.js';
+import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
 import { recordHostExport } from '../stack/host-export.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 
 /** Progress of a table is said again after so many rows. */
 const SAY_EVERY_ROWS = 50_000;
@@ -93,11 +93,7 @@ export async function restore(config: CliConfig, file: string): Promise<number> 
 export async function mark(config: CliConfig, takenAt: string): Promise<number> {
   const instant = new Date(takenAt);
   if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
-    throw new PedigreeError(
-      'invalid_parameter',
-      `--mark: ${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`,
-      { field: '--mark' },
-    );
+    throw invalidParameter('--mark', `${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`);
   }
   return withDatabase(config, async (pool) => {
     await refuseRunning(pool);
@@ -120,10 +116,9 @@ async function refuseRunning(pool: Pool): Promise<void> {
       `application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
   );
   if (rows.length > 0)
-    throw new PedigreeError(
-      'invalid_configuration',
-      `--mark: ${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
-      { field: '--mark' },
+    throw invalidConfiguration(
+      '--mark',
+      `${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
     );
 }
 
@@ -209,7 +204,6 @@ async function note(
     reason,
   }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string },
 ): Promise<void> {
-  const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
   const data: JsonObject = {
     restorationId: id,
@@ -219,21 +213,9 @@ async function note(
     ...(logHead === null ? {} : { logHead: logHead.toString() }),
     ...(type === 'RestorationReleased' ? { compared: false } : {}),
   };
-  const metadata = {
-    participant: config.participant,
-    actor: personOnHost(),
-    softwareVersion: SOFTWARE_VERSION,
-    profile: config.registryProfile,
-    effectiveAt: new Date().toISOString(),
-    correlationId: id,
-    causationId: `restore:${id}`,
-    ...defined({ reason }),
-  };
-  try {
-    await store.append('operations', 'any', [{ id: uuid5(type, id), type, schemaVersion: 1, data, metadata }]);
-  } finally {
-    await store.close();
-  }
+  const ids = { id: uuid5(type, id), correlationId: id, causationId: `restore:${id}` };
+  const cause = { says: saidBy(config), actor: personOnHost(), reason, at: new Date(), ...ids };
+  await withStore(config, pool, (store) => store.append('operations', 'any', [newEvent({ type, data }, cause)]));
 }
 
 export interface RestoreFlags {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CASE_RESOLUTIONS } from '#domain';
 import type { CliConfig } from '../config.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { JSON_OPTION, REASON_OPTION, type Action, type ReasonFlag } from './action.js';
+import { CURSOR_OPTION, JSON_OPTION, REASON_OPTION, type Action, type ReasonFlag } from './action.js';
 import { actOnCases, listCases, releaseCase, showCase, splitCase, type CaseListOptions } from './cases.js';
 import { withFiles } from './list-file.js';
 import type { OpenCasesFlags } from './open-cases.js';
@@ -50,7 +50,7 @@ function addList(cases: Command, { action, gateway }: Parts): void {
     .option('--assignee <name>', 'only those that are assigned so')
     .option('--overdue', 'only those past their due moment')
     .option('--limit <n>', 'cases of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(action((options: CaseListOptions) => listCases(gateway(), options)));
   cases

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidParameter } from '#kernel';
 import type { caseDetail } from '#read-models';
 import type { caseActionResults, casePage } from '../../../gateway/src/api/case-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { facts, fitting, instant, out, say, table } from '../print.js';
-import { writtenToFile, type FileOptions } from './list-file.js';
+import { facts, fittingTable, instant, out, sayMore, table } from '../print.js';
+import { showAnswer, type FileOptions } from './list-file.js';
 
 export interface CaseListOptions extends FileOptions {
   state?: string;
@@ -26,7 +26,7 @@ export interface CaseListOptions extends FileOptions {
 type Detail = z.infer<typeof caseDetail>;
 
 /** Lists what is unresolved, or all. */
-export async function listCases(gateway: GatewayClient, options: CaseListOptions): Promise<number> {
+export function listCases(gateway: GatewayClient, options: CaseListOptions): Promise<number> {
   const { state, severity, code, place, document, container, gtin, series, assignee, cursor, limit } = options;
   const flags = defined({
     overdue: options.overdue === true ? 'true' : undefined,
@@ -38,12 +38,11 @@ export async function listCases(gateway: GatewayClient, options: CaseListOptions
   };
   const query = (more: object): string =>
     new URLSearchParams({ ...wanted, ...more } as Record<string, string>).toString();
-  if (await writtenToFile(gateway, { path: `/v1/cases?${query({})}` }, options)) return 0;
-  const page = (await gateway.raw(`/v1/cases?${query(defined({ cursor, limit }))}`)) as z.infer<typeof casePage>;
-  if (options.json === true) {
-    out(JSON.stringify(page));
-    return 0;
-  }
+  const path = `/v1/cases?${query(defined({ cursor, limit }))}`;
+  return showAnswer(gateway, { path, whole: `/v1/cases?${query({})}`, show: printCases }, options);
+}
+
+function printCases(page: z.infer<typeof casePage>): void {
   const head = ['case', 'severity', 'state', 'due', 'code', 'what', 'assignee', 'runs'];
   const rows = page.items.map((one) => [
     ...[
@@ -55,9 +54,8 @@ export async function listCases(gateway: GatewayClient, options: CaseListOptions
     ],
     ...[one.sentence, one.assignee, String(one.runs_seen)],
   ]);
-  out(fitting(table(head, rows, Infinity), table(head.slice(0, 6), rows)));
-  if (page.next_cursor !== undefined) say(`there are more: --cursor ${page.next_cursor}`);
-  return 0;
+  out(fittingTable(head, rows, 6));
+  sayMore(page.next_cursor);
 }
 
 /** Shows one case with its history. */
@@ -126,8 +124,7 @@ export async function splitCase(
   { items, reason }: { items: string; reason: string },
 ): Promise<number> {
   const named = items.split(',').map((one) => one.trim());
-  if (named.includes(''))
-    throw new PedigreeError('invalid_parameter', '--items: an item is empty', { field: '--items' });
+  if (named.includes('')) throw invalidParameter('--items', 'an item is empty');
   const path = `/v1/cases/${encodeURIComponent(caseId)}/actions`;
   const after = (await gateway.change('POST', path, { action: 'split', items: named, reason })) as Detail;
   out(`${after.parts.at(-1)} holds ${named.length} of its items`);

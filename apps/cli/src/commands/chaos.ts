@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ChaosOptions } from '../../../../test/chaos/run.js';
 import type { Alone } from '../../../../test/chaos/alone.js';
 import { builtFile } from '../config.js';
-import { JSON_OPTION, type Action } from './action.js';
+import { JSON_OPTION, minutesUpTo, type Action } from './action.js';
 
 const MOST_MINUTES = 24 * 60;
 const DEFAULT_MINUTES = 2;
@@ -34,7 +34,7 @@ export function addChaosCommand(
     .option('--seed <n>', 'all that is random follows from it; default: a new one', wholeNumber)
     .option('--campaigns <n>', 'one after the other, each of the next seed', campaigns, 1)
     .addOption(new Option('--of <program>', 'a campaign over this program alone').choices(ALONE).conflicts(OF_ALL))
-    .option('--minutes <m>', 'for how long things go wrong', minutes, DEFAULT_MINUTES)
+    .option('--minutes <m>', 'for how long things go wrong', minutesUpTo(MOST_MINUTES), DEFAULT_MINUTES)
     .option('--kills <n>', 'kill -9 of programs', wholeNumber)
     .option('--service-faults <n>', 'of PostgreSQL, RabbitMQ and the network to the registry', wholeNumber)
     .option('--documents <n>', 'commands of the ERP', wholeNumber)
@@ -68,7 +68,7 @@ export function addChaosMutantsCommand(pedigree: Command, action: Action, { PATH
     .command('chaos-mutants')
     .description('plant one bug after the other in a copy of the sources, and see a short campaign catch each')
     .option('--seeds <list>', 'of the campaigns; a bug must be caught by one of them', wholeNumbers, MUTANT_SEEDS)
-    .option('--minutes <m>', 'of each campaign', minutes, MUTANT_MINUTES)
+    .option('--minutes <m>', 'of each campaign', minutesUpTo(MOST_MINUTES), MUTANT_MINUTES)
     .option('--only <names>', 'of the bugs, split by commas', (text: string) => text.split(','))
     .option('--no-control', 'leave out the campaign without a bug')
     .option('--check', 'only see that each bug can still be planted')
@@ -93,10 +93,4 @@ function campaigns(text: string): number {
   const value = wholeNumber(text);
   if (value > 0 && value <= MOST_CAMPAIGNS) return value;
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST_CAMPAIGNS}.`);
-}
-
-function minutes(text: string): number {
-  const value = Number(text);
-  if (value > 0 && value <= MOST_MINUTES) return value;
-  throw new InvalidArgumentError(`It must be a number above 0, up to ${MOST_MINUTES}.`);
 }

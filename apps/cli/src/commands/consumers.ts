@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { openEventStoreDb, type EventStoreDbEventStore, type PersistentSubscriptionState } from '#event-store';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidConfiguration, PedigreeError } from '#kernel';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
 import { JSON_OPTION, type Action } from './action.js';
@@ -70,7 +70,7 @@ async function withLog<T>({ eventStoreUrl }: CliConfig, use: (log: EventStoreDbE
     const message =
       'not set: persistent subscriptions are made by the server of the log; without one, consumers are served by ' +
       'the bus and by webhooks';
-    throw new PedigreeError('invalid_configuration', `EVENTSTORE_URL: ${message}`, { field: 'EVENTSTORE_URL' });
+    throw invalidConfiguration('EVENTSTORE_URL', message);
   }
   const log = await openEventStoreDb({ url: eventStoreUrl });
   try {

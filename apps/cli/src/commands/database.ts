@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { copySchemas } from '../../../auditor/src/sweep/models-check.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, invalidParameter } from '#kernel';
 import { mayMigrate, migrate, requireMigrated, type Pool } from '#postgres';
 import { addressOf, compareRights, grantRights, inUse, ROLES, type RightsFinding, type Role } from '#rights';
 import type { CliConfig } from '../config.js';
@@ -36,19 +36,15 @@ export function migrateDatabase(config: CliConfig): Promise<number> {
 /** Throws PedigreeError where the role of DATABASE_URL may not make tables, before anything was begun. */
 export async function requireOwner(pool: Pool, command: string): Promise<void> {
   if (await mayMigrate(pool)) return;
-  throw new PedigreeError(
-    'invalid_configuration',
-    `DATABASE_URL: pedigree ${command} takes the role that owns the tables, and this one may not make any`,
-    { field: 'DATABASE_URL' },
+  throw invalidConfiguration(
+    'DATABASE_URL',
+    `pedigree ${command} takes the role that owns the tables, and this one may not make any`,
   );
 }
 
 /** Writes the rights of each program, or only compares. Returns 0 where they are those of the table, else 1. */
 export function grants(config: CliConfig, { check = false, logins, json = false }: GrantsFlags): Promise<number> {
-  if (check && logins !== undefined)
-    throw new PedigreeError('invalid_parameter', '--check: changes nothing, so it goes without --logins', {
-      field: '--check',
-    });
+  if (check && logins !== undefined) throw invalidParameter('--check', 'changes nothing, so it goes without --logins');
   return withDatabase(config, async (pool, databaseUrl) => {
     await refuseUnfinishedRestore(pool);
     await requireMigrated(pool, allSchemas());

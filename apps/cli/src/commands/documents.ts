@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { defined, invalidConfiguration } from '#kernel';
 import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fitting, instant, out, say, table } from '../print.js';
-import { JSON_OPTION, type Action } from './action.js';
+import { fittingTable, instant, out, sayMore } from '../print.js';
+import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
 
 /** Which documents are meant, as the command line says it. */
 export interface DocumentFilter {
@@ -32,7 +32,7 @@ export function addDocumentsCommand(pedigree: Command, action: Action, gateway: 
     .option('--account <name>', 'registry account')
     .option('--reference <text>', "the ERP's own reference")
     .option('--limit <n>', 'documents of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(action((options: ListOptions) => listDocuments(gateway(), options)));
 }
@@ -58,7 +58,7 @@ async function listDocuments(gateway: GatewayClient, options: ListOptions): Prom
   }
   const { items, next_cursor: next } = page as { items: Snake<DocumentSummary>[]; next_cursor?: string };
   out(documentsTable(items));
-  if (next !== undefined) say(`there are more: --cursor ${next}`);
+  sayMore(next);
   return 0;
 }
 
@@ -67,26 +67,16 @@ async function listDocuments(gateway: GatewayClient, options: ListOptions): Prom
  * rest.
  */
 export function documentsTable(items: Snake<DocumentSummary>[]): string {
-  const head = ['request_id', 'state', 'type', 'reference'];
   const rows = items.map((one) => [
     one.request_id,
     one.cause ?? one.outcome ?? one.phase,
     one.doc_type,
     one.reference ?? one.command_id,
-  ]);
-  const more = items.map((one) => [
     one.account,
     instant(one.registered_at),
     one.resent_as === undefined ? undefined : `sent again as ${one.resent_as}`,
   ]);
-  return fitting(
-    table(
-      [...head, 'account', 'registered', ''],
-      rows.map((row, index) => [...row, ...(more[index] ?? [])]),
-      Infinity,
-    ),
-    table(head, rows),
-  );
+  return fittingTable(['request_id', 'state', 'type', 'reference', 'account', 'registered', ''], rows, 4);
 }
 
 /** As the API takes it. Throws PedigreeError that names the option. */
@@ -102,9 +92,7 @@ export function filterParameters({ type, since, until, ...plain }: DocumentFilte
     registered_from: momentOf('--since', since, now),
     registered_to: momentOf('--until', until, now),
   };
-  return new URLSearchParams(
-    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  return new URLSearchParams(defined(given));
 }
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -118,10 +106,9 @@ export function momentOf(option: string, text: string | undefined, now: Date): s
   // JavaScript takes 30 February for 2 March.
   const isDay = z.iso.date().safeParse(text.slice(0, 10)).success;
   if (isWhole && isDay && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
-  throw new PedigreeError(
-    'invalid_configuration',
-    `${option}: ${text} is not a date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
+  throw invalidConfiguration(
+    option,
+    `${text} is not a date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
       'ago (90m, 24h, 7d)',
-    { field: option },
   );
 }

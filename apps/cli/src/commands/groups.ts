@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import type { group as groupShape } from '../../../gateway/src/api/group-answers.js';
-import { defined, PedigreeError, sha256Hex } from '#kernel';
+import { defined, invalidParameter, sha256Hex } from '#kernel';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
 import { instant, out, table } from '../print.js';
@@ -73,6 +73,6 @@ export async function resumeGroup(
 
 async function textOf(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: Error) => {
-    throw new PedigreeError('invalid_parameter', `${file}: ${error.message}`, { field: file });
+    throw invalidParameter(file, error.message);
   });
 }

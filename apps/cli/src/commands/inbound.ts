@@ -4,8 +4,8 @@ import { defined, PedigreeError } from '#kernel';
 import type { inboundDetail } from '#read-models';
 import type { inboundAllRetried, inboundPage, inboundRetried } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { instant, out, say, table } from '../print.js';
-import { JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
+import { instant, out, sayMore, table } from '../print.js';
+import { CURSOR_OPTION, JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
 
 type InboundAnswer = z.infer<typeof inboundDetail>;
 
@@ -19,7 +19,7 @@ export function addInboundCommands(pedigree: Command, action: Action, gateway: (
     .description('list the documents that are not ours, or show one of them')
     .argument('[document_id]')
     .option('--given-up', 'list only those that the registry did not give')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(
       action((documentId: string | undefined, options: ShownInbound) => showInbound(gateway(), documentId, options)),
@@ -66,7 +66,7 @@ async function showInbound(
       ? JSON.stringify(items)
       : table(['seen', 'document', 'what', 'channel', 'outcome', 'belongs to'], rows),
   );
-  if (next !== undefined) say(`there are more: --cursor ${next}`);
+  sayMore(next);
   return 0;
 }
 

@@ -2,13 +2,13 @@ import { KeyRegister, type KeyAct } from '../../../gateway/src/access/key-regist
 import { listKeys, ROLES, type ApiKeyRow, type Role } from '../../../gateway/src/access/key-table.js';
 import { gatewaySchemas } from '../../../gateway/src/schemas.js';
 import { refuseUnfinishedRestore } from '#backup';
-import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { settleLog } from '#event-store';
+import { invalidParameter } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
-import { personOnHost, reasonGiven } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 
 export interface NewKeyFlags {
   role: string[];
@@ -21,10 +21,7 @@ const DAY_MS = 86_400_000;
 /** Makes a key and prints it, this once. */
 export async function addKey(config: CliConfig, name: string, { role, reason, expires }: NewKeyFlags): Promise<number> {
   const wrong = role.find((one) => !(ROLES as readonly string[]).includes(one));
-  if (wrong !== undefined)
-    throw new PedigreeError('invalid_parameter', `--role: ${wrong} is none of ${ROLES.join(', ')}`, {
-      field: '--role',
-    });
+  if (wrong !== undefined) throw invalidParameter('--role', `${wrong} is none of ${ROLES.join(', ')}`);
   const expiresAt = momentOf(expires);
   const key = await withRegister(config, reason, (register, act) =>
     register.make({ name, roles: role as Role[], expiresAt }, act),
@@ -40,11 +37,7 @@ function momentOf(expires: string): Date {
   if (/^\d{1,4}$/.test(expires)) return new Date(Date.now() + Number(expires) * DAY_MS);
   if (/^\d{4}-\d{2}-\d{2}$/.test(expires) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(expires))
     return date;
-  throw new PedigreeError(
-    'invalid_parameter',
-    `--expires: ${expires} is neither a date such as 2027-03-31 nor a number of days`,
-    { field: '--expires' },
-  );
+  throw invalidParameter('--expires', `${expires} is neither a date such as 2027-03-31 nor a number of days`);
 }
 
 /** Returns 0, or 2 when a key waits for somebody to confirm it. */
@@ -112,24 +105,14 @@ function withRegister<T>(
   work: (register: KeyRegister, act: KeyAct) => Promise<T>,
 ): Promise<T> {
   const act = { actor: personOnHost(), reason: reasonGiven(reason) };
-  const { participant, eventStoreUrl, registryProfile: profile } = config;
+  const { participant, eventStoreUrl } = config;
   return withDatabase(config, async (pool) => {
     await prepare(pool);
-    const store = await openEventStore({ pool, eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
-      const register = new KeyRegister({
-        pool,
-        store,
-        program: 'cli',
-        participant,
-        profile,
-        softwareVersion: SOFTWARE_VERSION,
-      });
+      const register = new KeyRegister({ pool, store, program: 'cli', ...saidBy(config) });
       await register.catchUp();
-      return await work(register, act);
-    } finally {
-      await store.close();
-    }
+      return work(register, act);
+    });
   });
 }

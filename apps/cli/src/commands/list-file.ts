@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 import { FILE_TYPES, type FileFormat } from '../../../gateway/src/api/file-types.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { say, write } from '../print.js';
+import { out, say, write } from '../print.js';
+import type { JsonFlag } from './action.js';
 import { writeWhole } from './whole-file.js';
 
 /** In which formats an answer is wanted as a file: the path of each, `-` for standard output. */
@@ -34,6 +35,22 @@ export async function writtenToFile(
   return true;
 }
 
+/**
+ * Prints an answer of the gateway, as JSON or by `show`, or has it written to a file. `whole`: where the answer with
+ * all rows is, if `path` names a page.
+ */
+export async function showAnswer<Answer>(
+  gateway: GatewayClient,
+  { path, whole = path, show }: { path: string; whole?: string; show: (answer: Answer) => void },
+  options: FileOptions & JsonFlag,
+): Promise<number> {
+  if (await writtenToFile(gateway, { path: whole }, options)) return 0;
+  const answer = await gateway.raw(path);
+  if (options.json === true) out(JSON.stringify(answer));
+  else show(answer as Answer);
+  return 0;
+}
+
 /** Writes an answer to a file, once it is whole; `-` is standard output, as text. */
 export async function writeText(rows: Readable, file: string): Promise<void> {
   if (file === '-') {
@@ -54,8 +71,6 @@ export function chosenFile(options: FileOptions): { format: FileFormat; file: st
     });
   const file = options[format] as string;
   if (file === '-' && format === 'excel' && process.stdout.isTTY)
-    throw new PedigreeError('invalid_configuration', '--excel: a terminal cannot show it, name a file', {
-      field: '--excel',
-    });
+    throw invalidConfiguration('--excel', 'a terminal cannot show it, name a file');
   return { format, file };
 }

@@ -1,13 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { SOFTWARE_VERSION, openEventStore } from '#event-store';
+import { SOFTWARE_VERSION } from '#event-store';
 import { defined, systemClock } from '#kernel';
 import { installationId } from '#postgres';
 import { CaseLog, casesAreRead, openPackCases, type Opening } from '#reconciliation';
 import { reconcilerConfig } from '../../../reconciler/src/config.js';
 import { ownEnvironment, type CliConfig } from '../config.js';
 import { out as print, say } from '../print.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import { segmentSettings } from './segment-settings.js';
 
 export interface OpenCasesFlags {
@@ -23,14 +23,13 @@ const PATIENCE_MS = 30_000;
 export async function openCases(config: CliConfig, folder: string, flags: OpenCasesFlags): Promise<number> {
   const opening = await withDatabase(config, async (pool, connectionString) => {
     const given = reconcilerConfig({ ...ownEnvironment(), DATABASE_URL: connectionString });
-    const store = await openEventStore({ pool, eventStoreUrl: given.eventStoreUrl });
-    try {
+    return withStore(given, pool, async (store) => {
       await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS });
       const { participant, dueDays } = given;
       const says = { participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' };
       const log = new CaseLog({ db: pool, store, installation: { id: await installationId(pool), ...says } });
       const { memoryMb, threads } = segmentSettings(config);
-      return await openPackCases(resolve(folder), {
+      return openPackCases(resolve(folder), {
         ...{ db: pool, log, dueDays, duck: { memoryMb, threads } },
         ...defined({
           reason: flags.reason,
@@ -41,9 +40,7 @@ export async function openCases(config: CliConfig, folder: string, flags: OpenCa
         actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },
         onProgress: (done, all) => say(`${done} of ${all} causes`),
       });
-    } finally {
-      await store.close();
-    }
+    });
   });
   print(flags.json === true ? JSON.stringify(opening) : sentenceOf(opening, folder));
   return 0;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import { Duck } from '#duckdb';
 import {
   allFindings,
@@ -32,10 +32,7 @@ export interface FindingsFlags extends FindingFilter, FileOptions {
 export async function showPackFindings(config: CliConfig, runId: string, flags: FindingsFlags): Promise<number> {
   const { limit, json, code, severity, place, series } = flags;
   const filter: FindingFilter = { code, severity, place, series };
-  if (!/^[1-9]\d{0,5}$/.test(limit))
-    throw new PedigreeError('invalid_parameter', `--limit: ${limit} is not a number from 1 to 999999`, {
-      field: '--limit',
-    });
+  if (!/^[1-9]\d{0,5}$/.test(limit)) throw invalidParameter('--limit', `${limit} is not a number from 1 to 999999`);
   const chosen = chosenFile(flags);
   const folder = join(runFolder(config, runId), 'comparison');
   await readRun(folder);

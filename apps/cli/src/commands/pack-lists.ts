@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import { defined } from '#kernel';
 import type { packChecks, packPage, seriesFile, stockPage } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
-import { facts, fitting, out, say, table } from '../print.js';
-import { JSON_OPTION, type Action } from './action.js';
-import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
+import { facts, fittingTable, out, say, sayMore, table } from '../print.js';
+import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
+import { showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
 
 interface PackFilter extends FileOptions {
   gtin?: string;
@@ -37,7 +37,7 @@ export function addPackListCommands(pedigree: Command, action: Action, gateway: 
     .option('--container <sscc>', 'only what this container holds')
     .option('--document <id>', 'only packs that this document names, by its request_id or the id of the registry')
     .option('--limit <n>', 'packs of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .action(action((options: ListOptions) => listPacks(gateway(), options)));
   withPackFilter(pedigree.command('stock').description('count packs that stand alike'))
     .option('--by <parts>', 'told apart by some of place,gtin,series,expires_on,status')
@@ -57,7 +57,11 @@ export function addPackListCommands(pedigree: Command, action: Action, gateway: 
     .option(...JSON_OPTION)
     .action(
       action((gtin: string, series: string, options: SeriesOptions) =>
-        showSeries(gateway(), `/v1/series/${encodeURIComponent(gtin)}/${encodeURIComponent(series)}`, options),
+        showAnswer(
+          gateway(),
+          { path: `/v1/series/${encodeURIComponent(gtin)}/${encodeURIComponent(series)}`, show: printSeries },
+          options,
+        ),
       ),
     );
 }
@@ -69,25 +73,21 @@ function parametersOf(filter: PackFilter, more: Record<string, string | undefine
   return new URLSearchParams(defined(given) as Record<string, string>).toString();
 }
 
-async function listPacks(gateway: GatewayClient, options: ListOptions): Promise<number> {
-  const { container, document, cursor } = options;
+function listPacks(gateway: GatewayClient, options: ListOptions): Promise<number> {
+  const { container, document, cursor, limit } = options;
   const whole = `/v1/packs?${parametersOf(options, { container, document })}`;
-  if (await writtenToFile(gateway, { path: whole }, options)) return 0;
-  const { limit } = options;
   const path = `/v1/packs?${parametersOf(options, { container, document, cursor, limit })}`;
-  const page = (await gateway.raw(path)) as z.infer<typeof packPage>;
-  if (options.json === true) {
-    out(JSON.stringify(page));
-    return 0;
-  }
+  return showAnswer(gateway, { path, whole, show: printPacks }, options);
+}
+
+function printPacks(page: z.infer<typeof packPage>): void {
   const rows = page.items.map((one) => [
     ...[one.sgtin, one.uncertain === true ? `${one.status ?? ''} (uncertain)` : one.status, one.place],
     ...[one.series, one.expires_on, one.container, `${one.told_by.doc_type} ${one.told_by.request_id ?? ''}`],
   ]);
   const head = ['sgtin', 'status', 'place', 'series', 'until', 'container', 'told by'];
-  out(fitting(table(head, rows, Infinity), table(head.slice(0, 4), rows)));
-  if (page.next_cursor !== undefined) say(`there are more: --cursor ${page.next_cursor}`);
-  return 0;
+  out(fittingTable(head, rows, 4));
+  sayMore(page.next_cursor);
 }
 
 async function showStock(gateway: GatewayClient, options: StockOptions): Promise<number> {
@@ -121,13 +121,7 @@ async function checkPacks(gateway: GatewayClient, codes: string[], options: Chec
   return checks.items.every(({ answer }) => answer === 'yes') ? 0 : 2;
 }
 
-async function showSeries(gateway: GatewayClient, path: string, options: SeriesOptions): Promise<number> {
-  if (await writtenToFile(gateway, { path }, options)) return 0;
-  const file = (await gateway.raw(path)) as z.infer<typeof seriesFile>;
-  if (options.json === true) {
-    out(JSON.stringify(file));
-    return 0;
-  }
+function printSeries(file: z.infer<typeof seriesFile>): void {
   out(
     facts([
       ['packs', file.packs],
@@ -148,5 +142,4 @@ async function showSeries(gateway: GatewayClient, path: string, options: SeriesO
   out(`\n${table(['became', 'status', 'place', 'branch', 'packs'], fates)}`);
   if (file.suspension !== undefined)
     out(`\nsuspended: ${file.suspension.packs} packs, ${file.suspension.on_hand} of the series on hand`);
-  return 0;
 }

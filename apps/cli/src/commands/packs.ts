@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { readItemCode } from '#kernel';
+import { defined, readItemCode } from '#kernel';
 import type { containerContent, containerHistory, packHistory, packState } from '#read-models';
 import { EPCIS } from '../../../gateway/src/api/epcis-answer.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fitting, instant, out, table } from '../print.js';
+import { fittingTable, instant, out, table } from '../print.js';
 import { JSON_OPTION, type Action } from './action.js';
-import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
+import { showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
 import { EPCIS_OPTION } from './show.js';
 
 /** As of which moment, and as known at which moment or log position, an answer is wanted. */
@@ -69,7 +69,7 @@ function historyText(history: Life): string {
     `place ${history.place ?? 'unknown'}`,
     `container ${history.container ?? 'none'}`,
   ].join('  ');
-  const movements = fitting(table([...head, 'receipt'], withReceipts, Infinity), table(head, rows));
+  const movements = fittingTable([...head, 'receipt'], withReceipts, head.length);
   return [name, state, '', movements].join('\n');
 }
 
@@ -116,12 +116,9 @@ const findingLines = (findings: State['findings']): string[] =>
 type Content = z.infer<typeof containerContent>;
 
 /** Prints what one container holds or held, as a tree. */
-export async function showContent(gateway: GatewayClient, code: string, options: PastOptions): Promise<number> {
+export function showContent(gateway: GatewayClient, code: string, options: PastOptions): Promise<number> {
   const path = `/v1/containers/${encodeURIComponent(code)}/content${query(options)}`;
-  if (await writtenToFile(gateway, { path }, options)) return 0;
-  const content = (await gateway.raw(path)) as Content;
-  out(options.json === true ? JSON.stringify(content) : contentText(content));
-  return 0;
+  return showAnswer(gateway, { path, show: (content: Content) => out(contentText(content)) }, options);
 }
 
 function contentText(content: Content): string {
@@ -142,8 +139,6 @@ const tellerLine = ({ channel, doc_type, accepted_at, operation_date }: Content[
     : `${doc_type} ${instant(accepted_at)}`;
 
 function query({ asOf, knownAt }: PastOptions): string {
-  const given = new URLSearchParams();
-  if (asOf !== undefined) given.set('as_of', asOf);
-  if (knownAt !== undefined) given.set('known_at', knownAt);
+  const given = new URLSearchParams(defined({ as_of: asOf, known_at: knownAt }));
   return given.size === 0 ? '' : `?${given.toString()}`;
 }

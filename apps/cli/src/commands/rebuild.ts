@@ -1,6 +1,6 @@
 import { refuseUnfinishedRestore } from '#backup';
 import { documentReading } from '#documents';
-import { openEventStore, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { defined, PedigreeError } from '#kernel';
 import { openPool, type Pool } from '#postgres';
@@ -18,7 +18,7 @@ import {
 } from '#subscriptions';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import { requireOwner } from './database.js';
 
 export interface RebuildFlags {
@@ -53,14 +53,11 @@ export function runRebuild(config: CliConfig, model: string | undefined, flags: 
 function withParts<T>(config: CliConfig, work: (parts: Parts) => Promise<T>): Promise<T> {
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       const evidence = new PostgresEvidenceStore({ pool });
       const models = projections({ evidence, documents: documentReading(), store });
-      return await work({ pool, connectionString, store, models });
-    } finally {
-      await store.close();
-    }
+      return work({ pool, connectionString, store, models });
+    });
   });
 }
 

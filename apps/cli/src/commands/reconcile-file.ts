@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
-import { canonicalJson, defined, PedigreeError } from '#kernel';
+import { settleLog } from '#event-store';
+import { canonicalJson, defined, invalidParameter, PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   compareFile,
@@ -13,7 +13,6 @@ import {
   inspectFile,
   MANIFEST,
   mappingOf,
-  NAMED_ONLY,
   NO_CASES,
   readFileRun,
   reconciliationSchema,
@@ -32,11 +31,11 @@ import {
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import type { CliConfig } from '../config.js';
 import { out as print, say, table } from '../print.js';
-import { personOnHost, reasonGiven } from '../stack/host-act.js';
-import { withDatabase } from '../stack/with-database.js';
+import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
-import { COMPARING, processesOf } from './reconcile-stock.js';
+import { COMPARING, processesOf, tellUnlooked } from './reconcile-stock.js';
 import { fetchTeller } from './registry-fetch.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -105,14 +104,12 @@ export async function resumeFileRun(config: CliConfig, runId: string, json: bool
 
 /** @throws PedigreeError that names the option. */
 function refuseWrongFlags(stock: string, flags: FileRunFlags, isSnapshot: boolean): void {
-  const wrong = (field: string, message: string): PedigreeError =>
-    new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
   if (flags.asOf !== undefined && !/^\d{1,18}$/.test(flags.asOf))
-    throw wrong('--as-of', `${flags.asOf} is not a log position`);
+    throw invalidParameter('--as-of', `${flags.asOf} is not a log position`);
   if (flags.freshHours !== undefined && !/^\d{1,4}$/.test(flags.freshHours))
-    throw wrong('--fresh-hours', `${flags.freshHours} is not a number of hours`);
+    throw invalidParameter('--fresh-hours', `${flags.freshHours} is not a number of hours`);
   if (isSnapshot && flags.confirm === true)
-    throw wrong('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
+    throw invalidParameter('--confirm', `${stock} is a snapshot: it was confirmed when it was imported`);
 }
 
 async function requestOf(config: CliConfig, stock: string, flags: FileRunFlags): Promise<FileRun> {
@@ -143,9 +140,7 @@ function limitsOf({ incremental, fullHours, rowHours, overlapHours }: FileRunFla
   if (incremental === true)
     return incrementalLimits(Object.fromEntries(Object.entries(given).map(([name, text]) => [name, Number(text)])));
   if (Object.keys(given).length === 0) return null;
-  throw new PedigreeError('invalid_parameter', '--incremental: without it all is asked, whatever the hours', {
-    field: '--incremental',
-  });
+  throw invalidParameter('--incremental', 'without it all is asked, whatever the hours');
 }
 
 /** Without one that a person has checked, only a layout that leaves nothing open is read by what was proposed. */
@@ -154,11 +149,9 @@ async function mappingFor(config: CliConfig, stock: string, given: string | unde
   const { memoryMb, threads, folder } = segmentSettings(config);
   const seen = await inspectFile(stock, 'stock', { memoryMb, threads, temporary: join(folder, 'temporary-stock') });
   if (seen.preset === undefined && seen.remarks.length > 0)
-    throw new PedigreeError(
-      'invalid_parameter',
-      `--mapping: none is given, and the file leaves something open (${seen.remarks.join('; ')}): ` +
-        'see pedigree stock inspect',
-      { field: '--mapping' },
+    throw invalidParameter(
+      '--mapping',
+      `none is given, and the file leaves something open (${seen.remarks.join('; ')}): ` + 'see pedigree stock inspect',
     );
   say(`read by columns ${canonicalJson(seen.mapping.columns)}`);
   return seen.mapping;
@@ -199,36 +192,27 @@ function tell({ runId, folder, recorded, unconfirmed, result }: FinishedRun, jso
 }
 
 async function recordRun(config: CliConfig, pool: Pool, { run, made }: { run: FileRun; made: PackRun }): Promise<void> {
-  const { participant, eventStoreUrl, registryProfile: profile } = config;
+  const { participant, eventStoreUrl } = config;
   await migrateOrCheck(pool, [reconciliationSchema]);
-  const store = await openEventStore({ pool, eventStoreUrl });
-  try {
+  await withStore(config, pool, async (store) => {
     await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
-    const installation = { id: await installationId(pool), participant, softwareVersion: SOFTWARE_VERSION, profile };
+    const installation = { id: await installationId(pool), ...saidBy(config) };
     const request = { runId: run.runId, reason: run.reason, actor: personOnHost() };
     await recordPackRun({ pool, store, installation }, request, made);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /** The digest that the log has of a run; undefined: it was not recorded. */
 export const recordedDigest = (config: CliConfig, runId: string): Promise<string | undefined> =>
   withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [reconciliationSchema]);
-    const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-    try {
+    return withStore(config, pool, async (store) => {
       return (await findRun(pool, store, runId))?.packs?.completed.digest;
-    } finally {
-      await store.close();
-    }
+    });
   });
 
-function tellRun(
-  runId: string,
-  { findings, moment, counts, quieted, unseen, namedOnly, digest }: ComparisonResult,
-  recorded: boolean,
-) {
+function tellRun(runId: string, result: ComparisonResult, recorded: boolean) {
+  const { findings, moment, counts, digest } = result;
   print(`${findings} findings as of ${moment}, digest ${digest}`);
   if (findings > 0)
     print(
@@ -237,9 +221,7 @@ function tellRun(
         Object.entries(counts).map(([code, n]) => [code, n, lookAt(code)]),
       ),
     );
-  if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
-  if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
-  if (namedOnly === true) print(NAMED_ONLY);
+  tellUnlooked(result);
   if (findings > 0) print(`the items: pedigree reconcile findings ${runId} --code CODE`);
   if (!recorded) print('a dry run: nothing was recorded');
 }

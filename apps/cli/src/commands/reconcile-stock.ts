@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidParameter } from '#kernel';
 import {
   compareIn,
   comparisonSettings,
@@ -43,8 +43,7 @@ export async function reconcileStock(
 ): Promise<number> {
   const processes = processesOf(flags.processes);
   if (flags.replay !== undefined) return replay(config, { ...flags, replay: flags.replay, processes }, stock);
-  if (flags.out === undefined)
-    throw new PedigreeError('invalid_parameter', '--out: no folder is given', { field: '--out' });
+  if (flags.out === undefined) throw invalidParameter('--out', 'no folder is given');
   const given = defined({
     stock,
     record: flags.record,
@@ -63,9 +62,7 @@ export async function reconcileStock(
 /** @throws PedigreeError `invalid_parameter` */
 export function processesOf(text: string): number {
   if (/^[1-9]\d?$/.test(text)) return Number(text);
-  throw new PedigreeError('invalid_parameter', `--processes: ${text} is not a number from 1 to 99`, {
-    field: '--processes',
-  });
+  throw invalidParameter('--processes', `${text} is not a number from 1 to 99`);
 }
 
 const partsOf = (config: CliConfig): FileRunParts => ({ settings: segmentSettings(config), say, program: COMPARING });
@@ -120,12 +117,15 @@ export async function replay(
   }
 }
 
-function tell(
-  { findings, moment, counts, quieted, unseen, namedOnly, digest }: ComparisonResult,
-  folder: string,
-): void {
+function tell(result: ComparisonResult, folder: string): void {
+  const { findings, moment, counts, digest } = result;
   print(`${findings} findings as of ${moment}, in ${folder}, digest ${digest}`);
   if (findings > 0) print(table(['finding', 'items'], Object.entries(counts)));
+  tellUnlooked(result);
+}
+
+/** What is explained, and what nobody looked for. */
+export function tellUnlooked({ quieted, unseen, namedOnly }: ComparisonResult): void {
   if (Object.keys(quieted).length > 0) print(table(['explained', 'items'], Object.entries(quieted)));
   if (unseen.length > 0) print(`not looked for, because a side is absent: ${unseen.join(', ')}`);
   if (namedOnly === true) print(NAMED_ONLY);

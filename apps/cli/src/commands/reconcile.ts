@@ -1,4 +1,4 @@
-import { PedigreeError, systemClock } from '#kernel';
+import { invalidParameter, systemClock } from '#kernel';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 
@@ -36,8 +36,7 @@ const MOST_PRINTED = 1_000;
  * not made in time.
  */
 export async function reconcile(gateway: GatewayClient, { reason, wait, json }: ReconcileOptions): Promise<number> {
-  if (!/^\d{1,6}$/.test(wait))
-    throw new PedigreeError('invalid_parameter', `--wait: ${wait} is not a number of seconds`, { field: '--wait' });
+  if (!/^\d{1,6}$/.test(wait)) throw invalidParameter('--wait', `${wait} is not a number of seconds`);
   const { id } = (await gateway.change('POST', '/v1/reconciliations', { reason })) as { id: string };
   const path = `/v1/reconciliations/${encodeURIComponent(id)}?limit=${MOST_PRINTED}`;
   const patienceMs = Number(wait) * 1_000;

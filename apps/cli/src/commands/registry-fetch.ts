@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { PedigreeError, defined } from '#kernel';
+import { defined, invalidParameter } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import {
   fetchWayOf,
@@ -35,12 +35,10 @@ const QUIET_LOOKS = 60;
 
 /** Has the worker read the registry's packs, waits, and makes a registry snapshot of them. */
 export async function fetchRegistry(config: CliConfig, flags: FetchFlags): Promise<number> {
-  const wrong = (field: string, message: string): PedigreeError =>
-    new PedigreeError('invalid_parameter', `${field}: ${message}`, { field });
-  if (flags.account === undefined) throw wrong('--account', 'no account is given');
+  if (flags.account === undefined) throw invalidParameter('--account', 'no account is given');
   const way = fetchWayOf(flags.way);
   if (flags.resume !== undefined && !/^[0-9a-f-]{36}$/.test(flags.resume))
-    throw wrong('--resume', `${flags.resume} is not an id of a fetch`);
+    throw invalidParameter('--resume', `${flags.resume} is not an id of a fetch`);
   const fetchId = flags.resume ?? randomUUID();
   const out = resolve(flags.out ?? join(segmentSettings(config).folder, 'snapshots', `registry-${fetchId}`));
   say(`fetch ${fetchId}: --resume ${fetchId} goes on with it`);

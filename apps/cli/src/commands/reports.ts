@@ -10,10 +10,10 @@ import type {
   unmovedPacksShape,
 } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
-import { facts, instant, out, say, table } from '../print.js';
-import { JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
+import { facts, instant, out, sayMore, table } from '../print.js';
+import { CURSOR_OPTION, JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
 import { momentOf } from './documents.js';
-import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
+import { showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
 
 type Flags = FileOptions & JsonFlag & Record<string, string | boolean | undefined>;
 type Gateway = () => GatewayClient;
@@ -58,7 +58,7 @@ function addOverrides(reports: Command, action: Action, gateway: Gateway): void 
     .option('--since <when>', 'then or later: a date, an instant, or how long ago (90m, 24h, 7d)')
     .option('--until <when>', 'before that')
     .option('--limit <n>', 'lines of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(
       action(({ since, until, ...flags }: Flags & { since?: string; until?: string }) => {
@@ -74,7 +74,7 @@ const PARAMETERS = [
   ...(['limit', 'cursor'] as const),
 ];
 
-async function report(
+function report(
   gateway: GatewayClient,
   { path, query, show }: { path: string; query: object; show: (answer: never) => void },
   flags: Flags,
@@ -82,11 +82,7 @@ async function report(
   const given = query as Record<string, string | undefined>;
   const named = Object.fromEntries(PARAMETERS.flatMap((one) => (given[one] === undefined ? [] : [[one, given[one]]])));
   const asked = `/v1/reports/${path}?${new URLSearchParams(named as Record<string, string>)}`;
-  if (await writtenToFile(gateway, { path: asked }, flags)) return 0;
-  const answer = await gateway.raw(asked);
-  if (flags.json === true) out(JSON.stringify(answer));
-  else show(answer as never);
-  return 0;
+  return showAnswer(gateway, { path: asked, show }, flags);
 }
 
 const pinOf = ({ as_of: asOf, known_at: knownAt }: { as_of: string; known_at: string }): string =>
@@ -126,7 +122,7 @@ function showOverrides(told: z.infer<typeof overridesShape>): void {
     ...[instant(one.at), one.kind, one.actor.name, one.type, one.objects[0], one.reason],
   ]);
   out(table(['when', 'kind', 'who', 'what', 'of', 'why'], rows));
-  if (told.next_cursor !== undefined) say(`there are more: --cursor ${told.next_cursor}`);
+  sayMore(told.next_cursor);
 }
 
 /** `pedigree recall`: mock recalls, and how long each took. */
@@ -162,7 +158,7 @@ export function addRecallCommands(pedigree: Command, action: Action, gateway: Ga
   withFiles(recall.command('list', { isDefault: true }))
     .description('all of them, the newest first')
     .option('--limit <n>', 'how many, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(action((flags: Flags & { limit: string; cursor?: string }) => listRecalls(gateway(), flags)));
 }
@@ -209,20 +205,19 @@ const countsOf = ({ packs }: z.infer<typeof mockRecallDetail>): [string, number 
   ['unknown', packs?.unknown],
 ];
 
-async function listRecalls(
+function listRecalls(
   gateway: GatewayClient,
   { limit, cursor, ...flags }: Flags & { limit: string; cursor?: string },
 ): Promise<number> {
-  if (await writtenToFile(gateway, { path: '/v1/mock-recalls' }, flags)) return 0;
   const query = new URLSearchParams(defined({ limit, cursor }) as Record<string, string>);
-  const page = (await gateway.raw(`/v1/mock-recalls?${query}`)) as z.infer<typeof mockRecallPage>;
-  if (flags.json === true) out(JSON.stringify(page));
-  else {
-    const rows = page.items.map((one) => [
-      ...[one.recall_id, one.gtin, one.series, instant(one.begun_at), one.took_ms, one.actor.name, one.reason],
-    ]);
-    out(table(['mock recall', 'gtin', 'series', 'begun', 'took ms', 'by', 'why'], rows));
-    if (page.next_cursor !== undefined) say(`there are more: --cursor ${page.next_cursor}`);
-  }
-  return 0;
+  const [path, whole] = [`/v1/mock-recalls?${query}`, '/v1/mock-recalls'];
+  return showAnswer(gateway, { path, whole, show: showRecalls }, flags);
+}
+
+function showRecalls(page: z.infer<typeof mockRecallPage>): void {
+  const rows = page.items.map((one) => [
+    ...[one.recall_id, one.gtin, one.series, instant(one.begun_at), one.took_ms, one.actor.name, one.reason],
+  ]);
+  out(table(['mock recall', 'gtin', 'series', 'begun', 'took ms', 'by', 'why'], rows));
+  sayMore(page.next_cursor);
 }

@@ -1,4 +1,4 @@
-import { PedigreeError, sha256Hex } from '#kernel';
+import { invalidConfiguration, PedigreeError, sha256Hex } from '#kernel';
 import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
@@ -44,7 +44,7 @@ export async function resendMany(gateway: GatewayClient, options: ResendManyOpti
 
 function limitOf({ outcome, cause, limit }: ResendManyOptions): number {
   const refuse = (field: string, message: string): never => {
-    throw new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });
+    throw invalidConfiguration(field, message);
   };
   if (outcome === undefined && cause === undefined)
     refuse('--outcome', 'name a document, or which documents: --outcome failed, --outcome rejected or --cause');

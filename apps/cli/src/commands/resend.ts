@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidConfiguration, PedigreeError } from '#kernel';
 import type { GatewayClient, Resend } from '../gateway-client.js';
 import { out } from '../print.js';
 import { requestIdOfNamed } from '../named-document.js';
@@ -40,7 +40,8 @@ export function addResendCommand(pedigree: Command, action: Action, gateway: () 
 }
 
 function withoutCorrection(options: ResendOptions & ResendManyOptions): ResendManyOptions {
-  if (options.corrected !== undefined) throw wrongUsage('--corrected', 'is of one document, and none is named');
+  if (options.corrected !== undefined)
+    throw invalidConfiguration('--corrected', 'is of one document, and none is named');
   return options;
 }
 
@@ -48,12 +49,9 @@ function withoutFilter(options: ResendOptions & ResendManyOptions): ResendOption
   const filter = (['outcome', 'cause', 'type', 'since', 'until', 'confirm'] as const).find(
     (name) => options[name] !== undefined,
   );
-  if (filter !== undefined) throw wrongUsage(`--${filter}`, 'is of many documents, and one is named');
+  if (filter !== undefined) throw invalidConfiguration(`--${filter}`, 'is of many documents, and one is named');
   return options;
 }
-
-const wrongUsage = (field: string, message: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });
 
 export interface ResendOptions {
   reason: string;

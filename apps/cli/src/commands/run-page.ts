@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { openEventStore, SOFTWARE_VERSION } from '#event-store';
+import { SOFTWARE_VERSION } from '#event-store';
 import { defined, systemClock } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import { findRun, readRunFacts, reconciliationSchema, runReport, type RunLogged } from '#reconciliation';
 import { readModelSchemas } from '#read-models';
 import type { CliConfig } from '../config.js';
 import { out as print } from '../print.js';
-import { withDatabase } from '../stack/with-database.js';
+import { withDatabase, withStore } from '../stack/with-database.js';
 import { lookAt } from './first-steps.js';
 import { runFolder } from './reconcile-file.js';
 import { segmentSettings } from './segment-settings.js';
@@ -29,9 +29,8 @@ export async function writeRunPage(config: CliConfig, runId: string, { out }: { 
   return 0;
 }
 
-async function loggedOf({ eventStoreUrl }: CliConfig, pool: Pool, runId: string): Promise<RunLogged | undefined> {
-  const store = await openEventStore({ pool, eventStoreUrl });
-  try {
+async function loggedOf(config: CliConfig, pool: Pool, runId: string): Promise<RunLogged | undefined> {
+  return withStore(config, pool, async (store) => {
     const run = await findRun(pool, store, runId);
     if (run?.packs === undefined) return undefined;
     const { requestedAt, actor, reason, packs } = run;
@@ -39,7 +38,5 @@ async function loggedOf({ eventStoreUrl }: CliConfig, pool: Pool, runId: string)
     const { standsOn } = packs.started;
     const told = { requestedAt: requestedAt.toISOString(), requestedBy: actor.name, reason, calls, digest };
     return { ...told, ...defined({ reading, standsOn }) };
-  } finally {
-    await store.close();
-  }
+  });
 }

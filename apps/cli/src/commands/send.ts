@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { PedigreeError, sha256Hex } from '#kernel';
+import { invalidParameter, PedigreeError, sha256Hex } from '#kernel';
 import { MAX_LARGE_COMMAND_BYTES } from '../../../gateway/src/api/body-limits.js';
 import type { Acknowledgement, GatewayClient } from '../gateway-client.js';
 import { goOnWithoutReader } from '../lost-reader.js';
@@ -89,7 +89,7 @@ async function commandIn(file: string): Promise<string> {
 
 export async function readWhole(file: string): Promise<Buffer> {
   const { size } = await stat(file).catch((error: Error) => {
-    throw new PedigreeError('invalid_parameter', `${file}: ${error.message}`, { field: file });
+    throw invalidParameter(file, error.message);
   });
   if (size > MAX_FILE_BYTES)
     throw new PedigreeError('body_too_large', `${file} has ${size} bytes; at most ${MAX_FILE_BYTES} are taken`, {

@@ -1,7 +1,7 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../config.js';
-import type { Action } from './action.js';
+import { minutesUpTo, type Action } from './action.js';
 
 interface Asked {
   ci?: boolean;
@@ -24,7 +24,7 @@ export function addSoakCommand(pedigree: Command, action: Action): void {
     .command('soak')
     .description('type every command of the documentation, run the specs at full size, send nonsense to every route')
     .option('--ci', 'in under 20 minutes, as it runs after npm test: without the longest of the specs')
-    .option('--fuzz-minutes <m>', 'only the nonsense, for so long', minutes)
+    .option('--fuzz-minutes <m>', 'only the nonsense, for so long', minutesUpTo(MOST_MINUTES))
     .option('--full-specs', 'only the specs that npm test runs in a short form, at their full size')
     .option('--page <file>', 'only this page, for example docs/sandbox.md')
     .option('--seed <n>', 'of the nonsense; default: a new one', Number)
@@ -48,10 +48,4 @@ export function addSoakCommand(pedigree: Command, action: Action): void {
         });
       }),
     );
-}
-
-function minutes(text: string): number {
-  const value = Number(text);
-  if (value > 0 && value <= MOST_MINUTES) return value;
-  throw new InvalidArgumentError(`It must be a number above 0, up to ${MOST_MINUTES}.`);
 }

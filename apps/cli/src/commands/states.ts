@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidParameter } from '#kernel';
 import { typeKnowledge } from '#documents';
 import { segmentParts, STATES_FILE, statesAt, type States } from '#segments';
 import type { CliConfig } from '../config.js';
@@ -18,11 +18,9 @@ export interface StatesOptions {
 
 /** Writes the state of every pack at a log position as Parquet, with a manifest beside it. */
 export async function writeStates(config: CliConfig, { at, out, json }: StatesOptions): Promise<number> {
-  if (at !== undefined && !/^\d{1,18}$/.test(at))
-    throw new PedigreeError('invalid_parameter', `--at: ${at} is not a log position`, { field: '--at' });
+  if (at !== undefined && !/^\d{1,18}$/.test(at)) throw invalidParameter('--at', `${at} is not a log position`);
   const folder = resolve(out);
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new PedigreeError('invalid_parameter', `--out: ${folder} is not empty`, { field: '--out' });
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw invalidParameter('--out', `${folder} is not empty`);
   const states = await withDatabase(config, async (pool) => {
     const filter = { out: folder, ...defined({ at }) };
     const onBegin = () => recordHostExport(config, pool, { what: 'pedigree states', format: 'parquet', filter });

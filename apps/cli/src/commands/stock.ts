@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { PedigreeError } from '#kernel';
+import { invalidParameter } from '#kernel';
 import {
   importFile,
   inspectFile,
@@ -67,7 +67,5 @@ export async function importStock(config: CliConfig, file: string, flags: Import
 
 function kindOf(text: string): SnapshotKind {
   if (Object.hasOwn(KINDS, text)) return text as SnapshotKind;
-  throw new PedigreeError('invalid_parameter', `--kind: ${text} is none of ${Object.keys(KINDS).join(', ')}`, {
-    field: '--kind',
-  });
+  throw invalidParameter('--kind', `${text} is none of ${Object.keys(KINDS).join(', ')}`);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { SUSPENSION_ACTIONS } from '#domain';
 import type { GatewayClient } from '../gateway-client.js';
-import { JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
+import { CURSOR_OPTION, JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
 import { withFiles, type FileOptions } from './list-file.js';
 import {
   actOnSuspension,
@@ -44,7 +44,7 @@ function addReading(suspensions: Command, { action, gateway }: Parts): void {
     .option('--gtin <gtin>', 'only of this product')
     .option('--series <series>', 'only of this series, letter by letter')
     .option('--limit <n>', 'suspensions of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(action((options: SuspensionListOptions) => listSuspensions(gateway(), options)));
   suspensions

@@ -6,8 +6,8 @@ import { LETTER_MEDIA_TYPES, MOST_LETTER_BYTES } from '#domain';
 import { defined, PedigreeError } from '#kernel';
 import type { suspendedListPage, suspensionAnswer, suspensionDetail, suspensionPage } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
-import { facts, instant, out, say, table } from '../print.js';
-import { chosenFile, writeText, writtenToFile, type FileOptions } from './list-file.js';
+import { facts, instant, out, sayMore, table } from '../print.js';
+import { chosenFile, showAnswer, writeText, writtenToFile, type FileOptions } from './list-file.js';
 
 type Detail = z.infer<typeof suspensionDetail>;
 
@@ -23,25 +23,23 @@ export interface SuspensionListOptions extends FileOptions {
 }
 
 /** Lists what is in force, or all. */
-export async function listSuspensions(gateway: GatewayClient, options: SuspensionListOptions): Promise<number> {
+export function listSuspensions(gateway: GatewayClient, options: SuspensionListOptions): Promise<number> {
   const { state, source, gtin, series, cursor, limit } = options;
   const inForce = options.all === true || state !== undefined ? undefined : 'true';
   const wanted = defined({ state, source, gtin, series, in_force: inForce });
   const query = (more: object): string =>
     new URLSearchParams({ ...wanted, ...more } as Record<string, string>).toString();
-  if (await writtenToFile(gateway, { path: `/v1/suspensions?${query({})}` }, options)) return 0;
-  const answer = await gateway.raw(`/v1/suspensions?${query(defined({ cursor, limit }))}`);
-  const page = answer as z.infer<typeof suspensionPage>;
-  if (options.json === true) out(JSON.stringify(page));
-  else {
-    const rows = page.items.map((one) => [
-      ...[one.suspension_id, one.action, one.state, one.source, one.product, one.series],
-      ...[one.number ?? '', one.changed_at.slice(0, 10)],
-    ]);
-    out(table(['suspension', 'says', 'state', 'by', 'product', 'series', 'letter', 'since'], rows));
-    if (page.next_cursor !== undefined) say(`there are more: --cursor ${page.next_cursor}`);
-  }
-  return 0;
+  const path = `/v1/suspensions?${query(defined({ cursor, limit }))}`;
+  return showAnswer(gateway, { path, whole: `/v1/suspensions?${query({})}`, show: printPage }, options);
+}
+
+function printPage(page: z.infer<typeof suspensionPage>): void {
+  const rows = page.items.map((one) => [
+    ...[one.suspension_id, one.action, one.state, one.source, one.product, one.series],
+    ...[one.number ?? '', one.changed_at.slice(0, 10)],
+  ]);
+  out(table(['suspension', 'says', 'state', 'by', 'product', 'series', 'letter', 'since'], rows));
+  sayMore(page.next_cursor);
 }
 
 const pathOf = (id: string): string => `/v1/suspensions/${encodeURIComponent(id)}`;

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { defined } from '#kernel';
 import type { Timeliness } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fitting, instant, out, say, table } from '../print.js';
-import { JSON_OPTION, type Action } from './action.js';
+import { fittingTable, instant, out, say, sayMore } from '../print.js';
+import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
 import { momentOf } from './documents.js';
-import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
+import { showAnswer, withFiles, type FileOptions } from './list-file.js';
 
 interface TimelinessOptions extends FileOptions {
   role?: string;
@@ -30,19 +31,13 @@ export function addTimelinessCommand(pedigree: Command, action: Action, gateway:
     .option('--since <when>', 'claimed then or later: a date, an instant, or how long ago (90m, 24h, 7d)')
     .option('--until <when>', 'claimed before that')
     .option('--limit <n>', 'documents of a page, up to 1000', '50')
-    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(action((options: TimelinessOptions) => showTimeliness(gateway(), options)));
 }
 
-async function showTimeliness(gateway: GatewayClient, options: TimelinessOptions): Promise<number> {
-  const path = `/v1/reports/timeliness?${queryOf(options).toString()}`;
-  if (await writtenToFile(gateway, { path }, options)) return 0;
-  const page = await gateway.raw(path);
-  if (options.json === true) out(JSON.stringify(page));
-  else print(page as Snake<Timeliness>);
-  return 0;
-}
+const showTimeliness = (gateway: GatewayClient, options: TimelinessOptions): Promise<number> =>
+  showAnswer(gateway, { path: `/v1/reports/timeliness?${queryOf(options)}`, show: print }, options);
 
 function queryOf({ type, since, until, late, role, account, limit, cursor }: TimelinessOptions): URLSearchParams {
   const now = new Date();
@@ -56,9 +51,7 @@ function queryOf({ type, since, until, late, role, account, limit, cursor }: Tim
     limit,
     cursor,
   };
-  return new URLSearchParams(
-    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  return new URLSearchParams(defined(given));
 }
 
 function print({ calendar, as_of: asOf, up_to: upTo, items, next_cursor: next }: Snake<Timeliness>): void {
@@ -74,18 +67,10 @@ function print({ calendar, as_of: asOf, up_to: upTo, items, next_cursor: next }:
     instant(one.due_at),
     instant(one.done_at),
     one.days_late,
+    one.due_by?.clause,
+    one.sentence,
   ]);
-  const more = items.map((one) => [one.due_by?.clause, one.sentence]);
-  const head = ['document', 'type', 'state', 'operation_date', 'due', 'done', 'days late'];
-  out(
-    fitting(
-      table(
-        [...head, 'clause', 'cause'],
-        rows.map((row, index) => [...row, ...(more[index] ?? [])]),
-        Infinity,
-      ),
-      table(head, rows),
-    ),
-  );
-  if (next !== undefined) say(`there are more: --cursor ${next}`);
+  const head = ['document', 'type', 'state', 'operation_date', 'due', 'done', 'days late', 'clause', 'cause'];
+  out(fittingTable(head, rows, 7));
+  sayMore(next);
 }

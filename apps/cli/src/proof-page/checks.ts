@@ -2,7 +2,7 @@ import { breakWords, type Verified, type VerifiedStream } from '#proofs';
 import { make, type Cell } from './elements.js';
 
 /** A line of the table of checks; the word says what the colour says too. */
-export interface Check {
+interface Check {
   what: string;
   result: 'passed' | 'failed' | 'not proven' | 'not checked';
   detail: string;

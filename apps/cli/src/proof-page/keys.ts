@@ -54,7 +54,7 @@ function keyCells(of: string, text: string): Cell[] {
 }
 
 /** Of the 32 bytes of the public key, as `openssl` would name them; what is no key has none. */
-export function fingerprint(verifierKey: string): string {
+function fingerprint(verifierKey: string): string {
   const bytes = Buffer.from(verifierKey.trim().split('+').slice(2).join('+'), 'base64');
   if (bytes.length !== KEY_BYTES + 1) return 'this is not a verifier key';
   return Buffer.from(sha256(bytes.subarray(1))).toString('hex');

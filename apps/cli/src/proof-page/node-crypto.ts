@@ -6,7 +6,7 @@ import { sha256 } from './sha256.js';
  * somebody waits, and the verifier does not wait. So a signature that was not checked yet does not hold; `checkAsked`
  * then checks those that were asked about, and the whole proof is read again. Nothing counts as signed unchecked.
  */
-export interface PublicKey {
+interface PublicKey {
   type: 'public';
   export: () => WebKey;
 }
@@ -28,7 +28,7 @@ const MOST_SIGNATURES = 10_000;
 const answers = new Map<string, boolean>();
 const asked = new Map<string, Claim>();
 
-export function createHash(algorithm: string) {
+function createHash(algorithm: string) {
   if (algorithm !== 'sha256') throw new Error(`this page has no ${algorithm}`);
   const parts: Uint8Array[] = [];
   const hash = {

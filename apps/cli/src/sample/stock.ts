@@ -1,11 +1,11 @@
 import type { SampleCommand } from './day.js';
 
-export interface StockRow {
+interface StockRow {
   item: string;
   place: string;
 }
 
-export interface Disposal extends StockRow {
+interface Disposal extends StockRow {
   receipt: string;
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { newSigningKey } from '#merkle';
 import { writeDurably, writeDurablyOnce } from '#service';
 
 /** Where a running `up` can be found by send, document and history. */
-export interface RunningAddress {
+interface RunningAddress {
   url: string;
   pid: number;
 }
@@ -72,10 +72,9 @@ export class DataDir {
     try {
       return JSON.parse(readFileSync(file, 'utf8')) as T;
     } catch (error) {
-      throw new PedigreeError(
-        'invalid_configuration',
-        `DATA_DIR: ${file} is damaged (${(error as Error).message}); restore it, or remove ${this.path} to begin anew`,
-        { field: 'DATA_DIR' },
+      throw invalidConfiguration(
+        'DATA_DIR',
+        `${file} is damaged (${(error as Error).message}); restore it, or remove ${this.path} to begin anew`,
       );
     }
   }

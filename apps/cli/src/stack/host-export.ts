@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { accessStream } from '#domain';
-import { openEventStore, SOFTWARE_VERSION } from '#event-store';
+import { newEvent, openEventStore } from '#event-store';
 import type { Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { say } from '../print.js';
-import { personOnHost } from './host-act.js';
+import { personOnHost, saidBy } from './host-act.js';
 
 /** What a command on the host takes out of the database, without a gateway. */
-export interface HostExport {
+interface HostExport {
   /** The command, as it is typed. */
   what: string;
   format: string;
@@ -34,20 +34,16 @@ export async function recordHostExport(
   const [exportId, at] = [randomUUID(), new Date()];
   const store = await openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const actor = personOnHost();
-  const metadata = {
-    ...{ participant: config.participant, actor, softwareVersion: SOFTWARE_VERSION, profile: config.registryProfile },
-    ...{ effectiveAt: at.toISOString(), correlationId: `access:${actor.name}`, causationId: exportId },
-  };
+  const says = saidBy(config);
   const data = { exportId, what, format, filter, address: 'host' };
-  const { participant, softwareVersion, profile } = metadata;
+  const ids = { id: exportId, correlationId: `access:${actor.name}`, causationId: exportId };
+  const event = newEvent({ type: 'ExportBegun', data }, { says, actor, at, ...ids });
   try {
-    await store
-      .append(accessStream(at), 'any', [{ id: exportId, type: 'ExportBegun', schemaVersion: 1, data, metadata }])
-      .catch(async (error: unknown) => {
-        if ((error as { code?: unknown }).code !== MAY_NOT) throw error;
-        const by = [actor.name, participant, softwareVersion, profile];
-        await pool.query(RECORD, [exportId, what, format, JSON.stringify(filter), ...by]);
-      });
+    await store.append(accessStream(at), 'any', [event]).catch(async (error: unknown) => {
+      if ((error as { code?: unknown }).code !== MAY_NOT) throw error;
+      const by = [actor.name, says.participant, says.softwareVersion, says.profile];
+      await pool.query(RECORD, [exportId, what, format, JSON.stringify(filter), ...by]);
+    });
   } catch (error) {
     if (!MAY_NOT_WRITE.has((error as { code?: unknown }).code)) throw error;
     say('not recorded in the access log: this command may only read');

@@ -7,7 +7,7 @@ import { startReconciler } from '../../../reconciler/src/reconciler.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { openEventStore, type EventStore } from '#event-store';
-import { defined, PedigreeError } from '#kernel';
+import { defined, invalidConfiguration } from '#kernel';
 import { openPool, type EmbeddedPostgres, type Pool } from '#postgres';
 import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
@@ -169,10 +169,9 @@ async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>
   const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [UP_LOCK]);
   if (rows[0]?.locked !== true) {
     session.release();
-    throw new PedigreeError(
-      'invalid_configuration',
-      `DATA_DIR: another pedigree is already up on ${dataDir}; stop it first, or choose another DATA_DIR`,
-      { field: 'DATA_DIR' },
+    throw invalidConfiguration(
+      'DATA_DIR',
+      `another pedigree is already up on ${dataDir}; stop it first, or choose another DATA_DIR`,
     );
   }
   return async () => session.release(true);
@@ -202,10 +201,7 @@ async function gatewayOnFreePort(config: CliConfig, env: NodeJS.ProcessEnv): Pro
     return await startGateway(gatewayConfig(env));
   } catch (error) {
     if ((error as { cause?: { code?: string } }).cause?.code !== 'EADDRINUSE') throw error;
-    if (config.portIsGiven)
-      throw new PedigreeError('invalid_configuration', `PORT: ${config.port} is already in use on ${config.host}`, {
-        field: 'PORT',
-      });
+    if (config.portIsGiven) throw invalidConfiguration('PORT', `${config.port} is already in use on ${config.host}`);
     return startGateway(gatewayConfig({ ...env, PORT: '0' }));
   }
 }

@@ -1,3 +1,4 @@
+import { openEventStore, type EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { databaseIsAway, openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
 import { sentenceOf } from '#service';
@@ -33,5 +34,19 @@ export async function withDatabase<T>(
   } finally {
     await pool.end();
     if (embedded?.reused === false) await embedded.stop();
+  }
+}
+
+/** Opens the event log of the installation, and closes it after the work. */
+export async function withStore<T>(
+  { eventStoreUrl }: Pick<CliConfig, 'eventStoreUrl'>,
+  pool: Pool,
+  work: (store: EventStore) => Promise<T>,
+): Promise<T> {
+  const store = await openEventStore({ pool, eventStoreUrl });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
   }
 }

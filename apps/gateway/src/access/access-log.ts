@@ -9,12 +9,12 @@ import {
   type StockUploaded,
   stockUploadStream,
 } from '#domain';
-import type { Actor, EventMetadata, EventStore, NewEvent } from '#event-store';
-import { defined, PedigreeError, uuid5, type Clock } from '#kernel';
+import { newEvent, type Actor, type EventStore, type NewEvent, type Says } from '#event-store';
+import { PedigreeError, uuid5, type Clock } from '#kernel';
 
 export interface AccessLogOptions {
   store: Pick<EventStore, 'append'>;
-  says: Pick<EventMetadata, 'participant' | 'profile' | 'softwareVersion'>;
+  says: Says;
   installationId: string;
   clock: Clock;
   /** For so long a caller waits for the log. Default: 5 s. */
@@ -22,7 +22,7 @@ export interface AccessLogOptions {
 }
 
 /** Who was given something, and why, where that was said. */
-export interface AccessBy {
+interface AccessBy {
   actor: Actor;
   reason?: string | undefined;
 }
@@ -137,19 +137,9 @@ export class AccessLog {
     }
   }
 
-  private envelope(
-    { type, data }: AccessEvent,
-    { actor, reason, at, id }: AccessBy & { at: Date; id: string },
-  ): NewEvent {
-    const metadata = {
-      ...this.options.says,
-      actor,
-      ...defined({ reason }),
-      effectiveAt: at.toISOString(),
-      correlationId: `access:${actor.name}`,
-      causationId: 'exportId' in data ? data.exportId : id,
-    };
-    return { id, type, schemaVersion: 1, data, metadata };
+  private envelope(event: AccessEvent, by: AccessBy & { at: Date; id: string }): NewEvent {
+    const causationId = 'exportId' in event.data ? event.data.exportId : by.id;
+    return newEvent(event, { says: this.options.says, ...by, correlationId: `access:${by.actor.name}`, causationId });
   }
 
   private countCall({ name, authenticatedBy }: Actor): void {

@@ -1,8 +1,16 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { newestRestoration } from '#backup';
 import { API_KEY_STREAM, decideApiKey, evolveApiKey, type ApiKeyCommand, type ApiKeyEvent } from '#domain';
-import { type Actor, type EventStore, type NewEvent, type RecordedEvent, typedEvent } from '#event-store';
-import { defined, PedigreeError, sha256Hex } from '#kernel';
+import {
+  newEvent,
+  typedEvent,
+  type Actor,
+  type EventStore,
+  type NewEvent,
+  type RecordedEvent,
+  type Says,
+} from '#event-store';
+import { invalidParameter, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import {
   findKey,
@@ -16,14 +24,11 @@ import {
   type Role,
 } from './key-table.js';
 
-export interface KeyRegisterOptions {
+export interface KeyRegisterOptions extends Says {
   pool: Pool;
   store: Pick<EventStore, 'append' | 'readStream'>;
   /** The program that notices what nobody asked for. */
   program: string;
-  participant: string;
-  softwareVersion: string;
-  profile: string;
 }
 
 /** Who does it, and why, where a person does. */
@@ -32,7 +37,7 @@ export interface KeyAct {
   reason?: string;
 }
 
-export interface NewKey {
+interface NewKey {
   name: string;
   roles: Role[];
   expiresAt: Date;
@@ -60,20 +65,11 @@ export class KeyRegister {
    */
   async make({ name, roles, expiresAt }: NewKey, act: KeyAct): Promise<string> {
     if (!NAME.test(name))
-      throw new PedigreeError(
-        'invalid_parameter',
-        `name: ${name} is none; take 1 to 100 letters, digits, dots, hyphens, underscores or @`,
-        { field: 'name' },
-      );
+      throw invalidParameter('name', `${name} is none; take 1 to 100 letters, digits, dots, hyphens, underscores or @`);
     const leftMs = expiresAt.getTime() - Date.now();
-    if (leftMs <= 0)
-      throw new PedigreeError('invalid_parameter', `--expires: ${expiresAt.toISOString()} is over`, {
-        field: '--expires',
-      });
+    if (leftMs <= 0) throw invalidParameter('--expires', `${expiresAt.toISOString()} is over`);
     if (leftMs > MOST_KEY_DAYS * DAY_MS)
-      throw new PedigreeError('invalid_parameter', `--expires: a key lasts ${MOST_KEY_DAYS} days at most`, {
-        field: '--expires',
-      });
+      throw invalidParameter('--expires', `a key lasts ${MOST_KEY_DAYS} days at most`);
     const key = `pdg_${randomBytes(32).toString('base64url')}`;
     const facts = {
       key: name,
@@ -204,19 +200,10 @@ export class KeyRegister {
     return { kind: 'system', name: this.options.program, authenticatedBy: 'process' };
   }
 
-  private envelope({ type, data }: ApiKeyEvent, { actor, reason }: KeyAct): NewEvent {
-    const { participant, softwareVersion, profile } = this.options;
-    const metadata = {
-      participant,
-      actor,
-      ...defined({ reason }),
-      softwareVersion,
-      profile,
-      effectiveAt: new Date().toISOString(),
-      correlationId: `api_key:${data.key}`,
-      causationId: `${type}:${data.key}`,
-    };
-    return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
+  private envelope(event: ApiKeyEvent, act: KeyAct): NewEvent {
+    const { key } = event.data;
+    const ids = { correlationId: `api_key:${key}`, causationId: `${event.type}:${key}` };
+    return newEvent(event, { says: this.options, ...act, at: new Date(), ...ids });
   }
 }
 

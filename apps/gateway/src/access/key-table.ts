@@ -9,7 +9,7 @@ export const ROLES = ['erp', 'operator', 'auditor', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** `suspended`: the database was restored since, and nobody has confirmed the key. */
-export type KeyStanding = 'valid' | 'suspended' | 'expired' | 'revoked';
+type KeyStanding = 'valid' | 'suspended' | 'expired' | 'revoked';
 
 /** A key as its row shows it. */
 export interface ApiKeyRow {

@@ -12,7 +12,7 @@ export interface RefusalCountsOptions {
   log: Pick<ServiceLog, 'warn'>;
 }
 
-export const REFUSALS_TOLD_EVERY_MS = 300_000;
+const REFUSALS_TOLD_EVERY_MS = 300_000;
 /** Networks and keys that an event names; what others did is one number. */
 export const MOST_REFUSALS_TOLD = 100;
 

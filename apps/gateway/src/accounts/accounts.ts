@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { accountStream, decideAccount, evolveAccount, NEW_ACCOUNT, type AccountEvent } from '#domain';
-import type { Actor, EventStore, NewEvent } from '#event-store';
+import { newEvent, type Actor, type EventStore, type NewEvent, type Says } from '#event-store';
 import { PedigreeError, type Clock } from '#kernel';
 import { accountStanding, type AccountStanding } from '#read-models';
 import type { Trouble } from '#service';
@@ -13,14 +12,11 @@ export interface AccountEntry extends AccountStanding {
   waiting: number;
 }
 
-export interface AccountsOptions {
+export interface AccountsOptions extends Says {
   store: Pick<EventStore, 'readStream' | 'append'>;
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   /** Names of the configured accounts. */
   accounts: string[];
-  participant: string;
-  softwareVersion: string;
-  profile: string;
   clock: Clock;
   log: { warn(about: object, message: string): void };
 }
@@ -78,11 +74,6 @@ export class Accounts {
     return found;
   }
 
-  /** Paused accounts, as they were seen last. */
-  paused(): AccountStanding[] {
-    return this.standings.filter((one) => one.state === 'paused');
-  }
-
   troubles(): Trouble[] {
     return this.standings.flatMap(({ account, state, cause, text, since = '', certificate }) => {
       if (state === 'paused') return [{ name: `account ${account}`, since, reason: `paused (${cause}): ${text}` }];
@@ -101,14 +92,8 @@ export class Accounts {
 
   /** Keeps what health tells up to date, until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
-    return lookAgain(() => this.look(), {
-      everyMs: LOOK_EVERY_MS,
-      clock,
-      signal,
-      log,
-      failure: 'the accounts could not be looked at',
-    });
+    const failure = 'the accounts could not be looked at';
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 
   private async appendResumption(account: string, reason: string, actor: Actor): Promise<void> {
@@ -130,20 +115,10 @@ export class Accounts {
   }
 
   private envelope(
-    { type, data }: AccountEvent,
-    { account, reason, actor }: { account: string; reason: string; actor: Actor },
+    event: AccountEvent,
+    { account, ...act }: { account: string; reason: string; actor: Actor },
   ): NewEvent {
-    const { participant, softwareVersion, profile, clock } = this.options;
-    const metadata = {
-      participant,
-      actor,
-      reason,
-      softwareVersion,
-      profile,
-      effectiveAt: clock.now().toISOString(),
-      correlationId: account,
-      causationId: `resume_account:${account}`,
-    };
-    return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
+    const ids = { correlationId: account, causationId: `resume_account:${account}` };
+    return newEvent(event, { says: this.options, ...act, at: this.options.clock.now(), ...ids });
   }
 }

@@ -66,7 +66,7 @@ export class BodyShare {
   }
 }
 
-export interface WholeBody {
+interface WholeBody {
   share: BodyShare;
   /** Content-Length, where it was told: all of it is taken from the share at once. */
   toldBytes: number | undefined;

@@ -7,7 +7,6 @@ import { PedigreeError } from '#kernel';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { parseCommand } from '../intake/command-body.js';
-import type { AcknowledgedCommand } from '../intake/command-table.js';
 import { ArrivalOrder, type Place } from '../intake/arrival-order.js';
 import { Intake } from '../intake/intake.js';
 import { acknowledgementOf } from './acknowledgement.js';
@@ -63,9 +62,7 @@ export class CommandsController {
   @Allow('erp', 'operator', 'auditor')
   async show(@Param() path: unknown): Promise<z.infer<typeof commandAnswer>> {
     const { commandId } = parameters(commandPath, path);
-    const command = await this.queries.execute<FindCommand, AcknowledgedCommand | undefined>(
-      new FindCommand({ commandId }),
-    );
+    const command = await this.queries.execute(new FindCommand({ commandId }));
     if (command !== undefined && isGroupKind(command.kind)) {
       const group = await groupAnswer(this.queries, command.requestId, command);
       if (group !== undefined) return { command_id: commandId, request_id: command.requestId, group };

@@ -1,6 +1,5 @@
 import type { QueryBus } from '@nestjs/cqrs';
 import type { z } from 'zod';
-import type { DocumentDetail } from '#read-models';
 import type { AcknowledgedCommand } from '../intake/command-table.js';
 import type { document } from './answers.js';
 import { DocumentByRequestId, FindCommand } from './queries.js';
@@ -16,12 +15,9 @@ export async function documentAnswer(
   requestId: string,
   command?: AcknowledgedCommand,
 ): Promise<z.infer<typeof document> | undefined> {
-  const detail = await queries.execute<DocumentByRequestId, DocumentDetail | undefined>(
-    new DocumentByRequestId(requestId),
-  );
+  const detail = await queries.execute(new DocumentByRequestId(requestId));
   if (detail !== undefined) return snakeCase(detail);
-  const waiting =
-    command ?? (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId })));
+  const waiting = command ?? (await queries.execute(new FindCommand({ requestId })));
   return waiting === undefined || isGroupKind(waiting.kind) ? undefined : acknowledged(waiting);
 }
 

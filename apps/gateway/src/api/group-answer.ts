@@ -1,6 +1,5 @@
 import type { QueryBus } from '@nestjs/cqrs';
 import type { z } from 'zod';
-import type { GroupDetail } from '#read-models';
 import type { AcknowledgedCommand, CommandKind } from '../intake/command-table.js';
 import type { group } from './group-answers.js';
 import { FindCommand, GroupById } from './queries.js';
@@ -19,11 +18,9 @@ export async function groupAnswer(
   groupId: string,
   command?: AcknowledgedCommand,
 ): Promise<z.infer<typeof group> | undefined> {
-  const detail = await queries.execute<GroupById, GroupDetail | undefined>(new GroupById(groupId));
+  const detail = await queries.execute(new GroupById(groupId));
   if (detail !== undefined) return snakeCase(detail);
-  const waiting =
-    command ??
-    (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId: groupId })));
+  const waiting = command ?? (await queries.execute(new FindCommand({ requestId: groupId })));
   if (waiting === undefined || !isGroupKind(waiting.kind)) return undefined;
   const { commandId, account, receivedAt } = waiting;
   const sentence = 'Acknowledged and stored; it will be registered in a moment.';

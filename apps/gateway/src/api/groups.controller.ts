@@ -3,7 +3,6 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { defined, PedigreeError } from '#kernel';
-import type { GroupDetail, GroupListQuery, GroupSummary, Page } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Intake, type Acknowledgement } from '../intake/intake.js';
 import { acknowledgementOf } from './acknowledgement.js';
@@ -25,10 +24,8 @@ export class GroupsController {
   @Get()
   @Allow('erp', 'operator', 'auditor')
   async groups(@Query() query: unknown): Promise<z.infer<typeof groupPage>> {
-    const wanted = Object.fromEntries(
-      Object.entries(parameters(groupListParameters, query)).filter(([, value]) => value !== undefined),
-    ) as GroupListQuery;
-    return snakeCase(await this.queries.execute<ListGroups, Page<GroupSummary>>(new ListGroups(wanted)));
+    const wanted = defined(parameters(groupListParameters, query));
+    return snakeCase(await this.queries.execute(new ListGroups(wanted)));
   }
 
   @Get(':groupId')
@@ -51,9 +48,7 @@ export class GroupsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const { command_id, account, ...resume } = jsonBody(resumptionBody, request.body);
-    const halted = await this.queries.execute<GroupById, GroupDetail | undefined>(
-      new GroupById(uuidParameter('groupId', groupId)),
-    );
+    const halted = await this.queries.execute(new GroupById(uuidParameter('groupId', groupId)));
     if (halted === undefined) throw noGroup(groupId);
     const body = {
       command_id: command_id ?? `resume-${halted.groupId}`,

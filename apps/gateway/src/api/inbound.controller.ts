@@ -3,8 +3,8 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { PedigreeError } from '#kernel';
-import type { inboundDetail, InboundDetail, InboundListQuery, InboundSummary, Page } from '#read-models';
+import { defined, invalidParameter, PedigreeError } from '#kernel';
+import type { inboundDetail } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { InboundRetries } from '../inbound/inbound-retries.js';
 import type { inboundAllRetried, inboundPage, inboundRetried } from './answers.js';
@@ -38,15 +38,8 @@ export class InboundController {
       ...rest
     } = parameters(inboundListParameters, query);
     const given = { ...rest, docType, givenUp, requestId: requestId?.toLowerCase() };
-    const wanted = Object.fromEntries(
-      Object.entries(given).filter(([, value]) => value !== undefined),
-    ) as InboundListQuery;
-    const pageAfter = async (cursor?: string): Promise<z.infer<typeof inboundPage>> =>
-      snakeCase(
-        await this.queries.execute<ListInbound, Page<InboundSummary>>(
-          new ListInbound(cursor === undefined ? wanted : { ...wanted, cursor }),
-        ),
-      );
+    const pageAfter = async (cursor = rest.cursor): Promise<z.infer<typeof inboundPage>> =>
+      snakeCase(await this.queries.execute(new ListInbound(defined({ ...given, cursor }))));
     await sendList({ request, reply, log: this.log }, pageAfter);
   }
 
@@ -54,9 +47,7 @@ export class InboundController {
   @Allow('erp', 'operator', 'auditor')
   async document(@Param('documentId') documentId: string): Promise<z.infer<typeof inboundDetail>> {
     checkDocumentId(documentId);
-    const found = await this.queries.execute<InboundByDocumentId, InboundDetail | undefined>(
-      new InboundByDocumentId(documentId),
-    );
+    const found = await this.queries.execute(new InboundByDocumentId(documentId));
     if (found === undefined)
       throw new PedigreeError('not_found', `no list has shown a document ${documentId} that is not ours`, {
         field: 'documentId',
@@ -89,10 +80,6 @@ export class InboundController {
 
 function checkDocumentId(documentId: string): void {
   if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
-    throw new PedigreeError(
-      'invalid_parameter',
-      `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`,
-      { field: 'documentId' },
-    );
+    throw invalidParameter('documentId', `at most ${MOST_ID_LENGTH} characters, none of them a control character`);
   }
 }

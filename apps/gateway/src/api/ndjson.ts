@@ -11,7 +11,7 @@ export interface Line {
 }
 
 /** Room for the bytes of lines; whoever takes a line gives its bytes back. */
-export interface Room {
+interface Room {
   take(bytes: number): boolean;
   giveBack(bytes: number): void;
 }

@@ -55,7 +55,7 @@ const holdDocument: object = {
       requestBody: body('holdDocument', holdBody),
       responses: {
         202: answered('HoldDecision', 'The decision is taken down, and carried out in a moment'),
-        ...errors(400, 401, 403, 404, 409, 422),
+        ...errors(400, 404, 409, 422),
       },
     },
   },
@@ -77,7 +77,7 @@ function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): ob
       requestBody: body(`${kind}${noun}` as const, holdBody),
       responses: {
         202: answered('HoldDecision', 'The decision is taken down, and carried out in a moment'),
-        ...errors(400, 401, 403, 404, 409, 422),
+        ...errors(400, 404, 409, 422),
       },
     },
   });
@@ -124,7 +124,7 @@ export const documentPaths = {
           description: 'The same command again (JSON), or the results line by line (NDJSON)',
           content: { ...answer('Acknowledgement'), 'application/x-ndjson': { schema: text } },
         },
-        ...errors(400, 401, 403, 408, 409, 413, 415, 422, 503),
+        ...errors(400, 408, 409, 413, 415, 422, 503),
       },
     },
   },
@@ -142,7 +142,7 @@ export const documentPaths = {
       }),
       responses: {
         200: answered('Validation', 'The verdict, good or bad'),
-        ...errors(400, 401, 403, 408, 413, 415, 503),
+        ...errors(400, 408, 413, 415, 503),
       },
     },
   },
@@ -160,7 +160,7 @@ export const documentPaths = {
       ],
       responses: {
         200: answered('CommandAnswer', 'Its document as it stands'),
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     },
   },
@@ -178,7 +178,7 @@ export const documentPaths = {
           description: 'A page, the newest first; with Accept: application/x-ndjson all of them, one a line',
           content: { ...answer('DocumentPage'), 'application/x-ndjson': { schema: text } },
         },
-        ...errors(400, 401, 403),
+        ...errors(400),
       },
     },
   },
@@ -190,7 +190,7 @@ export const documentPaths = {
       parameters: [REQUEST_ID],
       responses: {
         200: orEpcis(answered('Document', 'The document; known from the moment at which its command was acknowledged')),
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     }),
   },
@@ -202,7 +202,7 @@ export const documentPaths = {
       parameters: [REQUEST_ID, ...queryParameters(documentItemsParameters)],
       responses: {
         200: answered('DocumentItems', 'A page in document order; all pages are of one conclusion'),
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     },
   },
@@ -225,7 +225,7 @@ export const documentPaths = {
           content: answer('Resent'),
         },
         200: answered('Resent', 'The same call again: nothing more is sent'),
-        ...errors(400, 401, 403, 404, 409, 413, 422, 503),
+        ...errors(400, 404, 409, 413, 422, 503),
       },
     },
   },
@@ -242,7 +242,7 @@ export const documentPaths = {
       parameters: queryParameters(groupListParameters),
       responses: {
         200: answered('GroupPage', 'A page of groups, the newest first'),
-        ...errors(400, 401, 403),
+        ...errors(400),
       },
     },
   },
@@ -254,7 +254,7 @@ export const documentPaths = {
       parameters: [GROUP_ID],
       responses: {
         200: answered('Group', 'The group; known from the moment at which its command was acknowledged'),
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     }),
   },
@@ -273,7 +273,7 @@ export const documentPaths = {
           content: answer('Acknowledgement'),
         },
         200: answered('Acknowledgement', 'The same resumption again'),
-        ...errors(400, 401, 403, 404, 409, 413, 415, 422, 503),
+        ...errors(400, 404, 409, 413, 415, 422, 503),
       },
     },
   },

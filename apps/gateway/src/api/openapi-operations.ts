@@ -1,4 +1,15 @@
-import { answer, answered, body, errors, FILES, inPath, location, orFile, queryParameters } from './openapi-parts.js';
+import {
+  answer,
+  answered,
+  body,
+  errors,
+  FILES,
+  inPath,
+  location,
+  orFile,
+  problems,
+  queryParameters,
+} from './openapi-parts.js';
 import { provable } from './openapi-proofs.js';
 import {
   accountResumption,
@@ -21,7 +32,7 @@ export const operationPaths = {
       summary: 'What waits, what was given up, how far the read models are behind',
       responses: {
         200: answered('OperationsStatus', 'How the machinery stands'),
-        ...errors(401, 403),
+        ...errors(),
       },
     },
   },
@@ -34,7 +45,7 @@ export const operationPaths = {
         'they sign',
       responses: {
         200: answered('AccountList', 'All that are configured'),
-        ...errors(401, 403),
+        ...errors(),
       },
     },
   },
@@ -50,7 +61,7 @@ export const operationPaths = {
       requestBody: body('resumeAccount', accountResumption),
       responses: {
         200: answered('Account', 'How it stands now'),
-        ...errors(400, 401, 403, 404, 503),
+        ...errors(400, 404, 503),
       },
     },
   },
@@ -61,7 +72,7 @@ export const operationPaths = {
       summary: 'Tasks that were given up, with their errors',
       responses: {
         200: answered('FailedTasks', 'The tasks that were given up, the newest first; at most 1,000'),
-        ...errors(401, 403),
+        ...errors(),
       },
     },
   },
@@ -73,7 +84,7 @@ export const operationPaths = {
         'Documents and groups that do not go on, because one of their events could not be worked on; the longest first',
       responses: {
         200: answered('ParkedInstances', 'What is parked, with why; at most 1,000'),
-        ...errors(401, 403),
+        ...errors(),
       },
     },
   },
@@ -86,7 +97,7 @@ export const operationPaths = {
         'oldest first',
       responses: {
         200: answered('OrphanList', 'The orphans, the oldest first; at most 1,000'),
-        ...errors(401, 403),
+        ...errors(),
       },
     },
   },
@@ -98,7 +109,7 @@ export const operationPaths = {
       requestBody: body('replanOrphans', replanBody),
       responses: {
         200: answered('OrphanList', 'The orphans, each of which has a task now'),
-        ...errors(400, 401, 403),
+        ...errors(400),
       },
     },
   },
@@ -113,7 +124,7 @@ export const operationPaths = {
       requestBody: body('retryTask', retryBody),
       responses: {
         204: { description: 'It is due now; the lists show whether it succeeds' },
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     },
   },
@@ -125,7 +136,7 @@ export const operationPaths = {
       parameters: queryParameters(configurationParameters),
       responses: {
         200: answered('ConfigurationChanges', 'A page of changes, the newest first'),
-        ...errors(400, 401, 403),
+        ...errors(400),
       },
     }),
   },
@@ -137,7 +148,7 @@ export const operationPaths = {
       parameters: queryParameters(deadLetterListParameters),
       responses: {
         200: answered('DeadLetterList', 'The letters, the oldest first, without their bodies'),
-        ...errors(400, 401, 403, 503),
+        ...errors(400, 503),
       },
     },
   },
@@ -149,7 +160,7 @@ export const operationPaths = {
       parameters: [inPath('id', 'The id of the letter: the list names it, while the letter lies there.')],
       responses: {
         200: answered('DeadLetter', 'The message as it came'),
-        ...errors(400, 401, 403, 404, 503),
+        ...errors(400, 404, 503),
       },
     },
   },
@@ -160,7 +171,7 @@ export const operationPaths = {
       summary: 'Put it back into the queue, for a reason that is kept',
       parameters: [inPath('id', 'The id of the letter: the list names it, while the letter lies there.')],
       requestBody: body('replayDeadLetter', letterDecision),
-      responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(400, 401, 403, 404, 503) },
+      responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(400, 404, 503) },
     },
   },
   '/v1/operations/dead-letters/{id}/discards': {
@@ -170,7 +181,7 @@ export const operationPaths = {
       summary: 'Discard it, for a reason that is kept: it counts no more, and is listed on request',
       parameters: [inPath('id', 'The id of the letter: the list names it, while the letter lies there.')],
       requestBody: body('discardDeadLetter', letterDecision),
-      responses: { 204: { description: 'It is out of the queue of dead letters' }, ...errors(400, 401, 403, 404, 503) },
+      responses: { 204: { description: 'It is out of the queue of dead letters' }, ...errors(400, 404, 503) },
     },
   },
   '/v1/reconciliations': {
@@ -181,7 +192,7 @@ export const operationPaths = {
       parameters: queryParameters(reconciliationListParameters),
       responses: {
         200: answered('ReconciliationPage', 'A page of comparisons, the newest first'),
-        ...errors(400, 401, 403),
+        ...errors(400),
       },
     },
     post: {
@@ -198,7 +209,7 @@ export const operationPaths = {
           headers: location('Where to look at the comparison.'),
           content: answer('Reconciliation'),
         },
-        ...errors(400, 401, 403),
+        ...errors(400),
       },
     },
   },
@@ -213,7 +224,7 @@ export const operationPaths = {
       ],
       responses: {
         200: answered('ReconciliationDetail', 'As it stands; with a page of its findings once it was made'),
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     }),
   },
@@ -231,7 +242,7 @@ export const operationPaths = {
         inPath('runId', 'The id of the comparison: the list names it, and the answer to the request for one.'),
         ...queryParameters(findingListParameters),
       ],
-      responses: { 200: orFile('FindingPage', 'A page of findings'), ...errors(400, 401, 403, 404, 422, 503) },
+      responses: { 200: orFile('FindingPage', 'A page of findings'), ...errors(400, 404, 422, 503) },
     },
   },
   '/health/live': {
@@ -257,7 +268,7 @@ export const operationPaths = {
             'move, dead letters, documents that nothing carries on, or API keys of which none is valid or some ' +
             'are suspended',
         },
-        ...errors(503),
+        ...problems(503),
       },
     },
   },

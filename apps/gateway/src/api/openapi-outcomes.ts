@@ -14,7 +14,7 @@ export const outcomePaths = {
       parameters: queryParameters(outcomeFeedParameters),
       responses: {
         200: answered('OutcomePage', 'A page of outcomes in their order; empty when there is none after that place'),
-        ...errors(400, 401, 403, 410, 503),
+        ...errors(400, 410, 503),
       },
     },
   },
@@ -25,7 +25,7 @@ export const outcomePaths = {
       summary: 'Webhooks, with how far each has come',
       responses: {
         200: answered('WebhookList', 'All webhooks; none of them with its secret'),
-        ...errors(401, 403),
+        ...errors(),
       },
     },
     post: {
@@ -35,7 +35,7 @@ export const outcomePaths = {
       requestBody: body('addWebhook', webhookBody),
       responses: {
         201: answered('NewWebhook', 'Made; the secret is shown this once'),
-        ...errors(400, 401, 403, 503),
+        ...errors(400, 503),
       },
     },
   },
@@ -50,7 +50,7 @@ export const outcomePaths = {
       ],
       responses: {
         204: { description: 'It is removed: nothing more is posted, and what it lacked is not kept for it' },
-        ...errors(400, 401, 403, 404),
+        ...errors(400, 404),
       },
     },
   },
@@ -79,7 +79,7 @@ export const outcomePaths = {
       requestBody: body('resumeWebhook', webhookResumption, { required: false }),
       responses: {
         200: answered('Webhook', 'It goes on; the webhook as it stands now'),
-        ...errors(400, 401, 403, 404, 410),
+        ...errors(400, 404, 410),
       },
     },
   },

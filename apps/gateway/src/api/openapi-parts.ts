@@ -193,14 +193,12 @@ function refusal(status: number): object {
   };
 }
 
-/**
- * Answers that are problem documents (RFC 9457), by status. Wherever a key is asked for, too many wrong ones are
- * answered 429.
- */
-export const errors = (...statuses: number[]) =>
-  Object.fromEntries(
-    statuses.flatMap((status) => (status === 401 ? [401, 429] : [status])).map((status) => [status, refusal(status)]),
-  );
+/** Answers that are problem documents (RFC 9457), by status. */
+export const problems = (...statuses: number[]) =>
+  Object.fromEntries(statuses.map((status) => [status, refusal(status)]));
+
+/** The same where a key is asked for: it may be missing, be of the wrong role, or be one of too many wrong ones. */
+export const errors = (...statuses: number[]) => problems(401, 403, 429, ...statuses);
 
 /** Query parameters as the check of the request has them. */
 export function queryParameters(schema: z.ZodObject): object[] {

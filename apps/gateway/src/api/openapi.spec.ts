@@ -79,6 +79,11 @@ describe('the description of the API', () => {
     expect(new Set(operations.map((one) => one.operationId)).size).toBe(operations.length);
   });
 
+  it('says of every operation that takes a key how it answers without one, of another role, and after wrong ones', () => {
+    const lacking = operations.filter(({ responses }) => [401, 403, 429].some((status) => !(status in responses)));
+    expect(lacking.map((one) => one.route)).toEqual(['GET /health/live', 'GET /health/ready']);
+  });
+
   it('has a part of the page for every operation, and none that is empty', () => {
     expect([...new Set(operations.flatMap((one) => one.tags))].sort()).toEqual(api.tags.map((tag) => tag.name).sort());
     expect(api.tags.filter((tag) => tag.description.length < 20)).toEqual([]);

@@ -2,19 +2,8 @@ import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common'
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import type { EpcisDocument } from '#documents';
 import { defined, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
-import type {
-  ContainerContent,
-  containerContent,
-  ContainerHistory,
-  containerHistory,
-  HistoryQuery,
-  packHistory,
-  packState,
-  PackState,
-  SgtinHistory,
-} from '#read-models';
+import type { containerContent, containerHistory, HistoryQuery, packHistory, packState } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { EPCIS, wantsEpcis } from './epcis-answer.js';
@@ -44,8 +33,8 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async pack(@Param('sgtin') text: string, @Query() query: unknown): Promise<z.infer<typeof packState>> {
     const sgtin = itemNamed(text, 'sgtin');
-    const asked = new StateOfPack(sgtin, historyQuery(query));
-    return snakeCase(found(await this.queries.execute<StateOfPack, PackState | undefined>(asked), 'sgtin', sgtin));
+    const state = await this.queries.execute(new StateOfPack(sgtin, historyQuery(query)));
+    return snakeCase(found(state, 'sgtin', sgtin));
   }
 
   @Get('packs/:sgtin/history')
@@ -54,12 +43,10 @@ export class PacksController {
     const sgtin = itemNamed((request.params as { sgtin: string }).sgtin, 'sgtin');
     const query = historyQuery(request.query);
     if (wantsEpcis(request)) {
-      const told = new EpcisOfSgtin(sgtin, query);
-      const document = await this.queries.execute<EpcisOfSgtin, EpcisDocument | undefined>(told);
+      const document = await this.queries.execute(new EpcisOfSgtin(sgtin, query));
       return void (await reply.header('content-type', EPCIS).send(found(document, 'sgtin', sgtin)));
     }
-    const asked = new HistoryOfSgtin(sgtin, query);
-    const life = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(asked);
+    const life = await this.queries.execute(new HistoryOfSgtin(sgtin, query));
     const answer: z.infer<typeof packHistory> = snakeCase(found(life, 'sgtin', sgtin));
     await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);
   }
@@ -70,12 +57,10 @@ export class PacksController {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
     const query = historyQuery(request.query);
     if (wantsEpcis(request)) {
-      const told = new EpcisOfContainer(sscc, query);
-      const document = await this.queries.execute<EpcisOfContainer, EpcisDocument | undefined>(told);
+      const document = await this.queries.execute(new EpcisOfContainer(sscc, query));
       return void (await reply.header('content-type', EPCIS).send(found(document, 'sscc', sscc)));
     }
-    const asked = new HistoryOfContainer(sscc, query);
-    const life = await this.queries.execute<HistoryOfContainer, ContainerHistory | undefined>(asked);
+    const life = await this.queries.execute(new HistoryOfContainer(sscc, query));
     const answer: z.infer<typeof containerHistory> = snakeCase(found(life, 'sscc', sscc));
     await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);
   }
@@ -84,8 +69,7 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async content(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
-    const asked = new ContentOfContainer(sscc, historyQuery(request.query));
-    const content = await this.queries.execute<ContentOfContainer, ContainerContent | undefined>(asked);
+    const content = await this.queries.execute(new ContentOfContainer(sscc, historyQuery(request.query)));
     const answer: z.infer<typeof containerContent> = snakeCase(found(content, 'sscc', sscc));
     await sendRows({ request, reply, log: this.log }, answer, CONTENT);
   }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { isUuid, PedigreeError } from '#kernel';
+import { invalidParameter, isUuid, PedigreeError } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
 import {
   CHECK_PURPOSES,
@@ -282,11 +282,7 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
   const [issue] = parsed.error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   const field = unknown ?? String(issue?.path[0] ?? '');
-  throw new PedigreeError(
-    'invalid_parameter',
-    `${field}: ${unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter'}`,
-    { field },
-  );
+  throw invalidParameter(field, unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter');
 }
 
 /**
@@ -297,11 +293,7 @@ export function refuseNul(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, _reply, done) => {
     const given = Object.entries({ ...(request.query as object), ...(request.params as object) });
     const field = given.find(([, value]) => String(value).includes('\0'))?.[0];
-    done(
-      field === undefined
-        ? undefined
-        : new PedigreeError('invalid_parameter', `${field}: holds a NUL (%00)`, { field }),
-    );
+    done(field === undefined ? undefined : invalidParameter(field, 'holds a NUL (%00)'));
   });
 }
 

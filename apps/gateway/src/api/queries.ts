@@ -1,5 +1,5 @@
-import { type IQueryHandler, QueryHandler } from '@nestjs/cqrs';
-import { Inject } from '@nestjs/common';
+import { Inject, type Type } from '@nestjs/common';
+import { Query, QueryHandler, type QueryResult } from '@nestjs/cqrs';
 import { findCommand, type AcknowledgedCommand } from '../intake/command-table.js';
 import type { EpcisDocument } from '#documents';
 import type {
@@ -35,12 +35,14 @@ export const INSTALLATION_ID = Symbol('InstallationId');
 export const BODY_LIMITS = Symbol('BodyLimits');
 export const SCHEMAS = Symbol('SchemaSets');
 
-export class FindCommand {
-  constructor(readonly by: { commandId: string } | { requestId: string }) {}
+export class FindCommand extends Query<AcknowledgedCommand | undefined> {
+  constructor(readonly by: { commandId: string } | { requestId: string }) {
+    super();
+  }
 }
 
 @QueryHandler(FindCommand)
-export class FindCommandHandler implements IQueryHandler<FindCommand, AcknowledgedCommand | undefined> {
+class FindCommandHandler {
   constructor(@Inject(POOL) private readonly pool: Pool) {}
 
   execute({ by }: FindCommand): Promise<AcknowledgedCommand | undefined> {
@@ -48,236 +50,84 @@ export class FindCommandHandler implements IQueryHandler<FindCommand, Acknowledg
   }
 }
 
-export class DocumentByRequestId {
-  constructor(readonly requestId: string) {}
-}
-
-@QueryHandler(DocumentByRequestId)
-export class DocumentByRequestIdHandler implements IQueryHandler<DocumentByRequestId, DocumentDetail | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ requestId }: DocumentByRequestId): Promise<DocumentDetail | undefined> {
-    return this.readModels.document(requestId);
+/** Asks for one thing, by its id. */
+abstract class ById<Answer> extends Query<Answer | undefined> {
+  constructor(readonly id: string) {
+    super();
   }
 }
 
-export class ListDocuments {
-  constructor(readonly query: DocumentListQuery) {}
-}
-
-@QueryHandler(ListDocuments)
-export class ListDocumentsHandler implements IQueryHandler<ListDocuments, Page<DocumentSummary>> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ query }: ListDocuments): Promise<Page<DocumentSummary>> {
-    return this.readModels.documents(query);
-  }
-}
-
-export class CountOutcomes {}
-
-@QueryHandler(CountOutcomes)
-export class CountOutcomesHandler implements IQueryHandler<CountOutcomes, OutcomeCounts> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute(): Promise<OutcomeCounts> {
-    return this.readModels.outcomeCounts();
-  }
-}
-
-export class HistoryOfSgtin {
+/** Asks for what is known of a pack or a container, as of a moment. */
+abstract class OfItem<Answer> extends Query<Answer | undefined> {
   constructor(
-    readonly sgtin: string,
-    readonly query: HistoryQuery,
-  ) {}
-}
-
-@QueryHandler(HistoryOfSgtin)
-export class HistoryOfSgtinHandler implements IQueryHandler<HistoryOfSgtin, SgtinHistory | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ sgtin, query }: HistoryOfSgtin): Promise<SgtinHistory | undefined> {
-    return this.readModels.sgtinHistory(sgtin, query);
+    readonly item: string,
+    readonly asked: HistoryQuery,
+  ) {
+    super();
   }
 }
 
-export class StateOfPack {
+abstract class Listing<Asked, Answer> extends Query<Answer> {
+  constructor(readonly asked: Asked) {
+    super();
+  }
+}
+
+export class CountOutcomes extends Query<OutcomeCounts> {}
+export class DocumentByRequestId extends ById<DocumentDetail> {}
+export class EpcisOfDocument extends ById<EpcisDocument> {}
+export class GroupById extends ById<GroupDetail> {}
+export class InboundByDocumentId extends ById<InboundDetail> {}
+export class HistoryOfSgtin extends OfItem<SgtinHistory> {}
+export class StateOfPack extends OfItem<PackState> {}
+export class EpcisOfSgtin extends OfItem<EpcisDocument> {}
+export class HistoryOfContainer extends OfItem<ContainerHistory> {}
+export class ContentOfContainer extends OfItem<ContainerContent> {}
+export class EpcisOfContainer extends OfItem<EpcisDocument> {}
+export class ListDocuments extends Listing<DocumentListQuery, Page<DocumentSummary>> {}
+export class ListGroups extends Listing<GroupListQuery, Page<GroupSummary>> {}
+export class ListInbound extends Listing<InboundListQuery, Page<InboundSummary>> {}
+export class ListTimeliness extends Query<Timeliness> {
   constructor(
-    readonly sgtin: string,
-    readonly query: HistoryQuery,
-  ) {}
-}
-
-@QueryHandler(StateOfPack)
-export class StateOfPackHandler implements IQueryHandler<StateOfPack, PackState | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ sgtin, query }: StateOfPack): Promise<PackState | undefined> {
-    return this.readModels.packState(sgtin, query);
-  }
-}
-
-export class HistoryOfContainer {
-  constructor(
-    readonly sscc: string,
-    readonly query: HistoryQuery,
-  ) {}
-}
-
-@QueryHandler(HistoryOfContainer)
-export class HistoryOfContainerHandler implements IQueryHandler<HistoryOfContainer, ContainerHistory | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ sscc, query }: HistoryOfContainer): Promise<ContainerHistory | undefined> {
-    return this.readModels.containerHistory(sscc, query);
-  }
-}
-
-export class ContentOfContainer {
-  constructor(
-    readonly sscc: string,
-    readonly query: HistoryQuery,
-  ) {}
-}
-
-@QueryHandler(ContentOfContainer)
-export class ContentOfContainerHandler implements IQueryHandler<ContentOfContainer, ContainerContent | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ sscc, query }: ContentOfContainer): Promise<ContainerContent | undefined> {
-    return this.readModels.containerContent(sscc, query);
-  }
-}
-
-export class EpcisOfSgtin {
-  constructor(
-    readonly sgtin: string,
-    readonly query: HistoryQuery,
-  ) {}
-}
-
-@QueryHandler(EpcisOfSgtin)
-export class EpcisOfSgtinHandler implements IQueryHandler<EpcisOfSgtin, EpcisDocument | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ sgtin, query }: EpcisOfSgtin): Promise<EpcisDocument | undefined> {
-    return this.readModels.packEpcis(sgtin, query, new Date());
-  }
-}
-
-export class EpcisOfContainer {
-  constructor(
-    readonly sscc: string,
-    readonly query: HistoryQuery,
-  ) {}
-}
-
-@QueryHandler(EpcisOfContainer)
-export class EpcisOfContainerHandler implements IQueryHandler<EpcisOfContainer, EpcisDocument | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ sscc, query }: EpcisOfContainer): Promise<EpcisDocument | undefined> {
-    return this.readModels.containerEpcis(sscc, query, new Date());
-  }
-}
-
-export class EpcisOfDocument {
-  constructor(readonly requestId: string) {}
-}
-
-@QueryHandler(EpcisOfDocument)
-export class EpcisOfDocumentHandler implements IQueryHandler<EpcisOfDocument, EpcisDocument | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ requestId }: EpcisOfDocument): Promise<EpcisDocument | undefined> {
-    return this.readModels.documentEpcis(requestId, new Date());
-  }
-}
-
-export class ListGroups {
-  constructor(readonly query: GroupListQuery) {}
-}
-
-@QueryHandler(ListGroups)
-export class ListGroupsHandler implements IQueryHandler<ListGroups, Page<GroupSummary>> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ query }: ListGroups): Promise<Page<GroupSummary>> {
-    return this.readModels.groups(query);
-  }
-}
-
-export class GroupById {
-  constructor(readonly groupId: string) {}
-}
-
-@QueryHandler(GroupById)
-export class GroupByIdHandler implements IQueryHandler<GroupById, GroupDetail | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ groupId }: GroupById): Promise<GroupDetail | undefined> {
-    return this.readModels.group(groupId);
-  }
-}
-
-export class ListInbound {
-  constructor(readonly query: InboundListQuery) {}
-}
-
-@QueryHandler(ListInbound)
-export class ListInboundHandler implements IQueryHandler<ListInbound, Page<InboundSummary>> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ query }: ListInbound): Promise<Page<InboundSummary>> {
-    return this.readModels.inboundDocuments(query);
-  }
-}
-
-export class InboundByDocumentId {
-  constructor(readonly documentId: string) {}
-}
-
-@QueryHandler(InboundByDocumentId)
-export class InboundByDocumentIdHandler implements IQueryHandler<InboundByDocumentId, InboundDetail | undefined> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ documentId }: InboundByDocumentId): Promise<InboundDetail | undefined> {
-    return this.readModels.inboundDocument(documentId);
-  }
-}
-
-export class ListTimeliness {
-  constructor(
-    readonly query: TimelinessQuery,
+    readonly asked: TimelinessQuery,
     /** At which moment deadlines are judged: one for all pages of a file. */
     readonly now: Date,
-  ) {}
-}
-
-@QueryHandler(ListTimeliness)
-export class ListTimelinessHandler implements IQueryHandler<ListTimeliness, Timeliness> {
-  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
-
-  execute({ query, now }: ListTimeliness): Promise<Timeliness> {
-    return this.readModels.timeliness(query, now);
+  ) {
+    super();
   }
 }
 
-export const QUERY_HANDLERS = [
-  ListGroupsHandler,
-  GroupByIdHandler,
+/** The handler of a query that the read models answer. */
+function answered<Asked extends Query<unknown>>(
+  query: new (...args: never[]) => Asked,
+  answer: (models: ReadModels, asked: Asked) => Promise<QueryResult<Asked>>,
+): Type {
+  @QueryHandler(query)
+  class ReadModelHandler {
+    constructor(@Inject(READ_MODELS) private readonly models: ReadModels) {}
+
+    execute(asked: Asked): Promise<QueryResult<Asked>> {
+      return answer(this.models, asked);
+    }
+  }
+  return ReadModelHandler;
+}
+
+export const QUERY_HANDLERS: Type[] = [
   FindCommandHandler,
-  DocumentByRequestIdHandler,
-  ListDocumentsHandler,
-  CountOutcomesHandler,
-  HistoryOfSgtinHandler,
-  StateOfPackHandler,
-  HistoryOfContainerHandler,
-  ContentOfContainerHandler,
-  EpcisOfSgtinHandler,
-  EpcisOfContainerHandler,
-  EpcisOfDocumentHandler,
-  ListInboundHandler,
-  InboundByDocumentIdHandler,
-  ListTimelinessHandler,
+  answered(CountOutcomes, (models) => models.outcomeCounts()),
+  answered(DocumentByRequestId, (models, { id }) => models.document(id)),
+  answered(EpcisOfDocument, (models, { id }) => models.documentEpcis(id, new Date())),
+  answered(GroupById, (models, { id }) => models.group(id)),
+  answered(InboundByDocumentId, (models, { id }) => models.inboundDocument(id)),
+  answered(HistoryOfSgtin, (models, { item, asked }) => models.sgtinHistory(item, asked)),
+  answered(StateOfPack, (models, { item, asked }) => models.packState(item, asked)),
+  answered(EpcisOfSgtin, (models, { item, asked }) => models.packEpcis(item, asked, new Date())),
+  answered(HistoryOfContainer, (models, { item, asked }) => models.containerHistory(item, asked)),
+  answered(ContentOfContainer, (models, { item, asked }) => models.containerContent(item, asked)),
+  answered(EpcisOfContainer, (models, { item, asked }) => models.containerEpcis(item, asked, new Date())),
+  answered(ListDocuments, (models, { asked }) => models.documents(asked)),
+  answered(ListGroups, (models, { asked }) => models.groups(asked)),
+  answered(ListInbound, (models, { asked }) => models.inboundDocuments(asked)),
+  answered(ListTimeliness, (models, { asked, now }) => models.timeliness(asked, now)),
 ];

@@ -3,8 +3,8 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { EpcisDocument } from '#documents';
 import type { z } from 'zod';
-import { PedigreeError, requestIdOf } from '#kernel';
-import type { DocumentListQuery, DocumentSummary, outcomeCounts, OutcomeCounts, Page } from '#read-models';
+import { defined, PedigreeError, requestIdOf } from '#kernel';
+import type { DocumentListQuery, outcomeCounts } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import type { document, documentPage } from './answers.js';
@@ -28,12 +28,8 @@ export class ReadController {
   @Allow('erp', 'operator', 'auditor')
   async documents(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const wanted = this.listQuery(parameters(documentListParameters, query));
-    const pageAfter = async (cursor?: string): Promise<z.infer<typeof documentPage>> =>
-      snakeCase(
-        await this.queries.execute<ListDocuments, Page<DocumentSummary>>(
-          new ListDocuments(cursor === undefined ? wanted : { ...wanted, cursor }),
-        ),
-      );
+    const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof documentPage>> =>
+      snakeCase(await this.queries.execute(new ListDocuments({ ...wanted, ...defined({ cursor }) })));
     await sendList({ request, reply, log: this.log }, pageAfter);
   }
 
@@ -46,13 +42,13 @@ export class ReadController {
     ...rest
   }: z.output<typeof documentListParameters>): DocumentListQuery {
     const requestId = command_id === undefined ? undefined : requestIdOf(this.installationId, command_id);
-    return withoutUndefined({
+    return defined({
       ...rest,
       requestId,
       docType: doc_type,
       registeredFrom: registered_from,
       registeredTo: registered_to,
-    }) as DocumentListQuery;
+    });
   }
 
   @Get('documents/:requestId')
@@ -64,7 +60,7 @@ export class ReadController {
   ): Promise<z.infer<typeof document> | EpcisDocument> {
     const requestId = uuidParameter('requestId', text);
     const found = wantsEpcis(request)
-      ? await this.queries.execute<EpcisOfDocument, EpcisDocument | undefined>(new EpcisOfDocument(requestId))
+      ? await this.queries.execute(new EpcisOfDocument(requestId))
       : await documentAnswer(this.queries, requestId);
     if (found === undefined)
       throw new PedigreeError('not_found', `no document with the request_id ${requestId} is registered`, {
@@ -78,11 +74,6 @@ export class ReadController {
   @Get('summary')
   @Allow('erp', 'operator', 'auditor')
   async summary(): Promise<z.infer<typeof outcomeCounts>> {
-    return snakeCase(await this.queries.execute<CountOutcomes, OutcomeCounts>(new CountOutcomes()));
+    return snakeCase(await this.queries.execute(new CountOutcomes()));
   }
 }
-
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-const withoutUndefined = <T extends object>(value: T): Partial<Defined<T>> =>
-  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Partial<Defined<T>>;

@@ -1,7 +1,8 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { defined, PedigreeError } from '#kernel';
+import { defined } from '#kernel';
+import { foreignCursor } from '#read-models';
 import { FINDING_COLUMNS, wordsForFinding, type Finding, type FindingRow, type RunShown } from '#reconciliation';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
@@ -26,7 +27,7 @@ type DocumentFinding = z.infer<typeof reconciliationDetail>['findings'][number];
 function numberIn(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
-  throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  throw foreignCursor();
 }
 
 /** Comparisons of what we hold with what the registry shows. */

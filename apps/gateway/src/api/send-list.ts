@@ -11,7 +11,7 @@ import { cursorOf, givenCursor } from './list-cursor.js';
 import { wantedType } from './wanted-type.js';
 
 /** One call for a list, and its answer. */
-export interface ListCall {
+interface ListCall {
   request: ExportingRequest;
   reply: FastifyReply;
   log: Pick<ServiceLog, 'error'>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError, type Sha256 } from '#kernel';
+import { invalidParameter, PedigreeError, type Sha256 } from '#kernel';
 
 const MOST_NAME_BYTES = 200;
 /** No folders, nothing hidden, and no name that the reconciler takes for a file that is being written. */
@@ -34,7 +34,5 @@ export function partNumber(text: string): number {
 export function contentDigest(header: string | string[] | undefined): Sha256 {
   const [, base64] = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43}=):\s*(?:,|$)/.exec(String(header ?? '')) ?? [];
   if (base64 !== undefined) return Buffer.from(base64, 'base64').toString('hex');
-  throw new PedigreeError('invalid_parameter', 'Content-Digest: must be there as sha-256=:<44 characters of base64>:', {
-    field: 'Content-Digest',
-  });
+  throw invalidParameter('Content-Digest', 'must be there as sha-256=:<44 characters of base64>:');
 }

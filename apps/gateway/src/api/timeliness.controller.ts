@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { defined } from '#kernel';
-import type { Timeliness, timeliness, TimelinessQuery } from '#read-models';
+import type { timeliness } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { columnsOf, type Columns } from './columns.js';
@@ -28,10 +28,8 @@ export class TimelinessController {
     const { doc_type: docType, operation_from, operation_to, ...rest } = parameters(timelinessParameters, query);
     const given = { ...rest, docType, operationFrom: operation_from, operationTo: operation_to };
     const now = new Date();
-    const pageAfter = async (cursor?: string): Promise<Report> => {
-      const wanted: TimelinessQuery = defined({ ...given, cursor });
-      return snakeCase(await this.queries.execute<ListTimeliness, Timeliness>(new ListTimeliness(wanted, now)));
-    };
+    const pageAfter = async (cursor = rest.cursor): Promise<Report> =>
+      snakeCase(await this.queries.execute(new ListTimeliness(defined({ ...given, cursor }), now)));
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
   }
 }

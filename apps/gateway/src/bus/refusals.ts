@@ -1,6 +1,6 @@
 import type { IncomingMessage } from '#bus';
 import { refusalStream, type CommandRefused } from '#domain';
-import type { Actor, EventMetadata, EventStore } from '#event-store';
+import { newEvent, type Actor, type EventStore, type Says } from '#event-store';
 import { uuid5, type Clock, type ErrorPlace } from '#kernel';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 import { commandId, reference } from '../intake/command-body.js';
@@ -9,7 +9,7 @@ import { parseStrictJson } from '../intake/strict-json.js';
 export interface RefusalsOptions {
   store: Pick<EventStore, 'append' | 'readStream'>;
   installationId: string;
-  says: Pick<EventMetadata, 'participant' | 'softwareVersion' | 'profile'>;
+  says: Says;
   clock: Pick<Clock, 'now'>;
   /** Most refusals that this process records on one day (UTC). Default 10,000. */
   mostADay?: number;
@@ -55,20 +55,14 @@ export class Refusals {
     this.recorded += 1;
     const silent = this.recorded === mostADay ? { silentUntil: nextDay(day) } : {};
     const data: CommandRefused['data'] = { ...dataOf(message, refused), ...silent };
-    const metadata = {
-      ...says,
-      actor,
-      effectiveAt: now.toISOString(),
-      correlationId: data.commandId ?? data.messageId ?? id,
-      causationId: `message:${id}`,
-    };
-    const event = {
-      id: uuid5(`refusal/${id}`, installationId),
-      type: 'CommandRefused',
-      schemaVersion: 1,
-      data,
-      metadata,
-    };
+    const event = newEvent(
+      { type: 'CommandRefused', data },
+      {
+        ...{ says, actor, at: now, id: uuid5(`refusal/${id}`, installationId) },
+        correlationId: data.commandId ?? data.messageId ?? id,
+        causationId: `message:${id}`,
+      },
+    );
     try {
       // A conflict says that an earlier delivery has recorded it, perhaps in other words.
       await store.append(refusalStream(id), 'none', [event]);

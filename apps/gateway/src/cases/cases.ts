@@ -8,7 +8,7 @@ import {
   type CaseState,
   type KnownCase,
 } from '#domain';
-import type { Actor, EventStore } from '#event-store';
+import type { Actor, EventStore, Says } from '#event-store';
 import { defined, neverReached, PedigreeError, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { CaseLog, dueAt, type CaseAct, type DueDays } from '#reconciliation';
@@ -22,7 +22,7 @@ export interface CasesOptions {
   pool: Pool;
   store: Pick<EventStore, 'append' | 'readStream'>;
   installationId: string;
-  says: { participant: string; profile: string; softwareVersion: string };
+  says: Says;
   dueDays: DueDays;
   resends: Pick<Resends, 'resend'>;
   intake: Pick<Intake, 'take'>;
@@ -32,7 +32,7 @@ export interface CasesOptions {
 }
 
 /** What became of an action on one of many cases. */
-export interface CaseActed {
+interface CaseActed {
   caseId: string;
   done: boolean;
   /** Where nothing was done: why. */

@@ -19,7 +19,7 @@ export interface DeadlineWatchOptions {
 }
 
 /** How the deadlines stand, by role and type, and of which types nobody can tell. */
-export interface DeadlineFigures {
+interface DeadlineFigures {
   near: NearDeadlines[];
   unknown: UnknownDeadline[];
 }
@@ -84,13 +84,7 @@ export class DeadlineWatch {
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
-    return lookAgain(() => this.look(), {
-      everyMs: LOOK_EVERY_MS,
-      clock,
-      signal,
-      log,
-      failure: 'the deadlines could not be counted',
-    });
+    const failure = 'the deadlines could not be counted';
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 }

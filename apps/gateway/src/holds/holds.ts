@@ -24,7 +24,7 @@ import { INTERNAL_LANE, type WorkerAccess } from '../worker-access.js';
 export type Decision = 'release' | 'end';
 
 /** What a person decided, on what. */
-export interface Decided {
+interface Decided {
   requestId: string;
   decision: Decision | 'hold';
   heldFor: { commandId: string; requestId: string; outcome: string }[];

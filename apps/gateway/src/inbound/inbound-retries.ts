@@ -21,13 +21,13 @@ export interface InboundRetriesOptions extends WorkerAccess {
 }
 
 /** Who asks, why, and through which account; absent: the one in whose list the document stood. */
-export interface Asked {
+interface Asked {
   account?: string | undefined;
   reason: string;
   actor: Actor;
 }
 
-export interface InboundRetry {
+interface InboundRetry {
   documentId: string;
   account: string;
   /** What had been given up. */

@@ -1,6 +1,6 @@
 import type { Transaction } from '#postgres';
 
-export interface Ordered {
+interface Ordered {
   commandId: string;
   after: readonly string[];
 }
@@ -17,7 +17,7 @@ type Edges = ReadonlyMap<string, readonly string[]>;
  * Most stored commands that are read to find who waits for whom. Only what waits for a command that had not come yet is
  * ever read.
  */
-export const MOST_WALKED = 10_000;
+const MOST_WALKED = 10_000;
 
 /**
  * Names the one lock under which commands with `after` are stored: of two that would wait for each other, the second

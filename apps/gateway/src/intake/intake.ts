@@ -67,7 +67,7 @@ export interface IntakeOptions {
 }
 
 /** A document that an operator sends again, and why. */
-export interface Resend {
+interface Resend {
   of: DocumentReference;
   /** Of its bytes. */
   documentSha256: Sha256;

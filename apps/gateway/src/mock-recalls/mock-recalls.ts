@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mockRecallStream, type MockRecallEvent } from '#domain';
-import type { Actor, EventStore, NewEvent, RecordedEvent } from '#event-store';
+import { newEvent, type Actor, type EventStore, type NewEvent, type RecordedEvent, type Says } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, PedigreeError, uuid5, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
@@ -20,13 +20,13 @@ export interface MockRecallsOptions {
   evidence: Pick<EvidenceStore, 'put' | 'get'>;
   readModels: Pick<ReadModels, 'packs'>;
   installationId: string;
-  says: { participant: string; profile: string; softwareVersion: string };
+  says: Says;
   clock: Clock;
   /** For so long the record of packs is waited for within one call. */
   patienceMs?: number;
 }
 
-export type MockRecallTold = MockRecallSummary & Partial<Pick<TracedSeries, 'lines'>>;
+type MockRecallTold = MockRecallSummary & Partial<Pick<TracedSeries, 'lines'>>;
 
 const PATIENCE_MS = 20_000;
 const LOOK_EVERY_MS = 100;
@@ -111,13 +111,8 @@ export class MockRecalls {
   private envelope(event: MockRecallEvent, by: { actor: Actor; reason?: string }): NewEvent {
     const { installationId, says, clock } = this.options;
     const stream = mockRecallStream(event.data.recallId);
-    return {
-      id: uuid5(`${stream}/${event.type}/${canonicalJson(event.data)}`, installationId),
-      ...{ type: event.type, schemaVersion: 1, data: event.data as unknown as NewEvent['data'] },
-      metadata: {
-        ...{ ...says, ...by, effectiveAt: clock.now().toISOString(), correlationId: stream, causationId: stream },
-      },
-    };
+    const id = uuid5(`${stream}/${event.type}/${canonicalJson(event.data)}`, installationId);
+    return newEvent(event, { says, ...by, at: clock.now(), id, correlationId: stream, causationId: stream });
   }
 }
 

@@ -37,13 +37,7 @@ export class DeadLetterWatch {
   }
 
   watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
-    return lookAgain(() => this.look(), {
-      everyMs: LOOK_EVERY_MS,
-      clock,
-      signal,
-      log,
-      failure: 'the dead letters could not be counted',
-    });
+    const failure = 'the dead letters could not be counted';
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 }

@@ -1,21 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSummary, MessageBus } from '#bus';
-import type { Actor, EventStore, TypedEvent } from '#event-store';
+import { newEvent, type Actor, type EventStore, type Says, type TypedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { defined, PedigreeError, type Sha256 } from '#kernel';
 import { streamEvents } from '../stream-events.js';
 
-export interface DeadLettersOptions {
+export interface DeadLettersOptions extends Says {
   bus: Pick<MessageBus, 'deadLetters' | 'deadLetter' | 'replay' | 'discard'>;
   store: Pick<EventStore, 'append' | 'readStream'>;
   evidence: Pick<EvidenceStore, 'put' | 'get'>;
-  participant: string;
-  softwareVersion: string;
-  profile: string;
 }
 
 /** Who discarded a letter, when and why. */
-export interface Discarded {
+interface Discarded {
   at: Date;
   by: string;
   reason: string;
@@ -152,21 +148,13 @@ export class DeadLetters {
 
   private async account(
     stream: string,
-    { type, data, cause }: { type: string; data: { id: string; messageId?: string; reason: string }; cause: string },
+    { cause, ...event }: { type: string; data: { id: string; messageId?: string; reason: string }; cause: string },
     actor: Actor,
   ): Promise<void> {
-    const { store, participant, softwareVersion, profile } = this.options;
-    const metadata = {
-      participant,
-      actor,
-      reason: data.reason,
-      softwareVersion,
-      profile,
-      effectiveAt: new Date().toISOString(),
-      correlationId: data.messageId ?? data.id,
-      causationId: cause,
-    };
-    await store.append(stream, 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
+    const { id, messageId, reason } = event.data;
+    const ids = { correlationId: messageId ?? id, causationId: cause };
+    const by = { says: this.options, actor, reason, at: new Date(), ...ids };
+    await this.options.store.append(stream, 'any', [newEvent(event, by)]);
   }
 
   /** The newest first; of a letter whose discarding was broken off and done again, the newest. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { foundSince, listsSince, newestRestoration, type RestorationState } from '#backup';
 import { configurationHistory, type HistoryQuery, type RecordedChange } from '#configuration';
 import type { PlannedTask } from '#domain';
-import type { Actor, EventStore } from '#event-store';
+import { newEvent, type Actor, type EventStore, type Says } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Orphan } from '#read-models';
@@ -18,7 +18,7 @@ import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
  * How the machinery stands: what waits, what was given up, which programs run, and how far the subscriptions are behind
  * the log.
  */
-export interface OperationsStatus extends Machinery {
+interface OperationsStatus extends Machinery {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
   /** What the auditor has signed, and where its log was broken off. */
   audit?: SignedHistory;
@@ -36,7 +36,7 @@ export interface OperationsStatus extends Machinery {
   };
 }
 
-export interface OperationsOptions {
+export interface OperationsOptions extends Says {
   pool: Pool;
   store: EventStore;
   queue: Pick<TaskQueue<PlannedTask>, 'schedule'> &
@@ -46,9 +46,6 @@ export interface OperationsOptions {
   deadlines: Pick<DeadlineWatch, 'found'>;
   /** Names of the configured accounts. */
   accounts: string[];
-  participant: string;
-  softwareVersion: string;
-  profile: string;
 }
 
 const PARKED = 'parked:';
@@ -209,17 +206,9 @@ export class Operations {
     data: { key: string; reason: string; retryId?: string; instances?: string[] },
     actor: Actor,
   ): Promise<void> {
-    const { store, participant, softwareVersion, profile } = this.options;
-    const metadata = {
-      participant,
-      actor,
-      reason: data.reason,
-      softwareVersion,
-      profile,
-      effectiveAt: new Date().toISOString(),
-      correlationId: data.key,
-      causationId: `retry:${data.key}`,
-    };
-    await store.append('operations', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
+    const { key, reason } = data;
+    const cause = { actor, reason, at: new Date(), correlationId: key, causationId: `retry:${key}` };
+    const event = newEvent({ type, data }, { says: this.options, ...cause });
+    await this.options.store.append('operations', 'any', [event]);
   }
 }

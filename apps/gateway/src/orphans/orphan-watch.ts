@@ -48,13 +48,7 @@ export class OrphanWatch {
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
-    return lookAgain(() => this.look(), {
-      everyMs: LOOK_EVERY_MS,
-      clock,
-      signal,
-      log,
-      failure: 'nobody could look for orphans',
-    });
+    const failure = 'nobody could look for orphans';
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 }

@@ -1,11 +1,12 @@
 import { documentReading } from '#documents';
 import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { PedigreeError } from '#kernel';
+import { invalidParameter, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import {
   conclusionItems,
   conclusionsOf,
+  foreignCursor,
   outcomesAfter,
   outcomesRemovedUpTo,
   sequenceOf,
@@ -22,7 +23,7 @@ export interface OutcomesOptions {
   maxWaiting?: number;
 }
 
-export interface FeedQuery {
+interface FeedQuery {
   /** Position of the last outcome that the caller has taken; absent: from the oldest that is kept. */
   after: bigint | undefined;
   limit: number;
@@ -30,7 +31,7 @@ export interface FeedQuery {
   signal: AbortSignal;
 }
 
-export interface ItemsPage {
+interface ItemsPage {
   items: OutcomeItem[];
   nextCursor?: string;
 }
@@ -53,7 +54,7 @@ export class Outcomes {
     const { pool, store, notifier, maxWaiting = 200 } = this.options;
     if (after !== undefined && after > (await store.head())) {
       const why = 'it is of another installation, or an older backup was restored';
-      throw new PedigreeError('invalid_parameter', `after: ${after} lies beyond the log: ${why}`, { field: 'after' });
+      throw invalidParameter('after', `${after} lies beyond the log: ${why}`);
     }
     const from = after ?? (await outcomesRemovedUpTo(pool));
     let rows = await outcomesAfter(pool, from, limit);
@@ -112,7 +113,6 @@ export class Outcomes {
 function cursorOf(cursor: string | undefined): [bigint | undefined, number] {
   if (cursor === undefined) return [undefined, 0];
   const [, position, skip] = /^(\d{1,19})-(\d{1,9})$/.exec(cursor) ?? [];
-  if (position === undefined || skip === undefined)
-    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  if (position === undefined || skip === undefined) throw foreignCursor();
   return [BigInt(position), Number(skip)];
 }

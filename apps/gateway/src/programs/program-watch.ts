@@ -88,14 +88,8 @@ export class ProgramWatch {
 
   /** Looks at once, and then every few seconds until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
-    return lookAgain(() => this.look(), {
-      everyMs: LOOK_EVERY_MS,
-      clock,
-      signal,
-      log,
-      failure: 'nobody could look which programs run',
-    });
+    const failure = 'nobody could look which programs run';
+    return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 }
 

@@ -14,7 +14,7 @@ export interface LogAndTables {
 }
 
 /** An answer as it is sent, and what was asked for beside the path. */
-export interface Answered extends LogAndTables {
+interface Answered extends LogAndTables {
   query: unknown;
   body: Record<string, unknown>;
 }

@@ -6,7 +6,7 @@ import { stockUploadBody } from '../api/stock-upload-parameters.js';
 import { invalidBody } from '../intake/command-body.js';
 import type { StockFile, StockUploads } from './stock-uploads.js';
 
-export const STOCK_PART = 'stock_part';
+const STOCK_PART = 'stock_part';
 
 /** Base64 is read as it must be written: what a lenient reader would leave out is refused. */
 const content = z.string().transform((text, context) => {

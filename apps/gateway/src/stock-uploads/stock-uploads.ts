@@ -47,7 +47,7 @@ interface Finished extends Upload {
   finishedBy: string;
 }
 
-export type UploadShown = Upload & { partBytes: number; parts: number } & (
+type UploadShown = Upload & { partBytes: number; parts: number } & (
     | { state: 'open'; received: PartShown[]; missing: number[]; removedAfter: string }
     | ({ state: 'finished' } & Pick<Finished, 'file' | 'finishedAt' | 'finishedBy'>)
   );

@@ -17,7 +17,7 @@ import {
   type SuspensionEvent,
   type SuspensionState,
 } from '#domain';
-import { typedEvents, type Actor, type EventStore, type NewEvent } from '#event-store';
+import { newEvent, typedEvents, type Actor, type EventStore, type NewEvent, type Says } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, neverReached, PedigreeError, sha256Hex, uuid5, type Clock, type Sha256 } from '#kernel';
 import { wholeStream } from '#read-models';
@@ -27,7 +27,7 @@ export interface SuspensionsOptions {
   store: Pick<EventStore, 'append' | 'readStream'>;
   evidence: Pick<EvidenceStore, 'put'>;
   installationId: string;
-  says: { participant: string; profile: string; softwareVersion: string };
+  says: Says;
   clock: Clock;
 }
 
@@ -112,14 +112,8 @@ export class Suspensions {
   ): NewEvent {
     const { installationId, says, clock } = this.options;
     const digest = sha256Hex(canonicalJson(event.data));
-    return {
-      id: uuid5(`${cause}@${stream}@${version}/${event.type}/${digest}`, installationId),
-      ...{ type: event.type, schemaVersion: 1, data: event.data },
-      metadata: {
-        ...{ ...says, actor, reason, effectiveAt: clock.now().toISOString() },
-        ...{ correlationId: stream, causationId: cause },
-      },
-    };
+    const id = uuid5(`${cause}@${stream}@${version}/${event.type}/${digest}`, installationId);
+    return newEvent(event, { says, actor, reason, at: clock.now(), id, correlationId: stream, causationId: cause });
   }
 
   private async commandOf(suspensionId: string, asked: SuspensionActionBody): Promise<SuspensionCommand> {

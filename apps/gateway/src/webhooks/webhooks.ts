@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Actor, EventStore } from '#event-store';
-import { defined, PedigreeError } from '#kernel';
+import { newEvent, type Actor, type EventStore, type Says } from '#event-store';
+import { PedigreeError } from '#kernel';
 import { inTransaction, type Pool, type Queryable } from '#postgres';
 import { newestOutcome, outcomesRemovedUpTo } from '#read-models';
 import type { TokenCipher } from '#registry-client';
@@ -31,21 +31,18 @@ export interface Webhook {
   earlierSecretUntil?: string;
 }
 
-export interface WebhooksOptions {
+export interface WebhooksOptions extends Says {
   pool: Pool;
   store: Pick<EventStore, 'append'>;
   rules: AddressRules;
   /** Absent when the gateway has no key: then none can be made. */
   cipher: TokenCipher | undefined;
-  participant: string;
-  softwareVersion: string;
-  profile: string;
   /** Default 20. */
   mostWebhooks?: number;
 }
 
 /** Where a webhook goes on: with what comes from now on, with the oldest outcome that is kept, or where it stopped. */
-export type Place = 'now' | 'oldest' | 'here';
+type Place = 'now' | 'oldest' | 'here';
 
 export const deliveryName = (id: string): string => `webhook:${id}`;
 
@@ -195,19 +192,10 @@ export class Webhooks {
     data: Record<string, string>,
     { actor, reason }: { actor: Actor; reason?: string | undefined },
   ): Promise<void> {
-    const { store, participant, softwareVersion, profile } = this.options;
-    const correlationId = deliveryName(data['id'] as string);
-    const metadata = {
-      participant,
-      actor,
-      ...defined({ reason }),
-      softwareVersion,
-      profile,
-      effectiveAt: new Date().toISOString(),
-      correlationId,
-      causationId: correlationId,
-    };
-    await store.append('configuration', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
+    const name = deliveryName(data['id'] as string);
+    const cause = { actor, reason, at: new Date(), correlationId: name, causationId: name };
+    const event = newEvent({ type, data }, { says: this.options, ...cause });
+    await this.options.store.append('configuration', 'any', [event]);
   }
 }
 

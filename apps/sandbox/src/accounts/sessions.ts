@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { VirtualTime } from '../clock/virtual-time.js';
 import type { Account, World } from '../packs/world.js';
 
-export interface SessionRules {
+interface SessionRules {
   tokensPerUser: number;
   tokenLifeMs: number;
   tokenIdleMs: number;
@@ -96,10 +96,6 @@ export class Sessions {
     const digest = digestOf(token);
     this.sessions.delete(digest);
     return digest;
-  }
-
-  forget(digest: string): void {
-    this.sessions.delete(digest);
   }
 
   knows(token: string): boolean {

@@ -50,7 +50,7 @@ export interface OperationRule {
 }
 
 /** How an operation treats a single pack: may it, and what becomes of it. */
-export interface PackRule {
+interface PackRule {
   check(pack: PackState, operation: Operation): Reason | undefined;
   next(pack: PackState, operation: Operation, item: DocumentItem): PackState;
   /** What becomes of a container that the document names, after its packs. */

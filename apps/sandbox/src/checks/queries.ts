@@ -42,10 +42,9 @@ export function hierarchyInfo(operation: Operation): string {
       `<operation_warnings>${tag('operation_warning', 'not found, or not open to the sender')}</operation_warnings>`,
     );
   }
-  const above = unitsAbove(operation, unit).reduce(
-    (inner, one) => unitInfo(one, inner === '' ? '' : tag('childs', inner)),
-    '',
-  );
+  const above = operation.packs
+    .unitsAbove(unit)
+    .reduce((inner, one) => unitInfo(one, inner === '' ? '' : tag('childs', inner)), '');
   return envelope(
     221,
     'hierarchy_info',
@@ -109,21 +108,10 @@ function tree(operation: Operation, sscc: string): string | undefined {
 function levels(operation: Operation, sscc: string): string | undefined {
   const unit = openUnit(operation, sscc);
   if (unit === undefined) return undefined;
-  const rows = unitsAbove(operation, unit).map(
-    (one, level) => `<info>${tag('sscc', one.sscc)}${tag('level', String(level))}</info>`,
-  );
+  const rows = operation.packs
+    .unitsAbove(unit)
+    .map((one, level) => `<info>${tag('sscc', one.sscc)}${tag('level', String(level))}</info>`);
   return `<sscc_up>${rows.join('')}</sscc_up>`;
-}
-
-/** The unit and what holds it, from the inside to the outside. */
-function unitsAbove({ packs }: Operation, unit: Container): Container[] {
-  const units = [unit];
-  for (let at = unit; at.parent !== undefined && units.length <= MAX_DEPTH;) {
-    const parent = packs.container(at.parent);
-    if (parent === undefined) break;
-    units.push((at = parent));
-  }
-  return units;
 }
 
 function unitTree(operation: Operation, unit: Container, depth: number): string {

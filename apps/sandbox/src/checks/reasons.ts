@@ -49,7 +49,7 @@ export const REASONS = {
   not_for_participants: { code: '99', text: 'Documents of this type come from the registry itself' },
 } as const;
 
-export type ReasonName = keyof typeof REASONS;
+type ReasonName = keyof typeof REASONS;
 
 /** A reason with what makes it concrete: the status met, the place, the inner pack. */
 export interface Reason {

@@ -33,6 +33,14 @@ function namedHolder(operation: Operation): string | undefined {
   return place === '' ? byInn?.key : (world.participantAt(place)?.key ?? 'nobody');
 }
 
+/** Whoever writes the document has the goods from then on. */
+const TAKEN_ON: Pick<Parameters<typeof itemRule>[0], 'next' | 'container'> = {
+  next: (pack, { sender, place }) => ({ ...pack, status: 'in_circulation', owner: sender.key, place }),
+  container(container, { sender, place }) {
+    Object.assign(container, { owner: sender.key, place });
+  },
+};
+
 /** 702: goods are taken on without their holder's document; he is told by 627. */
 const posting: OperationRule = {
   item: itemRule({
@@ -42,10 +50,7 @@ const posting: OperationRule = {
         from: [...CIRCULATING, 'moved_to_unregistered'],
         shipper: namedHolder(operation) ?? pack.owner,
       }),
-    next: (pack, { sender, place }) => ({ ...pack, status: 'in_circulation', owner: sender.key, place }),
-    container(container, { sender, place }) {
-      Object.assign(container, { owner: sender.key, place });
-    },
+    ...TAKEN_ON,
   }),
 };
 
@@ -55,10 +60,7 @@ const receiveUnregistered: OperationRule = {
   item: itemRule({
     leavesContainer: true,
     check: (pack, operation) => whyNotOfShipper(pack, operation, { from: ['moved_to_unregistered'] }),
-    next: (pack, { sender, place }) => ({ ...pack, status: 'in_circulation', owner: sender.key, place }),
-    container(container, { sender, place }) {
-      Object.assign(container, { owner: sender.key, place });
-    },
+    ...TAKEN_ON,
   }),
 };
 

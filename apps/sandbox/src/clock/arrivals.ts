@@ -4,7 +4,7 @@ export interface Arrival {
   latestMs: number;
 }
 
-export interface ArrivalSource {
+interface ArrivalSource {
   nowMs(): number;
   /** Calls `beat` every `periodMs` until the returned function is called. */
   every(periodMs: number, beat: () => void): () => void;

@@ -1,7 +1,7 @@
 import type { Sscc } from '#kernel';
 import type { StatusKind } from '../profile.js';
 
-export type OperationResult = 'Accepted' | 'Partial' | 'Rejected';
+type OperationResult = 'Accepted' | 'Partial' | 'Rejected';
 
 /** One row of a receipt's errors (public-facts 2.3). */
 export interface ReceiptError {

@@ -4,7 +4,7 @@ import { spreadOf } from '../seeded.js';
 import type { RegistryDocument } from './document.js';
 
 /** What misbehaviour has in store for a document, as the journal keeps it. */
-export interface Fate {
+interface Fate {
   mask: number;
   late: number;
   transient?: number;

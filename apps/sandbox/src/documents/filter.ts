@@ -3,12 +3,12 @@ import type { SandboxSettings } from '../config.js';
 import { refuse } from '../http/refusal.js';
 import type { World } from '../packs/world.js';
 import type { Profile } from '../profile.js';
-import { filterIn } from '../registries/request.js';
+import { filterIn, wholeNumber } from '../registries/request.js';
 import type { RegistryDocument } from './document.js';
 import { processingResult, shownStatus } from './metadata.js';
 
 /** A list read: which documents, from which place in the list, how many. */
-export interface ListRequest {
+interface ListRequest {
   documentIds?: string[];
   requestId?: string;
   fromVirtualMs?: number;
@@ -225,12 +225,6 @@ function idList(value: unknown): string[] {
     throw refuse(400, 'document_ids is not a list of ids');
   if (ids.length > MAX_IDS) throw refuse(400, `document_ids holds more than ${MAX_IDS} ids`);
   return ids as string[];
-}
-
-function wholeNumber(value: unknown, name: string, most: number): number {
-  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= most) return number;
-  throw refuse(400, `${name} must be a whole number from 0 to ${most}`);
 }
 
 function parsedJson(value: string): unknown {

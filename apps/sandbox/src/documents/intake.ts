@@ -18,7 +18,7 @@ const UPLOAD_KINDS = ['large', 'part', 'restart', 'finish'] as const satisfies U
 type NewRecord = RecordOf<(typeof NEW_KINDS)[number]>;
 type ChangeRecord = RecordOf<(typeof CHANGE_KINDS)[number]>;
 /** Records of what happens to documents. */
-export type IntakeRecord = NewRecord | ChangeRecord | UploadRecord;
+type IntakeRecord = NewRecord | ChangeRecord | UploadRecord;
 
 const isOf =
   <Kind extends JournalRecord['k']>(kinds: readonly Kind[]) =>

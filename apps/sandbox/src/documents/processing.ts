@@ -4,7 +4,7 @@ import { isFinal, type DocumentContent, type RegistryDocument, type Verdict } fr
 import { DueQueue, type DueWork } from './due-queue.js';
 
 /** Decides about a document and applies it to the packs. Deterministic: bytes and earlier decisions in, verdict out. */
-export type Judge = (document: RegistryDocument, xml: Buffer) => Generator<void, Judgement>;
+type Judge = (document: RegistryDocument, xml: Buffer) => Generator<void, Judgement>;
 
 /** What became of a document, and what was read out of it. */
 export interface Judgement {

@@ -69,7 +69,7 @@ export const wholePlaceLetter = (
   ]);
 
 /** A pack as a 632 names it. */
-export interface WrittenOff {
+interface WrittenOff {
   sgtin: string;
   series: string;
   /** `31.12.2028` */

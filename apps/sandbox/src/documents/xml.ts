@@ -14,7 +14,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export const readDocument = (xml: Uint8Array): DocumentContent => ended(readInSlices(xml)).content;
 
 /** Where a long list can be cut: between its entries. Places in the text. */
-export interface Cuts {
+interface Cuts {
   /** Where the first entry begins. */
   from: number;
   /** Where each entry ends. */

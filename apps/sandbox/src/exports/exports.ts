@@ -17,7 +17,7 @@ export interface ExportTask {
   ageMs?: number;
 }
 
-export type ExportState = 'preparing' | 'completed' | 'failed';
+type ExportState = 'preparing' | 'completed' | 'failed';
 
 /** Tasks of one user, finished ones included, until their results are deleted (public-facts 1.8). */
 export const MAX_TASKS = 10;

@@ -9,7 +9,7 @@ export const FAULTS = KNOBS;
 export type FaultName = KnobName;
 
 /** A plan holds for `times` calls of one method, or of any ("*"). */
-export interface FaultPlan {
+interface FaultPlan {
   fault: FaultName;
   method: string;
   times: number;

@@ -17,10 +17,10 @@ interface Group {
 }
 
 /** `stopped`: a member ended in error and the ones behind it are not processed. */
-export type GroupState = 'running' | 'done' | 'stopped';
+type GroupState = 'running' | 'done' | 'stopped';
 
 /** What became of a member, for the control port. */
-export type MemberState = 'concluded' | 'in_work' | 'waiting' | 'not_processed';
+type MemberState = 'concluded' | 'in_work' | 'waiting' | 'not_processed';
 
 const MAX_CHECKED = 10_000;
 const keyOf = (account: string, requestIds: readonly string[]): string =>

@@ -1,5 +1,5 @@
 /** Texts of the live service (public-facts 1.9), in the language of the account. */
-export type Language = 'ru' | 'en';
+type Language = 'ru' | 'en';
 type Text = Record<Language, string>;
 
 /** Begins each `error_description`. */

@@ -131,7 +131,7 @@ export type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, {
 export type Place = { offset: number; length: number };
 
 /** What a notification shows of its origin. */
-export type NoticeMeta = Record<'docNum' | 'subject' | 'counterparty' | 'version', string | undefined>;
+type NoticeMeta = Record<'docNum' | 'subject' | 'counterparty' | 'version', string | undefined>;
 
 const CHUNK_BYTES = 1 << 20;
 const MAX_LINE_BYTES = 64 << 20;

@@ -5,7 +5,7 @@ import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 /** How late the process may be in reading its sockets before a client is blamed. */
 export const SLACK_MS = 5;
 
-export interface LimitVerdict {
+interface LimitVerdict {
   allowed: boolean;
   intervalMs: number;
   /** The call before this one was refused too, and this one did not wait. */

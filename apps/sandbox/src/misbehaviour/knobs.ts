@@ -3,7 +3,7 @@
  * with it. A knob strikes on order (faults/faults.ts) or at a rate, by seed (misbehaviour.ts). `from`, `to`: the span
  * from which a strike at a rate takes its value.
  */
-export interface Knob {
+interface Knob {
   when: 'before_work' | 'work' | 'answer' | 'processing';
   /** What the value means. */
   value: string;

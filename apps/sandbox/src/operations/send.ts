@@ -9,16 +9,21 @@ import type { UserCall, UserOperation } from './call.js';
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
+/** What stands around a document that is sent or announced. Throws a 400. */
+export function envelopeOf(registry: Registry, call: UserCall) {
+  const { profile } = registry;
+  const body = jsonObjectOf(call.body);
+  const requestId = body[profile.field('request_id')];
+  if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
+  return { profile, body, requestId, bulk: bulkFlag(registry, call, body[profile.field('bulk_processing')]) };
+}
+
 /**
  * POST documents/send: takes a document, whatever is in it; only the envelope is checked (public-facts 2). The answer
  * goes out when the document is in the journal.
  */
 export const send: UserOperation = (registry, call) => {
-  const { profile } = registry;
-  const body = jsonObjectOf(call.body);
-  const requestId = body[profile.field('request_id')];
-  if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
-  const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
+  const { profile, body, requestId, bulk } = envelopeOf(registry, call);
   const base64 = body[profile.field('document')];
   const xml = bytesOf(base64, 'document');
   const sign = signatureText(registry, call, body[profile.field('sign')]);
@@ -99,7 +104,7 @@ export function refuseDuplicate(registry: Registry, call: UserCall, requestId: s
 }
 
 /** Two public clients send the flag as a text (public-facts 1.2): it is taken, and counted. */
-export function bulkFlag(registry: Registry, call: UserCall, value: unknown): boolean {
+function bulkFlag(registry: Registry, call: UserCall, value: unknown): boolean {
   if (typeof value === 'string')
     registry.violations.record('flag_as_text', {
       call: call.method,

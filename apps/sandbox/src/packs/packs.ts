@@ -156,6 +156,17 @@ export class PackStore {
     }
   }
 
+  /** The unit itself, what holds it, and so on to the outermost. */
+  unitsAbove(unit: Container): Container[] {
+    const units = [unit];
+    for (let at = unit; at.parent !== undefined && units.length <= MAX_DEPTH;) {
+      const parent = this.container(at.parent);
+      if (parent === undefined) break;
+      units.push((at = parent));
+    }
+    return units;
+  }
+
   container(sscc: Sscc): Container | undefined {
     return this.units.get(sscc);
   }

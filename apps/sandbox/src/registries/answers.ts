@@ -8,7 +8,7 @@ import type { Registry } from '../registry.js';
 export const listed = <T>(registry: Registry, entries: T[]): T[] | T =>
   registry.settings.singleAs === 'object' && entries.length === 1 ? (entries[0] as T) : entries;
 
-export interface Shown {
+interface Shown {
   entries: unknown[];
   total: number;
 }

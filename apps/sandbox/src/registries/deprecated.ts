@@ -1,5 +1,5 @@
 /** A method that the interface calls deprecated (9), under a name of the sandbox's own. */
-export interface DeprecatedMethod {
+interface DeprecatedMethod {
   verb: 'GET' | 'POST';
   /** Under the profile's base path. */
   path: string;

@@ -11,7 +11,7 @@ interface Found {
   total: number;
 }
 
-export interface PackSearch {
+interface PackSearch {
   page: Page;
   /** Key of the participant whose packs are meant; all when absent. */
   owner?: string;

@@ -15,7 +15,7 @@ export interface PackClass {
 }
 
 /** Which classes a list wants; what is absent is not asked about. */
-export interface ClassFilter {
+interface ClassFilter {
   gtin?: Gtin | undefined;
   series?: string | undefined;
   owner?: string | undefined;

@@ -146,6 +146,7 @@ const pageOf = (startFrom: unknown, count: unknown): Page => ({
   count: wholeNumber(count ?? DEFAULT_COUNT, 'count', MAX_COUNT),
 });
 
+/** Throws a 400. */
 export function wholeNumber(value: unknown, name: string, most: number): number {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
   if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= most) return number;

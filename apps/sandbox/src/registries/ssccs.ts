@@ -36,7 +36,7 @@ export const ssccHierarchy: UserOperation = (registry, call) => {
   return jsonAnswer(
     200,
     registry.profile.named({
-      up: listed(registry, outwards(registry, unit).map(shown)),
+      up: listed(registry, registry.packs.unitsAbove(unit).map(shown)),
       down: listed(registry, inside.map(shown)),
     }),
   );
@@ -87,7 +87,7 @@ function fullHierarchy(registry: Registry, call: UserCall, sscc: Sscc): unknown 
   if (unit === undefined) throw refuse(404, `the logistic unit ${sscc} is not registered`);
   if (!mayReadUnit(registry, call, unit)) throw refuse(403, `the logistic unit ${sscc} is another's`, 'not_yours');
   let up: Record<string, unknown> | undefined;
-  for (const one of outwards(registry, unit))
+  for (const one of registry.packs.unitsAbove(unit))
     up = { ...node(registry, one), ...registry.profile.named({ childs: up === undefined ? [] : [up] }) };
   return registry.profile.named({ up, down: contentNode(registry, unit, 0) });
 }
@@ -138,17 +138,6 @@ const suspension = ({ haltId, docNum, docDateMs, haltDateMs }: Decision): Record
   pause_decision_date: isoSecond(docDateMs).slice(0, 10),
   halt_date: isoSecond(haltDateMs),
 });
-
-/** The unit itself, what holds it, and so on to the outermost. */
-function outwards({ packs }: Registry, unit: Container): Container[] {
-  const chain = [unit];
-  for (let at = unit; at.parent !== undefined && chain.length <= MAX_LEVELS;) {
-    const parent = packs.container(at.parent);
-    if (parent === undefined) break;
-    chain.push((at = parent));
-  }
-  return chain;
-}
 
 /** Its owner, or a side of a shipment that it is in: one pack tells, for a unit travels whole. */
 function mayReadUnit({ packs, world }: Registry, call: UserCall, unit: Container): boolean {

@@ -22,7 +22,7 @@ interface Movement extends Record<Column, number> {
 }
 
 /** What moved of one product at one place in a time. Ending = opening + income - outcome. */
-export interface StorageRow extends Movement {
+interface StorageRow extends Movement {
   place: string;
   gtin: Gtin;
   opening: number;

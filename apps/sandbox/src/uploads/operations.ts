@@ -4,7 +4,7 @@ import { emptyAnswer, jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
 import type { UserCall, UserOperation } from '../operations/call.js';
-import { bulkFlag, checkSignature, digestOf, refuseDuplicate, signatureText } from '../operations/send.js';
+import { checkSignature, digestOf, envelopeOf, refuseDuplicate, signatureText } from '../operations/send.js';
 import type { Registry } from '../registry.js';
 import { hexDigest, MAX_UPLOAD_BYTES } from './uploads.js';
 
@@ -14,11 +14,7 @@ export const documentSize: UserOperation = ({ profile, settings }) =>
 
 /** POST documents/send_large: announces a document that is then uploaded to the link (public-facts 1.2). */
 export const sendLarge: UserOperation = (registry, call) => {
-  const { profile } = registry;
-  const body = jsonObjectOf(call.body);
-  const requestId = body[profile.field('request_id')];
-  if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
-  const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
+  const { profile, body, requestId, bulk } = envelopeOf(registry, call);
   const hash = body[profile.field('hash_sum')];
   if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash))
     throw refuse(400, 'hash_sum must be a SHA-256 in lower-case hex');

@@ -1,5 +1,5 @@
 /** Calls of one account to one method. */
-export interface CallCount {
+interface CallCount {
   account: string;
   method: string;
   calls: number;

@@ -1,6 +1,6 @@
 import { RULES, type RuleName } from './rules.js';
 
-export interface Violation {
+interface Violation {
   rule: RuleName;
   call: string;
   account: string;

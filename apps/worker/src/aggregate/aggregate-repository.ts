@@ -1,5 +1,5 @@
-import { type Actor, type EventStore, type NewEvent, typedEvents } from '#event-store';
-import { canonicalJson, defined, sha256Hex, uuid5, type Clock } from '#kernel';
+import { newEvent, typedEvents, type Actor, type EventStore, type NewEvent } from '#event-store';
+import { canonicalJson, sha256Hex, uuid5, type Clock } from '#kernel';
 import type { Candidate } from './candidate.js';
 
 /** Why and by whom a command is given; goes into the metadata of the events that follow. */
@@ -181,22 +181,9 @@ export class AggregateRepository<State, Command, Event extends { type: string; d
 
   private envelope(of: { event: Event; id: string; cause: Cause; version: number }): NewEvent {
     const { installation, clock } = this.options;
-    return {
-      id: uuid5(this.nameOf(of), installation.id),
-      type: of.event.type,
-      schemaVersion: 1,
-      data: of.event.data,
-      metadata: {
-        participant: installation.participant,
-        actor: of.cause.actor,
-        ...defined({ reason: of.cause.reason }),
-        softwareVersion: installation.softwareVersion,
-        profile: installation.profile,
-        effectiveAt: (of.cause.effectiveAt ?? clock.now()).toISOString(),
-        correlationId: of.id,
-        causationId: of.cause.taskKey,
-      },
-    };
+    const { actor, reason, effectiveAt, taskKey } = of.cause;
+    const ids = { id: uuid5(this.nameOf(of), installation.id), correlationId: of.id, causationId: taskKey };
+    return newEvent(of.event, { says: installation, actor, reason, at: effectiveAt ?? clock.now(), ...ids });
   }
 }
 

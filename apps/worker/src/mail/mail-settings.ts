@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { readSecretFile } from '#secret-files';
 import { readVariable } from '#service';
 
@@ -40,12 +40,12 @@ export function readMailSettings(given: Given): MailSettings | undefined {
   if (host === undefined) return nothingWithoutHost(given);
   const { PEDIGREE_MAIL_FROM: from } = given;
   const to = (given.PEDIGREE_MAIL_TO ?? '').split(',').map((one) => one.trim());
-  if (from === undefined) throw wrong('PEDIGREE_MAIL_FROM', 'must be set where PEDIGREE_MAIL_HOST is');
+  if (from === undefined) throw invalidConfiguration('PEDIGREE_MAIL_FROM', 'must be set where PEDIGREE_MAIL_HOST is');
   const odd = to.find((one) => !ADDRESS.test(one));
-  if (odd !== undefined) throw wrong('PEDIGREE_MAIL_TO', `"${odd}" is not an address`);
+  if (odd !== undefined) throw invalidConfiguration('PEDIGREE_MAIL_TO', `"${odd}" is not an address`);
   const login = loginOf(given);
   if (login !== undefined && tls === 'none')
-    throw wrong('PEDIGREE_MAIL_TLS', 'none would send the password of PEDIGREE_MAIL_USER in the clear');
+    throw invalidConfiguration('PEDIGREE_MAIL_TLS', 'none would send the password of PEDIGREE_MAIL_USER in the clear');
   return { host, port, tls, login, from, to };
 }
 
@@ -58,16 +58,15 @@ function nothingWithoutHost(given: Given): undefined {
     'PEDIGREE_MAIL_PASSWORD_FILE',
   ] as const;
   const set = names.find((one) => given[one] !== undefined);
-  if (set !== undefined) throw wrong('PEDIGREE_MAIL_HOST', `must be set where ${set} is`);
+  if (set !== undefined) throw invalidConfiguration('PEDIGREE_MAIL_HOST', `must be set where ${set} is`);
 }
 
 function loginOf({ PEDIGREE_MAIL_USER: user, PEDIGREE_MAIL_PASSWORD_FILE: file }: Given): MailSettings['login'] {
   if (user === undefined && file === undefined) return undefined;
-  if (user === undefined) throw wrong('PEDIGREE_MAIL_USER', 'must be set where PEDIGREE_MAIL_PASSWORD_FILE is');
-  if (file === undefined) throw wrong('PEDIGREE_MAIL_PASSWORD_FILE', 'must be set where PEDIGREE_MAIL_USER is');
+  if (user === undefined)
+    throw invalidConfiguration('PEDIGREE_MAIL_USER', 'must be set where PEDIGREE_MAIL_PASSWORD_FILE is');
+  if (file === undefined)
+    throw invalidConfiguration('PEDIGREE_MAIL_PASSWORD_FILE', 'must be set where PEDIGREE_MAIL_USER is');
   const password = readVariable('PEDIGREE_MAIL_PASSWORD_FILE', () => readSecretFile(file).toString('utf8').trim());
   return { user, password };
 }
-
-const wrong = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `${field}: ${why}`, { field });

@@ -1,5 +1,5 @@
 import { foundSince, listsSince, newestRestoration, releaseRestoration, unknownSince, type Restoration } from '#backup';
-import type { EventStore } from '#event-store';
+import { newEvent, type EventStore } from '#event-store';
 import { uuid5, type JsonObject } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Installation } from '../aggregate/aggregate-repository.js';
@@ -91,7 +91,6 @@ export class Restored {
     restoration: Restoration,
     compared: { found: { incoming: number; outgoing: number }; lists: { account: string; list: string }[] },
   ) {
-    const { participant, softwareVersion, profile } = this.options.installation;
     const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
     const type = 'RestorationReleased';
     const data: JsonObject = {
@@ -104,15 +103,13 @@ export class Restored {
       ...(backupSha256 === null ? {} : { backupSha256 }),
       ...(logHead === null ? {} : { logHead: logHead.toString() }),
     };
-    const metadata = {
-      participant,
-      softwareVersion,
-      profile,
-      actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const,
-      effectiveAt: new Date().toISOString(),
-      correlationId: id,
-      causationId: `restore:${id}`,
-    };
-    return { id: uuid5(type, id), type, schemaVersion: 1, data, metadata };
+    return newEvent(
+      { type, data },
+      {
+        says: this.options.installation,
+        actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' },
+        ...{ at: new Date(), id: uuid5(type, id), correlationId: id, causationId: `restore:${id}` },
+      },
+    );
   }
 }

@@ -5,7 +5,7 @@ import type { TypeEffect } from './effect.js';
 const { NOT_KNOWN } = effect;
 
 /** `claimed`: begun by the receiver, who has the goods; the shipper confirms. */
-export type Transfer = 'begins' | 'is claimed' | 'ends' | 'is taken back' | 'is refused';
+type Transfer = 'begins' | 'is claimed' | 'ends' | 'is taken back' | 'is refused';
 
 /** What is known of a document type, whichever schema set it is checked by (public-facts 2, 3 and 5). */
 export interface DocumentType {

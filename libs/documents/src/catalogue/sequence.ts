@@ -2,7 +2,7 @@ import { documentTypeOf } from './catalogue.js';
 import { saysTrue } from './effect.js';
 
 /** How an item stands, as far as it matters to what may be done with it next. */
-export type Stand =
+type Stand =
   | 'unreleased'
   | 'in_stock'
   | 'with_agent'
@@ -52,7 +52,7 @@ const OBSTACLES: Record<Stand, Obstacle> = {
 };
 
 /** From which state an item may be in a document of a type. */
-export interface SequenceRule {
+interface SequenceRule {
   from: readonly Stand[];
   /** It must stand at the place that the document speaks for. */
   isHere: boolean;
@@ -63,7 +63,7 @@ export interface SequenceRule {
 }
 
 /** No state forbids such a document, or none that our record could know; why, for those who read this table. */
-export type NoRule = "the other side's goods" | 'not known' | 'names no pack' | 'any state' | 'not ours to send';
+type NoRule = "the other side's goods" | 'not known' | 'names no pack' | 'any state' | 'not ours to send';
 
 const STOCK: readonly Stand[] = ['in_stock', 'with_agent'];
 const shipment = (...from: Stand[]): SequenceRule => ({ from, isHere: true, isLoose: true, kind: 'shipment' });
@@ -116,7 +116,7 @@ export function sequenceRuleOf(docType: number): SequenceRule | undefined {
 }
 
 /** What is known of an item. Nothing follows from what is not known. Empty place: it has left all that are known. */
-export interface KnownState {
+interface KnownState {
   status?: string | null | undefined;
   place?: string | null | undefined;
   container?: string | null | undefined;

@@ -38,7 +38,7 @@ const RECALLABLE = new Set(
 );
 
 /** What of an item's state a document may change. */
-export const STATE_PARTS = ['status', 'place', 'owner', 'holder', 'containment'] as const;
+const STATE_PARTS = ['status', 'place', 'owner', 'holder', 'containment'] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
 
 const effectOfType = (docType: number): TypeEffect | typeof NOT_KNOWN => documentTypeOf(docType)?.effect ?? NOT_KNOWN;

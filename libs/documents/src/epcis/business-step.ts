@@ -10,7 +10,7 @@ export interface BusinessStep {
 }
 
 /** What a document says of an item, as far as its step depends on it. */
-export interface StepFacts {
+interface StepFacts {
   status?: ItemEffect['status'];
   fields: Record<string, string>;
 }

@@ -5,7 +5,7 @@ import type { EpcisEvent } from './event-shape.js';
 const VOCABULARY = 'https://ref.gs1.org/cbv/';
 
 /** The namespace of a prefix, as the document's context declares it. */
-export type Namespaces = Readonly<Record<string, string>>;
+type Namespaces = Readonly<Record<string, string>>;
 
 /**
  * The identity of an event: a digest of what it says. Whoever has the same event gives it the same id (CBV 2.0).

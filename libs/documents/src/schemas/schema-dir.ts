@@ -6,7 +6,7 @@ import { SchemaSet, type SchemaSetOptions } from './schema-set.js';
 import { BUILT_IN_VERSIONS, builtInSet, SchemaSets } from './schema-sets.js';
 
 /** What is said of an added set, in `set.json` beside its files. */
-export type SetDescription = Omit<SchemaSetOptions, 'folder'>;
+type SetDescription = Omit<SchemaSetOptions, 'folder'>;
 
 const DESCRIPTION = 'set.json';
 const NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;

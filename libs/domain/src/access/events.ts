@@ -51,7 +51,7 @@ export interface ExportEnded {
   };
 }
 
-export const REFUSED_KEY_FAULTS = ['unknown', 'malformed', 'revoked', 'expired', 'suspended', 'wrong_role'] as const;
+const REFUSED_KEY_FAULTS = ['unknown', 'malformed', 'revoked', 'expired', 'suspended', 'wrong_role'] as const;
 /** Why a key was refused. `malformed`: the header holds no key at all. `wrong_role`: it is good for other routes. */
 export type RefusedKeyFault = (typeof REFUSED_KEY_FAULTS)[number];
 
@@ -106,7 +106,7 @@ export const STOCK_UPLOAD_STREAM_PREFIX = 'stock-upload-';
 /** The same file under the same name has one id, and one stream, for ever. */
 export const stockUploadStream = (uploadId: string): string => `${STOCK_UPLOAD_STREAM_PREFIX}${uploadId}`;
 
-export const ACCESS_STREAM_PREFIX = 'access-';
+const ACCESS_STREAM_PREFIX = 'access-';
 
 /** A stream a UTC day, so that none grows without end: what users were given, and what they were refused. */
 export const accessStream = (at: Date): string => `${ACCESS_STREAM_PREFIX}${at.toISOString().slice(0, 10)}`;

@@ -21,7 +21,7 @@ export interface AccountCertificate {
 }
 
 /** A worker signs with another certificate than before. */
-export interface AccountCertificateSeen {
+interface AccountCertificateSeen {
   type: 'AccountCertificateSeen';
   data: AccountCertificate & { account: string };
 }
@@ -45,12 +45,12 @@ export interface AccountPaused {
 }
 
 /** A person has it go on; who and why is in the metadata. */
-export interface AccountResumed {
+interface AccountResumed {
   type: 'AccountResumed';
   data: { account: string };
 }
 
 export type AccountEvent = AccountCertificateSeen | AccountPaused | AccountResumed;
 
-export const ACCOUNT_STREAM_PREFIX = 'account-';
+const ACCOUNT_STREAM_PREFIX = 'account-';
 export const accountStream = (account: string): string => `${ACCOUNT_STREAM_PREFIX}${account}`;

@@ -13,7 +13,7 @@ export interface ApiKeyFacts {
 }
 
 /** A person made it; who and why is in the metadata, here and below. */
-export interface ApiKeyMade {
+interface ApiKeyMade {
   type: 'ApiKeyMade';
   data: ApiKeyFacts;
 }
@@ -24,24 +24,24 @@ export interface ApiKeyAdopted {
   data: ApiKeyFacts & { madeAt: string; revokedAt?: string };
 }
 
-export interface ApiKeyFirstUsed {
+interface ApiKeyFirstUsed {
   type: 'ApiKeyFirstUsed';
   data: { key: string; /** From where, as far as the gateway saw it. */ address: string };
 }
 
-export interface ApiKeyRevoked {
+interface ApiKeyRevoked {
   type: 'ApiKeyRevoked';
   data: { key: string };
 }
 
 /** A gateway noticed that its time is over. */
-export interface ApiKeyExpired {
+interface ApiKeyExpired {
   type: 'ApiKeyExpired';
   data: { key: string; expiresAt: string };
 }
 
 /** A person vouches for it after a restore. */
-export interface ApiKeyConfirmed {
+interface ApiKeyConfirmed {
   type: 'ApiKeyConfirmed';
   data: { key: string; restorationId: string };
 }

@@ -42,7 +42,7 @@ export interface CallRefused {
 }
 
 /** The registry said no to the account: signature, certificate, rights. It says nothing of what was asked. */
-export interface AccountRefused {
+interface AccountRefused {
   kind: 'account_refused';
   cause: AccountCause;
   code: string;
@@ -90,7 +90,7 @@ export interface FactData {
 }
 
 /** What happened to an attempt that goes on; done, and a refusal that is believed, end it. */
-export type LiveFact =
+type LiveFact =
   | { type: 'begun'; data: FactData['begun'] }
   /** `accountCause`: set where the registry refused the account. */
   | { type: 'not_delivered'; data: FactData['not_delivered'] & { accountCause?: AccountCause } }

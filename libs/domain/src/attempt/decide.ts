@@ -2,7 +2,7 @@ import { neverReached, type Sha256 } from '#kernel';
 import { wordsOf, type Attempt, type AttemptFact, type CallAnswer, type CallRefused, type Refusal } from './attempt.js';
 
 /** So many look-ups prove that a call did nothing; where `isPastGrace`, the last of them after the grace. */
-export interface Proof {
+interface Proof {
   lookUps: number;
   isPastGrace: boolean;
 }

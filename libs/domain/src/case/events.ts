@@ -9,7 +9,7 @@ export type CaseSeverity = (typeof CASE_SEVERITIES)[number];
 export const CASE_RESOLUTIONS = [
   ...(['corrected_here', 'corrected_at_registry', 'explained', 'false_alarm', 'written_off', 'other'] as const),
 ] as const;
-export type CaseResolution = (typeof CASE_RESOLUTIONS)[number];
+type CaseResolution = (typeof CASE_RESOLUTIONS)[number];
 
 /** Kinds of runs: of our documents with the lists of the registry, and of packs. */
 export const CASE_RUN_KINDS = ['documents', 'packs'] as const;
@@ -65,7 +65,7 @@ export interface CaseOpened {
 }
 
 /** Another run found it. */
-export interface CaseSeen {
+interface CaseSeen {
   type: 'CaseSeen';
   data: {
     caseId: string;
@@ -91,24 +91,24 @@ export interface CaseReopened {
 }
 
 /** A person has taken note of it; who is in the metadata, here and below. */
-export interface CaseAcknowledged {
+interface CaseAcknowledged {
   type: 'CaseAcknowledged';
   data: { caseId: string };
 }
 
 /** `assignee` null: to nobody. */
-export interface CaseAssigned {
+interface CaseAssigned {
   type: 'CaseAssigned';
   data: { caseId: string; assignee: string | null };
 }
 
-export interface CaseCommented {
+interface CaseCommented {
   type: 'CaseCommented';
   data: { caseId: string; text: string };
 }
 
 /** A person knows why, and that it will pass. It holds for so many items: with more the case is open again. */
-export interface CaseExplained {
+interface CaseExplained {
   type: 'CaseExplained';
   data: { caseId: string; text: string; count: number };
 }

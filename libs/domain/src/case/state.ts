@@ -5,7 +5,7 @@ export const CASE_PHASES = ['open', 'acknowledged', 'explained', 'resolved'] as 
 export type CasePhase = (typeof CASE_PHASES)[number];
 
 /** A document that was sent for a case and has not ended. */
-export interface PendingRemedy {
+interface PendingRemedy {
   requestId: string;
   commandId: string;
   action: string;

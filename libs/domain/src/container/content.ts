@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { canonicalJson, isSgtin, isSscc } from '#kernel';
 
 /** Items of one answer that is taken, as many as a document may name; a pallet holds some thousands. */
-export const MOST_TOLD_ITEMS = 25_000;
+const MOST_TOLD_ITEMS = 25_000;
 /** Containers within containers. */
-export const MOST_TOLD_LEVELS = 20;
+const MOST_TOLD_LEVELS = 20;
 
 const toldItem = z.strictObject({
   /** SGTIN or SSCC. */

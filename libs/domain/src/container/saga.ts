@@ -6,7 +6,7 @@ import { CONTAINER_STREAM_PREFIX, ssccOfStream, type ContainerEvent } from './ev
 type SagaEvent = Omit<AnySagaEvent, 'version' | 'position'>;
 
 /** Nothing is remembered between events: the aggregate knows whether a question is open. */
-export type ContainerSagaState = Record<string, never>;
+type ContainerSagaState = Record<string, never>;
 
 export const CONTAINER_SAGA = {
   name: 'container',

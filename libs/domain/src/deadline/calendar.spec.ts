@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readCalendar } from './calendar.js';
-import { GIVEN_CALENDAR as GIVEN } from './given-calendar.js';
+import { GIVEN_CALENDAR as GIVEN } from '../../test/given-calendar.js';
 
 type Fields = Record<string, unknown>;
 const withRow = (index: number, change: Fields): Fields => ({

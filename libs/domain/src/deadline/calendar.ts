@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration } from '#kernel';
 import { INBOUND_CHANNELS } from '../inbound/events.js';
 import { dayOf, dayText, ZoneDays, type Day } from './days.js';
 import { WEEKDAYS, WorkingDays } from './working-days.js';
@@ -16,12 +16,10 @@ export type DeadlineChannel = (typeof DEADLINE_CHANNELS)[number];
  * What starts the clock: the moment that the document claims, the moment at which this system knew it (its command was
  * registered, or a list showed it), or the moment at which the registry accepted it.
  */
-export const CLOCK_STARTS = ['operation_date', 'known', 'accepted'] as const;
-export type ClockStart = (typeof CLOCK_STARTS)[number];
+const CLOCK_STARTS = ['operation_date', 'known', 'accepted'] as const;
 
 /** What meets a deadline: the registry took the document, or accepted it. */
 export const DEADLINE_MET = ['sent', 'accepted'] as const;
-export type DeadlineMet = (typeof DEADLINE_MET)[number];
 
 const MOST_ROWS = 1_000;
 const MOST_TYPES = 200;
@@ -46,7 +44,6 @@ const limit = z.union([
   z.strictObject({ calendarDays: whole(3_660), movesToWorkingDay: z.boolean().default(false) }),
   z.strictObject({ hours: z.number().int().min(1).max(8_784) }),
 ]);
-export type DeadlineLimit = z.output<typeof limit>;
 
 const row = z
   .strictObject({
@@ -149,11 +146,11 @@ function isZone(zone: string): boolean {
  */
 export function readCalendar(given: unknown): DeadlineCalendar {
   if (typeof given === 'object' && given !== null && Object.keys(given).indexOf('fictitious') > 0)
-    throw wrong('/fictitious', 'must be the first field, where a reader sees it');
+    throw invalidConfiguration('/fictitious', 'must be the first field, where a reader sees it');
   const parsed = file.safeParse(given);
   if (!parsed.success) {
     const { path, message } = firstIssue(parsed.error.issues);
-    throw wrong(`/${path.join('/')}`, message);
+    throw invalidConfiguration(`/${path.join('/')}`, message);
   }
   const { data } = parsed;
   return {
@@ -164,9 +161,6 @@ export function readCalendar(given: unknown): DeadlineCalendar {
     rowsOf: lookUp(data),
   };
 }
-
-const wrong = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `${field}: ${why}`, { field });
 
 interface Issue {
   path: PropertyKey[];
@@ -201,7 +195,7 @@ function lookUp({ deadlines, withoutDeadline }: CalendarFile): DeadlineCalendar[
         const others = rows.get(key) ?? [];
         const same = others.find(({ row: other }) => overlaps(one, other));
         if (same !== undefined)
-          throw wrong(
+          throw invalidConfiguration(
             `/deadlines/${index}`,
             `speaks of type ${docType} as ${one.role} on ${on}, as /deadlines/${same.index} does for the same days`,
           );
@@ -213,7 +207,10 @@ function lookUp({ deadlines, withoutDeadline }: CalendarFile): DeadlineCalendar[
       for (const on of channelsOf({ role: one.role, channel: 'any' })) {
         const key = keyOf(one.role, docType, on);
         if (rows.has(key))
-          throw wrong(`/withoutDeadline/${index}`, `names type ${docType}, for which there is a deadline on ${on}`);
+          throw invalidConfiguration(
+            `/withoutDeadline/${index}`,
+            `names type ${docType}, for which there is a deadline on ${on}`,
+          );
         without.add(key);
       }
   const found = new Map([...rows].map(([key, all]) => [key, inOrder(all.map(({ row: one }) => one))]));

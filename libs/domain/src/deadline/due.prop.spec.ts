@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readCalendar, type Deadline, type DeadlineCalendar } from './calendar.js';
 import { dueAfter, startsDueBy } from './due.js';
-import { GIVEN_CALENDAR } from './given-calendar.js';
+import { GIVEN_CALENDAR } from '../../test/given-calendar.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_123);
 const RUNS = { seed: SEED, numRuns: 80 };

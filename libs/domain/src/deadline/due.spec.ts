@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readCalendar } from './calendar.js';
 import { daysLate, dueOf, type Due, type DutyFacts } from './due.js';
-import { GIVEN_CALENDAR } from './given-calendar.js';
+import { GIVEN_CALENDAR } from '../../test/given-calendar.js';
 import { standingOf, type Duty } from './standing.js';
 
 const CALENDAR = readCalendar(GIVEN_CALENDAR);

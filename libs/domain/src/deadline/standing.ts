@@ -8,7 +8,7 @@ import { daysLate, dueOf, type Due, type DueUnknown, type DutyFacts } from './du
  * the same due moment. `no_deadline`: the calendar says that there is none. `not_known`: nobody can tell.
  */
 export const DUTY_STATES = ['on_time', 'late', 'overdue', 'pending', 'replaced', 'no_deadline', 'not_known'] as const;
-export type DutyState = (typeof DUTY_STATES)[number];
+type DutyState = (typeof DUTY_STATES)[number];
 
 /** What is known of a document and of what meets its deadline. */
 export interface Duty extends DutyFacts {

@@ -1,10 +1,10 @@
 import { weekdayOf, type Day } from './days.js';
 
 export const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
+type Weekday = (typeof WEEKDAYS)[number];
 
 /** What makes a day a working day. Days outside `from` to `to`, both included, are not known to be anything. */
-export interface WorkingDayRules {
+interface WorkingDayRules {
   from: Day;
   to: Day;
   weekend: readonly Weekday[];

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DocumentCommand } from './decide.js';
-import { absenceProven, attempted, missed, registered, SHA, typesOf, unconfirmed, when } from './given.js';
+import {
+  absenceProven,
+  attempted,
+  missed,
+  registered,
+  SHA,
+  typesOf,
+  unconfirmed,
+  when,
+} from '../../test/given-document.js';
 import { ABSENT, evolve } from './state.js';
 
 const refusedForAccount = (attempt: number): DocumentCommand => ({

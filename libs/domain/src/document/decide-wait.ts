@@ -22,7 +22,7 @@ import { failed } from './send-attempt.js';
 import type { DocumentState } from './state.js';
 import type { SuspensionFinding } from './stop-events.js';
 
-/** What is asked of a document that waits, or is held. */
+/** What is asked of a document, or a group, that waits or is held. */
 export type WaitCommand =
   | ({ type: 'WaiveHolds' } & HoldDecision)
   | ({ type: 'EndHeld' } & HoldDecision)

@@ -19,7 +19,7 @@ import {
   typesOf,
   unconfirmed,
   when,
-} from './given.js';
+} from '../../test/given-document.js';
 
 const beginSend: DocumentCommand = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: OTHER_SHA };
 const answerSent = (attempt: number, documentId = DOCUMENT_ID): DocumentCommand => ({

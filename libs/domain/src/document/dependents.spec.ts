@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { documentStream, type DocumentEvent } from './events.js';
-import { attempted, concludedFailed, DOCUMENT_ID, observed, registered, sent, SHA } from './given.js';
+import { attempted, concludedFailed, DOCUMENT_ID, observed, registered, sent, SHA } from '../../test/given-document.js';
 import type { DocumentRules } from './planned-task.js';
 import { fromFlags, type DocumentSagaState, type FlaggedState } from './saga-state.js';
 import type { DocumentReaction } from './dependents.js';

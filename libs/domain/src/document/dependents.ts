@@ -1,6 +1,13 @@
 import { defined } from '#kernel';
 import type { DocumentConcluded, FailureCause } from './events.js';
-import type { Dependent, DependentRow, DocumentRules, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import {
+  later,
+  type Dependent,
+  type DependentRow,
+  type DocumentRules,
+  type PlannedGroupTask,
+  type PlannedTask,
+} from './planned-task.js';
 import { endOf, isOfDocument, type DocumentSagaState, type SagaEnd } from './saga-state.js';
 
 /** What follows from one event, for the saga's transaction. */
@@ -22,7 +29,6 @@ export interface DocumentReaction {
 const LATE_READS = [2, 4, 8, 16, 32, 63];
 
 const NOW = new Date(0);
-const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 
 export const rowOf = ({ requestId, account, kind }: Dependent): DependentRow => ({
   dependent: requestId,
@@ -76,7 +82,7 @@ export function notePredecessor(
 }
 
 /** Tells everybody who waits how this instance ended, page by page. `version`: of the event by which it ended so. */
-export const releaseDependents = (of: {
+const releaseDependents = (of: {
   predecessor: string;
   account: string;
   version: number;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sized } from '../../../../test/support/sized.js';
 import { decide, type DocumentCommand } from './decide.js';
 import type { DocumentEvent, DocumentReference } from './events.js';
-import { FIRST, OTHER_SHA, registration, SECOND, SHA } from './given.js';
+import { FIRST, OTHER_SHA, registration, SECOND, SHA } from '../../test/given-document.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);

@@ -127,7 +127,7 @@ export interface ItemWait {
   for: ItemPredecessor[];
 }
 
-export interface PredecessorConcluded {
+interface PredecessorConcluded {
   type: 'PredecessorConcluded';
   data: {
     requestId: string;
@@ -180,7 +180,7 @@ export interface DocumentHeld {
 }
 
 /** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
-export interface HoldWaived {
+interface HoldWaived {
   type: 'HoldWaived';
   data: { holds: Hold[] };
 }
@@ -189,13 +189,13 @@ export interface HoldWaived {
  * The bad end of these predecessors holds a report of an accomplished fact no longer: its time is up. A warning, for
  * the registry may refuse it.
  */
-export interface HoldLapsed {
+interface HoldLapsed {
   type: 'HoldLapsed';
   data: { holds: ItemHold[] };
 }
 
 /** It waits no more for this document by their items: that one comes after it, by what the commands say. */
-export interface ItemWaitLifted {
+interface ItemWaitLifted {
   type: 'ItemWaitLifted';
   data: { for: DocumentReference };
 }
@@ -255,7 +255,7 @@ export interface DocumentSent {
 }
 
 /** The registry heard and said no; nothing was taken. */
-export interface SendRefused {
+interface SendRefused {
   type: 'SendRefused';
   data: FactData['refused'];
 }
@@ -264,13 +264,13 @@ export interface SendRefused {
  * Surely not taken (429, no connection, or a refusal that concerns the account and not the document): it may be sent
  * again at `retryAfterMs` after this event, where its account is not paused.
  */
-export interface SendNotDelivered {
+interface SendNotDelivered {
   type: 'SendNotDelivered';
   data: FactData['not_delivered'] & { /** Set where the registry refused the account. */ accountCause?: AccountCause };
 }
 
 /** Nobody knows whether it was taken. Looked up before anything else is done. */
-export interface SendUnconfirmed {
+interface SendUnconfirmed {
   type: 'SendUnconfirmed';
   data: FactData['unconfirmed'];
 }
@@ -312,7 +312,7 @@ export interface ReceiptStored {
 }
 
 /** The registry's copy of the document was fetched and kept. */
-export interface DocumentDownloaded {
+interface DocumentDownloaded {
   type: 'DocumentDownloaded';
   data: { documentId: string; documentSha256: Sha256; sameBytes: boolean };
 }
@@ -330,7 +330,7 @@ export interface DocumentNotProcessed {
 }
 
 /** A resumption of its group carries another document in its place. */
-export interface DocumentSuperseded {
+interface DocumentSuperseded {
   type: 'DocumentSuperseded';
   data: { by: DocumentReference; groupId: string };
 }
@@ -355,7 +355,7 @@ export interface ConclusionRevised {
 }
 
 /** An operator sent it again, with a reason that is in the metadata: as another document, which stands for itself. */
-export interface DocumentResent {
+interface DocumentResent {
   type: 'DocumentResent';
   data: { by: DocumentReference };
 }

@@ -4,7 +4,7 @@ import { sized } from '../../../../test/support/sized.js';
 import { decide, type DocumentCommand } from './decide.js';
 import type { DocumentEvent } from './events.js';
 import type { GateFinding } from './gate-events.js';
-import { FIRST, registration, SHA } from './given.js';
+import { FIRST, registration, SHA } from '../../test/given-document.js';
 import { ABSENT, evolve } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_123);

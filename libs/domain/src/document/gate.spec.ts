@@ -15,7 +15,7 @@ import {
   unconfirmed,
   when,
   REMEMBERED,
-} from './given.js';
+} from '../../test/given-document.js';
 
 const SGTIN = '046070000000011234567890123';
 const finding = (knownAt: string, ...items: string[]): GateFinding => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DocumentCommand } from './decide.js';
 import type { DocumentEvent, DocumentReference } from './events.js';
-import { FIRST, registered, SECOND, SHA, typesOf, when } from './given.js';
-import { eventsOf, groupRegistration, then, typesOf as groupTypesOf } from '../group/given.js';
+import { FIRST, registered, SECOND, SHA, typesOf, when } from '../../test/given-document.js';
+import { eventsOf, groupRegistration, then, typesOf as groupTypesOf } from '../../test/given-group.js';
 import type { GroupCommand } from '../group/decide.js';
 
 const RESENT: DocumentReference = { commandId: 'resend-r-1', requestId: 'r-11' };

@@ -95,7 +95,7 @@ const WAIT_EVENTS: Record<WaitEvent['type'], true> = {
 export const isAboutWaiting = <Event extends { type: string }>(event: Event | WaitEvent): event is WaitEvent =>
   Object.hasOwn(WAIT_EVENTS, event.type);
 
-export type Judged =
+type Judged =
   { kind: 'held'; hold: PredecessorHold } | { kind: 'lifted'; /** Nothing else is waited for. */ isLast: boolean };
 
 export const endedBadly = (outcome: DocumentOutcome): outcome is BadOutcome =>

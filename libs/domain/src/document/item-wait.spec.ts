@@ -13,7 +13,7 @@ import {
   SECOND,
   stateAfter,
   unconfirmed,
-} from './given.js';
+} from '../../test/given-document.js';
 
 const SGTIN = '046070000000011234567890123';
 const met: ItemPredecessor = { ...FIRST, items: [SGTIN], itemCount: 1 };

@@ -40,3 +40,8 @@ export interface DependentRow {
   dependent: string;
   data: { account: string; kind?: 'group' };
 }
+
+export const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
+
+/** The next moment on a grid: tasks that are due there together can share a call. */
+export const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);

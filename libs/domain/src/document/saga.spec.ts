@@ -12,7 +12,7 @@ import {
   sent,
   SHA,
   unconfirmed,
-} from './given.js';
+} from '../../test/given-document.js';
 import type { DocumentRules, PlannedGroupTask, PlannedTask } from './planned-task.js';
 import type { DocumentSagaState } from './saga-state.js';
 import { DOCUMENT_SAGA, reactToDocumentEvent } from '../saga/document-saga.js';

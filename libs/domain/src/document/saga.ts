@@ -9,14 +9,11 @@ import type {
   Hold,
 } from './events.js';
 import { firstSend, lapseHoldsOf, rejudge } from './first-send.js';
-import type { DocumentRules, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { later, onGrid, type DocumentRules, type PlannedGroupTask, type PlannedTask } from './planned-task.js';
 import { isOfDocument, type DocumentMemory, type DocumentSagaState } from './saga-state.js';
 import { isAboutWaiting, type WaitEvent } from './hold.js';
 import { standsFor } from './state.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
-
-const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
-const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
 
 type Reaction = DocumentReaction;
 

@@ -14,7 +14,7 @@ import {
   SHA,
   stateAfter,
   unconfirmed,
-} from './given.js';
+} from '../../test/given-document.js';
 import { ABSENT, evolve } from './state.js';
 
 describe('the state of a document', () => {

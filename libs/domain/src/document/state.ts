@@ -52,7 +52,7 @@ export interface ToSend {
 }
 
 /** It waits, or is held. */
-export interface WaitingDocument extends Waiting {
+interface WaitingDocument extends Waiting {
   phase: 'waiting';
   registration: Registration;
   itemWaits?: number;

@@ -14,7 +14,7 @@ import {
   unconfirmed,
   when,
   REMEMBERED,
-} from './given.js';
+} from '../../test/given-document.js';
 import type { SuspensionFinding } from './stop-events.js';
 
 const SGTIN = '046070000000011234567890123';

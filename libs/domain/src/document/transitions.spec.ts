@@ -13,7 +13,7 @@ import {
   SHA,
   stateAfter,
   unconfirmed,
-} from './given.js';
+} from '../../test/given-document.js';
 import { evolve } from './state.js';
 
 const at = { attempt: 1, round: 1 };

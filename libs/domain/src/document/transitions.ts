@@ -3,7 +3,7 @@ import type { DocumentEvent, DocumentRegistered } from './events.js';
 type LaterEvent = Exclude<DocumentEvent, DocumentRegistered>;
 
 /** The phases of a document that is registered (state.ts). */
-export type DocumentPhase =
+type DocumentPhase =
   'waiting' | 'ready' | 'sending' | 'unconfirmed' | 'uploading' | 'sent' | 'received' | 'refused' | 'concluded';
 
 const WAITING = ['waiting'] as const;

@@ -16,19 +16,19 @@ export interface UploadOpened {
  * The intent, recorded before the call: all parts are there, and from here on the document may be in the registry's
  * work.
  */
-export interface UploadFinishAttempted {
+interface UploadFinishAttempted {
   type: 'UploadFinishAttempted';
   data: { attempt: number; round: number; documentId: string };
 }
 
 /** Surely not heard (429, or no connection): it may be finished again at `retryAfterMs` after this event. */
-export interface UploadFinishNotDelivered {
+interface UploadFinishNotDelivered {
   type: 'UploadFinishNotDelivered';
   data: { round: number } & FactData['not_delivered'];
 }
 
 /** Nobody knows whether it was finished. Looked up before anything else is done. */
-export interface UploadFinishUnconfirmed {
+interface UploadFinishUnconfirmed {
   type: 'UploadFinishUnconfirmed';
   data: { round: number } & FactData['unconfirmed'];
 }
@@ -37,13 +37,13 @@ export interface UploadFinishUnconfirmed {
  * The registry heard and said no to a part, or to the end: because something is missing, or because it has been
  * finished before. Looked up.
  */
-export interface UploadRefused {
+interface UploadRefused {
   type: 'UploadRefused';
   data: { round: number; mayBeOthers?: true } & FactData['refused'];
 }
 
 /** Asked by request_id and found still open. */
-export interface UploadSeenOpen {
+interface UploadSeenOpen {
   type: 'UploadSeenOpen';
   data: { round: number } & FactData['missed'];
 }
@@ -51,7 +51,7 @@ export interface UploadSeenOpen {
 /**
  * Seen open after a refusal, or twice, the last time after the grace: the end did not arrive, and the upload goes on.
  */
-export interface UploadProvenOpen {
+interface UploadProvenOpen {
   type: 'UploadProvenOpen';
   data: { round: number } & FactData['proven_undone'];
 }

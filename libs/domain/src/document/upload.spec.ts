@@ -11,7 +11,7 @@ import {
   typesOf,
   unconfirmed,
   when,
-} from './given.js';
+} from '../../test/given-document.js';
 import type { DocumentRules } from './planned-task.js';
 import { DOCUMENT_SAGA, reactToDocumentEvent } from '../saga/document-saga.js';
 

@@ -15,7 +15,7 @@ import {
   started,
   then,
   typesOf,
-} from './given.js';
+} from '../../test/given-group.js';
 import { evolveGroup, NO_GROUP, outcomeForDependents, outcomeOf } from './state.js';
 
 const EARLIER = { commandId: 'c-1', requestId: 'r-1' };

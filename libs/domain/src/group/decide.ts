@@ -1,5 +1,6 @@
 import { defined, neverReached } from '#kernel';
 import type { LookUpFacts } from '../attempt/decide.js';
+import type { WaitCommand } from '../document/decide-wait.js';
 import {
   ACCOMPLISHED_FACTS,
   type DocumentOutcome,
@@ -37,15 +38,7 @@ export type GroupCommand =
   | { type: 'Register'; registration: GroupRegistration }
   /** A group is ended at once, and not held, when all of its members are of such types. */
   | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
-  | ({ type: 'WaiveHolds' } & HoldDecision)
-  | ({ type: 'EndHeld' } & HoldDecision)
-  | ({ type: 'WaitForItems' } & ItemWaitNews)
-  /** The time of a group of reports of accomplished facts is up. */
-  | { type: 'LapseHolds' }
-  /** `requestId` comes after it, by what the commands say: it does not wait for that one by their items. */
-  | { type: 'LiftItemWait'; requestId: string }
-  /** What it would wait for waits for it. */
-  | { type: 'RefuseRing'; ring: DocumentReference[] }
+  | WaitCommand
   | { type: 'NoteMemberSent'; requestId: string; documentId: string }
   /** `partialStops`: the profile's rule whether a partial result stops a group as an error does. */
   | {

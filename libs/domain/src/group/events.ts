@@ -30,7 +30,7 @@ export const HALT_CAUSES = [
 export type HaltCause = (typeof HALT_CAUSES)[number];
 
 /** The document that was too large for one send, as it was given. */
-export interface SplitDocument {
+interface SplitDocument {
   documentSha256: Sha256;
   byteLength: number;
   docType: number;
@@ -69,7 +69,7 @@ export interface GroupWaiting {
   data: { kind?: never; for: DocumentReference[] } | ItemWait;
 }
 
-export interface GroupPredecessorConcluded {
+interface GroupPredecessorConcluded {
   type: 'GroupPredecessorConcluded';
   data: {
     requestId: string;
@@ -79,37 +79,37 @@ export interface GroupPredecessorConcluded {
 }
 
 /** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
-export interface GroupHeld {
+interface GroupHeld {
   type: 'GroupHeld';
   data: { hold: PredecessorHold };
 }
 
 /** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
-export interface GroupHoldWaived {
+interface GroupHoldWaived {
   type: 'GroupHoldWaived';
   data: { holds: PredecessorHold[] };
 }
 
 /** The time of a group of reports of accomplished facts is up: the bad end of these predecessors holds it no longer. */
-export interface GroupHoldLapsed {
+interface GroupHoldLapsed {
   type: 'GroupHoldLapsed';
   data: { holds: ItemHold[] };
 }
 
 /** It waits no more for this document by their items: that one comes after it, by what the commands say. */
-export interface GroupItemWaitLifted {
+interface GroupItemWaitLifted {
   type: 'GroupItemWaitLifted';
   data: { for: DocumentReference };
 }
 
 /** Nothing is waited for any more; the first member's turn to be sent has come. */
-export interface GroupReleased {
+interface GroupReleased {
   type: 'GroupReleased';
   data: Record<string, never>;
 }
 
 /** The registry has this member; the next one's turn to be sent has come. */
-export interface MemberSent {
+interface MemberSent {
   type: 'MemberSent';
   data: { index: number; requestId: string; documentId: string; /** Absent after the last. */ nextRequestId?: string };
 }
@@ -126,7 +126,7 @@ export interface MemberConcluded {
 }
 
 /** What counted as concluded turned out otherwise. */
-export interface MemberRevised {
+interface MemberRevised {
   type: 'MemberRevised';
   data: {
     index: number;
@@ -138,7 +138,7 @@ export interface MemberRevised {
 }
 
 /** The registry says that the group can be started. */
-export interface GroupCheckPassed {
+interface GroupCheckPassed {
   type: 'GroupCheckPassed';
   data: { answerSha256: Sha256 };
 }
@@ -147,19 +147,19 @@ export interface GroupCheckPassed {
  * The registry says that it cannot, and why. It is asked again a few times: what was just sent may not be known to it
  * yet.
  */
-export interface GroupCheckDenied {
+interface GroupCheckDenied {
   type: 'GroupCheckDenied';
   data: { check: number; reason: string; answerSha256: Sha256 };
 }
 
 /** The intent, recorded before the call: from here on the group may have begun. */
-export interface GroupStartAttempted {
+interface GroupStartAttempted {
   type: 'GroupStartAttempted';
   data: FactData['begun'];
 }
 
 /** The registry works on the group. `seenByStatus` when the members' statuses told, not the answer to the call. */
-export interface GroupStarted {
+interface GroupStarted {
   type: 'GroupStarted';
   data: {
     attempt: number;
@@ -170,31 +170,31 @@ export interface GroupStarted {
 }
 
 /** The registry heard and said no; nothing has begun. */
-export interface GroupStartRefused {
+interface GroupStartRefused {
   type: 'GroupStartRefused';
   data: FactData['refused'];
 }
 
 /** Surely not begun (429, or no connection): it is asked for again `retryAfterMs` after this event. */
-export interface GroupStartNotDelivered {
+interface GroupStartNotDelivered {
   type: 'GroupStartNotDelivered';
   data: FactData['not_delivered'];
 }
 
 /** Nobody knows whether it has begun. The members' statuses are looked at before anything else is done. */
-export interface GroupStartUnconfirmed {
+interface GroupStartUnconfirmed {
   type: 'GroupStartUnconfirmed';
   data: FactData['unconfirmed'];
 }
 
 /** Every member still lies there as it was sent. */
-export interface GroupStartNotSeen {
+interface GroupStartNotSeen {
   type: 'GroupStartNotSeen';
   data: FactData['missed'];
 }
 
 /** Two such looks, the last after the grace: it has not begun, and may be started again. */
-export interface GroupStartAbsenceProven {
+interface GroupStartAbsenceProven {
   type: 'GroupStartAbsenceProven';
   data: FactData['proven_undone'];
 }
@@ -215,7 +215,7 @@ export interface GroupHalted {
 }
 
 /** The member that had stopped it turned out well, and nothing was concluded on its account: the group goes on. */
-export interface GroupHaltLifted {
+interface GroupHaltLifted {
   type: 'GroupHaltLifted';
   data: { requestId: string; outcome: DocumentOutcome };
 }
@@ -236,7 +236,7 @@ export interface GroupConclusionRevised {
 }
 
 /** What was left of it goes on in another group. */
-export interface GroupResumed {
+interface GroupResumed {
   type: 'GroupResumed';
   data: { by: { groupId: string; commandId: string } };
 }

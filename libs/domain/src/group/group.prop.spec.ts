@@ -1,10 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { SHA } from '../document/given.js';
+import { SHA } from '../../test/given-document.js';
 import { sized } from '../../../../test/support/sized.js';
 import { decideGroup, type GroupCommand } from './decide.js';
 import type { GroupEvent } from './events.js';
-import { answered, begin, eventsOf, groupRegistration, IDS, mayNot, mayStart, memberSent } from './given.js';
+import {
+  answered,
+  begin,
+  eventsOf,
+  groupRegistration,
+  IDS,
+  mayNot,
+  mayStart,
+  memberSent,
+} from '../../test/given-group.js';
 import { evolveGroup, NO_GROUP, outcomeOf, type GroupState } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);

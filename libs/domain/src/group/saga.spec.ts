@@ -6,7 +6,7 @@ import {
   DOCUMENT_ID,
   registration as documentRegistration,
   sent,
-} from '../document/given.js';
+} from '../../test/given-document.js';
 import type { DocumentRules, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
 import type { DocumentSagaState } from '../document/saga-state.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
@@ -26,7 +26,7 @@ import {
   memberSent,
   registered,
   started,
-} from './given.js';
+} from '../../test/given-group.js';
 
 const RULES: DocumentRules = {
   statusAfterSendMs: 3_000,

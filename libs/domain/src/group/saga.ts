@@ -2,7 +2,7 @@ import { defined, neverReached } from '#kernel';
 import { afterEnd, type DocumentReaction, type Ended } from '../document/dependents.js';
 import type { Hold } from '../document/events.js';
 import { firstSend, lapseHoldsOf } from '../document/first-send.js';
-import type { DocumentRules, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import { later, type DocumentRules, type PlannedGroupTask, type PlannedTask } from '../document/planned-task.js';
 import { isOfGroup, type DocumentSagaState, type GroupMemory } from '../document/saga-state.js';
 import {
   isAboutStart,
@@ -25,8 +25,6 @@ interface OwnEvent<State> {
 
 type Own = OwnEvent<GroupMemory>;
 type Reaction = DocumentReaction;
-
-const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 
 /**
  * What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that

@@ -12,7 +12,7 @@ import {
   seenIncoming,
   seenOutgoing,
   SHA,
-} from './given.js';
+} from '../../test/given-inbound.js';
 
 const types = (events: InboundEvent[]): string[] => events.map((event) => event.type);
 const conclusionOf = (events: InboundEvent[]): object | undefined =>

@@ -48,7 +48,7 @@ export interface InboundSeen {
 }
 
 /** Another status than the last one known, or the same once more after the grace of a FAILED (`isLastWord`). */
-export interface InboundStatusObserved {
+interface InboundStatusObserved {
   type: 'InboundStatusObserved';
   data: { documentId: string; status: RegistryStatus; isLastWord?: true; processedAt?: string; answerSha256: Sha256 };
 }
@@ -78,7 +78,7 @@ export interface InboundContent {
 }
 
 /** The registry does not give its bytes: it was asked often enough. */
-export interface InboundDownloadGivenUp {
+interface InboundDownloadGivenUp {
   type: 'InboundDownloadGivenUp';
   data: { documentId: string; reason: string; attempts: number };
 }
@@ -96,7 +96,7 @@ export interface InboundReceiptStored {
 }
 
 /** There is no receipt to be had, or none that can be read; then its bytes are kept. */
-export interface InboundReceiptGivenUp {
+interface InboundReceiptGivenUp {
   type: 'InboundReceiptGivenUp';
   data: { documentId: string; reason: string; attempts: number; receiptSha256?: Sha256 };
 }
@@ -139,7 +139,7 @@ export interface InboundAskedAgain {
  * It belongs to a document of ours: `sharedItems` tells how many packs and units both name, where that is how it was
  * found.
  */
-export interface InboundLinked {
+interface InboundLinked {
   type: 'InboundLinked';
   data: { documentId: string; requestId: string; by: LinkedBy; sharedItems?: number };
 }

@@ -1,7 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { inboundStream, type InboundEvent } from './events.js';
 import type { InboundCommand } from './decide.js';
-import { DOWNLOAD, follow, observe, OTHERS_ID, RECEIPT, seen, seenIncoming, seenOutgoing, SHA } from './given.js';
+import {
+  DOWNLOAD,
+  follow,
+  observe,
+  OTHERS_ID,
+  RECEIPT,
+  seen,
+  seenIncoming,
+  seenOutgoing,
+  SHA,
+} from '../../test/given-inbound.js';
 import { INBOUND_SAGA, reactToInboundEvent, type PlannedInboundTask } from './saga.js';
 
 const RULES = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, failedGraceMs: 0, statusGridMs: 1_000 };

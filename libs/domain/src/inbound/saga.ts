@@ -1,6 +1,6 @@
 import { defined, neverReached } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
-import type { DocumentRules, PlannedTask } from '../document/planned-task.js';
+import { later, onGrid, type DocumentRules, type PlannedTask } from '../document/planned-task.js';
 import { eventIn, type SagaEvent as AnySagaEvent } from '../saga/saga-event.js';
 import {
   documentIdOfStream,
@@ -24,7 +24,7 @@ export type PlannedInboundTask = PlannedTask<
 >;
 
 /** What is remembered between the events of one document: through whom it is read, and whether it is over. */
-export interface InboundSagaState {
+interface InboundSagaState {
   account: string;
   direction: InboundDirection;
   isOver: boolean;
@@ -44,9 +44,6 @@ export const INBOUND_SAGA = {
 };
 
 type Reaction = { state: InboundSagaState; tasks: PlannedInboundTask[] };
-
-const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
-const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
 
 /**
  * What follows from one event. Due times count from the handling of its page, which is after the answer that caused it

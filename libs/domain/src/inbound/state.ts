@@ -46,7 +46,7 @@ export type InboundState =
   /** Recognised as a document of ours: that one is followed, and not this. */
   | { phase: 'ours'; seen: Seen; requestId: string };
 
-export interface Link {
+interface Link {
   requestId: string;
   by: LinkedBy;
 }

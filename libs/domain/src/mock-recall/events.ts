@@ -1,13 +1,13 @@
 import type { Sha256 } from '#kernel';
 
 /** A person begins a mock recall: where is every pack of this series? */
-export interface MockRecallBegun {
+interface MockRecallBegun {
   type: 'MockRecallBegun';
   data: { recallId: string; gtin: string; series: string };
 }
 
 /** Where they were is known. How long that took is the time between the two events. */
-export interface MockRecallTraced {
+interface MockRecallTraced {
   type: 'MockRecallTraced';
   data: {
     recallId: string;

@@ -12,7 +12,7 @@ import type {
 import type { KnownSuspension, SuspensionState } from './state.js';
 
 /** Versions of one suspension. */
-export const MOST_VERSIONS = 1_000;
+const MOST_VERSIONS = 1_000;
 
 /** What may be asked of a suspension. */
 export type SuspensionCommand =

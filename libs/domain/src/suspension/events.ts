@@ -55,13 +55,13 @@ export interface SuspensionEntered {
 }
 
 /** A person said which series of which products a letter means; none: no product that we know of. */
-export interface SuspensionMatched {
+interface SuspensionMatched {
   type: 'SuspensionMatched';
   data: { suspensionId: string; matches: ProductSeries[] };
 }
 
 /** A later version, by the list or by another letter. The reply to the version before counts no more. */
-export interface SuspensionChanged {
+interface SuspensionChanged {
   type: 'SuspensionChanged';
   data: { suspensionId: string; action: SuspensionAction } & (ByRegistry | Letter);
 }
@@ -87,7 +87,7 @@ export interface SuspensionReplied {
 }
 
 /** Nothing is left to be done about the version that was replied to. */
-export interface SuspensionClosed {
+interface SuspensionClosed {
   type: 'SuspensionClosed';
   data: { suspensionId: string };
 }

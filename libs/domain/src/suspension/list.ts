@@ -34,7 +34,7 @@ export interface SuspendedListHeld {
 }
 
 /** A person says that a doubted list is right. */
-export interface SuspendedListConfirmed {
+interface SuspendedListConfirmed {
   type: 'SuspendedListConfirmed';
   data: ListVersion;
 }

@@ -11,7 +11,7 @@ import {
   UnavailableError,
   UnknownError,
 } from '@eventstore/db-client';
-import { backoffMs, PedigreeError, type Clock } from '#kernel';
+import { backoffMs, invalidConfiguration, PedigreeError, type Clock } from '#kernel';
 import type { AppendDuplex } from './append-call.js';
 
 /** What the client keeps to its own subclasses, as far as it is needed here. */
@@ -92,8 +92,7 @@ export const answerWithinMs = (client: EventStoreDBClient): number =>
 /** The connection of each client, once it has one. */
 const channels = new WeakMap<EventStoreDBClient, Promise<{ close(): void }>>();
 
-const invalid = (message: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `EVENTSTORE_URL: ${message}`, { field: 'EVENTSTORE_URL' });
+const invalid = (message: string): PedigreeError => invalidConfiguration('EVENTSTORE_URL', message);
 
 /**
  * Ends every stream of the client, and its connection, which its own `dispose` leaves open. A client that never

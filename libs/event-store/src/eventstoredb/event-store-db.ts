@@ -2,7 +2,7 @@ import type { EventStoreDBClient } from '@eventstore/db-client';
 import { setMaxListeners } from 'node:events';
 import { PedigreeError, systemClock, type Clock } from '#kernel';
 import { encodeAppend } from '../encode.js';
-import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from '../limits.js';
+import { checkAppend, checkRead, limitsOf, type EventStoreLimits } from '../limits.js';
 import type {
   AppendResult,
   EventFilter,
@@ -62,8 +62,7 @@ export class EventStoreDbEventStore implements EventStore {
   private waiting = 0;
 
   constructor(private readonly options: EventStoreDbOptions) {
-    const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
-    this.limits = { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+    this.limits = limitsOf(options);
     this.clock = options.clock ?? systemClock;
     this.client = openClient(options.url);
     // Each call under way listens for it.

@@ -53,7 +53,7 @@ export async function readServerStream(
 const placeOf = (after: bigint): typeof START | { commit: bigint; prepare: bigint } =>
   after === 0n ? START : { commit: after, prepare: after };
 
-export interface Scan {
+interface Scan {
   filter: EventFilter | undefined;
   limit: number;
   /** Most events that are looked at. */

@@ -1,4 +1,4 @@
-import { PedigreeError, sha256Hex } from '#kernel';
+import { invalidParameter, sha256Hex } from '#kernel';
 import { strictBase64 } from '#merkle';
 import * as z from '../shape.js';
 import type { CheckedEvent } from '../entry.js';
@@ -38,9 +38,7 @@ const segment = z.strictObject({
 /** The last line. */
 const end = z.strictObject({ segments: z.int().min(0) });
 
-export type PackProofHead = z.infer<typeof head>;
 export type ProvenSegment = z.infer<typeof segment>;
-export type PackProofEnd = z.infer<typeof end>;
 
 /** A movement of the item, as it was sealed. */
 export interface SealedMovement {
@@ -108,7 +106,7 @@ class LineReader {
 
   async line<T>(shape: z.Shape<T>): Promise<T> {
     const text = await this.next();
-    if (text === undefined) throw doesNotHold(`behind line ${this.number}`, 'the proof is cut off');
+    if (text === undefined) throw invalidParameter(`behind line ${this.number}`, 'the proof is cut off');
     return this.holding(() => shape.parse(JSON.parse(text)));
   }
 
@@ -124,14 +122,14 @@ class LineReader {
 
   async holdingNoMore(): Promise<void> {
     if ((await this.next()) !== undefined)
-      throw doesNotHold(`line ${this.number}`, 'comes behind the end of the proof');
+      throw invalidParameter(`line ${this.number}`, 'comes behind the end of the proof');
   }
 
   holding<T>(check: () => T): T {
     try {
       return check();
     } catch (error) {
-      throw doesNotHold(`line ${this.number}`, (error as Error).message);
+      throw invalidParameter(`line ${this.number}`, (error as Error).message);
     }
   }
 
@@ -220,6 +218,3 @@ function readMovement(text: string): SealedMovement['says'] {
     MOVEMENT_FIELDS.map((name, n) => [name, values[n]] as const).filter(([, value]) => value !== ''),
   );
 }
-
-const doesNotHold = (field: string, why: string): PedigreeError =>
-  new PedigreeError('invalid_parameter', `${field}: ${why}`, { field });

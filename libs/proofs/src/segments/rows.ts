@@ -7,7 +7,7 @@ import type { SegmentSeal } from './seal.js';
 export const BLOCK_ROWS = 64;
 
 /** What a row stands for: a document did something to an item. */
-export interface SegmentRow {
+interface SegmentRow {
   item: string;
   /** Of the log, of the document. */
   position: bigint;

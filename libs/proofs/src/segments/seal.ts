@@ -46,7 +46,7 @@ export function parseSeal(data: string): SegmentSeal {
 }
 
 /** A document of this position counted no longer from that position on. */
-export interface Closing {
+interface Closing {
   knownFrom: bigint;
   knownTo: bigint;
 }

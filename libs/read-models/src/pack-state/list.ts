@@ -1,7 +1,7 @@
-import { splitSgtin, PedigreeError } from '#kernel';
+import { splitSgtin } from '#kernel';
 import type { TypeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
-import { pageLimit, present } from '../list-page.js';
+import { foreignCursor, pageLimit, present } from '../list-page.js';
 import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.js';
 import { neverOurs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
@@ -20,8 +20,7 @@ const writeCursor = (item: string): string => Buffer.from(`p1:${item}`).toString
 
 function readCursor(cursor: string): string {
   const item = /^p1:(\d{14}[A-Za-z0-9]{13})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (item === undefined || writeCursor(item) !== cursor)
-    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  if (item === undefined || writeCursor(item) !== cursor) throw foreignCursor();
   return item;
 }
 

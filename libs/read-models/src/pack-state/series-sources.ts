@@ -1,5 +1,6 @@
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
+import { foreignCursor } from '../list-page.js';
 import type { SeriesFile, SeriesPage, SeriesSources } from '../port.js';
 import type { PackTypes } from './list.js';
 import { knownUpTo } from './record-age.js';
@@ -77,8 +78,7 @@ function readCursor(cursor: string): Place {
   const read = CURSOR.exec(Buffer.from(cursor, 'base64url').toString());
   const [, knownAt = '0', packs = '0', firstFrom = '0', digest = ''] = read ?? [];
   const place = { knownAt: BigInt(knownAt), packs: Number(packs), firstFrom: BigInt(firstFrom), digest };
-  if (read === null || writeCursor(place) !== cursor)
-    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  if (read === null || writeCursor(place) !== cursor) throw foreignCursor();
   return place;
 }
 

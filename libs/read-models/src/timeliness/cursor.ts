@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { foreignCursor } from '../list-page.js';
 import type { DocumentTimingRow } from './row.js';
 
 /** A place in the report: the order of its rows. */
@@ -20,5 +20,5 @@ export function readPlace(cursor: string): Place {
     const place = { dayAt: new Date(Number(ms)), firstPosition: BigInt(digits) };
     if (writePlace(place) === cursor) return place;
   }
-  throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  throw foreignCursor();
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sized } from '../../../../test/support/sized.js';
-import { compare, listed, own } from './fixture.js';
+import { compare, listed, own } from '../../test/compared-documents.js';
 import type { ListedDocument, OwnDocument } from './compare.js';
 
 const SEED = Number(process.env['PEDIGREE_SEED'] ?? 20_260_310);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { compare, listed, own, RULES, unordered } from './fixture.js';
+import { compare, listed, own, RULES, unordered } from '../../test/compared-documents.js';
 import { wordsForFinding } from './finding.js';
 
 const kinds = (result: { findings: { kind: string; requestId: string }[] }) =>

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
+import { foreignCursor } from '#read-models';
 import { FINDING_COLUMNS } from '../comparison/compare-buckets.js';
 import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { findingsFile } from '../comparison/run-record.js';
@@ -98,8 +99,7 @@ export function findingsPlaceOf(cursor: string | undefined): FindingsPlace {
   if (cursor === undefined) return BEGINNING;
   const [, bucket, row] = /^f1:(\d+):(-1|\d{1,12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   const place = { bucket: Number(bucket), afterRow: Number(row) };
-  if (bucket === undefined || place.bucket >= BUCKETS || findingsCursor(place) !== cursor)
-    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  if (bucket === undefined || place.bucket >= BUCKETS || findingsCursor(place) !== cursor) throw foreignCursor();
   return place;
 }
 

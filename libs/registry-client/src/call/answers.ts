@@ -1,11 +1,8 @@
-import type { JsonObject, JsonValue } from '#kernel';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel';
 import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import type { Reading } from './classify.js';
 import { errorCodeOf, jsonOf } from './error-body.js';
-
-export const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * A JSON object without an error code; with one, also beside empty lists, the answer is a refusal (public-facts 1.9,
@@ -13,7 +10,7 @@ export const isObject = (value: JsonValue | undefined): value is JsonObject =>
  */
 export function objectOf(raw: RawAnswer, profile: Profile): Reading<JsonObject> {
   const json = jsonOf(raw);
-  if (!isObject(json)) return { problem: 'the answer is not a JSON object' };
+  if (!isJsonObject(json)) return { problem: 'the answer is not a JSON object' };
   if (errorCodeOf(json, profile.fields) !== undefined) return { problem: 'the answer carries an error code' };
   return { value: json };
 }
@@ -34,7 +31,7 @@ export function doneOf(raw: RawAnswer, profile: Profile): Reading<null> {
   if (raw.body.toString('utf8').trim() === '') return { value: null };
   const json = jsonOf(raw);
   if (json === undefined) return { problem: 'the answer is neither empty nor JSON' };
-  if (isObject(json) && (errorCodeOf(json, profile.fields) !== undefined || json['success'] === false))
+  if (isJsonObject(json) && (errorCodeOf(json, profile.fields) !== undefined || json['success'] === false))
     return { problem: 'the answer carries an error' };
   return { value: null };
 }

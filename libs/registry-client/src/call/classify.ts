@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '#kernel';
+import { isJsonObject } from '#kernel';
 import type { CallOutcome, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { errorCodeOf, jsonOf, readErrorBody, type ErrorBody } from './error-body.js';
@@ -78,16 +78,13 @@ function fromSuccess<T>(
   const reading = options.read(raw);
   if ('value' in reading) return { kind: 'ok', value: reading.value, raw };
   const json = jsonOf(raw);
-  const code = isObject(json) ? errorCodeOf(json, options.fields) : undefined;
+  const code = isJsonObject(json) ? errorCodeOf(json, options.fields) : undefined;
   if (code === undefined) return { kind: 'unknown', reason: `HTTP ${raw.httpStatus}: ${reading.problem}`, raw };
   const { text } = readErrorBody(raw, options.fields);
   return code === NOT_FOUND_CODE && !manner.changes
     ? { kind: 'not_found', text, raw }
     : { kind: 'refused', code, text, raw };
 }
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Retry-After of a 429 in milliseconds: whole seconds or a date (RFC 9110, 10.2.3). Undefined when absent or nonsense;

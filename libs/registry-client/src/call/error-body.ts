@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '#kernel';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel';
 import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { parseExactly } from './exact-json.js';
@@ -19,8 +19,6 @@ export interface ErrorBody {
 
 const LONGEST_TEXT = 500;
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const scalar = (value: JsonValue | undefined): string | undefined =>
   typeof value === 'string' && value !== ''
     ? value
@@ -56,7 +54,7 @@ export function jsonOf(raw: RawAnswer): JsonValue | undefined {
 /** Reads any error body that exists in the wild (public-facts 1.9). */
 export function readErrorBody(raw: RawAnswer, fields: Profile['fields']): ErrorBody {
   const json = jsonOf(raw);
-  if (isObject(json)) return fromObject(json, raw, fields);
+  if (isJsonObject(json)) return fromObject(json, raw, fields);
   const text = raw.body
     .subarray(0, 64 * 1024)
     .toString('utf8')

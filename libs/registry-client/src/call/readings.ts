@@ -1,4 +1,4 @@
-import { defined, type JsonObject, type JsonValue } from '#kernel';
+import { defined, isJsonObject, type JsonObject, type JsonValue } from '#kernel';
 import type { DocumentMetadata, DocumentPage, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import type { FieldName } from '../profile-names.js';
@@ -20,7 +20,7 @@ export class Readings {
   text(raw: RawAnswer, field: FieldName): Reading<string> {
     const name = this.profile.fields[field];
     const json = jsonOf(raw);
-    const value = isObject(json) ? json[name] : undefined;
+    const value = isJsonObject(json) ? json[name] : undefined;
     return isPlain(value) ? { value } : { problem: `the answer has no text in "${name}"` };
   }
 
@@ -46,11 +46,11 @@ export class Readings {
     const name = this.profile.fields.documents;
     const listed = json.value[name];
     // The same answer comes as array or object (public-facts 4): one document may stand there alone.
-    const entries = isObject(listed) && this.profile.fields.document_id in listed ? [listed] : listed;
+    const entries = isJsonObject(listed) && this.profile.fields.document_id in listed ? [listed] : listed;
     if (!Array.isArray(entries)) return { problem: `"${name}" is not a list` };
     const documents: DocumentMetadata[] = [];
     for (const [index, entry] of entries.entries()) {
-      const reading = isObject(entry) ? this.metadata(entry) : { problem: 'it is not an object' };
+      const reading = isJsonObject(entry) ? this.metadata(entry) : { problem: 'it is not an object' };
       if ('problem' in reading) return { problem: `"${name}"[${index}]: ${reading.problem}` };
       documents.push(reading.value);
     }
@@ -87,7 +87,7 @@ export class Readings {
 
   private object(raw: RawAnswer): Reading<JsonObject> {
     const json = jsonOf(raw);
-    if (!isObject(json)) return { problem: 'the answer is not a JSON object' };
+    if (!isJsonObject(json)) return { problem: 'the answer is not a JSON object' };
     if (errorCodeOf(json, this.profile.fields) !== undefined) return { problem: 'the answer carries an error code' };
     return { value: json };
   }
@@ -136,8 +136,6 @@ export class Readings {
 const isNotification = (docType: number | undefined): boolean =>
   docType !== undefined && docType > 600 && docType < 700;
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** A text that can be stored and sent back anywhere: not empty, no control characters, no halves of surrogate pairs. */
 const isPlain = (value: JsonValue | undefined): value is string =>
   typeof value === 'string' && value !== '' && !/\p{Cc}|\p{Surrogate}/u.test(value);

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '#kernel';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel';
 import type { Reading } from '../call/classify.js';
 import type { Profile } from '../profile.js';
 import type { FieldName } from '../profile-names.js';
@@ -28,9 +28,6 @@ export type RecordOf<S extends Shape> = { [K in Keys<S>]: string } & {
   [K in Exclude<keyof S, Keys<S>>]?: Value<S[K]>;
 } & { fields: JsonObject };
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const asText = (value: JsonValue): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
 const asNumber = (value: JsonValue): number | undefined => {
@@ -50,7 +47,7 @@ const asFlag = (value: JsonValue): boolean | undefined =>
       : undefined;
 /** Partners carry dates as {"$date": ISO text or milliseconds}. */
 const asInstant = (value: JsonValue, zone: string): string | undefined => {
-  if (isObject(value)) return asInstant(value['$date'] ?? null, zone);
+  if (isJsonObject(value)) return asInstant(value['$date'] ?? null, zone);
   if (typeof value === 'number')
     return Math.abs(value) <= 8.64e15 ? parseRegistryDate(new Date(value).toISOString(), zone) : undefined;
   return parseRegistryDate(value, zone);
@@ -94,7 +91,7 @@ export function readRecord<S extends Shape>(
   profile: Profile,
   options: ShapeOptions = {},
 ): Reading<RecordOf<S>> {
-  if (!isObject(value)) return { problem: 'it is not an object' };
+  if (!isJsonObject(value)) return { problem: 'it is not an object' };
   const source = options.anyCase === true ? lowerCased(value) : value;
   const record: Record<string, unknown> = { fields: value };
   for (const [name, column] of Object.entries(shape)) {

@@ -1,5 +1,5 @@
-import { defined, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
-import { isObject, objectOf } from '../call/answers.js';
+import { defined, isJsonObject, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { objectOf } from '../call/answers.js';
 import { READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import { mayReadAgain } from '../call/read-again.js';
@@ -198,7 +198,7 @@ function readAnswers(raw: RawAnswer, asked: string[], profile: Profile): Reading
 /** The public register names failed packs by their code alone, the other one with a reason. */
 function noRecord(value: JsonValue, profile: Profile): NoRecord | undefined {
   if (typeof value === 'string') return { sgtin: value, reason: 'not_told' };
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { fields } = profile;
   const told = (name: string): string | undefined => textOf(value, name);
   const sgtin = told(fields.sgtin);

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '#kernel';
-import { isObject, objectOf } from '../call/answers.js';
+import { isJsonObject, type JsonObject, type JsonValue } from '#kernel';
+import { objectOf } from '../call/answers.js';
 import { READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import { readOutcome, type ReadOutcome } from '../call/read-outcome.js';
@@ -116,7 +116,7 @@ function readNode(value: JsonValue, profile: Profile, depthLeft: number): Readin
   const own = readRecord(value, NODE, profile);
   if ('problem' in own) return own;
   const children = asList(own.value.fields[profile.fields.childs]);
-  const isPack = (child: JsonValue): boolean => isObject(child) && typeof child[profile.fields.sgtin] === 'string';
+  const isPack = (child: JsonValue): boolean => isJsonObject(child) && typeof child[profile.fields.sgtin] === 'string';
   const packs = readRecords(children.filter(isPack), SGTIN, profile);
   if ('problem' in packs) return packs;
   const containers = readNodes(
@@ -142,7 +142,7 @@ const SUSPENSION = {
 
 function withSuspension(pack: SgtinRecord, profile: Profile): HierarchyPack {
   const info = pack.fields[profile.fields.pause_decision_info];
-  if (!isObject(info)) return pack;
+  if (!isJsonObject(info)) return pack;
   const reading = readRecord(info, SUSPENSION, profile);
   if ('problem' in reading) return pack;
   const { fields: _raw, ...suspension } = reading.value;

@@ -7,7 +7,6 @@ export const MOST_DOCUMENTS = 2 ** 31 - 1;
 
 /** In DuckDB, of INTEGER and SMALLINT. */
 export const keyOf = (rank: string, ordinal: string): string => `(${rank}::BIGINT * ${ORDINALS} + ${ordinal})`;
-export const rankOf = (key: string): string => `(${key} >> 15)`;
 
 /** Behind every rank. */
 export const ENDLESS = 2 ** 31;

@@ -6,7 +6,14 @@ import { migrate, openPool, type MigrationSet } from '#postgres';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { catchUpProjection, runProjection, type Projection } from '../projection.js';
-import { HARNESS_SCHEMAS, makeHarness, numberOf, upTo, whenPosition, type TestHarness } from '../test-harness.js';
+import {
+  HARNESS_SCHEMAS,
+  makeHarness,
+  numberOf,
+  upTo,
+  whenPosition,
+  type TestHarness,
+} from '../../test/test-harness.js';
 import { compareBeside, type CompareOptions, type ComparePlace, type RowDifference } from './compare-beside.js';
 
 /** Counts numbers by their last digit, in rows that change with every page, and keeps each number with its text. */

@@ -12,7 +12,7 @@ export interface Copy {
 }
 
 /** Sessions look for tables in the copy first. What a fault of the server loses of it is done again. */
-export type CopySettings = Required<Pick<PoolOptions, 'searchPath' | 'commitsWait'>>;
+type CopySettings = Required<Pick<PoolOptions, 'searchPath' | 'commitsWait'>>;
 
 export const settingsOf = ({ schema, live }: Pick<Copy, 'schema' | 'live'>): CopySettings => ({
   searchPath: [schema, live],
@@ -39,7 +39,7 @@ export const copySchemaOf = (model: string, prefix = REBUILD_PREFIX): string =>
   `${prefix}${model.replaceAll(/[^a-z0-9]/g, '_')}`;
 
 /** The schema in which the tables of this pool lie. */
-export async function liveSchemaOf(db: Queryable): Promise<string> {
+async function liveSchemaOf(db: Queryable): Promise<string> {
   const { rows } = await db.query<{ name: string | null }>('SELECT current_schema() AS name');
   return rows[0]?.name ?? 'public';
 }

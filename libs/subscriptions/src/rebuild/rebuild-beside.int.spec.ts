@@ -8,7 +8,14 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { subscriptionLag } from '../checkpoint.js';
 import { catchUpProjection, runProjection, type Projection } from '../projection.js';
-import { HARNESS_SCHEMAS, makeHarness, numberOf, upTo, whenPosition, type TestHarness } from '../test-harness.js';
+import {
+  HARNESS_SCHEMAS,
+  makeHarness,
+  numberOf,
+  upTo,
+  whenPosition,
+  type TestHarness,
+} from '../../test/test-harness.js';
 import { unfinishedCopies } from './copy-schema.js';
 import { discardRebuild, rebuildBeside, type RebuildOptions } from './rebuild-beside.js';
 

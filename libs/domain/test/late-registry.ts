@@ -1,6 +1,6 @@
-import type { SendAnswer } from './decide.js';
-import type { RegistryStatus } from './events.js';
-import { SHA } from './given.js';
+import type { SendAnswer } from '../src/document/decide.js';
+import type { RegistryStatus } from '../src/document/events.js';
+import { SHA } from './given-document.js';
 
 /** A number from 0 to below the given one. */
 export type Chance = (below: number) => number;

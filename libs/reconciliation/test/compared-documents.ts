@@ -5,8 +5,8 @@ import {
   type ComparisonRules,
   type ListedDocument,
   type OwnDocument,
-} from './compare.js';
-import type { Finding } from './finding.js';
+} from '../src/documents/compare.js';
+import type { Finding } from '../src/documents/finding.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type EventStore, eventStoreSchema, type NewEvent, PostgresEventStore, type RecordedEvent } from '#event-store';
 import { migrate, type Pool, type Transaction } from '#postgres';
 import { tasksSchema } from '#tasks';
-import { subscriptionsSchema } from './schema.js';
+import { subscriptionsSchema } from '../src/schema.js';
 
 /** A database with a log, a table of effects and nothing else: what the runner's tests work on. */
 export interface TestHarness {

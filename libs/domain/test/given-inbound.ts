@@ -1,6 +1,6 @@
-import { decideInbound, type InboundCommand } from './decide.js';
-import type { InboundContent, InboundEvent } from './events.js';
-import { evolveInbound, INBOUND_ABSENT, type InboundState, type Seen } from './state.js';
+import { decideInbound, type InboundCommand } from '../src/inbound/decide.js';
+import type { InboundContent, InboundEvent } from '../src/inbound/events.js';
+import { evolveInbound, INBOUND_ABSENT, type InboundState, type Seen } from '../src/inbound/state.js';
 
 /** Words for the specs of a document of others: given these events, when this command, then those events. */
 export const SHA = 'c'.repeat(64);

@@ -1,7 +1,7 @@
-import { decide, type DocumentCommand } from './decide.js';
-import type { DocumentEvent, DocumentReference, Registration } from './events.js';
-import { ABSENT, evolve, type DocumentState } from './state.js';
-import type { DocumentMemory } from './saga-state.js';
+import { decide, type DocumentCommand } from '../src/document/decide.js';
+import type { DocumentEvent, DocumentReference, Registration } from '../src/document/events.js';
+import { ABSENT, evolve, type DocumentState } from '../src/document/state.js';
+import type { DocumentMemory } from '../src/document/saga-state.js';
 
 /** Words for the specs of a document: given these events, when this command, then those events. */
 export const SHA = 'a'.repeat(64);

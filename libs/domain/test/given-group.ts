@@ -1,8 +1,8 @@
-import { registration as documentRegistration, SHA } from '../document/given.js';
-import { decideGroup, type GroupCommand } from './decide.js';
-import type { GroupEvent } from './events.js';
-import { evolveGroup, NO_GROUP, type GroupRegistration, type GroupState } from './state.js';
-import type { DocumentReference } from '../document/events.js';
+import { registration as documentRegistration, SHA } from './given-document.js';
+import { decideGroup, type GroupCommand } from '../src/group/decide.js';
+import type { GroupEvent } from '../src/group/events.js';
+import { evolveGroup, NO_GROUP, type GroupRegistration, type GroupState } from '../src/group/state.js';
+import type { DocumentReference } from '../src/document/events.js';
 
 /** Words for the specs of a group of three: given these events, when this command, then those events. */
 export const IDS = ['m-0', 'm-1', 'm-2'];

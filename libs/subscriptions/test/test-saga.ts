@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '#event-store';
-import type { Saga } from './fold.js';
+import type { Saga } from '../src/fold.js';
 
 /**
  * Deliveries: counted per shop; each second one plans a check, a closed shop is forgotten. An event may name a second

@@ -1,0 +1,140 @@
+import type { DocumentConcluded, ItemPredecessor } from '#domain';
+import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
+import { changeByClaims } from './containment.js';
+import {
+  claimsOn,
+  containersAround,
+  holdersById,
+  insertClaims,
+  insertHolders,
+  removeHolders,
+  type Holder,
+} from './holders.js';
+import { changeBy, mayChange } from './late-changes.js';
+import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
+import type { PageOptions } from './read-page.js';
+import { insertWaits, removeWaits } from './waits.js';
+
+/** A registration that waits for nobody but by its items; those of a run are decided together, in memory. */
+export interface Plain {
+  holder: Holder;
+  named: NamedItems;
+  own: OwnClaim[];
+}
+
+type Step = { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; event: DocumentConcluded['data'] };
+
+/** Plans what follows for a holder: its send, or that it is told for whom it waits. */
+interface Plans {
+  send(holder: Holder): void;
+  wait(holder: Holder, predecessors: ItemPredecessor[]): void;
+}
+
+/** A run of plain registrations and ends: worked in memory, then in the tables, by a few statements for them all. */
+export class RunOfClaims {
+  private steps: Step[] = [];
+
+  constructor(
+    private readonly options: PageOptions,
+    private readonly plan: Plans,
+  ) {}
+
+  add(step: Step): void {
+    this.steps.push(step);
+  }
+
+  /** Works what was added since the last time. */
+  async flush(): Promise<void> {
+    const steps = this.steps;
+    this.steps = [];
+    if (steps.length === 0) return;
+    const { tx } = this.options;
+    const plain = steps.flatMap((step) => (step.kind === 'register' ? [step.plain] : []));
+    const book = await this.bookFor(plain);
+    const ends = steps.flatMap((step) => (step.kind === 'end' ? [step.id] : []));
+    const ended = await holdersById(tx, ends);
+    const waits: { unit: Holder; predecessors: ItemPredecessor[] }[] = [];
+    for (const step of steps) {
+      if (step.kind === 'end') leave(book, ended.get(step.id));
+      else {
+        ended.set(step.plain.holder.id, step.plain.holder);
+        const predecessors = this.decide(book, step.plain);
+        if (predecessors.length > 0) waits.push({ unit: step.plain.holder, predecessors });
+      }
+    }
+    await insertHolders(
+      tx,
+      plain.map((one) => one.holder),
+    );
+    await insertClaims(tx, plain);
+    for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
+    await this.end(steps, ended);
+  }
+
+  /** What the tables know about the items of these, and the containers around them. */
+  private async bookFor(plain: Plain[]): Promise<ClaimBook> {
+    const { tx } = this.options;
+    const items = new Set<string>();
+    for (const one of plain) for (const { item, parent } of one.named.items) items.add(item).add(parent ?? item);
+    const named = [...items];
+    const book = new ClaimBook(named.length === 0 ? [] : await containersAround(tx, named));
+    for (const one of plain) one.own = book.claimsOf(one.named);
+    const around = new Set(
+      plain.flatMap((one) => one.own.flatMap(({ item, isExclusive }) => (isExclusive ? [] : [item]))),
+    );
+    if (named.length > 0) book.know(await claimsOn(tx, named, [...around]));
+    return book;
+  }
+
+  /** Whom a plain registration waits for; it is planned where that is nobody. */
+  private decide(book: ClaimBook, { holder, own }: Plain): ItemPredecessor[] {
+    const { id, number, unit, toldId, toldCommand, rank } = holder;
+    // A member's claims count from the registration of its group on.
+    const isMember = unit !== id;
+    const isDecided = !isMember && holder.phase === 'clear' && rank > this.options.start;
+    const predecessors = isDecided && !holder.waives ? predecessorsIn(book.meetings(unit, own)) : [];
+    if (!isMember) book.enter({ holder: number, unit, told: { commandId: toldCommand, requestId: toldId } }, own);
+    if (!isDecided) return [];
+    if (predecessors.length === 0) this.plan.send(holder);
+    else {
+      holder.phase = 'deciding';
+      holder.rounds = 1;
+      this.plan.wait(holder, predecessors);
+    }
+    return predecessors;
+  }
+
+  /** In order: what a document did to containment, then its claims go. A part of a split document keeps them. */
+  private async end(steps: Step[], holders: Map<string, Holder>): Promise<void> {
+    const { tx } = this.options;
+    let run: { change: ContainmentChange; numbers: number[] } | undefined;
+    const write = async (): Promise<void> => {
+      if (run !== undefined) await changeByClaims(tx, run.change, run.numbers);
+      run = undefined;
+    };
+    const freed: Holder[] = [];
+    for (const step of steps) {
+      if (step.kind !== 'end') continue;
+      const holder = holders.get(step.id);
+      if (holder === undefined) {
+        await write();
+        if (mayChange(step.event)) await changeBy(step.event, this.options);
+        continue;
+      }
+      if (holder.toldId === holder.id) freed.push(holder);
+      const { change } = holder;
+      if (change === null || !isApplied(step.event, change)) continue;
+      if (run?.change !== change) await write();
+      run ??= { change, numbers: [] };
+      run.numbers.push(holder.number);
+    }
+    await write();
+    await removeHolders(tx, freed);
+    const ids = freed.map((one) => one.id);
+    await removeWaits(tx, ids);
+  }
+}
+
+function leave(book: ClaimBook, holder: Holder | undefined): void {
+  if (holder !== undefined && holder.toldId === holder.id) book.leave(holder.number);
+}

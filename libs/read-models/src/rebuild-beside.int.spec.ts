@@ -177,6 +177,7 @@ describe('rows of an older version (decision 70)', () => {
     seriesTwice();
     log.document({ docType: 431, items: [pack(8)], counterpartyId: MOVED_TO });
     log.document({ docType: 417, items: [pack(6)], counterpartyId: '00000000000334' });
+    log.document({ docType: 254, items: [pack(8)] });
     log.add(log.send({ docType: 701, items: [pack(7)] }), {
       type: 'DuplicateDetected',
       data: { documentIds: ['a', 'b'], answerSha256: DIGEST },
@@ -226,6 +227,35 @@ describe('rows of an older version (decision 70)', () => {
       await db.drop();
     }
   }, 120_000);
+
+  const MOVE = 'SELECT * FROM movement_document WHERE doc_type = 431';
+  it.each([
+    [
+      'left open what becomes of packs by a correction that changes nothing of them',
+      'UPDATE pack_state SET doubt_from = (SELECT known_from FROM movement_document WHERE doc_type = 254)',
+      'corrections of details',
+    ],
+    [
+      'were recalled within the second',
+      `UPDATE movement_document r SET recalls = d.request_id, ordered_at = d.ordered_at FROM (${MOVE}) d
+        WHERE r.known_from = (SELECT min(known_from) FROM movement_document)`,
+      'a recall to come before',
+    ],
+  ])(
+    'are packs that %s',
+    async (_, older, words) => {
+      await upgraded([older]);
+      try {
+        const { skipped } = await compared();
+        expect(Object.keys(skipped)).toEqual(['sgtin-history']);
+        expect(skipped['sgtin-history']).toContain(`pack_state: an older version took ${words}`);
+        expect(skipped['sgtin-history']).toContain(`pack_stay: an older version took ${words}`);
+      } finally {
+        await db.drop();
+      }
+    },
+    120_000,
+  );
 
   it('are not said of a database in which every row is as this version writes it', async () => {
     await upgraded([]);

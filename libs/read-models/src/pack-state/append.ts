@@ -2,6 +2,7 @@ import { typeKnowledge } from '#documents';
 import { arrayText, type Transaction } from '#postgres';
 import type { Movements } from '../sgtin-history/movements.js';
 import { seriesOf, type StayKey } from './fold.js';
+import { keepsAll } from './load.js';
 import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
 import { JOIN_STAY } from './now.js';
 import { transferAfter, type TransferStep } from './transfer.js';
@@ -244,7 +245,14 @@ function doneBy(
   const transfer = step === undefined ? null : transferAfter(null, { step, subject, counterparty }).transfer;
   const moved = isDoubt ? { status: undefined, place: undefined } : { status, place };
   return {
-    ...{ atMicros, position, isDoubt, tellsContainer: containment !== undefined, container, items: 0 },
+    ...{
+      atMicros,
+      position,
+      isDoubt: isDoubt && !keepsAll(docType),
+      tellsContainer: containment !== undefined,
+      container,
+      items: 0,
+    },
     ...{ step, transfer, ...moved, ...seriesOf(told) },
   };
 }

@@ -27,11 +27,11 @@ const NOTHING_KNOWN: Standing = {
 
 function moved(
   standing: Standing,
-  { effect, position, transfer: step, isRecalled }: Pick<LifeEntry, 'effect' | 'position' | 'transfer' | 'isRecalled'>,
+  { effect, position, transfer: step, isRecalled, keepsAll }: Omit<LifeEntry, 'item' | 'ordinal' | 'atMicros'>,
   types: Types,
 ): Standing {
   if (effect.result === 'refused' || isRecalled === true) return standing;
-  if (effect.result === 'undetermined') return { ...standing, doubtFrom: position };
+  if (effect.result === 'undetermined') return keepsAll === true ? standing : { ...standing, doubtFrom: position };
   const { status } = effect;
   const transferred = step === undefined ? { transfer: standing.transfer } : transferAfter(standing.transfer, step);
   const place = transferred.place ?? effect.place;

@@ -17,6 +17,8 @@ export interface LifeEntry extends Moment {
   use?: Use;
   /** A later document has made it as if it had not been, but for where it left the item. */
   isRecalled?: boolean;
+  /** Its type changes nothing of an item: then nothing is in doubt either. */
+  keepsAll?: boolean;
 }
 
 /** What a document of this type does to how much of a pack is left. */

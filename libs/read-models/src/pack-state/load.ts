@@ -98,10 +98,20 @@ export async function loadLives(db: Queryable, items: readonly string[]): Promis
   );
 }
 
+/** Whether a document of this type changes nothing of its items. */
+export const keepsAll = (docType: number): boolean =>
+  typeKnowledge.mayChange(docType, { isInside: false }).length === 0;
+
 function ofDocument({ atMicros, docType, subject, counterparty, isRecalled }: DocumentOfLife) {
   const step = typeKnowledge.transferOf(docType);
   const use = { usedUp: typeKnowledge.usedUpStatus(docType), bringsBack: typeKnowledge.bringsBack(docType) };
-  return { atMicros, isRecalled, use, ...(step === undefined ? {} : { transfer: { step, subject, counterparty } }) };
+  return {
+    atMicros,
+    isRecalled,
+    use,
+    keepsAll: keepsAll(docType),
+    ...(step === undefined ? {} : { transfer: { step, subject, counterparty } }),
+  };
 }
 
 /** Every move of a whole place that counts now, in order. */

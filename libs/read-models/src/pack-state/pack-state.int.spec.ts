@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { typeKnowledge } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import { defined, type Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
@@ -132,6 +132,39 @@ describe('a move of a whole place', () => {
     const nested = log.document({ docType: 911, items: [box(1)], into: box(2) });
     await project();
     expect(await now(pack(1))).toMatchObject([{ place: there, toldFrom: nested }]);
+  });
+});
+
+describe('what a document left open', () => {
+  const NOBODY_NAMED: Pick<DocumentOfTest, 'outcome' | 'errors'> = {
+    ...{ outcome: 'partial', errors: [{ code: '1', text: 'something is wrong' }] },
+  };
+  const undetermined = { ...jsonDocuments, effectsOf: documentReading().effectsOf };
+  async function uncertain(...documents: DocumentOfTest[]): Promise<[boolean, boolean]> {
+    for (const one of documents) log.document(one);
+    const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: undetermined });
+    const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
+    await inTransaction(db.pool, (tx) => projection.project(events, tx));
+    const state = await stateOf(db.pool, pack(1) as Sgtin, { types: typeKnowledge });
+    return [(await now(pack(1)))[0]?.doubtFrom !== null, (state?.uncertain.length ?? 0) > 0];
+  }
+  const received = { docType: 702, items: [pack(1)] };
+  const packed = { docType: 911, items: [pack(1)], into: box(1) };
+
+  it.each<[string, DocumentOfTest[], boolean]>([
+    ['nothing of a correction of details', [{ ...received, docType: 253, ...NOBODY_NAMED }], false],
+    ['a sale', [{ ...received, docType: 511, ...NOBODY_NAMED }], true],
+    ['a packing', [{ ...packed, ...NOBODY_NAMED }], true],
+    [
+      'a sale, until another one is taken',
+      [
+        { ...received, docType: 511, ...NOBODY_NAMED },
+        { ...received, docType: 511 },
+      ],
+      false,
+    ],
+  ])('is told alike of one pack and of many: %s', async (_, documents, expected) => {
+    expect(await uncertain(received, ...documents)).toEqual([expected, expected]);
   });
 });
 

@@ -160,7 +160,7 @@ function apply(before: ItemState, row: LivedRow, types: StateKnowledge): ItemSta
   applyPart(after, row, types);
   if (after.status === undefined || !types.isSuspended(after.status.value)) delete after.suspended;
   else after.suspended ??= { value: after.status.value, by: row };
-  after.doubts = settled(before.doubts, row);
+  after.doubts = settled(before.doubts, row, isPartTold(row, types));
   return row.part !== null && types.usedUpStatus(row.docType) === undefined
     ? { ...after, doubts: [...after.doubts, { parts: ['part_left'], why: undefined, by: row }] }
     : after;
@@ -221,11 +221,16 @@ function applyPart(after: ItemState, row: LivedRow, types: StateKnowledge): void
   if (isMoreThanWhole) after.findings = [...after.findings, { kind: 'more_than_whole', by: row }];
 }
 
+/** Whether nothing is left of the pack after it, or all of it again, whatever was used before. */
+const isPartTold = ({ docType, part }: LivedRow, types: StateKnowledge): boolean =>
+  types.bringsBack(docType) || (part === null && types.usedUpStatus(docType) !== undefined);
+
 /** What a movement tells is doubtful no longer. */
-function settled(doubts: Doubt[], row: LivedRow): Doubt[] {
+function settled(doubts: Doubt[], row: LivedRow, partIsTold: boolean): Doubt[] {
   const told = new Set<DoubtfulPart>(
     (['status', 'place', 'owner', 'holder'] as const).filter((one) => row[one] !== null),
   );
+  if (partIsTold) told.add('part_left');
   if (row.containment !== null && (row.depth === 0 || row.containment.startsWith('opened'))) told.add('containment');
   return doubts.flatMap((one) => {
     const parts = one.parts.filter((part) => !told.has(part));

@@ -1,0 +1,23 @@
+-- Operations that were recalled within their second: an older version took the recall to come first. And documents that
+-- change nothing of a pack, such as a correction of details (253): they left nothing open either.
+DO $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM movement_document r
+      JOIN movement_document d ON (d.request_id = r.recalls OR d.document_id = r.recalls
+          OR EXISTS (SELECT FROM sent_document s WHERE s.request_id = d.request_id AND s.document_id = r.recalls))
+        AND date_trunc('second', d.ordered_at) = date_trunc('second', r.ordered_at)
+        AND (d.ordered_at, d.known_from) > (r.ordered_at, r.known_from)
+    WHERE r.recalls <> '') THEN
+    COMMENT ON TABLE pack_state IS 'rebuild: an older version took a recall to come before what it recalls';
+    COMMENT ON TABLE pack_stay IS 'rebuild: an older version took a recall to come before what it recalls';
+  END IF;
+  IF EXISTS (
+    SELECT FROM movement_document d
+    WHERE d.doc_type IN (210, 211, 213, 220, 221, 253, 254, 617, 623, 10501, 10502)
+      AND (EXISTS (SELECT FROM pack_state s WHERE s.doubt_from = d.known_from)
+        OR EXISTS (SELECT FROM pack_stay y WHERE y.doubt_from = d.known_from))) THEN
+    COMMENT ON TABLE pack_state IS 'rebuild: an older version took corrections of details to leave states open';
+    COMMENT ON TABLE pack_stay IS 'rebuild: an older version took corrections of details to leave states open';
+  END IF;
+END $$;

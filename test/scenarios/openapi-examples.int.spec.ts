@@ -322,7 +322,8 @@ describe('every example of the description, sent to a running system as it stand
     await sendAll('addWebhook');
     prepared['resumeWebhook'] = (await ask<{ items: { id: string }[] }>('/v1/webhooks')).items[0]?.id ?? '';
     prepared['removeWebhook'] = prepared['resumeWebhook'];
-    await sendAll('resumeWebhook', 'listWebhooks', 'removeWebhook');
+    prepared['changeWebhookSecret'] = prepared['resumeWebhook'];
+    await sendAll('changeWebhookSecret', 'resumeWebhook', 'listWebhooks', 'removeWebhook');
     const bus = new PostgresBus({ pool: stack.db.pool });
     await bus.publishCommands([{ body: Buffer.from('{"command_id":') }]);
     await bus.close();

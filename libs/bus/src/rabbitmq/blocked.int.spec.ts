@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { deleteTopology, openConnection, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
+import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { until } from '../../../../test/support/until.js';
 import { RabbitMqBus } from './rabbitmq-bus.js';
 

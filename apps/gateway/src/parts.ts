@@ -18,7 +18,7 @@ import { DeadlineWatch } from './deadlines/deadline-watch.js';
 import { Holds } from './holds/holds.js';
 import { InboundRetries } from './inbound/inbound-retries.js';
 import { acknowledgedAmong } from './intake/command-table.js';
-import { DeadLetterWatch } from './operations/dead-letter-watch.js';
+import { BusWatch } from './operations/bus-watch.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
 import { OrphanWatch } from './orphans/orphan-watch.js';
@@ -39,7 +39,7 @@ export interface Watches {
   programs: ProgramWatch;
   keys: Access['keyWatch'];
   refusals: Access['refusals'];
-  deadLetters: DeadLetterWatch;
+  bus: BusWatch;
   deadlines: DeadlineWatch;
   stockUploads: StockUploads;
 }
@@ -61,7 +61,7 @@ export function watchesOf(
     }),
     keys,
     refusals,
-    deadLetters: new DeadLetterWatch({ bus, ...common }),
+    bus: new BusWatch({ bus, ...common }),
     deadlines: new DeadlineWatch({ pool, evidence, calendarFile, alertMs, ...common }),
     stockUploads: new StockUploads({
       folder,

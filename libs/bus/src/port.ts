@@ -101,6 +101,15 @@ export interface ConsumeOptions {
   mayTakeMore?(): boolean | Promise<boolean>;
 }
 
+/** Whether the broker can be reached now, and how many messages wait there; undefined where it cannot tell. */
+export interface BusState {
+  connected: boolean;
+  /** Why it takes no messages from us now; undefined while it does. */
+  blocked: string | undefined;
+  commandsWaiting: number | undefined;
+  deadLetters: number | undefined;
+}
+
 /**
  * The ERP's side of the house: commands in, outcomes out. Two adapters: RabbitMQ, and PostgreSQL as the embedded
  * default. A message that was confirmed to its publisher is handled at least once; what `publish` resolved for is kept
@@ -132,7 +141,6 @@ export interface MessageBus {
   replay(id: string): Promise<boolean>;
   /** Takes it from the dead letters for good. False: no such letter. */
   discard(id: string): Promise<boolean>;
-  /** Whether the broker can be reached now, and how many messages wait there; undefined where it cannot tell. */
-  state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }>;
+  state(): Promise<BusState>;
   close(): Promise<void>;
 }

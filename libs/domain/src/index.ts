@@ -7,7 +7,13 @@
  * attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
 export { evolveAttempt, FIRST_ATTEMPT, type Attempt, type CallAnswer } from './attempt/attempt.js';
-export { decideAttempt, TWO_PAST_GRACE, type AttemptCommand, type AttemptPolicy } from './attempt/decide.js';
+export {
+  believesOthers,
+  decideAttempt,
+  TWO_PAST_GRACE,
+  type AttemptCommand,
+  type AttemptPolicy,
+} from './attempt/decide.js';
 export * from './document/events.js';
 export * from './document/first-send.js';
 export * from './document/gate-events.js';
@@ -17,7 +23,8 @@ export * from './document/item-warning.js';
 export * from './document/stop-events.js';
 export { endOfDocument, type DocumentReaction, type Ended } from './document/dependents.js';
 export * from './document/upload-events.js';
-export type { UploadAnswer, Uploading } from './document/upload.js';
+export { SEND_POLICY } from './document/send-attempt.js';
+export { FINISH_POLICY, type UploadAnswer, type Uploading } from './document/upload.js';
 export * from './document/signed-by.js';
 export * from './document/state.js';
 export * from './document/decide.js';
@@ -28,7 +35,7 @@ export * from './task/task.js';
 export * from './group/events.js';
 export * from './group/state.js';
 export * from './group/decide.js';
-export type { StartAnswer } from './group/start.js';
+export { START_POLICY, type StartAnswer } from './group/start.js';
 export * from './group/saga.js';
 export * from './continuation/continue.js';
 export * from './inbound/events.js';

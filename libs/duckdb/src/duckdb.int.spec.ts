@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
@@ -129,6 +129,14 @@ describe('a set of files', () => {
     expect(await store.fault('a', files, { deep: false })).toContain('has 3 bytes instead of 2');
     await store.remove('a');
     expect(await store.fault('a', files, { deep: false })).toContain('is missing');
+    // The name of the set is that of a file: whoever runs this, also root, cannot look into it.
+    await writeFile(join(folder.path, 'store', 'a'), '');
+    expect(await store.fault('a', files, { deep: false })).toMatch(/two cannot be read: ENOTDIR$/);
+    await rm(join(folder.path, 'store', 'a'));
+    await mkdir(store.path('a', 'two'), { recursive: true });
+    const { size: bytes } = await stat(store.path('a', 'two'));
+    const manifest = [{ name: 'two', bytes, sha256: '' }];
+    expect(await store.fault('a', manifest, { deep: true })).toMatch(/two cannot be read: EISDIR$/);
   });
 });
 

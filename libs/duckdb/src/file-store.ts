@@ -72,12 +72,12 @@ export class FolderStore implements FileStore {
   }
 
   async fault(set: string, manifest: readonly StoredFile[], { deep }: { deep: boolean }): Promise<string | undefined> {
-    for (const { name, bytes, sha256 } of manifest) {
-      const path = this.path(set, name);
-      const size = (await stat(path).catch(() => undefined))?.size;
-      if (size === undefined) return `${path} is missing`;
-      if (size !== bytes) return `${path} has ${size} bytes instead of ${bytes}`;
-      if (deep && (await digestOfFile(path)).sha256 !== sha256) return `${path} has another SHA-256 than ${sha256}`;
+    for (const file of manifest) {
+      const path = this.path(set, file.name);
+      const fault = await faultIn(path, file, deep).catch(({ code }: NodeJS.ErrnoException) =>
+        code === 'ENOENT' ? 'is missing' : `cannot be read: ${code}`,
+      );
+      if (fault !== undefined) return `${path} ${fault}`;
     }
     return undefined;
   }
@@ -93,6 +93,16 @@ export class FolderStore implements FileStore {
   private async removeAll(isMeant: (name: string) => boolean): Promise<void> {
     for (const name of (await namesIn(this.folder)).filter(isMeant)) await this.remove(name);
   }
+}
+
+async function faultIn(
+  path: string,
+  { bytes, sha256 }: Omit<StoredFile, 'name'>,
+  deep: boolean,
+): Promise<string | undefined> {
+  const { size } = await stat(path);
+  if (size !== bytes) return `has ${size} bytes instead of ${bytes}`;
+  return deep && (await digestOfFile(path)).sha256 !== sha256 ? `has another SHA-256 than ${sha256}` : undefined;
 }
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

@@ -31,6 +31,14 @@ describe.each(BUILT_IN_PROFILES)('a refusal by %s', (profile) => {
     ['a signature over other bytes', 'send', { text: 'the message digest does not match the content' }, 'signature'],
     ['a right that is missing', 'send', { httpStatus: 403, code: 'http_403', text: 'UPLOAD_DOCUMENT' }, 'rights'],
     ['a right that is missing for groups', 'group_start', { httpStatus: 403, code: 'http_403' }, 'rights'],
+    ['a page of a server before it', 'send', { httpStatus: 403, code: 'http_403', mayBeOthers: true }, undefined],
+    ['such a page at the sign-in', 'sign_in_code', { httpStatus: 403, mayBeOthers: true }, undefined],
+    [
+      'words of its own without its fields',
+      'send',
+      { text: 'the signature value does not verify', mayBeOthers: true },
+      'signature',
+    ],
     ['a blocked user', 'send', { httpStatus: 403, text: 'пользователь заблокирован' }, 'blocked'],
     ['a blocked user who signs in', 'sign_in_code', { text: 'the user is blocked' }, 'blocked'],
     [

@@ -56,18 +56,21 @@ export interface Refusal {
   httpStatus: number;
   code: string;
   text: string;
+  /** A server before the registry may have said it: then its HTTP status alone says nothing of the account. */
+  mayBeOthers?: boolean;
 }
 
 /** What this refusal says of the account by which it was called. */
 export function accountFaultOf(
   rules: AccountRefusals,
   operation: JudgedOperation,
-  { httpStatus, code, text }: Refusal,
+  { httpStatus, code, text, mayBeOthers = false }: Refusal,
 ): AccountFault | undefined {
   const words = text.toLowerCase();
   const found = Object.values(rules).find(
     (one) =>
       (one.operations ?? JUDGED_OPERATIONS).includes(operation) &&
+      !(mayBeOthers && (one.codes ?? one.words) === undefined) &&
       (one.httpStatus?.includes(httpStatus) ?? true) &&
       (one.codes?.includes(code) ?? true) &&
       (one.words?.some((part) => words.includes(part.toLowerCase())) ?? true),

@@ -313,6 +313,17 @@ describe('the token', () => {
     expect(registry.calls('/documents/send')).toHaveLength(0);
   });
 
+  it.each([
+    ['in its own words', '{"error_description":"no right"}', ['rights']],
+    ['by a page of a server before it', '<html><title>Forbidden</title></html>', []],
+  ])('is refused with 403 %s: that tells of the account, or does not', async (_, body, expected) => {
+    registry.script.set('/auth', [{ status: 403, body, type: 'text/html' }]);
+    const causes: string[] = [];
+    const by = client({}, { onAccountFault: (_account, { cause }) => void causes.push(cause) });
+    expect((await send(by)).kind).toBe('not_sent');
+    expect(causes).toEqual(expected);
+  });
+
   it.each([400, 429, 502, 200])('is not in an answer with %i that repeats what was sent', async (status) => {
     const by = client();
     await signedIn(by);

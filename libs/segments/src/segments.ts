@@ -301,7 +301,7 @@ export async function checkFiles(
 ): Promise<void> {
   for (const segment of used) {
     const fault = await faultOf(files, segment, { deep });
-    if (fault !== undefined) throw new PedigreeError('not_found', `${fault}; the reconciler writes it again`, {});
+    if (fault !== undefined) throw new PedigreeError('not_found', `${fault}; the reconciler writes again what is missing or damaged`, {});
   }
 }
 

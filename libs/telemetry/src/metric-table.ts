@@ -35,6 +35,11 @@ export const METRICS = {
     buckets: QUICK_SECONDS,
   },
   pedigree_bus_connected: { kind: 'gauge', help: '1 while the message bus answers, else 0.', labels: [] },
+  pedigree_bus_blocked: {
+    kind: 'gauge',
+    help: '1 while the broker takes no messages because its memory or disk is full, else 0.',
+    labels: [],
+  },
   pedigree_bus_commands_waiting: { kind: 'gauge', help: 'Commands that wait on the bus to be taken.', labels: [] },
   pedigree_dead_letters: {
     kind: 'gauge',

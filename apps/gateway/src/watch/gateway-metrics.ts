@@ -166,8 +166,9 @@ const apiKeys: Collect = (metrics, { keys }) => {
 };
 
 const messageBus: Collect = async (metrics, { bus }) => {
-  const { connected, commandsWaiting, deadLetters } = await bus.state();
+  const { connected, blocked, commandsWaiting, deadLetters } = await bus.state();
   metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);
+  metrics.set('pedigree_bus_blocked', {}, blocked === undefined ? 0 : 1);
   if (commandsWaiting !== undefined) metrics.set('pedigree_bus_commands_waiting', {}, commandsWaiting);
   if (deadLetters !== undefined) metrics.set('pedigree_dead_letters', {}, deadLetters);
 };

@@ -29,7 +29,7 @@ import { lanesOf } from '../lanes.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 
 /** One account in all these tests, so each has a database of its own. */
-const databases = Array.from({ length: 10 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
+const databases = Array.from({ length: 12 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
 const freshStores = (): Stores => databases.pop() as Stores;
 
 const NO: CallOutcome<never> = {
@@ -38,6 +38,14 @@ const NO: CallOutcome<never> = {
   text: 'the signature value does not verify',
   raw: rawOf('{"error_description":"the signature value does not verify"}', 400),
 };
+/** What a proxy says before the registry. */
+const PAGE: CallOutcome<never> = {
+  kind: 'refused',
+  code: 'http_403',
+  text: 'Forbidden',
+  raw: { ...rawOf('<html><title>Forbidden</title></html>', 403), contentType: 'text/html' },
+  mayBeOthers: true,
+};
 const [mainAccount] = readAccounts(new URL('../../../sandbox/data/accounts.json', import.meta.url).pathname);
 const DER = openSigner(mainAccount as NonNullable<typeof mainAccount>)?.certificate() as Buffer;
 const { validFrom, validTo, thumbprint } = certificateFacts(DER);
@@ -45,8 +53,14 @@ const { validFrom, validTo, thumbprint } = certificateFacts(DER);
 /** Refuses the account for as long as it is told to. */
 class RefusingRegistry extends FakeRegistry {
   refuses = false;
+  /** So many sends are answered by a server before it. */
+  pages = 0;
 
   override async sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
+    if (this.pages > 0) {
+      this.pages -= 1;
+      return PAGE;
+    }
     if (!this.refuses) return super.sendDocument(account, document);
     this.calls.push('sendDocument');
     return NO;
@@ -178,6 +192,32 @@ describe('a refusal of the account', () => {
     await context.gates.pause(ACCOUNT, { cause: 'rights', code: '403', text: 'no' }, { taskKey: 'test' });
     expect(await runTask(context, { ...task, attempts: 2, leaseExpiredBefore: true })).toEqual({ kind: 'done' });
     expect((await typesOf(stores, requestId)).at(-1)).toBe('SendUnconfirmed');
+  });
+
+  it.each([
+    ['that ends, pauses nothing', 3, []],
+    ['that stays, pauses the account, and fails no document', 4, ['AccountPaused']],
+  ])('by a page of a server before the registry %s', async (_, pages, expected) => {
+    const stores = freshStores();
+    const registry = new RefusingRegistry();
+    registry.pages = pages;
+    const clock = new VirtualClock();
+    const context = processOn({ ...stores, registry, clock });
+    const { requestId } = await registerDocument(stores);
+    const thrown = (error: Error): void => expect(error).toBeUndefined();
+    const work = () => workOff({ context: () => context, thrown, clock, store: stores.store }, requestId);
+    const isPaused = expected.length > 0;
+    if (isPaused) await expect(work()).rejects.toThrow('is not finished');
+    else await work();
+    expect(await accountTypes(stores)).toEqual(expected);
+    if (isPaused) {
+      expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'ready' });
+      await resume(stores);
+      clock.advance(500);
+      await work();
+    }
+    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    expect(registry.taken.get(requestId)).toHaveLength(1);
   });
 
   it('of the end of an upload, or of a group, ends neither', async () => {

@@ -8,6 +8,8 @@ interface Answered {
   account: string;
   operation: JudgedOperation;
   outcome: CallOutcome<unknown>;
+  /** What a server before the registry may have said would be the last word now. */
+  believesOthers: boolean;
   /** The document that was sent. */
   requestId?: string;
 }
@@ -20,12 +22,14 @@ interface Answered {
 export async function judgeRefusal(
   context: TaskContext,
   task: Claim,
-  { account, operation, outcome, requestId }: Answered,
+  { account, operation, outcome, believesOthers, requestId }: Answered,
 ): Promise<(AccountFault & { answerSha256: Sha256 }) | undefined> {
   if (outcome.kind !== 'refused' && outcome.kind !== 'not_found') return undefined;
   const { raw, text } = outcome;
   const code = outcome.kind === 'refused' ? outcome.code : 'not_found';
-  const fault = accountFaultOf(context.profile.accountRefusals, operation, { httpStatus: raw.httpStatus, code, text });
+  const mayBeOthers = outcome.kind === 'refused' && outcome.mayBeOthers === true && !believesOthers;
+  const refusal = { httpStatus: raw.httpStatus, code, text, mayBeOthers };
+  const fault = accountFaultOf(context.profile.accountRefusals, operation, refusal);
   if (fault === undefined) return undefined;
   const answerSha256 = await keep(context, raw);
   const isPaused = await context.gates.pause(account, fault, {

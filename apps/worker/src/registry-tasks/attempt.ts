@@ -104,6 +104,8 @@ export async function hear<Value, Done>(
     attempt: number;
     operation: JudgedOperation;
     outcome: CallOutcome<Value>;
+    /** What a server before the registry may have said would be the last word now. */
+    believesOthers: boolean;
     /** The document that was sent. */
     requestId?: string;
     /** The good news in the aggregate's words. */

@@ -1,4 +1,4 @@
-import type { GroupState, Member, StartAnswer } from '#domain';
+import { believesOthers, START_POLICY, type GroupState, type Member, type StartAnswer } from '#domain';
 import { defined } from '#kernel';
 import { outcomeWords, type CallOutcome, type GroupCheck } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -7,7 +7,7 @@ import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts } from './attempt.js';
-import { refusedRead } from './refused-read.js';
+import { REFUSED_TRIES, refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 
 /** How long a check rests before it is made again. */
@@ -33,6 +33,7 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
     account,
     operation: 'group_check',
     outcome,
+    believesOthers: task.attempts >= REFUSED_TRIES,
     ...standsForAll(state),
   });
   if (fault !== undefined) return waitForAccount();
@@ -98,6 +99,7 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
         account,
         attempt,
         operation: 'group_start',
+        believesOthers: believesOthers(START_POLICY, state.start),
         ...standsForAll(state),
         outcome: await context.bulk.start(account, idsOf(state), { notAfterMonotonicMs }),
         done: (_value, bytes) => ({

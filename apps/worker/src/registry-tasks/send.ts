@@ -1,7 +1,9 @@
 import {
+  believesOthers,
   gateHoldsIn,
   isPlannedBeforeHold,
   isToSend,
+  SEND_POLICY,
   type DocumentState,
   type SendAnswer,
   type SignedBy,
@@ -48,7 +50,10 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
     sign: (sending) => signAndJudge(context, task, { sending, state }),
     begin: (sending) => bySystem(context, task, { type: 'BeginSend', gateHolds, ...sending?.intent }),
     call: ({ document, intent }, notAfterMonotonicMs) =>
-      callRegistry(context, task, { document: { ...document, notAfterMonotonicMs }, isLarge: intent.upload === true }),
+      (intent.upload === true ? announce : sendWhole)(context, task, {
+        document: { ...document, notAfterMonotonicMs },
+        believesOthers: believesOthers(SEND_POLICY, state.send),
+      }),
     record: (answer, candidates) => {
       const said = { type: 'RecordSendAnswer', attempt, answer } as const;
       return candidates === undefined
@@ -142,12 +147,16 @@ async function unsigned(
   return { kind: 'retry', delayMs: SIGN_AGAIN_AFTER_MS, error: message, countsAsAttempt: false };
 }
 
-async function callRegistry(
+interface SendCall {
+  document: DocumentToSend;
+  believesOthers: boolean;
+}
+
+async function sendWhole(
   context: TaskContext,
   task: TaskOf<'send'>,
-  { document, isLarge }: { document: DocumentToSend; isLarge: boolean },
+  { document, ...said }: SendCall,
 ): Promise<Heard<SendAnswer>> {
-  if (isLarge) return announce(context, task, document);
   const { account, requestId, attempt } = task.payload;
   const outcome = await context.registry.sendDocument(account, document);
   return hear(context, task, {
@@ -156,6 +165,7 @@ async function callRegistry(
     attempt,
     operation: 'send',
     outcome,
+    ...said,
     done: ({ documentId }, bytes) => ({
       answer: { kind: 'sent' as const, documentId, answerSha256: bytes.sha256 },
       candidates: [bytes],
@@ -167,7 +177,7 @@ async function callRegistry(
 async function announce(
   context: TaskContext,
   task: TaskOf<'send'>,
-  document: DocumentToSend,
+  { document, ...said }: SendCall,
 ): Promise<Heard<SendAnswer>> {
   const { account, requestId, attempt } = task.payload;
   const outcome = await context.largeDocuments.step(account, document, { next: 'announce' });
@@ -177,6 +187,7 @@ async function announce(
     attempt,
     operation: 'send_large',
     outcome,
+    ...said,
     done: async (at) => {
       if (at.next !== 'upload') throw new Error(`document ${requestId} was announced, and then comes ${at.next}`);
       const { documentId, link } = at;

@@ -1,4 +1,4 @@
-import type { DocumentState, UploadAnswer, Uploading } from '#domain';
+import { believesOthers, FINISH_POLICY, type DocumentState, type UploadAnswer, type Uploading } from '#domain';
 import { outcomeWords, type CallOutcome, type LargeSend, type OpenUpload } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
@@ -37,7 +37,7 @@ export async function upload(
     attemptIn: (now) => (now.phase === 'uploading' && now.attempt === attempt ? now.finish : undefined),
     check: () => uploadParts(context, task, { state, signal }),
     begin: () => bySystem(context, task, { type: 'BeginFinish', attempt, round }),
-    call: (parts, notAfterMonotonicMs) => finish(context, task, { ...parts, notAfterMonotonicMs }),
+    call: (parts, notAfterMonotonicMs) => finish(context, task, { ...parts, state, notAfterMonotonicMs }),
     record: (answer, candidates) =>
       candidates === undefined
         ? bySystem(context, task, { type: 'RecordUploadAnswer', attempt, round, answer })
@@ -124,7 +124,7 @@ async function afterPart(
 async function finish(
   context: TaskContext,
   task: TaskOf<'upload'>,
-  { xml, place, notAfterMonotonicMs }: Parts & { notAfterMonotonicMs: number },
+  { xml, place, state, notAfterMonotonicMs }: Parts & { state: Uploading; notAfterMonotonicMs: number },
 ): Promise<Heard<UploadAnswer>> {
   const { requestId, account, attempt } = task.payload;
   const at: LargeSend = { next: 'finish', documentId: place.documentId };
@@ -135,6 +135,7 @@ async function finish(
     attempt,
     operation: 'send_finished',
     outcome,
+    believesOthers: believesOthers(FINISH_POLICY, state.finish),
     done: (_, bytes) => ({
       answer: { kind: 'sent' as const, documentId: place.documentId, answerSha256: bytes.sha256 },
       candidates: [bytes],

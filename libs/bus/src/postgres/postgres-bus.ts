@@ -1,5 +1,6 @@
 import { inTransaction, type Pool } from '#postgres';
 import type {
+  BusState,
   CommandMessage,
   ConsumeOptions,
   DeadLetter,
@@ -152,12 +153,12 @@ export class PostgresBus implements MessageBus {
     return rowCount === 1;
   }
 
-  async state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }> {
+  async state(): Promise<BusState> {
     try {
       const { rows } = await this.options.pool.query<{ commands: number; dead: number }>(sql.COUNTS, [MOST_COUNTED]);
-      return { connected: true, commandsWaiting: rows[0]?.commands, deadLetters: rows[0]?.dead };
+      return { connected: true, blocked: undefined, commandsWaiting: rows[0]?.commands, deadLetters: rows[0]?.dead };
     } catch {
-      return { connected: false, commandsWaiting: undefined, deadLetters: undefined };
+      return { connected: false, blocked: undefined, commandsWaiting: undefined, deadLetters: undefined };
     }
   }
 

@@ -18,6 +18,8 @@ const ACQUIRE_MS = 5_000;
 /** How long `close` waits for channels that are being opened, and then for all of them to end by themselves. */
 const CLOSE_WAIT_MS = 3_000;
 
+const takesNothing = (reason: string): string => `RabbitMQ takes no messages now: ${reason}`;
+
 /**
  * One connection to the broker, made anew whenever it is lost, with our topology declared on each. The first
  * `channel()` connects: a bus that nobody uses costs nothing.
@@ -28,6 +30,7 @@ export class Link {
   private closed = false;
   /** The connection was told to end. */
   private ended = false;
+  private blockedFor: string | undefined;
   /** Calls of `channel` that have not ended yet. */
   private readonly opening = new Set<Promise<OurChannel>>();
 
@@ -35,7 +38,7 @@ export class Link {
 
   /**
    * A channel on a broker that knows our queues. Rejects when there is no connection within 5 s, or when the topology
-   * is refused, or when the link was closed meanwhile.
+   * is refused, or when the link was closed meanwhile. Rejects at once while the broker takes nothing.
    */
   async channel(): Promise<OurChannel> {
     const opening = this.open();
@@ -48,6 +51,8 @@ export class Link {
   }
 
   private async open(): Promise<OurChannel> {
+    // It would be opened when the broker takes something again, and stay though nobody waits for it any more.
+    if (this.blockedFor !== undefined) throw new Error(takesNothing(this.blockedFor));
     const connection = this.connect();
     const channel = await this.acquire(connection);
     try {
@@ -64,6 +69,14 @@ export class Link {
 
   get connected(): boolean {
     return this.connection?.ready ?? false;
+  }
+
+  /**
+   * Why the broker takes nothing over this connection now, in its words: its memory or its disk is full. It says so to
+   * connections that publish.
+   */
+  get blocked(): string | undefined {
+    return this.blockedFor;
   }
 
   /** What was declared may be gone (somebody deleted a queue): the next channel declares it again. */
@@ -111,11 +124,18 @@ export class Link {
     })
       .on('connection', () => {
         this.forgetTopology();
+        this.blockedFor = undefined;
         // rabbitmq-client ends a handshake that it was in when it was closed: it would keep its timer, or connect anew.
         if (this.ended) void connection.close().catch(() => undefined);
       })
+      .on('connection.blocked', (reason: string) => {
+        this.blockedFor = reason;
+        report(takesNothing(reason));
+      })
+      .on('connection.unblocked', () => (this.blockedFor = undefined))
       .on('error', (error: Error) => {
         this.forgetTopology();
+        this.blockedFor = undefined;
         if (!this.closed) report(`RabbitMQ: ${error.message}`);
       });
     this.connection = connection;

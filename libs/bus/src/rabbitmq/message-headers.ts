@@ -29,6 +29,8 @@ const BROKERS = /^x-(death|first-death-.*|last-death-.*|delivery-count|opt-.*)$/
 const OWN_NAMES = new Set<string>(Object.values(OURS));
 const ID_DIGITS = 32;
 const MOST_REASON_CHARACTERS = 4_000;
+/** The client reads the greatest timestamps rounded up, and cannot write those. */
+const MOST_TIMESTAMP = 2 ** 64;
 const UNNAMED_TYPE = 'application/octet-stream';
 
 /** How often the broker began to deliver it: a quorum queue counts the returns. */
@@ -96,18 +98,17 @@ export function copyOf(message: HeaderFields, ownUser: string): Envelope {
     priority,
     correlationId,
     messageId,
-    timestamp,
+    timestamp: timestamp !== undefined && timestamp < MOST_TIMESTAMP ? timestamp : undefined,
     type,
     appId,
   };
-  const headers = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
   const publisher = publisherOf(message, ownUser);
   const vouched = publisher === undefined ? {} : { [OURS.publisher]: publisher };
   return {
     ...Object.fromEntries(present),
     ...(publisher === undefined ? {} : { userId: ownUser }),
-    headers: { ...Object.fromEntries(headers), ...vouched },
+    headers: { ...Object.fromEntries(givenHeaders(message)), ...vouched },
     durable: true,
     mandatory: true,
   };
@@ -196,9 +197,20 @@ function momentOf(time: Date | number | undefined): Date {
 }
 
 /** Headers as the publisher gave them, as text; a table or list as JSON. */
-function textHeaders(message: HeaderFields): Record<string, string> {
-  const given = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
-  return Object.fromEntries(
-    given.map(([name, value]) => [name, typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')]),
+const textHeaders = (message: HeaderFields): Record<string, string> =>
+  Object.fromEntries(
+    givenHeaders(message).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   );
+
+const givenHeaders = ({ headers = {} }: HeaderFields): [string, unknown][] =>
+  Object.entries(headers)
+    .filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name))
+    .map(([name, value]) => [name, writable(value)]);
+
+/** A header's value as the client can write it again, and JSON can: bytes, which neither can, become base64. */
+function writable(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  if (Buffer.isBuffer(value)) return value.toString('base64');
+  if (Array.isArray(value)) return value.map(writable);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, writable(one)]));
 }

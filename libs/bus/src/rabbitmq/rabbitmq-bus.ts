@@ -1,5 +1,6 @@
 import { defined } from '#kernel';
 import type {
+  BusState,
   CommandMessage,
   ConsumeOptions,
   DeadLetter,
@@ -64,11 +65,13 @@ const DEFAULTS = {
 
 /**
  * The bus on RabbitMQ (3.10 or newer). It connects when it is first used and connects again whenever the connection is
- * lost.
+ * lost. What is published goes over a connection of its own: a broker whose memory or disk is full blocks connections
+ * that publish, and commands must still be taken from it then.
  */
 export class RabbitMqBus implements MessageBus {
   readonly names: BusNames;
   private readonly link: Link;
+  private readonly publishing: Link;
   private readonly publisher: Publisher;
   private readonly letters: DeadLetterQueue;
   private readonly ownUser: string;
@@ -79,7 +82,9 @@ export class RabbitMqBus implements MessageBus {
     this.names = busNames(this.options.prefix);
     this.ownUser = decodeURIComponent(new URL(options.url).username);
     this.link = new Link({ ...this.options, names: this.names });
-    this.publisher = new Publisher(this.link);
+    const connectionName = `${this.options.connectionName} publishing`;
+    this.publishing = new Link({ ...this.options, names: this.names, connectionName });
+    this.publisher = new Publisher(this.publishing);
     this.letters = new DeadLetterQueue(this.parts());
   }
 
@@ -129,18 +134,19 @@ export class RabbitMqBus implements MessageBus {
     return this.letters.discard(id);
   }
 
-  async state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }> {
+  async state(): Promise<BusState> {
+    const { blocked } = this.publishing;
     try {
       const [commandsWaiting, deadLetters] = await readyMessages(this.link, [this.names.commands, this.names.dead]);
-      return { connected: true, commandsWaiting, deadLetters };
+      return { connected: true, blocked, commandsWaiting, deadLetters };
     } catch {
-      return { connected: false, commandsWaiting: undefined, deadLetters: undefined };
+      return { connected: false, blocked, commandsWaiting: undefined, deadLetters: undefined };
     }
   }
 
+  /** A broker that takes nothing does not answer the end of a channel either: the end of its connection ends the wait. */
   async close(): Promise<void> {
-    await this.publisher.close();
-    await this.link.close();
+    await Promise.all([this.publisher.close(), this.publishing.close(), this.link.close()]);
   }
 
   private parts() {

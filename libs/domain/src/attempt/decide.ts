@@ -20,6 +20,12 @@ export interface AttemptPolicy {
   proofAfterRefusal: Proof;
 }
 
+const BY_OTHERS: CallRefused = { kind: 'refused', code: '', text: '', mayBeOthers: true, answerSha256: '' };
+
+/** Whether a refusal by a server before the registry would be the last word. */
+export const believesOthers = ({ believes }: AttemptPolicy, past: Pick<Attempt, 'doubts' | 'refusals'>): boolean =>
+  believes(BY_OTHERS, past);
+
 /** What a look-up says about time, and the bytes of its answer. */
 export interface LookUpFacts {
   sinceAttemptEndedMs: number;

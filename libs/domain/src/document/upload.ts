@@ -40,7 +40,7 @@ const MOST_REFUSALS = 3;
  * What was refused surely did nothing; what was left without an answer may still land, and so may what a server before
  * the registry refused.
  */
-const FINISH_POLICY: AttemptPolicy = {
+export const FINISH_POLICY: AttemptPolicy = {
   believes: (refusal, { refusals }) =>
     refusal.kind === 'account_refused' || refusals + 1 >= MOST_REFUSALS + Number(mayBeOthers(refusal)),
   proof: TWO_PAST_GRACE,

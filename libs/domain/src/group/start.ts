@@ -25,7 +25,7 @@ const MAX_STARTS = 10;
  * A start that is refused may come after one that landed late, or by a server before the registry: the members'
  * statuses have the last word.
  */
-const START_POLICY: AttemptPolicy = {
+export const START_POLICY: AttemptPolicy = {
   believes: (refusal, { doubts }) =>
     (doubts === 0 && !mayBeOthers(refusal)) || (refusal.kind === 'refused' && doubts + 1 >= MAX_STARTS),
   proof: TWO_PAST_GRACE,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { InboundEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { foldInbound } from './fold.js';
+import { problemOf } from './sentences.js';
 import type { InboundDocumentRow } from './row.js';
 
 const SHA = 'a'.repeat(64);
@@ -31,11 +32,13 @@ const again = (...parts: ('document' | 'receipt')[]): InboundEvent => ({
 });
 
 const problemAfter = (...events: InboundEvent[]): string | null =>
-  [SEEN, ...events].reduce<InboundDocumentRow | undefined>(
-    (row, event, i) =>
-      foldInbound(row, { ...event, position: BigInt(i), recordedAt: new Date(0) } as unknown as RecordedEvent),
-    undefined,
-  )?.problem ?? null;
+  problemOf(
+    [SEEN, ...events].reduce<InboundDocumentRow | undefined>(
+      (row, event, i) =>
+        foldInbound(row, { ...event, position: BigInt(i), recordedAt: new Date(0) } as unknown as RecordedEvent),
+      undefined,
+    ) as InboundDocumentRow,
+  );
 
 describe('the problem of a document of others', () => {
   const cannotBeRead = 'The document cannot be read: no XML';
@@ -45,6 +48,14 @@ describe('the problem of a document of others', () => {
     expect(problemAfter(UNREADABLE, NO_RECEIPT)).toBe(`${cannotBeRead}. ${noReceipt}`);
     expect(problemAfter(NO_RECEIPT, UNREADABLE)).toBe(`${cannotBeRead}. ${noReceipt}`);
     expect(problemAfter(NO_RECEIPT, NO_COPY)).toBe(`The registry does not give the document: not there. ${noReceipt}`);
+  });
+
+  it('is told apart whatever words the registry says', () => {
+    const reason = 'not there. There is no receipt to be had: neither';
+    const noCopy: InboundEvent = { type: 'InboundDownloadGivenUp', data: { documentId, reason, attempts: 14 } };
+    expect(problemAfter(noCopy, NO_RECEIPT, again('receipt'))).toBe(
+      `The registry does not give the document: ${reason}`,
+    );
   });
 
   it('stays of what is not asked for again', () => {

@@ -13,7 +13,7 @@ export function foldInbound(row: InboundDocumentRow | undefined, recorded: Recor
   if (event.type === 'InboundSeen') return seen(event, recorded);
   if (row === undefined)
     throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before InboundSeen`);
-  return { ...row, ...changes(row, event, recorded.recordedAt), position: recorded.position };
+  return { ...row, ...changes(event, recorded.recordedAt), position: recorded.position };
 }
 
 function seen({ data }: InboundSeen, recorded: RecordedEvent): InboundDocumentRow {
@@ -38,22 +38,21 @@ function seen({ data }: InboundSeen, recorded: RecordedEvent): InboundDocumentRo
   };
 }
 
-function changes(
-  row: InboundDocumentRow,
-  event: Exclude<InboundEvent, InboundSeen>,
-  at: Date,
-): Partial<InboundDocumentRow> {
+function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<InboundDocumentRow> {
   switch (event.type) {
     case 'InboundStatusObserved':
       return { status: event.data.status };
     case 'InboundDownloaded':
-      return downloaded(row, event.data);
+      return downloaded(event.data);
     case 'InboundDownloadGivenUp':
-      return problemOf(row, { document: `The registry does not give the document: ${event.data.reason}` });
+      return { documentProblem: `The registry does not give the document: ${event.data.reason}` };
     case 'InboundReceiptStored':
       return { receiptSha256: event.data.receiptSha256, errorCount: event.data.errorCount };
     case 'InboundReceiptGivenUp':
-      return { ...withoutReceipt(row, event.data.reason), ...defined({ receiptSha256: event.data.receiptSha256 }) };
+      return {
+        receiptProblem: `There is no receipt to be had: ${event.data.reason}`,
+        ...defined({ receiptSha256: event.data.receiptSha256 }),
+      };
     case 'InboundConcluded': {
       const { outcome, acceptedAt } = event.data;
       return { phase: 'concluded', outcome, acceptedAt: acceptedAt ? new Date(acceptedAt) : null, concludedAt: at };
@@ -61,7 +60,7 @@ function changes(
     case 'InboundAskedAgain':
       return {
         ...{ phase: 'followed', outcome: null, acceptedAt: null, concludedAt: null },
-        ...problemOf(row, Object.fromEntries(event.data.parts.map((part) => [part, null]))),
+        ...Object.fromEntries(event.data.parts.map((part) => [`${part}Problem`, null])),
       };
     case 'InboundLinked':
       return {
@@ -76,29 +75,9 @@ function changes(
   }
 }
 
-const NO_RECEIPT = 'There is no receipt to be had: ';
-
-const withoutReceipt = (row: InboundDocumentRow, reason: string): Pick<InboundDocumentRow, 'problem'> =>
-  problemOf(row, { receipt: `${NO_RECEIPT}${reason}` });
-
-/** The problem of the row with another one of its bytes or of its receipt; the other part keeps its own. */
-function problemOf(
-  { problem }: InboundDocumentRow,
-  news: { document?: string | null; receipt?: string | null },
-): Pick<InboundDocumentRow, 'problem'> {
-  const said = problem ?? '';
-  const cut = said.includes(NO_RECEIPT) ? said.indexOf(NO_RECEIPT) : said.length;
-  const known = { document: said.slice(0, cut).replace(/\. $/, ''), receipt: said.slice(cut) };
-  const now = { ...known, ...news };
-  return { problem: [now.document, now.receipt].filter(Boolean).join('. ') || null };
-}
-
-function downloaded(
-  row: InboundDocumentRow,
-  { documentSha256, content }: InboundDownloaded['data'],
-): Partial<InboundDocumentRow> {
+function downloaded({ documentSha256, content }: InboundDownloaded['data']): Partial<InboundDocumentRow> {
   if ('problem' in content)
-    return { documentSha256, ...problemOf(row, { document: `The document cannot be read: ${content.problem}` }) };
+    return { documentSha256, documentProblem: `The document cannot be read: ${content.problem}` };
   const { docType, docNum, subjectId, counterpartyId = null, operationDate, itemCount } = content;
   const read = { documentSha256, docType, subjectId, counterpartyId, operationDate, itemCount };
   return docNum === undefined ? read : { ...read, docNum };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
 import type { InboundEvent, InboundSeen } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { defined, type Sha256 } from '#kernel';
@@ -287,6 +288,38 @@ describe('documents of others in the read models', () => {
       ]);
       await seen('8 days');
       expect(await count()).toBe(0);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  });
+
+  it('of an older version, with both problems in one text, are told apart', async () => {
+    const migration = new URL('./migrations/0008-inbound-document-two-problems.sql', import.meta.url);
+    const noReceipt = 'There is no receipt to be had: archived. Ask again';
+    const cannotBeRead = 'The document cannot be read: no XML';
+    const client = await db.pool.connect();
+    await client.query('BEGIN');
+    try {
+      await client.query(`ALTER TABLE inbound_document DROP COLUMN receipt_problem`);
+      await client.query(`ALTER TABLE inbound_document RENAME COLUMN document_problem TO problem`);
+      const older = {
+        'd-607': null,
+        'd-617': cannotBeRead,
+        'd-till': noReceipt,
+        'd-lost': `${cannotBeRead}. ${noReceipt}`,
+      };
+      for (const [id, problem] of Object.entries(older))
+        await client.query('UPDATE inbound_document SET problem = $2 WHERE document_id = $1', [id, problem]);
+      await client.query(await readFile(migration, 'utf8'));
+      const { rows } = await client.query<Record<string, string | null>>('SELECT * FROM inbound_document');
+      const now = new Map(rows.map((row) => [row['document_id'], [row['document_problem'], row['receipt_problem']]]));
+      expect(Object.keys(older).map((id) => now.get(id))).toEqual([
+        [null, null],
+        [cannotBeRead, null],
+        [null, noReceipt],
+        [cannotBeRead, noReceipt],
+      ]);
     } finally {
       await client.query('ROLLBACK');
       client.release();

@@ -4,7 +4,7 @@ import type { Queryable } from '#postgres';
 import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type { InboundSummary, Notification, Page } from '../port.js';
 import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
-import { inboundSentence } from './sentences.js';
+import { inboundSentence, problemOf } from './sentences.js';
 import { inboundSummary as inboundSummaryShape, notification, type InboundListQuery } from './shape.js';
 import { fieldsOf } from '../shapes.js';
 import { dueOfInbound } from '../timeliness/duty.js';
@@ -86,7 +86,7 @@ const notUnderstood = ({ docType }: InboundDocumentRow, { isKnown }: InboundType
 export function inboundSummary(row: InboundDocumentRow, types: InboundTypes): InboundSummary {
   const { linkedRequestId: requestId, linkedBy: by, sharedItems, operationDate } = row;
   return {
-    ...shown({ ...row, operationDate: operationDate === '' ? null : operationDate }),
+    ...shown({ ...row, problem: problemOf(row), operationDate: operationDate === '' ? null : operationDate }),
     ...dueOfInbound(types.calendar, row),
     title: titleFor(row, types),
     ...notUnderstood(row, types),

@@ -26,7 +26,10 @@ export class InboundDocumentRow {
   @column('text') phase!: InboundPhase;
   @column('text') status!: RegistryStatus;
   @column('text', { nullable: true }) outcome!: InboundOutcome | null;
-  @column('text', { nullable: true }) problem!: string | null;
+  /** Why its bytes cannot be had or read. */
+  @column('text', { nullable: true }) documentProblem!: string | null;
+  /** Why its receipt cannot be had or read. */
+  @column('text', { nullable: true }) receiptProblem!: string | null;
   @column('integer') errorCount!: number;
   @column('text', { nullable: true }) documentSha256!: Sha256 | null;
   @column('text', { nullable: true }) receiptSha256!: Sha256 | null;

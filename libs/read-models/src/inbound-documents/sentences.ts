@@ -13,11 +13,22 @@ const CHANNELS: Record<InboundChannel, string> = {
 };
 
 /** One plain sentence: whose it is, and where it stands. */
-export function inboundSentence({ channel, phase, outcome, problem, linkedRequestId }: InboundDocumentRow): string {
+export function inboundSentence(row: InboundDocumentRow): string {
+  const { channel, phase, outcome, linkedRequestId } = row;
   if (phase === 'ours') return `It is our own document ${linkedRequestId ?? ''}: see there.`;
   const became = phase === 'followed' ? 'what became of it is being read' : outcomeWords(outcome);
   const said = `${CHANNELS[channel]}; ${became}.`;
-  return problem === null ? said : `${said} ${problem.replace(/\.+$/, '')}.`;
+  const problem = problemOf(row);
+  return problem === null ? said : `${said} ${problem}.`;
+}
+
+/** Why its bytes and its receipt cannot be had or read; null where they can. */
+export function problemOf({
+  documentProblem,
+  receiptProblem,
+}: Pick<InboundDocumentRow, 'documentProblem' | 'receiptProblem'>): string | null {
+  const problems = [documentProblem, receiptProblem].flatMap((one) => (one === null ? [] : [unquoted(one)]));
+  return problems.length === 0 ? null : problems.join('. ');
 }
 
 function outcomeWords(outcome: InboundDocumentRow['outcome']): string {

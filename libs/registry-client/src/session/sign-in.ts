@@ -96,9 +96,6 @@ function faultOf(
   outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
 ): AccountFault | undefined {
   if (outcome.kind !== 'refused') return undefined;
-  return accountFaultOf(accountRefusals, `sign_in_${step}`, {
-    httpStatus: outcome.raw.httpStatus,
-    code: outcome.code,
-    text: outcome.text,
-  });
+  const { code, text, mayBeOthers = false, raw } = outcome;
+  return accountFaultOf(accountRefusals, `sign_in_${step}`, { httpStatus: raw.httpStatus, code, text, mayBeOthers });
 }

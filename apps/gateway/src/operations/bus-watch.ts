@@ -3,7 +3,7 @@ import type { Clock } from '#kernel';
 import type { Trouble } from '#service';
 import { lookAgain } from '../watch/look-again.js';
 
-export interface DeadLetterWatchOptions {
+export interface BusWatchOptions {
   bus: Pick<MessageBus, 'state'>;
   clock: Clock;
   log: { warn(about: object, message: string): void };
@@ -13,21 +13,35 @@ const LOOK_EVERY_MS = 5_000;
 
 /**
  * Tells health that messages of the bus wait for a person: each is a command that the ERP gave and that nobody carries
- * out.
+ * out. And that the broker takes nothing: the ERP hears of no outcome, and can give no command.
  */
-export class DeadLetterWatch {
+export class BusWatch {
   private found: { count: number; since: Date } | undefined;
+  private blocked: { reason: string; since: Date } | undefined;
 
-  constructor(private readonly options: DeadLetterWatchOptions) {}
+  constructor(private readonly options: BusWatchOptions) {}
 
   /** A bus that is away does not say how many there are: then what was found last stands. */
   async look(): Promise<void> {
-    const { deadLetters: count } = await this.options.bus.state();
+    const { deadLetters: count, blocked: reason } = await this.options.bus.state();
+    const now = this.options.clock.now();
+    this.blocked = reason === undefined ? undefined : { reason, since: this.blocked?.since ?? now };
     if (count === undefined) return;
-    this.found = count === 0 ? undefined : { count, since: this.found?.since ?? this.options.clock.now() };
+    this.found = count === 0 ? undefined : { count, since: this.found?.since ?? now };
   }
 
   troubles(): Trouble[] {
+    return [...this.broker(), ...this.deadLetters()];
+  }
+
+  private broker(): Trouble[] {
+    if (this.blocked === undefined) return [];
+    const { reason, since } = this.blocked;
+    const said = `RabbitMQ takes no messages: ${reason}. Outcomes wait, and the ERP cannot give commands over it`;
+    return [{ name: 'bus blocked', since: since.toISOString(), reason: said }];
+  }
+
+  private deadLetters(): Trouble[] {
     if (this.found === undefined) return [];
     const { count, since } = this.found;
     const reason =
@@ -37,7 +51,7 @@ export class DeadLetterWatch {
   }
 
   watch(signal: AbortSignal): Promise<void> {
-    const failure = 'the dead letters could not be counted';
+    const failure = 'the state of the bus could not be read';
     return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 }

@@ -316,18 +316,14 @@ export class LogOfTest {
    * The registry is asked what lies in a container that a document brought, and tells: these items. Returns the
    * position of what it told.
    */
-  tell(
-    sscc: string,
-    items: ToldItem[],
-    acceptedAt: string,
-    documentId: string = `arrival-${sscc}-${this.head}`,
-  ): bigint {
-    const arrival = { documentId, docType: 601, subjectId: OTHER_PLACE, acceptedAt };
+  tell(sscc: string, items: ToldItem[], came: string | { documentId: string; acceptedAt: string }): bigint {
+    const by = typeof came === 'string' ? { documentId: `arrival-${sscc}-${this.head}`, acceptedAt: came } : came;
+    const arrival = { ...by, docType: 601, subjectId: OTHER_PLACE };
     this.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
     const contentSha256 = this.evidence.keep(writeToldContent({ sscc, items }));
     const containers = items.filter(({ id }) => id.length === 18).length;
     const packs = items.length - containers;
-    const told = { sscc, account: 'main', arrival, operation: 'sscc_full_hierarchy', fetchedAt: acceptedAt };
+    const told = { sscc, account: 'main', arrival, operation: 'sscc_full_hierarchy', fetchedAt: by.acceptedAt };
     return this.addToContainer(sscc, {
       type: 'ContainerContentObserved',
       data: { ...told, answerSha256: DIGEST, contentSha256, packs, containers },

@@ -67,13 +67,15 @@ export function accountFaultOf(
   { httpStatus, code, text, mayBeOthers = false }: Refusal,
 ): AccountFault | undefined {
   const words = text.toLowerCase();
+  const saysSo = (one: (typeof rules)[string]): boolean =>
+    (one.httpStatus?.includes(httpStatus) ?? true) &&
+    (one.codes?.includes(code) ?? true) &&
+    (one.words?.some((part) => words.includes(part.toLowerCase())) ?? true);
   const found = Object.values(rules).find(
     (one) =>
       (one.operations ?? JUDGED_OPERATIONS).includes(operation) &&
       !(mayBeOthers && (one.codes ?? one.words) === undefined) &&
-      (one.httpStatus?.includes(httpStatus) ?? true) &&
-      (one.codes?.includes(code) ?? true) &&
-      (one.words?.some((part) => words.includes(part.toLowerCase())) ?? true),
+      saysSo(one),
   );
   return found === undefined || found.means === 'passing' ? undefined : { cause: found.means, code, text };
 }

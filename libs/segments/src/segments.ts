@@ -301,7 +301,10 @@ export async function checkFiles(
 ): Promise<void> {
   for (const segment of used) {
     const fault = await faultOf(files, segment, { deep });
-    if (fault !== undefined) throw new PedigreeError('not_found', `${fault}; the reconciler writes again what is missing or damaged`, {});
+    if (fault !== undefined) {
+      const message = `${fault}; the reconciler writes again what is missing or damaged`;
+      throw new PedigreeError('not_found', message, {});
+    }
   }
 }
 

@@ -144,7 +144,7 @@ export class RabbitMqBus implements MessageBus {
     }
   }
 
-  /** A broker that takes nothing does not answer the end of a channel either: the end of its connection ends the wait. */
+  /** A broker that takes nothing does not answer the end of a channel either: the end of its connection ends that. */
   async close(): Promise<void> {
     await Promise.all([this.publisher.close(), this.publishing.close(), this.link.close()]);
   }

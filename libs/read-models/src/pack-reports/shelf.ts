@@ -1,9 +1,8 @@
 import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import { dayAfter, dayIn } from '../pack-state/day-in.js';
-import type { PackTypes } from '../pack-state/list.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
-import { JOIN_STAY, movedByPlaces, type PackNow } from '../pack-state/now.js';
+import { JOIN_STAY, movedByPlaces, type PackNow, type PackTypes } from '../pack-state/now.js';
 import { fateOf, OFF_THE_SHELF, ownPlaces } from '../pack-state/series-file.js';
 import type { PlaceMove } from '../pack-state/fold.js';
 import type { ExpiringPacks, ShelfLine, ShelfPart, ShelfQuery, UnmovedPacks } from '../report-port.js';

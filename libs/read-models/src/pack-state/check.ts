@@ -6,8 +6,8 @@ import type { CheckPurpose, CheckQuery, PackCheck, PackChecks, PackSummary } fro
 import { unknownContentsAt } from '../sgtin-history/content-question.js';
 import { recordedInForce, suspensionsUpTo, type InForce } from '../suspensions/in-force.js';
 import { ON_ITS_WAY } from './fold.js';
-import { packsTold, type PackTypes } from './list.js';
-import { packsNow } from './now.js';
+import { packsTold } from './list.js';
+import { packsNow, type PackTypes } from './now.js';
 import { ageOfRecord } from './record-age.js';
 
 type Reason = PackCheck['reasons'][number];

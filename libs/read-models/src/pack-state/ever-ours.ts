@@ -18,9 +18,8 @@ const TAKE_BACK = typeKnowledge.known.filter((docType) =>
 const isComing = (own: string): string =>
   `coalesce(status IN (${listed(ON_ITS_WAY)}) AND place = ANY (${own}::text[]), false)`;
 /** Its way to us was ended by a refusal or a recall. */
-export const isRefused = (
-  own: string,
-): string => `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND place_from IN
+export const isRefused = (own: string): string =>
+  `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND place_from IN
     (SELECT known_from FROM movement_document WHERE doc_type IN (${TAKE_BACK.join(', ')})), false)`;
 /** It came by the document that brings it now: itself, or by what the registry told of the container. */
 const IS_FIRST = `(first_from = place_from OR EXISTS (SELECT FROM movement_document told

@@ -1,16 +1,13 @@
 import { splitSgtin } from '#kernel';
-import type { TypeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { foreignCursor, pageLimit, present } from '../list-page.js';
 import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.js';
 import { neverOurs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
 import { loadPlaceMoves } from './load.js';
-import { JOIN_STAY, nowOf, SELECT_NOW, type PackNow, type StateAndStay } from './now.js';
+import { JOIN_STAY, nowOf, SELECT_NOW, type PackNow, type PackTypes, type StateAndStay } from './now.js';
 import { ownPlaces } from './series-file.js';
 import { tellers } from './tellers.js';
-
-export type PackTypes = Pick<TypeKnowledge, 'statusAfter' | 'titleOf'>;
 
 /** Rows looked at for one page where moves of whole places must be followed row by row. */
 const MOST_BATCHES = 50;

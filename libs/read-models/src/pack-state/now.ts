@@ -6,6 +6,8 @@ import { compare, type Moment } from './lives.js';
 import { PACK_STATE, PACK_STAY, type PackStateRow, type PackStayRow } from './row.js';
 
 type Types = Pick<TypeKnowledge, 'statusAfter'>;
+/** What questions about packs want to know of document types. */
+export type PackTypes = Pick<TypeKnowledge, 'statusAfter' | 'titleOf'>;
 
 /** One item as it stands now. */
 export type PackNow = StandingNow & Pick<PackStateRow, 'item' | 'series' | 'expiresOn' | 'seriesFrom'>;

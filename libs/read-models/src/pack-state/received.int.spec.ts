@@ -97,9 +97,9 @@ describe('packs that were on their way to us', () => {
   });
 
   it('also inside a container, and when they are announced and refused twice', async () => {
-    const { documentId, acceptedAt } = announce(box(1));
+    const came = announce(box(1));
     const content = [1, 2].map((n) => ({ id: pack(n), into: box(1), series: 'A' }));
-    log.tell(box(1), content, acceptedAt, documentId);
+    log.tell(box(1), content, came);
     expect((await figures()).fates).toEqual({ [`incoming ${HERE}`]: 2 });
     refuse([box(1)]);
     expect((await figures()).fates).toEqual({ [`not_received ${SUPPLIER}`]: 2 });

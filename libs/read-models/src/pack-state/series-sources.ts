@@ -2,7 +2,7 @@ import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { foreignCursor } from '../list-page.js';
 import type { SeriesFile, SeriesPage, SeriesSources } from '../port.js';
-import type { PackTypes } from './list.js';
+import type { PackTypes } from './now.js';
 import { knownUpTo } from './record-age.js';
 import { tellers } from './tellers.js';
 

@@ -2,9 +2,8 @@ import type { Queryable } from '#postgres';
 import { PedigreeError } from '#kernel';
 import { present } from '../list-page.js';
 import { STOCK_PARTS, type Stock, type StockLine, type StockPart, type StockQuery } from '../port.js';
-import type { PackTypes } from './list.js';
 import { loadPlaceMoves } from './load.js';
-import { movedByPlaces, JOIN_STAY, type PackNow } from './now.js';
+import { movedByPlaces, JOIN_STAY, type PackNow, type PackTypes } from './now.js';
 import { knownUpTo } from './record-age.js';
 
 /** Lines of one answer: more cannot be read, and a filter makes them fewer. */

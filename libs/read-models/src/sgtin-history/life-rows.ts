@@ -197,7 +197,8 @@ export const orderOfRecall = (orderedAt: string): string =>
   `date_trunc('second', ${orderedAt}) + INTERVAL '999999 microseconds'`;
 
 /** $1: ids of operations, as documents name them. */
-const RECALLS = `SELECT '' AS item, 0::smallint AS ordinal, ${momentOf(orderOfRecall('d.ordered_at'))}, d.operation_at AS "operationAt", d.recalls,
+const RECALLS = `SELECT '' AS item, 0::smallint AS ordinal, ${momentOf(orderOfRecall('d.ordered_at'))},
+    d.operation_at AS "operationAt", d.recalls,
     coalesce(d.document_id, s.document_id) AS "documentId", 'applied' AS result, d.recalls AS corrects,
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
   FROM movement_document d ${TAKEN_AS}

@@ -1,7 +1,7 @@
 import type { ProductSeries } from '#domain';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
-import type { PackTypes } from '../pack-state/list.js';
+import type { PackTypes } from '../pack-state/now.js';
 import { ON_ITS_WAY } from '../pack-state/fold.js';
 import { branchOf, fateOf, groupsOfSeries, type SeriesGroup } from '../pack-state/series-file.js';
 import type { Asked } from '../pack-state/series-sources.js';

@@ -33,6 +33,9 @@ export interface Effects {
 
 export const CLOSED = -1;
 
+/** In microseconds. A recall comes last within its second, as in the history of one pack. */
+const ORDER = 'CASE WHEN recalls IS NULL THEN ordered_at ELSE ordered_at // 1000000 * 1000000 + 999999 END';
+
 /**
  * Tables on which the fold stands: `document` with its rank, `container` (a number for each), `container_row`
  * (movements of containers and places), `status_word` and `place_word` with a code for each; and what documents did.
@@ -48,10 +51,7 @@ export async function openDocuments(
     CREATE TABLE recall AS SELECT * FROM told ANTI JOIN closed USING (known_from)
       WHERE recalls IS NOT NULL AND outcome IN ('accepted', 'partial');
     CREATE TABLE document AS SELECT known_from, doc_type, subject_id, counterparty_id,
-        -- A recall comes last within its second, as in the history of one pack.
-        row_number() OVER (ORDER BY
-          CASE WHEN recalls IS NULL THEN ordered_at ELSE ordered_at // 1000000 * 1000000 + 999999 END,
-          known_from) AS rank,
+        row_number() OVER (ORDER BY ${ORDER}, known_from) AS rank,
         known_from IN (FROM closed) AS is_closed,
         (request_id <> '' AND request_id IN (SELECT recalls FROM recall UNION
             SELECT request_id FROM told WHERE ${IN_OUR_NAME} AND document_id IN (SELECT recalls FROM recall)))

@@ -39,6 +39,7 @@ export {
 export { containerContent, containerHistory, packHistory, packState } from './sgtin-history/shape.js';
 export { packReadFrom } from './sgtin-history/query.js';
 export { foldState, type FoldedRow, type ItemState } from './sgtin-history/state.js';
+export { IN_OUR_NAME } from './sgtin-history/row.js';
 export { namedOperations, type RecallableMovement } from './sgtin-history/recalls.js';
 export { walkContainment, type ContainmentChange, type Containments } from './sgtin-history/containment.js';
 export {

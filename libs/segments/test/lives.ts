@@ -283,8 +283,9 @@ async function writeDocuments(pool: Pool, told: DocumentOfLife[]): Promise<void>
   await pool.query(
     `INSERT INTO movement_document (known_from, known_to, request_id, doc_type, outcome, subject_id, counterparty_id,
        operation_date, ordered_at, document_sha256, items, recorded_at, recalls, channel, document_id)
-     SELECT k, t, 'r-' || q, y, 'accepted', s, c, '', o, '', n, r, l, CASE WHEN w THEN 'counterparty' END,
-       CASE WHEN w THEN 'n-' || k END FROM unnest($1::bigint[], $2::bigint[],
+     SELECT k, t, 'r-' || q, y, 'accepted', s, c, '', o, '', n, r, l,
+       CASE WHEN w THEN 'counterparty' WHEN q % 3 = 0 THEN 'cabinet' END,
+       CASE WHEN w THEN 'n-' || k WHEN q % 3 = 0 THEN 's-' || q END FROM unnest($1::bigint[], $2::bigint[],
        $3::timestamptz[], $4::int[], $5::timestamptz[], $6::bigint[], $7::int[], $8::text[], $9::text[], $10::text[],
        $11::boolean[]) x (k, t, o, n, r, q, y, s, c, l, w)`,
     [

@@ -3,6 +3,7 @@ import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { SeriesFile, SeriesPage } from '../port.js';
+import { IN_OUR_NAME } from '../sgtin-history/row.js';
 import type { PackTypes } from './list.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces } from './now.js';
@@ -50,7 +51,7 @@ const BRING_GOODS = typeKnowledge.known.filter(typeKnowledge.bringsGoods);
  * which such a one moves our own goods; and those to which another participant has told us that goods go.
  */
 const OWN_PLACES = `SELECT DISTINCT place FROM (
-    SELECT *, channel IS NULL OR channel NOT IN ('counterparty', 'registry_answer') AS is_ours FROM movement_document
+    SELECT *, ${IN_OUR_NAME} AS is_ours FROM movement_document
     WHERE known_to IS NULL AND outcome IN ('accepted', 'partial')) AS d
   CROSS JOIN LATERAL (VALUES
     (CASE WHEN is_ours THEN d.subject_id END),

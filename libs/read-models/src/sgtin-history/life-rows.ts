@@ -3,7 +3,13 @@ import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import type { ContainmentChange, Moment } from './containment.js';
 import { namedOperations } from './recalls.js';
-import { MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, type MovementDocument, type MovementEffectRow } from './row.js';
+import {
+  isInOurName,
+  MOVEMENT_DOCUMENT,
+  MOVEMENT_EFFECT,
+  type MovementDocument,
+  type MovementEffectRow,
+} from './row.js';
 
 /** What of the record an answer stands on. */
 export interface Known {
@@ -211,7 +217,7 @@ export async function readRecalls(
 ): Promise<RecallRow[]> {
   const operations = namedOperations(
     rows.flatMap(({ docType, requestId, documentId, channel, position: at }) =>
-      types.isRecallable(docType) ? [{ requestId, documentId, isOurs: channel === null, at }] : [],
+      types.isRecallable(docType) ? [{ requestId, documentId, isOurs: isInOurName(channel), at }] : [],
     ),
   );
   if (operations.size === 0) return [];

@@ -4,9 +4,8 @@ import {
   INBOUND_STREAM_PREFIX,
   requestIdOfStream,
   type ContainerEvent,
-  type DocumentSent,
 } from '#domain';
-import { type RecordedEvent, typedEvents } from '#event-store';
+import { typedEvents } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
@@ -19,7 +18,15 @@ import type { Conclusion, DocumentReading } from './movements.js';
 import { MovementReader } from './read-movements.js';
 import { recalledBy } from './recalls.js';
 import type { HistoryEvent, ReadMovements, Run } from './runs.js';
-import { CONTAINMENT, ITEM_MOVEMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, SENT_DOCUMENT } from './row.js';
+import {
+  CONTAINMENT,
+  isInOurName,
+  ITEM_MOVEMENT,
+  MOVEMENT_DOCUMENT,
+  MOVEMENT_EFFECT,
+  SENT_DOCUMENT,
+  type SentDocumentRow,
+} from './row.js';
 
 export interface SgtinHistoryOptions {
   evidence: EvidenceStore;
@@ -87,10 +94,7 @@ async function projectRun(
   { types, onWaiting }: { types: SgtinHistoryOptions['documents']; onWaiting: () => void },
 ): Promise<void> {
   await writeMovements(tx, movements);
-  await writeSent(
-    tx,
-    events.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),
-  );
+  await SENT_DOCUMENT.write(tx, sentDocuments(events));
   await writeQuestions(tx, events.filter(isContainerNews));
   const revised = await closeRevised(
     tx,
@@ -109,13 +113,17 @@ async function writeMovements(tx: Transaction, movements: ReadMovements[]): Prom
   await CONTAINMENT.copyLines(tx, lines('containment'));
 }
 
-/** In a page a document may be taken twice (found again after a second attempt): the later id stands. */
-async function writeSent(tx: Transaction, events: (RecordedEvent & DocumentSent)[]): Promise<void> {
-  const ids = new Map(events.map((event) => [requestIdOfStream(event.stream), event.data.documentId]));
-  await SENT_DOCUMENT.write(
-    tx,
-    [...ids].map(([requestId, documentId]) => ({ requestId, documentId })),
-  );
+/**
+ * What went out in our name, through this system or past it. In a page a document may be taken twice (found again after
+ * a second attempt): the later id stands.
+ */
+function sentDocuments(events: HistoryEvent[]): SentDocumentRow[] {
+  const ids = new Map<string, string>();
+  for (const { type, stream, data } of events)
+    if (type === 'DocumentSent') ids.set(requestIdOfStream(stream), data.documentId);
+    else if (type === 'InboundConcluded' && data.requestId !== undefined && isInOurName(data.channel))
+      ids.set(data.requestId, data.documentId);
+  return [...ids].map(([requestId, documentId]) => ({ requestId, documentId }));
 }
 
 /**

@@ -13,7 +13,7 @@ export interface RecallableMovement<At> {
   requestId: string;
   /** The registry's id. */
   documentId: string | null;
-  /** It went through this system. */
+  /** It went out in our name. */
   isOurs: boolean;
   at: At;
 }

@@ -4,7 +4,7 @@ import type { Sha256 } from '#kernel';
 import { Entity } from '../entity.js';
 import { column, Table } from '../table.js';
 
-/** Under which id the registry took a document. */
+/** Under which id the registry took a document that went out in our name. */
 @Entity('sent_document')
 export class SentDocumentRow {
   @column('text', { primary: true }) requestId!: string;
@@ -15,6 +15,13 @@ export const SENT_DOCUMENT = new Table(SentDocumentRow);
 
 /** How we know of what we did not send: a document by its way, or an answer of the registry about a container. */
 export type MovementChannel = InboundChannel | 'registry_answer';
+
+const OF_OTHERS: readonly MovementChannel[] = ['counterparty', 'registry_answer'];
+/** Whether it went out in our name: through this system, which is no channel, or past it. */
+export const isInOurName = (channel: MovementChannel | null | undefined): boolean =>
+  typeof channel !== 'string' || !OF_OTHERS.includes(channel);
+/** The same in SQL, of a row with a column `channel`. */
+export const IN_OUR_NAME = `coalesce(channel NOT IN (${OF_OTHERS.map((one) => `'${one}'`).join(', ')}), true)`;
 
 /** A conclusion of a document; its items refer to it by `knownFrom`. Instants are written as the evidence has them. */
 @Entity('movement_document')

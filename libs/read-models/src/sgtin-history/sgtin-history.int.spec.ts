@@ -394,6 +394,24 @@ describe('recalls and dates', () => {
     expect(rows).toEqual([{ place: '00000000000464' }]);
   });
 
+  it.each(['r-1', 'd-1'])('of a move made past this system takes back what its receiver was told (%s)', async (id) => {
+    log.document({ docType: 701, items: [pack(1)] });
+    const moved = { docType: 431, items: [pack(1)], counterpartyId: '00000000000999' };
+    const { documentSha256 } = log.registration(moved);
+    const both = { requestId: 'r-1', outcome: 'accepted', isReadable: true, documentSha256 } as const;
+    for (const data of [
+      { ...both, documentId: 'd-1', direction: 'outgoing', channel: 'cabinet', docType: 431 },
+      { ...both, documentId: 'd-2', direction: 'incoming', channel: 'counterparty', docType: 629 },
+    ])
+      log.addInbound(data.documentId, { type: 'InboundConcluded', data } as never);
+    log.document({ docType: 250, items: [], fields: { operation_id: id } });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['701', '431', '629', '250']);
+    expect((await history(pack(1)))?.place).toBe('00000000000464');
+    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
+    expect(rows).toEqual([{ place: '00000000000464' }]);
+  });
+
   it('a moment stands for the last movement that was recorded by then', async () => {
     const first = log.document({ docType: 701, items: [pack(1)] });
     const second = log.document({ docType: 511, items: [pack(1)] });

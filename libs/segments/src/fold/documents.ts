@@ -1,5 +1,6 @@
 import { parquet, type Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
+import { IN_OUR_NAME } from '#read-models';
 import { MOST_DOCUMENTS } from './keys.js';
 import { DOES, readMeanings, SAYS, type Meanings } from './meanings.js';
 
@@ -53,7 +54,7 @@ export async function openDocuments(
           known_from) AS rank,
         known_from IN (FROM closed) AS is_closed,
         (request_id <> '' AND request_id IN (SELECT recalls FROM recall UNION
-            SELECT request_id FROM told WHERE channel IS NULL AND document_id IN (SELECT recalls FROM recall)))
+            SELECT request_id FROM told WHERE ${IN_OUR_NAME} AND document_id IN (SELECT recalls FROM recall)))
           OR coalesce(document_id IN (SELECT recalls FROM recall), false) AS is_recalled
       FROM told;
     CREATE TABLE other_row AS SELECT * FROM ${parquet(movements.containers)} WHERE known_from <= ${at};

@@ -1,6 +1,6 @@
 import type { Duck } from '#duckdb';
 import type { TypeKnowledge } from '#documents';
-import { foldState, namedOperations, type FoldedRow, type RecallableMovement } from '#read-models';
+import { foldState, IN_OUR_NAME, namedOperations, type FoldedRow, type RecallableMovement } from '#read-models';
 import { rowUpTo, type Carried } from './containers.js';
 import type { Effects } from './documents.js';
 import { firstKey, keyOf, ORDINALS, rankIn } from './keys.js';
@@ -65,7 +65,7 @@ export class Unusual {
       document_id: string | null;
       is_ours: boolean;
     }>(
-      `SELECT d.rank::INTEGER AS rank, d.doc_type, t.request_id, t.document_id, t.channel IS NULL AS is_ours
+      `SELECT d.rank::INTEGER AS rank, d.doc_type, t.request_id, t.document_id, ${IN_OUR_NAME} AS is_ours
         FROM document d JOIN told t USING (known_from) WHERE d.is_recalled`,
     );
     const recalls = await duck.rows<{ rank: number; recalls: string }>(

@@ -6,6 +6,7 @@ import type { DocumentDetail, Movement } from '../port.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
 import type { ContainerStep } from '../sgtin-history/query.js';
 import { namedOperations } from '../sgtin-history/recalls.js';
+import { isInOurName } from '../sgtin-history/row.js';
 
 export interface EpcisReading {
   evidence: EvidenceStore;
@@ -52,7 +53,7 @@ function namesOf(movements: readonly ContainerStep[]): (movement: ContainerStep)
   const named = namedOperations(
     movements.map((at) => {
       const { requestId = '', documentId = null, channel } = at;
-      return { requestId, documentId, isOurs: channel === undefined, at };
+      return { requestId, documentId, isOurs: isInOurName(channel), at };
     }),
   );
   return (movement) => [...named].flatMap(([id, all]) => (all.has(movement) ? [id] : []));

@@ -14,7 +14,7 @@ const TAKE_BACK = typeKnowledge.known.filter((docType) =>
   ['is taken back', 'is refused'].includes(typeKnowledge.transferOf(docType) ?? ''),
 );
 
-/** Conditions on `status`, `place`, `place_from` and `first_from` of a pack; `own` is the parameter of places of ours. */
+/** Conditions on `status`, `place`, `place_from` and `first_from` of a pack; `own`: the parameter of our places. */
 const isComing = (own: string): string =>
   `coalesce(status IN (${listed(ON_ITS_WAY)}) AND place = ANY (${own}::text[]), false)`;
 /** Its way to us was ended by a refusal or a recall. */

@@ -232,11 +232,11 @@ describe('webhooks', () => {
     const { failingSince } = (await only()) as Webhook;
     await failed(4);
     expect((await only())?.failingSince).toBe(failingSince);
-    let taken = 0;
-    receiver.answer = (_, response) => response.writeHead((taken += 1) === 1 ? 204 : 500).end();
+    // The subject of the first outcome: three subjects go out at once, and what was taken counts from the first on.
+    receiver.answer = (_, response, subject) => response.writeHead(subject === 's1' ? 204 : 500).end();
     await until('one was taken, and it fails again', async () => {
       const { failures = 0, failingSince: since = '' } = (await only()) ?? {};
-      return taken > 1 && failures > 0 && since > String(failingSince);
+      return failures > 0 && since > String(failingSince);
     });
   });
 

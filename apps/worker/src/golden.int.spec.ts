@@ -298,8 +298,9 @@ async function expectRows({ db }: Restored, golden: Tables): Promise<void> {
     const columns = Object.keys(rows[0] ?? {});
     const known = (row: Row): Row => Object.fromEntries(columns.map((name) => [name, row[name]]));
     const readable = (row: Row): Row => (table === 'outcome_event' ? { ...row, body: bodyOf(row) } : row);
-    const lines = (some: Row[]): Row[] => inOrder(some.map((row) => readable(known(row))));
-    expect({ table, rows: lines(await rowsOf(db.pool, table)) }).toEqual({ table, rows: lines(rows) });
+    const lines = (some: Row[]): Row[] => inOrder(some.map((row) => readable(known(oneProblem(row)))));
+    const now = (await rowsOf(db.pool, table)).filter((row) => !(table === 'sent_document' && isPastThisSystem(row)));
+    expect({ table, rows: lines(now) }).toEqual({ table, rows: lines(rows) });
   }
 }
 
@@ -308,3 +309,10 @@ const inOrder = (rows: Row[]): Row[] =>
     .map((row) => ({ row, place: JSON.stringify(row) }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ row }) => row);
+
+/** The version before told both problems of a document of others in one text. */
+const oneProblem = ({ receipt_problem: ofReceipt = null, ...row }: Row): Row =>
+  ofReceipt === null ? row : { ...row, problem: [row['problem'], ofReceipt].filter(Boolean).join('. ') };
+
+/** The golden story names so what went past this system: the version before kept no row of how it was sent. */
+const isPastThisSystem = (row: Row): boolean => String(row['request_id']).startsWith('r-');

@@ -94,7 +94,7 @@ describe('the entities are the tables that the migrations make', () => {
 
   it.each([
     ['a column more', 'ALTER TABLE document_group ADD COLUMN planted text'],
-    ['a column less', 'ALTER TABLE inbound_document DROP COLUMN document_problem'],
+    ['a column less', 'ALTER TABLE inbound_document DROP COLUMN problem'],
     ['another type', 'ALTER TABLE movement_effect ALTER COLUMN effect TYPE bigint'],
     ['NULL where there was none', 'ALTER TABLE document_open ALTER COLUMN phase DROP NOT NULL'],
     ['none where there was NULL', 'ALTER TABLE document_outcome ALTER COLUMN cause SET NOT NULL'],

@@ -28,7 +28,7 @@ const MOST_SIGNATURES = 10_000;
 const answers = new Map<string, boolean>();
 const asked = new Map<string, Claim>();
 
-function createHash(algorithm: string) {
+export function createHash(algorithm: string) {
   if (algorithm !== 'sha256') throw new Error(`this page has no ${algorithm}`);
   const parts: Uint8Array[] = [];
   const hash = {

@@ -45,7 +45,7 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
     case 'InboundDownloaded':
       return downloaded(event.data);
     case 'InboundDownloadGivenUp':
-      return { documentProblem: `The registry does not give the document: ${event.data.reason}` };
+      return { problem: `The registry does not give the document: ${event.data.reason}` };
     case 'InboundReceiptStored':
       return { receiptSha256: event.data.receiptSha256, errorCount: event.data.errorCount };
     case 'InboundReceiptGivenUp':
@@ -60,7 +60,8 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
     case 'InboundAskedAgain':
       return {
         ...{ phase: 'followed', outcome: null, acceptedAt: null, concludedAt: null },
-        ...Object.fromEntries(event.data.parts.map((part) => [`${part}Problem`, null])),
+        ...(event.data.parts.includes('document') && { problem: null }),
+        ...(event.data.parts.includes('receipt') && { receiptProblem: null }),
       };
     case 'InboundLinked':
       return {
@@ -77,7 +78,7 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
 
 function downloaded({ documentSha256, content }: InboundDownloaded['data']): Partial<InboundDocumentRow> {
   if ('problem' in content)
-    return { documentSha256, documentProblem: `The document cannot be read: ${content.problem}` };
+    return { documentSha256, problem: `The document cannot be read: ${content.problem}` };
   const { docType, docNum, subjectId, counterpartyId = null, operationDate, itemCount } = content;
   const read = { documentSha256, docType, subjectId, counterpartyId, operationDate, itemCount };
   return docNum === undefined ? read : { ...read, docNum };

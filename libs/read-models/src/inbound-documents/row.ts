@@ -27,7 +27,7 @@ export class InboundDocumentRow {
   @column('text') status!: RegistryStatus;
   @column('text', { nullable: true }) outcome!: InboundOutcome | null;
   /** Why its bytes cannot be had or read. */
-  @column('text', { nullable: true }) documentProblem!: string | null;
+  @column('text', { nullable: true }) problem!: string | null;
   /** Why its receipt cannot be had or read. */
   @column('text', { nullable: true }) receiptProblem!: string | null;
   @column('integer') errorCount!: number;

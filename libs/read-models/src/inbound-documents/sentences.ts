@@ -24,10 +24,10 @@ export function inboundSentence(row: InboundDocumentRow): string {
 
 /** Why its bytes and its receipt cannot be had or read; null where they can. */
 export function problemOf({
-  documentProblem,
+  problem,
   receiptProblem,
-}: Pick<InboundDocumentRow, 'documentProblem' | 'receiptProblem'>): string | null {
-  const problems = [documentProblem, receiptProblem].flatMap((one) => (one === null ? [] : [unquoted(one)]));
+}: Pick<InboundDocumentRow, 'problem' | 'receiptProblem'>): string | null {
+  const problems = [problem, receiptProblem].flatMap((one) => (one === null ? [] : [unquoted(one)]));
   return problems.length === 0 ? null : problems.join('. ');
 }
 

@@ -86,7 +86,7 @@ export class RunOfClaims {
     return book;
   }
 
-  /** Whom a plain registration waits for; it is planned where that is nobody. */
+  /** Whom a plain registration waits for. Where it waits for no one, its send is planned. */
   private decide(book: ClaimBook, { holder, own }: Plain): ItemPredecessor[] {
     const { id, number, unit, toldId, toldCommand, rank } = holder;
     // A member's claims count from the registration of its group on.

@@ -28,11 +28,11 @@ export {
 } from './comparison/run-comparison.js';
 export {
   byOtherRules,
+  hasOtherRules,
   inputsDigest,
   NAMED_ONLY,
   readRun,
   readRunToDo,
-  RULES_DIGEST,
   RUN_FILE,
   type RunRecord,
 } from './comparison/run-record.js';

@@ -6,10 +6,10 @@ import {
   compareIn,
   comparisonSettings,
   byOtherRules,
+  hasOtherRules,
   NAMED_ONLY,
   readRun,
   resultOf,
-  RULES_DIGEST,
   type ComparisonResult,
   type FileRunParts,
   type RunRecord,
@@ -93,7 +93,7 @@ export async function replay(
   const folder = resolve(earlier);
   const run = await readRun(folder);
   const { legs, settings, moment, inputs, standsOn } = run;
-  if (run.rules !== undefined && run.rules !== RULES_DIGEST) {
+  if (hasOtherRules(run)) {
     const remedy = `replay it by that version, or compare by these rules: ${comparingAgain(run)}`;
     say(byOtherRules(folder, run, remedy).message);
     return OTHER_RULES;

@@ -38,7 +38,7 @@ export class InboundController {
       ...rest
     } = parameters(inboundListParameters, query);
     const given = { ...rest, docType, givenUp, requestId: requestId?.toLowerCase() };
-    const pageAfter = async (cursor = rest.cursor): Promise<z.infer<typeof inboundPage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof inboundPage>> =>
       snakeCase(await this.queries.execute(new ListInbound(defined({ ...given, cursor }))));
     await sendList({ request, reply, log: this.log }, pageAfter);
   }

@@ -1,4 +1,5 @@
 import { PedigreeError, sha256Hex } from '#kernel';
+import { foreignCursor } from '#read-models';
 import type { ExportingRequest } from '../access/exports.js';
 
 /** The question of a request for a list. */
@@ -19,13 +20,11 @@ export function cursorOf(asked: Asked): string | undefined {
   const { cursor: given } = asked.query as { cursor?: unknown };
   if (typeof given !== 'string') return undefined;
   const [, question, cursor = ''] = /^([0-9a-f]{8})\.(.+)$/.exec(Buffer.from(given, 'base64url').toString()) ?? [];
-  if (question === undefined) throw refused('is not one that this service gave out');
+  if (question === undefined) throw foreignCursor();
   if (question === questionOf(asked)) return cursor;
-  throw refused('belongs to another list, or to other parameters: only limit may change from page to page');
+  const why = 'belongs to another list, or to other parameters: only limit may change from page to page';
+  throw new PedigreeError('invalid_parameter', `cursor ${why}`, { field: 'cursor' });
 }
-
-const refused = (why: string): PedigreeError =>
-  new PedigreeError('invalid_parameter', `cursor ${why}`, { field: 'cursor' });
 
 /** Names the list and its parameters, in whatever order they come. */
 function questionOf({ url, query }: Asked): string {

@@ -66,7 +66,7 @@ export const outcomePaths = {
       requestBody: body('changeWebhookSecret', webhookReason, { required: false }),
       responses: {
         201: answered('NewWebhook', 'Changed; the new secret is shown this once'),
-        ...errors(400, 401, 403, 404, 503),
+        ...errors(400, 404, 503),
       },
     },
   },

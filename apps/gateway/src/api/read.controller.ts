@@ -28,7 +28,7 @@ export class ReadController {
   @Allow('erp', 'operator', 'auditor')
   async documents(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const wanted = this.listQuery(parameters(documentListParameters, query));
-    const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof documentPage>> =>
+    const pageAfter = async (cursor?: string): Promise<z.infer<typeof documentPage>> =>
       snakeCase(await this.queries.execute(new ListDocuments({ ...wanted, ...defined({ cursor }) })));
     await sendList({ request, reply, log: this.log }, pageAfter);
   }

@@ -28,7 +28,7 @@ export class TimelinessController {
     const { doc_type: docType, operation_from, operation_to, ...rest } = parameters(timelinessParameters, query);
     const given = { ...rest, docType, operationFrom: operation_from, operationTo: operation_to };
     const now = new Date();
-    const pageAfter = async (cursor = rest.cursor): Promise<Report> =>
+    const pageAfter = async (cursor?: string): Promise<Report> =>
       snakeCase(await this.queries.execute(new ListTimeliness(defined({ ...given, cursor }), now)));
     await sendList({ request, reply, log: this.log }, pageAfter, COLUMNS);
   }

@@ -42,21 +42,23 @@ export async function toldOfItem(
     }
     const { facts, effects } = await readMovement(movement, reading);
     const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: namedItem(item) })) : effects;
-    told.push({ ...toldOf(movement, fromTheGoods({ facts, effects: own }, order)), ids: idsOf(movement) });
+    told.push({ ...toldOf(movement, fromTheGoods({ facts, effects: own }, order)), ids: idsOf.get(movement) ?? [] });
     order = orderAfter(order, movement);
   }
   return told;
 }
 
 /** By which ids a later document may name a movement: as a recall does in the history. */
-function namesOf(movements: readonly ContainerStep[]): (movement: ContainerStep) => string[] {
+function namesOf(movements: readonly ContainerStep[]): Map<ContainerStep, string[]> {
+  const ids = new Map<ContainerStep, string[]>();
   const named = namedOperations(
     movements.map((at) => {
       const { requestId = '', documentId = null, channel } = at;
       return { requestId, documentId, isOurs: isInOurName(channel), at };
     }),
   );
-  return (movement) => [...named].flatMap(([id, all]) => (all.has(movement) ? [id] : []));
+  for (const [id, all] of named) for (const movement of all) ids.set(movement, [...(ids.get(movement) ?? []), id]);
+  return ids;
 }
 
 type Story = Pick<ConcludedDocument, 'facts' | 'effects'>;

@@ -2,7 +2,7 @@ import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import { dayAfter, dayIn } from '../pack-state/day-in.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
-import { JOIN_STAY, movedByPlaces, type PackNow, type PackTypes } from '../pack-state/now.js';
+import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackNow, type PackTypes } from '../pack-state/now.js';
 import { fateOf, OFF_THE_SHELF, ownPlaces } from '../pack-state/series-file.js';
 import type { PlaceMove } from '../pack-state/fold.js';
 import type { ExpiringPacks, ShelfLine, ShelfPart, ShelfQuery, UnmovedPacks } from '../report-port.js';
@@ -13,8 +13,8 @@ const DAY_MS = 86_400_000;
 
 /** Packs as they stand, and the document that moved them last. */
 const STANDING = `SELECT s.item AS sgtin, left(s.item, 14) AS gtin, s.series, s.expires_on,
-    CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
-    CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
+    ${STATUS} AS status,
+    ${PLACE} AS place,
     coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
     coalesce(y.moved_from, s.position) AS told_from
   FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27 AND s.item > $1 AND s.item < $2`;

@@ -4,7 +4,7 @@ import type { Movements } from '../sgtin-history/movements.js';
 import { seriesOf, type StayKey } from './fold.js';
 import { keepsAll } from './load.js';
 import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
-import { JOIN_STAY } from './now.js';
+import { JOIN_STAY, PLACE, STATUS } from './now.js';
 import { transferAfter, type TransferStep } from './transfer.js';
 
 /** What a page says, and what must be known to bring rows up to date without the lives of their items. */
@@ -106,12 +106,11 @@ WITH done AS (
   SELECT g.*, s.ctid AS row, s.first_from, s.series AS series_before, s.expires_on AS expires_before,
     s.series_from AS series_from_before, s.container AS left_container, s.position AS left_position,
     s.at_micros AS left_micros, s.place AS own_place,
-    CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END
-      AS status_before,
+    ${STATUS} AS status_before,
     coalesce(y.status_from, s.status_from) AS status_from_before,
     CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from) ELSE y.suspended_from END
       AS suspended_from_before,
-    CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place_before,
+    ${PLACE} AS place_before,
     coalesce(y.place_from, s.place_from) AS place_from_before,
     coalesce(s.transfer, y.transfer) AS transfer_before,
     CASE WHEN y.status_from IS NULL THEN coalesce(y.doubt_from, s.doubt_from) ELSE y.doubt_from END AS doubt_before,

@@ -2,7 +2,7 @@ import { typeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { ON_ITS_WAY, wasEverAt, type Types } from './fold.js';
 import { loadLives } from './load.js';
-import { JOIN_STAY } from './now.js';
+import { JOIN_STAY, PLACE, STATUS } from './now.js';
 
 /**
  * Whether a pack was ever ours. Nearly always its row tells: only packs that come to us again, or whose way to us was
@@ -49,8 +49,8 @@ export async function everOurs(db: Queryable, items: readonly string[], { own, t
 
 const HOW_NEW = `SELECT item, ${mayBeNew('$2')} AS "mayBeNew", ${isComing('$2')} AS "isComing"
   FROM (SELECT s.item, s.first_from, coalesce(y.place_from, s.place_from) AS place_from,
-      CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
-      CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place
+      ${STATUS} AS status,
+      ${PLACE} AS place
     FROM pack_state s ${JOIN_STAY} WHERE s.item = ANY ($1::text[])) AS pack`;
 
 /** Of these items those that were never ours: on their way to us, or refused or recalled on it. */

@@ -5,7 +5,7 @@ import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.
 import { neverOurs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
 import { loadPlaceMoves } from './load.js';
-import { JOIN_STAY, nowOf, SELECT_NOW, type PackNow, type PackTypes, type StateAndStay } from './now.js';
+import { JOIN_STAY, nowOf, PLACE, SELECT_NOW, STATUS, type PackNow, type PackTypes, type StateAndStay } from './now.js';
 import { ownPlaces } from './series-file.js';
 import { tellers } from './tellers.js';
 
@@ -28,6 +28,7 @@ function readCursor(cursor: string): string {
 export async function listPacks(db: Queryable, query: PackListQuery, types: PackTypes): Promise<Page<PackSummary>> {
   const limit = pageLimit(query.limit);
   const moves = await loadPlaceMoves(db);
+  const own = query.received === undefined ? undefined : await ownPlaces(db);
   const found: PackNow[] = [];
   let after = query.cursor === undefined ? '' : readCursor(query.cursor);
   let isWhole = false;
@@ -36,7 +37,7 @@ export async function listPacks(db: Queryable, query: PackListQuery, types: Pack
     isWhole = rows.length <= limit - found.length;
     const taken = rows.slice(0, limit - found.length);
     const standing = (await nowOf(db, taken, types)).filter((pack) => stands(pack, query));
-    found.push(...(await asReceived(db, standing, { query, types })));
+    found.push(...(own === undefined ? standing : await asReceived(db, standing, { ...query, own, types })));
     after = taken.at(-1)?.item ?? after;
   }
   return {
@@ -48,17 +49,17 @@ export async function listPacks(db: Queryable, query: PackListQuery, types: Pack
 const stands = ({ status, place }: PackNow, query: PackListQuery): boolean =>
   (query.status === undefined || status === query.status) && (query.place === undefined || place === query.place);
 
-/** Of these packs those that were ever ours, or those that were not, where that is asked for. */
+/** Of these packs those that were ever ours (`received`), or those that were not. */
 async function asReceived(
   db: Queryable,
   packs: PackNow[],
-  { query: { received }, types }: { query: PackListQuery; types: PackTypes },
+  { received, ...ours }: Pick<PackListQuery, 'received'> & { own: ReadonlySet<string>; types: PackTypes },
 ): Promise<PackNow[]> {
-  if (received === undefined || packs.length === 0) return packs;
+  if (packs.length === 0) return packs;
   const fresh = await neverOurs(
     db,
     packs.map(({ item }) => item),
-    { own: await ownPlaces(db), types },
+    ours,
   );
   return packs.filter(({ item }) => fresh.has(item) !== received);
 }
@@ -156,9 +157,6 @@ function commonConditions(query: Candidates, value: (one: unknown) => string): s
   const asked = conditions.flatMap(([given, condition]) => (given === undefined ? [] : [condition(value(given))]));
   return ['length(s.item) = 27', ...notTold(query), ...asked];
 }
-
-const STATUS = 'CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END';
-const PLACE = 'CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END';
 
 /** What no document has told; no move of a whole place changes that. */
 function notTold({ seriesUnknown, statusUnknown, placeUnknown, placeLeft }: PackListQuery): string[] {

@@ -22,6 +22,10 @@ export const SELECT_NOW = `${PACK_STATE.select({ of: 's' })}, CASE WHEN y.contai
   ${OF_STAY.map((one) => `'${one}', y.${PACK_STAY.nameOf(one)}::text`).join(', ')},
   'status', y.status, 'transfer', y.transfer, 'pausedStatus', y.paused_status, 'place', y.place)::text END AS stay`;
 export const JOIN_STAY = 'LEFT JOIN pack_stay y ON y.container = s.container AND y.position = s.position';
+/** The status and the place of a pack: by its stay where that says them, else by its own row. */
+export const STATUS =
+  'CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END';
+export const PLACE = 'CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END';
 
 /** How these rows stand now, in their order. */
 export async function nowOf(db: Queryable, rows: readonly StateAndStay[], types: Types): Promise<PackNow[]> {

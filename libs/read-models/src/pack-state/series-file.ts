@@ -5,7 +5,7 @@ import { present } from '../list-page.js';
 import type { SeriesFile, SeriesPage } from '../port.js';
 import { IN_OUR_NAME } from '../sgtin-history/row.js';
 import { loadPlaceMoves } from './load.js';
-import { JOIN_STAY, movedByPlaces, type PackTypes } from './now.js';
+import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackTypes } from './now.js';
 import { everOurs, isRefused, mayBeNew } from './ever-ours.js';
 import { ON_ITS_WAY, type StandingNow } from './fold.js';
 import { knownUpTo } from './record-age.js';
@@ -30,8 +30,8 @@ const groupsWhere = (
     CASE WHEN ${mayBeNew('$5')} THEN item END AS item, max(told_from) AS "toldFrom",
     min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
   FROM (SELECT s.item, s.first_from,
-      CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
-      CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
+      ${STATUS} AS status,
+      ${PLACE} AS place,
       coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
       coalesce(y.moved_from, s.position) AS told_from,
       CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from, s.status_from)

@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 import { present } from '../list-page.js';
 import { STOCK_PARTS, type Stock, type StockLine, type StockPart, type StockQuery } from '../port.js';
 import { loadPlaceMoves } from './load.js';
-import { movedByPlaces, JOIN_STAY, type PackNow, type PackTypes } from './now.js';
+import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackNow, type PackTypes } from './now.js';
 import { knownUpTo } from './record-age.js';
 
 /** Lines of one answer: more cannot be read, and a filter makes them fewer. */
@@ -11,8 +11,8 @@ const MOST_LINES = 10_000;
 
 /** Status and place of a pack and its stay, and the documents that told them. */
 const STANDING = `SELECT left(s.item, 14) AS gtin, s.series, s.expires_on,
-    CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END AS status,
-    CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END AS place,
+    ${STATUS} AS status,
+    ${PLACE} AS place,
     coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from
   FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27`;
 

@@ -141,9 +141,12 @@ export async function readRun(folder: string): Promise<RunRecord> {
  */
 export async function readRunToDo(folder: string): Promise<RunRecord> {
   const run = await readRun(folder);
-  if (run.rules === undefined || run.rules === RULES_DIGEST) return run;
+  if (!hasOtherRules(run)) return run;
   throw byOtherRules(folder, run, 'begin a new run');
 }
+
+/** Rules that this version does not have; of an earlier version that kept none nobody knows. */
+export const hasOtherRules = ({ rules = RULES_DIGEST }: RunRecord): boolean => rules !== RULES_DIGEST;
 
 /** Nobody has changed such a run: this version cannot do it. `remedy`: what a person can do. */
 export function byOtherRules(folder: string, { version }: RunRecord, remedy: string): PedigreeError {

@@ -159,7 +159,8 @@ describe('what an operator is told', () => {
     await until('all programs are there, and the auditor is behind nothing', async () => {
       const tasks = await pedigree('tasks');
       stdout = tasks.stdout;
-      return tasks.status === 0 && /^auditor +running( +\d{4}-\S+)?$/m.test(stdout);
+      const areThere = PROGRAMS.every((name) => new RegExp(`^${name} +running`, 'm').test(stdout));
+      return areThere && tasks.status === 0 && /^auditor +running( +\d{4}-\S+)?$/m.test(stdout);
     });
     for (const name of PROGRAMS) expect(stdout).toMatch(new RegExp(`^${name} +running`, 'm'));
     expect(stdout).not.toMatch(/NOBODY|NOT RUNNING|HALTED/);

@@ -18,13 +18,13 @@ const TAKE_BACK = typeKnowledge.known.filter((docType) =>
 const isComing = (own: string): string =>
   `coalesce(status IN (${listed(ON_ITS_WAY)}) AND place = ANY (${own}::text[]), false)`;
 /** Its way to us was ended by a refusal or a recall. */
-export const isRefused = (own: string): string =>
+const isRefused = (own: string): string =>
   `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND place_from IN
     (SELECT known_from FROM movement_document WHERE doc_type IN (${TAKE_BACK.join(', ')})), false)`;
 /** It came by the document that brings it now: itself, or by what the registry told of the container. */
-const IS_FIRST = `(first_from = place_from OR EXISTS (SELECT FROM movement_document told
-    JOIN movement_document brought ON brought.document_id = told.document_id
-    WHERE told.known_from = first_from AND told.channel = 'registry_answer' AND brought.known_from = place_from))`;
+const IS_FIRST = `(first_from = place_from OR (first_from, place_from) IN (SELECT told.known_from, brought.known_from
+    FROM movement_document told JOIN movement_document brought ON brought.document_id = told.document_id
+    WHERE told.channel = 'registry_answer'))`;
 /** Only its life tells whether it was ever ours. */
 export const mayBeNew = (own: string): string => `(${isRefused(own)} OR ${isComing(own)} AND NOT ${IS_FIRST})`;
 

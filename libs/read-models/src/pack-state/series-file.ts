@@ -6,7 +6,7 @@ import type { SeriesFile, SeriesPage } from '../port.js';
 import { IN_OUR_NAME } from '../sgtin-history/row.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackTypes } from './now.js';
-import { everOurs, isRefused, mayBeNew } from './ever-ours.js';
+import { everOurs, mayBeNew } from './ever-ours.js';
 import { ON_ITS_WAY, type StandingNow } from './fold.js';
 import { knownUpTo } from './record-age.js';
 import { OF_NO_SERIES, OF_SERIES, rangeOf, sourcesOf, type Asked, type Series } from './series-sources.js';
@@ -26,9 +26,8 @@ const groupsWhere = (
   which: string,
 ): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
-    d.subject_id AS subject, d.counterparty_id AS counterparty, ${isRefused('$5')} AS "isRefused",
-    CASE WHEN ${mayBeNew('$5')} THEN item END AS item, max(told_from) AS "toldFrom",
-    min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
+    d.subject_id AS subject, d.counterparty_id AS counterparty, CASE WHEN ${mayBeNew('$5')} THEN item END AS item,
+    max(told_from) AS "toldFrom", min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
   FROM (SELECT s.item, s.first_from,
       ${STATUS} AS status,
       ${PLACE} AS place,
@@ -38,7 +37,7 @@ const groupsWhere = (
         ELSE coalesce(y.suspended_from, y.status_from) END AS suspended_from
     FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
   JOIN movement_document d ON d.known_from = told_from
-  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 LIMIT ${MOST_GROUPS + 1}`;
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 LIMIT ${MOST_GROUPS + 1}`;
 
 const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
   GROUP BY 1 ORDER BY 1 LIMIT 100`;
@@ -99,12 +98,14 @@ export async function groupsOfSeries(
   );
   const known = rows.map(({ item, ...row }): SeriesGroup => ({
     ...row,
+    // One of which only its life tells, and which is not on its way to us, was refused or recalled on it.
+    isRefused: item !== null && !isComing(row, own),
     isNew: item === null ? isComing(row, own) : !wereOurs.has(item),
   }));
   return { groups: await movedByPlaces(db, known, { moves, types }), own, knownAt };
 }
 
-type GroupRow = Omit<SeriesGroup, 'isNew'> & { item: string | null };
+type GroupRow = Omit<SeriesGroup, 'isNew' | 'isRefused'> & { item: string | null };
 
 /**
  * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when

@@ -1,7 +1,7 @@
 import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import { JOIN_STAY } from '../pack-state/now.js';
-import { ownPlaces } from '../pack-state/series-file.js';
+import { ownPlaces } from '../pack-state/own-places.js';
 import { tellers } from '../pack-state/tellers.js';
 import { transferParts } from '../pack-state/transfer.js';
 import type { TellingDocument } from '../port.js';

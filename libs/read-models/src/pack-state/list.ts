@@ -6,7 +6,7 @@ import { neverOurs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, nowOf, PLACE, SELECT_NOW, STATUS, type PackNow, type PackTypes, type StateAndStay } from './now.js';
-import { ownPlaces } from './series-file.js';
+import { ownPlaces } from './own-places.js';
 import { tellers } from './tellers.js';
 
 /** Rows looked at for one page where moves of whole places must be followed row by row. */

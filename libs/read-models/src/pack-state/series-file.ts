@@ -1,13 +1,12 @@
-import { typeKnowledge } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { SeriesFile, SeriesPage } from '../port.js';
-import { IN_OUR_NAME } from '../sgtin-history/row.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackTypes } from './now.js';
 import { everOurs, mayBeNew } from './ever-ours.js';
 import { ON_ITS_WAY, type StandingNow } from './fold.js';
+import { ownPlaces } from './own-places.js';
 import { knownUpTo } from './record-age.js';
 import { OF_NO_SERIES, OF_SERIES, rangeOf, sourcesOf, type Asked, type Series } from './series-sources.js';
 import { tellers } from './tellers.js';
@@ -27,7 +26,8 @@ const groupsWhere = (
 ): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
     d.subject_id AS subject, d.counterparty_id AS counterparty, CASE WHEN ${mayBeNew('$5')} THEN item END AS item,
-    max(told_from) AS "toldFrom", min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt", count(*)::int AS packs
+    max(told_from) AS "toldFrom", min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt",
+    count(*)::int AS packs
   FROM (SELECT s.item, s.first_from,
       ${STATUS} AS status,
       ${PLACE} AS place,
@@ -41,24 +41,6 @@ const groupsWhere = (
 
 const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
   GROUP BY 1 ORDER BY 1 LIMIT 100`;
-
-const MOVE_WITHIN = typeKnowledge.known.filter(typeKnowledge.movesWithin);
-const BRING_GOODS = typeKnowledge.known.filter(typeKnowledge.bringsGoods);
-/**
- * Places of ours: those that an accepted document of ours speaks for, also one that went past this system; those to
- * which such a one moves our own goods; and those to which another participant has told us that goods go.
- */
-const OWN_PLACES = `SELECT DISTINCT place FROM (
-    SELECT *, ${IN_OUR_NAME} AS is_ours FROM movement_document
-    WHERE known_to IS NULL AND outcome IN ('accepted', 'partial')) AS d
-  CROSS JOIN LATERAL (VALUES
-    (CASE WHEN is_ours THEN d.subject_id END),
-    (CASE WHEN is_ours AND d.doc_type IN (${MOVE_WITHIN.join(', ')})
-      OR d.channel = 'counterparty' AND d.doc_type IN (${BRING_GOODS.join(', ')}) THEN d.counterparty_id END)
-  ) AS named (place) WHERE place <> ''`;
-
-export const ownPlaces = async (db: Queryable): Promise<ReadonlySet<string>> =>
-  new Set((await db.query<{ place: string }>(OWN_PLACES)).rows.map(({ place }) => place));
 
 /** Packs of a series that stand alike, and what is common to the documents that told it; `acceptedAt` is the newest. */
 export type SeriesGroup = StandingNow & {

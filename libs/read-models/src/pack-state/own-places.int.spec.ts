@@ -37,7 +37,8 @@ const AT = '2026-01-15T10:00:00Z';
 const row = (of: Told, at: number): MovementDocument => ({
   ...{ requestId: `r${at}`, operationDate: AT, operationAt: undefined, acceptedAt: AT, orderedAt: AT },
   ...{ documentSha256: 'ab'.repeat(32) as MovementDocument['documentSha256'], cause: undefined },
-  ...{ receiptSha256: undefined, documentId: undefined, recalls: undefined, items: 1, recordedAt: undefined, ...of, knownFrom: BigInt(at + 1) },
+  ...{ receiptSha256: undefined, documentId: undefined, recalls: undefined },
+  ...{ items: 1, recordedAt: undefined, ...of, knownFrom: BigInt(at + 1) },
 });
 
 /** What decision 109 says, document by document. */

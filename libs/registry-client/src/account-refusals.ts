@@ -11,6 +11,7 @@ export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
 export const JUDGED_OPERATIONS = [
   'send',
   'send_large',
+  'upload_part',
   'send_finished',
   'group_check',
   'group_start',

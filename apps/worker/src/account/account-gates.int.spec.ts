@@ -29,7 +29,7 @@ import { lanesOf } from '../lanes.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 
 /** One account in all these tests, so each has a database of its own. */
-const databases = Array.from({ length: 12 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
+const databases = Array.from({ length: 14 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
 const freshStores = (): Stores => databases.pop() as Stores;
 
 const NO: CallOutcome<never> = {
@@ -37,6 +37,12 @@ const NO: CallOutcome<never> = {
   code: 'http_400',
   text: 'the signature value does not verify',
   raw: rawOf('{"error_description":"the signature value does not verify"}', 400),
+};
+const NO_RIGHT: CallOutcome<never> = {
+  kind: 'refused',
+  code: '403',
+  text: 'the user has no right',
+  raw: rawOf('{"error_description":"the user has no right"}', 403),
 };
 /** What a proxy says before the registry. */
 const PAGE: CallOutcome<never> = {
@@ -220,6 +226,36 @@ describe('a refusal of the account', () => {
     expect(registry.taken.get(requestId)).toHaveLength(1);
   });
 
+  it.each<[string, CallOutcome<never>, number]>([
+    ['in its own words', NO_RIGHT, 0],
+    ['by a page of a server before it that stays', PAGE, 3],
+  ])('of a part of an upload, %s, pauses the account, and fails no document', async (_, answer, doubted) => {
+    const stores = freshStores();
+    const registry = new FakeRegistry();
+    const uploads = new FakeUploads(registry);
+    const refusals = Array.from({ length: doubted + 1 }, () => answer);
+    const largeDocuments = {
+      step: async (...[account, document, at]: Parameters<FakeUploads['step']>) =>
+        (at.next === 'upload' ? refusals.shift() : undefined) ?? uploads.step(account, document, at),
+    };
+    const clock = new VirtualClock();
+    const context = processOn({ ...stores, registry, clock, largeDocuments, profile: SMALL_LIMITS });
+    const { requestId } = await registerDocument(stores);
+    const thrown = (error: Error): void => expect(error).toBeUndefined();
+    const work = () => workOff({ context: () => context, thrown, clock, store: stores.store }, requestId);
+    await expect(work()).rejects.toThrow('is not finished');
+    expect(await accountEvents(stores)).toMatchObject([
+      { type: 'AccountPaused', data: { cause: 'rights', requestId } },
+    ]);
+    expect((await typesOf(stores, requestId)).filter((type) => type === 'UploadRefused')).toHaveLength(doubted);
+    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'uploading' });
+    await resume(stores);
+    clock.advance(500);
+    await work();
+    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    expect(registry.taken.get(requestId)).toHaveLength(1);
+  });
+
   it('of the end of an upload, or of a group, ends neither', async () => {
     const stores = freshStores();
     const registry = new FakeRegistry();
@@ -230,9 +266,8 @@ describe('a refusal of the account', () => {
       clock,
       store: stores.store,
     });
-    const refused = { kind: 'refused', code: '403', text: 'the user has no right', raw: rawOf('{}', 403) } as const;
     const uploads = new FakeUploads(registry);
-    const once = (): CallOutcome<never>[] => [refused];
+    const once = (): CallOutcome<never>[] => [NO_RIGHT];
     const [ends, checks, starts] = [once(), once(), once()] as const;
     const largeDocuments = {
       step: async (...[account, document, at]: Parameters<FakeUploads['step']>) =>

@@ -2,9 +2,10 @@ import { believesOthers, FINISH_POLICY, type DocumentState, type UploadAnswer, t
 import { outcomeWords, type CallOutcome, type LargeSend, type OpenUpload } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
+import { judgeRefusal } from '../account/judge-refusal.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { answerOf, callOnce, hear, type Checked, type Heard } from './attempt.js';
-import { bySystem, byRegistry, type TaskContext } from './context.js';
+import { bySystem, byRegistry, waitForAccount, type TaskContext } from './context.js';
 
 /** The pause before a part that did not get through is resent. Parts may repeat: each names its place. */
 const PART_AGAIN_MS = 2_000;
@@ -64,7 +65,7 @@ async function uploadParts(
       `where the bytes of document ${requestId} go was lost, and the profile does not tell (lostUploadLink)`,
     );
   const parts = { xml: blob.bytes, place };
-  const stopped = await sendParts(context, task, { ...parts, signal });
+  const stopped = await sendParts(context, task, { ...parts, state, signal });
   return stopped === undefined ? { ready: parts } : { wait: stopped };
 }
 
@@ -82,7 +83,7 @@ async function placeOf(context: TaskContext, { registration, documentId }: Uploa
 async function sendParts(
   context: TaskContext,
   task: TaskOf<'upload'>,
-  { xml, place, signal }: Parts & { signal: AbortSignal },
+  { xml, place, state, signal }: Parts & { state: Uploading; signal: AbortSignal },
 ): Promise<TaskResult | undefined> {
   const { requestId, account } = task.payload;
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
@@ -93,7 +94,7 @@ async function sendParts(
   for (let parts = 0; parts < most && at.next === 'upload'; parts += 1) {
     if (signal.aborted || (await context.gates.isPaused(account))) return { kind: 'give_back' };
     const outcome: CallOutcome<LargeSend> = await context.largeDocuments.step(account, { xml, requestId }, at);
-    if (outcome.kind !== 'ok') return afterPart(context, task, outcome);
+    if (outcome.kind !== 'ok') return afterPart(context, task, { state, outcome });
     at = outcome.value;
     await context.uploadLinks.keep(requestId, {
       ...place,
@@ -106,9 +107,13 @@ async function sendParts(
 async function afterPart(
   context: TaskContext,
   task: TaskOf<'upload'>,
-  outcome: Exclude<CallOutcome<LargeSend>, { kind: 'ok' }>,
+  { state, outcome }: { state: Uploading; outcome: Exclude<CallOutcome<LargeSend>, { kind: 'ok' }> },
 ): Promise<TaskResult> {
-  const { requestId, attempt } = task.payload;
+  const { requestId, account, attempt } = task.payload;
+  const judged = { account, requestId, outcome, believesOthers: believesOthers(FINISH_POLICY, state.finish) };
+  // Its upload stands as it was: nothing is known of this part, and parts may be repeated.
+  if ((await judgeRefusal(context, task, { ...judged, operation: 'upload_part' })) !== undefined)
+    return waitForAccount();
   if (outcome.kind === 'refused' || outcome.kind === 'not_found') {
     await record(context, task, answerOf(context, outcome, attempt));
     return { kind: 'done' };

@@ -4,7 +4,7 @@ import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { FakeRegistry } from '../../test/fake-registry.js';
+import { FakeRegistry, rawOf } from '../../test/fake-registry.js';
 import {
   ACCOUNT,
   asTask,
@@ -140,10 +140,31 @@ describe('a process that begins on a database whose lists were read before', () 
       error: 'the outgoing list is read first',
     });
     await moveCursor(db.pool, { ...cursor, isAtEnd: false, problem: 'unknown: HTTP 502' });
-    expect(await held.isCaughtUp(ACCOUNT)).toBe(false);
+    expect(await held.outgoingSince(ACCOUNT)).toBe('unread');
     await moveCursor(db.pool, cursor);
     expect(await runTask(context, await sendTask(requestId))).toEqual({ kind: 'done' });
     expect(registry.calls).toEqual(['sendDocument']);
+  });
+
+  it('asks for each document by itself where the list is refused, and sends where that is refused too', async () => {
+    const cursor = { account: ACCOUNT, list: 'outgoing' as const, since: '2026-03-01T00:00:00Z', isAtEnd: true };
+    await moveCursor(db.pool, cursor);
+    const [absent, held] = [await registerDocument(stores), await registerDocument(stores)];
+    const registry = new FakeRegistry();
+    const documentId = registry.take(held.requestId);
+    const { context } = await start(registry);
+    await moveCursor(db.pool, { ...cursor, problem: 'refused: Forbidden' });
+    expect(await runTask(context, await sendTask(held.requestId))).toEqual({ kind: 'done' });
+    expect(registry.taken.get(held.requestId)).toEqual([documentId]);
+    const page = { kind: 'refused', code: 'http_403', text: '', raw: rawOf('<html>', 403), mayBeOthers: true } as const;
+    const proxied = { ...context, registry: Object.assign(new FakeRegistry(), { findByRequestId: async () => page }) };
+    expect(await runTask(proxied, await sendTask(absent.requestId))).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining('no list can be read'),
+    });
+    registry.fail('findByRequestId', 'refused');
+    expect(await runTask(context, await sendTask(absent.requestId))).toEqual({ kind: 'done' });
+    expect(registry.calls).toEqual(['findByRequestId', 'findByRequestId', 'sendDocument']);
   });
 
   it('asks for each document by itself where the list is not to be had for minutes', async () => {

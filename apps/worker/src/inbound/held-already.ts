@@ -4,7 +4,8 @@ import type { Checked } from '../registry-tasks/attempt.js';
 import { byRegistry, candidateOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
 
-type Found = Extract<Awaited<ReturnType<TaskContext['registry']['findByRequestId']>>, { kind: 'ok' }>;
+type Shown = Awaited<ReturnType<TaskContext['registry']['findByRequestId']>>;
+type Found = Extract<Shown, { kind: 'ok' }>;
 
 const LIST_FIRST_MS = 500;
 const ASK_AGAIN_MS = 5_000;
@@ -27,12 +28,12 @@ export async function heldAlready(
   const isFirst = isFirstHere(context, task);
   // What was announced may be gone again, and a list that has shown it says nothing then.
   if (!isFirst && byteLength > context.profile.rules.maxDocumentBytes) return undefined;
-  const isCaughtUp = !isFirst || (await held.isCaughtUp(task.payload.account));
+  const list = isFirst ? await held.outgoingSince(task.payload.account) : 'read';
   const isInTime = context.clock.monotonicMs() - held.firstAskedMs(context.clock) < LIST_PATIENCE_MS;
-  if (!isCaughtUp && isInTime) return again(LIST_FIRST_MS, 'the outgoing list is read first');
+  if (list === 'unread' && isInTime) return again(LIST_FIRST_MS, 'the outgoing list is read first');
   const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
-  if (isCaughtUp && !isListed) return undefined;
-  return lookedUp(context, task, { isListed, byteLength });
+  if (list === 'read' && !isListed) return undefined;
+  return lookedUp(context, task, { isListed, isGiven: list !== 'not_given', byteLength });
 }
 
 /** Its first attempt; or one that looks open in a restored database, and may have been made since its backup. */
@@ -43,12 +44,12 @@ const isFirstHere = ({ restored }: TaskContext, { payload: { attempt } }: TaskOf
 async function lookedUp(
   context: TaskContext,
   task: TaskOf<'send'>,
-  { isListed, byteLength }: { isListed: boolean; byteLength: number },
+  { isListed, isGiven, byteLength }: { isListed: boolean; isGiven: boolean; byteLength: number },
 ): Promise<Checked<never> | undefined> {
   const { requestId, account } = task.payload;
   const found = await context.registry.findByRequestId(account, requestId);
   // A list that is not to be had must not hold up everything: then each document is asked for by itself.
-  if (!isListed && (found.kind === 'not_found' || (found.kind === 'ok' && found.value.length === 0))) return undefined;
+  if (!isListed && mayGo(found, isGiven)) return undefined;
   if (found.kind !== 'ok' || found.value.length === 0) {
     // The list has shown it, so it is there: nothing is sent while the registry does not say the same.
     const error =
@@ -59,6 +60,12 @@ async function lookedUp(
   const state = await recordFound(context, task, { found, byteLength });
   // Another process has recorded the intent meanwhile: what it sent is looked up as after any unknown outcome.
   return state.phase === 'sending' ? { doubt: true } : { wait: { kind: 'done' } };
+}
+
+/** It is not there; or neither list nor look-up is for this user, who would wait for ever. */
+function mayGo(found: Shown, isGiven: boolean): boolean {
+  if (found.kind === 'ok') return found.value.length === 0;
+  return found.kind === 'not_found' || (!isGiven && found.kind === 'refused' && found.mayBeOthers !== true);
 }
 
 const again = (delayMs: number, error: string): Checked<never> => ({

@@ -78,18 +78,19 @@ export class RegistryDocuments {
   }
 
   /**
-   * Whether the account's outgoing list has been read since this process began. A database that is new here has nothing
-   * to catch up with; one that was away, or was restored, may have sent what it does not know of.
+   * How the account's outgoing list stands since this process began; `not_given`: the registry, or a server before it,
+   * refused it. A database that is new here has nothing to catch up with; one that was away, or was restored, may have
+   * sent what it does not know of.
    */
-  async isCaughtUp(account: string): Promise<boolean> {
-    if (!this.unread.has(account)) return true;
-    const { rows } = await this.pool.query(
-      `SELECT FROM list_cursor WHERE account = $1 AND list = 'outgoing' AND read_at >= $2`,
+  async outgoingSince(account: string): Promise<'read' | 'not_given' | 'unread'> {
+    if (!this.unread.has(account)) return 'read';
+    const { rows } = await this.pool.query<{ given: boolean }>(
+      `SELECT problem IS NULL AS given FROM list_cursor WHERE account = $1 AND list = 'outgoing' AND read_at >= $2`,
       [account, this.openedAt],
     );
-    if (rows.length === 0) return false;
+    if (rows[0]?.given !== true) return rows[0] === undefined ? 'unread' : 'not_given';
     this.unread.delete(account);
-    return true;
+    return 'read';
   }
 
   /** The registry's id of the outgoing document with this request_id, if a list has shown one. */

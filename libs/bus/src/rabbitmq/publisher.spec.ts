@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
 import type { Link } from './link.js';
 import { Publisher, type Publication } from './publisher.js';
 
@@ -19,6 +20,21 @@ function fakeChannels(refusals: Record<string, number>) {
     },
   });
   return { came, publisher: new Publisher({ channel: async () => fakeChannel() } as unknown as Link, 0) };
+}
+
+/** The first that is opened confirms nothing. */
+class FakeChannel extends EventEmitter {
+  isClosed = false;
+
+  constructor(private readonly opened: FakeChannel[]) {
+    super();
+    opened.push(this);
+  }
+
+  readonly confirmSelect = async (): Promise<void> => undefined;
+  readonly close = async (): Promise<void> => void (this.isClosed = true);
+  readonly basicPublish = (): Promise<void> =>
+    this.opened[0] === this ? new Promise<void>(() => undefined) : Promise.resolve();
 }
 
 describe('a publisher', () => {
@@ -49,5 +65,16 @@ describe('a publisher', () => {
     await publisher.publish([message('a')], 10_000);
     expect(came).toEqual(['a']);
     await publisher.close();
+  });
+
+  it('keeps its channel when one that it has given up ends only now', async () => {
+    const opened: FakeChannel[] = [];
+    const publisher = new Publisher({ channel: async () => new FakeChannel(opened) } as unknown as Link, 0);
+    await expect(publisher.publish([message('never')], 1)).rejects.toThrow('did not confirm');
+    await publisher.publish([message('a')], 10_000);
+    opened[0]?.emit('close');
+    await publisher.publish([message('b')], 10_000);
+    await publisher.close();
+    expect(opened.map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 });

@@ -94,19 +94,22 @@ export class Publisher {
   }
 
   private open(): Promise<Channel> {
-    this.channel ??= this.link.channel().then(async (channel) => {
+    if (this.channel !== undefined) return this.channel;
+    const opening = this.link.channel().then(async (channel) => {
       // Every batch under way listens for the channel's end.
       channel.setMaxListeners(0);
       channel.on('basic.return', () => (this.returned += 1));
-      channel.once('close', () => (this.channel = undefined));
+      channel.once('close', forget);
       await channel.confirmSelect();
       return channel;
     });
-    const { channel } = this;
-    channel.catch(() => {
-      if (this.channel === channel) this.channel = undefined;
-    });
-    return channel;
+    // One that was given up may end when there is another.
+    const forget = (): void => {
+      if (this.channel === opening) this.channel = undefined;
+    };
+    opening.catch(forget);
+    this.channel = opening;
+    return opening;
   }
 
   /** Nothing that was not confirmed in time may linger in our buffers and go out between later messages. */

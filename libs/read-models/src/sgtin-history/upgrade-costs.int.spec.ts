@@ -44,6 +44,6 @@ it('reads all packs once, however many corrections of details there are', async 
     await tx.query(`UPDATE pack_state SET doubt_from = (SELECT max(known_from) FROM movement_document)
       WHERE item = '${pack(1)}'`);
     await tx.query(OLDER_ROWS);
-    expect(await marked(tx)).toEqual({ why: expect.stringMatching(/^rebuild: .*corrections of details/) as string });
+    expect(await marked(tx)).toMatchObject({ why: expect.stringContaining('corrections of details') as unknown });
   });
 });

@@ -14,17 +14,21 @@ const TAKE_BACK = typeKnowledge.known.filter((docType) =>
   ['is taken back', 'is refused'].includes(typeKnowledge.transferOf(docType) ?? ''),
 );
 
-/** Conditions on `status`, `place`, `place_from` and `first_from` of a pack; `own`: the parameter of our places. */
+/**
+ * Conditions on `status`, `place`, `place_from` and `first_from` of a pack; `own`: the parameter of our places.
+ * OFFSET 0 keeps them to one look into the index for each pack: else all documents would be read for few packs.
+ */
 const isComing = (own: string): string =>
   `coalesce(status IN (${listed(ON_ITS_WAY)}) AND place = ANY (${own}::text[]), false)`;
 /** Its way to us was ended by a refusal or a recall. */
 const isRefused = (own: string): string =>
-  `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND place_from IN
-    (SELECT known_from FROM movement_document WHERE doc_type IN (${TAKE_BACK.join(', ')})), false)`;
+  `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND EXISTS (SELECT FROM movement_document
+    WHERE known_from = place_from AND doc_type IN (${TAKE_BACK.join(', ')}) OFFSET 0), false)`;
 /** It came by the document that brings it now: itself, or by what the registry told of the container. */
-const IS_FIRST = `(first_from = place_from OR (first_from, place_from) IN (SELECT told.known_from, brought.known_from
-    FROM movement_document told JOIN movement_document brought ON brought.document_id = told.document_id
-    WHERE told.channel = 'registry_answer'))`;
+const IS_FIRST = `(first_from = place_from OR EXISTS (SELECT FROM movement_document told
+    CROSS JOIN LATERAL (SELECT document_id FROM movement_document WHERE known_from = place_from OFFSET 0) brought
+    WHERE told.known_from = first_from AND told.channel = 'registry_answer'
+      AND brought.document_id = told.document_id OFFSET 0))`;
 /** Only its life tells whether it was ever ours. */
 export const mayBeNew = (own: string): string => `(${isRefused(own)} OR ${isComing(own)} AND NOT ${IS_FIRST})`;
 

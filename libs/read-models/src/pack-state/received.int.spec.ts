@@ -9,7 +9,9 @@ import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { affectedBranches } from '../suspensions/affected.js';
+import { neverOurs } from './ever-ours.js';
 import { packQuestions } from './questions.js';
+import { groupsOfSeries } from './series-file.js';
 
 /** Goods that come to us, with the real table of what documents do. */
 const [HERE, SUPPLIER, CUSTOMER] = ['00000000000464', '00000000000777', '00000000000999'] as const;
@@ -173,5 +175,28 @@ describe('packs that were ours', () => {
     expect((await figures()).fates).toEqual({ [`returning ${HERE}`]: 1 });
     refuse([pack(1)], CUSTOMER);
     expect((await figures()).fates).toEqual({ [`shipped ${CUSTOMER}`]: 1 });
+  });
+
+  it('are told by a look at the documents of each, not by all documents', async () => {
+    announce(pack(1));
+    await project();
+    const plans: string[] = [];
+    await inTransaction(db.pool, async (tx) => {
+      await tx.query('SET LOCAL enable_seqscan = off');
+      const explaining = {
+        async query(text: unknown, values?: unknown[]) {
+          if (typeof text === 'string') {
+            const { rows } = await tx.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values);
+            plans.push(...rows.map((line) => line['QUERY PLAN']));
+          }
+          return tx.query(text as string, values);
+        },
+      };
+      await groupsOfSeries(explaining as never, { gtin: GTIN, series: 'A' }, typeKnowledge);
+      await neverOurs(explaining as never, [pack(1)], { own: new Set([HERE]), types: typeKnowledge });
+    });
+    const plan = plans.join('\n');
+    expect(plan).toContain('SubPlan');
+    expect(plan).not.toMatch(/hashed SubPlan|Seq Scan on movement_document/);
   });
 });

@@ -94,7 +94,7 @@ async function projectRun(
   { types, onWaiting }: { types: SgtinHistoryOptions['documents']; onWaiting: () => void },
 ): Promise<void> {
   await writeMovements(tx, movements);
-  await SENT_DOCUMENT.write(tx, sentDocuments(events));
+  await SENT_DOCUMENT.write(tx, sentDocuments(events, movements));
   await writeQuestions(tx, events.filter(isContainerNews));
   const revised = await closeRevised(
     tx,
@@ -114,15 +114,16 @@ async function writeMovements(tx: Transaction, movements: ReadMovements[]): Prom
 }
 
 /**
- * What went out in our name, through this system or past it. In a page a document may be taken twice (found again after
- * a second attempt): the later id stands.
+ * What went out in our name, through this system or past it; of the latter what moved something, as in the life of a
+ * pack. In a page a document may be taken twice (found again after a second attempt): the later id stands.
  */
-function sentDocuments(events: HistoryEvent[]): SentDocumentRow[] {
+function sentDocuments(events: HistoryEvent[], movements: ReadMovements[]): SentDocumentRow[] {
   const ids = new Map<string, string>();
+  for (const { document } of movements)
+    if (document.documentId !== undefined && document.requestId !== '' && isInOurName(document.channel))
+      ids.set(document.requestId, document.documentId);
   for (const { type, stream, data } of events)
     if (type === 'DocumentSent') ids.set(requestIdOfStream(stream), data.documentId);
-    else if (type === 'InboundConcluded' && data.requestId !== undefined && isInOurName(data.channel))
-      ids.set(data.requestId, data.documentId);
   return [...ids].map(([requestId, documentId]) => ({ requestId, documentId }));
 }
 

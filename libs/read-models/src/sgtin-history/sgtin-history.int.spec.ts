@@ -391,6 +391,27 @@ describe('recalls and dates', () => {
     expect(rows).toEqual([{ place: '00000000000464' }]);
   });
 
+  it('of a move past this system whose bytes nobody has leaves what its receiver was told, in all answers', async () => {
+    const there = '00000000000999';
+    log.document({ docType: 701, items: [pack(1)] });
+    const { documentSha256 } = log.registration({ docType: 431, items: [pack(1)], counterpartyId: there });
+    for (const data of [
+      { documentId: 'd-1', direction: 'outgoing', channel: 'cabinet', isReadable: false },
+      { documentId: 'd-2', direction: 'incoming', channel: 'counterparty', isReadable: true, documentSha256 },
+    ])
+      log.addInbound(data.documentId, {
+        type: 'InboundConcluded',
+        data: { ...data, requestId: 'r-1', outcome: 'accepted', docType: 629 },
+      } as never);
+    log.document({ docType: 250, items: [], fields: { operation_id: 'd-1' } });
+    await projectAll();
+    expect((await history(pack(1)))?.place).toBe(there);
+    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
+    expect(rows).toEqual([{ place: there }]);
+    // Nor does the upgrade of an older database (0051) know it.
+    expect((await db.pool.query("SELECT FROM sent_document WHERE request_id = 'r-1'")).rowCount).toBe(0);
+  });
+
   it('counts after what it recalls, also where only a list told of that within the same second', async () => {
     const [moment, there] = ['2026-03-01T12:00:00', '00000000000999'];
     log.document({ docType: 701, items: [pack(1)] });

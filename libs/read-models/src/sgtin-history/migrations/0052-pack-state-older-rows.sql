@@ -12,11 +12,12 @@ BEGIN
     COMMENT ON TABLE pack_state IS 'rebuild: an older version took a recall to come before what it recalls';
     COMMENT ON TABLE pack_stay IS 'rebuild: an older version took a recall to come before what it recalls';
   END IF;
+  -- From what is open to its document: once over each table.
   IF EXISTS (
-    SELECT FROM movement_document d
-    WHERE d.doc_type IN (210, 211, 213, 220, 221, 253, 254, 617, 623, 10501, 10502)
-      AND (EXISTS (SELECT FROM pack_state s WHERE s.doubt_from = d.known_from)
-        OR EXISTS (SELECT FROM pack_stay y WHERE y.doubt_from = d.known_from))) THEN
+    SELECT FROM (SELECT doubt_from FROM pack_state WHERE doubt_from IS NOT NULL
+        UNION ALL SELECT doubt_from FROM pack_stay WHERE doubt_from IS NOT NULL) AS open
+      JOIN movement_document d ON d.known_from = open.doubt_from
+    WHERE d.doc_type IN (210, 211, 213, 220, 221, 253, 254, 617, 623, 10501, 10502)) THEN
     COMMENT ON TABLE pack_state IS 'rebuild: an older version took corrections of details to leave states open';
     COMMENT ON TABLE pack_stay IS 'rebuild: an older version took corrections of details to leave states open';
   END IF;

@@ -258,7 +258,8 @@ describe('cases of a comparison of packs', () => {
       ['attribute_mismatch', { s_series: 'AB1', g_series: 'AB2' }, { series: 'AB2' }],
       ['attribute_mismatch', { s_expiry: '2030-01-01', g_expiry: '2030-02-01' }, { expiry: '2030-02-01' }],
     ];
-    const registry = compared.map((_, n) => ({ item: pack(40 + n), answer: 'found', container: null }));
+    const cells = { funding: '2', owner: '7707083901', series: 'AB2', expiry: '2030-02-01' };
+    const registry = compared.map((_, n) => ({ item: pack(40 + n), answer: 'found', container: null, ...cells }));
     const runOf = (day: number, over: { findings?: FoundItem[]; stock: Record<string, unknown>[] }): Promise<string> =>
       writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
         ...{ findings: [], registry, moment: daysBefore(-day), places: ['P8'], ...over },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { caseIdOf, partOf } from '#domain';
-import { eventStoreSchema, PostgresEventStore } from '#event-store';
+import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { Duck } from '#duckdb';
 import { checkDigitOf, sha256Hex } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
@@ -27,13 +27,15 @@ const NOW = new Date(daysBefore(-30));
 let db: TestDatabase;
 let folder: TemporaryFolder;
 let store: PostgresEventStore;
+let logOver: (to: Pick<EventStore, 'append' | 'readStream'>) => CaseLog;
 let log: CaseLog;
 beforeAll(async () => {
   [db, folder] = [await testDatabase(), await temporaryFolder()];
   await migrate(db.pool, [installationSchema, eventStoreSchema, subscriptionsSchema, ...readModelSchemas]);
   store = new PostgresEventStore({ pool: db.pool });
   const installation = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
-  log = new CaseLog({ db: db.pool, store, installation: { ...installation, profile: 'n' } });
+  logOver = (to) => new CaseLog({ db: db.pool, store: to, installation: { ...installation, profile: 'n' } });
+  log = logOver(store);
   await db.pool.query(
     `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, operation_date, ordered_at,
        document_sha256, channel, recorded_at)
@@ -69,11 +71,13 @@ async function runOf(day: number, { registry = [told(A), told(B)], ...over }: Fo
     ...{ findings: [], record: [], moment: daysBefore(-day), registry: all, ...over },
   });
 }
-async function openedOf(out: string): Promise<Opening> {
+async function openedOf(out: string, by = log): Promise<Opening> {
   const duck = { memoryMb: 200, threads: 1 };
-  const opening = await openPackCases(out, { db: db.pool, log, dueDays, duck, actor: ACTOR, now: NOW });
-  await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
-  return opening;
+  try {
+    return await openPackCases(out, { db: db.pool, log: by, dueDays, duck, actor: ACTOR, now: NOW });
+  } finally {
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+  }
 }
 const opened = async (day: number, found: Found = {}): Promise<Opening> => openedOf(await runOf(day, found));
 
@@ -84,6 +88,17 @@ const rows = async (code: string): Promise<CaseRow[]> =>
       [code],
     )
   ).rows;
+/** The items in the rows that a case names, and whether they are carried. */
+async function itemsOf({ state: { lastSeen } }: CaseRow, out: string): Promise<[string, boolean][]> {
+  const { file = '', from = 0, to = 0 } = lastSeen.rows ?? {};
+  const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(out, 'duck') });
+  const found = await duck.rows<{ item: string; carried: boolean }>(
+    `SELECT item, carried FROM read_parquet('${join(out, file)}', file_row_number = true)
+     WHERE file_row_number >= ${from} AND file_row_number < ${to} ORDER BY item`,
+  );
+  await duck.close();
+  return found.map(({ item, carried }) => [item, carried]);
+}
 const one = async (code: string): Promise<CaseRow> => {
   const found = await rows(code);
   expect(found).toHaveLength(1);
@@ -169,10 +184,79 @@ describe('an item of a case', () => {
     expect(readFileSync(join(out, file)).equals(before)).toBe(true);
     // Neither the one that was taken out nor the other is judged by a run of another branch that finds a third.
     const third = { ...seen, item: pack(3) };
-    expect(await opened(11, { findings: [third], places: ['P2'] })).toMatchObject({ seen: 1, notCovered: 2 });
+    expect(await opened(11, { findings: [third], places: ['P2'] })).toMatchObject({ seen: 1, notCovered: 1 });
     expect((await rows(seen.code)).map(({ itemCount }) => itemCount)).toEqual([2, 1]);
     const registry = [A, B, pack(3)].map((item) => told(item));
     expect(await opened(12, { places: ['P1'], registry })).toMatchObject({ resolved: 2 });
+  });
+
+  it('stands in the row that its case names, also when the process died between any two cases', async () => {
+    const seen = { code: 'suspended_in_transit', severity: 'warning', copies: 1, s_place: 'P1' };
+    const series = ['D1', 'D2', 'D3'];
+    const findings = series.flatMap((g_series, n) =>
+      [0, 1].map((m) => ({ ...seen, item: pack(60 + 2 * n + m), g_series })),
+    );
+    await opened(10, { findings, registry: findings.map(({ item }) => told(item)) });
+    // Of each case it finds one, and is not told of the other.
+    const again = findings.filter((_, n) => n % 2 === 0);
+    const out = await runOf(11, { findings: again, registry: again.map(({ item }) => told(item)) });
+    for (const alive of [1, 1]) {
+      let left = alive;
+      const dying = logOver({
+        readStream: store.readStream.bind(store),
+        append: async (...args) => {
+          if ((left -= 1) < 0) throw new Error('killed');
+          return store.append(...args);
+        },
+      });
+      await expect(openedOf(out, dying)).rejects.toThrow('killed');
+    }
+    await openedOf(out);
+    const cases = await rows(seen.code);
+    expect(cases.map(({ series: of, itemCount, runsSeen }) => [of, itemCount, runsSeen])).toEqual(
+      series.map((of) => [of, 2, 2]),
+    );
+    for (const [n, found] of cases.entries())
+      expect(await itemsOf(found, out)).toEqual([0, 1].map((m) => [pack(60 + 2 * n + m), m === 1]));
+    expect(await opened(12, { registry: findings.map(({ item }) => told(item)) })).toMatchObject({ resolved: 3 });
+  });
+
+  it('does not come back into a part that a person made, once it was judged', async () => {
+    const seen = { code: 'undetermined_item', severity: 'warning', copies: 1, g_series: 'U' };
+    const findings = [1, 2, 3].map((n) => ({ ...seen, item: pack(70 + n), s_place: 'P1' }));
+    const registry = findings.map(({ item }) => told(item));
+    await opened(10, { findings, registry });
+    const { caseId, state } = await one(seen.code);
+    const cause = partOf(caseId, [pack(71), pack(72)]);
+    const part = caseIdOf(seen.code, cause);
+    const act = { actor: ACTOR, id: 'taken out', at: daysBefore(-10) };
+    await log.tell({ type: 'Split', caseId, part, items: cause.items, count: 2 }, act);
+    const { severity, dueAt } = state;
+    const { rows: _, ...lastSeen } = state.lastSeen;
+    const sighting = { ...lastSeen, count: 2 };
+    await log.tell({ type: 'See', caseId: part, code: seen.code, cause, severity, dueAt, seen: sighting }, act);
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    const ofPart = async () => (await rows(seen.code)).find((row) => row.caseId === part) as CaseRow;
+    // The first is over. Of the second the registry tells nothing, and then nothing of the first.
+    const out = await runOf(11, { registry: registry.slice(0, 1) });
+    expect(await openedOf(out)).toMatchObject({ seen: 1, notCovered: 1 });
+    expect(await itemsOf(await ofPart(), out)).toEqual([[pack(72), true]]);
+    const found = await runOf(12, { findings: findings.slice(1, 2), registry: registry.slice(1, 2) });
+    expect(await openedOf(found)).toMatchObject({ seen: 1, unchanged: 0, notCovered: 1 });
+    expect(await itemsOf(await ofPart(), found)).toEqual([[pack(72), false]]);
+    expect(await opened(13, { registry })).toMatchObject({ resolved: 2 });
+  });
+
+  it('stays in the case of its document when a run without our record puts it down to its series', async () => {
+    const seen = { code: 'sold_here_open_in_registry', severity: 'critical', s_place: 'P4', g_series: 'W', item: A };
+    await opened(10, { findings: [{ ...seen, r_known_from: 3 }] });
+    const legs = ['stock', 'registry'] as const;
+    expect(await opened(11, { findings: [seen], legs })).toMatchObject({ opened: 1, resolved: 0, notCovered: 1 });
+    const open = async () => (await rows(seen.code)).filter(({ phase }) => phase !== 'resolved');
+    expect((await open()).map(({ causeKind }) => causeKind)).toEqual(['document', 'series']);
+    expect(await opened(12, { findings: [{ ...seen, r_known_from: 3 }] })).toMatchObject({ seen: 1, resolved: 1 });
+    expect((await open()).map(({ document, itemCount }) => [document, itemCount])).toEqual([['r-3', 1]]);
+    expect(await opened(13)).toMatchObject({ resolved: 1 });
   });
 
   it('is known from the file that an earlier version wrote, with the answer on which its finding rests', async () => {

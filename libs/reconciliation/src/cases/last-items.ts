@@ -11,7 +11,7 @@ import { CASE_ITEMS_FILE, CELLS, FOUND_BY, OLD_ITEMS_FILE } from './pack-groups.
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
-const LAST_ITEM = '(case_id, code, item, answers, part, file)';
+const LAST_ITEM = '(case_id, code, item, answers, file)';
 
 /** Folders of earlier runs, by the id of the run. */
 export async function findEarlierRuns({ folder, options }: PackOpening): Promise<Map<string, string>> {
@@ -34,15 +34,15 @@ export async function loadLastItems(opening: PackOpening, earlier: Map<string, s
   const { duck } = opening;
   await duck.run(`CREATE TABLE candidate (case_id VARCHAR, code VARCHAR, kind VARCHAR, c1 VARCHAR, series VARCHAR,
       place VARCHAR, severity VARCHAR, legs VARCHAR, explained BOOLEAN, looked BOOLEAN, file VARCHAR, first BIGINT,
-      behind BIGINT, answers BOOLEAN, part BOOLEAN);
-    CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, part BOOLEAN, file VARCHAR,
+      behind BIGINT, answers BOOLEAN);
+    CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, file VARCHAR,
       stands_at VARCHAR, answered_at BIGINT, ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
   const absent = await loadCandidates(opening, earlier);
   const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM candidate WHERE file <> '' ORDER BY file");
   for (const { file } of files) {
-    await duck.run(`INSERT INTO last_item ${LAST_ITEM} SELECT c.case_id, c.code, i.item, c.answers, false, c.file
+    await duck.run(`INSERT INTO last_item ${LAST_ITEM} SELECT c.case_id, c.code, i.item, c.answers, c.file
       FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
-        AND NOT c.part AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
+        AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
     await loadLastFindings(duck, file);
   }
   // The rows of a case still have what was taken out of it since.
@@ -62,17 +62,18 @@ async function loadCandidates({ options, duck, record, run }: PackOpening, earli
     });
     const known = rows.flatMap((row) => {
       const file = fileOf(row.state.lastSeen, earlier);
-      return file === undefined && row.causeKind !== 'part' ? [] : [{ row, file: file ?? '' }];
+      // A part names its items itself, until a run has told which of them are left.
+      const isPart = row.causeKind === 'part' && (file === undefined || row.state.lastSeen.rows === undefined);
+      return file === undefined && !isPart ? [] : [{ row, file: file ?? '', isPart }];
     });
     absent += rows.length - known.length;
     const candidates = known.map(({ row, file }) => candidateOf(row, { file, looked: looksFor(record, row) }));
     if (candidates.length > 0) await duck.run(`INSERT INTO candidate VALUES ${candidates.join(', ')}`);
-    // Of a part the case itself names the items.
-    const items = known.flatMap(({ row: { caseId, code, state }, file }) => {
-      const rest = `${hasRegistry(state.lastSeen)}, true, ${quoted(file)}`;
-      return state.cause.kind !== 'part'
-        ? []
-        : state.cause.items.map((item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${rest})`);
+    const items = known.flatMap(({ row: { caseId, code, state }, file, isPart }) => {
+      const rest = `${hasRegistry(state.lastSeen)}, ${quoted(file)}`;
+      return isPart && state.cause.kind === 'part'
+        ? state.cause.items.map((item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${rest})`)
+        : [];
     });
     if (items.length > 0) await duck.run(`INSERT INTO last_item ${LAST_ITEM} VALUES ${items.join(', ')}`);
     if (rows.length < AT_ONCE) return absent;
@@ -99,7 +100,7 @@ function candidateOf(
   const values = texts.map((text) => (text === null ? 'NULL' : quoted(text)));
   const { from = 0, to = 0 } = lastSeen.rows ?? {};
   values.push(String(phase === 'explained'), String(looked), quoted(file), String(from), String(to));
-  return `(${[...values, hasRegistry(lastSeen), cause.kind === 'part'].join(', ')})`;
+  return `(${[...values, hasRegistry(lastSeen)].join(', ')})`;
 }
 
 /** Kind, c1, series and place of the group of a cause. */

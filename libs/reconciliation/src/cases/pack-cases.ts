@@ -52,14 +52,14 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
   const duck = await Duck.open({ ...options.duck, temporary: join(folder, 'work') });
   try {
     await checkFindings(duck, folder, result);
-    await beginGroups(duck, folder, result);
+    await beginGroups(duck, { run: record, folder, result });
     const opening: PackOpening = { options, duck, folder, record, run, findingsSha256: result.digest, act };
     await loadParts(duck, options.db);
     await loadDocuments(duck, options.db);
     const absent = await loadLastItems(opening, await findEarlierRuns(opening));
     await loadUnjudged(opening);
     await loadCarried(duck);
-    await groupFindings(duck, { run: record, folder });
+    await groupFindings(duck, folder);
     const opened = await openAll(opening);
     return { ...opened, notCovered: opened.notCovered + absent };
   } finally {

@@ -7,7 +7,7 @@ import { OVERRIDES } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
-import { CELLS } from './pack-groups.js';
+import { CAUSES, CELLS, ofOneCase } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
 import { loadUnproven, OF_UNPROVEN } from './unproven.js';
 
@@ -33,8 +33,8 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
   const of = 'SELECT l.case_id, l.code, l.item FROM last_item l';
   await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item, a.moment FROM (${answered}) a
       SEMI JOIN last_item l ON l.item = a.item;
-    CREATE TABLE unjudged AS SELECT DISTINCT case_id, item FROM (
-      ${of} JOIN candidate c USING (case_id) WHERE NOT (c.looked AND ${isOf(record.places, 'l.stands_at')})
+    CREATE TABLE unjudged AS SELECT DISTINCT u.case_id, u.item FROM (
+      ${of} WHERE NOT ${isOf(record.places, 'l.stands_at')}
       UNION ALL ${of} ANTI JOIN answered a
         ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at) WHERE l.answers
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
@@ -42,8 +42,15 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
       ${underWay(record)}
       UNION ALL ${OF_UNPROVEN}
-    ) u ANTI JOIN found f ON f.item = u.item AND f.code = u.code`);
+    ) u ANTI JOIN found f ON f.item = u.item AND f.code = u.code
+    UNION SELECT l.case_id, l.item FROM last_item l JOIN candidate c USING (case_id)
+      ANTI JOIN (${FOUND_AGAIN}) f ON f.case_id = l.case_id AND f.item = l.item
+      WHERE NOT c.looked`);
 }
+
+/** What the run found in the case itself. Without a side it may put the same finding down to something else. */
+const FOUND_AGAIN = `SELECT c.case_id, i.item FROM (${CAUSES}) i
+  JOIN candidate c ON NOT c.looked AND ${ofOneCase('c', 'i')}`;
 
 function isOf(places: readonly string[] | null, place: string): string {
   if (places === null) return 'true';
@@ -111,7 +118,7 @@ export const loadCarried = (duck: Duck): Promise<void> =>
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);
 
-/** Cases that the run did not find though it judged all of their items; and how many it could not judge. */
+/** Cases that the run did not tell: it judged all of their items and found none, or could not judge them. */
 export async function* packCasesOver({
   duck,
   run,
@@ -120,7 +127,8 @@ export async function* packCasesOver({
   for (let after = ''; ;) {
     const rows = await duck.rows<{ case_id: string; over: boolean }>(
       `SELECT case_id, case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
-         AS over FROM candidate WHERE case_id > ${quoted(after)} ORDER BY case_id LIMIT ${AT_ONCE}`,
+         AS over FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
+       WHERE case_id > ${quoted(after)} ORDER BY case_id LIMIT ${AT_ONCE}`,
     );
     const over = rows.filter((one) => one.over);
     yield {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
-import { CANONICAL } from '../comparison/compare-buckets.js';
+import { CANONICAL, durable } from '../comparison/compare-buckets.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
 
@@ -77,13 +77,19 @@ const ITEM_COLUMNS = {
   ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
 };
 const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];
+/** Whether two rows, by their aliases, are of one case. */
+export const ofOneCase = (one: string, other: string): string =>
+  CAUSE_COLUMNS.map((name) => `${one}.${name} IS NOT DISTINCT FROM ${other}.${name}`).join(' AND ');
 
 /**
- * Makes the view `found` of the findings of a run, and the empty tables that decide on causes: `part_item`, of items
- * that persons took out of cases, `document_at`, of the documents at log positions, and `carried`, of items that stay
- * in their cases though the run did not find them.
+ * Makes the view `found` of the findings of a run, and the tables that decide on causes: `lift`, of the containers
+ * around others, and, empty, `part_item`, of items that persons took out of cases, `document_at`, of the documents at
+ * log positions, and `carried`, of items that stay in their cases though the run did not judge them.
  */
-export async function beginGroups(duck: Duck, folder: string, { buckets }: ComparisonResult): Promise<void> {
+export async function beginGroups(
+  duck: Duck,
+  { run, folder, result: { buckets } }: { run: RunRecord; folder: string; result: ComparisonResult },
+): Promise<void> {
   const files = buckets.map(({ file }) => join(folder, file));
   const columns = Object.entries(ITEM_COLUMNS).map(([name, type]) => `${name} ${type}`);
   await duck.run(`CREATE VIEW found AS SELECT item, code, severity,
@@ -97,6 +103,7 @@ export async function beginGroups(duck: Duck, folder: string, { buckets }: Compa
     CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
     CREATE TABLE document_at (position VARCHAR, document VARCHAR);
     CREATE TABLE carried (${[...CAUSE_COLUMNS.map((name) => `${name} VARCHAR`), ...columns].join(', ')})`);
+  await liftContainers(duck, run);
 }
 
 /** Log positions of the documents that findings are put down to, in pages by their order as text. */
@@ -115,9 +122,9 @@ export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenera
  * Sorts all items by cause into CASE_ITEMS_FILE, once, for cases name its rows; and makes the table `pack_group` of the
  * causes, numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk.
  */
-export async function groupFindings(duck: Duck, { run, folder }: { run: RunRecord; folder: string }): Promise<void> {
+export async function groupFindings(duck: Duck, folder: string): Promise<void> {
   const file = join(folder, CASE_ITEMS_FILE);
-  if (!existsSync(file)) await writeItems(duck, { run, file });
+  if (!existsSync(file)) await writeItems(duck, file);
   await duck.run(`CREATE TABLE pack_group AS SELECT row_number() OVER (ORDER BY first) - 1 AS n, * FROM (
     SELECT code, kind, c1, series, place, count(*) AS count, count(*) FILTER (carried) AS unjudged,
       min(file_row_number) AS first,
@@ -127,21 +134,22 @@ export async function groupFindings(duck: Duck, { run, folder }: { run: RunRecor
     GROUP BY code, kind, c1, series, place HAVING bool_or(told))`);
 }
 
-async function writeItems(duck: Duck, { run, file }: { run: RunRecord; file: string }): Promise<void> {
-  await liftContainers(duck, run);
+async function writeItems(duck: Duck, file: string): Promise<void> {
   const temporary = `${file}.${process.pid}`;
   const columns = [...CAUSE_COLUMNS, ...Object.keys(ITEM_COLUMNS)].join(', ');
   try {
     await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME FROM carried)
       ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
+    await durable(temporary);
     await rename(temporary, file);
+    await durable(dirname(file));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
 /** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
-const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
+export const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
       WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL
         THEN 'document'
@@ -183,9 +191,7 @@ async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {
 /** Cases that a person has explained, and of which the run found an item that the last sighting did not have. */
 export async function casesWithNew(duck: Duck, folder: string): Promise<Set<string>> {
   const rows = await duck.rows<{ case_id: string }>(`SELECT DISTINCT c.case_id
-    FROM ${parquet([join(folder, CASE_ITEMS_FILE)])} i JOIN candidate c ON c.explained AND c.code = i.code
-        AND c.kind = i.kind AND c.c1 = i.c1 AND c.series IS NOT DISTINCT FROM i.series
-        AND c.place IS NOT DISTINCT FROM i.place
+    FROM ${parquet([join(folder, CASE_ITEMS_FILE)])} i JOIN candidate c ON c.explained AND ${ofOneCase('c', 'i')}
       ANTI JOIN last_item l ON l.case_id = c.case_id AND l.item = i.item`);
   return new Set(rows.map((row) => row.case_id));
 }

@@ -61,8 +61,8 @@ async function compared(sides: Sides, name: string, more: Partial<ComparisonSett
   await doBuckets({ folder: out, ...LIMITS });
   const result = await resultOf(out);
   const found = await withDuck(async (duck) => {
-    await beginGroups(duck, out, result);
-    await groupFindings(duck, { run: await readRun(out), folder: out });
+    await beginGroups(duck, { run: await readRun(out), folder: out, result });
+    await groupFindings(duck, out);
     return duck.rows<Found>(
       `SELECT item, code, severity, kind, c1 AS cause FROM ${parquet([join(out, CASE_ITEMS_FILE)])}`,
     );

@@ -4,7 +4,7 @@ import { defined, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { readStates } from '#segments';
-import { checkFindings } from '../cases/pack-groups.js';
+import { CASE_ITEMS_FILE, checkFindings } from '../cases/pack-groups.js';
 import { resultOf, type ComparisonResult } from '../comparison/run-comparison.js';
 import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
@@ -168,7 +168,8 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
       FROM read_parquet(${quoted(join(folder, file))}, file_row_number = true) i
         SEMI JOIN listed l ON l.item = i.item AND l.code = i.code
         JOIN (VALUES ${ranges.join(', ')}) r(case_id, first, behind)
-          ON i.file_row_number >= r.first AND i.file_row_number < r.behind`);
+          ON i.file_row_number >= r.first AND i.file_row_number < r.behind
+      ${file === CASE_ITEMS_FILE ? 'WHERE NOT i.carried' : ''}`);
   }
   const columns = ['item', 'code', 'severity', 's_place', 's_state', 's_series', 'r_status', 'r_place', 'answer'];
   const texts = [...columns, 'g_status', 'g_place', 'g_series'].map((name) => `l.${name}::VARCHAR AS ${name}`);

@@ -24,6 +24,8 @@ const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
  * a difference and proves nothing: a document in flight, a sale that may come, a place that nobody tells.
  */
 export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 'record'>): Promise<void> {
+  const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
+  if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
   await loadUnproven(duck, record);
   const { registry, stock } = record.legs;
   const answered =

@@ -13,7 +13,7 @@ import {
   type RunRecord,
 } from '../src/comparison/run-record.js';
 import type { Leg } from '../src/comparison/rules.js';
-import { comparisonSettings } from '../src/comparison/settings.js';
+import { comparisonSettings, type ComparisonSettings } from '../src/comparison/settings.js';
 import { BUCKETS, REFUSED_ITEMS } from '../src/snapshots/manifest.js';
 
 /** A row of a findings file; columns that are not named are NULL. */
@@ -26,6 +26,7 @@ export interface RunOver {
   namedOnly?: true;
   /** Whether the stock has containers. */
   containers?: boolean;
+  settings?: Partial<ComparisonSettings>;
   /** By which it compared; absent: by those of before they were recorded. */
   rules?: Sha256;
 }
@@ -138,7 +139,7 @@ function recordOf(
     ...{
       format: 1,
       moment,
-      settings: comparisonSettings({}),
+      settings: comparisonSettings(rest.settings ?? {}),
       legs: Object.fromEntries(
         [
           ...legs,

@@ -1,5 +1,6 @@
 import * as doc from '../../../apps/sandbox/test/documents.js';
 import { seededRandom, type Random } from '../../../apps/cli/src/sample/random.js';
+import type { CaseSighting } from '#domain';
 import { systemClock } from '#kernel';
 import { until } from '../../support/until.js';
 import { complaintsOf } from './checks.js';
@@ -25,6 +26,8 @@ export interface ReconcilerReport {
   kills: string[];
   /** Documents that were accepted meanwhile. */
   documents: number;
+  /** Items that cases had though the run that told them did not judge them. */
+  carried: number;
   complaints: string[];
 }
 
@@ -55,7 +58,8 @@ export async function runReconcilerCampaign(options: ReconcilerCampaign): Promis
     await fed;
     await stage.stop();
     const complaints = await complaintsOf(stage, runs, life.callsInHand);
-    return { way, kills: life.struck, documents: await accepted(stage), complaints };
+    const [documents, carried] = [await accepted(stage), await carriedItems(stage)];
+    return { way, kills: life.struck, documents, carried, complaints };
   } finally {
     feeding.abort();
     await stage.close();
@@ -75,6 +79,11 @@ async function accepted({ db }: Stage): Promise<number> {
     `SELECT count(*)::integer AS n FROM document_outcome WHERE outcome = 'accepted'`,
   );
   return rows[0]?.n ?? 0;
+}
+
+async function carriedItems({ log }: Stage): Promise<number> {
+  const events = [...(await log.streams('case-')).values()].flat() as { data: { seen?: CaseSighting } }[];
+  return events.reduce((sum, { data: { seen } }) => sum + (seen?.unjudged ?? 0), 0);
 }
 
 class Life {

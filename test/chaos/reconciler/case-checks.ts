@@ -1,7 +1,7 @@
 import type { CaseEvent, CaseSighting } from '#domain';
 import type { LoggedEvent } from '../campaign-log.js';
-import type { LoggedRun } from './runs.js';
-import type { Expected } from './stock-files.js';
+import type { CaseItem, RunFiles } from './case-files.js';
+import { GTIN } from './stock-files.js';
 
 /** Codes of the differences that were planted. */
 const PLANTED = ['unknown_serial', 'sold_in_registry_in_stock_here', 'owner_or_branch_mismatch'];
@@ -12,85 +12,131 @@ interface CaseLife {
   events: CaseEvent[];
 }
 
-/** One case for each cause, told once by each run. */
-export function caseComplaints(streams: Map<string, LoggedEvent[]>, runs: LoggedRun[]): string[] {
+/** What one run did with one case. */
+interface Told extends CaseLife {
+  seen: CaseSighting[];
+  /** The rows that it names. */
+  rows: CaseItem[];
+  ended: number;
+}
+
+/** One case for each cause, told once by each run; `runs` in the order of their moments. */
+export function caseComplaints(streams: Map<string, LoggedEvent[]>, runs: RunFiles[]): string[] {
   const lives = [...streams].map(([stream, logged]): CaseLife => {
     const events = logged.map(({ type, data }) => ({ type, data }) as unknown as CaseEvent);
     const opened = events.find((one) => one.type === 'CaseOpened');
     return { caseId: stream.slice('case-'.length), code: opened?.data.code ?? '', events };
   });
+  const held = new Map<string, Held>();
   return [
     ...lives.flatMap(({ caseId, events }) => {
       const opened = events.filter(({ type }) => type === 'CaseOpened').length;
       return opened === 1 ? [] : [`the case ${caseId} was opened ${opened} times`];
     }),
-    ...runs.flatMap((run, n) => [...toldComplaints(lives, run), ...endComplaints(lives, run, runs.slice(0, n))]),
+    ...runs.flatMap((run) => {
+      const told = lives.map((life) => toldOf(life, run));
+      const complaints = [
+        ...told.flatMap((one) => sightingComplaints(one)),
+        ...foundComplaints(told, run),
+        ...told.flatMap((one) => heldComplaints(one, { run, held })),
+      ];
+      return complaints.map((one) => `${run.reason}: ${one}`);
+    }),
   ];
 }
 
-const seenIn = ({ events }: CaseLife, run: LoggedRun): CaseSighting[] =>
-  events.flatMap(({ data }) => ('seen' in data && data.seen?.run.id === run.started.inputsDigest ? [data.seen] : []));
+function toldOf(life: CaseLife, { started, items }: RunFiles): Told {
+  const id = started.inputsDigest;
+  const seen = life.events.flatMap(({ data }) => ('seen' in data && data.seen?.run.id === id ? [data.seen] : []));
+  const ended = life.events.filter(
+    ({ type, data }) => type === 'CaseResolved' && data.by.kind === 'run' && data.by.run.id === id,
+  );
+  return {
+    ...{ ...life, seen, ended: ended.length },
+    rows: seen.slice(0, 1).flatMap(({ rows }) => items.slice(rows?.from, rows?.to)),
+  };
+}
 
-/** A run tells each case that it found once, with all of its items. */
-function toldComplaints(lives: CaseLife[], run: LoggedRun): string[] {
-  const { reason, completed, expected } = run;
-  const told = lives.map((life) => ({ ...life, seen: seenIn(life, run) }));
-  const counts: Record<string, number> = {};
-  for (const { code, seen } of told) {
-    const items = seen.reduce((sum, one) => sum + one.count, 0);
-    if (items > 0) counts[code] = (counts[code] ?? 0) + items;
+/** A run tells a case once, or ends it once; and the rows that it names are those of the case. */
+function sightingComplaints({ caseId, seen, rows, ended }: Told): string[] {
+  const complaints =
+    seen.length + ended < 2 ? [] : [`the case ${caseId} was told ${seen.length} times, and ended ${ended} times`];
+  for (const { count, unjudged = 0 } of seen.slice(0, 1)) {
+    const carried = rows.filter((row) => row.carried).length;
+    if (rows.length !== count || carried !== unjudged)
+      complaints.push(
+        `the case ${caseId} has ${count} items, ${unjudged} not judged, and ${rows.length} rows, ${carried} carried`,
+      );
+    const others = rows.filter((row) => row.caseId !== caseId).length;
+    if (others > 0) complaints.push(`${others} rows that the case ${caseId} names are of others`);
+    if (new Set(rows.map(({ item }) => item)).size < rows.length) complaints.push(`the case ${caseId} has items twice`);
   }
-  const codes = [...new Set([...Object.keys(counts), ...Object.keys(completed.counts)])];
+  return complaints;
+}
+
+/** Each finding is in one case; and of what was planted, in the case of its cause. */
+function foundComplaints(told: Told[], { found, expected, answered }: RunFiles): string[] {
+  const inCases = told.flatMap(({ code, rows }) => itemsOf(rows).map((item) => `${item} ${code}`));
+  const complaints = differences(
+    found.map(({ item, code }) => `${item} ${code}`),
+    { of: inCases, where: 'the items of its cases' },
+  );
+  if (expected === undefined) return complaints;
+  const planted = told.flatMap(({ caseId, code, rows }) =>
+    PLANTED.includes(code) ? itemsOf(rows).map((item) => `${item} of the case ${caseId}`) : [],
+  );
+  const wanted = [...expected.cases].flatMap(([caseId, items]) => items.map((item) => `${item} of the case ${caseId}`));
+  const unanswered = [...expected.items].filter(
+    (item) => expected.findings.get(item) !== 'unknown_serial' && !answered.has(item),
+  );
   return [
-    ...told.flatMap(({ caseId, seen }) =>
-      seen.length < 2 ? [] : [`${reason} told the case ${caseId} ${seen.length} times`],
-    ),
-    ...codes.flatMap((code) =>
-      counts[code] === completed.counts[code]
-        ? []
-        : [`${reason} found ${completed.counts[code]} items of ${code}, and its cases have ${counts[code]}`],
-    ),
-    ...(expected === undefined ? [] : plantedComplaints(told, reason, expected)),
+    ...complaints,
+    ...differences(wanted, { of: planted, where: 'what it told' }),
+    ...unanswered.map((item) => `the registry told nothing of ${item}`),
   ];
 }
 
-function plantedComplaints(
-  told: (CaseLife & { seen: CaseSighting[] })[],
-  reason: string,
-  { cases }: Expected,
-): string[] {
-  const seen = new Map(
-    told.flatMap(({ caseId, code, seen: [one] }) =>
-      one !== undefined && PLANTED.includes(code) ? [[caseId, one.count] as const] : [],
-    ),
-  );
-  return [...new Set([...seen.keys(), ...cases.keys()])].flatMap((caseId) =>
-    seen.get(caseId) === cases.get(caseId)?.length
-      ? []
-      : [`${reason} must tell the case ${caseId} of ${cases.get(caseId)?.length} items, and told ${seen.get(caseId)}`],
-  );
+const itemsOf = (rows: CaseItem[]): string[] => rows.flatMap(({ item, carried }) => (carried ? [] : [item]));
+
+function differences(wanted: string[], { of, where }: { of: string[]; where: string }): string[] {
+  const [asked, has] = [new Set(wanted), new Set(of)];
+  return [
+    ...wanted.filter((one) => !has.has(one)).map((one) => `${one} is not among ${where}`),
+    ...of
+      .filter((one, n) => !asked.has(one) || of.indexOf(one) !== n)
+      .map((one) => `${one} is among ${where} once too often`),
+  ];
 }
 
-/** A run that looked at all items of a case and found it no more ends it, once; one that found it does not. */
-function endComplaints(lives: CaseLife[], run: LoggedRun, earlier: LoggedRun[]): string[] {
-  const before = earlier.at(-1)?.expected;
-  const { expected, reason, started } = run;
-  if (expected === undefined || before === undefined) return [];
-  const ended = new Map(
-    lives.map(({ caseId, events }) => [
-      caseId,
-      events.filter(
-        ({ type, data }) =>
-          type === 'CaseResolved' && data.by.kind === 'run' && data.by.run.id === started.inputsDigest,
-      ).length,
-    ]),
-  );
-  return [...before.cases].flatMap(([caseId, items]) => {
-    const isFound = expected.cases.has(caseId);
-    if (!isFound && !items.every((item) => expected.items.has(item))) return [];
-    const wanted = isFound ? 0 : 1;
-    return ended.get(caseId) === wanted
-      ? []
-      : [`${reason} must end the case ${caseId} ${wanted} times, and did ${ended.get(caseId)} times`];
-  });
+/** What a case that is not resolved has by the runs before, and the moment of the last that told it. */
+interface Held {
+  items: Set<string>;
+  moment: string;
+}
+
+/**
+ * An item stays in its case until a run has judged it, and no longer. A run judges what it finds, and that of which the
+ * registry tells it. Of packs that documents name it may have other reasons to judge nothing: there nothing is lost.
+ */
+function heldComplaints(told: Told, { run, held }: { run: RunFiles; held: Map<string, Held> }): string[] {
+  const { caseId, code, seen, rows, ended } = told;
+  const { moment } = run;
+  const before = held.get(caseId) ?? { items: new Set<string>(), moment: '' };
+  const found = new Set(run.found.flatMap((one) => (one.code === code ? [one.item] : [])));
+  const isJudged = (item: string): boolean => found.has(item) || run.answered.has(item);
+  const mustBeJudged = (item: string): boolean => found.has(item) || (item.startsWith(GTIN) && isJudged(item));
+  const isTold = seen.length > 0;
+  const left = new Set(isTold ? rows.map(({ item }) => item) : ended > 0 ? [] : before.items);
+  const lost = [...before.items].filter((item) => !left.has(item) && !isJudged(item));
+  const carried = rows.flatMap((row) => (row.carried ? [row.item] : []));
+  const kept = isTold ? carried : [...left];
+  // Two runs of one moment: the second ends nothing.
+  const mayStay = !isTold && moment <= before.moment;
+  if (isTold) held.set(caseId, { items: left, moment });
+  else if (ended > 0) held.delete(caseId);
+  return [
+    ...lost.map((item) => `the case ${caseId} lost ${item}, which was not judged`),
+    ...carried.filter((item) => !before.items.has(item)).map((item) => `the case ${caseId} never had ${item}`),
+    ...(mayStay ? [] : kept.filter(mustBeJudged)).map((item) => `the case ${caseId} kept ${item}, which was judged`),
+  ];
 }

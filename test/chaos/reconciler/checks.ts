@@ -12,6 +12,7 @@ import {
 } from '#reconciliation';
 import type { LoggedEvent } from '../campaign-log.js';
 import { caseComplaints } from './case-checks.js';
+import { readRunFiles, type RunFiles } from './case-files.js';
 import type { LoggedRun, MadeRun } from './runs.js';
 import type { Stage } from './stage.js';
 import { GTIN } from './stock-files.js';
@@ -25,12 +26,16 @@ export async function complaintsOf(stage: Stage, runs: MadeRun[], callsInHand: n
     ...runs.flatMap((run) => eventComplaints(run, streams.get(`run-${run.runId}`))),
     ...stage.deaths.map(({ program, how, lastWords }) => `${program} died of itself: ${how}: ${lastWords}`),
     ...(await callComplaints(stage, logged, callsInHand)),
-    ...caseComplaints(await stage.log.streams('case-'), logged),
     ...leftOver(stage),
   ];
   const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(stage.files, 'checks') });
   try {
-    for (const run of logged) complaints.push(...(await fileComplaints(stage, duck, run)));
+    const files: RunFiles[] = [];
+    for (const run of logged) {
+      complaints.push(...(await fileComplaints(stage, duck, run)));
+      files.push(await readRunFiles(duck, run, comparisonOf(stage, run)));
+    }
+    complaints.push(...caseComplaints(await stage.log.streams('case-'), files));
   } finally {
     await duck.close();
   }
@@ -87,9 +92,11 @@ const leftOver = (stage: Stage): string[] =>
     .filter((name) => !/^(stock|registry)-[A-Za-z0-9_+-]+$/.test(name))
     .map((name) => `${name} is left in the folder of snapshots`);
 
+const comparisonOf = (stage: Stage, { runId }: MadeRun): string => join(stage.folderOf(runId), 'comparison');
+
 async function fileComplaints(stage: Stage, duck: Duck, run: LoggedRun): Promise<string[]> {
   const { runId, reason, completed } = run;
-  const folder = join(stage.folderOf(runId), 'comparison');
+  const folder = comparisonOf(stage, run);
   const { digest, buckets } = JSON.parse(await readFile(join(folder, 'result.json'), 'utf8')) as ComparisonResult;
   const complaints = digest === completed.digest ? [] : [`${reason}: the files have digest ${digest}`];
   for (const { file, sha256 } of buckets) {

@@ -21,8 +21,9 @@ describe.each(Array.from({ length: SEEDS }, (_, n) => FIRST + n))(
     it(
       'makes each run once, and comes to what a replay comes to',
       async () => {
-        const { way, kills, documents, complaints } = await runReconcilerCampaign({ seed, ...size });
-        process.stdout.write(`CHAOS_SEED=${seed}, by ${way}, ${documents} documents; killed: ${kills.join(', ')}\n`);
+        const { way, kills, documents, carried, complaints } = await runReconcilerCampaign({ seed, ...size });
+        const had = `${documents} documents, ${carried} items carried`;
+        process.stdout.write(`CHAOS_SEED=${seed}, by ${way}, ${had}; killed: ${kills.join(', ')}\n`);
         expect(complaints).toEqual([]);
         expect(kills.length).toBeGreaterThanOrEqual((size.files + size.asked) * size.kills);
         expect(kills).toEqual(

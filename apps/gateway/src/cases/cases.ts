@@ -96,7 +96,7 @@ export class Cases {
       if (told.events.length === 0)
         throw refusal(caseId, known, whyNotSplit(known, count) ?? 'it was split as often as a case may be');
     }
-    const { rows: _, ...seen } = lastSeen;
+    const { rows: _rows, unjudged: _unjudged, ...seen } = lastSeen;
     const sighting = { ...seen, count: cause.items.length };
     await this.log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt: due, seen: sighting }, act);
   }
@@ -119,7 +119,7 @@ export class Cases {
         return { type: 'Resolve', caseId, at, by: endOf(action) };
       case 'reopen': {
         const severity = (await this.log.find(caseId))?.severity ?? 'warning';
-        return { type: 'Reopen', caseId, dueAt: dueAt(severity, at, this.options.dueDays) };
+        return { type: 'Reopen', caseId, at, dueAt: dueAt(severity, at, this.options.dueDays) };
       }
       default:
         return neverReached(action, 'action on a case');

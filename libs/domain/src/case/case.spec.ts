@@ -28,7 +28,7 @@ const RESOLVE: CaseCommand = {
   ...{ type: 'Resolve', caseId: CASE, at: '2026-11-03T12:00:00.000Z' },
   by: { kind: 'person', resolution: 'corrected_here', note: 'found behind the rack' },
 };
-const REOPEN: CaseCommand = { type: 'Reopen', caseId: CASE, dueAt: DUE };
+const REOPEN: CaseCommand = { type: 'Reopen', caseId: CASE, at: '2026-11-05T12:00:00.000Z', dueAt: DUE };
 const PART = caseIdOf(CODE, partOf(CASE, ['x', 'y']));
 const SPLIT: CaseCommand = { type: 'Split', caseId: CASE, part: PART, items: ['x', 'y'], count: 2 };
 const RELEASE: CaseCommand = {
@@ -152,6 +152,20 @@ describe('a case', () => {
   it('stays explained as long as it does not grow', () => {
     expect(told(see(1, 10), EXPLAIN, see(2, 10), see(3, 4)).state.phase).toBe('explained');
     expect(told(see(1, 10), EXPLAIN, see(2, 11)).state.phase).toBe('open');
+  });
+
+  it('that was explained is open again when it is worse, or of items of which the explanation did not speak', () => {
+    expect(told(see(1), EXPLAIN, see(2, 10, { severity: 'critical' })).state.phase).toBe('open');
+    expect(told(see(1), EXPLAIN, see(2, 10, { hasNew: true })).state.phase).toBe('open');
+    expect(told(see(1, 10), EXPLAIN, see(2, 9, { severity: 'information', hasNew: false })).state.phase).toBe(
+      'explained',
+    );
+    expect(told(see(1), ACKNOWLEDGE, see(2, 10, { hasNew: true })).state.phase).toBe('acknowledged');
+  });
+
+  it('that a person reopened is not resolved by a run of an earlier moment', () => {
+    expect(told(see(1), RESOLVE, REOPEN, miss(5)).state.phase).toBe('open');
+    expect(told(see(1), RESOLVE, REOPEN, miss(6)).state.phase).toBe('resolved');
   });
 
   it('is due earlier when it becomes worse, and never later', () => {

@@ -14,8 +14,8 @@ import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
 
 /** What may be asked of a case. Moments are ISO 8601. */
 export type CaseCommand =
-  /** A run found it. */
-  | ({ type: 'See' } & CaseOpened['data'])
+  /** A run found it. `hasNew`: among its items are some that the last sighting did not have. */
+  | ({ type: 'See'; hasNew?: boolean } & CaseOpened['data'])
   /** A run that looked for it did not find it. */
   | { type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 }
   | { type: 'Acknowledge'; caseId: string }
@@ -23,7 +23,7 @@ export type CaseCommand =
   | { type: 'Comment'; caseId: string; text: string }
   | { type: 'Explain'; caseId: string; text: string }
   | { type: 'Resolve'; caseId: string; at: string; by: CaseEnd & { kind: 'person' } }
-  | { type: 'Reopen'; caseId: string; dueAt: string }
+  | { type: 'Reopen'; caseId: string; at: string; dueAt: string }
   | ({ type: 'Split' } & CaseSplit['data'])
   | ({ type: 'ReleaseRemedy' } & CaseRemedyReleased['data'])
   | ({ type: 'ConcludeRemedy'; at: string } & CaseRemedyConcluded['data']);
@@ -43,7 +43,7 @@ export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] 
 
 type See = CaseCommand & { type: 'See' };
 
-function seen(state: CaseState, { type: _, ...data }: See): CaseEvent[] {
+function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): CaseEvent[] {
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run)) return [];
@@ -53,16 +53,17 @@ function seen(state: CaseState, { type: _, ...data }: See): CaseEvent[] {
       : [];
   const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);
   const earlier = isWorse && dueAt < state.dueAt ? { dueAt } : {};
-  return [{ type: 'CaseSeen', data: { caseId, ...earlier, seen: sighting, severity } }];
+  const news: { news?: true } = state.phase === 'explained' && (isWorse || hasNew) ? { news: true } : {};
+  return [{ type: 'CaseSeen', data: { caseId, ...earlier, ...news, seen: sighting, severity } }];
 }
 
 /** A run changes a case once; one that looked at an earlier moment than the last says nothing of now. */
 const isNewer = ({ lastSeen, runsOfMoment }: KnownCase, { id, moment }: CaseRun): boolean =>
   moment > lastSeen.run.moment || (moment === lastSeen.run.moment && !runsOfMoment.includes(id));
 
-function reopened(state: KnownCase, { caseId, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
+function reopened(state: KnownCase, { caseId, at, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
   return state.phase === 'resolved'
-    ? [{ type: 'CaseReopened', data: { caseId, severity: state.severity, dueAt } }]
+    ? [{ type: 'CaseReopened', data: { at, caseId, severity: state.severity, dueAt } }]
     : [];
 }
 
@@ -86,7 +87,7 @@ function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
     case 'Miss': {
       const { run, findingsSha256 } = command;
       const by: CaseEnd = { kind: 'run', run, findingsSha256 };
-      return run.moment > state.lastSeen.run.moment
+      return run.moment > state.lastSeen.run.moment && run.moment > (state.reopenedAt ?? '')
         ? [{ type: 'CaseResolved', data: { caseId, at: run.moment, by } }]
         : [];
     }

@@ -37,6 +37,8 @@ export interface CaseSighting {
   run: CaseRun;
   /** Items, or documents. */
   count: number;
+  /** How many of these the run did not find, and could not tell that they are over; absent: none. */
+  unjudged?: number;
   /** Of all findings of the run. */
   findingsSha256: Sha256;
   /** Where they stand: rows of the run's file of items, from 0, `to` exclusive; without a file numbers of findings. */
@@ -69,6 +71,8 @@ interface CaseSeen {
     caseId: string;
     severity: CaseSeverity;
     /** Where it is due earlier now. */ dueAt?: string;
+    /** It was explained, and is worse, or has items of which the explanation did not speak: it is open again. */
+    news?: true;
     seen: CaseSighting;
   };
 }
@@ -76,7 +80,14 @@ interface CaseSeen {
 /** It was resolved, and is back: a later run found it, or a person says so. */
 export interface CaseReopened {
   type: 'CaseReopened';
-  data: { caseId: string; severity: CaseSeverity; dueAt: string; /** Absent: by a person. */ seen?: CaseSighting };
+  data: {
+    caseId: string;
+    severity: CaseSeverity;
+    dueAt: string;
+    /** Absent: by a person. */ seen?: CaseSighting;
+    /** When the person did, ISO 8601: a run of an earlier moment does not resolve it again. */
+    at?: string;
+  };
 }
 
 /** A person has taken note of it; who is in the metadata, here and below. */

@@ -34,6 +34,8 @@ export interface KnownCase {
   end: CaseEnd | null;
   /** Set while resolved. */
   resolvedAt: string | null;
+  /** When a person reopened it last; absent: never. */
+  reopenedAt?: string;
   remedy: PendingRemedy | null;
   remedies: number;
 }
@@ -68,8 +70,11 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
     case 'CaseSeen':
       return seenAgain(state, event.data);
     case 'CaseReopened': {
-      const { seen, severity, dueAt } = event.data;
-      const again = { phase: 'open', severity, dueAt, end: null, resolvedAt: null, explainedCount: null } as const;
+      const { seen, severity, dueAt, at } = event.data;
+      const again = {
+        ...({ phase: 'open', severity, dueAt, end: null, resolvedAt: null, explainedCount: null } as const),
+        ...(at === undefined ? {} : { reopenedAt: at }),
+      };
       return seen === undefined ? again : { ...sighted(state, seen), ...again };
     }
     case 'CaseAcknowledged':
@@ -97,8 +102,8 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
   }
 }
 
-function seenAgain(state: KnownCase, { seen, severity, dueAt }: (Later & { type: 'CaseSeen' })['data']) {
-  const grown = state.explainedCount !== null && seen.count > state.explainedCount;
+function seenAgain(state: KnownCase, { seen, severity, dueAt, news }: (Later & { type: 'CaseSeen' })['data']) {
+  const grown = state.explainedCount !== null && (news === true || seen.count > state.explainedCount);
   return {
     ...sighted(state, seen),
     severity,

@@ -102,7 +102,7 @@ function commandOf({ caseId, cause, day, choose }: Given): CaseCommand {
     { type: 'Comment', caseId, text: 'looked' },
     { type: 'Explain', caseId, text: 'it will pass' },
     { type: 'Resolve', caseId, at, by: { kind: 'person', resolution: 'other', note: 'done' } },
-    { type: 'Reopen', caseId, dueAt },
+    { type: 'Reopen', caseId, at, dueAt },
     { type: 'Split', caseId, part: randomUUID(), items: ['x'], count: 1 },
     { type: 'ReleaseRemedy', caseId, action: 'resend', commandId: 'c', requestId: 'r' },
     { type: 'ConcludeRemedy', caseId, at, requestId: 'r', outcome: choose(2) === 0 ? 'accepted' : 'rejected' },

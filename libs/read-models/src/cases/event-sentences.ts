@@ -2,7 +2,17 @@ import type { CaseEnd, CaseEvent, CaseSighting } from '#domain';
 import { typedEvent, type RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 
-const by = ({ run, count }: CaseSighting): string => `the run ${run.id} as of ${run.moment} (${count} items)`;
+function by({ run, count, unjudged }: CaseSighting): string {
+  const open = unjudged === undefined ? '' : `, ${unjudged} of which it could not judge`;
+  return `the run ${run.id} as of ${run.moment} (${count} items${open})`;
+}
+
+function seenWords({ seen, news }: (CaseEvent & { type: 'CaseSeen' })['data']): string {
+  const { run, count, unjudged } = seen;
+  if (count === unjudged)
+    return `Partly over, by the run ${run.id} as of ${run.moment}: ${count} items are left, which it could not judge.`;
+  return `Found again by ${by(seen)}.${news === true ? ' The explanation does not cover it: open again.' : ''}`;
+}
 
 /** What an event of a case says, in one sentence. */
 export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
@@ -11,7 +21,7 @@ export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
     case 'CaseOpened':
       return `Opened: found by ${by(event.data.seen)}; due ${event.data.dueAt}.`;
     case 'CaseSeen':
-      return `Found again by ${by(event.data.seen)}.`;
+      return seenWords(event.data);
     case 'CaseReopened': {
       const { seen } = event.data;
       return seen === undefined ? 'Reopened by a person.' : `Reopened: found again by ${by(seen)}.`;

@@ -7,12 +7,16 @@ import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { resultOf } from '../comparison/run-comparison.js';
 import { readRun } from '../comparison/run-record.js';
 import { mustHaveCome } from '../snapshots/to-come.js';
-import { findEarlierRuns, packCasesOver } from './pack-ends.js';
+import { findEarlierRuns, loadLastItems } from './last-items.js';
+import { loadCarried, loadUnjudged, packCasesOver } from './pack-ends.js';
 import {
+  beginGroups,
   CASE_ITEMS_FILE,
+  casesWithNew,
   checkFindings,
   groupFindings,
   MOST_PLACES,
+  positionsOfCauses,
   readGroups,
   type PackGroup,
 } from './pack-groups.js';
@@ -48,10 +52,16 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
   const duck = await Duck.open({ ...options.duck, temporary: join(folder, 'work') });
   try {
     await checkFindings(duck, folder, result);
-    await loadParts(duck, options.db);
-    await groupFindings(duck, { run: record, folder, result });
+    await beginGroups(duck, { run: record, folder, result });
     const opening: PackOpening = { options, duck, folder, record, run, findingsSha256: result.digest, act };
-    return await openAll(opening);
+    await loadParts(duck, options.db);
+    await loadDocuments(duck, options.db);
+    const absent = await loadLastItems(opening, await findEarlierRuns(opening));
+    await loadUnjudged(opening);
+    await loadCarried(duck);
+    await groupFindings(duck, folder);
+    const opened = await openAll(opening);
+    return { ...opened, notCovered: opened.notCovered + absent };
   } finally {
     await duck.close();
   }
@@ -60,6 +70,7 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
 async function openAll(opening: PackOpening): Promise<Opening> {
   const { options, duck, act } = opening;
   const counted = noOpening();
+  const withNew = await casesWithNew(duck, opening.folder);
   const [{ n = 0n } = {}] = await duck.rows<{ n: bigint }>('SELECT count(*) AS n FROM pack_group');
   const tell = async (commands: CaseCommand[], done: number): Promise<void> => {
     count(counted, await options.log.tellAll(commands, act));
@@ -68,15 +79,14 @@ async function openAll(opening: PackOpening): Promise<Opening> {
   // One ahead: while the log writes some cases, others, for each cause is in one group, are made ready.
   let before = Promise.resolve();
   for (let from = 0; from < Number(n); from += AT_ONCE) {
-    const telling = tell(await commandsOf(opening, await readGroups(duck, from, AT_ONCE)), from + AT_ONCE);
+    const telling = tell(await commandsOf(opening, await readGroups(duck, from, AT_ONCE), withNew), from + AT_ONCE);
     // Its own failure is thrown when it is awaited.
     telling.catch(() => undefined);
     await before;
     before = telling;
   }
   await before;
-  const earlier = await findEarlierRuns(opening);
-  for await (const { over, notCovered } of packCasesOver(opening, earlier)) {
+  for await (const { over, notCovered } of packCasesOver(opening)) {
     counted.notCovered += notCovered;
     count(counted, await options.log.tellAll(over, act));
   }
@@ -85,7 +95,6 @@ async function openAll(opening: PackOpening): Promise<Opening> {
 
 /** Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. */
 async function loadParts(duck: Duck, db: Queryable): Promise<void> {
-  await duck.run('CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR)');
   for (let after = '', loaded = 0; ;) {
     const { rows } = await db.query<Pick<CaseRow, 'caseId' | 'code' | 'state'>>(
       `SELECT ${RECONCILIATION_CASE.select({ only: ['caseId', 'code', 'state'] })} FROM reconciliation_case
@@ -107,28 +116,45 @@ async function loadParts(duck: Duck, db: Queryable): Promise<void> {
 }
 
 async function commandsOf(
-  { options, record, run, findingsSha256 }: PackOpening,
+  { options, duck, record, run, findingsSha256 }: PackOpening,
   groups: PackGroup[],
+  withNew: ReadonlySet<string>,
 ): Promise<CaseCommand[]> {
-  const documents = await documentsAt(
-    options.db,
-    groups.flatMap(({ kind, c1 }) => (kind === 'document' && isPosition(c1) ? [c1] : [])),
-  );
   const parts = await partsOf(
     options.db,
     groups.flatMap(({ kind, c1 }) => (kind === 'part' ? [c1] : [])),
   );
-  const legs = Object.keys(record.legs);
+  const found = groups.map((group) => {
+    const cause = causeOf(group, parts);
+    return { group, cause, caseId: caseIdOf(group.code, cause) };
+  });
+  const unjudged = found.filter(({ group }) => group.unjudged > 0);
+  const before = await legsBefore(
+    duck,
+    unjudged.map(({ caseId }) => caseId),
+  );
   // Names stand in the order of canonical JSON, so that nothing is sorted when the log takes the events.
-  return groups.map((group): CaseCommand => {
-    const cause = causeOf(group, { documents, parts });
+  return found.map(({ group, cause, caseId }): CaseCommand => {
     const severity = CASE_SEVERITIES[group.severity] ?? 'critical';
     const rows = { file: CASE_ITEMS_FILE, from: group.first, to: group.first + group.count };
-    const seen: CaseSighting = { count: group.count, findingsSha256, legs, places: placesOf(group), rows, run };
+    const legs = [...new Set([...Object.keys(record.legs), ...(before.get(caseId) ?? [])])];
+    const seen: CaseSighting = {
+      ...{ count: group.count, findingsSha256, legs, places: placesOf(group), rows, run },
+      ...(group.unjudged === 0 ? {} : { unjudged: group.unjudged }),
+    };
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
-    return { type: 'See', caseId: caseIdOf(code, cause), cause, code, dueAt: due, seen, severity };
+    return { type: 'See', caseId, cause, code, dueAt: due, hasNew: withNew.has(caseId), seen, severity };
   });
+}
+
+/** The sides without which items that were not judged cannot be: those of the sighting before. */
+async function legsBefore(duck: Duck, caseIds: readonly string[]): Promise<Map<string, string[]>> {
+  if (caseIds.length === 0) return new Map();
+  const rows = await duck.rows<{ case_id: string; legs: string }>(
+    `SELECT case_id, legs FROM candidate WHERE case_id IN (${caseIds.map(quoted).join(', ')})`,
+  );
+  return new Map(rows.map(({ case_id: caseId, legs }) => [caseId, legs.split(' ')]));
 }
 
 const placesOf = ({ places }: PackGroup): string[] | null => {
@@ -136,35 +162,28 @@ const placesOf = ({ places }: PackGroup): string[] | null => {
   return named.length < places.length || named.length > MOST_PLACES ? null : named;
 };
 
-function causeOf(
-  { kind, c1, series, place }: PackGroup,
-  { documents, parts }: { documents: Map<string, string>; parts: Map<string, CaseCause> },
-): CaseCause {
+function causeOf({ kind, c1, series, place }: PackGroup, parts: Map<string, CaseCause>): CaseCause {
   if (kind === 'container') return { container: c1, kind };
   if (kind === 'series') return { gtin: c1, kind, place, series };
   if (kind === 'part') return parts.get(c1) as CaseCause;
-  const document = isPosition(c1) ? documents.get(c1) : c1;
-  if (document === undefined)
-    throw new PedigreeError(
-      'not_found',
-      `no document of this database stands at log position ${c1}: is the run of another?`,
-      {
-        item: c1,
-      },
-    );
-  return { document, kind };
+  if (!/^\d+$/.test(c1)) return { document: c1, kind };
+  throw new PedigreeError(
+    'not_found',
+    `no document of this database stands at log position ${c1}: is the run of another?`,
+    { item: c1 },
+  );
 }
 
-const isPosition = (text: string): boolean => /^\d+$/.test(text);
-
-/** The documents that told what our record says, by their log positions. */
-async function documentsAt(db: Queryable, positions: string[]): Promise<Map<string, string>> {
-  if (positions.length === 0) return new Map();
-  const { rows } = await db.query<{ known_from: bigint; request_id: string }>(
-    'SELECT known_from, request_id FROM movement_document WHERE known_from = ANY ($1::bigint[])',
-    [[...new Set(positions)]],
-  );
-  return new Map(rows.map((one) => [String(one.known_from), one.request_id]));
+/** The documents that told what our record says, by their log positions. A revised one has several, and one case. */
+async function loadDocuments(duck: Duck, db: Queryable): Promise<void> {
+  for await (const positions of positionsOfCauses(duck, AT_ONCE)) {
+    const { rows } = await db.query<{ known_from: bigint; request_id: string }>(
+      'SELECT known_from, request_id FROM movement_document WHERE known_from = ANY ($1::bigint[])',
+      [positions],
+    );
+    const values = rows.map((one) => `('${one.known_from}', ${quoted(one.request_id)})`);
+    if (values.length > 0) await duck.run(`INSERT INTO document_at VALUES ${values.join(', ')}`);
+  }
 }
 
 async function partsOf(db: Queryable, ids: string[]): Promise<Map<string, CaseCause>> {

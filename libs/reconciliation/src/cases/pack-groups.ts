@@ -1,23 +1,40 @@
+import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
-import { CANONICAL } from '../comparison/compare-buckets.js';
+import { CANONICAL, durable } from '../comparison/compare-buckets.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
 
-/** The items of a run's findings, in the order of their cases: a case's items are rows that follow one another. */
-export const CASE_ITEMS_FILE = 'case-items.parquet';
+/** The items of a run's cases, in the order of the cases: a case's items are rows that follow one another. */
+export const CASE_ITEMS_FILE = 'items-of-cases.parquet';
+/** That of an earlier version: it had the items of findings alone, and fewer columns. */
+export const OLD_ITEMS_FILE = 'case-items.parquet';
+
+/** By which cells of the stock a finding was found, over the columns of findings. */
+export const FOUND_BY = {
+  place: "code = 'owner_or_branch_mismatch' AND s_place IS NOT NULL",
+  series: "code = 'attribute_mismatch' AND s_series <> g_series",
+  expiry:
+    "(code = 'attribute_mismatch' AND s_expiry <> g_expiry) OR (code = 'expired_in_stock' AND s_expiry IS NOT NULL)",
+  funding: "code = 'funding_mismatch'",
+  part: "code = 'part_mismatch'",
+  owner: "code IN ('held_for_others', 'owner_or_branch_mismatch') AND s_owner <> g_owner",
+};
+export const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
 
 /** Findings of one code and one cause. */
 export interface PackGroup {
   code: string;
   kind: 'document' | 'container' | 'series' | 'part';
-  /** Log position or request_id, SSCC, GTIN, or the id of the part. */
+  /** request_id (a log position where no document is known there), SSCC, GTIN, or the id of the part. */
   c1: string;
   series: string | null;
   place: string | null;
   count: number;
+  /** How many of these the run did not find, and could not judge. */
+  unjudged: number;
   first: number;
   /** 0 critical, 1 warning, 2 information. */
   severity: number;
@@ -53,52 +70,99 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
   }
 }
 
+/** Columns of {@link CASE_ITEMS_FILE} beside the cause: where the item stands, and on what its finding rests. */
+const ITEM_COLUMNS = {
+  ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', carried: 'BOOLEAN', told: 'BOOLEAN' },
+  answered_at: 'BIGINT',
+  ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
+};
+const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];
+/** Whether two rows, by their aliases, are of one case. */
+export const ofOneCase = (one: string, other: string): string =>
+  CAUSE_COLUMNS.map((name) => `${one}.${name} IS NOT DISTINCT FROM ${other}.${name}`).join(' AND ');
+
 /**
- * Sorts all items by cause into CASE_ITEMS_FILE, and makes the table `pack_group` of their causes, numbered from 0.
- * `parts`: a table `part_item` (code, item, part) is there. What does not fit into memory goes to the disk.
+ * Makes the view `found` of the findings of a run, and the tables that decide on causes: `lift`, of the containers
+ * around others, and, empty, `part_item`, of items that persons took out of cases, `document_at`, of the documents at
+ * log positions, and `carried`, of items that stay in their cases though the run did not judge them.
  */
-export async function groupFindings(
+export async function beginGroups(
   duck: Duck,
-  { run, folder, result }: { run: RunRecord; folder: string; result: ComparisonResult },
+  { run, folder, result: { buckets } }: { run: RunRecord; folder: string; result: ComparisonResult },
 ): Promise<void> {
-  const files = result.buckets.map(({ file }) => join(folder, file));
+  const files = buckets.map(({ file }) => join(folder, file));
+  const columns = Object.entries(ITEM_COLUMNS).map(([name, type]) => `${name} ${type}`);
   await duck.run(`CREATE VIEW found AS SELECT item, code, severity,
       copies IS NOT NULL OR coalesce(held, false) AS on_shelf,
       CASE WHEN length(item) = 18 THEN item WHEN code = '${BY_REGISTRY}' THEN g_container
         ELSE coalesce(r_container, g_container) END AS container,
       CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
-      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place
-    FROM ${parquet(files)}`);
+      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place, g_moment AS answered_at,
+      ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
+    FROM ${parquet(files)};
+    CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
+    CREATE TABLE document_at (position VARCHAR, document VARCHAR);
+    CREATE TABLE carried (${[...CAUSE_COLUMNS.map((name) => `${name} VARCHAR`), ...columns].join(', ')})`);
   await liftContainers(duck, run);
-  const temporary = join(folder, `${CASE_ITEMS_FILE}.${process.pid}`);
+}
+
+/** Log positions of the documents that findings are put down to, in pages by their order as text. */
+export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenerator<string[]> {
+  for (let after = ''; ;) {
+    const rows = await duck.rows<{ told_by: string }>(`SELECT DISTINCT told_by FROM found
+      WHERE code IN (${list(BY_DOCUMENT)}) AND NOT on_shelf AND told_by > ${quoted(after)}
+      ORDER BY told_by LIMIT ${limit}`);
+    yield rows.map((row) => row.told_by);
+    if (rows.length < limit) return;
+    after = rows.at(-1)?.told_by ?? '';
+  }
+}
+
+/**
+ * Sorts all items by cause into CASE_ITEMS_FILE, once, for cases name its rows; and makes the table `pack_group` of the
+ * causes, numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk.
+ */
+export async function groupFindings(duck: Duck, folder: string): Promise<void> {
+  const file = join(folder, CASE_ITEMS_FILE);
+  if (!existsSync(file)) await writeItems(duck, file);
+  await duck.run(`CREATE TABLE pack_group AS SELECT row_number() OVER (ORDER BY first) - 1 AS n, * FROM (
+    SELECT code, kind, c1, series, place, count(*) AS count, count(*) FILTER (carried) AS unjudged,
+      min(file_row_number) AS first,
+      min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
+      list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
+    FROM read_parquet(${quoted(file)}, file_row_number = true)
+    GROUP BY code, kind, c1, series, place HAVING bool_or(told))`);
+}
+
+async function writeItems(duck: Duck, file: string): Promise<void> {
+  const temporary = `${file}.${process.pid}`;
+  const columns = [...CAUSE_COLUMNS, ...Object.keys(ITEM_COLUMNS)].join(', ');
   try {
-    await duck.run(`COPY (SELECT code, kind, c1, series, place, item, severity, stands_at FROM (${CAUSES})
+    await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME FROM carried)
       ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
-    await rename(temporary, join(folder, CASE_ITEMS_FILE));
+    await durable(temporary);
+    await rename(temporary, file);
+    await durable(dirname(file));
   } finally {
     await rm(temporary, { force: true });
   }
-  await duck.run(`CREATE TABLE pack_group AS SELECT row_number() OVER (ORDER BY first) - 1 AS n, * FROM (
-    SELECT code, kind, c1, series, place, count(*) AS count, min(file_row_number) AS first,
-      min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
-      list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
-    FROM read_parquet(${quoted(join(folder, CASE_ITEMS_FILE))}, file_row_number = true)
-    GROUP BY code, kind, c1, series, place)`);
 }
 
 /** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
-const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
+export const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
       WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL
         THEN 'document'
       WHEN f.code IN (${list(BY_UNFINISHED)}) THEN 'document'
       WHEN f.code NOT IN (${list(BY_SERIES)}) AND f.container IS NOT NULL THEN 'container'
       ELSE 'series' END AS kind,
-    CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN f.told_by
+    CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN coalesce(d.document, f.told_by)
       WHEN 'container' THEN coalesce(l.top, f.container)
       ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
-    CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place
-  FROM found f LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
+    CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place,
+    false AS carried, true AS told, f.answered_at, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
+  FROM found f LEFT JOIN document_at d ON d.position = f.told_by
+    LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;
 
 /** One lost pallet is one case: from a container to the one around it, as long as the same was found of that one. */
@@ -124,11 +188,23 @@ async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {
         AND inner_one.container = lift.top AND outer_one.code = lift.code AND outer_one.container = a.container`);
 }
 
+/** Cases that a person has explained, and of which the run found an item that the last sighting did not have. */
+export async function casesWithNew(duck: Duck, folder: string): Promise<Set<string>> {
+  const rows = await duck.rows<{ case_id: string }>(`SELECT DISTINCT c.case_id
+    FROM ${parquet([join(folder, CASE_ITEMS_FILE)])} i JOIN candidate c ON c.explained AND ${ofOneCase('c', 'i')}
+      ANTI JOIN last_item l ON l.case_id = c.case_id AND l.item = i.item`);
+  return new Set(rows.map((row) => row.case_id));
+}
+
 /** Groups from number `from` on. */
 export async function readGroups(duck: Duck, from: number, limit: number): Promise<PackGroup[]> {
-  const rows = await duck.rows<Record<'count' | 'first', bigint> & Omit<PackGroup, 'count' | 'first'>>(
-    `SELECT code, kind, c1, series, place, count, first, severity, places FROM pack_group
+  type Counted = 'count' | 'first' | 'unjudged';
+  const rows = await duck.rows<Record<Counted, bigint> & Omit<PackGroup, Counted>>(
+    `SELECT code, kind, c1, series, place, count, unjudged, first, severity, places FROM pack_group
      WHERE n >= ${from} AND n < ${from + limit} ORDER BY n`,
   );
-  return rows.map((one) => ({ ...one, count: Number(one.count), first: Number(one.first) }));
+  return rows.map((one) => ({
+    ...one,
+    ...{ count: Number(one.count), first: Number(one.first), unjudged: Number(one.unjudged) },
+  }));
 }

@@ -1,35 +1,47 @@
 import { quoted, type Duck } from '#duckdb';
-import { saidOf } from '../comparison/compare-buckets.js';
-import { openRun } from '../comparison/joined.js';
+import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
+import { joined, openRun } from '../comparison/joined.js';
 import { refuseOldFiles } from '../comparison/old-files.js';
 import type { RunRecord } from '../comparison/run-record.js';
 
 /** What explains a difference, and proves nothing: a till may still tell its sale, and nobody tells the place. */
-const UNPROVEN = ['till_sale_may_come', 'place_not_told'];
+const EXPLAINING = ['till_sale_may_come', 'place_not_told'];
+const BY_DOCUMENTS = ['rejected_document', 'halted_in_group', 'overdue_document'];
 /** Codes of the differences that it explains, and of the documents that may be their cause. */
-const EXPLAINED = [
-  ...['missing_locally', 'sold_here_open_in_registry', 'part_mismatch'],
-  ...['rejected_document', 'halted_in_group', 'overdue_document'],
+const EXPLAINED = ['missing_locally', 'sold_here_open_in_registry', 'part_mismatch', ...BY_DOCUMENTS];
+/** Codes of differences from a shelf: the rules do not speak of what the ERP has on its way. */
+const FROM_A_SHELF = [
+  ...['missing_locally', 'sold_here_open_in_registry', 'owner_or_branch_mismatch', 'held_for_others'],
+  ...BY_DOCUMENTS,
 ];
 
 /**
- * Makes the table `unproven (item)`: of the items of cases that explanations may hide, those that this run explains by
- * something that proves nothing. Of sides of a version before, the rules cannot be asked, and all of them are.
+ * Makes the table `unproven (item, code)`: of the items of cases that this may hide, those that this run explains by
+ * something that proves nothing, and those that the ERP has on their way and the registry has not: they lie on no
+ * shelf. Of sides of a version before, the rules cannot be asked, and all of them are.
  */
 export async function loadUnproven(duck: Duck, run: RunRecord): Promise<void> {
-  const codes = EXPLAINED.map(quoted).join(', ');
-  await duck.run(`CREATE TABLE hidden AS SELECT DISTINCT item FROM last_item WHERE code IN (${codes})`);
+  const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF])];
+  await duck.run(`CREATE TABLE unproven (item VARCHAR, code VARCHAR);
+    CREATE TABLE hidden AS SELECT DISTINCT item, code FROM last_item WHERE code IN (${listed(codes)})`);
   const [hidden] = await duck.rows<{ items: bigint }>('SELECT count(*) AS items FROM hidden');
-  const canBeAsked = hidden?.items !== 0n && (await areOfThisVersion(run));
-  if (canBeAsked) {
-    await openRun(duck, run);
-    await saidOf(duck, run, { among: 'hidden', codes: UNPROVEN, into: 'said' });
-  }
-  await duck.run(`CREATE TABLE unproven AS SELECT DISTINCT item FROM ${canBeAsked ? 'said' : 'hidden'}`);
+  if (hidden?.items === 0n) return;
+  if (!(await areOfThisVersion(run))) return duck.run('INSERT INTO unproven FROM hidden');
+  await openRun(duck, run);
+  await saidOf(duck, run, { among: 'hidden', codes: EXPLAINING, into: 'said' });
+  await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN said USING (item)
+    WHERE h.code IN (${listed(EXPLAINED)})`);
+  for (const buckets of groupsOf(run))
+    await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN (
+        SELECT item FROM (${joined(run, { buckets }, 'hidden')})
+        WHERE state = 'in_transit' AND g_standing IS DISTINCT FROM 'transit') USING (item)
+      WHERE h.code IN (${listed(FROM_A_SHELF)})`);
 }
 
-export const OF_UNPROVEN = `SELECT l.case_id FROM last_item l SEMI JOIN unproven u ON u.item = l.item
-  WHERE l.code IN (${EXPLAINED.map(quoted).join(', ')})`;
+const listed = (codes: readonly string[]): string => codes.map(quoted).join(', ');
+
+export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u
+  ON u.item = l.item AND u.code = l.code`;
 
 const areOfThisVersion = ({ legs }: RunRecord): Promise<boolean> =>
   refuseOldFiles(legs).then(

@@ -2,7 +2,7 @@ import { quoted } from '#duckdb';
 import { wrongCheckDigit } from '../snapshots/codes.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
-import { STANDINGS, TELLING_PARTS, type Standing } from './statuses.js';
+import { statusesOf, TELLING_PARTS } from './statuses.js';
 import { withValues } from './values.js';
 
 /** Whether the last digit of an item's GTIN or SSCC is wrong. */
@@ -13,9 +13,6 @@ const isOneOf = (statuses: string[]): string => {
   // As a function of one column: DuckDB applies it to a file's dictionary instead of to each row.
   return `list_contains([${statuses.map(quoted).join(', ')}], status)`;
 };
-
-const statusesOf = (...standings: Standing[]): string[] =>
-  [...STANDINGS].flatMap(([status, standing]) => (standings.includes(standing) ? [status] : []));
 
 const SHELF = statusesOf('shelf');
 const isWhole = (status: string): boolean => !TELLING_PARTS.some((prefix) => status.startsWith(prefix));

@@ -233,7 +233,7 @@ async function counted(duck: Duck, which: string): Promise<Record<string, number
 }
 
 /** Of a file or a folder: what it holds is on the disk. */
-async function durable(path: string, text?: string): Promise<void> {
+export async function durable(path: string, text?: string): Promise<void> {
   const handle = await open(path, text === undefined ? 'r' : 'w');
   try {
     if (text !== undefined) await handle.writeFile(text);

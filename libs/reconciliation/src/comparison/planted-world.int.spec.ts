@@ -5,7 +5,7 @@ import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { plantedWorld, writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
 import { HERE, HERE_TOO, OURS } from '../../test/story.js';
-import { CASE_ITEMS_FILE, groupFindings } from '../cases/pack-groups.js';
+import { beginGroups, CASE_ITEMS_FILE, groupFindings } from '../cases/pack-groups.js';
 import { doBuckets } from './buckets-of-run.js';
 import { findDifferences } from './compare-buckets.js';
 import { openRun } from './joined.js';
@@ -61,8 +61,8 @@ async function compared(sides: Sides, name: string, more: Partial<ComparisonSett
   await doBuckets({ folder: out, ...LIMITS });
   const result = await resultOf(out);
   const found = await withDuck(async (duck) => {
-    await duck.run('CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR)');
-    await groupFindings(duck, { run: await readRun(out), folder: out, result });
+    await beginGroups(duck, { run: await readRun(out), folder: out, result });
+    await groupFindings(duck, out);
     return duck.rows<Found>(
       `SELECT item, code, severity, kind, c1 AS cause FROM ${parquet([join(out, CASE_ITEMS_FILE)])}`,
     );

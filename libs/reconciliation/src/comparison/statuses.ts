@@ -40,3 +40,6 @@ export const TELLING_PARTS = ['in_partial_', 'ooc_part_'] as const;
 export const STANDINGS: ReadonlyMap<string, Standing> = new Map(
   Object.entries(OF).flatMap(([standing, names]) => names.split(/\s+/).map((name) => [name, standing as Standing])),
 );
+
+export const statusesOf = (...standings: Standing[]): string[] =>
+  [...STANDINGS].flatMap(([status, standing]) => (standings.includes(standing) ? [status] : []));

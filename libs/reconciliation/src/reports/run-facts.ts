@@ -157,15 +157,20 @@ interface Listing {
 async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): Promise<RunFacts['listed']> {
   await duck.run(`CREATE TEMP TABLE listed AS SELECT * FROM ${parquet(files)} ORDER BY ${RANK}, code, item
     LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
-  const ranges = cases.flatMap(({ caseId, state: { lastSeen } }) =>
-    lastSeen.rows === undefined ? [] : [`(${quoted(caseId)}, ${lastSeen.rows.from}, ${lastSeen.rows.to})`],
+  const named = cases.flatMap(({ caseId, state: { lastSeen } }) =>
+    lastSeen.rows?.file === undefined ? [] : [{ caseId, ...lastSeen.rows, file: lastSeen.rows.file }],
   );
-  if (ranges.length > 0)
+  for (const file of new Set(named.map((one) => one.file))) {
+    const ranges = named.flatMap((one) =>
+      one.file === file ? [`(${quoted(one.caseId)}, ${one.from}, ${one.to})`] : [],
+    );
     await duck.run(`INSERT INTO its_case SELECT i.item, i.code, r.case_id
-      FROM read_parquet(${quoted(join(folder, CASE_ITEMS_FILE))}, file_row_number = true) i
+      FROM read_parquet(${quoted(join(folder, file))}, file_row_number = true) i
         SEMI JOIN listed l ON l.item = i.item AND l.code = i.code
         JOIN (VALUES ${ranges.join(', ')}) r(case_id, first, behind)
-          ON i.file_row_number >= r.first AND i.file_row_number < r.behind`);
+          ON i.file_row_number >= r.first AND i.file_row_number < r.behind
+      ${file === CASE_ITEMS_FILE ? 'WHERE NOT i.carried' : ''}`);
+  }
   const columns = ['item', 'code', 'severity', 's_place', 's_state', 's_series', 'r_status', 'r_place', 'answer'];
   const texts = [...columns, 'g_status', 'g_place', 'g_series'].map((name) => `l.${name}::VARCHAR AS ${name}`);
   return duck.rows(`SELECT ${texts.join(', ')}, c.case_id FROM listed l

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { caseIdOf, type CaseEvent } from '#domain';
+import type { LoggedEvent } from '../campaign-log.js';
+import { caseComplaints } from './case-checks.js';
+import type { CaseItem, RunFiles } from './case-files.js';
+import { GTIN } from './stock-files.js';
+
+const CODE = 'owner_or_branch_mismatch';
+const CASE = caseIdOf(CODE, { kind: 'series', gtin: GTIN, series: 'S', place: 'P' });
+const [A, B, C] = ['1', '2', '3'].map((one) => `${GTIN}${one}`) as [string, string, string];
+
+interface Said {
+  found: string[];
+  /** Of which the registry tells nothing. */
+  silent?: string[];
+  /** Rows of the case, in the file of the run and in its sighting; absent: the run does not tell it. */
+  rows?: { item: string; carried: boolean }[];
+  inFile?: CaseItem[];
+  ends?: boolean;
+}
+const fresh = (item: string) => ({ item, carried: false });
+const carried = (item: string) => ({ item, carried: true });
+
+/** What the checks say of these runs, one after the other, with one case. */
+function complaintsOf(...all: Said[]): string[] {
+  const runs = all.map(({ found, silent = [], rows = [], inFile }, n): RunFiles => {
+    const run: Pick<RunFiles, 'reason' | 'moment' | 'found' | 'answered' | 'items' | 'expected'> = {
+      ...{ reason: `run ${n}`, moment: `2026-11-0${n + 1}T00:00:00.000Z`, expected: undefined },
+      found: found.map((item) => ({ item, code: CODE })),
+      answered: new Set([A, B, C].filter((item) => !silent.includes(item))),
+      items: inFile ?? rows.map((row) => ({ ...row, caseId: CASE })),
+    };
+    return { ...run, started: { inputsDigest: `run ${n}` } } as RunFiles;
+  });
+  const events = all.flatMap(({ rows = [], ends = false }, n) => {
+    const run = { kind: 'packs', id: `run ${n}`, moment: runs[n]?.moment };
+    const unjudged = rows.filter((row) => row.carried).length;
+    const seen = { run, count: rows.length, unjudged, rows: { from: 0, to: rows.length } };
+    const told = { type: n === 0 ? 'CaseOpened' : 'CaseSeen', data: { caseId: CASE, code: CODE, seen } };
+    const end = { type: 'CaseResolved', data: { caseId: CASE, by: { kind: 'run', run } } };
+    return [...(rows.length > 0 ? [told] : []), ...(ends ? [end] : [])] as unknown as CaseEvent[];
+  });
+  return caseComplaints(new Map([[`case-${CASE}`, events as unknown as LoggedEvent[]]]), runs);
+}
+
+const FIRST: Said = { found: [A, B], rows: [fresh(A), fresh(B)] };
+
+describe('the checks of cases in a campaign', () => {
+  it('are content with items that are carried until a run has judged them', () => {
+    expect(
+      complaintsOf(
+        FIRST,
+        { found: [C], silent: [A], rows: [carried(A), fresh(C)] },
+        { found: [], silent: [A, C] },
+        { found: [A], silent: [C], rows: [fresh(A), carried(C)] },
+        { found: [], ends: true },
+        { found: [A], rows: [fresh(A)] },
+      ),
+    ).toEqual([]);
+  });
+
+  it.each<[what: string, said: Said[], complaint: string]>([
+    ['an item is dropped that was not judged', [{ found: [C], silent: [A], rows: [fresh(C)] }], `lost ${A}`],
+    ['a case ends that was not judged', [{ found: [], silent: [A], ends: true }], `lost ${A}`],
+    [
+      'an item stays that was judged',
+      [{ found: [C], silent: [A], rows: [A, B].map(carried).concat(fresh(C)) }],
+      `kept ${B}`,
+    ],
+    ['a case stays as it is though an item was judged', [{ found: [], silent: [A] }], `kept ${B}`],
+    ['a case does not end', [{ found: [] }], `kept ${A}`],
+    [
+      'an item is carried that no run found',
+      [{ found: [A, B], rows: [fresh(A), fresh(B), carried(C)] }],
+      `never had ${C}`,
+    ],
+    [
+      'an item comes back that was judged',
+      [
+        { found: [A], rows: [fresh(A)] },
+        { found: [A], silent: [B], rows: [fresh(A), carried(B)] },
+      ],
+      `never had ${B}`,
+    ],
+    ['a finding is in no case', [{ found: [A, B, C], rows: [fresh(A), fresh(B)] }], `${C} ${CODE} is not among`],
+    ['a finding is carried', [{ found: [A, B], rows: [fresh(A), carried(B)] }], `${B} ${CODE} is not among`],
+    ['a case has what was not found', [{ found: [A], rows: [fresh(A), fresh(B)] }], 'once too often'],
+    [
+      'the rows of its sighting are of another file',
+      [{ ...FIRST, inFile: [A, B].map((item) => ({ ...fresh(item), caseId: 'another' })) }],
+      'are of others',
+    ],
+    [
+      'the file was written again with fewer rows',
+      [{ ...FIRST, inFile: [{ ...fresh(A), caseId: CASE }] }],
+      'and 1 rows',
+    ],
+    ['it ends and is told', [{ ...FIRST, ends: true }], 'told 1 times, and ended 1 times'],
+  ])('complain where %s', (_what, said, complaint) => {
+    expect(complaintsOf(FIRST, ...said)).toEqual(expect.arrayContaining([expect.stringContaining(complaint)]));
+  });
+});

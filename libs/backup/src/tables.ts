@@ -44,6 +44,7 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   item_claim: { use: 'state', because: 'which document claims which items' },
   item_wait: { use: 'state', because: 'which document waits for which by its items' },
   item_container: { use: 'state', because: 'which container each item is in, for claims' },
+  item_operation: { use: 'state', because: 'which document a recall names, for claims' },
   item_claim_start: { use: 'state', because: 'where the version before ended, for claims' },
   saga_dependent: { use: 'state', because: 'who waits for an instance of a saga' },
   parked_instance: { use: 'state', because: 'what of a saga stands until somebody has it tried again' },

@@ -22,7 +22,7 @@ class Model {
   readonly open: { holder: number; unit: string; named: Set<string>; around: Set<string> }[] = [];
   readonly inside = new Map<string, Set<string>>();
 
-  enter(holder: number, unit: string, { items }: NamedItems): void {
+  enter(holder: number, unit: string, { items, places, isWholePlace }: NamedItems): void {
     for (const { item, parent } of items)
       if (parent !== undefined) this.inside.set(item, (this.inside.get(item) ?? new Set()).add(parent));
     const named = new Set(items.flatMap(({ item, parent }) => (parent === undefined ? [item] : [item, parent])));
@@ -32,6 +32,7 @@ class Model {
       around = new Set([...named, ...around].flatMap((one) => [...(this.inside.get(one) ?? [])]).concat([...around]));
     }
     for (const one of named) around.delete(one);
+    for (const place of places) (isWholePlace ? named : around).add(place);
     this.open.push({ holder, unit, named, around });
   }
 
@@ -72,7 +73,11 @@ describe(`claims on items (seed ${SEED}; repeat with ITEM_CLAIMS_SEED)`, () => {
           item: one,
           parent: one === into ? undefined : into,
         }));
-        const named: NamedItems = { items, change: undefined };
+        const isWholePlace = chance(6) === 0;
+        const named: NamedItems = {
+          ...{ items: isWholePlace ? [] : items, places: [`place-${chance(3)}`], isWholePlace },
+          change: undefined,
+        };
         const unit = chance(5) === 0 ? 'group' : `u-${holder}`;
         const own: OwnClaim[] = book.claimsOf(named);
         const meetings = book.meetings(unit, own);

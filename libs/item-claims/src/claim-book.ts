@@ -40,7 +40,10 @@ export class ClaimBook {
     for (const claim of claims) this.add(claim);
   }
 
-  /** What a document claims: each named item, and as intention each container around it. */
+  /**
+   * What a document claims: each named item, and as intention each container around it and each place that it means.
+   * One that moves all that a place holds claims its places themselves.
+   */
   claimsOf(named: NamedItems): OwnClaim[] {
     for (const { item, parent } of named.items) if (parent !== undefined) this.pack(item, parent);
     const exclusive = new Map<string, OwnClaim>();
@@ -49,7 +52,11 @@ export class ClaimBook {
       if (parent !== undefined && !exclusive.has(parent))
         exclusive.set(parent, { item: parent, isExclusive: true, parent: undefined });
     const around = [...this.containersAround([...exclusive.keys()])].filter((one) => !exclusive.has(one));
-    return [...exclusive.values(), ...around.map((item) => ({ item, isExclusive: false, parent: undefined }))];
+    const places = named.places.map((item) => ({ item, isExclusive: named.isWholePlace, parent: undefined }));
+    return [
+      ...[...exclusive.values(), ...places],
+      ...around.map((item) => ({ item, isExclusive: false, parent: undefined })),
+    ];
   }
 
   /** Whom a unit with these claims meets. */

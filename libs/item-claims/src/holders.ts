@@ -199,12 +199,13 @@ interface ClaimRow {
 const CLAIM = `c.item, c.is_exclusive AS "isExclusive", c.holder::float8 AS holder, h.unit,
   h.told_command AS "commandId", h.told_id AS "requestId"`;
 
-/** Claims of units on these items: all on what is named, and the exclusive ones on containers around. */
-export async function claimsOn(tx: Transaction, named: string[], around: string[]): Promise<Claim[]> {
+/** Claims of units on these items: all on what is claimed exclusively, and the exclusive ones on what is intended. */
+export async function claimsOn(tx: Transaction, exclusive: string[], intended: string[]): Promise<Claim[]> {
+  if (exclusive.length + intended.length === 0) return [];
   const text = `SELECT ${CLAIM} FROM item_claim c JOIN claim_holder h ON h.number = c.holder
       JOIN claim_holder u ON u.id = h.unit
     WHERE u.phase <> 'at_gate' AND (c.item = ANY ($1::text[]) OR (c.item = ANY ($2::text[]) AND c.is_exclusive))`;
-  const { rows } = await tx.query<ClaimRow>({ name: 'item-claims-on', text, values: [named, around] });
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-claims-on', text, values: [exclusive, intended] });
   return rows.map(claimOf);
 }
 
@@ -215,7 +216,8 @@ export async function claimsOn(tx: Transaction, named: string[], around: string[
 export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank'>): Promise<Claim[]> {
   const text = `SELECT DISTINCT ${CLAIM}
     FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
-    JOIN item_claim c ON c.item = mine.item AND (mine.is_exclusive OR c.is_exclusive)
+    JOIN item_claim c ON c.item = mine.item
+      AND c.is_exclusive = ANY (CASE WHEN mine.is_exclusive THEN ARRAY[true, false] ELSE ARRAY[true] END)
     JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
     WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
       AND (u.rank < $2 OR u.phase = 'clear')

@@ -15,5 +15,5 @@ it.each([
   [{ is_recursive: 'true' }, 'opened_all'],
   [{ is_recursive: '1' }, 'opened_all'],
 ])('an unpacking that says %j is %s', (fields, change) => {
-  expect(unpacking(fields)).toEqual({ items: [{ item: SSCC, parent: undefined }], change });
+  expect(unpacking(fields)).toMatchObject({ items: [{ item: SSCC, parent: undefined }], change });
 });

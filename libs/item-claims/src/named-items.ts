@@ -1,4 +1,4 @@
-import { documentTypeOf, typeKnowledge, type DocumentFacts } from '#documents';
+import { documentTypeOf, RECALL, typeKnowledge, type DocumentFacts } from '#documents';
 
 /** What a document does to containment, if it is accepted. */
 export type ContainmentChange = 'packed' | 'taken_out' | 'opened' | 'opened_all';
@@ -7,20 +7,39 @@ export type ContainmentChange = 'packed' | 'taken_out' | 'opened' | 'opened_all'
 export interface NamedItems {
   /** `parent`: the container that the item goes into. */
   items: { item: string; parent: string | undefined }[];
+  /** Where its packs are, come from or go to, as far as it says so. */
+  places: string[];
+  /** It names no item, and moves all that a place holds. */
+  isWholePlace: boolean;
   change: ContainmentChange | undefined;
+  /** The operation that it takes back, by either id: its items are meant. */
+  recalls?: string | undefined;
 }
 
 /** Pure. An item that a document names twice counts once, with its last container. */
 export function namedItemsOf(facts: DocumentFacts): NamedItems {
-  const change = changeOf(facts);
-  const parents = new Map(facts.items.map(({ id, into }) => [id, into]));
-  return { items: [...parents].map(([item, parent]) => ({ item, parent })), change };
+  const { docType, subjectId, counterpartyId, fields, items } = facts;
+  const wholePlace = documentTypeOf(docType)?.wholePlace;
+  const parents = new Map(items.map(({ id, into }) => [id, into]));
+  const named = [subjectId, counterpartyId, wholePlace && fields[wholePlace]];
+  return {
+    items: [...parents].map(([item, parent]) => ({ item, parent })),
+    places: [...new Set(named.filter((one) => one !== undefined && isPlace(one)))] as string[],
+    isWholePlace: wholePlace !== undefined,
+    change: changeOf(facts),
+    ...(docType === RECALL ? { recalls: fields['operation_id'] } : {}),
+  };
 }
 
+/** A system id is none. */
+const isPlace = (id: string): boolean => /^\d{14}$/.test(id);
+
 function changeOf({ docType, fields }: DocumentFacts): ContainmentChange | undefined {
-  const effect = documentTypeOf(docType)?.effect;
-  if (effect === undefined || typeof effect === 'string') return undefined;
-  return effect.containment === 'opened' && typeKnowledge.opensAll(fields) ? 'opened_all' : effect.containment;
+  const type = documentTypeOf(docType);
+  // What a place holds moves as it stands there: in its containers.
+  if (type === undefined || typeof type.effect === 'string' || type.wholePlace !== undefined) return undefined;
+  const { containment } = type.effect;
+  return containment === 'opened' && typeKnowledge.opensAll(fields) ? 'opened_all' : containment;
 }
 
 /** Whether a document of this type changes containment at all: only then it is worth reading. */

@@ -34,6 +34,7 @@ import type { NamedItems } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { isPlain, unitOf, type ClaimEvent, type MovingEvent, type PageOptions } from './read-page.js';
+import { keepOperations, withRecalled } from './recalls.js';
 import { openRing } from './rings.js';
 import { RunOfClaims, type Plain } from './run-of-claims.js';
 import {
@@ -47,7 +48,7 @@ import {
   type WaitBasis,
 } from './waits.js';
 
-const NOTHING: NamedItems = { items: [], change: undefined };
+const NOTHING: NamedItems = { items: [], places: [], isWholePlace: false, change: undefined };
 
 /**
  * One page of the log, in order, in one transaction. Runs of plain registrations and ends are worked in memory, with a
@@ -78,6 +79,7 @@ export class PageOfClaims {
     const expected = registered.length === 0 ? new Set<string>() : await awaited(tx, registered);
     const sent = events.flatMap(({ type, stream }) => (type === 'DocumentSent' ? [requestIdOfStream(stream)] : []));
     if (sent.length > 0) this.notClear = await notClearAmong(tx, sent);
+    await keepOperations(tx, events);
     for (const event of events) await this.take(event, expected);
     await this.run.flush();
     if (this.tasks.length > 0) await queue.schedule(tx, this.tasks);
@@ -109,7 +111,8 @@ export class PageOfClaims {
     const { claims, named, start } = this.options;
     if (!claims(data.requestId, position)) return;
     const holder = holderOf(data, { position, number: await this.nextNumber() });
-    const items = named.get(data.documentSha256) ?? NOTHING;
+    const own = named.get(data.documentSha256) ?? NOTHING;
+    const items = own.recalls === undefined ? own : await withRecalled(own, this.options);
     const plain: Plain = { holder: { ...holder, change: items.change ?? null }, named: items, own: [] };
     this.run.add({ kind: 'register', plain });
     if (position <= start) {

@@ -79,10 +79,10 @@ export class RunOfClaims {
     const named = [...items];
     const book = new ClaimBook(named.length === 0 ? [] : await containersAround(tx, named));
     for (const one of plain) one.own = book.claimsOf(one.named);
-    const around = new Set(
-      plain.flatMap((one) => one.own.flatMap(({ item, isExclusive }) => (isExclusive ? [] : [item]))),
-    );
-    if (named.length > 0) book.know(await claimsOn(tx, named, [...around]));
+    const claimed = { exclusive: new Set<string>(), intended: new Set<string>() };
+    for (const { item, isExclusive } of plain.flatMap((one) => one.own))
+      claimed[isExclusive ? 'exclusive' : 'intended'].add(item);
+    book.know(await claimsOn(tx, [...claimed.exclusive], [...claimed.intended]));
     return book;
   }
 

@@ -11,7 +11,7 @@ import {
 import type { RecordedEvent } from '#event-store';
 import { testDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
-import { ItemWorld, type GivenDocument } from '../test/item-world.js';
+import { ItemWorld, registryIdOf, type GivenDocument } from '../test/item-world.js';
 import { isApplied, type ContainmentChange } from './named-items.js';
 
 /** Repeat a run with PROPERTY_SEED. */
@@ -22,16 +22,25 @@ const MOST_ROUNDS = 200;
 
 const PACKS = Array.from({ length: 3 }, (_, n) => `04607000000001123456789000${n + 1}`);
 const BOXES = ['146070000000000011', '146070000000000022'];
+const PLACES = ['00000000000464', '00000000000465', '00000000000466'];
 /** What the types do to containment. */
-const CHANGES: Record<number, ContainmentChange> = { 415: 'taken_out', 911: 'packed', 912: 'opened', 913: 'taken_out' };
+const CHANGES: Record<number, ContainmentChange> = {
+  ...{ 415: 'taken_out', 431: 'taken_out', 911: 'packed', 912: 'opened', 913: 'taken_out' },
+};
 const PACKING = 911;
 const OPENING = 912;
+/** Of packs, and of all that a place holds. */
+const MOVE = 431;
+const WHOLE_PLACE = 432;
+const RECALL = 250;
 
 interface Doing {
   docType: number;
   items: string[];
   into: string;
   isRecursive: boolean;
+  place: string;
+  to: string;
 }
 
 type Step =
@@ -47,10 +56,12 @@ type Step =
 
 const which = fc.nat(40);
 const doing = {
-  docType: fc.constantFrom(415, PACKING, PACKING, OPENING, 913),
+  docType: fc.constantFrom(415, PACKING, PACKING, OPENING, 913, MOVE, MOVE, WHOLE_PLACE, RECALL),
   items: fc.uniqueArray(fc.constantFrom(...PACKS, ...BOXES), { minLength: 1, maxLength: 3 }),
   into: fc.constantFrom(...BOXES),
   isRecursive: fc.boolean(),
+  place: fc.constantFrom(...PLACES),
+  to: fc.constantFrom(...PLACES),
 };
 const outcome = fc.constantFrom('accepted' as const, 'accepted', 'partial', 'rejected', 'failed', 'missed');
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -124,6 +135,7 @@ class Story {
     while (this.registered < last)
       await this.take({
         ...{ do: 'register', docType: 415, items: [PACKS[0] as string], into: '', isRecursive: false },
+        ...{ place: PLACES[0] as string, to: PLACES[1] as string },
         ...{ after: [], resends: false, waives: false },
       });
     for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
@@ -155,7 +167,7 @@ class Story {
     const after = one.after.map((n) => this.registered + (n >= 0 ? n + 1 : n)).filter((n) => n >= 0);
     this.registered += 1;
     if (one.waives || resendOf !== undefined) this.waived.add(id);
-    const document = given(one);
+    const document = { ...given(one), ...(one.docType === RECALL ? { recalls: this.operation(one) } : {}) };
     this.given.set(id, document);
     await world.register(id, {
       ...document,
@@ -175,6 +187,12 @@ class Story {
     const document = given(one);
     this.given.set(id, document);
     await this.world.others(id, document);
+  }
+
+  /** A move that is there, where there is one, by one id or the other. */
+  private operation({ isRecursive }: Doing): string {
+    const id = [...this.given].findLast(([, { docType }]) => docType === MOVE)?.[0] ?? 'unknown';
+    return isRecursive ? id : registryIdOf(id);
   }
 
   private mayBeReplaced(id: string): boolean {
@@ -235,12 +253,14 @@ class Story {
   }
 }
 
-const given = ({ docType, items, into, isRecursive }: Doing): GivenDocument => ({
-  docType,
+const given = ({ docType, items, into, isRecursive, place, to }: Doing): GivenDocument => ({
+  ...{ docType, place, ...(docType === MOVE || docType === WHOLE_PLACE ? { to } : {}) },
   items:
     docType === PACKING
       ? items.filter((item) => item !== into).concat(items.length > 1 ? [] : (PACKS[0] as string))
-      : items,
+      : docType === WHOLE_PLACE || docType === RECALL
+        ? []
+        : items,
   ...(docType === PACKING ? { into } : {}),
   ...(docType === OPENING && isRecursive ? { isRecursive } : {}),
 });
@@ -249,9 +269,11 @@ const given = ({ docType, items, into, isRecursive }: Doing): GivenDocument => (
 interface Told {
   id: string;
   registeredAt: bigint;
+  /** Its items, and the places of which it moves all. */
   named: Set<string>;
-  /** Containers that were around these at any time since it registered. */
+  /** Its places, and containers that were around its items at any time since it registered. */
   around: Set<string>;
+  places: string[];
   /** Whom it concerned when it was planned. */
   met: Set<string>;
   after: string[];
@@ -265,6 +287,8 @@ interface Told {
 class Oracle {
   readonly told = new Map<string, Told>();
   readonly inside = new Map<string, string>();
+  /** By which ids each document could be named, once it had them. */
+  private readonly operations = new Map<string, Told>();
 
   constructor(private readonly story: Story) {}
 
@@ -285,6 +309,7 @@ class Oracle {
     if (type === 'InboundConcluded') this.change(data.documentId, data);
     if (one === undefined) return;
     if (type === 'SendAttempted') one.sentAt = position;
+    if (type === 'DocumentSent') this.operations.set(data.documentId, one);
     if (type === 'DocumentReleased') one.releasedAt ??= position;
     if (type === 'DocumentConcluded') one.endedAt = position;
     if (type === 'DocumentConcluded' || type === 'ConclusionRevised') this.change(id, data);
@@ -309,10 +334,16 @@ class Oracle {
   }
 
   private register({ requestId, after }: Registration, position: bigint): void {
-    const { items, into } = this.story.given.get(requestId) as GivenDocument;
-    const named = new Set([...items, ...(into === undefined ? [] : [into])]);
-    const told = { id: requestId, registeredAt: position, named, around: new Set<string>(), met: new Set<string>() };
+    const { docType, items, into, place, to, recalls } = this.story.given.get(requestId) as GivenDocument;
+    const places = [place, to].filter((one) => one !== undefined);
+    const isWhole = docType === WHOLE_PLACE;
+    const recalled = recalls === undefined ? undefined : this.operations.get(recalls);
+    const named = new Set([...items, ...(into === undefined ? [] : [into]), ...(isWhole ? places : [])]);
+    for (const item of recalled?.named ?? []) named.add(item);
+    const around = new Set([...(isWhole ? [] : places), ...(recalled?.places ?? [])]);
+    const told = { ...{ id: requestId, registeredAt: position, named, places }, around, met: new Set<string>() };
     this.told.set(requestId, { ...told, after: after.map((one) => one.requestId) });
+    this.operations.set(requestId, this.told.get(requestId) as Told);
     this.lookAround(this.told.get(requestId) as Told);
   }
 
@@ -375,7 +406,8 @@ class Oracle {
 
 const registering = {
   ...{ do: 'register' as const, docType: 415, items: [PACKS[0] as string], into: BOXES[0] as string },
-  ...{ isRecursive: false, resends: false, after: [], waives: false },
+  ...{ isRecursive: false, resends: false, after: [], waives: false, place: PLACES[0] as string },
+  to: PLACES[1] as string,
 };
 /** What was held comes back behind documents that wait for one that comes after it: it goes, and is not refused. */
 const HELD_IN_A_CHAIN: Step[] = [

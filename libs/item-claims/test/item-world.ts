@@ -41,6 +41,13 @@ export interface GivenDocument {
   docType?: number;
   items: string[];
   into?: string;
+  /** Of whoever speaks, and of the other side. */
+  place?: string;
+  to?: string;
+  /** 812: the place whose all moves. */
+  from?: string;
+  /** 250: the operation that it takes back, by either id. */
+  recalls?: string;
   /** 912: what is inside what it holds comes out too. */
   isRecursive?: true;
   after?: string[];
@@ -49,6 +56,9 @@ export interface GivenDocument {
   /** Member of it: `registerGroup` follows. */
   group?: string;
 }
+
+/** Where documents are at home that say nothing else. */
+export const HOME = '00000000000464';
 
 const METADATA: NewEvent['metadata'] = {
   participant: '00000000000001',
@@ -61,6 +71,8 @@ const METADATA: NewEvent['metadata'] = {
 };
 const MOST_ROUNDS = 100;
 
+/** The id under which the registry takes a document. */
+export const registryIdOf = (id: string): string => `registry ${id}`;
 export const reference = (id: string) => ({ commandId: `command ${id}`, requestId: id });
 
 /** A log, the subscription, and what a worker does with its tasks: by the domain's own decisions, in this process. */
@@ -104,7 +116,7 @@ export class ItemWorld {
     const registration: Registration = {
       ...reference(id),
       ...{ account: 'main', docType, documentSha256, byteLength, itemCount: items.length },
-      ...{ subjectId: '00000000000464', operationDate: '2026-03-01T10:00:00+03:00' },
+      ...{ subjectId: given.place ?? HOME, operationDate: '2026-03-01T10:00:00+03:00' },
       after: after.map(reference),
       ...(resendOf === undefined ? {} : { resendOf: reference(resendOf) }),
       ...(waives === undefined ? {} : { waivesItemWait: waives }),
@@ -165,7 +177,8 @@ export class ItemWorld {
   async answer(id: string, outcome: DocumentOutcome): Promise<void> {
     const { registration, send } = this.sending(id);
     const { docType, documentSha256, resendOf } = registration;
-    const sent = { attempt: send.attempt, documentId: id, answerSha256: documentSha256, foundByLookUp: false };
+    const { attempt } = send;
+    const sent = { attempt, documentId: registryIdOf(id), answerSha256: documentSha256, foundByLookUp: false };
     await this.append(id, [
       { type: 'DocumentSent', data: sent },
       { type: 'DocumentConcluded', data: { outcome, docType, documentSha256 } },
@@ -273,10 +286,15 @@ export class ItemWorld {
   }
 
   /** Its bytes, as evidence; they are its facts. */
-  private keep(id: string, { docType = 415, items, into, isRecursive }: GivenDocument) {
+  private keep(id: string, given: GivenDocument) {
+    const { docType = 415, items, into, isRecursive, place = HOME, to, from, recalls } = given;
     const facts = {
-      docType,
-      fields: isRecursive === undefined ? {} : { is_recursive: 'true' },
+      ...{ docType, subjectId: place, ...(to === undefined ? {} : { counterpartyId: to }) },
+      fields: {
+        ...(isRecursive === undefined ? {} : { is_recursive: 'true' }),
+        ...(recalls === undefined ? {} : { operation_id: recalls }),
+        ...(from === undefined ? {} : { shipper_id: from }),
+      },
       items: items.map((one): DocumentItem => ({
         kind: one.length === 18 ? 'sscc' : 'sgtin',
         id: one,

@@ -68,6 +68,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, Rights>> = {
   item_claim: { ...OF_WORKER, worker: ADD_AND_REMOVE, reconciler: READ },
   item_wait: OF_WORKER,
   item_container: OF_WORKER,
+  item_operation: { ...OF_WORKER, worker: KEEP },
   item_claim_start: { ...OF_WORKER, worker: READ },
 
   // What the registry's lists have shown, and what was compared with it.

@@ -132,7 +132,7 @@ export const inboundListParameters = z.strictObject({
   doc_type: ofType,
   request_id: z.uuid().optional().describe('What belongs to this document of ours.'),
   linked: flag.optional().describe('Whether it belongs to a document of ours.'),
-  given_up: flag.optional().describe('true: only what was given up, because the registry did not give it.'),
+  given_up: flag.optional().describe('true: only what the registry did not give, or gave unreadable.'),
   ...page,
 });
 

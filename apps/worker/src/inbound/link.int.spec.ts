@@ -33,6 +33,11 @@ async function projected(requestId: string, position: number): Promise<void> {
     PACK,
   ]);
 }
+interface Told {
+  plannedAt: string;
+  receivedAt?: string;
+  attempts?: number;
+}
 const reached = (position: number) =>
   stores.pool.query(
     `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:sgtin-history', $1, now()) ON ` +
@@ -40,11 +45,12 @@ const reached = (position: number) =>
     [position],
   );
 
-it('ties a notification to the document that the log had by then, however far the history of packs has come', async () => {
+/** Has the notification tied, as a task that was planned at this position; what it was tied to is added to `told`. */
+async function linking({ plannedAt, receivedAt, attempts = 1 }: Told, told: unknown[]) {
   const documentSha256 = await stores.evidence.put(TOLD, 'application/xml');
   const content = { docType: 606, subjectId: THEM, counterpartyId: US, operationDate: '2026-03-02', itemCount: 1 };
-  const state = { phase: 'concluded', seen: { documentId: 'd' }, content, documentSha256 } as unknown as InboundState;
-  const told: unknown[] = [];
+  const seen = { documentId: 'd', ...(receivedAt === undefined ? {} : { receivedAt }) };
+  const state = { phase: 'concluded', seen, content, documentSha256 } as unknown as InboundState;
   const context = {
     pool: stores.pool,
     evidence: stores.evidence,
@@ -54,23 +60,27 @@ it('ties a notification to the document that the log had by then, however far th
       execute: (_: string, command: unknown) => Promise.resolve(void told.push(command)),
     },
   } as unknown as InboundContext;
-  const payload = { documentId: 'd', account: 'main', direction: 'incoming', plannedAt: '20' } as const;
+  const payload = { documentId: 'd', account: 'main', direction: 'incoming', plannedAt } as const;
   const task: TaskOf<'inbound_link'> = {
     key: 'inbound_link:d',
     kind: 'inbound_link',
     lane: 'internal',
     dueAt: new Date(0),
     priority: 100,
-    attempts: 1,
+    attempts,
     ...{ leaseExpiredBefore: false, leasesLost: 0, lease: '1:1', claimedAt: new Date(0) },
     payload,
   };
+  return linkInbound(context, task);
+}
 
+it('ties a notification to the document that the log had by then, however far the history of packs has come', async () => {
+  const told: unknown[] = [];
   // The older of two that could be it is there; the newer one, which the log had before the notification, is not
   // projected yet.
   await projected('older', 5);
   await reached(10);
-  expect(await linkInbound(context, task)).toMatchObject({
+  expect(await linking({ plannedAt: '20' }, told)).toMatchObject({
     kind: 'retry',
     countsAsAttempt: false,
     error: expect.stringContaining('behind'),
@@ -78,6 +88,30 @@ it('ties a notification to the document that the log had by then, however far th
   expect(told).toEqual([]);
   await projected('newer', 15);
   await reached(20);
-  expect(await linkInbound(context, task)).toEqual({ kind: 'done' });
+  expect(await linking({ plannedAt: '20' }, told)).toEqual({ kind: 'done' });
   expect(told).toMatchObject([{ type: 'Link', requestId: 'newer', by: 'items' }]);
+});
+
+it('ties one that comes late to the shipment of its time, and not to a later one of the same packs', async () => {
+  const told: unknown[] = [];
+  await linking({ plannedAt: '20', receivedAt: '1970-01-01T00:00:10.000Z' }, told);
+  expect(told).toMatchObject([{ type: 'Link', requestId: 'older', by: 'items' }]);
+});
+
+it('is looked for as long as a shipment that it could tell of is under way, however long that takes', async () => {
+  const told: unknown[] = [];
+  await stores.pool.query('DELETE FROM movement_document');
+  const late = { plannedAt: '20', attempts: 8 };
+  expect(await linking(late, told)).toEqual({ kind: 'done' });
+  await stores.pool.query(
+    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,
+       counterparty_id, operation_date, item_count, phase, waiting_for, held_for, attempts, error_count,
+       document_sha256, duplicate, registered_at)
+     VALUES ('slow', 2, 2, 'slow', 'main', 415, $1, $2, '', 1, 'sent', '[]', '[]', 1, 0, '', false, now())`,
+    [US, THEM],
+  );
+  expect(await linking(late, told)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+  await projected('slow', 25);
+  expect(await linking(late, told)).toEqual({ kind: 'done' });
+  expect(told).toMatchObject([{ requestId: 'slow' }]);
 });

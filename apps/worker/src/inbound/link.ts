@@ -17,6 +17,8 @@ const TOLD_OF: Readonly<Record<number, number[]>> = { 605: [416], 606: [415, 417
  */
 const TRIES = 8;
 const FIRST_AGAIN_MS = 5_000;
+/** Then for as long as one that it could belong to is under way: the registry may take days for that. */
+const UNDER_WAY_MS = 10 * 60_000;
 /** A read model that is behind is looked at again after so long. */
 const CATCH_UP_MS = 1_000;
 
@@ -39,13 +41,15 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
   }
   const found = named ?? byPacks?.found;
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
-  if (found !== undefined || !mayBelong(state) || task.attempts >= TRIES) return { kind: 'done' };
-  const firstMs = Math.min(FIRST_AGAIN_MS, context.profile.rules.listPollMs);
-  return {
-    kind: 'retry',
-    delayMs: backoffMs(task.attempts, { firstMs }),
-    error: 'no document of ours that it could belong to is known yet',
-  };
+  if (found !== undefined || !mayBelong(state)) return { kind: 'done' };
+  return lookAgain(context, task, byPacks?.isOpen === true);
+}
+
+function lookAgain({ profile }: InboundContext, { attempts }: TaskOf<'inbound_link'>, isOpen: boolean): TaskResult {
+  const error = 'no document of ours that it could belong to is known yet';
+  const firstMs = Math.min(FIRST_AGAIN_MS, profile.rules.listPollMs);
+  if (attempts < TRIES) return { kind: 'retry', delayMs: backoffMs(attempts, { firstMs }), error };
+  return isOpen ? { kind: 'retry', delayMs: UNDER_WAY_MS, error, countsAsAttempt: false } : { kind: 'done' };
 }
 
 const isBehind = ({ upTo }: { upTo: bigint }, { payload: { plannedAt = '0' } }: TaskOf<'inbound_link'>): boolean =>
@@ -81,18 +85,18 @@ const isOurs = async (context: InboundContext, requestId: string): Promise<boole
  */
 async function byItems(
   context: InboundContext,
-  { content, documentSha256 }: Concluded,
-): Promise<{ upTo: bigint; found: Found | undefined } | undefined> {
+  { seen, content, documentSha256 }: Concluded,
+): Promise<{ upTo: bigint; isOpen: boolean; found: Found | undefined } | undefined> {
   const docTypes = TOLD_OF[content?.docType ?? 0];
   if (docTypes === undefined || content?.counterpartyId === undefined || documentSha256 === undefined) return undefined;
   const document = await context.evidence.get(documentSha256);
   if (document === undefined) throw new Error(`evidence ${documentSha256} is missing`);
   const items = readForeignDocument(document.bytes).items.map((item) => item.id);
-  const { upTo, found } = await ownDocumentSharing(context.pool, {
-    items,
+  const { found, ...stands } = await ownDocumentSharing(context.pool, {
+    ...{ items, toldAt: seen.receivedAt },
     docTypes,
     subjectId: content.counterpartyId,
     counterpartyId: content.subjectId,
   });
-  return { upTo, found: found && { ...found, by: 'items' } };
+  return { ...stands, found: found && { ...found, by: 'items' } };
 }

@@ -10,6 +10,7 @@ afterAll(() => broker?.stop());
 const FAST = { reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10 };
 const OUTCOME = { topic: 'document.concluded', contentType: 'application/json', body: Buffer.from('{}') };
 const CLOSED_WITHIN_MS = 5_000;
+const DELIVERY_LIMIT = 5;
 
 /**
  * Tells the connections of this name alone what an alarm of the broker's memory tells all of them: others use this
@@ -34,7 +35,9 @@ if (!canBeAlarmed) process.stderr.write('SKIPPED: no RabbitMQ that takes rabbitm
 
   beforeEach(async () => {
     problems.length = 0;
-    bus = new RabbitMqBus({ url, prefix, connectionName: prefix, ...FAST, report: (said) => problems.push(said) });
+    const report = (said: string): number => problems.push(said);
+    const limits = { deliveryLimit: DELIVERY_LIMIT };
+    bus = new RabbitMqBus({ url, prefix, connectionName: prefix, ...FAST, ...limits, report });
     await bus.publishCommands([{ messageId: 'm-1', body: Buffer.from('{}') }]);
     await outcome('o-1', 10_000);
     expect(await alarm(prefix, true)).toBe(true);
@@ -70,6 +73,34 @@ if (!canBeAlarmed) process.stderr.write('SKIPPED: no RabbitMQ that takes rabbitm
     stop.abort();
     await ended;
     expect(await bus.state()).toMatchObject({ connected: true, commandsWaiting: 0 });
+  });
+
+  it('keeps a message whose copy it has no room for, and hands it over when it has room', async () => {
+    const stop = new AbortController();
+    let isDone = false;
+    let isFull = true;
+    const ended = bus.consumeCommands({
+      concurrency: 1,
+      signal: stop.signal,
+      handle: async () => {
+        isDone = !isFull;
+        return isFull ? { kind: 'postpone', reason: 'not now' } : { kind: 'done' };
+      },
+    });
+    const refused = (): number => problems.filter((said) => said.includes('could not be put aside')).length;
+    try {
+      await until('more refusals than deliveries are allowed', async () => {
+        return refused() > DELIVERY_LIMIT || ((await bus.state()).deadLetters ?? 0) > 0;
+      });
+      expect(await bus.state()).toMatchObject({ deadLetters: 0 });
+      isFull = false;
+      expect(await alarm(prefix, false)).toBe(true);
+      await until('the message', () => isDone);
+    } finally {
+      stop.abort();
+      await ended;
+    }
+    expect(await bus.state()).toMatchObject({ commandsWaiting: 0, deadLetters: 0 });
   });
 
   it('takes messages again when it has room', async () => {

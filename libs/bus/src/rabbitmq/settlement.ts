@@ -48,22 +48,25 @@ export class Settlement {
   }
 
   /**
-   * A copy that stands elsewhere is confirmed before the original is acknowledged; where that fails the original comes
-   * again. Never rejects.
+   * A copy that stands elsewhere is confirmed before the original is acknowledged. Until then the original stays here:
+   * the broker would count each return, and put aside a good message that came while it had no room. Never rejects.
    */
   async settle(message: AsyncMessage, handled: Handled): Promise<void> {
     const { acks, channel, signal } = this.options;
     // At a stop, what is put back would come here at once as long as we are subscribed.
     if (signal.aborted && handled.kind === 'postpone') await this.left;
     if (!channel.active) return;
-    try {
-      if (handled.kind === 'retry') return await this.giveBackLater(message, handled.reason);
-      if (handled.kind === 'dead') await this.putAside(message, handled);
-      if (handled.kind === 'postpone') await this.putBack(message);
-      acks.acknowledge(message.deliveryTag);
-    } catch (error) {
-      this.parts.report(`a message could not be put aside: ${wordsOf(error)}`);
-      await this.giveBackLater(message, wordsOf(error));
+    if (handled.kind === 'retry') return this.giveBackLater(message, handled.reason);
+    for (let tries = 1; channel.active; tries += 1) {
+      try {
+        if (handled.kind === 'dead') await this.putAside(message, handled);
+        if (handled.kind === 'postpone') await this.putBack(message);
+        return acks.acknowledge(message.deliveryTag);
+      } catch (error) {
+        this.parts.report(`a message could not be put aside: ${wordsOf(error)}`);
+        if (signal.aborted) return acks.giveBack(message.deliveryTag);
+        await this.wait(tries);
+      }
     }
   }
 
@@ -90,10 +93,14 @@ export class Settlement {
   }
 
   private async giveBackLater(message: AsyncMessage, reason: string): Promise<void> {
-    const { retryFirstMs, retryMostMs, report } = this.parts;
     const deliveries = deliveriesOf(message);
-    report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${reason}`);
-    await systemClock.wait(backoffMs(deliveries, { firstMs: retryFirstMs, mostMs: retryMostMs }), this.options.signal);
+    this.parts.report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${reason}`);
+    await this.wait(deliveries);
     this.options.acks.giveBack(message.deliveryTag);
+  }
+
+  private wait(failures: number): Promise<void> {
+    const { retryFirstMs, retryMostMs } = this.parts;
+    return systemClock.wait(backoffMs(failures, { firstMs: retryFirstMs, mostMs: retryMostMs }), this.options.signal);
   }
 }

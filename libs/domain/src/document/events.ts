@@ -105,7 +105,7 @@ export interface DocumentWaiting {
 
 /**
  * An earlier document that names the same items and has not concluded: a pack that both name, or a container that one
- * names and the other has a pack in.
+ * names and the other has a pack in, or a place of which one moves all.
  */
 export interface ItemPredecessor extends DocumentReference {
   /** The first of the items in which the two meet, at most MAX_ITEMS_TOLD. */

@@ -141,6 +141,14 @@ describe('what was given up', () => {
     ]);
   });
 
+  it('stands for bytes that cannot be read too, until they come in one that can', () => {
+    const download = { documentSha256: 'd'.repeat(64), byteLength: 3, content: { problem: 'line 1: not XML' } };
+    const unreadable = { type: 'RecordDownload', download } as const;
+    const events = follow([seen(seenIncoming)], unreadable, again, unreadable, again, DOWNLOAD, again);
+    expect(types(events).filter((type) => type === 'InboundAskedAgain')).toHaveLength(2);
+    expect(conclusionOf(events.slice(-1))).toMatchObject({ isReadable: true, documentSha256: SHA, again: true });
+  });
+
   it('the receipt: what is here already is not asked for', () => {
     const events = follow([seen(seenOutgoing)], observe('processed'), DOWNLOAD, noReceipt, again, RECEIPT);
     expect(events.find((one) => one.type === 'InboundAskedAgain')?.data).toMatchObject({ parts: ['receipt'] });

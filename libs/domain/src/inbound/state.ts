@@ -125,15 +125,21 @@ function askedAgain(state: Known, { data: { parts } }: InboundAskedAgain): Inbou
   };
 }
 
-/** What the registry was asked for often enough and did not give; nothing while it is still asked for. */
+/**
+ * What the registry was asked for often enough and did not give, or gave in bytes that cannot be read; nothing while it
+ * is still asked for.
+ */
 export function givenUpOf(state: InboundState): InboundPart[] {
   if (state.phase === 'absent' || state.phase === 'ours') return [];
   const { download, receipt } = state.phase === 'concluded' ? state.before : state;
   return [
-    ...(download === 'given_up' ? (['document'] as const) : []),
+    ...(download === 'given_up' || isUnreadable(download) ? (['document'] as const) : []),
     ...(receipt === 'given_up' ? (['receipt'] as const) : []),
   ];
 }
+
+const isUnreadable = (download: Followed['download']): boolean =>
+  typeof download === 'object' && 'problem' in download.content;
 
 function followed(state: Known, event: InboundEvent): Followed {
   if (state.phase !== 'followed') throw new Error(`${event.type} in phase ${state.phase}`);

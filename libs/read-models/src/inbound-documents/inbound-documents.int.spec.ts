@@ -344,6 +344,10 @@ describe('documents of others in the read models', () => {
     expect(await ids({ requestId: ours })).toEqual(['d-607']);
     expect(await ids({ linked: false, docType: 606 })).toEqual(['d-lost']);
     expect(await ids({ givenUp: true, account: 'main' })).toEqual(['d-lost']);
+    const unreadable = `UPDATE inbound_document SET problem = $1 WHERE document_id = 'd-607'`;
+    await db.pool.query(unreadable, ['The document cannot be read: no XML']);
+    expect(await ids({ givenUp: true })).toEqual(['d-lost', 'd-607']);
+    await db.pool.query(unreadable, [null]);
     expect(await ids({ givenUp: false })).toEqual(['d-late', 'd-ours', 'd-till', 'd-607', 'd-617']);
     await expect(listInbound(db.pool, { limit: 0 }, typeKnowledge)).rejects.toMatchObject({
       code: 'invalid_parameter',
@@ -379,7 +383,7 @@ describe('documents of others in the read models', () => {
   it('are found to belong by places and packs', async () => {
     const asked = { items: [pack(1), pack(2), pack(9)], docTypes: [415], subjectId: US, counterpartyId: THEM };
     expect(await ownDocumentSharing(db.pool, asked)).toEqual({
-      upTo: expect.any(BigInt),
+      ...{ upTo: expect.any(BigInt), isOpen: false },
       found: { requestId: ours, sharedItems: 2 },
     });
     for (const wrong of [{ docTypes: [416] }, { counterpartyId: US }, { items: [pack(9)] }])

@@ -10,6 +10,15 @@ export interface SharedItemsQuery {
   docTypes: number[];
   subjectId: string;
   counterpartyId: string;
+  /** When the other one came to the registry, as far as that is known. */
+  toldAt?: string | undefined;
+}
+
+interface Row {
+  up_to: bigint;
+  is_open: boolean;
+  request_id: string | null;
+  shared: number;
 }
 
 const SHARING = `WITH best AS (
@@ -17,30 +26,36 @@ const SHARING = `WITH best AS (
   FROM item_movement m JOIN movement_document d ON d.known_from = m.known_from
   WHERE m.item = ANY ($1::text[]) AND d.doc_type = ANY ($2::int[]) AND d.subject_id = $3 AND d.counterparty_id = $4
     AND d.document_id IS NULL AND d.known_to IS NULL AND d.outcome IN ('accepted', 'partial')
-  GROUP BY d.request_id ORDER BY shared DESC, max(d.ordered_at) DESC, d.request_id LIMIT 1
-) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared
+  GROUP BY d.request_id ORDER BY shared DESC, max(d.ordered_at) <= $6 DESC,
+    max(d.ordered_at) DESC, d.request_id LIMIT 1
+) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared,
+    EXISTS (SELECT FROM document_outcome o
+      WHERE o.outcome IS NULL AND o.doc_type = ANY ($2::int[]) AND o.subject_id = $3 AND o.counterparty_id = $4
+    ) AS is_open
   FROM (VALUES (1)) AS one LEFT JOIN best ON true`;
 
 /**
  * The document of ours that names most of these items, of these types, between these places; of several the one that
- * the registry took last. As far as the log has been read, which is told beside it, of the same moment: one that is
- * under way is not found yet.
+ * the registry took last, and rather before the other one came. As far as the log has been read, which is told beside
+ * it, of the same moment: one that is under way is not found yet. `isOpen`: such a one there is.
  */
 export async function ownDocumentSharing(
   db: Queryable,
-  { items, docTypes, subjectId, counterpartyId }: SharedItemsQuery,
-): Promise<{ upTo: bigint; found: { requestId: string; sharedItems: number } | undefined }> {
+  { items, docTypes, subjectId, counterpartyId, toldAt }: SharedItemsQuery,
+): Promise<{ upTo: bigint; isOpen: boolean; found: { requestId: string; sharedItems: number } | undefined }> {
   const values = [
     items.slice(0, MOST_COMPARED),
     docTypes,
     subjectId,
     counterpartyId,
     projectionCheckpoint({ name: 'sgtin-history' }),
+    toldAt ?? 'infinity',
   ];
-  const { rows } = await db.query<{ up_to: bigint; request_id: string | null; shared: number }>(SHARING, values);
+  const { rows } = await db.query<Row>(SHARING, values);
   const [row] = rows;
   return {
     upTo: row?.up_to ?? 0n,
+    isOpen: row?.is_open === true,
     found:
       row === undefined || row.request_id === null ? undefined : { requestId: row.request_id, sharedItems: row.shared },
   };

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
+import { RECALL } from '#documents';
 import { Duck, quoted, type DuckOptions } from '#duckdb';
 import type { Clock } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
@@ -14,6 +15,7 @@ import { mappingOf } from '../snapshots/mapping.js';
 /** A document that ended badly so long before the moment is no cause of a difference any more. */
 const WINDOW_DAYS = 90;
 const AT_ONCE = 5_000;
+const PLACE_LENGTH = 14;
 
 export interface DocumentSideRequest {
   pool: Pool;
@@ -63,12 +65,15 @@ const ENDED = (at: bigint): string => `d.known_from <= ${at} AND (d.known_to IS 
 const NO_END = (at: bigint, id: string): string =>
   `NOT EXISTS (SELECT 1 FROM movement_document e WHERE e.request_id = ${id} AND e.known_from <= ${at})`;
 
-/** What has no conclusion at the position holds its items in the claims. A cursor takes no parameters. */
+/**
+ * What has no conclusion at the position holds its items in the claims. A whole place is no item, and a recall names
+ * none of its own. A cursor takes no parameters.
+ */
 const claimed = (at: bigint): string => `
   SELECT c.item, 'in_flight' AS standing, o.request_id AS document, o.registered_position AS position,
     o.registered_at AS moment
-  FROM claim_holder h JOIN item_claim c ON c.holder = h.number AND c.is_exclusive
-    JOIN document_outcome o ON o.request_id = h.id
+  FROM claim_holder h JOIN item_claim c ON c.holder = h.number AND c.is_exclusive AND length(c.item) > ${PLACE_LENGTH}
+    JOIN document_outcome o ON o.request_id = h.id AND o.doc_type <> ${RECALL}
   WHERE o.registered_position <= ${at} AND ${NO_END(at, 'h.id')}`;
 
 /** Or it has concluded since. What an accepted document refused of its items is refused too. */

@@ -14,7 +14,8 @@ const SPREAD_MS = 3_000;
 /**
  * Documents about packs and the container around them, at the same time and without a word about their order: whichever
  * registers first, all are accepted. And the same packs are accepted twice, with nothing to come after: the second
- * document meets the first as it registers. No document of the whole campaign overtook another of the same items.
+ * document meets the first as it registers. All that a place holds is moved, between documents of that place. No
+ * document of the whole campaign overtook another of the same items.
  */
 export const itemWaits: Subject = { name: 'item-waits', load, check: overtakings };
 
@@ -54,13 +55,30 @@ function box({ random, world, accounts, seed, run, lastsMs, hasBroker }: LoadCon
   const ordered = documents.map((document, n): Given => ({
     ...{ commandId: ids[n] as string, after: ids.slice(0, Math.min(n, 2)), outcome: 'accepted', document },
   }));
-  return [...ordered, ...twice].map(({ outcome, ...given }, n) => ({
+  return [...ordered, ...twice, ...movesOfPlaces(number, key, content.sgtin)].map(({ outcome, ...given }, n) => ({
     key: given.commandId,
     atMs: beginMs + random.below(Math.min(SPREAD_MS, lastsMs)),
     via: hasBroker && random.below(2) === 0 ? 'amqp' : 'http',
     body: Buffer.from(JSON.stringify(erpCommand({ ...arrival, ...given }, n))),
     ...{ commandId: given.commandId, after: given.after },
     expect: { kind: 'taken', outcome },
+  }));
+}
+
+/** Of places that nobody has: the registry rejects what is said of them, and all else goes its way. */
+function movesOfPlaces(number: number, key: string, sgtins: string[]): Given[] {
+  const [here, there] = [0, 1].map((n) => `000000009${String(number * 2 + n).padStart(5, '0')}`) as [string, string];
+  const packs = (n: number) => ({ order_details: { sgtin: sgtins.slice(n, n + 1) } });
+  return [
+    { action_id: 431, subject_id: here, receiver_id: there, ...packs(20) },
+    { action_id: 432, subject_id: here, receiver_id: there },
+    { action_id: 431, subject_id: there, receiver_id: here, ...packs(21) },
+  ].map((document, n) => ({
+    ...{ commandId: `box-${number}-place-${n}`, after: [], outcome: 'any' },
+    document: {
+      ...{ ...document, operation_date: OPERATION_DATES[0] as string, doc_date: '02.03.2026' },
+      doc_num: `PLACE${n}\\${key}`,
+    },
   }));
 }
 

@@ -1,4 +1,4 @@
-import { documentReading } from '#documents';
+import { documentReading, documentTypeOf, RECALL, type DocumentFacts } from '#documents';
 import { requestIdOfStream, type GroupRegistered, type Registration } from '#domain';
 import { PostgresEvidenceStore } from '#evidence';
 import type { LoggedEvent } from '../../campaign-log.js';
@@ -14,11 +14,15 @@ interface Sent {
   /** Positions of its first send and of its end. */
   sentAt: bigint | undefined;
   endedAt: bigint | undefined;
-  /** What it names, with containers that it packs into. */
+  /** The registry's id of it. */
+  documentId?: string;
+  /** The operation that it takes back, by either id. */
+  recalls?: string;
+  /** What it names, with containers that it packs into; and the places of which it moves all. */
   named: Set<string>;
   /** What it packs, if it is accepted. */
   packs: { item: string; into: string }[];
-  /** Containers around what it names, when it registered and when it was first sent. */
+  /** Its other places, and containers around what it names, when it registered and when it was first sent. */
   around: Set<string>;
 }
 
@@ -33,6 +37,7 @@ export async function overtakings({ log, pool }: Pick<Ended, 'log' | 'pool'>): P
   const events = await log.events();
   const sent = sentIn(events);
   await readItems([...sent.values()], new PostgresEvidenceStore({ pool }));
+  nameRecalled([...sent.values()]);
   nest(events, sent);
   const after = afterOf(events, sent);
   const byItem = new Map<string, Sent[]>();
@@ -88,6 +93,7 @@ function sentIn(events: readonly LoggedEvent[]): Map<string, Sent> {
       }
     } else if (known === undefined) continue;
     else if (type === 'SendAttempted') known.sentAt ??= position;
+    else if (type === 'DocumentSent') known.documentId = (data as { documentId: string }).documentId;
     else if (type === 'DocumentConcluded') known.endedAt ??= position;
   }
   return sent;
@@ -102,13 +108,34 @@ async function readItems(sent: Sent[], evidence: PostgresEvidenceStore): Promise
       const { documentSha256 } = one.registration;
       const xml = bytes.get(documentSha256);
       if (xml === undefined) continue;
-      for (const { id, into } of readDocument(xml, documentSha256).items) {
-        one.named.add(id);
-        if (into === undefined) continue;
-        one.named.add(into);
-        one.packs.push({ item: id, into });
-      }
+      nameAll(one, readDocument(xml, documentSha256));
     }
+  }
+}
+
+const isPlace = (id: string | undefined): boolean => id !== undefined && /^\d{14}$/.test(id);
+
+function nameAll(one: Sent, { docType, subjectId, counterpartyId, items, fields }: DocumentFacts): void {
+  for (const { id, into } of items) {
+    one.named.add(id);
+    if (into === undefined) continue;
+    one.named.add(into);
+    one.packs.push({ item: id, into });
+  }
+  const whole = documentTypeOf(docType)?.wholePlace;
+  const places = [subjectId, counterpartyId, whole && fields[whole]].filter(isPlace) as string[];
+  for (const place of places) (whole === undefined ? one.around : one.named).add(place);
+  if (docType === RECALL) one.recalls = fields['operation_id'] ?? '';
+}
+
+/** A recall concerns what its operation names, and the places of that, where the operation was sent before. */
+function nameRecalled(sent: Sent[]): void {
+  const byId = new Map(sent.flatMap((one) => [one.registration.requestId, one.documentId].map((id) => [id, one])));
+  for (const one of sent) {
+    const operation = one.recalls === undefined ? undefined : byId.get(one.recalls);
+    if (operation === undefined) continue;
+    for (const item of operation.named) one.named.add(item);
+    for (const place of operation.around) one.around.add(place);
   }
 }
 
@@ -122,7 +149,8 @@ function nest(events: readonly LoggedEvent[], sent: Map<string, Sent>): void {
     const one = sent.get(requestIdOfStream(stream));
     if (one === undefined) continue;
     const isAccepted = type === 'DocumentConcluded' && (data as { outcome?: string }).outcome === 'accepted';
-    if (isAccepted) changeContainers(inside, one);
+    // A recall leaves containers as they are, and so does a move of a whole place, which takes them along.
+    if (isAccepted && one.recalls === undefined) changeContainers(inside, one);
     if (type === 'DocumentRegistered' || type === 'SendAttempted')
       for (const item of one.named) addAround(one.around, inside, item);
   }

@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import { HOME, P, Q, inEachTest, registryIdOf, type ItemWorld } from '../test/item-world.js';
+
+const [ATTIC, CELLAR] = ['00000000000465', '00000000000466'];
+
+let world: ItemWorld;
+inEachTest((one) => (world = one));
+
+/** Registers and lets everything follow. */
+async function given(id: string, document: Parameters<ItemWorld['register']>[1]): Promise<void> {
+  await world.register(id, document);
+  await world.settle();
+}
+
+describe('a move of a whole place', () => {
+  it.each([
+    ['a page of its own each', given],
+    ['one page', (id: string, document: Parameters<ItemWorld['register']>[1]) => world.register(id, document)],
+  ])('waits for what is under way there, and what comes later waits for it: %s', async (_how, take) => {
+    await take('shipment', { items: [P] });
+    await take('elsewhere', { items: [Q], place: CELLAR });
+    await take('move', { docType: 432, items: [], to: ATTIC });
+    await take('from there', { items: [Q] });
+    await take('where it goes', { items: [Q], place: ATTIC });
+    await world.settle();
+    expect(world.sent).toEqual(['shipment', 'elsewhere']);
+    expect(world.state('move')).toMatchObject({ waitingFor: [{ requestId: 'shipment', items: [HOME], itemCount: 1 }] });
+    expect(world.waitsFor('from there')).toEqual(['elsewhere', 'move']);
+    expect(world.waitsFor('where it goes')).toEqual(['from there', 'move']);
+    for (const id of ['shipment', 'elsewhere', 'move', 'from there', 'where it goes']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['shipment', 'elsewhere', 'move', 'from there', 'where it goes']);
+    expect(await world.rows('item_claim')).toBe(0);
+  });
+
+  it('that its command has wait for another waits for what is under way there too, when that is over', async () => {
+    await given('first', { items: [Q], place: CELLAR });
+    await given('shipment', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC, after: ['first'] });
+    expect(world.waitsFor('move')).toEqual(['first', 'shipment']);
+    await world.conclude('shipment', 'accepted');
+    await given('next', { items: [P], place: ATTIC, waives: true });
+    await world.conclude('first', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('move')).toEqual(['next']);
+  });
+
+  it('waits for packs that go there, and leaves all in its container', async () => {
+    const BOX = '146070000000000011';
+    await given('packing', { docType: 911, items: [P], into: BOX });
+    await world.conclude('packing', 'accepted');
+    await given('in', { docType: 431, items: [BOX], place: CELLAR, to: HOME });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['in']);
+    for (const id of ['in', 'move']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(await world.rows('item_container')).toBe(1);
+  });
+
+  it('of the predecessor of a company names that place itself', async () => {
+    await given('shipment', { items: [P], place: CELLAR });
+    await given('succession', { docType: 812, items: [], place: 'c0ffee00-0000-0000-0000-000000000000', from: CELLAR });
+    expect(world.waitsFor('succession')).toEqual(['shipment']);
+  });
+
+  it('is the one thing that two documents of a place meet in', async () => {
+    await given('a', { items: [P] });
+    await given('b', { items: [Q] });
+    expect([world.sent, await world.rows('item_claim')]).toEqual([['a', 'b'], 4]);
+  });
+});
+
+describe('a recall', () => {
+  it.each([
+    ['request_id', (id: string) => id],
+    ['id of the registry', registryIdOf],
+  ])('waits for documents of the packs of its operation, named by %s, and they for it', async (_what, named) => {
+    await given('operation', { docType: 431, items: [P, Q], to: ATTIC });
+    await world.conclude('operation', 'accepted');
+    await given('shipment', { items: [P], place: ATTIC });
+    await given('recall', { docType: 250, items: [], recalls: named('operation') });
+    await given('later', { items: [Q], place: ATTIC });
+    expect(world.waitsFor('recall')).toEqual(['shipment']);
+    expect(world.waitsFor('later')).toEqual(['recall']);
+    for (const id of ['shipment', 'recall', 'later']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['operation', 'shipment', 'recall', 'later']);
+  });
+
+  it('waits for its operation, also where both come in one page', async () => {
+    await world.register('operation', { docType: 431, items: [P], to: ATTIC });
+    await given('recall', { docType: 250, items: [], recalls: 'operation' });
+    expect(world.waitsFor('recall')).toEqual(['operation']);
+  });
+
+  it('waits for a move of the place to which its operation went', async () => {
+    await given('operation', { docType: 431, items: [P], to: ATTIC });
+    await world.conclude('operation', 'accepted');
+    await given('move', { docType: 432, items: [], place: ATTIC, to: CELLAR });
+    await given('recall', { docType: 250, items: [], recalls: registryIdOf('operation') });
+    expect(world.waitsFor('recall')).toEqual(['move']);
+  });
+
+  it('of what is not known here concerns no pack', async () => {
+    await given('shipment', { items: [P] });
+    await given('recall', { docType: 250, items: [], recalls: 'never seen' });
+    expect(world.sent).toEqual(['shipment', 'recall']);
+  });
+});

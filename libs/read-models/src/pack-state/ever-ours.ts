@@ -20,17 +20,22 @@ const TAKE_BACK = typeKnowledge.known.filter((docType) =>
  */
 const isComing = (own: string): string =>
   `coalesce(status IN (${listed(ON_ITS_WAY)}) AND place = ANY (${own}::text[]), false)`;
+const TAKES_BACK = `doc_type IN (${TAKE_BACK.join(', ')})`;
+const WAS_TAKEN_BACK = `EXISTS (SELECT FROM movement_document
+    WHERE known_from = place_from AND ${TAKES_BACK} OFFSET 0)`;
+/** The same where `told_from` is at hand with its document d: nearly always that moved the pack to its place. */
+export const WAS_TAKEN_BACK_BY = `CASE WHEN place_from = told_from THEN d.${TAKES_BACK} ELSE ${WAS_TAKEN_BACK} END`;
 /** Its way to us was ended by a refusal or a recall. */
-const isRefused = (own: string): string =>
-  `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND EXISTS (SELECT FROM movement_document
-    WHERE known_from = place_from AND doc_type IN (${TAKE_BACK.join(', ')}) OFFSET 0), false)`;
+const isRefused = (own: string, wasTakenBack: string): string =>
+  `coalesce(place <> '' AND place <> ALL (${own}::text[]) AND ${wasTakenBack}, false)`;
 /** It came by the document that brings it now: itself, or by what the registry told of the container. */
 const IS_FIRST = `(first_from = place_from OR EXISTS (SELECT FROM movement_document told
     CROSS JOIN LATERAL (SELECT document_id FROM movement_document WHERE known_from = place_from OFFSET 0) brought
     WHERE told.known_from = first_from AND told.channel = 'registry_answer'
       AND brought.document_id = told.document_id OFFSET 0))`;
 /** Only its life tells whether it was ever ours. */
-export const mayBeNew = (own: string): string => `(${isRefused(own)} OR ${isComing(own)} AND NOT ${IS_FIRST})`;
+export const mayBeNew = (own: string, wasTakenBack = WAS_TAKEN_BACK): string =>
+  `(${isRefused(own, wasTakenBack)} OR ${isComing(own)} AND NOT ${IS_FIRST})`;
 
 interface Ours {
   own: ReadonlySet<string>;

@@ -4,7 +4,7 @@ import { present } from '../list-page.js';
 import type { SeriesFile, SeriesPage } from '../port.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackTypes } from './now.js';
-import { everOurs, mayBeNew } from './ever-ours.js';
+import { everOurs, mayBeNew, WAS_TAKEN_BACK_BY } from './ever-ours.js';
 import { ON_ITS_WAY, type StandingNow } from './fold.js';
 import { ownPlaces } from './own-places.js';
 import { knownUpTo } from './record-age.js';
@@ -25,7 +25,8 @@ const groupsWhere = (
   which: string,
 ): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
-    d.subject_id AS subject, d.counterparty_id AS counterparty, CASE WHEN ${mayBeNew('$5')} THEN item END AS item,
+    d.subject_id AS subject, d.counterparty_id AS counterparty,
+    CASE WHEN ${mayBeNew('$5', WAS_TAKEN_BACK_BY)} THEN item END AS item,
     max(told_from) AS "toldFrom", min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt",
     count(*)::int AS packs
   FROM (SELECT s.item, s.first_from,

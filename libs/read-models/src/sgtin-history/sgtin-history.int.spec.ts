@@ -406,9 +406,7 @@ describe('recalls and dates', () => {
     log.document({ docType: 250, items: [], fields: { operation_id: 'd-1' } });
     await projectAll();
     expect((await history(pack(1)))?.place).toBe(there);
-    const { rows } = await db.pool.query('SELECT place FROM pack_state WHERE item = $1', [pack(1)]);
-    expect(rows).toEqual([{ place: there }]);
-    // Nor does the upgrade of an older database (0051) know it.
+    expect((await db.pool.query("SELECT place FROM pack_state WHERE item LIKE '0%'")).rows).toEqual([{ place: there }]);
     expect((await db.pool.query("SELECT FROM sent_document WHERE request_id = 'r-1'")).rowCount).toBe(0);
   });
 

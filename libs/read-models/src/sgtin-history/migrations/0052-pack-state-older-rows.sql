@@ -1,5 +1,6 @@
 -- Operations that were recalled within their second: an older version took the recall to come first. And documents that
 -- change nothing of a pack, such as a correction of details (253): they left nothing open either.
+-- Does the same as the form with SHA-256 0bb0ee4242096219e7819aa9489386da4c5cdbf2da4783ee71e09d74f8760794.
 DO $$
 BEGIN
   IF EXISTS (

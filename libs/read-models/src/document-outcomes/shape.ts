@@ -34,7 +34,7 @@ export const itemHold = z.strictObject({
   for: z.array(
     reference.extend({
       outcome: documentOutcome.optional().describe('Of one that ended badly.'),
-      items: z.array(z.string()).describe('The first of the packs and containers in which the two meet.'),
+      items: z.array(z.string()).describe('The first of the packs, containers and places in which the two meet.'),
       item_count: whole.describe('All of them.'),
     }),
   ),

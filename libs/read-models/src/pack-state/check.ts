@@ -69,8 +69,8 @@ export function checkOf(
   if (!isReceipt) doubts.push(...doubtOfSeries(pack, query));
   // It may have come in one of these containers.
   if (hidden.length > 0 && against.every(({ code }) => code === 'not_shipped_to_place') && against.length > 0)
-    return { answer: 'unknown', reasons: [...against, ...hidden, ...doubts], pack };
-  if (against.length > 0) return { answer: 'no', reasons: [...against, ...doubts], pack };
+    return { answer: 'unknown', reasons: [...against, ...hidden, ...doubts, ...notes], pack };
+  if (against.length > 0) return { answer: 'no', reasons: [...against, ...doubts, ...notes], pack };
   return { answer: doubts.length > 0 ? 'unknown' : 'yes', reasons: [...doubts, ...notes], pack };
 }
 

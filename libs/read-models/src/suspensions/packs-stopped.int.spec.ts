@@ -240,7 +240,7 @@ describe('the check of packs', () => {
     ['sell', pack(40), 'no series_suspended'],
     ['pick', pack(0), 'no in_container series_suspended'],
     ['return', pack(10), 'yes'],
-    ['receive', pack(10), 'no already_here'],
+    ['receive', pack(10), 'no already_here series_suspended'],
     ['receive', pack(80), 'yes series_suspended'],
     ['receive', pack(81), 'yes series_unknown'],
     ['receive', pack(82), 'yes suspended'],

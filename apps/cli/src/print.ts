@@ -117,9 +117,9 @@ function block(pairs: [string, string][]): string {
 export const out = (text: string): void => void process.stdout.write(`${escaped(text)}\n`);
 /** Progress and remarks: never on standard output, which belongs to results. */
 export const say = (text: string): void => void process.stderr.write(`${escaped(text)}\n`);
-/** Tells how to have the page behind, where there is one. */
-export const sayMore = (cursor: string | undefined): void => {
-  if (cursor !== undefined) say(`there are more: --cursor ${cursor}`);
+/** Tells how to have the page behind, where there is one; `further` are options that change by then. */
+export const sayMore = (cursor: string | undefined, further = ''): void => {
+  if (cursor !== undefined) say(`there are more: --cursor ${cursor}${further}`);
 };
 /** A part of a file, as it is but on a terminal; resolves when the reader has room for more. */
 export const write = (text: string): Promise<void> =>

@@ -5,7 +5,7 @@ import type { accessPage } from '../../../gateway/src/api/access-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { fittingTable, instant, out, sayMore } from '../print.js';
 import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
-import { momentOf } from './documents.js';
+import { agoAsMoments, momentOf } from './documents.js';
 import { withFiles, writtenToFile, type FileOptions } from './list-file.js';
 
 interface AccessOptions extends FileOptions {
@@ -39,17 +39,18 @@ export function addAccessCommand(pedigree: Command, action: Action, gateway: () 
 }
 
 async function showAccess(gateway: GatewayClient, options: AccessOptions): Promise<number> {
-  const path = `/v1/access-log?${queryOf(options)}`;
+  const now = new Date();
+  const path = `/v1/access-log?${queryOf(options, now)}`;
   if (await writtenToFile(gateway, { path }, options)) return 0;
   const page = (await gateway.raw(path)) as z.infer<typeof accessPage>;
   if (options.json === true) out(JSON.stringify(page));
   else print(page.items);
-  sayMore(page.next_cursor);
+  sayMore(page.next_cursor, agoAsMoments(options, now));
   return 0;
 }
 
-function queryOf({ actor, actorKind, kind, object, since, until, limit, cursor }: AccessOptions): URLSearchParams {
-  const now = new Date();
+function queryOf(options: AccessOptions, now: Date): URLSearchParams {
+  const { actor, actorKind, kind, object, since, until, limit, cursor } = options;
   const moments = { from: momentOf('--since', since, now), to: momentOf('--until', until, now) };
   const given = { actor, actor_kind: actorKind, kind, object, ...moments, limit, cursor };
   return new URLSearchParams(defined(given));

@@ -151,6 +151,13 @@ describe('pedigree documents', () => {
     expect((await list('--limit', '3', '--cursor', cursor)).stdout).toContain(await idOf('failed-1'));
   });
 
+  it('goes on with the moments of the first page, where they were given as a time ago', async () => {
+    const first = await list('--limit', '3', '--since', '1h');
+    const [, further = ''] = /^there are more: (.+)\n$/.exec(first.stderr) ?? [];
+    expect(further).toMatch(/^--cursor \S+ --since \d{4}-\S+Z$/);
+    expect((await list('--limit', '3', ...further.split(' '))).stdout).toContain(await idOf('failed-1'));
+  });
+
   it.each([
     [['--since', 'yesterday'], /--since: yesterday is not a date/],
     [['--since', '2026-02-30'], /--since: 2026-02-30 is not a date/],

@@ -48,7 +48,8 @@ export const withDocumentFilter = (command: Command): Command =>
 
 /** Prints a page of the list, and how to get the next one. */
 async function listDocuments(gateway: GatewayClient, options: ListOptions): Promise<number> {
-  const query = filterParameters(options, new Date());
+  const now = new Date();
+  const query = filterParameters(options, now);
   query.set('limit', options.limit);
   if (options.cursor !== undefined) query.set('cursor', options.cursor);
   const page = await gateway.raw(`/v1/documents?${query.toString()}`);
@@ -58,7 +59,7 @@ async function listDocuments(gateway: GatewayClient, options: ListOptions): Prom
   }
   const { items, next_cursor: next } = page as { items: Snake<DocumentSummary>[]; next_cursor?: string };
   out(documentsTable(items));
-  sayMore(next);
+  sayMore(next, agoAsMoments(options, now));
   return 0;
 }
 
@@ -95,12 +96,22 @@ export function filterParameters({ type, since, until, ...plain }: DocumentFilte
   return new URLSearchParams(defined(given));
 }
 
+const AGO = /^(\d{1,6})([mhd])$/;
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * What the next page has to be asked with: a time ago is another moment by then, and a cursor fits one question alone.
+ */
+export const agoAsMoments = ({ since, until }: { since?: string; until?: string }, now: Date): string =>
+  Object.entries({ '--since': since, '--until': until })
+    .filter(([, text = '']) => AGO.test(text))
+    .map(([option, text]) => ` ${option} ${momentOf(option, text, now)}`)
+    .join('');
 
 /** A moment as an option names it, in ISO 8601. Throws PedigreeError that names the option. */
 export function momentOf(option: string, text: string | undefined, now: Date): string | undefined {
   if (text === undefined) return undefined;
-  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const [, count, unit = ''] = AGO.exec(text) ?? [];
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNIT_MS[unit] ?? 0)).toISOString();
   const isWhole = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
   // JavaScript takes 30 February for 2 March.

@@ -12,7 +12,7 @@ import type {
 import type { GatewayClient } from '../gateway-client.js';
 import { facts, instant, out, sayMore, table } from '../print.js';
 import { CURSOR_OPTION, JSON_OPTION, REASON_OPTION, type Action, type JsonFlag, type ReasonFlag } from './action.js';
-import { momentOf } from './documents.js';
+import { agoAsMoments, momentOf } from './documents.js';
 import { showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
 
 type Flags = FileOptions & JsonFlag & Record<string, string | boolean | undefined>;
@@ -64,7 +64,11 @@ function addOverrides(reports: Command, action: Action, gateway: Gateway): void 
       action(({ since, until, ...flags }: Flags & { since?: string; until?: string }) => {
         const now = new Date();
         const query = { ...flags, from: momentOf('--since', since, now), to: momentOf('--until', until, now) };
-        return report(gateway(), { path: 'overrides', query, show: showOverrides }, flags);
+        const show = (told: z.infer<typeof overridesShape>): void => {
+          showOverrides(told);
+          sayMore(told.next_cursor, agoAsMoments(defined({ since, until }), now));
+        };
+        return report(gateway(), { path: 'overrides', query, show }, flags);
       }),
     );
 }
@@ -122,7 +126,6 @@ function showOverrides(told: z.infer<typeof overridesShape>): void {
     ...[instant(one.at), one.kind, one.actor.name, one.type, one.objects[0], one.reason],
   ]);
   out(table(['when', 'kind', 'who', 'what', 'of', 'why'], rows));
-  sayMore(told.next_cursor);
 }
 
 /** `pedigree recall`: mock recalls, and how long each took. */

@@ -5,7 +5,7 @@ import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { fittingTable, instant, out, say, sayMore } from '../print.js';
 import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
-import { momentOf } from './documents.js';
+import { agoAsMoments, momentOf } from './documents.js';
 import { showAnswer, withFiles, type FileOptions } from './list-file.js';
 
 interface TimelinessOptions extends FileOptions {
@@ -36,11 +36,17 @@ export function addTimelinessCommand(pedigree: Command, action: Action, gateway:
     .action(action((options: TimelinessOptions) => showTimeliness(gateway(), options)));
 }
 
-const showTimeliness = (gateway: GatewayClient, options: TimelinessOptions): Promise<number> =>
-  showAnswer(gateway, { path: `/v1/reports/timeliness?${queryOf(options)}`, show: print }, options);
-
-function queryOf({ type, since, until, late, role, account, limit, cursor }: TimelinessOptions): URLSearchParams {
+function showTimeliness(gateway: GatewayClient, options: TimelinessOptions): Promise<number> {
   const now = new Date();
+  const show = (told: Snake<Timeliness>): void => {
+    print(told);
+    sayMore(told.next_cursor, agoAsMoments(options, now));
+  };
+  return showAnswer(gateway, { path: `/v1/reports/timeliness?${queryOf(options, now)}`, show }, options);
+}
+
+function queryOf(options: TimelinessOptions, now: Date): URLSearchParams {
+  const { type, since, until, late, role, account, limit, cursor } = options;
   const given = {
     role,
     account,
@@ -54,7 +60,7 @@ function queryOf({ type, since, until, late, role, account, limit, cursor }: Tim
   return new URLSearchParams(defined(given));
 }
 
-function print({ calendar, as_of: asOf, up_to: upTo, items, next_cursor: next }: Snake<Timeliness>): void {
+function print({ calendar, as_of: asOf, up_to: upTo, items }: Snake<Timeliness>): void {
   if (calendar === undefined) out('no calendar of deadlines is set (DEADLINE_CALENDAR): nobody can tell what is late');
   else out(`by the calendar "${calendar.name}", edition ${calendar.edition}, as of ${instant(asOf) ?? ''}`);
   if (calendar?.fictitious !== undefined) out(calendar.fictitious);
@@ -72,5 +78,4 @@ function print({ calendar, as_of: asOf, up_to: upTo, items, next_cursor: next }:
   ]);
   const head = ['document', 'type', 'state', 'operation_date', 'due', 'done', 'days late', 'clause', 'cause'];
   out(fittingTable(head, rows, 7));
-  sayMore(next);
 }

@@ -78,7 +78,8 @@ async function rotateSecret(gateway: GatewayClient, id: string, change: object):
   const { secret, earlier_secret_until: until } = (await gateway.change('POST', path, change)) as z.infer<
     typeof newWebhook
   >;
-  out(`secret  ${secret}\nuntil ${until} the one before signs too`);
+  out(`secret  ${secret}`);
+  if (until !== undefined) out(`until ${until} the one before signs too`);
   return 0;
 }
 

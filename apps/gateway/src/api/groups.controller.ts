@@ -9,6 +9,7 @@ import { acknowledgementOf } from './acknowledgement.js';
 import { groupAnswer } from './group-answer.js';
 import type { group, groupPage } from './group-answers.js';
 import { jsonBody } from './json-body.js';
+import { pageOf } from './list-cursor.js';
 import { groupListParameters, parameters, resumptionBody, uuidParameter } from './parameters.js';
 import { GroupById, ListGroups } from './queries.js';
 import { snakeCase } from './snake-case.js';
@@ -23,9 +24,10 @@ export class GroupsController {
 
   @Get()
   @Allow('erp', 'operator', 'auditor')
-  async groups(@Query() query: unknown): Promise<z.infer<typeof groupPage>> {
-    const wanted = defined(parameters(groupListParameters, query));
-    return snakeCase(await this.queries.execute(new ListGroups(wanted)));
+  async groups(@Query() query: unknown, @Req() request: CallerRequest): Promise<z.infer<typeof groupPage>> {
+    const wanted = parameters(groupListParameters, query);
+    const page = (cursor?: string) => this.queries.execute(new ListGroups(defined({ ...wanted, cursor })));
+    return snakeCase(await pageOf(request, page));
   }
 
   @Get(':groupId')

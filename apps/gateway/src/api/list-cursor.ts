@@ -26,6 +26,15 @@ export function cursorOf(asked: Asked): string | undefined {
   throw new PedigreeError('invalid_parameter', `cursor ${why}`, { field: 'cursor' });
 }
 
+/** One page, where the list has no other form. The cursor that `pageAfter` gets and gives is the list's own. */
+export async function pageOf<T extends { nextCursor?: string | undefined }>(
+  asked: Asked,
+  pageAfter: (cursor: string | undefined) => Promise<T>,
+): Promise<T> {
+  const page = await pageAfter(cursorOf(asked));
+  return page.nextCursor === undefined ? page : { ...page, nextCursor: givenCursor(asked, page.nextCursor) };
+}
+
 /** Names the list and its parameters, in whatever order they come. */
 function questionOf({ url, query }: Asked): string {
   const given = Object.entries(query as object).filter(([name]) => !OF_A_PAGE.has(name));

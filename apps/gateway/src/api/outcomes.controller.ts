@@ -1,9 +1,10 @@
-import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { Allow } from '../access/access.guard.js';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Outcomes } from '../outcomes/outcomes.js';
 import type { documentItems } from './answers.js';
+import { pageOf } from './list-cursor.js';
 import { documentItemsParameters, outcomeFeedParameters, parameters, uuidParameter } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
@@ -24,9 +25,13 @@ export class OutcomesController {
 
   @Get('documents/:requestId/items')
   @Allow('erp', 'operator', 'auditor')
-  async items(@Param('requestId') requestId: string, @Query() query: unknown): Promise<z.infer<typeof documentItems>> {
-    return snakeCase(
-      await this.outcomes.items(uuidParameter('requestId', requestId), parameters(documentItemsParameters, query)),
-    );
+  async items(
+    @Param('requestId') requestId: string,
+    @Query() query: unknown,
+    @Req() request: CallerRequest,
+  ): Promise<z.infer<typeof documentItems>> {
+    const id = uuidParameter('requestId', requestId);
+    const wanted = parameters(documentItemsParameters, query);
+    return snakeCase(await pageOf(request, (cursor) => this.outcomes.items(id, { ...wanted, cursor })));
   }
 }

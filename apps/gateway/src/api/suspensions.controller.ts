@@ -19,6 +19,7 @@ import { Suspensions } from '../suspensions/suspensions.js';
 import { FILE_TYPES, HTML } from './file-types.js';
 import { columnsOf } from './columns.js';
 import { jsonBody } from './json-body.js';
+import { pageOf } from './list-cursor.js';
 import { parameters, uuidParameter } from './parameters.js';
 import { LOG, READ_MODELS } from './queries.js';
 import { REPLY } from './report-columns.js';
@@ -104,8 +105,13 @@ export class SuspensionsController {
 
   @Get('suspended-lists')
   @Allow('operator', 'auditor')
-  async lists(@Query() query: unknown): Promise<z.infer<typeof suspendedListPage>> {
-    return snakeCase(await this.readModels.suspensions.lists(defined(parameters(suspendedListParameters, query))));
+  async lists(
+    @Query() query: unknown,
+    @Req() request: CallerRequest,
+  ): Promise<z.infer<typeof suspendedListPage>> {
+    const wanted = parameters(suspendedListParameters, query);
+    const page = (cursor?: string) => this.readModels.suspensions.lists(defined({ ...wanted, cursor }));
+    return snakeCase(await pageOf(request, page));
   }
 
   @Post('suspended-lists/:sha256/confirmations')

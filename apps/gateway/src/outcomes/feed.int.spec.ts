@@ -128,6 +128,10 @@ describe('the items of a concluded document', () => {
       ),
     );
     expect((await harness.ask(`${href}?result=refused`)).json()).toEqual({ items: [seen[1]] });
+    // Of another question: in the shorter list it would pass over items.
+    const { next_cursor: ofAll } = (await harness.ask(`${href}?limit=2`)).json<{ next_cursor: string }>();
+    const refused = { status: 400, code: 'invalid_parameter', field: 'cursor' };
+    expect(await problem(`${href}?result=refused&cursor=${ofAll}`)).toEqual(refused);
     expect(await problem(`${href}?cursor=x`)).toEqual({ status: 400, code: 'invalid_parameter', field: 'cursor' });
   });
 });

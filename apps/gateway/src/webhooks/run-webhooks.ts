@@ -45,6 +45,7 @@ interface Running {
 }
 
 const MOST_WEBHOOKS = 1_000;
+const COLUMNS = 'id, url, sealed_secret, earlier_sealed_secret, earlier_until';
 
 /** Delivers to every webhook that there is, each by a cursor of its own, until `signal` aborts. Never rejects. */
 export async function runWebhooks(options: RunWebhooksOptions): Promise<void> {
@@ -53,8 +54,7 @@ export async function runWebhooks(options: RunWebhooksOptions): Promise<void> {
   while (!signal.aborted) {
     const rows = await pool
       .query<Row>(
-        `SELECT id, url, sealed_secret, earlier_sealed_secret, earlier_until FROM webhook
-         ORDER BY created_at LIMIT ${MOST_WEBHOOKS}`,
+        `SELECT ${COLUMNS} FROM webhook ORDER BY created_at LIMIT ${MOST_WEBHOOKS}`,
       )
       .then((result) => result.rows)
       // The database is away: those that run go on, and say so themselves.
@@ -118,9 +118,16 @@ function deliverTo(one: Running, options: RunWebhooksOptions): Promise<void> {
     retryMostMs,
     mostFailures,
     batchSize: 32,
-    deliver: (batch, turn) =>
-      secrets().length === 0 ? Promise.resolve({ confirmed: 0, failure: LOCKED }) : sender.deliver(batch, turn),
+    deliver: async (batch, turn) => {
+      // It may have a new one since the table was last read.
+      if (secrets().length === 0) one.row = (await readAgain(one.row, options)) ?? one.row;
+      return secrets().length === 0 ? { confirmed: 0, failure: LOCKED } : sender.deliver(batch, turn);
+    },
   });
+}
+
+async function readAgain({ id }: Row, { pool }: RunWebhooksOptions): Promise<Row | undefined> {
+  return (await pool.query<Row>(`SELECT ${COLUMNS} FROM webhook WHERE id = $1`, [id])).rows[0];
 }
 
 const LOCKED = {

@@ -100,7 +100,7 @@ export class Webhooks {
 
   /**
    * Gives it a new secret, told here and never again. For a day both sign, so that nothing is lost until the receiver
-   * has it; the one before the last signs no more.
+   * has it; the one before the last signs no more, nor does one that this key cannot read.
    */
   async rotate(
     id: string,
@@ -110,10 +110,15 @@ export class Webhooks {
     await this.one(id);
     const secret = newSecret();
     await this.note('WebhookSecretChanged', { id }, change);
-    await this.options.pool.query(
-      'UPDATE webhook SET earlier_sealed_secret = sealed_secret, earlier_until = clock_timestamp() + $3::interval, ' +
-        'sealed_secret = $2 WHERE id = $1',
-      [id, cipher.seal(deliveryName(id), secret), BOTH_SIGN],
+    const { pool } = this.options;
+    const { rows } = await pool.query<{ sealed: Buffer }>('SELECT sealed_secret AS sealed FROM webhook WHERE id = $1', [
+      id,
+    ]);
+    const signs = rows.some(({ sealed }) => cipher.open(deliveryName(id), sealed) !== undefined);
+    await pool.query(
+      `UPDATE webhook SET earlier_sealed_secret = CASE WHEN $4 THEN sealed_secret END,
+         earlier_until = CASE WHEN $4 THEN clock_timestamp() + $3::interval END, sealed_secret = $2 WHERE id = $1`,
+      [id, cipher.seal(deliveryName(id), secret), BOTH_SIGN, signs],
     );
     return { ...(await this.one(id)), secret };
   }

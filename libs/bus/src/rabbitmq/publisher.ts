@@ -30,6 +30,11 @@ export class Publisher {
     private readonly pauseMs = PAUSE_MS,
   ) {}
 
+  /** Why the broker takes nothing now. */
+  get blocked(): string | undefined {
+    return this.link.blocked;
+  }
+
   /**
    * Resolves when the broker has confirmed each. Rejects otherwise, at the latest after `timeoutMs`: then any of them
    * may be there.

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AMQPError, Channel, Envelope } from 'rabbitmq-client';
+import { headerBytes, MOST_HEADER_BYTES } from './channel.js';
 import type { Link } from './link.js';
 
 export interface Publication {
@@ -40,6 +41,10 @@ export class Publisher {
    * may be there.
    */
   async publish(publications: Publication[], timeoutMs: number): Promise<void> {
+    // The client would end the channel, and with it all that is under way.
+    const most = Math.max(0, ...publications.map(({ envelope }) => headerBytes(envelope)));
+    if (most > MOST_HEADER_BYTES)
+      throw new Error(`the headers of a message take ${most} bytes; at most ${MOST_HEADER_BYTES} can be published`);
     const { returned } = this;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

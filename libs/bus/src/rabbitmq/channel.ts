@@ -1,4 +1,5 @@
-import type { Channel } from 'rabbitmq-client';
+import type { Channel, Envelope } from 'rabbitmq-client';
+import * as codec from 'rabbitmq-client/lib/codec.js';
 
 /** A channel of the client, with two things that it lacks. Both touch the inside of its pinned version. */
 export type OurChannel = Channel & {
@@ -9,6 +10,19 @@ export type OurChannel = Channel & {
 interface Inside {
   _onHeader?: (frame: { fields: { contentEncoding?: string } }) => void;
   _invokeNowait?: (methodId: number, params: object) => void;
+}
+
+/** Headers and properties of a message go in one frame; this is the client's `frameMax`. Each broker takes it. */
+export const MOST_HEADER_BYTES = 8_192;
+const HEADER_FRAME = 2;
+const FRAME_OVERHEAD_BYTES = 8;
+const { encodeFrame } = codec as unknown as { encodeFrame(frame: object): Buffer };
+
+/** What the client compares with its `frameMax`. It adds the time and whether the message is durable by itself. */
+export function headerBytes(envelope: Envelope): number {
+  const fields = { timestamp: 0, deliveryMode: 1, ...envelope };
+  const frame = { type: HEADER_FRAME, channelId: 0, bodySize: 0, fields };
+  return encodeFrame(frame).length - FRAME_OVERHEAD_BYTES;
 }
 
 /** Class 60, method 90, as the client's codec numbers them. */

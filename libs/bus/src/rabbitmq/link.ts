@@ -1,5 +1,5 @@
 import { Connection } from 'rabbitmq-client';
-import { ourChannel, type OurChannel } from './channel.js';
+import { MOST_HEADER_BYTES, ourChannel, type OurChannel } from './channel.js';
 import { declareTopology, type BusNames } from './topology.js';
 
 export interface LinkOptions {
@@ -121,6 +121,7 @@ export class Link {
       retryLow: reconnectFirstMs,
       retryHigh: reconnectMostMs,
       noDelay: true,
+      frameMax: MOST_HEADER_BYTES,
     })
       .on('connection', () => {
         this.forgetTopology();

@@ -1,5 +1,7 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { Envelope, HeaderFields } from 'rabbitmq-client';
 import { defined, sha256Hex } from '#kernel';
+import { headerBytes, MOST_HEADER_BYTES } from './channel.js';
 import { DELIVERY_LIMIT, type DeadLetter, type IncomingMessage } from '../port.js';
 
 /** What a message carries, wherever it was got from. */
@@ -114,17 +116,24 @@ export function copyOf(message: HeaderFields, ownUser: string): Envelope {
   };
 }
 
-/** The same, with why it was put aside. */
+/** The same, with why it was put aside; of the reason as much as fits. */
 export function deadLetterEnvelope(message: HeaderFields, info: DeadLetterInfo, ownUser: string): Envelope {
   const copy = copyOf(message, ownUser);
-  const why = {
-    [OURS.id]: info.id,
-    [OURS.code]: info.code,
-    [OURS.reason]: info.reason.slice(0, MOST_REASON_CHARACTERS),
-    [OURS.deadAt]: info.deadAt.toISOString(),
-    [OURS.deliveries]: info.deliveries,
-  };
-  return { ...copy, headers: { ...copy.headers, ...why } };
+  const withReason = (reason: string): Envelope => ({
+    ...copy,
+    headers: {
+      ...copy.headers,
+      [OURS.id]: info.id,
+      [OURS.code]: info.code,
+      [OURS.reason]: reason,
+      [OURS.deadAt]: info.deadAt.toISOString(),
+      [OURS.deliveries]: info.deliveries,
+    },
+  });
+  const room = Math.max(0, MOST_HEADER_BYTES - headerBytes(withReason('')));
+  const fitting = Buffer.from(info.reason.slice(0, MOST_REASON_CHARACTERS)).subarray(0, room);
+  // A character of which only the beginning fits is left out.
+  return withReason(new StringDecoder().write(fitting));
 }
 
 /**

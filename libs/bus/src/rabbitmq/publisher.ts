@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AMQPError, Channel, Envelope } from 'rabbitmq-client';
+import { headerBytes, MOST_HEADER_BYTES } from './channel.js';
 import type { Link } from './link.js';
 
 export interface Publication {
@@ -30,11 +31,20 @@ export class Publisher {
     private readonly pauseMs = PAUSE_MS,
   ) {}
 
+  /** Why the broker takes nothing now. */
+  get blocked(): string | undefined {
+    return this.link.blocked;
+  }
+
   /**
    * Resolves when the broker has confirmed each. Rejects otherwise, at the latest after `timeoutMs`: then any of them
    * may be there.
    */
   async publish(publications: Publication[], timeoutMs: number): Promise<void> {
+    // The client would end the channel, and with it all that is under way.
+    const most = Math.max(0, ...publications.map(({ envelope }) => headerBytes(envelope)));
+    if (most > MOST_HEADER_BYTES)
+      throw new Error(`the headers of a message take ${most} bytes; at most ${MOST_HEADER_BYTES} can be published`);
     const { returned } = this;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-import type { AsyncMessage } from 'rabbitmq-client';
+import type { AMQPError, AsyncMessage, Envelope } from 'rabbitmq-client';
 import { backoffMs, systemClock, wordsOf } from '#kernel';
 import type { Handled } from '../port.js';
 import type { Acknowledger } from './acknowledger.js';
@@ -25,6 +25,9 @@ export interface ConsumerParts {
   report: (problem: string) => void;
 }
 
+/** So long a message is kept for which the broker has no room, beyond its handling. Its return is counted. */
+export const MOST_KEPT_MS = 10 * 60_000;
+
 export interface SettlementOptions {
   channel: Pick<OurChannel, 'active'>;
   acks: Acknowledger;
@@ -48,8 +51,9 @@ export class Settlement {
   }
 
   /**
-   * A copy that stands elsewhere is confirmed before the original is acknowledged. Until then the original stays here:
-   * the broker would count each return, and put aside a good message that came while it had no room. Never rejects.
+   * A copy that stands elsewhere is confirmed before the original is acknowledged. While the broker has no room for the
+   * copy the original stays here: it would count each return, and put aside a good message. Where the copy fails for
+   * another reason the original goes back, so that the delivery limit ends it. Never rejects.
    */
   async settle(message: AsyncMessage, handled: Handled): Promise<void> {
     const { acks, channel, signal } = this.options;
@@ -57,39 +61,45 @@ export class Settlement {
     if (signal.aborted && handled.kind === 'postpone') await this.left;
     if (!channel.active) return;
     if (handled.kind === 'retry') return this.giveBackLater(message, handled.reason);
+    const untilMs = systemClock.monotonicMs() + MOST_KEPT_MS;
     for (let tries = 1; channel.active; tries += 1) {
       try {
         if (handled.kind === 'dead') await this.putAside(message, handled);
         if (handled.kind === 'postpone') await this.putBack(message);
         return acks.acknowledge(message.deliveryTag);
       } catch (error) {
-        this.parts.report(`a message could not be put aside: ${wordsOf(error)}`);
-        if (signal.aborted) return acks.giveBack(message.deliveryTag);
+        const problem = `a message could not be put aside: ${wordsOf(error)}`;
+        if (!this.hasNoRoom(error)) return this.giveBackLater(message, problem);
+        this.parts.report(problem);
+        if (signal.aborted || systemClock.monotonicMs() >= untilMs) return acks.giveBack(message.deliveryTag);
         await this.wait(tries);
       }
     }
   }
 
   private putAside(message: AsyncMessage, { code, reason }: { code: string; reason: string }): Promise<void> {
-    const { publisher, names, ownUser, confirmMs } = this.parts;
+    const { names, ownUser } = this.parts;
     const envelope = deadLetterEnvelope(
       message,
       { id: identityOf(message), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) },
       ownUser,
     );
-    return publisher.publish(
-      [{ envelope: { ...envelope, exchange: names.dead, routingKey: '' }, body: message.body as Buffer }],
-      confirmMs,
-    );
+    return this.publish(message, { ...envelope, exchange: names.dead, routingKey: '' });
   }
 
   /** The broker counts whatever is given back, and has no other way: so a fresh copy goes to the end of the queue. */
   private putBack(message: AsyncMessage): Promise<void> {
-    const { publisher, names, ownUser, confirmMs } = this.parts;
-    return publisher.publish(
-      [{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body as Buffer }],
-      confirmMs,
-    );
+    const { names, ownUser } = this.parts;
+    return this.publish(message, { ...copyOf(message, ownUser), routingKey: names.commands });
+  }
+
+  private publish({ body }: AsyncMessage, envelope: Envelope): Promise<void> {
+    return this.parts.publisher.publish([{ envelope, body: body as Buffer }], this.parts.confirmMs);
+  }
+
+  /** An alarm of its memory or disk, or a full queue. */
+  private hasNoRoom(error: unknown): boolean {
+    return this.parts.publisher.blocked !== undefined || (error as AMQPError).code === 'NACK';
   }
 
   private async giveBackLater(message: AsyncMessage, reason: string): Promise<void> {

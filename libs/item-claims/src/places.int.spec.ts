@@ -47,6 +47,17 @@ describe('a move of a whole place', () => {
     expect(world.waitsFor('move')).toEqual(['next']);
   });
 
+  it('needs its turn, and no good end: neither is it held, nor what comes after it, by what concerns it not', async () => {
+    await given('shipment', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('from there', { items: [Q] });
+    for (const id of ['shipment', 'move']) {
+      await world.conclude(id, 'rejected');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['shipment', 'move', 'from there']);
+  });
+
   it('waits for packs that go there, and leaves all in its container', async () => {
     const BOX = '146070000000000011';
     await given('packing', { docType: 911, items: [P], into: BOX });

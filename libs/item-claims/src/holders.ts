@@ -131,15 +131,25 @@ export async function movePhase(
 /**
  * What is held after its send was planned stands aside: nobody waits for it by their items, for another document of the
  * same packs may be what makes their state fit, or takes them back. Returns who waited and was told so; one that was
- * not told yet is told first. A member goes with its group, and what waits itself keeps its place.
+ * not told yet is told first. A member goes with its group, and what waits itself keeps its place, but for a move of a
+ * whole place: all that its places do would wait for a person.
  */
 export async function standAside(tx: Transaction, id: string): Promise<Holder[]> {
   const unit = (await holdersById(tx, [id])).get(id);
-  if (unit === undefined || unit.unit !== unit.id || unit.phase !== 'clear') return [];
+  if (unit === undefined || unit.unit !== unit.id) return [];
+  if (unit.phase !== 'clear' && !(unit.phase === 'waiting' && (await movesPlace(tx, unit)))) return [];
   await movePhase(tx, unit, 'at_gate');
   const waiters = await holdersById(tx, await liftWaitsFor(tx, id));
-  return [...waiters.values()].filter((one) => one.phase === 'waiting');
+  return [...waiters.values()].filter(wasTold);
 }
+
+async function movesPlace(tx: Transaction, { number }: Holder): Promise<boolean> {
+  const text = `SELECT FROM item_claim WHERE holder = $1 AND is_exclusive AND item ~ '^\\d{14}$' LIMIT 1`;
+  return (await tx.query({ name: 'claim-holder-moves-place', text, values: [number] })).rowCount === 1;
+}
+
+/** Of one that waits: it was told for whom. It may stand aside since. */
+export const wasTold = ({ phase }: Holder): boolean => phase !== 'deciding';
 
 /** Those of these that stand aside, or are to wait. */
 export async function notClearAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { DocumentCommand } from '#domain';
 import { HOME, P, Q, inEachTest, registryIdOf, type ItemWorld } from '../test/item-world.js';
 
 const [ATTIC, CELLAR] = ['00000000000465', '00000000000466'];
@@ -56,6 +57,51 @@ describe('a move of a whole place', () => {
       await world.settle();
     }
     expect(world.sent).toEqual(['shipment', 'move', 'from there']);
+  });
+
+  it('stands aside while it is held, also where it waits, and goes behind all when the hold ends', async () => {
+    await given('shipment', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('ahead', { items: [Q], place: ATTIC });
+    expect(world.waitsFor('ahead')).toEqual(['move']);
+    await world.execute('move', { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' });
+    await world.settle();
+    expect(world.sent).toEqual(['shipment', 'ahead']);
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.conclude('shipment', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('move')).toEqual(['ahead']);
+    await world.conclude('ahead', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['shipment', 'ahead', 'move']);
+  });
+
+  it('stands aside too where what its command comes after ends badly', async () => {
+    await given('first', { items: [Q], place: CELLAR });
+    await given('move', { docType: 432, items: [], to: ATTIC, after: ['first'] });
+    await given('ahead', { items: [P] });
+    expect(world.waitsFor('ahead')).toEqual(['move']);
+    await world.conclude('first', 'rejected');
+    await world.settle();
+    expect(world.sent).toEqual(['first', 'ahead']);
+  });
+
+  it('hears while it stands aside that it waits no more: for what is held too, and in a chain', async () => {
+    const hold: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' };
+    await given('held', { items: [P] });
+    await given('link', { items: [Q], after: ['middle'] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['held', 'link']);
+    for (const id of ['move', 'held']) {
+      await world.execute(id, hold);
+      await world.settle();
+    }
+    expect(world.waitsFor('move')).toEqual(['link']);
+    await given('middle', { items: [], place: CELLAR, after: ['move'] });
+    expect([world.state('middle').phase, world.waitsFor('move')]).toEqual(['waiting', []]);
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'move']);
   });
 
   it('waits for packs that go there, and leaves all in its container', async () => {

@@ -104,6 +104,21 @@ describe('a move of a whole place', () => {
     expect(world.sent).toEqual(['held', 'move']);
   });
 
+  it.each([
+    ['by the place alone', [Q]],
+    ['by a pack', [P, Q]],
+  ])('refuses nothing of a chain of `after` that it lies in, and that it meets %s', async (_how, items) => {
+    await given('first', { items: [P], after: ['last'] });
+    await given('between', { items, place: items.length === 1 ? HOME : ATTIC });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('last', { items: [], docType: 415 });
+    for (const id of ['between', 'move', 'last', 'first']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['between', 'move', 'last', 'first']);
+  });
+
   it('waits for packs that go there, and leaves all in its container', async () => {
     const BOX = '146070000000000011';
     await given('packing', { docType: 911, items: [P], into: BOX });

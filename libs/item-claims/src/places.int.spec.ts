@@ -165,6 +165,29 @@ describe('a recall', () => {
     expect(world.sent).toEqual(['operation', 'shipment', 'recall', 'later']);
   });
 
+  it.each([
+    ['request_id', 'operation'],
+    ['id of the registry', registryIdOf('operation')],
+  ])('finds an operation of before this table was there in the read models, by %s', async (_what, recalls) => {
+    await given('operation', { docType: 431, items: [P], to: ATTIC });
+    await world.conclude('operation', 'accepted');
+    await given('shipment', { items: [P], place: CELLAR });
+    const { rows } = await world.pool.query<{ sha256: string }>(
+      'DELETE FROM item_operation RETURNING document_sha256 AS sha256',
+    );
+    await world.pool.query(
+      `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type,
+         subject_id, operation_date, item_count, phase, waiting_for, held_for, attempts, error_count, document_sha256,
+         duplicate, registered_at)
+       VALUES ('operation', 1, 1, 'operation', 'main', 431, '', '', 1, 'concluded', '[]', '[]', 1, 0, $1, false,
+         now())`,
+      [rows[0]?.sha256],
+    );
+    await world.pool.query(`INSERT INTO sent_document VALUES ('operation', $1)`, [registryIdOf('operation')]);
+    await given('recall', { docType: 250, items: [], recalls });
+    expect(world.waitsFor('recall')).toEqual(['shipment']);
+  });
+
   it('waits for its operation, also where both come in one page', async () => {
     await world.register('operation', { docType: 431, items: [P], to: ATTIC });
     await given('recall', { docType: 250, items: [], recalls: 'operation' });

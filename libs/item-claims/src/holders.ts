@@ -219,20 +219,24 @@ export async function claimsOn(tx: Transaction, exclusive: string[], intended: s
   return rows.map(claimOf);
 }
 
+/** $1: a unit, $2: its rank. Of the many that mean a place no row is read for one that means it too. */
+export const MEETINGS = `SELECT DISTINCT ${CLAIM}
+    FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
+    JOIN LATERAL (
+      SELECT * FROM item_claim WHERE item = mine.item AND is_exclusive
+      UNION ALL SELECT * FROM item_claim WHERE item = mine.item AND mine.is_exclusive AND NOT is_exclusive
+    ) c ON true
+    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
+    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
+      AND (u.rank < $2 OR u.phase = 'clear')
+    ORDER BY holder DESC LIMIT 20000`;
+
 /**
  * Whom a unit meets by the claims in the tables: units before it in the order, and those that may be under way,
  * whatever their place and its own.
  */
 export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank'>): Promise<Claim[]> {
-  const text = `SELECT DISTINCT ${CLAIM}
-    FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
-    JOIN item_claim c ON c.item = mine.item
-      AND c.is_exclusive = ANY (CASE WHEN mine.is_exclusive THEN ARRAY[true, false] ELSE ARRAY[true] END)
-    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
-    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
-      AND (u.rank < $2 OR u.phase = 'clear')
-    ORDER BY holder DESC LIMIT 20000`;
-  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text, values: [unit.id, unit.rank] });
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text: MEETINGS, values: [unit.id, unit.rank] });
   return rows.map(claimOf);
 }
 

@@ -131,15 +131,25 @@ export async function movePhase(
 /**
  * What is held after its send was planned stands aside: nobody waits for it by their items, for another document of the
  * same packs may be what makes their state fit, or takes them back. Returns who waited and was told so; one that was
- * not told yet is told first. A member goes with its group, and what waits itself keeps its place.
+ * not told yet is told first. A member goes with its group, and what waits itself keeps its place, but for a move of a
+ * whole place: all that its places do would wait for a person.
  */
 export async function standAside(tx: Transaction, id: string): Promise<Holder[]> {
   const unit = (await holdersById(tx, [id])).get(id);
-  if (unit === undefined || unit.unit !== unit.id || unit.phase !== 'clear') return [];
+  if (unit === undefined || unit.unit !== unit.id) return [];
+  if (unit.phase !== 'clear' && !(unit.phase === 'waiting' && (await movesPlace(tx, unit)))) return [];
   await movePhase(tx, unit, 'at_gate');
   const waiters = await holdersById(tx, await liftWaitsFor(tx, id));
-  return [...waiters.values()].filter((one) => one.phase === 'waiting');
+  return [...waiters.values()].filter(wasTold);
 }
+
+async function movesPlace(tx: Transaction, { number }: Holder): Promise<boolean> {
+  const text = `SELECT FROM item_claim WHERE holder = $1 AND is_exclusive AND item ~ '^\\d{14}$' LIMIT 1`;
+  return (await tx.query({ name: 'claim-holder-moves-place', text, values: [number] })).rowCount === 1;
+}
+
+/** Of one that waits: it was told for whom. It may stand aside since. */
+export const wasTold = ({ phase }: Holder): boolean => phase !== 'deciding';
 
 /** Those of these that stand aside, or are to wait. */
 export async function notClearAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {
@@ -209,20 +219,24 @@ export async function claimsOn(tx: Transaction, exclusive: string[], intended: s
   return rows.map(claimOf);
 }
 
+/** $1: a unit, $2: its rank. Of the many that mean a place no row is read for one that means it too. */
+export const MEETINGS = `SELECT DISTINCT ${CLAIM}
+    FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
+    JOIN LATERAL (
+      SELECT * FROM item_claim WHERE item = mine.item AND is_exclusive
+      UNION ALL SELECT * FROM item_claim WHERE item = mine.item AND mine.is_exclusive AND NOT is_exclusive
+    ) c ON true
+    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
+    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
+      AND (u.rank < $2 OR u.phase = 'clear')
+    ORDER BY holder DESC LIMIT 20000`;
+
 /**
  * Whom a unit meets by the claims in the tables: units before it in the order, and those that may be under way,
  * whatever their place and its own.
  */
 export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank'>): Promise<Claim[]> {
-  const text = `SELECT DISTINCT ${CLAIM}
-    FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
-    JOIN item_claim c ON c.item = mine.item
-      AND c.is_exclusive = ANY (CASE WHEN mine.is_exclusive THEN ARRAY[true, false] ELSE ARRAY[true] END)
-    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
-    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
-      AND (u.rank < $2 OR u.phase = 'clear')
-    ORDER BY holder DESC LIMIT 20000`;
-  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text, values: [unit.id, unit.rank] });
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text: MEETINGS, values: [unit.id, unit.rank] });
   return rows.map(claimOf);
 }
 

@@ -1,3 +1,4 @@
+import { isPlace } from '#domain';
 import { documentTypeOf, RECALL, typeKnowledge, type DocumentFacts } from '#documents';
 
 /** What a document does to containment, if it is accepted. */
@@ -30,9 +31,6 @@ export function namedItemsOf(facts: DocumentFacts): NamedItems {
     ...(docType === RECALL ? { recalls: fields['operation_id'] } : {}),
   };
 }
-
-/** A system id is none. */
-const isPlace = (id: string): boolean => /^\d{14}$/.test(id);
 
 function changeOf({ docType, fields }: DocumentFacts): ContainmentChange | undefined {
   const type = documentTypeOf(docType);

@@ -1,7 +1,6 @@
 import {
   firstSend,
   groupIdOfStream,
-  isForPredecessor,
   requestIdOfStream,
   type DocumentConcluded,
   type DocumentReleased,
@@ -28,6 +27,7 @@ import {
   standAside,
   stepBack,
   wasMovedBack,
+  wasTold,
   type Holder,
 } from './holders.js';
 import type { NamedItems } from './named-items.js';
@@ -100,9 +100,8 @@ export class PageOfClaims {
     if (type === 'DocumentWaiting' || type === 'GroupWaiting') {
       if (data.kind === 'items') await this.told(unitOf(stream), data);
     } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
-    else if (type === 'DocumentHeld') {
-      if (!isForPredecessor(data.hold)) await this.stoodAside(requestIdOfStream(stream));
-    } else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
+    else if (type === 'DocumentHeld') await this.stoodAside(requestIdOfStream(stream));
+    else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
     else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
   }
@@ -196,7 +195,7 @@ export class PageOfClaims {
     const units = await holdersById(this.options.tx, [...new Set(lifted.map((one) => one.dependent))]);
     for (const { dependent, predecessor } of lifted) {
       const waiter = units.get(dependent);
-      if (waiter?.phase === 'waiting') this.tasks.push(liftItemWait(waiter, predecessor, this.place));
+      if (waiter !== undefined && wasTold(waiter)) this.tasks.push(liftItemWait(waiter, predecessor, this.place));
     }
   }
 

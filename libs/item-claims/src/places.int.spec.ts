@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { DocumentCommand } from '#domain';
 import { HOME, P, Q, inEachTest, registryIdOf, type ItemWorld } from '../test/item-world.js';
 
 const [ATTIC, CELLAR] = ['00000000000465', '00000000000466'];
@@ -47,6 +48,77 @@ describe('a move of a whole place', () => {
     expect(world.waitsFor('move')).toEqual(['next']);
   });
 
+  it('needs its turn, and no good end: neither is it held, nor what comes after it, by what concerns it not', async () => {
+    await given('shipment', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('from there', { items: [Q] });
+    for (const id of ['shipment', 'move']) {
+      await world.conclude(id, 'rejected');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['shipment', 'move', 'from there']);
+  });
+
+  it('stands aside while it is held, also where it waits, and goes behind all when the hold ends', async () => {
+    await given('shipment', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('ahead', { items: [Q], place: ATTIC });
+    expect(world.waitsFor('ahead')).toEqual(['move']);
+    await world.execute('move', { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' });
+    await world.settle();
+    expect(world.sent).toEqual(['shipment', 'ahead']);
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.conclude('shipment', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('move')).toEqual(['ahead']);
+    await world.conclude('ahead', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['shipment', 'ahead', 'move']);
+  });
+
+  it('stands aside too where what its command comes after ends badly', async () => {
+    await given('first', { items: [Q], place: CELLAR });
+    await given('move', { docType: 432, items: [], to: ATTIC, after: ['first'] });
+    await given('ahead', { items: [P] });
+    expect(world.waitsFor('ahead')).toEqual(['move']);
+    await world.conclude('first', 'rejected');
+    await world.settle();
+    expect(world.sent).toEqual(['first', 'ahead']);
+  });
+
+  it('hears while it stands aside that it waits no more: for what is held too, and in a chain', async () => {
+    const hold: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' };
+    await given('held', { items: [P] });
+    await given('link', { items: [Q], after: ['middle'] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['held', 'link']);
+    for (const id of ['move', 'held']) {
+      await world.execute(id, hold);
+      await world.settle();
+    }
+    expect(world.waitsFor('move')).toEqual(['link']);
+    await given('middle', { items: [], place: CELLAR, after: ['move'] });
+    expect([world.state('middle').phase, world.waitsFor('move')]).toEqual(['waiting', []]);
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'move']);
+  });
+
+  it.each([
+    ['by the place alone', [Q]],
+    ['by a pack', [P, Q]],
+  ])('refuses nothing of a chain of `after` that it lies in, and that it meets %s', async (_how, items) => {
+    await given('first', { items: [P], after: ['last'] });
+    await given('between', { items, place: items.length === 1 ? HOME : ATTIC });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('last', { items: [], docType: 415 });
+    for (const id of ['between', 'move', 'last', 'first']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['between', 'move', 'last', 'first']);
+  });
+
   it('waits for packs that go there, and leaves all in its container', async () => {
     const BOX = '146070000000000011';
     await given('packing', { docType: 911, items: [P], into: BOX });
@@ -91,6 +163,29 @@ describe('a recall', () => {
       await world.settle();
     }
     expect(world.sent).toEqual(['operation', 'shipment', 'recall', 'later']);
+  });
+
+  it.each([
+    ['request_id', 'operation'],
+    ['id of the registry', registryIdOf('operation')],
+  ])('finds an operation of before this table was there in the read models, by %s', async (_what, recalls) => {
+    await given('operation', { docType: 431, items: [P], to: ATTIC });
+    await world.conclude('operation', 'accepted');
+    await given('shipment', { items: [P], place: CELLAR });
+    const { rows } = await world.pool.query<{ sha256: string }>(
+      'DELETE FROM item_operation RETURNING document_sha256 AS sha256',
+    );
+    await world.pool.query(
+      `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type,
+         subject_id, operation_date, item_count, phase, waiting_for, held_for, attempts, error_count, document_sha256,
+         duplicate, registered_at)
+       VALUES ('operation', 1, 1, 'operation', 'main', 431, '', '', 1, 'concluded', '[]', '[]', 1, 0, $1, false,
+         now())`,
+      [rows[0]?.sha256],
+    );
+    await world.pool.query(`INSERT INTO sent_document VALUES ('operation', $1)`, [registryIdOf('operation')]);
+    await given('recall', { docType: 250, items: [], recalls });
+    expect(world.waitsFor('recall')).toEqual(['shipment']);
   });
 
   it('waits for its operation, also where both come in one page', async () => {

@@ -1,5 +1,5 @@
 import type { DocumentEvent, GroupEvent, InboundConcluded, PlannedTask, Registration } from '#domain';
-import type { DocumentFacts } from '#documents';
+import { RECALL, type DocumentFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
@@ -76,11 +76,11 @@ export async function readPage(
   return { events, named: new Map(named) };
 }
 
-/** A page ends with the document that brings it to so many items. */
+/** A page ends with the document that brings it to so many items; a recall may concern as many by its operation. */
 function withinItems(events: ClaimEvent[]): ClaimEvent[] {
   let items = 0;
-  const last = events.findIndex((event) => {
-    items += event.type === 'DocumentRegistered' ? event.data.itemCount : 0;
+  const last = events.findIndex(({ type, data }) => {
+    if (type === 'DocumentRegistered') items += data.docType === RECALL ? PAGE_BOUNDS.items : data.itemCount;
     return items >= PAGE_BOUNDS.items;
   });
   return last === -1 ? events : events.slice(0, last + 1);

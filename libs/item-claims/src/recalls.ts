@@ -31,11 +31,17 @@ export async function keepOperations(tx: Transaction, events: ClaimEvent[]): Pro
     });
 }
 
-/** What a recall concerns: the items and places of its operation. One that is not known here has none. */
+/**
+ * What a recall concerns: the items and places of its operation. One of before `item_operation` was there may stand in
+ * the read models alone, which were behind when that was filled. One that is not known at all has none.
+ */
 export async function withRecalled(named: NamedItems, on: PageOptions): Promise<NamedItems> {
   const { rows } = await on.tx.query<{ sha256: Sha256 }>({
     name: 'item-operation-find',
-    text: 'SELECT document_sha256 AS sha256 FROM item_operation WHERE request_id = $1 OR document_id = $1',
+    text: `SELECT document_sha256 AS sha256 FROM item_operation WHERE request_id = $1 OR document_id = $1
+      UNION ALL SELECT document_sha256 FROM document_outcome WHERE request_id = ANY (ARRAY(
+        SELECT $1::text UNION ALL SELECT request_id FROM sent_document WHERE document_id = $1
+      )) LIMIT 1`,
     values: [named.recalls],
   });
   const [found] = rows;

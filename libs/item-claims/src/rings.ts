@@ -13,8 +13,9 @@ interface OpenedRing {
 /**
  * Opens the ring that a unit would close by its `after`, or by those whom it meets. Waits by items that `after`
  * contradicts are lifted. So are those for a document of the ring that comes after one that has not registered, and the
- * unit itself does not come to wait for such: a chain of `after` may become known link by link. `ids`: a unit and its
- * members; its `after` stands in the tables already.
+ * unit itself does not come to wait for such: a chain of `after` may become known link by link. And a move of a whole
+ * place may lie between two links with which it has nothing else in common. `ids`: a unit and its members; its `after`
+ * stands in the tables already.
  */
 export async function openRing(
   tx: Transaction,
@@ -30,8 +31,8 @@ export async function openRing(
   const lifted = await liftWaits(tx, ids);
   if (lifted.length > 0) ring = await ringBy(predecessors);
   if (ring.length === 0) return { predecessors, lifted, ring };
-  const { units, unsettled } = await ringUnits(tx, ids, ring);
-  lifted.push(...(await liftWaitsBetween(tx, units, [...unsettled])));
-  const settled = predecessorsOf(met.filter((one) => !unsettled.has(one.unit)));
+  const { units, later } = await ringUnits(tx, ids, ring);
+  lifted.push(...(await liftWaitsBetween(tx, units, [...later])));
+  const settled = predecessorsOf(met.filter((one) => !later.has(one.unit)));
   return { predecessors: settled, lifted, ring: await ringBy(settled) };
 }

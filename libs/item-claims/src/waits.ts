@@ -131,30 +131,38 @@ export async function liftWaits(tx: Transaction, ids: string[]): Promise<LiftedW
 
 /**
  * The units through which one of `ids` waits for itself, by way of these predecessors; those among them that come after
- * a document of which nothing is known here, over any number of steps. It may be on its way, and say how they stand.
+ * a document of which nothing is known here, over any number of steps: it may be on its way, and say how they stand.
+ * Where a whole place moves in the ring, also those that come after another one of it.
  */
 export async function ringUnits(
   tx: Transaction,
   ids: string[],
   predecessors: DocumentReference[],
-): Promise<{ units: string[]; unsettled: Set<string> }> {
-  const { rows } = await tx.query<{ id: string; isUnsettled: boolean }>({
+): Promise<{ units: string[]; later: Set<string> }> {
+  const { rows } = await tx.query<{ id: string; isLater: boolean }>({
     name: 'item-wait-ring-units',
     text: `WITH RECURSIVE ${WAITERS('true')}, reached AS (
         SELECT coalesce(h.unit, p.id) AS id FROM unnest($2::text[]) AS p(id) LEFT JOIN claim_holder h ON h.id = p.id
         UNION ${steps('reached', 'true')}
       ), ring AS (SELECT id FROM reached WHERE id IN (SELECT id FROM waiter) AND id <> ALL ($1::text[])
+      ), whole AS (SELECT id FROM ring UNION SELECT unnest($1::text[])
       ), chain AS (
         SELECT id AS unit, id FROM ring
         UNION SELECT c.unit, coalesce(h.unit, w.predecessor) FROM chain c
           JOIN item_wait w ON w.dependent = c.id AND NOT w.is_item LEFT JOIN claim_holder h ON h.id = w.predecessor
       ) SELECT id, EXISTS (
-        SELECT FROM chain c WHERE c.unit = ring.id AND NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
-      ) AS "isUnsettled" FROM ring`,
+        SELECT FROM chain c WHERE c.unit = ring.id AND (
+          NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
+          OR (c.id <> c.unit AND c.id IN (SELECT id FROM whole) AND EXISTS (
+            SELECT FROM whole JOIN claim_holder h ON h.id = whole.id JOIN item_claim i ON i.holder = h.number
+            WHERE i.is_exclusive AND i.item ~ '^\\d{14}$'
+          ))
+        )
+      ) AS "isLater" FROM ring`,
     values: [ids, predecessors.map((one) => one.requestId)],
   });
-  const unsettled = rows.filter((row) => row.isUnsettled);
-  return { units: rows.map((row) => row.id), unsettled: new Set(unsettled.map((row) => row.id)) };
+  const later = rows.filter((row) => row.isLater);
+  return { units: rows.map((row) => row.id), later: new Set(later.map((row) => row.id)) };
 }
 
 /** Takes away the waits by items of `dependents` for any of these units. */

@@ -111,6 +111,12 @@ it('is looked for as long as a shipment that it could tell of is under way, howe
     [US, THEM],
   );
   expect(await linking(late, told)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+  // Not for one that registered after the notification had come.
+  const registeredAt = (position: number) =>
+    stores.pool.query(`UPDATE document_outcome SET registered_position = $1 WHERE request_id = 'slow'`, [position]);
+  await registeredAt(21);
+  expect(await linking(late, told)).toEqual({ kind: 'done' });
+  await registeredAt(2);
   await projected('slow', 25);
   expect(await linking(late, told)).toEqual({ kind: 'done' });
   expect(told).toMatchObject([{ requestId: 'slow' }]);

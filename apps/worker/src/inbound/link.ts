@@ -29,9 +29,10 @@ const CATCH_UP_MS = 1_000;
 export async function linkInbound(context: InboundContext, task: TaskOf<'inbound_link'>): Promise<TaskResult> {
   const state = await context.inbound.stateInLog(task.payload.documentId);
   if (state.phase !== 'concluded' || state.link !== undefined) return { kind: 'done' };
+  const recordedAt = positionOf(task);
   const named = await byName(context, state);
-  const byPacks = named === undefined ? await byItems(context, state) : undefined;
-  if (byPacks !== undefined && isBehind(byPacks, task)) {
+  const byPacks = named === undefined ? await byItems(context, state, recordedAt) : undefined;
+  if (byPacks !== undefined && byPacks.upTo < recordedAt) {
     return {
       kind: 'retry',
       delayMs: CATCH_UP_MS,
@@ -52,8 +53,7 @@ function lookAgain({ profile }: InboundContext, { attempts }: TaskOf<'inbound_li
   return isOpen ? { kind: 'retry', delayMs: UNDER_WAY_MS, error, countsAsAttempt: false } : { kind: 'done' };
 }
 
-const isBehind = ({ upTo }: { upTo: bigint }, { payload: { plannedAt = '0' } }: TaskOf<'inbound_link'>): boolean =>
-  upTo < BigInt(plannedAt);
+const positionOf = ({ payload: { plannedAt = '0' } }: TaskOf<'inbound_link'>): bigint => BigInt(plannedAt);
 
 type Concluded = Extract<InboundState, { phase: 'concluded' }>;
 type Found = { requestId: string; by: LinkedBy; sharedItems?: number };
@@ -86,6 +86,7 @@ const isOurs = async (context: InboundContext, requestId: string): Promise<boole
 async function byItems(
   context: InboundContext,
   { seen, content, documentSha256 }: Concluded,
+  recordedAt: bigint,
 ): Promise<{ upTo: bigint; isOpen: boolean; found: Found | undefined } | undefined> {
   const docTypes = TOLD_OF[content?.docType ?? 0];
   if (docTypes === undefined || content?.counterpartyId === undefined || documentSha256 === undefined) return undefined;
@@ -93,7 +94,7 @@ async function byItems(
   if (document === undefined) throw new Error(`evidence ${documentSha256} is missing`);
   const items = readForeignDocument(document.bytes).items.map((item) => item.id);
   const { found, ...stands } = await ownDocumentSharing(context.pool, {
-    ...{ items, toldAt: seen.receivedAt },
+    ...{ items, toldAt: seen.receivedAt, recordedAt },
     docTypes,
     subjectId: content.counterpartyId,
     counterpartyId: content.subjectId,

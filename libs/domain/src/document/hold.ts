@@ -101,6 +101,13 @@ type Judged =
 export const endedBadly = (outcome: DocumentOutcome): outcome is BadOutcome =>
   outcome === 'rejected' || outcome === 'failed';
 
+/** An item that is a place; a system id is none. */
+export const isPlace = (item: string): boolean => /^\d{14}$/.test(item);
+
+/** The two meet in places alone, of which one moves all: their order matters, and not how the earlier one ends. */
+const isForOrder = (predecessor: Awaited): boolean =>
+  'items' in predecessor && predecessor.items.length === predecessor.itemCount && predecessor.items.every(isPlace);
+
 /**
  * What the news means for what waits; undefined when they are none. News are tasks, and tasks may overtake each other:
  * a good end and a rejection are final, so an older `failed` changes neither.
@@ -109,7 +116,7 @@ export function judgeNews(waiting: Waiting, { requestId, outcome }: PredecessorN
   const held = waiting.holds.filter(isForPredecessor).find((one) => one.for.requestId === requestId);
   const predecessor = held?.for ?? waiting.waitingFor.find((one) => one.requestId === requestId);
   if (predecessor === undefined) return undefined;
-  if (endedBadly(outcome))
+  if (endedBadly(outcome) && !isForOrder(predecessor))
     return held?.outcome === outcome || held?.outcome === 'rejected'
       ? undefined
       : { kind: 'held', hold: holdFor(predecessor, outcome) };

@@ -80,6 +80,20 @@ describe('a document that waits for its items', () => {
     ]);
   });
 
+  it('goes on when the earlier one ends badly with which it meets in places alone: these need order, no good end', () => {
+    const places = ['00000000000464', '00000000000465'];
+    const there: ItemPredecessor = { ...FIRST, items: places, itemCount: 2 };
+    for (const outcome of ['rejected', 'failed'] as const) {
+      const news: DocumentCommand = { ...bad, outcome };
+      expect(typesOf([registered(), wait(1, there)], news)).toEqual(['PredecessorConcluded', 'DocumentReleased']);
+      for (const met of [
+        { ...there, items: [...places, SGTIN], itemCount: 3 },
+        { ...there, itemCount: 4 },
+      ])
+        expect(typesOf([registered(), wait(1, met)], news)).toEqual(['PredecessorConcluded', 'DocumentHeld']);
+    }
+  });
+
   it.each([511, 521, 531, 552])('is released with a warning when it reports an accomplished fact (%s)', (docType) => {
     const held: DocumentEvent[] = [ofType(docType), wait(1, met), { type: 'DocumentHeld', data: { hold } }];
     expect(decide(stateAfter(held), { type: 'LapseHolds' })).toEqual([

@@ -381,7 +381,8 @@ describe('documents of others in the read models', () => {
   });
 
   it('are found to belong by places and packs', async () => {
-    const asked = { items: [pack(1), pack(2), pack(9)], docTypes: [415], subjectId: US, counterpartyId: THEM };
+    const between = { docTypes: [415], subjectId: US, counterpartyId: THEM };
+    const asked = { items: [pack(1), pack(2), pack(9)], ...between, recordedAt: 1_000_000n };
     expect(await ownDocumentSharing(db.pool, asked)).toEqual({
       ...{ upTo: expect.any(BigInt), isOpen: false },
       found: { requestId: ours, sharedItems: 2 },

@@ -12,6 +12,8 @@ export interface SharedItemsQuery {
   counterpartyId: string;
   /** When the other one came to the registry, as far as that is known. */
   toldAt?: string | undefined;
+  /** Log position of what was recorded of it: what registers later is not meant. */
+  recordedAt: bigint;
 }
 
 interface Row {
@@ -31,17 +33,19 @@ const SHARING = `WITH best AS (
 ) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared,
     EXISTS (SELECT FROM document_outcome o
       WHERE o.outcome IS NULL AND o.doc_type = ANY ($2::int[]) AND o.subject_id = $3 AND o.counterparty_id = $4
+        AND o.registered_position < $7
     ) AS is_open
   FROM (VALUES (1)) AS one LEFT JOIN best ON true`;
 
 /**
  * The document of ours that names most of these items, of these types, between these places; of several the one that
  * the registry took last, and rather before the other one came. As far as the log has been read, which is told beside
- * it, of the same moment: one that is under way is not found yet. `isOpen`: such a one there is.
+ * it, of the same moment: one that is under way is not found yet. `isOpen`: such a one there is,
+ * which registered before.
  */
 export async function ownDocumentSharing(
   db: Queryable,
-  { items, docTypes, subjectId, counterpartyId, toldAt }: SharedItemsQuery,
+  { items, docTypes, subjectId, counterpartyId, toldAt, recordedAt }: SharedItemsQuery,
 ): Promise<{ upTo: bigint; isOpen: boolean; found: { requestId: string; sharedItems: number } | undefined }> {
   const values = [
     items.slice(0, MOST_COMPARED),
@@ -50,6 +54,7 @@ export async function ownDocumentSharing(
     counterpartyId,
     projectionCheckpoint({ name: 'sgtin-history' }),
     toldAt ?? 'infinity',
+    recordedAt,
   ];
   const { rows } = await db.query<Row>(SHARING, values);
   const [row] = rows;

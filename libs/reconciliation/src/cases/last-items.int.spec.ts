@@ -54,6 +54,7 @@ interface Found {
   legs?: readonly ('stock' | 'record' | 'registry')[];
   places?: string[] | null;
   registry?: Row[];
+  record?: Row[];
   stock?: Row[];
   containers?: boolean;
   settings?: object;
@@ -364,5 +365,23 @@ describe('a case is not resolved', () => {
     expect(await opened(22, { registry: poor, stock, places, settings })).toMatchObject({ resolved: 0 });
     const boxed = [...whole, told(BOX, { container: '046012345678900031' })];
     expect(await opened(23, { registry: boxed, stock, places, settings })).toMatchObject({ resolved: 8 });
+  });
+});
+
+describe('an item of which no side tells any more', () => {
+  it('is judged by the stock of its place where each rule of its code needs it in our stock or record', async () => {
+    const seen = { severity: 'critical', copies: 1, s_place: 'N1', g_series: 'N' };
+    const codes = ['unknown_serial', 'duplicate_locally', 'sold_with_deviation', 'missing_in_registry'];
+    const findings = codes.map((code, n) => ({ ...seen, code, item: pack(80 + n) }));
+    const registry = [told(B)];
+    const [places, stock] = [['N1'], [{ item: pack(80), place: 'N1' }]];
+    expect(await opened(24, { findings, registry, places })).toMatchObject({ opened: 4 });
+    expect(await opened(25, { registry, places: ['N2'] })).toMatchObject({ resolved: 0 });
+    // Of one the stock still has the row, and of two others rules speak without it: without an answer nothing is known.
+    expect(await opened(25, { registry, places, stock })).toMatchObject({ resolved: 1 });
+    expect(await opened(26, { registry, places, record: [{ item: pack(80) }] })).toMatchObject({ resolved: 0 });
+    expect(await opened(27, { registry, places })).toMatchObject({ resolved: 1 });
+    const answered = [told(pack(82)), told(pack(83))];
+    expect(await opened(28, { registry: answered, places })).toMatchObject({ resolved: 2 });
   });
 });

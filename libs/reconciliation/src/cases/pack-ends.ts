@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import type { LegInput } from '../comparison/run-record.js';
-import { OVERRIDES } from '../comparison/rules.js';
+import { OVERRIDES, RULES } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
@@ -16,6 +16,16 @@ const HOUR_MS = 3_600_000;
 /** An answer that is of another moment, or denied: what it hides is not over. */
 const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
 
+/** Codes whose rules all begin like this. */
+const codesLike = (begin: RegExp): string[] =>
+  [...new Set(RULES.flatMap(({ code, quiet }) => (quiet === true ? [] : [code])))].filter((code) =>
+    RULES.every((one) => one.code !== code || begin.test(one.when)),
+  );
+/** Of these no rule speaks where neither our stock nor our record has the item: then no answer is asked for, either. */
+export const NAMED_BY_US = codesLike(
+  /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
+);
+
 /**
  * Makes the table `unjudged (case_id, item)`: the last items of cases that are not resolved, of which the run does not
  * tell. It neither found them, nor did it look for them: with the same sides and at their places, and, where the
@@ -27,6 +37,7 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
   const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
   await loadUnproven(duck, record);
+  await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =
     registry === undefined
@@ -38,7 +49,8 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
     CREATE TABLE unjudged AS SELECT DISTINCT u.case_id, u.item FROM (
       ${of} WHERE NOT ${isOf(record.places, 'l.stands_at')}
       UNION ALL ${of} ANTI JOIN answered a
-        ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at) WHERE l.answers
+        ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at)
+        WHERE l.answers AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
       ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
@@ -48,6 +60,18 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
     UNION SELECT l.case_id, l.item FROM last_item l JOIN candidate c USING (case_id)
       ANTI JOIN (${FOUND_AGAIN}) f ON f.case_id = l.case_id AND f.item = l.item
       WHERE NOT c.looked`);
+}
+
+/** No side names the item any more: nobody asks about it, and no rule needs the answer. */
+const IS_OVER_UNASKED = `l.code IN (${NAMED_BY_US.map(quoted).join(', ')}) AND l.item NOT IN (SELECT item FROM now_at)`;
+
+/** Makes the table `now_at (item)`: those of the last items that a side of the run names. */
+async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
+  const sides = [legs.stock, legs.registry, legs.record, legs.disposals].flatMap((leg) =>
+    leg === undefined ? [] : [`SELECT item FROM ${parquet(leg.files)}`],
+  );
+  await duck.run(`CREATE TABLE now_at AS SELECT DISTINCT item FROM (${sides.join(' UNION ALL ')})
+    SEMI JOIN last_item USING (item)`);
 }
 
 /** What the run found in the case itself. Without a side it may put the same finding down to something else. */

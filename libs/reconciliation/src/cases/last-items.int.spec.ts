@@ -55,6 +55,7 @@ interface Found {
   places?: string[] | null;
   registry?: Row[];
   record?: Row[];
+  disposals?: Row[];
   stock?: Row[];
   containers?: boolean;
   settings?: object;
@@ -383,5 +384,28 @@ describe('an item of which no side tells any more', () => {
     expect(await opened(27, { registry, places })).toMatchObject({ resolved: 1 });
     const answered = [told(pack(82)), told(pack(83))];
     expect(await opened(28, { registry: answered, places })).toMatchObject({ resolved: 2 });
+  });
+
+  it('is of each run where nobody told its place, as for the rules', async () => {
+    const seen = { code: 'not_visible_to_us', severity: 'critical', item: A, r_known_from: 9 };
+    const registry = [told(A, { place: null })];
+    const at = (place: string) => [{ item: A, place }];
+    await opened(24, { findings: [seen], registry, places: ['O1'] });
+    expect(await opened(25, { registry, places: ['O1'], record: at('O2') })).toMatchObject({ resolved: 0 });
+    expect(await opened(26, { registry, places: ['O1'] })).toMatchObject({ resolved: 1 });
+    await opened(27, { findings: [seen], registry, places: ['O1'] });
+    expect(await opened(28, { registry, places: ['O1'], record: at('O1') })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is judged where it stands now, when no stock speaks of its place any more', async () => {
+    const lost = { code: 'missing_locally', severity: 'warning', item: A, g_place: 'O3', g_series: 'O' };
+    const held = { code: 'held_for_others', severity: 'warning', item: B, copies: 1, s_place: 'O3', g_series: 'O' };
+    const registry = (place: string) => [A, B].map((item) => told(item, { place, status: 'in_sale' }));
+    await opened(24, { findings: [lost, held], registry: registry('O3'), places: ['O3'] });
+    expect(await opened(25, { registry: registry('O5'), places: ['O4'] })).toMatchObject({ resolved: 0 });
+    // The stock of another place does not show that the pack is not on the shelf where it was found.
+    expect(await opened(26, { registry: registry('O4'), places: ['O4'] })).toMatchObject({ resolved: 1 });
+    const stock = [{ item: B, place: 'O4', owner: 'x' }];
+    expect(await opened(27, { registry: registry('O4'), places: ['O4'], stock })).toMatchObject({ resolved: 1 });
   });
 });

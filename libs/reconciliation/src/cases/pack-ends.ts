@@ -25,6 +25,9 @@ const codesLike = (begin: RegExp): string[] =>
 export const NAMED_BY_US = codesLike(
   /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
 );
+/** Of these only what is not on the shelf. */
+const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
+const listed = (codes: readonly string[]): string => codes.map(quoted).join(', ');
 
 /**
  * Makes the table `unjudged (case_id, item)`: the last items of cases that are not resolved, of which the run does not
@@ -47,7 +50,7 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
   await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item, a.moment FROM (${answered}) a
       SEMI JOIN last_item l ON l.item = a.item;
     CREATE TABLE unjudged AS SELECT DISTINCT u.case_id, u.item FROM (
-      ${of} WHERE NOT ${isOf(record.places, 'l.stands_at')}
+      ${of} LEFT JOIN now_at n ON n.item = l.item WHERE NOT ${isCovered(record.places)}
       UNION ALL ${of} ANTI JOIN answered a
         ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at)
         WHERE l.answers AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
@@ -63,24 +66,31 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
 }
 
 /** No side names the item any more: nobody asks about it, and no rule needs the answer. */
-const IS_OVER_UNASKED = `l.code IN (${NAMED_BY_US.map(quoted).join(', ')}) AND l.item NOT IN (SELECT item FROM now_at)`;
+const IS_OVER_UNASKED = `l.code IN (${listed(NAMED_BY_US)}) AND l.item NOT IN (SELECT item FROM now_at)`;
 
-/** Makes the table `now_at (item)`: those of the last items that a side of the run names. */
+/** Makes the table `now_at` of those of the last items that a side names, with their place in the order of the rules. */
 async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
-  const sides = [legs.stock, legs.registry, legs.record, legs.disposals].flatMap((leg) =>
-    leg === undefined ? [] : [`SELECT item FROM ${parquet(leg.files)}`],
+  const sides = [legs.stock, legs.registry, legs.record, legs.disposals].flatMap((leg, side) =>
+    leg === undefined ? [] : [`SELECT item, place, ${side} AS side FROM ${parquet(leg.files)}`],
   );
-  await duck.run(`CREATE TABLE now_at AS SELECT DISTINCT item FROM (${sides.join(' UNION ALL ')})
-    SEMI JOIN last_item USING (item)`);
+  await duck.run(`CREATE TABLE now_at AS SELECT item, bool_or(side = 0) AS in_stock,
+      arg_min(place, side) FILTER (place IS NOT NULL) AS place
+    FROM (${sides.join(' UNION ALL ')}) SEMI JOIN last_item USING (item) GROUP BY item`);
 }
 
 /** What the run found in the case itself. Without a side it may put the same finding down to something else. */
 const FOUND_AGAIN = `SELECT c.case_id, i.item FROM (${CAUSES}) i
   JOIN candidate c ON NOT c.looked AND ${ofOneCase('c', 'i')}`;
 
-function isOf(places: readonly string[] | null, place: string): string {
+/**
+ * Whether the run speaks of the place of an item: where it was found; where it is in stock now; or, of what rules look for
+ * off the shelf, where it stands now. As for the rules, what nobody tells a place of is of each run.
+ */
+function isCovered(places: readonly string[] | null): string {
   if (places === null) return 'true';
-  return places.length === 0 ? 'false' : `coalesce(${place} IN (${places.map(quoted).join(', ')}), false)`;
+  const isOf = (place: string): string => `list_contains([${places.map(quoted).join(', ')}]::VARCHAR[], ${place})`;
+  return `coalesce(${isOf('l.stands_at')} OR n.in_stock OR (l.code IN (${listed(OFF_SHELF)}) AND ${isOf('n.place')})
+    OR (l.stands_at IS NULL AND l.code NOT IN (${listed(NAMED_BY_US)}) AND coalesce(${isOf('n.place')}, true)), false)`;
 }
 
 /** Cases of which the stock has an item without a cell that their rule compares: such a rule says nothing of it. */

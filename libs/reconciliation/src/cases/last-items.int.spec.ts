@@ -408,4 +408,16 @@ describe('an item of which no side tells any more', () => {
     const stock = [{ item: B, place: 'O4', owner: 'x' }];
     expect(await opened(27, { registry: registry('O4'), places: ['O4'], stock })).toMatchObject({ resolved: 1 });
   });
+
+  it('is judged by a run that compares containers at its place, though not at all places of the case', async () => {
+    const seen = { code: 'container_dissolved', severity: 'warning', g_series: 'C', r_known_from: 10 };
+    const findings = [A, B].map((item, n) => ({ ...seen, item, r_place: `C${n + 1}`, r_container: BOX }));
+    const registry = [A, B].map((item) => told(item, { container: BOX }));
+    await opened(24, { findings, registry });
+    const of = (...containers: string[]) => ({ registry, settings: { containers } });
+    expect(await opened(25, of('C1'))).toMatchObject({ seen: 1, resolved: 0 });
+    expect(await one(seen.code)).toMatchObject({ itemCount: 1, state: { lastSeen: { places: ['C2'] } } });
+    expect(await opened(26, of('C1'))).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await opened(27, of('C2'))).toMatchObject({ resolved: 1 });
+  });
 });

@@ -4,7 +4,6 @@ import type { CaseCause, CaseSighting } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile, readRun } from '../comparison/run-record.js';
-import type { ComparisonSettings } from '../comparison/settings.js';
 import { BUCKETS } from '../snapshots/manifest.js';
 import { namesIn } from '../runs/run-folder.js';
 import { CASE_ITEMS_FILE, CELLS, FOUND_BY, OLD_ITEMS_FILE } from './pack-groups.js';
@@ -115,16 +114,9 @@ function looksFor({ legs, unseen, settings }: PackOpening['record'], { code, sta
   const { lastSeen } = state;
   if (unseen.includes(code) || lastSeen.legs === undefined) return false;
   if (code === 'hung_stock' && settings.hungDays === null) return false;
-  if (code.startsWith('container_') && !comparesContainers(settings, lastSeen.places)) return false;
+  if (code.startsWith('container_') && settings.containers === false) return false;
   return lastSeen.legs.every((leg) => Object.hasOwn(legs, leg));
 }
-
-/** Whether containers are compared at all of these places. */
-const comparesContainers = (
-  { containers }: ComparisonSettings,
-  places: readonly string[] | null | undefined,
-): boolean =>
-  typeof containers === 'boolean' ? containers : (places?.every((one) => containers.includes(one)) ?? false);
 
 /**
  * What is known of the items of a file. A run of before these stood there has them in its findings; NULL where there is

@@ -57,7 +57,7 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
       ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
-      ${underWay(record)}
+      ${underWay(record)} ${notCompared(record.settings)}
       UNION ALL ${OF_UNPROVEN}
     ) u ANTI JOIN found f ON f.item = u.item AND f.code = u.code
     UNION SELECT l.case_id, l.item FROM last_item l JOIN candidate c USING (case_id)
@@ -120,6 +120,13 @@ function untoldByRegistry(registry: readonly string[], stock: readonly string[])
       OR (starts_with(l.code, 'container_')
         AND NOT EXISTS (SELECT 1 FROM ${parquet(registry)} WHERE container IS NOT NULL)))`;
 }
+
+/** And items at whose places containers are not compared. */
+const notCompared = ({ containers }: ComparisonSettings): string =>
+  typeof containers === 'boolean'
+    ? ''
+    : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
+        AND NOT coalesce(list_contains([${listed(containers)}]::VARCHAR[], stands_at), false)`;
 
 /** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {

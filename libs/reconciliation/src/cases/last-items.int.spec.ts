@@ -420,4 +420,12 @@ describe('an item of which no side tells any more', () => {
     expect(await opened(26, of('C1'))).toMatchObject({ resolved: 0, notCovered: 1 });
     expect(await opened(27, of('C2'))).toMatchObject({ resolved: 1 });
   });
+
+  it('needs only those sides that can tell its finding: disposals explain', async () => {
+    const seen = { severity: 'warning', g_series: 'L', r_place: 'L1', r_known_from: 11 };
+    const findings = ['missing_in_registry', 'sold_here_open_in_registry'].map((code) => ({ ...seen, code, item: A }));
+    await opened(24, { findings, disposals: [] });
+    expect(await opened(25)).toMatchObject({ resolved: 1, notCovered: 1 });
+    expect(await opened(26, { disposals: [] })).toMatchObject({ resolved: 1 });
+  });
 });

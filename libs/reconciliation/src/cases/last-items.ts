@@ -4,6 +4,7 @@ import type { CaseCause, CaseSighting } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile, readRun } from '../comparison/run-record.js';
+import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { BUCKETS } from '../snapshots/manifest.js';
 import { namesIn } from '../runs/run-folder.js';
 import { CASE_ITEMS_FILE, CELLS, FOUND_BY, OLD_ITEMS_FILE } from './pack-groups.js';
@@ -109,13 +110,18 @@ function keyOf(caseId: string, cause: CaseCause): (string | null)[] {
   return [cause.kind, c1, null, null];
 }
 
+/** Disposals and documents explain all differences, and tell those alone whose rules need them. */
+const canTell = (leg: string, code: string): boolean =>
+  ['stock', 'record', 'registry'].includes(leg) ||
+  [...RULES, ...OVERRIDES].some((one) => one.code === code && one.needs.some((needed) => needed === leg));
+
 /** Whether the run has the sides and the settings by which the case was found. */
 function looksFor({ legs, unseen, settings }: PackOpening['record'], { code, state }: CaseRow): boolean {
   const { lastSeen } = state;
   if (unseen.includes(code) || lastSeen.legs === undefined) return false;
   if (code === 'hung_stock' && settings.hungDays === null) return false;
   if (code.startsWith('container_') && settings.containers === false) return false;
-  return lastSeen.legs.every((leg) => Object.hasOwn(legs, leg));
+  return lastSeen.legs.every((leg) => Object.hasOwn(legs, leg) || !canTell(leg, code));
 }
 
 /**

@@ -47,8 +47,10 @@ function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): Case
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run)) return [];
+  // It has judged some of the items, and that before a person opened the case again.
+  if (sighting.unjudged !== undefined && sighting.run.moment <= (state.reopenedAt ?? '')) return [];
   if (state.phase === 'resolved')
-    return sighting.run.moment > (state.resolvedAt ?? '')
+    return sighting.run.moment > (state.resolvedAt ?? '') && sighting.unjudged !== sighting.count
       ? [{ type: 'CaseReopened', data: { caseId, dueAt, seen: sighting, severity } }]
       : [];
   const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);

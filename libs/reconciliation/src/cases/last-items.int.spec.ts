@@ -428,4 +428,22 @@ describe('an item of which no side tells any more', () => {
     expect(await opened(25)).toMatchObject({ resolved: 1, notCovered: 1 });
     expect(await opened(26, { disposals: [] })).toMatchObject({ resolved: 1 });
   });
+
+  it('stands where the rules have it: at the place of the registry before that of our record', async () => {
+    const seen = { code: 'awaiting_counterparty', severity: 'warning', item: A, g_series: 'G' };
+    const registry = [told(A, { place: 'G1' })];
+    await opened(24, { findings: [{ ...seen, g_place: 'G1', r_place: 'G2' }], registry, places: ['G1'] });
+    expect(await opened(25, { registry, places: ['G2'] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await opened(26, { registry, places: ['G1'] })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is over when the registry has sold what the ERP has on its way', async () => {
+    const seen = { code: 'missing_locally', severity: 'warning', r_place: 'V1' };
+    const findings = [A, B].map((item, n) => ({ ...seen, item, g_series: `V${n}` }));
+    const stock = [A, B].map((item) => ({ item, place: 'V1', state: 'in_transit' }));
+    await opened(24, { findings });
+    const registry = [told(A, { status: 'in_sale' }), told(B, { status: 'paused_circulation' })];
+    expect(await opened(25, { registry, stock })).toMatchObject({ resolved: 1 });
+    expect(await opened(26, { registry: registry.map(({ item }) => told(item)) })).toMatchObject({ resolved: 1 });
+  });
 });

@@ -97,7 +97,8 @@ export async function beginGroups(
       CASE WHEN length(item) = 18 THEN item WHEN code = '${BY_REGISTRY}' THEN g_container
         ELSE coalesce(r_container, g_container) END AS container,
       CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
-      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place, g_moment AS answered_at,
+      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
+      coalesce(s_place, g_place, r_place) AS stands_at, g_moment AS answered_at,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
     FROM ${parquet(files)};
     CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
@@ -148,8 +149,8 @@ async function writeItems(duck: Duck, file: string): Promise<void> {
   }
 }
 
-/** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
-export const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
+/** What a finding is put down to. `stands_at`: the place of the item in the order of the rules, whatever it is put down to. */
+export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
       WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL
         THEN 'document'

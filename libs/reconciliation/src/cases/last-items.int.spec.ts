@@ -446,4 +446,28 @@ describe('an item of which no side tells any more', () => {
     expect(await opened(25, { registry, stock })).toMatchObject({ resolved: 1 });
     expect(await opened(26, { registry: registry.map(({ item }) => told(item)) })).toMatchObject({ resolved: 1 });
   });
+
+  it('is not over in a part that was split off before the run was opened again, when the run found it', async () => {
+    const seen = { code: 'expired_auto_written_off', severity: 'warning', copies: 1, s_place: 'P1', g_series: 'Q' };
+    const found = { findings: [A, B].map((item) => ({ ...seen, item })) };
+    await opened(24, found);
+    const out = await runOf(25, found);
+    const dying = logOver({
+      readStream: store.readStream.bind(store),
+      append: () => Promise.reject(new Error('killed')),
+    });
+    await expect(openedOf(out, dying)).rejects.toThrow('killed');
+    const { caseId, state } = await one(seen.code);
+    const cause = partOf(caseId, [B]);
+    const part = caseIdOf(seen.code, cause);
+    const act = { actor: ACTOR, id: 'split between', at: daysBefore(-25) };
+    await log.tell({ type: 'Split', caseId, part, items: cause.items, count: 1 }, act);
+    const { severity, dueAt } = state;
+    const { rows: _, ...lastSeen } = state.lastSeen;
+    const split = { ...lastSeen, count: 1 };
+    await log.tell({ type: 'See', caseId: part, code: seen.code, cause, severity, dueAt, seen: split }, act);
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    expect(await openedOf(out)).toMatchObject({ resolved: 0 });
+    expect(await opened(26)).toMatchObject({ resolved: 2 });
+  });
 });

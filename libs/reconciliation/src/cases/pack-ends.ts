@@ -161,7 +161,10 @@ export const loadCarried = (duck: Duck): Promise<void> =>
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);
 
-/** Cases that the run did not tell: it judged all of their items and found none, or could not judge them. */
+/**
+ * Cases that the run did not tell: it judged all of their items and found none, or could not judge them. What was split
+ * off after the items were written is in no group of theirs, and the run may have found it.
+ */
 export async function* packCasesOver({
   duck,
   run,
@@ -170,7 +173,8 @@ export async function* packCasesOver({
   for (let after = ''; ;) {
     const rows = await duck.rows<{ case_id: string; over: boolean }>(
       `SELECT case_id, case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
-         AS over FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
+         AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
+           ON f.item = l.item AND f.code = l.code)) AS over FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
        WHERE case_id > ${quoted(after)} ORDER BY case_id LIMIT ${AT_ONCE}`,
     );
     const over = rows.filter((one) => one.over);

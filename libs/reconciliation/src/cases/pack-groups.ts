@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { link, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
@@ -136,13 +137,16 @@ export async function groupFindings(duck: Duck, folder: string): Promise<void> {
 }
 
 async function writeItems(duck: Duck, file: string): Promise<void> {
-  const temporary = `${file}.${process.pid}`;
+  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   const columns = [...CAUSE_COLUMNS, ...Object.keys(ITEM_COLUMNS)].join(', ');
   try {
-    await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME FROM carried)
+    await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME ${NAMED})
       ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
     await durable(temporary);
-    await rename(temporary, file);
+    // Of two that open the cases of a run at once, the first one's rows stay: its cases name them.
+    await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
     await durable(dirname(file));
   } finally {
     await rm(temporary, { force: true });
@@ -165,6 +169,10 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
   FROM found f LEFT JOIN document_at d ON d.position = f.told_by
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;
+
+/** What is carried in cases that this run tells: those that it has judged in part, and those that it found. */
+const NAMED = `FROM carried WHERE told UNION ALL BY NAME
+  SELECT k.* FROM carried k SEMI JOIN (${CAUSES}) i ON ${ofOneCase('k', 'i')} WHERE NOT k.told`;
 
 /** One lost pallet is one case: from a container to the one around it, as long as the same was found of that one. */
 async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { caseIdOf, partOf } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
@@ -500,5 +500,35 @@ describe('an item of which no side tells any more', () => {
     expect(counts[0]).toEqual(counts[1]);
     expect(readdirSync(out).filter((name) => name.startsWith('items-of-cases.parquet'))).toHaveLength(1);
     await Promise.all([one, two].map(async (duck) => duck.close()));
+  });
+
+  it('stays in its case while the rows of it are not at hand or cannot be read; other cases go on', async () => {
+    const seen = { severity: 'warning', copies: 1, s_place: 'Y1', g_series: 'Y' };
+    const [kept, other] = ['archived_in_stock', 'unmapped_status'].map((code) => ({ ...seen, code })) as [
+      FoundItem,
+      FoundItem,
+    ];
+    const out = await runOf(24, { findings: [A, B].map((item) => ({ ...kept, item })) });
+    await openedOf(out);
+    const file = join(out, 'items-of-cases.parquet');
+    const whole = readFileSync(file);
+    const ofY = async () =>
+      (await rows(kept.code)).filter(({ series }) => series === 'Y').map(({ itemCount, phase }) => [itemCount, phase]);
+    for (const [n, breaks] of [() => writeFileSync(file, whole.subarray(0, 100)), () => rmSync(file)].entries()) {
+      breaks();
+      const findings = [
+        { ...kept, item: A },
+        { ...other, item: B },
+      ];
+      expect(await opened(25 + n, { findings })).toMatchObject({
+        notCovered: 1,
+        ...(n === 0 ? { opened: 1 } : { seen: 1 }),
+      });
+      expect(await ofY()).toEqual([[2, 'open']]);
+    }
+    writeFileSync(file, whole);
+    await opened(27, { findings: [{ ...kept, item: A }] });
+    expect(await ofY()).toEqual([[1, 'open']]);
+    expect(await opened(28)).toMatchObject({ resolved: 1 });
   });
 });

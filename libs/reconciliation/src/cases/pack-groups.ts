@@ -85,7 +85,8 @@ export const ofOneCase = (one: string, other: string): string =>
 /**
  * Makes the view `found` of the findings of a run, and the tables that decide on causes: `lift`, of the containers
  * around others, and, empty, `part_item`, of items that persons took out of cases, `document_at`, of the documents at
- * log positions, and `carried`, of items that stay in their cases though the run did not judge them.
+ * log positions, `carried`, of items that stay in their cases though the run did not judge them, and `kept`, of the
+ * causes of cases that stay as they are.
  */
 export async function beginGroups(
   duck: Duck,
@@ -104,6 +105,7 @@ export async function beginGroups(
     FROM ${parquet(files)};
     CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
     CREATE TABLE document_at (position VARCHAR, document VARCHAR);
+    CREATE TABLE kept (${CAUSE_COLUMNS.map((name) => `${name} VARCHAR`).join(', ')});
     CREATE TABLE carried (${[...CAUSE_COLUMNS.map((name) => `${name} VARCHAR`), ...columns].join(', ')})`);
   await liftContainers(duck, run);
 }
@@ -122,7 +124,8 @@ export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenera
 
 /**
  * Sorts all items by cause into CASE_ITEMS_FILE, once, for cases name its rows; and makes the table `pack_group` of the
- * causes, numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk.
+ * causes, numbered from 0, without those whose cases stay as they are. {@link beginGroups} was done. What does not fit
+ * into memory goes to the disk.
  */
 export async function groupFindings(duck: Duck, folder: string): Promise<void> {
   const file = join(folder, CASE_ITEMS_FILE);
@@ -133,7 +136,7 @@ export async function groupFindings(duck: Duck, folder: string): Promise<void> {
       min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
       list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
     FROM read_parquet(${quoted(file)}, file_row_number = true)
-    GROUP BY code, kind, c1, series, place HAVING bool_or(told))`);
+    GROUP BY code, kind, c1, series, place HAVING bool_or(told)) g ANTI JOIN kept k ON ${ofOneCase('g', 'k')}`);
 }
 
 async function writeItems(duck: Duck, file: string): Promise<void> {

@@ -116,7 +116,8 @@ interface Held {
 
 /**
  * An item stays in its case until a run has judged it, and no longer. A run judges what it finds, that of which the
- * registry tells it, and what was planted and is not in its stock any more: no rule speaks of that. Of packs that documents name it may have other reasons to judge nothing: there nothing is lost.
+ * registry tells it, and what was planted and is not in its stock any more: no rule speaks of that. Of packs
+ * that documents name it may have other reasons to judge nothing: there nothing is lost.
  */
 function heldComplaints(told: Told, { run, held }: { run: RunFiles; held: Map<string, Held> }): string[] {
   const { caseId, code, seen, rows, ended } = told;

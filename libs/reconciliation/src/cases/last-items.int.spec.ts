@@ -504,10 +504,8 @@ describe('an item of which no side tells any more', () => {
 
   it('stays in its case while the rows of it are not at hand or cannot be read; other cases go on', async () => {
     const seen = { severity: 'warning', copies: 1, s_place: 'Y1', g_series: 'Y' };
-    const [kept, other] = ['archived_in_stock', 'unmapped_status'].map((code) => ({ ...seen, code })) as [
-      FoundItem,
-      FoundItem,
-    ];
+    const kept = { ...seen, code: 'archived_in_stock' };
+    const other = { ...seen, code: 'unmapped_status' };
     const out = await runOf(24, { findings: [A, B].map((item) => ({ ...kept, item })) });
     await openedOf(out);
     const file = join(out, 'items-of-cases.parquet');

@@ -68,7 +68,7 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
 /** No side names the item any more: nobody asks about it, and no rule needs the answer. */
 const IS_OVER_UNASKED = `l.code IN (${listed(NAMED_BY_US)}) AND l.item NOT IN (SELECT item FROM now_at)`;
 
-/** Makes the table `now_at` of those of the last items that a side names, with their place in the order of the rules. */
+/** Makes the table `now_at` of the last items that a side names, with their place in the order of the rules. */
 async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
   const sides = [legs.stock, legs.registry, legs.record, legs.disposals].flatMap((leg, side) =>
     leg === undefined ? [] : [`SELECT item, place, ${side} AS side FROM ${parquet(leg.files)}`],
@@ -83,8 +83,8 @@ const FOUND_AGAIN = `SELECT c.case_id, i.item FROM (${CAUSES}) i
   JOIN candidate c ON NOT c.looked AND ${ofOneCase('c', 'i')}`;
 
 /**
- * Whether the run speaks of the place of an item: where it was found; where it is in stock now; or, of what rules look for
- * off the shelf, where it stands now. As for the rules, what nobody tells a place of is of each run.
+ * Whether the run speaks of the place of an item: where it was found; where it is in stock now; or, of what rules look
+ * for off the shelf, where it stands now. As for the rules, what nobody tells a place of is of each run.
  */
 function isCovered(places: readonly string[] | null): string {
   if (places === null) return 'true';
@@ -174,7 +174,8 @@ export async function* packCasesOver({
     const rows = await duck.rows<{ case_id: string; over: boolean }>(
       `SELECT case_id, case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
          AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
-           ON f.item = l.item AND f.code = l.code)) AS over FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
+           ON f.item = l.item AND f.code = l.code)) AS over
+       FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
        WHERE case_id > ${quoted(after)} ORDER BY case_id LIMIT ${AT_ONCE}`,
     );
     const over = rows.filter((one) => one.over);

@@ -156,7 +156,7 @@ async function writeItems(duck: Duck, file: string): Promise<void> {
   }
 }
 
-/** What a finding is put down to. `stands_at`: the place of the item in the order of the rules, whatever it is put down to. */
+/** What a finding is put down to. `stands_at`: the place of the item in the order of the rules, whatever that is. */
 export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
       WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL

@@ -293,6 +293,7 @@ export class PackRuns {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
       duck: { memoryMb: segments.memoryMb, threads: segments.threads },
       ...{ actor: ACTOR, unconfirmed, now: clock.now() },
+      onWarning: (text) => log.warn({ runId }, text),
       earlier: (await namesIn(runs)).map((name) => join(runs, name, 'comparison')),
     });
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');

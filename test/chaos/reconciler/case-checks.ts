@@ -115,15 +115,18 @@ interface Held {
 }
 
 /**
- * An item stays in its case until a run has judged it, and no longer. A run judges what it finds, and that of which the
- * registry tells it. Of packs that documents name it may have other reasons to judge nothing: there nothing is lost.
+ * An item stays in its case until a run has judged it, and no longer. A run judges what it finds, that of which the
+ * registry tells it, and what was planted and is not in its stock any more: no rule speaks of that. Of packs
+ * that documents name it may have other reasons to judge nothing: there nothing is lost.
  */
 function heldComplaints(told: Told, { run, held }: { run: RunFiles; held: Map<string, Held> }): string[] {
   const { caseId, code, seen, rows, ended } = told;
   const { moment } = run;
   const before = held.get(caseId) ?? { items: new Set<string>(), moment: '' };
   const found = new Set(run.found.flatMap((one) => (one.code === code ? [one.item] : [])));
-  const isJudged = (item: string): boolean => found.has(item) || run.answered.has(item);
+  const isGone = (item: string): boolean =>
+    PLANTED.includes(code) && item.startsWith(GTIN) && run.expected?.items.has(item) === false;
+  const isJudged = (item: string): boolean => found.has(item) || run.answered.has(item) || isGone(item);
   const mustBeJudged = (item: string): boolean => found.has(item) || (item.startsWith(GTIN) && isJudged(item));
   const isTold = seen.length > 0;
   const left = new Set(isTold ? rows.map(({ item }) => item) : ended > 0 ? [] : before.items);

@@ -38,6 +38,7 @@ export async function openCases(config: CliConfig, folder: string, flags: OpenCa
         }),
         now: systemClock.now(),
         actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },
+        onWarning: say,
         onProgress: (done, all) => say(`${done} of ${all} causes`),
       });
     });

@@ -168,6 +168,19 @@ describe('a case', () => {
     expect(told(see(1), RESOLVE, REOPEN, miss(6)).state.phase).toBe('resolved');
   });
 
+  it('is not reopened by a sighting of items that the run could not judge', () => {
+    const carried = (count: number, unjudged: number, day: number) =>
+      see(day, count, { seen: { ...sighting(day, count), unjudged } });
+    expect(told(see(1), RESOLVE, carried(2, 2, 5)).newest).toEqual([]);
+    expect(told(see(1), RESOLVE, carried(2, 1, 5)).newest).toEqual(['CaseReopened']);
+  });
+
+  it('that a person reopened keeps all items that a run of an earlier moment could not judge or found over', () => {
+    const carried = (day: number) => see(day, 3, { seen: { ...sighting(day, 3), unjudged: 1 } });
+    expect(known(see(1), RESOLVE, REOPEN, carried(4)).count).toBe(10);
+    expect(known(see(1), RESOLVE, REOPEN, carried(6)).count).toBe(3);
+  });
+
   it('is due earlier when it becomes worse, and never later', () => {
     const sooner = '2026-11-05T00:00:00.000Z';
     expect(known(see(1), see(2, 1, { severity: 'critical', dueAt: sooner }))).toMatchObject({

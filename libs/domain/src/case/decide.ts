@@ -8,6 +8,7 @@ import type {
   CaseRemedyConcluded,
   CaseRemedyReleased,
   CaseRun,
+  CaseSighting,
   CaseSplit,
 } from './events.js';
 import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
@@ -46,11 +47,8 @@ type See = CaseCommand & { type: 'See' };
 function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): CaseEvent[] {
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
-  if (!isNewer(state, sighting.run)) return [];
-  if (state.phase === 'resolved')
-    return sighting.run.moment > (state.resolvedAt ?? '')
-      ? [{ type: 'CaseReopened', data: { caseId, dueAt, seen: sighting, severity } }]
-      : [];
+  if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];
+  if (state.phase === 'resolved') return [{ type: 'CaseReopened', data: { caseId, dueAt, seen: sighting, severity } }];
   const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);
   const earlier = isWorse && dueAt < state.dueAt ? { dueAt } : {};
   const news: { news?: true } = state.phase === 'explained' && (isWorse || hasNew) ? { news: true } : {};
@@ -60,6 +58,15 @@ function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): Case
 /** A run changes a case once; one that looked at an earlier moment than the last says nothing of now. */
 const isNewer = ({ lastSeen, runsOfMoment }: KnownCase, { id, moment }: CaseRun): boolean =>
   moment > lastSeen.run.moment || (moment === lastSeen.run.moment && !runsOfMoment.includes(id));
+
+/**
+ * Whether it may change the case: a resolved one when it found some items later, and not when all are carried. What it
+ * has judged before a person opened the case again takes no item out.
+ */
+function counts(state: KnownCase, { count, unjudged, run: { moment } }: CaseSighting): boolean {
+  if (state.phase === 'resolved') return moment > (state.resolvedAt ?? '') && unjudged !== count;
+  return unjudged === undefined || moment > (state.reopenedAt ?? '');
+}
 
 function reopened(state: KnownCase, { caseId, at, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
   return state.phase === 'resolved'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { caseIdOf, partOf } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
@@ -12,10 +12,12 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { writeFinishedRun, type FoundItem } from '../../test/finished-run.js';
 import { daysBefore } from '../../test/world.js';
-import type { RunRecord } from '../comparison/run-record.js';
+import { resultOf } from '../comparison/run-comparison.js';
+import { readRun, type RunRecord } from '../comparison/run-record.js';
 import { CaseLog } from './case-log.js';
 import { DEFAULT_DUE_DAYS, dueDaysOf, type Opening } from './opening.js';
 import { openPackCases } from './pack-cases.js';
+import { beginGroups, groupFindings, readGroups } from './pack-groups.js';
 
 const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
@@ -54,6 +56,8 @@ interface Found {
   legs?: readonly ('stock' | 'record' | 'registry')[];
   places?: string[] | null;
   registry?: Row[];
+  record?: Row[];
+  disposals?: Row[];
   stock?: Row[];
   containers?: boolean;
   settings?: object;
@@ -364,5 +368,165 @@ describe('a case is not resolved', () => {
     expect(await opened(22, { registry: poor, stock, places, settings })).toMatchObject({ resolved: 0 });
     const boxed = [...whole, told(BOX, { container: '046012345678900031' })];
     expect(await opened(23, { registry: boxed, stock, places, settings })).toMatchObject({ resolved: 8 });
+  });
+});
+
+describe('an item of which no side tells any more', () => {
+  it('is judged by the stock of its place where each rule of its code needs it in our stock or record', async () => {
+    const seen = { severity: 'critical', copies: 1, s_place: 'N1', g_series: 'N' };
+    const codes = ['unknown_serial', 'duplicate_locally', 'sold_with_deviation', 'missing_in_registry'];
+    const findings = codes.map((code, n) => ({ ...seen, code, item: pack(80 + n) }));
+    const registry = [told(B)];
+    const [places, stock] = [['N1'], [{ item: pack(80), place: 'N1' }]];
+    expect(await opened(24, { findings, registry, places })).toMatchObject({ opened: 4 });
+    expect(await opened(25, { registry, places: ['N2'] })).toMatchObject({ resolved: 0 });
+    // Of one the stock still has the row, and of two others rules speak without it: without an answer nothing is known.
+    expect(await opened(25, { registry, places, stock })).toMatchObject({ resolved: 1 });
+    expect(await opened(26, { registry, places, record: [{ item: pack(80) }] })).toMatchObject({ resolved: 0 });
+    expect(await opened(27, { registry, places })).toMatchObject({ resolved: 1 });
+    const answered = [told(pack(82)), told(pack(83))];
+    expect(await opened(28, { registry: answered, places })).toMatchObject({ resolved: 2 });
+  });
+
+  it('is of each run where nobody told its place, as for the rules', async () => {
+    const seen = { code: 'not_visible_to_us', severity: 'critical', item: A, r_known_from: 9 };
+    const registry = [told(A, { place: null })];
+    const at = (place: string) => [{ item: A, place }];
+    await opened(24, { findings: [seen], registry, places: ['O1'] });
+    expect(await opened(25, { registry, places: ['O1'], record: at('O2') })).toMatchObject({ resolved: 0 });
+    expect(await opened(26, { registry, places: ['O1'] })).toMatchObject({ resolved: 1 });
+    await opened(27, { findings: [seen], registry, places: ['O1'] });
+    expect(await opened(28, { registry, places: ['O1'], record: at('O1') })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is judged where it stands now, when no stock speaks of its place any more', async () => {
+    const lost = { code: 'missing_locally', severity: 'warning', item: A, g_place: 'O3', g_series: 'O' };
+    const held = { code: 'held_for_others', severity: 'warning', item: B, copies: 1, s_place: 'O3', g_series: 'O' };
+    const registry = (place: string) => [A, B].map((item) => told(item, { place, status: 'in_sale' }));
+    await opened(24, { findings: [lost, held], registry: registry('O3'), places: ['O3'] });
+    expect(await opened(25, { registry: registry('O5'), places: ['O4'] })).toMatchObject({ resolved: 0 });
+    // The stock of another place does not show that the pack is not on the shelf where it was found.
+    expect(await opened(26, { registry: registry('O4'), places: ['O4'] })).toMatchObject({ resolved: 1 });
+    const stock = [{ item: B, place: 'O4', owner: 'x' }];
+    expect(await opened(27, { registry: registry('O4'), places: ['O4'], stock })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is judged by a run that compares containers at its place, though not at all places of the case', async () => {
+    const seen = { code: 'container_dissolved', severity: 'warning', g_series: 'C', r_known_from: 10 };
+    const findings = [A, B].map((item, n) => ({ ...seen, item, r_place: `C${n + 1}`, r_container: BOX }));
+    const registry = [A, B].map((item) => told(item, { container: BOX }));
+    await opened(24, { findings, registry });
+    const of = (...containers: string[]) => ({ registry, settings: { containers } });
+    expect(await opened(25, of('C1'))).toMatchObject({ seen: 1, resolved: 0 });
+    expect(await one(seen.code)).toMatchObject({ itemCount: 1, state: { lastSeen: { places: ['C2'] } } });
+    expect(await opened(26, of('C1'))).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await opened(27, of('C2'))).toMatchObject({ resolved: 1 });
+  });
+
+  it('needs only those sides that can tell its finding: disposals explain', async () => {
+    const seen = { severity: 'warning', g_series: 'L', r_place: 'L1', r_known_from: 11 };
+    const findings = ['missing_in_registry', 'sold_here_open_in_registry'].map((code) => ({ ...seen, code, item: A }));
+    await opened(24, { findings, disposals: [] });
+    expect(await opened(25)).toMatchObject({ resolved: 1, notCovered: 1 });
+    expect(await opened(26, { disposals: [] })).toMatchObject({ resolved: 1 });
+  });
+
+  it('stands where the rules have it: at the place of the registry before that of our record', async () => {
+    const seen = { code: 'awaiting_counterparty', severity: 'warning', item: A, g_series: 'G' };
+    const registry = [told(A, { place: 'G1' })];
+    await opened(24, { findings: [{ ...seen, g_place: 'G1', r_place: 'G2' }], registry, places: ['G1'] });
+    expect(await opened(25, { registry, places: ['G2'] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await opened(26, { registry, places: ['G1'] })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is over when the registry has sold what the ERP has on its way', async () => {
+    const seen = { code: 'missing_locally', severity: 'warning', r_place: 'V1' };
+    const findings = [A, B].map((item, n) => ({ ...seen, item, g_series: `V${n}` }));
+    const stock = [A, B].map((item) => ({ item, place: 'V1', state: 'in_transit' }));
+    await opened(24, { findings });
+    const registry = [told(A, { status: 'in_sale' }), told(B, { status: 'paused_circulation' })];
+    expect(await opened(25, { registry, stock })).toMatchObject({ resolved: 1 });
+    expect(await opened(26, { registry: registry.map(({ item }) => told(item)) })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is not over in a part that was split off before the run was opened again, when the run found it', async () => {
+    const seen = { code: 'expired_auto_written_off', severity: 'warning', copies: 1, s_place: 'P1', g_series: 'Q' };
+    const found = { findings: [A, B].map((item) => ({ ...seen, item })) };
+    await opened(24, found);
+    const out = await runOf(25, found);
+    const dying = logOver({
+      readStream: store.readStream.bind(store),
+      append: () => Promise.reject(new Error('killed')),
+    });
+    await expect(openedOf(out, dying)).rejects.toThrow('killed');
+    const { caseId, state } = await one(seen.code);
+    const cause = partOf(caseId, [B]);
+    const part = caseIdOf(seen.code, cause);
+    const act = { actor: ACTOR, id: 'split between', at: daysBefore(-25) };
+    await log.tell({ type: 'Split', caseId, part, items: cause.items, count: 1 }, act);
+    const { severity, dueAt } = state;
+    const { rows: _, ...lastSeen } = state.lastSeen;
+    const split = { ...lastSeen, count: 1 };
+    await log.tell({ type: 'See', caseId: part, code: seen.code, cause, severity, dueAt, seen: split }, act);
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    expect(await openedOf(out)).toMatchObject({ resolved: 0 });
+    expect(await opened(26)).toMatchObject({ resolved: 2 });
+  });
+
+  it('is not written where no case of the run names its row', async () => {
+    const seen = { severity: 'warning', copies: 1, s_place: 'K1', g_series: 'K' };
+    const kept = { ...seen, code: 'archived_in_stock', item: A };
+    await opened(24, { findings: [kept], places: ['K1'] });
+    const out = await runOf(25, { findings: [{ ...seen, code: 'unmapped_status', item: B }], places: ['K2'] });
+    expect(await openedOf(out)).toMatchObject({ opened: 1, notCovered: 1 });
+    const all = { state: { lastSeen: { rows: { file: 'items-of-cases.parquet', from: 0, to: 99 } } } } as CaseRow;
+    expect(await itemsOf(all, out)).toEqual([[B, false]]);
+    expect(await opened(26, { places: ['K1'] })).toMatchObject({ resolved: 2 });
+  });
+
+  it('stands in the rows of the one that was first, when two open the cases of a run at once', async () => {
+    const seen = { code: 'status_mismatch', severity: 'warning', copies: 1, s_place: 'P1', g_series: 'J' };
+    const out = await runOf(27, { findings: [A, B].map((item) => ({ ...seen, item })) });
+    const open = (temporary: string) => Duck.open({ memoryMb: 200, threads: 1, temporary: join(out, temporary) });
+    const [one, two] = await Promise.all([open('d1'), open('d2')]);
+    const record = await readRun(out);
+    const result = await resultOf(out);
+    for (const duck of [one, two]) await beginGroups(duck, { run: record, folder: out, result });
+    await two.run(`CREATE TABLE late AS SELECT * FROM found LIMIT 1; DROP VIEW found; CREATE VIEW found AS FROM late`);
+    await Promise.all([one, two].map(async (duck) => groupFindings(duck, out)));
+    const counts = await Promise.all(
+      [one, two].map(async (duck) => (await readGroups(duck, 0, 9)).map(({ count }) => count)),
+    );
+    expect(counts[0]).toEqual(counts[1]);
+    expect(readdirSync(out).filter((name) => name.startsWith('items-of-cases.parquet'))).toHaveLength(1);
+    await Promise.all([one, two].map(async (duck) => duck.close()));
+  });
+
+  it('stays in its case while the rows of it are not at hand or cannot be read; other cases go on', async () => {
+    const seen = { severity: 'warning', copies: 1, s_place: 'Y1', g_series: 'Y' };
+    const kept = { ...seen, code: 'archived_in_stock' };
+    const other = { ...seen, code: 'unmapped_status' };
+    const out = await runOf(24, { findings: [A, B].map((item) => ({ ...kept, item })) });
+    await openedOf(out);
+    const file = join(out, 'items-of-cases.parquet');
+    const whole = readFileSync(file);
+    const ofY = async () =>
+      (await rows(kept.code)).filter(({ series }) => series === 'Y').map(({ itemCount, phase }) => [itemCount, phase]);
+    for (const [n, breaks] of [() => writeFileSync(file, whole.subarray(0, 100)), () => rmSync(file)].entries()) {
+      breaks();
+      const findings = [
+        { ...kept, item: A },
+        { ...other, item: B },
+      ];
+      expect(await opened(25 + n, { findings })).toMatchObject({
+        notCovered: 1,
+        ...(n === 0 ? { opened: 1 } : { seen: 1 }),
+      });
+      expect(await ofY()).toEqual([[2, 'open']]);
+    }
+    writeFileSync(file, whole);
+    await opened(27, { findings: [{ ...kept, item: A }] });
+    expect(await ofY()).toEqual([[1, 'open']]);
+    expect(await opened(28)).toMatchObject({ resolved: 1 });
   });
 });

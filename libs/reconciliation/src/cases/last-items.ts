@@ -4,7 +4,7 @@ import type { CaseCause, CaseSighting } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile, readRun } from '../comparison/run-record.js';
-import type { ComparisonSettings } from '../comparison/settings.js';
+import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { BUCKETS } from '../snapshots/manifest.js';
 import { namesIn } from '../runs/run-folder.js';
 import { CASE_ITEMS_FILE, CELLS, FOUND_BY, OLD_ITEMS_FILE } from './pack-groups.js';
@@ -28,7 +28,7 @@ export async function findEarlierRuns({ folder, options }: PackOpening): Promise
 /**
  * Makes the tables `candidate`, of cases that are not resolved, and `last_item`, of the items of their last sightings:
  * each with its place, the moment of the answer on which its finding rests, and by which cells of the stock it was
- * found. Returns how many cases cannot be judged, because their items are not at hand.
+ * found. Fills `kept`, of the causes of cases whose items are not at hand, and returns how many these are.
  */
 export async function loadLastItems(opening: PackOpening, earlier: Map<string, string>): Promise<number> {
   const { duck } = opening;
@@ -37,21 +37,48 @@ export async function loadLastItems(opening: PackOpening, earlier: Map<string, s
       behind BIGINT, answers BOOLEAN);
     CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, file VARCHAR,
       stands_at VARCHAR, answered_at BIGINT, ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
-  const absent = await loadCandidates(opening, earlier);
+  let absent = await loadCandidates(opening, earlier);
   const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM candidate WHERE file <> '' ORDER BY file");
-  for (const { file } of files) {
-    await duck.run(`INSERT INTO last_item ${LAST_ITEM} SELECT c.case_id, c.code, i.item, c.answers, c.file
-      FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
-        AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
-    await loadLastFindings(duck, file);
-  }
+  for (const { file } of files)
+    await loadItemsOf(duck, file).catch(async (error: unknown) => {
+      opening.options.onWarning?.(`${file} cannot be read, so its cases stay as they are: ${String(error)}`);
+      absent += await keepCasesOf(duck, file);
+    });
   // The rows of a case still have what was taken out of it since.
   await duck.run(`DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
     AND p.part <> last_item.case_id`);
   return absent;
 }
 
-async function loadCandidates({ options, duck, record, run }: PackOpening, earlier: Map<string, string>) {
+async function loadItemsOf(duck: Duck, file: string): Promise<void> {
+  await duck.run(`INSERT INTO last_item ${LAST_ITEM} SELECT c.case_id, c.code, i.item, c.answers, c.file
+    FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
+      AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
+  await loadLastFindings(duck, file);
+}
+
+/** Cases whose items cannot be read: the run neither tells nor judges them. */
+async function keepCasesOf(duck: Duck, file: string): Promise<number> {
+  const of = `file = ${quoted(file)}`;
+  await duck.run(`INSERT INTO kept SELECT code, kind, c1, series, place FROM candidate WHERE ${of};
+    DELETE FROM last_item WHERE ${of}`);
+  return (await duck.rows(`DELETE FROM candidate WHERE ${of} RETURNING case_id`)).length;
+}
+
+/** Notes them as cases that the run neither tells nor judges. */
+async function keep({ duck, options }: PackOpening, cases: readonly CaseRow[]): Promise<number> {
+  const [first] = cases;
+  if (first === undefined) return 0;
+  options.onWarning?.(
+    `${cases.length} cases stay as they are, for their items are not at hand; one is ${first.caseId}`,
+  );
+  const causes = cases.map(({ caseId, code, state }) => [code, ...keyOf(caseId, state.cause)].map(textOf));
+  await duck.run(`INSERT INTO kept VALUES ${causes.map((one) => `(${one.join(', ')})`).join(', ')}`);
+  return cases.length;
+}
+
+async function loadCandidates(opening: PackOpening, earlier: Map<string, string>): Promise<number> {
+  const { options, duck, record, run } = opening;
   let absent = 0;
   for (let after = ''; ;) {
     const { rows } = await options.db.query<CaseRow>({
@@ -66,7 +93,11 @@ async function loadCandidates({ options, duck, record, run }: PackOpening, earli
       const isPart = row.causeKind === 'part' && (file === undefined || row.state.lastSeen.rows === undefined);
       return file === undefined && !isPart ? [] : [{ row, file: file ?? '', isPart }];
     });
-    absent += rows.length - known.length;
+    const atHand = new Set(known.map(({ row }) => row));
+    absent += await keep(
+      opening,
+      rows.filter((row) => !atHand.has(row)),
+    );
     const candidates = known.map(({ row, file }) => candidateOf(row, { file, looked: looksFor(record, row) }));
     if (candidates.length > 0) await duck.run(`INSERT INTO candidate VALUES ${candidates.join(', ')}`);
     const items = known.flatMap(({ row: { caseId, code, state }, file, isPart }) => {
@@ -89,6 +120,7 @@ function fileOf({ run, rows }: CaseSighting, earlier: Map<string, string>): stri
   return names.map((name) => join(folder, name)).find((file) => existsSync(file));
 }
 
+const textOf = (text: string | null): string => (text === null ? 'NULL' : quoted(text));
 const hasRegistry = ({ legs }: { legs?: string[] }): boolean => legs?.includes('registry') === true;
 
 function candidateOf(
@@ -97,7 +129,7 @@ function candidateOf(
 ): string {
   const { lastSeen, cause } = state;
   const texts = [caseId, code, ...keyOf(caseId, cause), severity, (lastSeen.legs ?? []).join(' ')];
-  const values = texts.map((text) => (text === null ? 'NULL' : quoted(text)));
+  const values = texts.map(textOf);
   const { from = 0, to = 0 } = lastSeen.rows ?? {};
   values.push(String(phase === 'explained'), String(looked), quoted(file), String(from), String(to));
   return `(${[...values, hasRegistry(lastSeen)].join(', ')})`;
@@ -110,21 +142,19 @@ function keyOf(caseId: string, cause: CaseCause): (string | null)[] {
   return [cause.kind, c1, null, null];
 }
 
+/** Disposals and documents explain all differences, and tell those alone whose rules need them. */
+const canTell = (leg: string, code: string): boolean =>
+  ['stock', 'record', 'registry'].includes(leg) ||
+  [...RULES, ...OVERRIDES].some((one) => one.code === code && one.needs.some((needed) => needed === leg));
+
 /** Whether the run has the sides and the settings by which the case was found. */
 function looksFor({ legs, unseen, settings }: PackOpening['record'], { code, state }: CaseRow): boolean {
   const { lastSeen } = state;
   if (unseen.includes(code) || lastSeen.legs === undefined) return false;
   if (code === 'hung_stock' && settings.hungDays === null) return false;
-  if (code.startsWith('container_') && !comparesContainers(settings, lastSeen.places)) return false;
-  return lastSeen.legs.every((leg) => Object.hasOwn(legs, leg));
+  if (code.startsWith('container_') && settings.containers === false) return false;
+  return lastSeen.legs.every((leg) => Object.hasOwn(legs, leg) || !canTell(leg, code));
 }
-
-/** Whether containers are compared at all of these places. */
-const comparesContainers = (
-  { containers }: ComparisonSettings,
-  places: readonly string[] | null | undefined,
-): boolean =>
-  typeof containers === 'boolean' ? containers : (places?.every((one) => containers.includes(one)) ?? false);
 
 /**
  * What is known of the items of a file. A run of before these stood there has them in its findings; NULL where there is

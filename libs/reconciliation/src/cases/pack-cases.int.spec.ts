@@ -77,7 +77,10 @@ let runs = 0;
 function run(
   findings: FoundItem[],
   day: number,
-  { unasked = [] as number[], ...over }: RunOver & { unasked?: number[] } = {},
+  {
+    unasked = [] as number[],
+    ...over
+  }: RunOver & { unasked?: number[]; stock?: { item: string; place: string }[] } = {},
 ) {
   const asked = [1, 2, 3, 4, 5, 6, 11, 12, 21, 22].filter((n) => !unasked.includes(n)).map(pack);
   const registry = [...asked, PALLET, BOX_1, BOX_2].map((item) => ({
@@ -197,7 +200,8 @@ describe('cases of a comparison of packs', () => {
       expect([over, await open(await run(mended, 5, over))]).toMatchObject([over, { resolved: 0, notCovered: 5 }]);
     // Of three it judged other items: these are told what is left.
     const unasked = [5, 11, 21, 22, 1];
-    expect(await open(await run(mended, 5, { unasked }))).toMatchObject({ resolved: 0, seen: 3, notCovered: 2 });
+    const stock = [{ item: pack(11), place: 'P1' }];
+    expect(await open(await run(mended, 5, { unasked, stock }))).toMatchObject({ resolved: 0, seen: 3, notCovered: 2 });
     const stale = [5, 1, 11, 21, 22].map((n) => ({ item: pack(n), code: 'stale_snapshot', severity: 'information' }));
     expect(await open(await run([...mended, ...stale], 5))).toMatchObject({ resolved: 0, notCovered: 5 });
     const none = { db: db.pool, log, dueDays, duck: DUCK, actor: ACTOR, now: NOW, earlier: [] };

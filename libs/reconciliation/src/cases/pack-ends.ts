@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import type { LegInput } from '../comparison/run-record.js';
-import { OVERRIDES } from '../comparison/rules.js';
+import { OVERRIDES, RULES } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
@@ -16,6 +16,19 @@ const HOUR_MS = 3_600_000;
 /** An answer that is of another moment, or denied: what it hides is not over. */
 const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
 
+/** Codes whose rules all begin like this. */
+const codesLike = (begin: RegExp): string[] =>
+  [...new Set(RULES.flatMap(({ code, quiet }) => (quiet === true ? [] : [code])))].filter((code) =>
+    RULES.every((one) => one.code !== code || begin.test(one.when)),
+  );
+/** Of these no rule speaks where neither our stock nor our record has the item: then no answer is asked for, either. */
+export const NAMED_BY_US = codesLike(
+  /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
+);
+/** Of these only what is not on the shelf. */
+const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
+const listed = (codes: readonly string[]): string => codes.map(quoted).join(', ');
+
 /**
  * Makes the table `unjudged (case_id, item)`: the last items of cases that are not resolved, of which the run does not
  * tell. It neither found them, nor did it look for them: with the same sides and at their places, and, where the
@@ -27,6 +40,7 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
   const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
   await loadUnproven(duck, record);
+  await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =
     registry === undefined
@@ -36,13 +50,14 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
   await duck.run(`CREATE TABLE answered AS SELECT DISTINCT a.item, a.moment FROM (${answered}) a
       SEMI JOIN last_item l ON l.item = a.item;
     CREATE TABLE unjudged AS SELECT DISTINCT u.case_id, u.item FROM (
-      ${of} WHERE NOT ${isOf(record.places, 'l.stands_at')}
+      ${of} LEFT JOIN now_at n ON n.item = l.item WHERE NOT ${isCovered(record.places)}
       UNION ALL ${of} ANTI JOIN answered a
-        ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at) WHERE l.answers
+        ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at)
+        WHERE l.answers AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
       ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
-      ${underWay(record)}
+      ${underWay(record)} ${notCompared(record.settings)}
       UNION ALL ${OF_UNPROVEN}
     ) u ANTI JOIN found f ON f.item = u.item AND f.code = u.code
     UNION SELECT l.case_id, l.item FROM last_item l JOIN candidate c USING (case_id)
@@ -50,13 +65,32 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
       WHERE NOT c.looked`);
 }
 
+/** No side names the item any more: nobody asks about it, and no rule needs the answer. */
+const IS_OVER_UNASKED = `l.code IN (${listed(NAMED_BY_US)}) AND l.item NOT IN (SELECT item FROM now_at)`;
+
+/** Makes the table `now_at` of the last items that a side names, with their place in the order of the rules. */
+async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
+  const sides = [legs.stock, legs.registry, legs.record, legs.disposals].flatMap((leg, side) =>
+    leg === undefined ? [] : [`SELECT item, place, ${side} AS side FROM ${parquet(leg.files)}`],
+  );
+  await duck.run(`CREATE TABLE now_at AS SELECT item, bool_or(side = 0) AS in_stock,
+      arg_min(place, side) FILTER (place IS NOT NULL) AS place
+    FROM (${sides.join(' UNION ALL ')}) SEMI JOIN last_item USING (item) GROUP BY item`);
+}
+
 /** What the run found in the case itself. Without a side it may put the same finding down to something else. */
 const FOUND_AGAIN = `SELECT c.case_id, i.item FROM (${CAUSES}) i
   JOIN candidate c ON NOT c.looked AND ${ofOneCase('c', 'i')}`;
 
-function isOf(places: readonly string[] | null, place: string): string {
+/**
+ * Whether the run speaks of the place of an item: where it was found; where it is in stock now; or, of what rules look
+ * for off the shelf, where it stands now. As for the rules, what nobody tells a place of is of each run.
+ */
+function isCovered(places: readonly string[] | null): string {
   if (places === null) return 'true';
-  return places.length === 0 ? 'false' : `coalesce(${place} IN (${places.map(quoted).join(', ')}), false)`;
+  const isOf = (place: string): string => `list_contains([${places.map(quoted).join(', ')}]::VARCHAR[], ${place})`;
+  return `coalesce(${isOf('l.stands_at')} OR n.in_stock OR (l.code IN (${listed(OFF_SHELF)}) AND ${isOf('n.place')})
+    OR (l.stands_at IS NULL AND l.code NOT IN (${listed(NAMED_BY_US)}) AND coalesce(${isOf('n.place')}, true)), false)`;
 }
 
 /** Cases of which the stock has an item without a cell that their rule compares: such a rule says nothing of it. */
@@ -86,6 +120,13 @@ function untoldByRegistry(registry: readonly string[], stock: readonly string[])
       OR (starts_with(l.code, 'container_')
         AND NOT EXISTS (SELECT 1 FROM ${parquet(registry)} WHERE container IS NOT NULL)))`;
 }
+
+/** And items at whose places containers are not compared. */
+const notCompared = ({ containers }: ComparisonSettings): string =>
+  typeof containers === 'boolean'
+    ? ''
+    : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
+        AND NOT coalesce(list_contains([${listed(containers)}]::VARCHAR[], stands_at), false)`;
 
 /** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
@@ -120,7 +161,10 @@ export const loadCarried = (duck: Duck): Promise<void> =>
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);
 
-/** Cases that the run did not tell: it judged all of their items and found none, or could not judge them. */
+/**
+ * Cases that the run did not tell: it judged all of their items and found none, or could not judge them. What was split
+ * off after the items were written is in no group of theirs, and the run may have found it.
+ */
 export async function* packCasesOver({
   duck,
   run,
@@ -129,7 +173,9 @@ export async function* packCasesOver({
   for (let after = ''; ;) {
     const rows = await duck.rows<{ case_id: string; over: boolean }>(
       `SELECT case_id, case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
-         AS over FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
+         AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
+           ON f.item = l.item AND f.code = l.code)) AS over
+       FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
        WHERE case_id > ${quoted(after)} ORDER BY case_id LIMIT ${AT_ONCE}`,
     );
     const over = rows.filter((one) => one.over);

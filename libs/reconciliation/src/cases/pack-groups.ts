@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { link, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
@@ -84,7 +85,8 @@ export const ofOneCase = (one: string, other: string): string =>
 /**
  * Makes the view `found` of the findings of a run, and the tables that decide on causes: `lift`, of the containers
  * around others, and, empty, `part_item`, of items that persons took out of cases, `document_at`, of the documents at
- * log positions, and `carried`, of items that stay in their cases though the run did not judge them.
+ * log positions, `carried`, of items that stay in their cases though the run did not judge them, and `kept`, of the
+ * causes of cases that stay as they are.
  */
 export async function beginGroups(
   duck: Duck,
@@ -97,11 +99,13 @@ export async function beginGroups(
       CASE WHEN length(item) = 18 THEN item WHEN code = '${BY_REGISTRY}' THEN g_container
         ELSE coalesce(r_container, g_container) END AS container,
       CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
-      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place, g_moment AS answered_at,
+      coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
+      coalesce(s_place, g_place, r_place) AS stands_at, g_moment AS answered_at,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
     FROM ${parquet(files)};
     CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
     CREATE TABLE document_at (position VARCHAR, document VARCHAR);
+    CREATE TABLE kept (${CAUSE_COLUMNS.map((name) => `${name} VARCHAR`).join(', ')});
     CREATE TABLE carried (${[...CAUSE_COLUMNS.map((name) => `${name} VARCHAR`), ...columns].join(', ')})`);
   await liftContainers(duck, run);
 }
@@ -120,7 +124,8 @@ export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenera
 
 /**
  * Sorts all items by cause into CASE_ITEMS_FILE, once, for cases name its rows; and makes the table `pack_group` of the
- * causes, numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk.
+ * causes, numbered from 0, without those whose cases stay as they are. {@link beginGroups} was done. What does not fit
+ * into memory goes to the disk.
  */
 export async function groupFindings(duck: Duck, folder: string): Promise<void> {
   const file = join(folder, CASE_ITEMS_FILE);
@@ -131,25 +136,28 @@ export async function groupFindings(duck: Duck, folder: string): Promise<void> {
       min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
       list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
     FROM read_parquet(${quoted(file)}, file_row_number = true)
-    GROUP BY code, kind, c1, series, place HAVING bool_or(told))`);
+    GROUP BY code, kind, c1, series, place HAVING bool_or(told)) g ANTI JOIN kept k ON ${ofOneCase('g', 'k')}`);
 }
 
 async function writeItems(duck: Duck, file: string): Promise<void> {
-  const temporary = `${file}.${process.pid}`;
+  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   const columns = [...CAUSE_COLUMNS, ...Object.keys(ITEM_COLUMNS)].join(', ');
   try {
-    await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME FROM carried)
+    await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME ${NAMED})
       ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
     await durable(temporary);
-    await rename(temporary, file);
+    // Of two that open the cases of a run at once, the first one's rows stay: its cases name them.
+    await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
     await durable(dirname(file));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
-/** What a finding is put down to. `stands_at`: the place of the item, whatever it is put down to. */
-export const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, CASE
+/** What a finding is put down to. `stands_at`: the place of the item in the order of the rules, whatever that is. */
+export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
       WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL
         THEN 'document'
@@ -164,6 +172,10 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.place AS stands_at, 
   FROM found f LEFT JOIN document_at d ON d.position = f.told_by
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;
+
+/** What is carried in cases that this run tells: those that it has judged in part, and those that it found. */
+const NAMED = `FROM carried WHERE told UNION ALL BY NAME
+  SELECT k.* FROM carried k SEMI JOIN (${CAUSES}) i ON ${ofOneCase('k', 'i')} WHERE NOT k.told`;
 
 /** One lost pallet is one case: from a container to the one around it, as long as the same was found of that one. */
 async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {

@@ -20,6 +20,8 @@ export interface PackCasesOptions {
   unconfirmed?: boolean;
   /** Folders of earlier runs; default: those beside the folder. */
   earlier?: string[];
+  /** Of cases that stay as they are, for their items are not at hand. */
+  onWarning?: (text: string) => void;
   onProgress?: (done: number, all: number) => void;
 }
 

@@ -17,7 +17,7 @@ const FROM_A_SHELF = [
 
 /**
  * Makes the table `unproven (item, code)`: of the items of cases that this may hide, those that this run explains by
- * something that proves nothing, and those that the ERP has on their way and the registry has not: they lie on no
+ * something that proves nothing, and those that the ERP has on their way and the registry has on a
  * shelf. Of sides of a version before, the rules cannot be asked, and all of them are.
  */
 export async function loadUnproven(duck: Duck, run: RunRecord): Promise<void> {
@@ -34,7 +34,7 @@ export async function loadUnproven(duck: Duck, run: RunRecord): Promise<void> {
   for (const buckets of groupsOf(run))
     await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN (
         SELECT item FROM (${joined(run, { buckets }, 'hidden')})
-        WHERE state = 'in_transit' AND g_standing IS DISTINCT FROM 'transit') USING (item)
+        WHERE state = 'in_transit' AND g_standing IN ('shelf', 'suspended')) USING (item)
       WHERE h.code IN (${listed(FROM_A_SHELF)})`);
 }
 

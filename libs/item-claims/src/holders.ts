@@ -2,7 +2,7 @@ import type { Registration } from '#domain';
 import type { Transaction } from '#postgres';
 import type { Claim, OwnClaim } from './claim-book.js';
 import type { ContainmentChange } from './named-items.js';
-import { liftWaitsFor } from './waits.js';
+import { liftWaitsFor, MOVES_PLACE } from './waits.js';
 
 /** A document of ours that has not concluded, or a group of such. A row of `claim_holder`. */
 export interface Holder {
@@ -144,7 +144,7 @@ export async function standAside(tx: Transaction, id: string): Promise<Holder[]>
 }
 
 async function movesPlace(tx: Transaction, { number }: Holder): Promise<boolean> {
-  const text = `SELECT FROM item_claim WHERE holder = $1 AND is_exclusive AND item ~ '^\\d{14}$' LIMIT 1`;
+  const text = `SELECT FROM item_claim WHERE holder = $1 AND ${MOVES_PLACE} LIMIT 1`;
   return (await tx.query({ name: 'claim-holder-moves-place', text, values: [number] })).rowCount === 1;
 }
 

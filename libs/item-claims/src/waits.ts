@@ -129,6 +129,9 @@ export async function liftWaits(tx: Transaction, ids: string[]): Promise<LiftedW
   return rows;
 }
 
+/** Of a row of `item_claim`: all that a place holds is moved. */
+export const MOVES_PLACE = "is_exclusive AND item ~ '^\\d{14}$'";
+
 /**
  * The units through which one of `ids` waits for itself, by way of these predecessors; those among them that come after
  * a document of which nothing is known here, over any number of steps: it may be on its way, and say how they stand.
@@ -155,7 +158,7 @@ export async function ringUnits(
           NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
           OR (c.id <> c.unit AND c.id IN (SELECT id FROM whole) AND EXISTS (
             SELECT FROM whole JOIN claim_holder h ON h.id = whole.id JOIN item_claim i ON i.holder = h.number
-            WHERE i.is_exclusive AND i.item ~ '^\\d{14}$'
+            WHERE ${MOVES_PLACE}
           ))
         )
       ) AS "isLater" FROM ring`,

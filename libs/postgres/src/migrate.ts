@@ -188,8 +188,8 @@ const doesTheSameAs = (sha256: string, { sql }: MigrationFile): boolean =>
 
 function isMissing(file: MigrationFile, appliedOfSet: Map<string, string>): boolean {
   const known = appliedOfSet.get(file.fileName);
-  if (known === file.sha256 || (known !== undefined && doesTheSameAs(known, file))) return false;
   if (known !== undefined) {
+    if (known === file.sha256 || doesTheSameAs(known, file)) return false;
     throw refused(
       qualifiedName(file),
       `changed after it was applied (SHA-256 was ${known}, is ${file.sha256}); restore the file and add a new ` +

@@ -26,8 +26,9 @@ export class GroupsController {
   @Allow('erp', 'operator', 'auditor')
   async groups(@Query() query: unknown, @Req() request: CallerRequest): Promise<z.infer<typeof groupPage>> {
     const wanted = parameters(groupListParameters, query);
-    const page = (cursor?: string) => this.queries.execute(new ListGroups(defined({ ...wanted, cursor })));
-    return snakeCase(await pageOf(request, page));
+    return pageOf(request, async (cursor) =>
+      snakeCase(await this.queries.execute(new ListGroups(defined({ ...wanted, cursor })))),
+    );
   }
 
   @Get(':groupId')

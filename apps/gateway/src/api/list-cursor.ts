@@ -5,12 +5,22 @@ import type { ExportingRequest } from '../access/exports.js';
 /** The question of a request for a list. */
 type Asked = Pick<ExportingRequest, 'url' | 'query'>;
 
+interface WithCursor {
+  next_cursor?: string | undefined;
+}
+
 /** Parameters that may differ from page to page. */
 const OF_A_PAGE = new Set(['cursor', 'limit']);
 
 /** A cursor of a list as a caller gets it: it fits that list with the same parameters, and no other. */
 export const givenCursor = (asked: Asked, cursor: string): string =>
   Buffer.from(`${questionOf(asked)}.${cursor}`).toString('base64url');
+
+/** A page as the caller gets it: its cursor fits that list with the same parameters, and no other. */
+export const asGiven = <T extends WithCursor>(asked: Asked, page: T): T =>
+  page.next_cursor === undefined
+    ? page
+    : { ...page, next_cursor: givenCursor(asked, page.next_cursor) };
 
 /**
  * The cursor of the list behind the one that the caller gives; undefined where there is none.
@@ -27,13 +37,10 @@ export function cursorOf(asked: Asked): string | undefined {
 }
 
 /** One page, where the list has no other form. The cursor that `pageAfter` gets and gives is the list's own. */
-export async function pageOf<T extends { nextCursor?: string | undefined }>(
+export const pageOf = async <T extends WithCursor>(
   asked: Asked,
   pageAfter: (cursor: string | undefined) => Promise<T>,
-): Promise<T> {
-  const page = await pageAfter(cursorOf(asked));
-  return page.nextCursor === undefined ? page : { ...page, nextCursor: givenCursor(asked, page.nextCursor) };
-}
+): Promise<T> => asGiven(asked, await pageAfter(cursorOf(asked)));
 
 /** Names the list and its parameters, in whatever order they come. */
 function questionOf({ url, query }: Asked): string {

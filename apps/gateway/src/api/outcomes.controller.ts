@@ -32,6 +32,6 @@ export class OutcomesController {
   ): Promise<z.infer<typeof documentItems>> {
     const id = uuidParameter('requestId', requestId);
     const wanted = parameters(documentItemsParameters, query);
-    return snakeCase(await pageOf(request, (cursor) => this.outcomes.items(id, { ...wanted, cursor })));
+    return pageOf(request, async (cursor) => snakeCase(await this.outcomes.items(id, { ...wanted, cursor })));
   }
 }

@@ -7,7 +7,7 @@ import { asCsv } from './csv.js';
 import { asExcel } from './excel.js';
 import { asNdjson, type Page } from './ndjson.js';
 import { FILE_TYPES, type FileFormat } from './file-types.js';
-import { cursorOf, givenCursor } from './list-cursor.js';
+import { asGiven, cursorOf } from './list-cursor.js';
 import { wantedType } from './wanted-type.js';
 
 /** One call for a list, and its answer. */
@@ -48,12 +48,6 @@ export async function sendList<T>(
   if (format === 'csv') return stream(asCsv(first, counted, columns), format);
   await send(await asExcel(first, counted, columns), format);
 }
-
-/** A page as the caller gets it: its cursor is for this list with these parameters. */
-const asGiven = <T>(request: ExportingRequest, { next_cursor: next, ...page }: Page<T>): Page<T> => ({
-  ...page,
-  ...(next === undefined ? {} : { next_cursor: givenCursor(request, next) }),
-});
 
 /** Answers with the whole, or, as the caller accepts, with its rows as NDJSON, CSV or Excel. */
 export async function sendRows<Answer, T>(

@@ -110,8 +110,9 @@ export class SuspensionsController {
     @Req() request: CallerRequest,
   ): Promise<z.infer<typeof suspendedListPage>> {
     const wanted = parameters(suspendedListParameters, query);
-    const page = (cursor?: string) => this.readModels.suspensions.lists(defined({ ...wanted, cursor }));
-    return snakeCase(await pageOf(request, page));
+    return pageOf(request, async (cursor) =>
+      snakeCase(await this.readModels.suspensions.lists(defined({ ...wanted, cursor }))),
+    );
   }
 
   @Post('suspended-lists/:sha256/confirmations')

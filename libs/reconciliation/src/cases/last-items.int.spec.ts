@@ -109,6 +109,21 @@ const one = async (code: string): Promise<CaseRow> => {
   return found[0] as CaseRow;
 };
 
+/** A person takes these items out of the one case of a code; returns the id of the part. */
+async function splitOff(code: string, items: string[], by: { id: string; at: string }): Promise<string> {
+  const { caseId, state } = await one(code);
+  const cause = partOf(caseId, items);
+  const part = caseIdOf(code, cause);
+  const act = { actor: ACTOR, ...by };
+  const count = items.length;
+  await log.tell({ type: 'Split', caseId, part, items: cause.items, count }, act);
+  const { severity, dueAt } = state;
+  const { rows: _, ...lastSeen } = state.lastSeen;
+  await log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt, seen: { ...lastSeen, count } }, act);
+  await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+  return part;
+}
+
 describe('an item of a case', () => {
   it('stays in it when a run of another branch finds the case again, and goes when one of its own judges it', async () => {
     const seen = { code: 'missing_in_registry', severity: 'critical', r_known_from: 1 };
@@ -172,18 +187,10 @@ describe('an item of a case', () => {
     const seen = { code: 'status_mismatch', severity: 'warning', copies: 1, s_place: 'P1', g_series: 'S' };
     const out = await runOf(10, { findings: [A, B].map((item) => ({ ...seen, item })) });
     await openedOf(out);
-    const { caseId, state } = await one(seen.code);
+    const { state } = await one(seen.code);
     const { file = '' } = state.lastSeen.rows ?? {};
     const before = readFileSync(join(out, file));
-    const cause = partOf(caseId, [B]);
-    const part = caseIdOf(seen.code, cause);
-    const act = { actor: ACTOR, id: 'split', at: daysBefore(-10) };
-    await log.tell({ type: 'Split', caseId, part, items: cause.items, count: 1 }, act);
-    const { severity, dueAt } = state;
-    const { rows: _, ...lastSeen } = state.lastSeen;
-    const split = { ...lastSeen, count: 1 };
-    await log.tell({ type: 'See', caseId: part, code: seen.code, cause, severity, dueAt, seen: split }, act);
-    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    await splitOff(seen.code, [B], { id: 'split', at: daysBefore(-10) });
     await openedOf(out);
     expect(readFileSync(join(out, file)).equals(before)).toBe(true);
     // Neither the one that was taken out nor the other is judged by a run of another branch that finds a third.
@@ -230,16 +237,7 @@ describe('an item of a case', () => {
     const findings = [1, 2, 3].map((n) => ({ ...seen, item: pack(70 + n), s_place: 'P1' }));
     const registry = findings.map(({ item }) => told(item));
     await opened(10, { findings, registry });
-    const { caseId, state } = await one(seen.code);
-    const cause = partOf(caseId, [pack(71), pack(72)]);
-    const part = caseIdOf(seen.code, cause);
-    const act = { actor: ACTOR, id: 'taken out', at: daysBefore(-10) };
-    await log.tell({ type: 'Split', caseId, part, items: cause.items, count: 2 }, act);
-    const { severity, dueAt } = state;
-    const { rows: _, ...lastSeen } = state.lastSeen;
-    const sighting = { ...lastSeen, count: 2 };
-    await log.tell({ type: 'See', caseId: part, code: seen.code, cause, severity, dueAt, seen: sighting }, act);
-    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    const part = await splitOff(seen.code, [pack(71), pack(72)], { id: 'taken out', at: daysBefore(-10) });
     const ofPart = async () => (await rows(seen.code)).find((row) => row.caseId === part) as CaseRow;
     // The first is over. Of the second the registry tells nothing, and then nothing of the first.
     const out = await runOf(11, { registry: registry.slice(0, 1) });
@@ -459,16 +457,7 @@ describe('an item of which no side tells any more', () => {
       append: () => Promise.reject(new Error('killed')),
     });
     await expect(openedOf(out, dying)).rejects.toThrow('killed');
-    const { caseId, state } = await one(seen.code);
-    const cause = partOf(caseId, [B]);
-    const part = caseIdOf(seen.code, cause);
-    const act = { actor: ACTOR, id: 'split between', at: daysBefore(-25) };
-    await log.tell({ type: 'Split', caseId, part, items: cause.items, count: 1 }, act);
-    const { severity, dueAt } = state;
-    const { rows: _, ...lastSeen } = state.lastSeen;
-    const split = { ...lastSeen, count: 1 };
-    await log.tell({ type: 'See', caseId: part, code: seen.code, cause, severity, dueAt, seen: split }, act);
-    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    await splitOff(seen.code, [B], { id: 'split between', at: daysBefore(-25) });
     expect(await openedOf(out)).toMatchObject({ resolved: 0 });
     expect(await opened(26)).toMatchObject({ resolved: 2 });
   });

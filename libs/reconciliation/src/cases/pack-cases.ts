@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CASE_SEVERITIES, caseIdOf, type CaseCause, type CaseCommand, type CaseRun, type CaseSighting } from '#domain';
-import { Duck, quoted } from '#duckdb';
+import { Duck, listed, quoted } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
@@ -152,7 +152,7 @@ async function commandsOf(
 async function legsBefore(duck: Duck, caseIds: readonly string[]): Promise<Map<string, string[]>> {
   if (caseIds.length === 0) return new Map();
   const rows = await duck.rows<{ case_id: string; legs: string }>(
-    `SELECT case_id, legs FROM candidate WHERE case_id IN (${caseIds.map(quoted).join(', ')})`,
+    `SELECT case_id, legs FROM candidate WHERE case_id IN ${listed(caseIds)}`,
   );
   return new Map(rows.map(({ case_id: caseId, legs }) => [caseId, legs.split(' ')]));
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaseCommand } from '#domain';
-import { parquet, quoted, type Duck } from '#duckdb';
+import { listed, parquet, quoted, type Duck } from '#duckdb';
 import type { LegInput } from '../comparison/run-record.js';
 import { OVERRIDES, RULES } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
@@ -27,7 +27,9 @@ export const NAMED_BY_US = codesLike(
 );
 /** Of these only what is not on the shelf. */
 const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
-const listed = (codes: readonly string[]): string => codes.map(quoted).join(', ');
+/** For any number of texts, also none. */
+const isAmong = (texts: readonly string[], value: string): string =>
+  `list_contains([${texts.map(quoted).join(', ')}]::VARCHAR[], ${value})`;
 
 /**
  * Makes the table `unjudged (case_id, item)`: the last items of cases that are not resolved, of which the run does not
@@ -66,7 +68,7 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
 }
 
 /** No side names the item any more: nobody asks about it, and no rule needs the answer. */
-const IS_OVER_UNASKED = `l.code IN (${listed(NAMED_BY_US)}) AND l.item NOT IN (SELECT item FROM now_at)`;
+const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND l.item NOT IN (SELECT item FROM now_at)`;
 
 /** Makes the table `now_at` of the last items that a side names, with their place in the order of the rules. */
 async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
@@ -88,9 +90,9 @@ const FOUND_AGAIN = `SELECT c.case_id, i.item FROM (${CAUSES}) i
  */
 function isCovered(places: readonly string[] | null): string {
   if (places === null) return 'true';
-  const isOf = (place: string): string => `list_contains([${places.map(quoted).join(', ')}]::VARCHAR[], ${place})`;
-  return `coalesce(${isOf('l.stands_at')} OR n.in_stock OR (l.code IN (${listed(OFF_SHELF)}) AND ${isOf('n.place')})
-    OR (l.stands_at IS NULL AND l.code NOT IN (${listed(NAMED_BY_US)}) AND coalesce(${isOf('n.place')}, true)), false)`;
+  const isOf = (place: string): string => isAmong(places, place);
+  return `coalesce(${isOf('l.stands_at')} OR n.in_stock OR (l.code IN ${listed(OFF_SHELF)} AND ${isOf('n.place')})
+    OR (l.stands_at IS NULL AND l.code NOT IN ${listed(NAMED_BY_US)} AND coalesce(${isOf('n.place')}, true)), false)`;
 }
 
 /** Cases of which the stock has an item without a cell that their rule compares: such a rule says nothing of it. */
@@ -126,7 +128,7 @@ const notCompared = ({ containers }: ComparisonSettings): string =>
   typeof containers === 'boolean'
     ? ''
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
-        AND NOT coalesce(list_contains([${listed(containers)}]::VARCHAR[], stands_at), false)`;
+        AND NOT coalesce(${isAmong(containers, 'stands_at')}, false)`;
 
 /** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
@@ -139,7 +141,7 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
   return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l JOIN (${names}) n ON n.item = l.item
       JOIN ${parquet(documents.files)} x ON x.item = n.name
     WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
-      AND l.code IN (${codes.map(quoted).join(', ')})`;
+      AND l.code IN ${listed(codes)}`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */

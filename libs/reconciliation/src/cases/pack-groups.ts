@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { digestOfLines, parquet, quoted, type Duck } from '#duckdb';
+import { digestOfLines, listed, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { CANONICAL, durable } from '../comparison/compare-buckets.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
@@ -60,7 +60,6 @@ const BY_REGISTRY = 'container_mismatch';
 const MOST_LEVELS = 10;
 export const MOST_PLACES = 20;
 
-const list = (texts: readonly string[]): string => texts.map(quoted).join(', ');
 
 /** @throws PedigreeError `not_found` when a file of findings is not the one that the run wrote. */
 export async function checkFindings(duck: Duck, folder: string, { buckets }: ComparisonResult): Promise<void> {
@@ -98,7 +97,7 @@ export async function beginGroups(
       copies IS NOT NULL OR coalesce(held, false) AS on_shelf,
       CASE WHEN length(item) = 18 THEN item WHEN code = '${BY_REGISTRY}' THEN g_container
         ELSE coalesce(r_container, g_container) END AS container,
-      CASE WHEN code IN (${list(BY_UNFINISHED)}) THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
+      CASE WHEN code IN ${listed(BY_UNFINISHED)} THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
       coalesce(s_place, g_place, r_place) AS stands_at, g_moment AS answered_at,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
@@ -114,7 +113,7 @@ export async function beginGroups(
 export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenerator<string[]> {
   for (let after = ''; ;) {
     const rows = await duck.rows<{ told_by: string }>(`SELECT DISTINCT told_by FROM found
-      WHERE code IN (${list(BY_DOCUMENT)}) AND NOT on_shelf AND told_by > ${quoted(after)}
+      WHERE code IN ${listed(BY_DOCUMENT)} AND NOT on_shelf AND told_by > ${quoted(after)}
       ORDER BY told_by LIMIT ${limit}`);
     yield rows.map((row) => row.told_by);
     if (rows.length < limit) return;
@@ -159,10 +158,10 @@ async function writeItems(duck: Duck, file: string): Promise<void> {
 /** What a finding is put down to. `stands_at`: the place of the item in the order of the rules, whatever that is. */
 export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
-      WHEN f.code IN (${list(BY_DOCUMENT)}) AND NOT f.on_shelf AND f.told_by IS NOT NULL
+      WHEN f.code IN ${listed(BY_DOCUMENT)} AND NOT f.on_shelf AND f.told_by IS NOT NULL
         THEN 'document'
-      WHEN f.code IN (${list(BY_UNFINISHED)}) THEN 'document'
-      WHEN f.code NOT IN (${list(BY_SERIES)}) AND f.container IS NOT NULL THEN 'container'
+      WHEN f.code IN ${listed(BY_UNFINISHED)} THEN 'document'
+      WHEN f.code NOT IN ${listed(BY_SERIES)} AND f.container IS NOT NULL THEN 'container'
       ELSE 'series' END AS kind,
     CASE kind WHEN 'part' THEN p.part WHEN 'document' THEN coalesce(d.document, f.told_by)
       WHEN 'container' THEN coalesce(l.top, f.container)

@@ -1,4 +1,4 @@
-import { quoted, type Duck } from '#duckdb';
+import { listed, type Duck } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
 import { joined, openRun } from '../comparison/joined.js';
 import { refuseOldFiles } from '../comparison/old-files.js';
@@ -23,22 +23,20 @@ const FROM_A_SHELF = [
 export async function loadUnproven(duck: Duck, run: RunRecord): Promise<void> {
   const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF])];
   await duck.run(`CREATE TABLE unproven (item VARCHAR, code VARCHAR);
-    CREATE TABLE hidden AS SELECT DISTINCT item, code FROM last_item WHERE code IN (${listed(codes)})`);
+    CREATE TABLE hidden AS SELECT DISTINCT item, code FROM last_item WHERE code IN ${listed(codes)}`);
   const [hidden] = await duck.rows<{ items: bigint }>('SELECT count(*) AS items FROM hidden');
   if (hidden?.items === 0n) return;
   if (!(await areOfThisVersion(run))) return duck.run('INSERT INTO unproven FROM hidden');
   await openRun(duck, run);
   await saidOf(duck, run, { among: 'hidden', codes: EXPLAINING, into: 'said' });
   await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN said USING (item)
-    WHERE h.code IN (${listed(EXPLAINED)})`);
+    WHERE h.code IN ${listed(EXPLAINED)}`);
   for (const buckets of groupsOf(run))
     await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN (
         SELECT item FROM (${joined(run, { buckets }, 'hidden')})
         WHERE state = 'in_transit' AND g_standing IN ('shelf', 'suspended')) USING (item)
-      WHERE h.code IN (${listed(FROM_A_SHELF)})`);
+      WHERE h.code IN ${listed(FROM_A_SHELF)}`);
 }
-
-const listed = (codes: readonly string[]): string => codes.map(quoted).join(', ');
 
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u
   ON u.item = l.item AND u.code = l.code`;

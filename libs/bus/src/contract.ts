@@ -256,11 +256,11 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         await send('one', 'two');
         await until('the first', () => begun === 1);
         let hasEnded = false;
-        const ended = stop().then(() => (hasEnded = true));
+        void stop().then(() => (hasEnded = true));
         await new Promise((resolve) => setImmediate(resolve));
         expect(hasEnded).toBe(false);
         finish();
-        await ended;
+        await until('the end', () => hasEnded);
         const { seen } = collect();
         await until('the second', () => seen.length === 1);
         expect(seen).toMatchObject([{ messageId: 'id-two', deliveries: 1 }]);

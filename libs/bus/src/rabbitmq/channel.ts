@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import type { Channel, Envelope } from 'rabbitmq-client';
 import * as codec from 'rabbitmq-client/lib/codec.js';
 
-/** A channel of the client, with two things that it lacks. Both touch the inside of its pinned version. */
+/** A channel of the client, with what it lacks. Parts of that touch the inside of its pinned version. */
 export type OurChannel = Channel & {
   /** AMQP's basic.reject of one delivery. */
   basicReject(params: { deliveryTag: number; requeue: boolean }): void;
@@ -46,5 +47,12 @@ export function ourChannel(channel: Channel): OurChannel {
     frame.fields.contentEncoding ||= 'identity';
     original.call(channel, frame);
   };
-  return Object.assign(channel, { basicReject: (params: object) => invoke.call(channel, BASIC_REJECT, params) });
+  const close = channel.close.bind(channel);
+  return Object.assign(channel, {
+    basicReject: (params: object) => invoke.call(channel, BASIC_REJECT, params),
+    // Where the connection is lost before all is written, the client waits for an answer that cannot come.
+    close: async () => {
+      if (channel.active) await Promise.race([close(), once(channel, 'close')]);
+    },
+  });
 }

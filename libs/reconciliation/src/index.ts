@@ -66,6 +66,7 @@ export {
   type FindingRow,
 } from './reports/findings.js';
 export { html } from './reports/html.js';
+export { SAID, saidOf } from './reports/saying.js';
 export { page, tableOf } from './reports/page.js';
 export { readRunFacts, type RunFacts, type RunFactsOptions } from './reports/run-facts.js';
 export { runReport, type RunLogged, type RunReport } from './reports/run-report.js';

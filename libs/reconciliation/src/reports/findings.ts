@@ -67,7 +67,16 @@ function conditionOf(filter: FindingFilter): string {
   return all.length === 0 ? 'true' : all.join(' AND ');
 }
 
-const AS_TEXT = FINDING_COLUMNS.map((name) => `${name}::VARCHAR AS ${name}`).join(', ');
+const INSTANTS = ['s_moment', 'moved_at', 'g_moment', 'd_moment', 'x_moment'];
+
+/** A column as a reader gets it. Files have instants in milliseconds, here they are ISO 8601. */
+function readable(name: string): string {
+  if (INSTANTS.includes(name)) return `strftime(make_timestamp_ms(${name}), '%Y-%m-%dT%H:%M:%S.%gZ') AS ${name}`;
+  return `${name}::VARCHAR AS ${name}`;
+}
+
+/** All columns of a row of findings. */
+export const READABLE = FINDING_COLUMNS.map(readable).join(', ');
 
 /** The first findings, in the order of their items. */
 export async function firstFindings(
@@ -77,7 +86,7 @@ export async function firstFindings(
 ): Promise<FindingRow[]> {
   const files = await findingsFiles(folder);
   return duck.rows(
-    `SELECT ${AS_TEXT} FROM ${parquet(files)} WHERE ${conditionOf(filter)} ORDER BY item, code LIMIT ${limit}`,
+    `SELECT ${READABLE} FROM ${parquet(files)} WHERE ${conditionOf(filter)} ORDER BY item, code LIMIT ${limit}`,
   );
 }
 
@@ -114,7 +123,7 @@ export async function findingsPage(
   for (let { bucket, afterRow } = from; bucket < BUCKETS; [bucket, afterRow] = [bucket + 1, -1]) {
     const left = limit - rows.length;
     const found = await duck.rows<FindingRow & { at: string }>(
-      `SELECT file_row_number::VARCHAR AS at, ${AS_TEXT}
+      `SELECT file_row_number::VARCHAR AS at, ${READABLE}
        FROM read_parquet(${quoted(files[bucket] as string)}, file_row_number = true)
        WHERE file_row_number > ${afterRow} AND ${conditionOf(filter)} ORDER BY file_row_number LIMIT ${left + 1}`,
     );
@@ -140,7 +149,7 @@ export async function* allFindings(duck: Duck, folder: string, filter: FindingFi
       FROM ${parquet([file])} WHERE ${conditionOf(filter)}`);
     for (let from = 0; ; from += PAGE) {
       const rows = await duck.rows<FindingRow>(
-        `SELECT ${AS_TEXT} FROM chosen WHERE n > ${from} AND n <= ${from + PAGE} ORDER BY n`,
+        `SELECT ${READABLE} FROM chosen WHERE n > ${from} AND n <= ${from + PAGE} ORDER BY n`,
       );
       if (rows.length > 0) yield rows;
       if (rows.length < PAGE) break;

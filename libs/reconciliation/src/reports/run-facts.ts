@@ -9,7 +9,7 @@ import { resultOf, type ComparisonResult } from '../comparison/run-comparison.js
 import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
 import { readSnapshot, REFUSED, type SnapshotManifest } from '../snapshots/manifest.js';
-import { findingsFiles, type FindingRow } from './findings.js';
+import { findingsFiles, READABLE, type FindingRow } from './findings.js';
 import { runsBefore, trendOf, type TrendStep } from './trend.js';
 
 /** Findings that a report lists one by one. */
@@ -171,9 +171,7 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
           ON i.file_row_number >= r.first AND i.file_row_number < r.behind
       ${file === CASE_ITEMS_FILE ? 'WHERE NOT i.carried' : ''}`);
   }
-  const columns = ['item', 'code', 'severity', 's_place', 's_state', 's_series', 'r_status', 'r_place', 'answer'];
-  const texts = [...columns, 'g_status', 'g_place', 'g_series'].map((name) => `l.${name}::VARCHAR AS ${name}`);
-  return duck.rows(`SELECT ${texts.join(', ')}, c.case_id FROM listed l
+  return duck.rows(`SELECT l.*, c.case_id FROM (SELECT ${READABLE} FROM listed) l
     LEFT JOIN (SELECT item, code, any_value(case_id) AS case_id FROM its_case GROUP BY item, code) c
       ON c.item = l.item AND c.code = l.code
     ORDER BY CASE l.severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, l.code, l.item`);

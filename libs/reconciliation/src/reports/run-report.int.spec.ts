@@ -127,6 +127,17 @@ describe('the page of a run', () => {
     expect(text.indexOf(pack(3))).toBeLessThan(text.indexOf(pack(1)));
   });
 
+  it('shows what the sides of a finding differ in', async () => {
+    const shelf = { ...{ severity: 'warning', s_state: 'sellable', s_place: 'P1' }, answer: 'found', held: false };
+    const series = { ...shelf, item: pack(1), code: 'attribute_mismatch', s_series: 'B2', g_series: 'A1-2026' };
+    const twice = { ...shelf, item: pack(2), code: 'duplicate_locally', copies: 2 };
+    const sold = { ...shelf, item: pack(3), code: 'sold_here_open_in_registry', d_receipt: 'till 17' };
+    await run('differing', 1, { findings: [series, twice, sold], places: ['DIFFERING'] });
+    const { text } = await pageOf('differing');
+    for (const said of ['series B2', 'series A1-2026', 'rows 2', 'till 17', '>disposal<']) expect(text).toContain(said);
+    expect(text).not.toContain('>our document<');
+  });
+
   it('says what it did not look for where the registry was asked by name alone', async () => {
     await run('named', 1, { findings: [], namedOnly: true, places: ['NAMED'] });
     const said = async (runId: string): Promise<boolean> =>

@@ -5,6 +5,7 @@ import { barChart } from './chart.js';
 import { html, type Html } from './html.js';
 import { page, tableOf, type Cell } from './page.js';
 import type { RunFacts, SideFacts } from './run-facts.js';
+import { SAID, saidOf } from './saying.js';
 import type { TrendStep } from './trend.js';
 
 /** What the log has of a run; absent for one that was not recorded. */
@@ -228,17 +229,13 @@ function cases({ cases: all, hasMoreCases }: RunFacts): Html {
   </section>`;
 }
 
-const COLUMNS = ['item', 'code', 'severity', 'stock', 'our record', 'registry', 'case'].map(text);
-
-/** What a side says of an item, in one cell. */
-const saysOf = (one: RunFacts['listed'][number], names: readonly string[]): string =>
-  names.flatMap((name) => one[name] ?? []).join(', ');
-
 function items({ listed, result, runId }: RunFacts): Html {
-  const rows = listed.map((one): Cell[] => [
+  const said = listed.map(saidOf);
+  const sides = SAID.filter(([side]) => said.some((one) => one[side] !== ''));
+  const columns = [...['item', 'code', 'severity'], ...sides.map(([, name]) => name), 'case'].map(text);
+  const rows = listed.map((one, n): Cell[] => [
     ...[html`<code>${one['item']}</code>`, one['code'], severityOf(String(one['severity']))],
-    ...[saysOf(one, ['s_state', 's_place']), saysOf(one, ['r_status', 'r_place'])],
-    saysOf(one, ['answer', 'g_status', 'g_place']),
+    ...sides.map(([side]) => said[n]?.[side]),
     one.case_id === null ? '' : html`<a href="#case-${one.case_id}">${one.case_id.slice(0, 8)}</a>`,
   ]);
   const some =
@@ -253,7 +250,7 @@ function items({ listed, result, runId }: RunFacts): Html {
       : html`<p>All of them, the most severe first.</p>`;
   return html`<section>
     <h2>The findings</h2>
-    ${result.findings === 0 ? html`<p>None.</p>` : some} ${rows.length === 0 ? '' : tableOf('Findings', COLUMNS, rows)}
+    ${result.findings === 0 ? html`<p>None.</p>` : some} ${rows.length === 0 ? '' : tableOf('Findings', columns, rows)}
   </section>`;
 }
 

@@ -107,8 +107,8 @@ describe('an export that a person has downloaded', () => {
     ...{ DATA_DIR: fileOf('data'), DATABASE_URL: stack.env['DATABASE_URL'] ?? '', SEGMENTS_MEMORY_MB: '200' },
     PEDIGREE_URL: stack.gateway.url,
   });
-  const openCases = ({ folder }: Told, ...more: string[]) =>
-    commandHere(['cases', 'open', join(folder, 'comparison'), '--json', ...more], environment());
+  const openCases = ({ run }: Told, ...more: string[]) =>
+    commandHere(['cases', 'open', run, '--json', ...more], environment());
 
   beforeAll(async () => {
     // A day old: since then pack 0 was sold back to us, and pack 1 is as it was.

@@ -23,8 +23,11 @@ export function addCaseCommands(pedigree: Command, parts: Parts): void {
   cases
     .command('open')
     .description('open cases for what a comparison of packs has found, and resolve those that are gone')
-    .argument('<run>', 'folder of the run, as pedigree reconcile stock --out writes it')
-    .option('--earlier <folders...>', 'folders of earlier runs; default: those beside it')
+    .argument('<run>', 'id of the run, or the folder that pedigree reconcile stock --out wrote')
+    .option(
+      '--earlier <folders...>',
+      'folders of earlier runs; default: all runs with an id, or those beside the folder',
+    )
     .option('--reason <text>', 'why: it is kept')
     .option('--unconfirmed', "also where the registry's side is a file, and nobody asked the registry")
     .option(...JSON_OPTION)

@@ -8,6 +8,8 @@ import {
   FINDING_COLUMNS,
   firstFindings,
   readRun,
+  SAID,
+  saidOf,
   type FindingFilter,
   type FindingRow,
 } from '#reconciliation';
@@ -19,7 +21,7 @@ import { asNdjson, type Page } from '../../../gateway/src/api/ndjson.js';
 import type { CliConfig } from '../config.js';
 import { out as print, say, table, write } from '../print.js';
 import { chosenFile, type FileOptions } from './list-file.js';
-import { runFolder } from './reconcile-file.js';
+import { comparisonFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
 import { writeWhole } from './whole-file.js';
 
@@ -29,12 +31,12 @@ export interface FindingsFlags extends FindingFilter, FileOptions {
 }
 
 /** Prints findings of a run, in the order of their items, or writes all of them to a file. */
-export async function showPackFindings(config: CliConfig, runId: string, flags: FindingsFlags): Promise<number> {
+export async function showPackFindings(config: CliConfig, run: string, flags: FindingsFlags): Promise<number> {
   const { limit, json, code, severity, place, series } = flags;
   const filter: FindingFilter = { code, severity, place, series };
   if (!/^[1-9]\d{0,5}$/.test(limit)) throw invalidParameter('--limit', `${limit} is not a number from 1 to 999999`);
   const chosen = chosenFile(flags);
-  const folder = join(runFolder(config, runId), 'comparison');
+  const folder = comparisonFolder(config, run);
   await readRun(folder);
   const { memoryMb, threads, folder: temporary } = segmentSettings(config);
   const duck = await Duck.open({ memoryMb, threads, temporary: join(temporary, 'temporary-findings') });
@@ -52,8 +54,11 @@ export async function showPackFindings(config: CliConfig, runId: string, flags: 
     else
       print(
         table(
-          SHOWN,
-          shown.map((row) => SHOWN.map((name) => row[name] ?? '')),
+          ['item', 'code', 'severity', ...SAID.map(([, name]) => name)],
+          shown.map((row) => {
+            const said = saidOf(row);
+            return [...[row['item'], row['code'], row['severity']].map(String), ...SAID.map(([side]) => said[side])];
+          }),
         ),
       );
     if (rows.length > shown.length) say('and more: --limit, a filter, or --csv, --ndjson, --excel for all');
@@ -85,16 +90,3 @@ async function writeFile(
   } else if (format === 'excel') await pipeline(Readable.from(texts), process.stdout, { end: false });
   else for await (const text of texts) await write(String(text));
 }
-
-const SHOWN = [
-  'item',
-  'code',
-  'severity',
-  's_place',
-  's_state',
-  'r_status',
-  'r_place',
-  'answer',
-  'g_status',
-  'g_place',
-];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleLog } from '#event-store';
-import { canonicalJson, defined, invalidParameter, PedigreeError } from '#kernel';
+import { canonicalJson, defined, invalidParameter } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   compareFile,
@@ -18,7 +18,6 @@ import {
   reconciliationSchema,
   recordPackRun,
   registryFetchSchema,
-  runsFolder,
   stockSide,
   writeFileRun,
   type ComparingParts,
@@ -37,6 +36,7 @@ import { readJsonOption } from './json-option.js';
 import { lookAt } from './first-steps.js';
 import { COMPARING, processesOf, tellUnlooked } from './reconcile-stock.js';
 import { fetchTeller } from './registry-fetch.js';
+import { runFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
 
 export interface FileRunFlags {
@@ -60,12 +60,6 @@ export interface FileRunFlags {
   reason: string;
   json?: boolean;
 }
-
-export const runFolder = (config: CliConfig, runId: string): string => {
-  if (!/^[0-9a-f-]{36}$/.test(runId))
-    throw new PedigreeError('invalid_parameter', `${runId} is not an id of a run`, {});
-  return join(runsFolder(segmentSettings(config).folder), runId);
-};
 
 /** Compares a stock file with our record and the registry, from the file to the findings. Returns 1 with findings. */
 export async function reconcileFile(config: CliConfig, file: string, flags: FileRunFlags): Promise<number> {

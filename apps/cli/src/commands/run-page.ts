@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SOFTWARE_VERSION } from '#event-store';
-import { defined, systemClock } from '#kernel';
+import { defined, PedigreeError, systemClock } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import { findRun, readRunFacts, reconciliationSchema, runReport, type RunLogged } from '#reconciliation';
 import { readModelSchemas } from '#read-models';
@@ -9,11 +9,13 @@ import type { CliConfig } from '../config.js';
 import { out as print } from '../print.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
 import { lookAt } from './first-steps.js';
-import { runFolder } from './reconcile-file.js';
+import { isRunId, runFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
 
 /** Writes a run about packs as a page of its own. */
 export async function writeRunPage(config: CliConfig, runId: string, { out }: { out?: string }): Promise<number> {
+  if (!isRunId(runId) && existsSync(join(runId, 'run.json')))
+    throw new PedigreeError('invalid_parameter', `${runId}: a run by steps has no report, a run of a file has one`, {});
   const file = resolve(out ?? `report-${runId}.html`);
   const runs = join(runFolder(config, runId), '..');
   const { memoryMb, threads, folder } = segmentSettings(config);

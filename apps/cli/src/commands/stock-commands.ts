@@ -196,9 +196,10 @@ function addReport(reconcile: Command, action: Action, config: () => CliConfig):
 }
 
 async function runOfFile(config: CliConfig, file: string | undefined, flags: AnyRunFlags): Promise<number> {
-  const { reconcileFile, resumeFileRun, runFolder, recordedDigest } = await import('./reconcile-file.js');
+  const { reconcileFile, resumeFileRun, recordedDigest } = await import('./reconcile-file.js');
   if (flags.resume !== undefined) return resumeFileRun(config, flags.resume, flags.json === true);
   if (flags.replay === undefined) return reconcileFile(config, String(file), flags);
+  const { runFolder } = await import('./run-folder.js');
   const { processesOf, replay } = await import('./reconcile-stock.js');
   return replay(config, {
     replay: join(runFolder(config, flags.replay), 'comparison'),

@@ -18,6 +18,8 @@ export interface DayFindings {
   codes: { code: string; planted: number; found: number }[];
   /** Findings that nobody planted, and plants that nobody found. */
   unexpected: string[];
+  /** Findings of the run about packs that are not of the day; absent: none. */
+  others?: number;
   /** The registry was asked by name alone: others may have packs in the same sandbox. */
   namedOnly?: true;
 }
@@ -54,7 +56,11 @@ export async function reconcileDay(
   });
   const isOfTheDay = packsOf(commands, stock);
   const found = (await findingsOf(config, run.folder)).filter(({ item }) => isOfTheDay.has(item));
-  return { ...heldAgainst(stock.planted, run.runId, found), ...defined({ namedOnly: run.result.namedOnly }) };
+  const others = run.result.findings - found.length;
+  return {
+    ...heldAgainst(stock.planted, run.runId, found),
+    ...defined({ others: others === 0 ? undefined : others, namedOnly: run.result.namedOnly }),
+  };
 }
 
 const packsOf = (commands: readonly SampleCommand[], { rows }: SampleStock): Set<string> =>
@@ -98,15 +104,22 @@ export function heldAgainst(planted: Planted, runId: string, found: readonly Fou
 }
 
 /** The findings, and how to look at each. */
-export const tellDay = ({ runId, codes, namedOnly }: DayFindings): string =>
+export const tellDay = ({ runId, codes, others, namedOnly }: DayFindings): string =>
   [
     table(
       ['difference', 'packs', 'planted', 'what to do'],
       codes.map(({ code, planted, found }) => [code, found, planted, lookAt(code)]),
     ),
+    ...(others === undefined ? [] : [othersSaid(others)]),
     `the packs: npx pedigree reconcile findings ${runId} --code CODE`,
+    `to follow them as cases: npx pedigree cases open ${runId}, then npx pedigree cases`,
     ...(namedOnly === true ? [NAMED_ONLY] : []),
   ].join('\n');
+
+const othersSaid = (n: number): string =>
+  n === 1
+    ? '1 more finding of this run is of a pack that is not of the sample'
+    : `${n} more findings of this run are of packs that are not of the sample`;
 
 interface DayFiles {
   stock: string;

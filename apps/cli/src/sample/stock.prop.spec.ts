@@ -91,6 +91,17 @@ describe('findings that are held against the plants', () => {
     });
   });
 
+  it('say how many more the run found, and how cases are opened', () => {
+    const day = heldAgainst(planted, 'run-1', []);
+    const said = tellDay({ ...day, others: 2 });
+    expect(said).toContain('2 more findings of this run are of packs that are not of the sample');
+    expect(said).toContain('npx pedigree cases open run-1');
+    expect(tellDay({ ...day, others: 1 })).toContain(
+      '1 more finding of this run is of a pack that is not of the sample',
+    );
+    expect(tellDay(day)).not.toContain('more finding');
+  });
+
   it('say what was not looked for where the registry was asked by name alone', () => {
     const day = heldAgainst(planted, 'run', []);
     const said = [{ ...day, namedOnly: true as const }, day].map((one) => tellDay(one).includes('only the registry'));

@@ -39,6 +39,15 @@ describe('pedigree reconcile findings', () => {
     expect(stdout).toMatch(/duplicate_locally .* rows 2/);
   });
 
+  it('writes instants as ISO 8601, and numbers and yes or no of JSON as such', async () => {
+    const { stdout } = await findings(RUN, '--code', 'duplicate_locally', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ s_moment: MOMENT, copies: 2, held: false, r_known_from: '1534', s_series: null },
+    });
+    const { stdout: csv } = await findings(RUN, '--code', 'duplicate_locally', '--csv', '-');
+    expect(csv).toContain(`,${MOMENT},2,`);
+  });
+
   it('takes the folder of a run by steps', async () => {
     const { status, stdout } = await findings(join(runsFolder(folder.path), RUN, 'comparison'));
     expect([status, stdout]).toEqual([0, (await findings(RUN)).stdout]);

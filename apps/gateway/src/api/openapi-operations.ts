@@ -223,7 +223,10 @@ export const operationPaths = {
         ...queryParameters(reconciliationFindingParameters),
       ],
       responses: {
-        200: answered('ReconciliationDetail', 'As it stands; with a page of its findings once it was made'),
+        200: answered(
+          'ReconciliationDetail',
+          'As it stands; of documents with a page of its findings once it was made',
+        ),
         ...errors(400, 404),
       },
     }),

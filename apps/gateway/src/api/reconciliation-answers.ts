@@ -139,12 +139,17 @@ const documentFinding = z.strictObject({
 
 /** Findings of documents, or of packs: what each side says of an item, null where it says nothing. */
 export const findingPage = z.strictObject({
-  items: z.array(z.union([documentFinding, z.record(z.string(), z.string().nullable())])),
+  items: z.array(
+    z.union([documentFinding, z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())]),
+  ),
   next_cursor: shapes.nextCursor,
 });
 
 export const reconciliationDetail = z.strictObject({
   ...runFields,
-  findings: z.array(documentFinding),
+  findings: z
+    .array(documentFinding)
+    .optional()
+    .describe('Of documents. Absent of packs, whose findings are at /v1/reconciliations/{runId}/findings.'),
   next_after: count.optional().describe('Give it as `after` for further findings. Absent on the last page.'),
 });

@@ -22,7 +22,7 @@ import { findingListParameters, reconciliationBody, refuseOfOtherKind } from './
 import { sendList } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
-type DocumentFinding = z.infer<typeof reconciliationDetail>['findings'][number];
+type DocumentFinding = NonNullable<z.infer<typeof reconciliationDetail>['findings']>[number];
 
 function numberIn(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
@@ -87,6 +87,8 @@ export class ReconciliationsController {
     const { runId } = parameters(reconciliationPath, path);
     const page = parameters(reconciliationFindingParameters, query);
     const run = await this.reconciliations.find(runId);
+    // An empty list would say that nothing was found.
+    if (run.kind === 'packs') return runAnswer(run);
     const found = await this.reconciliations.findings(run, page);
     const last = found.at(-1);
     return {
@@ -156,13 +158,7 @@ function packsAnswer(
   };
 }
 
-function findingAnswer({
-  n,
-  finding,
-}: {
-  n: number;
-  finding: Finding;
-}): z.infer<typeof reconciliationDetail>['findings'][number] {
+function findingAnswer({ n, finding }: { n: number; finding: Finding }): DocumentFinding {
   const { kind, reasonCode, requestId, documentId, account, docType, detail } = finding;
   return {
     n,

@@ -96,6 +96,12 @@ describe('the findings of a comparison as a list', () => {
 });
 
 describe('a run about packs', () => {
+  it('has no list of findings of its own that could seem empty', async () => {
+    const answer = (await harness.ask(`/v1/reconciliations/${await completedRun(2)}`)).json<object>();
+    expect(answer).toMatchObject({ packs: { findings: 2 } });
+    expect(answer).not.toHaveProperty('findings');
+  });
+
   it('says where the registry was asked by name alone', async () => {
     const told = async (runId: string) =>
       (await harness.ask(`/v1/reconciliations/${runId}`)).json<{ packs: object }>().packs;

@@ -19,8 +19,8 @@ export interface FindingFilter {
   series?: string | undefined;
 }
 
-/** A finding as text; what no side says is null. */
-export type FindingRow = Record<string, string | null>;
+/** A finding as readers get it; what no side says is null. */
+export type FindingRow = Record<string, string | number | boolean | null>;
 
 /** Files of the findings of a run, by bucket. @throws PedigreeError `not_found` when the run is not at its end. */
 export async function findingsFiles(folder: string): Promise<string[]> {
@@ -69,10 +69,13 @@ function conditionOf(filter: FindingFilter): string {
 
 const INSTANTS = ['s_moment', 'moved_at', 'g_moment', 'd_moment', 'x_moment'];
 
+/** Numbers, and yes or no. Log positions are texts, as everywhere: they outgrow the numbers of JSON. */
+const AS_THEY_ARE = ['copies', 'r_uncertain', 'held'];
+
 /** A column as a reader gets it. Files have instants in milliseconds, here they are ISO 8601. */
 function readable(name: string): string {
   if (INSTANTS.includes(name)) return `strftime(make_timestamp_ms(${name}), '%Y-%m-%dT%H:%M:%S.%gZ') AS ${name}`;
-  return `${name}::VARCHAR AS ${name}`;
+  return AS_THEY_ARE.includes(name) ? name : `${name}::VARCHAR AS ${name}`;
 }
 
 /** All columns of a row of findings. */

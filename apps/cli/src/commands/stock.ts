@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path';
-import { invalidParameter } from '#kernel';
+import { invalidParameter, systemClock } from '#kernel';
 import {
   importFile,
   inspectFile,
   KINDS,
   mappingOf,
+  mustHaveCome,
   REFUSED,
   snapshotFolder,
   snapshotsFolder,
@@ -45,6 +46,7 @@ export interface ImportFlags extends InspectFlags {
 /** Makes a snapshot of a file. Returns 1 when rows were refused or items stand there twice: they are listed. */
 export async function importStock(config: CliConfig, file: string, flags: ImportFlags): Promise<number> {
   const kind = kindOf(flags.kind);
+  mustHaveCome(flags.moment, systemClock.now(), { field: '--moment', what: `--moment: ${file}` });
   const mapping = mappingOf(readJsonOption('--mapping', flags.mapping), kind);
   const { memoryMb, threads, folder } = segmentSettings(config);
   const asked = { ...flags, kind, file, mapping };

@@ -67,6 +67,17 @@ describe('a stock that has shrunk below half', () => {
     );
   }, 60_000);
 
+  it('is refused with the rows that cannot be used, and why', async () => {
+    await imported(rows(9, 'P1'), { moment: '2026-11-21T05:00:00Z', out: out('stock-2026-11-21T0500-a') });
+    const broken = ['x;P1;', 'y;P1;', 'z;P1;', 'z;P1;'];
+    await expect(imported([...rows(3, 'P1'), ...broken])).rejects.toThrow(
+      /the file has 3 rows, and the snapshot of \S+ has 9; 4 rows are refused: line 5: .*; line 6: .*; line 7: .*: is that/,
+    );
+    await expect(imported(['x;P1;'])).rejects.toThrow(
+      /the file has no row that can be used; 1 row is refused: line 2: item.*: is that/,
+    );
+  });
+
   it('is held against those of its kind, however many others there are', async () => {
     const before = await imported(rows(9, 'P1'), { kind: 'disposals', moment: '2026-11-21T05:00:00Z' });
     for (let n = 0; n < MANY; n += 1)

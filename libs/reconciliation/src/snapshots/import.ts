@@ -81,8 +81,10 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
     const job = new Job(request, duck, { draft, work });
     const manifest = await job.run();
     const doubt = await doubtOf(manifest, request.out);
-    if (doubt !== undefined && request.confirmed !== true)
-      throw new PedigreeError('invalid_parameter', `${doubt}: is that right? then confirm it (--confirm)`, {});
+    if (doubt !== undefined && request.confirmed !== true) {
+      const why = `${doubt}${await job.refusedSaid(manifest.refused)}`;
+      throw new PedigreeError('invalid_parameter', `${why}: is that right? then confirm it (--confirm)`, {});
+    }
     await duck.close();
     await rm(work, { recursive: true, force: true });
     for (const path of request.beside ?? []) await copyFile(path, join(draft, basename(path)));
@@ -99,14 +101,18 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
   }
 }
 
-/** @throws PedigreeError `invalid_parameter` for what is not an instant with its zone. */
+/** @throws PedigreeError `invalid_parameter` for what is not an instant with its zone, on a day that there is. */
 function instantOf(text: string): string {
-  const isInstant = /^\d{4}-\d{2}-\d{2}T.+(?:Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text));
+  const [, day] = /^(\d{4}-\d{2}-\d{2})T.+(?:Z|[+-]\d{2}:\d{2})$/.exec(text) ?? [];
+  const isInstant = day !== undefined && !Number.isNaN(Date.parse(text)) && isDay(day);
   if (isInstant) return new Date(text).toISOString();
   throw new PedigreeError('invalid_parameter', `${text} is not a moment like 2026-01-31T08:00:00+03:00`, {
     field: 'moment',
   });
 }
+
+/** `Date` takes the 30th of February for the 2nd of March. */
+const isDay = (day: string): boolean => new Date(day).toISOString().startsWith(day);
 
 /** A date of a sheet is a date, and is written as ISO 8601. */
 const withSheetDates = (mapping: Mapping): Mapping => ({
@@ -253,14 +259,18 @@ class Job {
   }
 
   private async mustBeFew(duck: Duck): Promise<void> {
-    const first = await duck.rows<{ line: bigint; reason: string; all: bigint }>(
-      'SELECT line, reason, (SELECT count(*) FROM refused) AS "all" FROM refused ORDER BY line, reason LIMIT 3',
-    );
-    if (Number(first[0]?.all ?? 0) > this.most) throw this.tooMany(first);
+    if ((await this.refused()) > this.most) throw this.tooMany(await firstRefused(duck));
   }
 
-  private tooMany(first: { line: bigint | number; reason: string }[]): PedigreeError {
-    const words = first.map(({ line, reason }) => `line ${line}: ${reason}`).join('; ');
+  /** How many rows were refused, and why the first ones: behind a sentence about the file. */
+  async refusedSaid(refused: number): Promise<string> {
+    if (refused === 0) return '';
+    const rows = refused === 1 ? '1 row is refused' : `${refused} rows are refused`;
+    return `; ${rows}: ${linesSaid(await firstRefused(this.duck))}`;
+  }
+
+  private tooMany(first: RefusedLine[]): PedigreeError {
+    const words = linesSaid(first);
     return new PedigreeError(
       'invalid_parameter',
       `more than ${this.most} rows are refused, so the mapping is wrong: ${words}`,
@@ -308,6 +318,17 @@ class Job {
     return rows.map(({ place }) => String(place)).sort();
   }
 }
+
+interface RefusedLine {
+  line: bigint | number;
+  reason: string;
+}
+
+const firstRefused = (duck: Duck): Promise<RefusedLine[]> =>
+  duck.rows('SELECT line, reason FROM refused ORDER BY line, reason LIMIT 3');
+
+const linesSaid = (lines: readonly RefusedLine[]): string =>
+  lines.map(({ line, reason }) => `line ${line}: ${reason}`).join('; ');
 
 async function filesOf(draft: string): Promise<StoredFile[]> {
   const names = (await readdir(draft)).sort();

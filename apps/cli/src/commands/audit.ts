@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 import { newSigningKey, noteSigner, verifierKeyOf, witnessKeyOf } from '#merkle';
 import { readSecretFile } from '#secret-files';
 import { out } from '../print.js';
-import { writeDurablyOnce } from '#service';
+import { readVariable, writeDurablyOnce } from '#service';
 
 /** Whose key it is: a log's, or that of a witness. */
 interface KeyOwner {
@@ -22,7 +22,7 @@ export function newAuditKey(file: string, owner: KeyOwner): number {
 }
 
 export function showAuditKey(file: string, { origin, witness }: KeyOwner): number {
-  const pem = readSecretFile(file).toString('utf8');
+  const pem = readVariable('file', () => readSecretFile(file).toString('utf8'));
   out(witness === undefined ? verifierKeyOf(noteSigner(origin, pem)) : witnessKeyOf(noteSigner(witness, pem)));
   return 0;
 }

@@ -13,7 +13,6 @@ import {
   inspectFile,
   MANIFEST,
   mappingOf,
-  NO_CASES,
   readFileRun,
   reconciliationSchema,
   recordPackRun,
@@ -38,6 +37,10 @@ import { COMPARING, processesOf, tellUnlooked } from './reconcile-stock.js';
 import { fetchTeller } from './registry-fetch.js';
 import { runFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
+
+const UNCONFIRMED =
+  "the registry's side is a file, and nobody asked the registry about what was found, so no case opens: run it with " +
+  '--account, or open them all the same';
 
 export interface FileRunFlags {
   mapping?: string;
@@ -181,7 +184,7 @@ async function makeFileRun(config: CliConfig, run: FileRun, sayProgress: typeof 
 function tell({ runId, folder, recorded, unconfirmed, result }: FinishedRun, json: boolean): number {
   if (json) print(JSON.stringify({ run: runId, folder, recorded, unconfirmed, ...result }));
   else tellRun(runId, result, recorded);
-  if (!json && unconfirmed) print(NO_CASES);
+  if (!json && unconfirmed) print(`${UNCONFIRMED}: pedigree cases open ${runId} --unconfirmed --reason TEXT`);
   return result.findings === 0 ? 0 : 1;
 }
 

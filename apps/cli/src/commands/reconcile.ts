@@ -1,4 +1,5 @@
 import { invalidParameter, systemClock } from '#kernel';
+import { snakeCase } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 
@@ -67,7 +68,7 @@ function print(
     table(
       ['counted', ''],
       [
-        ...Object.entries(counts),
+        ...Object.entries(snakeCase(counts)),
         ...Object.entries(notOurs).map(([channel, n]): [string, number] => [`not ours, ${channel}`, n]),
       ],
     ),
@@ -79,5 +80,6 @@ function print(
         findings.map((one) => [one.reasonCode, one.requestId, one.documentId, one.sentence, one.remedy]),
       ),
     );
+  out('documents that ended badly and were not sent again become cases too: pedigree cases');
   if (found > findings.length) out(`and ${found - findings.length} more: GET /v1/reconciliations/${id}`);
 }

@@ -228,6 +228,7 @@ describe('asking', () => {
     [`/v1/packs/${SGTIN}/history`, 404, 'not_found'],
     [`/v1/packs/${SGTIN}`, 404, 'not_found'],
     [`/v1/packs/${SGTIN}?known_at=yesterday`, 400, 'invalid_parameter'],
+    [`/v1/packs/${SGTIN}?known_at=999999999`, 400, 'invalid_parameter'],
     [`/v1/containers/${SGTIN}/content`, 422, 'invalid_identifier'],
     ['/v1/containers/046070017700000009/content', 404, 'not_found'],
     ['/v1/containers/046070017700000009/history', 404, 'not_found'],

@@ -123,6 +123,7 @@ describe('the page of a run', () => {
       { code: 'sold_in_registry_in_stock_here', severity: 'critical', findings: 1 },
       { code: 'missing_locally', severity: 'warning', findings: 2 },
     ]);
+    expect(text).toContain('sold_in_registry_in_stock_here, critical');
     expect(text).toContain('Not looked for, because a side is absent: hung_stock.');
     expect(text.indexOf(pack(3))).toBeLessThan(text.indexOf(pack(1)));
   });

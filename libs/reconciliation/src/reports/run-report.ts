@@ -118,13 +118,16 @@ function sourceOf({ isThere, snapshot, position }: SideFacts): Html {
   return html`${name}, ${bytes.toLocaleString('en-US')} bytes, SHA-256 ${digest(sha256)}`;
 }
 
+const counted = (n: number, noun: string): string => `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
+
 function refused(all: readonly SideFacts[]): Html {
   const tables = all.flatMap(({ leg, snapshot, reasons }) =>
     snapshot === undefined || snapshot.refused + snapshot.duplicates === 0
       ? []
       : [
           tableOf(
-            `${SIDES[leg] ?? leg}: ${snapshot.refused} rows refused, ${snapshot.duplicates} items named twice or more`,
+            `${SIDES[leg] ?? leg}: ${counted(snapshot.refused, 'row')} refused, ` +
+              `${counted(snapshot.duplicates, 'item')} named by several rows`,
             [text('reason'), number('lines')],
             reasons.map(({ reason, rows }) => [reason, rows]),
           ),
@@ -143,7 +146,7 @@ function found({ facts: { counts, result }, firstStep }: RunReport): Html {
       <p>No differences.</p>
     </section>`;
   const bars = counts.map(({ code, severity, findings }) => ({
-    name: `${code}${severity === 'critical' ? '' : `, ${severity}`}`,
+    name: `${code}, ${severity}`,
     ...{ kind: severity, value: findings },
   }));
   const rows = counts.map(({ code, severity, findings }): Cell[] => [
@@ -234,7 +237,7 @@ function items({ listed, result, runId }: RunFacts): Html {
   const sides = SAID.filter(([side]) => said.some((one) => one[side] !== ''));
   const columns = [...['item', 'code', 'severity'], ...sides.map(([, name]) => name), 'case'].map(text);
   const rows = listed.map((one, n): Cell[] => [
-    ...[html`<code>${one['item']}</code>`, one['code'], severityOf(String(one['severity']))],
+    ...[html`<code>${String(one['item'])}</code>`, String(one['code']), severityOf(String(one['severity']))],
     ...sides.map(([side]) => said[n]?.[side]),
     one.case_id === null ? '' : html`<a href="#case-${one.case_id}">${one.case_id.slice(0, 8)}</a>`,
   ]);

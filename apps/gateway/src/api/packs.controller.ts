@@ -2,7 +2,8 @@ import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common'
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { defined, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
+import type { EventStore } from '#event-store';
+import { defined, invalidParameter, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
 import type { containerContent, containerHistory, HistoryQuery, packHistory, packState } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
@@ -17,6 +18,7 @@ import {
   HistoryOfSgtin,
   LOG,
   StateOfPack,
+  STORE,
 } from './queries.js';
 import { sendRows } from './send-list.js';
 import { snakeCase } from './snake-case.js';
@@ -27,13 +29,14 @@ export class PacksController {
   constructor(
     @Inject(QueryBus) private readonly queries: QueryBus,
     @Inject(LOG) private readonly log: ServiceLog,
+    @Inject(STORE) private readonly store: EventStore,
   ) {}
 
   @Get('packs/:sgtin')
   @Allow('operator', 'auditor')
   async pack(@Param('sgtin') text: string, @Query() query: unknown): Promise<z.infer<typeof packState>> {
     const sgtin = itemNamed(text, 'sgtin');
-    const state = await this.queries.execute(new StateOfPack(sgtin, historyQuery(query)));
+    const state = await this.queries.execute(new StateOfPack(sgtin, await this.historyQuery(query)));
     return snakeCase(found(state, 'sgtin', sgtin));
   }
 
@@ -41,7 +44,7 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async history(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sgtin = itemNamed((request.params as { sgtin: string }).sgtin, 'sgtin');
-    const query = historyQuery(request.query);
+    const query = await this.historyQuery(request.query);
     if (wantsEpcis(request)) {
       const document = await this.queries.execute(new EpcisOfSgtin(sgtin, query));
       return void (await reply.header('content-type', EPCIS).send(found(document, 'sgtin', sgtin)));
@@ -55,7 +58,7 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async containerHistory(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
-    const query = historyQuery(request.query);
+    const query = await this.historyQuery(request.query);
     if (wantsEpcis(request)) {
       const document = await this.queries.execute(new EpcisOfContainer(sscc, query));
       return void (await reply.header('content-type', EPCIS).send(found(document, 'sscc', sscc)));
@@ -69,15 +72,20 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async content(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
-    const content = await this.queries.execute(new ContentOfContainer(sscc, historyQuery(request.query)));
+    const content = await this.queries.execute(new ContentOfContainer(sscc, await this.historyQuery(request.query)));
     const answer: z.infer<typeof containerContent> = snakeCase(found(content, 'sscc', sscc));
     await sendRows({ request, reply, log: this.log }, answer, CONTENT);
   }
-}
 
-function historyQuery(query: unknown): HistoryQuery {
-  const { as_of, known_at } = parameters(historyParameters, query);
-  return defined({ asOf: as_of, knownAt: known_at });
+  /** @throws PedigreeError `invalid_parameter` also for a position that the log does not have yet. */
+  private async historyQuery(query: unknown): Promise<HistoryQuery> {
+    const { as_of, known_at } = parameters(historyParameters, query);
+    if (typeof known_at === 'bigint') {
+      const head = await this.store.head();
+      if (known_at > head) throw invalidParameter('known_at', `the log ends at ${head}: ${known_at} is to come`);
+    }
+    return defined({ asOf: as_of, knownAt: known_at });
+  }
 }
 
 function found<T>(answer: T | undefined, field: 'sgtin' | 'sscc', item: string): T {

@@ -122,7 +122,8 @@ async function snapshotFacts(duck: Duck, folder: string, digest: Sha256): Promis
 /** What stands in quotes is of the file and differs from row to row, as do the lines of an item. */
 async function reasonsIn(duck: Duck, file: string): Promise<SideFacts['reasons']> {
   const rows = await duck.rows<{ reason: string; n: bigint }>(
-    `SELECT regexp_replace(regexp_replace(reason, '".*" ', '… '), ' by \\d+ rows, first in lines .*', ' by several rows') AS reason,
+    `SELECT regexp_replace(regexp_replace(reason, '".*" ', '… '),
+       ' by \\d+ rows, first in lines .*', ' by several rows') AS reason,
        count(*) AS n FROM read_json(${quoted(file)}, format = 'newline_delimited',
          columns = {line: 'BIGINT', reason: 'VARCHAR'}) GROUP BY 1 ORDER BY n DESC, 1 LIMIT ${MOST_REASONS}`,
   );

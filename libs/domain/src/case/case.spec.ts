@@ -20,6 +20,15 @@ const see = (day: number, count?: number, more: Partial<CaseCommand & { type: 'S
 const miss = (day: number): CaseCommand => ({
   ...{ type: 'Miss', caseId: CASE, run: sighting(day).run, findingsSha256: DIGEST },
 });
+/** The same of runs of documents. */
+const DOCUMENTS = { kind: 'documents', id: 'documents' } as const;
+const seeDocument = (day: number, more: Partial<CaseCommand & { type: 'See' }> = {}): CaseCommand => {
+  const { run, ...seen } = sighting(day, 1);
+  return see(day, 1, { seen: { ...seen, run: { ...run, ...DOCUMENTS } }, ...more });
+};
+const missDocument = (day: number): CaseCommand => ({
+  ...{ type: 'Miss', caseId: CASE, run: { ...sighting(day).run, ...DOCUMENTS }, findingsSha256: DIGEST },
+});
 const ACKNOWLEDGE: CaseCommand = { type: 'Acknowledge', caseId: CASE };
 const ASSIGN: CaseCommand = { type: 'Assign', caseId: CASE, assignee: 'anna' };
 const COMMENT: CaseCommand = { type: 'Comment', caseId: CASE, text: 'looked at it' };
@@ -206,6 +215,57 @@ describe('a case', () => {
     expect(told(see(1), RELEASE, rejected, RELEASE).newest).toEqual(['CaseRemedyReleased']);
     expect(told(see(1), RELEASE, RELEASE).newest).toEqual([]);
     expect(told(see(1), RELEASE, RESOLVE, RECEIPT).newest).toEqual(['CaseRemedyConcluded']);
+  });
+
+  it('has what each kind of runs has seen, and ends when it is over for both', () => {
+    const both = [see(2), seeDocument(3)];
+    expect(known(...both)).toMatchObject({ count: 10, lastSeen: { run: { kind: 'documents' } }, runsSeen: 2 });
+    expect(told(...both, miss(4)).newest).toEqual(['CaseMissed']);
+    expect(known(...both, miss(4))).toMatchObject({ phase: 'open', count: 1 });
+    expect(told(...both, miss(4), miss(5)).newest).toEqual([]);
+    expect(told(...both, miss(4), missDocument(4)).newest).toEqual(['CaseResolved']);
+    expect(told(...both, missDocument(4)).newest).toEqual(['CaseMissed']);
+    expect(told(...both, missDocument(4), miss(4)).newest).toEqual(['CaseResolved']);
+    expect(told(...both, miss(4), see(4), see(5)).events.map(({ type }) => type).slice(-2)).toEqual([
+      ...['CaseMissed', 'CaseSeen'],
+    ]);
+  });
+
+  it('is told by packs as of a moment before that of documents, and by either once', () => {
+    expect(known(seeDocument(3), see(2))).toMatchObject({ count: 10, runsSeen: 2, lastSeen: { run: { id: 'documents' } } });
+    expect(told(seeDocument(3), see(2), seeDocument(3), see(2), see(1)).events).toHaveLength(2);
+  });
+
+  it('is as bad as the worst that either kind has seen, and not open again by turns of them', () => {
+    const [bad, mild] = [see(1, 10, { severity: 'critical' }), seeDocument(2)];
+    expect(known(bad, mild).severity).toBe('critical');
+    expect(told(bad, mild, EXPLAIN, see(3, 10, { severity: 'critical' }), seeDocument(4)).state.phase).toBe('explained');
+    expect(known(bad, mild, miss(3)).severity).toBe('warning');
+  });
+
+  it('has by packs what a person takes out, though a run of documents was the last', () => {
+    expect(known(see(1, 10), seeDocument(2), SPLIT)).toMatchObject({ count: 8 });
+    expect(known(see(1, 10), seeDocument(2), SPLIT, seeDocument(3)).count).toBe(8);
+  });
+
+  it('that is resolved is over for both kinds, and a person who reopens it takes that back', () => {
+    const both = [see(1), seeDocument(2)];
+    expect(known(...both, RESOLVE, seeDocument(5)).count).toBe(1);
+    expect(told(...both, RESOLVE, seeDocument(5), missDocument(6)).newest).toEqual(['CaseResolved']);
+    expect(told(...both, RESOLVE, REOPEN, missDocument(6)).newest).toEqual(['CaseMissed']);
+    expect(told(...both, RESOLVE, REOPEN, missDocument(6), miss(6)).newest).toEqual(['CaseResolved']);
+    // What was over before the resolution stays so.
+    expect(told(...both, miss(3), missDocument(4), REOPEN, missDocument(6)).newest).toEqual(['CaseResolved']);
+  });
+
+  it('goes on from the row of an earlier version, which kept the last sighting alone', () => {
+    const { sightings, ...old } = known(see(1), see(2));
+    expect(Object.keys(sightings ?? {})).toEqual(['packs']);
+    const before = { ...old, runsOfMoment: ['run-2'] } as KnownCase;
+    expect(decideCase(before, see(2))).toEqual([]);
+    const after = decideCase(before, seeDocument(3)).reduce(evolveCase, before as CaseState);
+    expect(after).toMatchObject({ count: 10, sightings: { packs: { count: 10 }, documents: { count: 1 } } });
+    expect(decideCase(before, miss(3)).map(({ type }) => type)).toEqual(['CaseResolved']);
   });
 
   it('stops loudly at an event that it does not know, and at one without a beginning', () => {

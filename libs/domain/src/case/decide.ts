@@ -11,6 +11,7 @@ import type {
   CaseSighting,
   CaseSplit,
 } from './events.js';
+import { goesOnWithout, isNewer, liveSighting } from './sightings.js';
 import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
 
 /** What may be asked of a case. Moments are ISO 8601. */
@@ -55,17 +56,13 @@ function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): Case
   return [{ type: 'CaseSeen', data: { caseId, ...earlier, ...news, seen: sighting, severity } }];
 }
 
-/** A run changes a case once; one that looked at an earlier moment than the last says nothing of now. */
-const isNewer = ({ lastSeen, runsOfMoment }: KnownCase, { id, moment }: CaseRun): boolean =>
-  moment > lastSeen.run.moment || (moment === lastSeen.run.moment && !runsOfMoment.includes(id));
-
 /**
- * Whether it may change the case: a resolved one when it found some items later, and not when all are carried. What it
- * has judged before a person opened the case again takes no item out.
+ * Whether it may change the case: a resolved one when it found some items, and not when all are carried. What a run has
+ * judged before a person opened the case again takes no item out.
  */
-function counts(state: KnownCase, { count, unjudged, run: { moment } }: CaseSighting): boolean {
+function counts(state: KnownCase, { count, unjudged, run: { kind, moment } }: CaseSighting): boolean {
   if (state.phase === 'resolved') return moment > (state.resolvedAt ?? '') && unjudged !== count;
-  return unjudged === undefined || moment > (state.reopenedAt ?? '');
+  return liveSighting(state, kind) === undefined || moment > (state.reopenedAt ?? '');
 }
 
 function reopened(state: KnownCase, { caseId, at, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
@@ -91,13 +88,8 @@ type OfUnresolved = Exclude<CaseCommand, { type: 'See' | 'Reopen' | 'Comment' | 
 function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
   const { caseId } = command;
   switch (command.type) {
-    case 'Miss': {
-      const { run, findingsSha256 } = command;
-      const by: CaseEnd = { kind: 'run', run, findingsSha256 };
-      return run.moment > state.lastSeen.run.moment && run.moment > (state.reopenedAt ?? '')
-        ? [{ type: 'CaseResolved', data: { caseId, at: run.moment, by } }]
-        : [];
-    }
+    case 'Miss':
+      return missed(state, command);
     case 'Acknowledge':
       return state.phase === 'open' ? [{ type: 'CaseAcknowledged', data: { caseId } }] : [];
     case 'Assign':
@@ -117,6 +109,14 @@ function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
     default:
       return neverReached(command, 'case command');
   }
+}
+
+/** It is over for runs of this kind; and resolved, unless those of the other kind have seen it. */
+function missed(state: KnownCase, { caseId, run, findingsSha256 }: CaseCommand & { type: 'Miss' }): CaseEvent[] {
+  const last = liveSighting(state, run.kind)?.seen.run.moment;
+  if (last === undefined || run.moment <= last || run.moment <= (state.reopenedAt ?? '')) return [];
+  if (goesOnWithout(state, run.kind)) return [{ type: 'CaseMissed', data: { caseId, run, findingsSha256 } }];
+  return [{ type: 'CaseResolved', data: { caseId, at: run.moment, by: { kind: 'run', run, findingsSha256 } } }];
 }
 
 function split(state: KnownCase, { type: _, ...data }: CaseCommand & { type: 'Split' }): CaseEvent[] {

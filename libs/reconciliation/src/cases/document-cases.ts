@@ -1,4 +1,12 @@
-import { caseIdOf, type CaseCommand, type CaseRun, type CaseSeverity } from '#domain';
+import {
+  caseIdOf,
+  liveSighting,
+  sightingsOf,
+  type CaseCommand,
+  type CaseRun,
+  type CaseSeverity,
+  type KnownCase,
+} from '#domain';
 import type { EventStore } from '#event-store';
 import type { Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
@@ -111,11 +119,11 @@ async function* casesNotFound(
   for (let after = ''; ;) {
     const { rows } = await db.query<CaseRow>({
       name: 'document-cases-unresolved',
-      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'documents'
-        AND phase <> 'resolved' AND case_id > $1 AND last_seen_at < $2 ORDER BY case_id LIMIT $3`,
+      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case
+        WHERE phase <> 'resolved' AND case_id > $1 AND documents_seen_at < $2 ORDER BY case_id LIMIT $3`,
       values: [after, new Date(run.moment), AT_ONCE],
     });
-    const gone = rows.filter(({ caseId }) => !found.has(caseId));
+    const gone = rows.filter(({ caseId, state }) => isLive(state) && !found.has(caseId));
     const covered = await coveredBy(db, started, gone);
     const missed = covered.map(({ caseId }): CaseCommand => ({ type: 'Miss', caseId, run, findingsSha256 }));
     yield { missed, notCovered: gone.length - missed.length };
@@ -124,9 +132,12 @@ async function* casesNotFound(
   }
 }
 
+const isLive = (state: KnownCase): boolean => liveSighting(state, 'documents') !== undefined;
+
 /**
  * Those that the run would have found, were they still there: documents without an outcome always; others within its
- * window; and one that was missing only where the account's list was read without a gap.
+ * window, and behind it where a run of packs has found that their items are as they should be; and one that was missing
+ * only where the account's list was read without a gap.
  */
 async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
   const { rows: own } = await db.query<OwnDocument>(
@@ -136,9 +147,10 @@ async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): P
     [rows.map(({ document }) => document)],
   );
   const known = new Map(own.map((one) => [one.request_id, one]));
-  return rows.filter(({ code, document }) => {
+  return rows.filter(({ code, document, state }) => {
     const one = known.get(document ?? '');
-    return one !== undefined && isCovered(code, one, started);
+    const mended = one?.mended === true || sightingsOf(state).packs?.over !== undefined;
+    return one !== undefined && isCovered(code, { ...one, mended }, started);
   });
 }
 
@@ -146,7 +158,7 @@ interface OwnDocument {
   request_id: string;
   account: string;
   registered_at: Date;
-  /** It did not end badly after all, or another was sent in its place. */
+  /** It did not end badly after all, another was sent in its place, or its items are as they should be. */
   mended: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { CaseCause, CaseSighting } from '#domain';
+import { liveSighting, packsSeen, type CaseCause, type CaseSighting } from '#domain';
 import { parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile, readRun } from '../comparison/run-record.js';
@@ -83,25 +83,28 @@ async function loadCandidates(opening: PackOpening, earlier: Map<string, string>
   for (let after = ''; ;) {
     const { rows } = await options.db.query<CaseRow>({
       name: 'pack-cases-unresolved',
-      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'packs'
-        AND phase <> 'resolved' AND case_id > $1 AND last_seen_at <= $2 AND last_run <> $3 ORDER BY case_id LIMIT $4`,
+      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case
+        WHERE phase <> 'resolved' AND case_id > $1 AND packs_seen_at <= $2 AND packs_runs ->> 0 <> $3
+        ORDER BY case_id LIMIT $4`,
       values: [after, new Date(run.moment), run.id, AT_ONCE],
     });
-    const known = rows.flatMap((row) => {
-      const file = fileOf(row.state.lastSeen, earlier);
+    const live = rows.filter(({ state }) => liveSighting(state, 'packs') !== undefined);
+    const known = live.flatMap((row) => {
+      const seen = packsSeen(row.state);
+      const file = fileOf(seen, earlier);
       // A part names its items itself, until a run has told which of them are left.
-      const isPart = row.causeKind === 'part' && (file === undefined || row.state.lastSeen.rows === undefined);
+      const isPart = row.causeKind === 'part' && (file === undefined || seen.rows === undefined);
       return file === undefined && !isPart ? [] : [{ row, file: file ?? '', isPart }];
     });
     const atHand = new Set(known.map(({ row }) => row));
     absent += await keep(
       opening,
-      rows.filter((row) => !atHand.has(row)),
+      live.filter((row) => !atHand.has(row)),
     );
     const candidates = known.map(({ row, file }) => candidateOf(row, { file, looked: looksFor(record, row) }));
     if (candidates.length > 0) await duck.run(`INSERT INTO candidate VALUES ${candidates.join(', ')}`);
     const items = known.flatMap(({ row: { caseId, code, state }, file, isPart }) => {
-      const rest = `${hasRegistry(state.lastSeen)}, ${quoted(file)}`;
+      const rest = `${hasRegistry(packsSeen(state))}, ${quoted(file)}`;
       return isPart && state.cause.kind === 'part'
         ? state.cause.items.map((item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${rest})`)
         : [];
@@ -127,7 +130,8 @@ function candidateOf(
   { caseId, code, severity, phase, state }: CaseRow,
   { file, looked }: { file: string; looked: boolean },
 ): string {
-  const { lastSeen, cause } = state;
+  const { cause } = state;
+  const lastSeen = packsSeen(state);
   const texts = [caseId, code, ...keyOf(caseId, cause), severity, (lastSeen.legs ?? []).join(' ')];
   const values = texts.map(textOf);
   const { from = 0, to = 0 } = lastSeen.rows ?? {};
@@ -149,7 +153,7 @@ const canTell = (leg: string, code: string): boolean =>
 
 /** Whether the run has the sides and the settings by which the case was found. */
 function looksFor({ legs, unseen, settings }: PackOpening['record'], { code, state }: CaseRow): boolean {
-  const { lastSeen } = state;
+  const lastSeen = packsSeen(state);
   if (unseen.includes(code) || lastSeen.legs === undefined) return false;
   if (code === 'hung_stock' && settings.hungDays === null) return false;
   if (code.startsWith('container_') && settings.containers === false) return false;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { sightingsOf } from '#domain';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { defined, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
@@ -84,10 +85,10 @@ export async function readRunFacts(runId: string, { runs, db, duck: limits, ...o
   }
 }
 
-/** Cases of which this run was the last that found them. */
+/** Cases of which this run was the last of packs that told them. */
 async function casesOf(db: Queryable, inputs: Sha256): Promise<{ cases: CaseRow[]; hasMore: boolean }> {
   const { rows } = await db.query<CaseRow>(
-    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'packs' AND last_run = $1
+    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE packs_runs -> 0 = to_jsonb($1::text) AND packs_runs ? $1
      ORDER BY array_position(ARRAY['critical', 'warning', 'information'], severity), code, case_id LIMIT $2`,
     [inputs, MOST_CASES + 1],
   );
@@ -157,9 +158,10 @@ interface Listing {
 async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): Promise<RunFacts['listed']> {
   await duck.run(`CREATE TEMP TABLE listed AS SELECT * FROM ${parquet(files)} ORDER BY ${RANK}, code, item
     LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
-  const named = cases.flatMap(({ caseId, state: { lastSeen } }) =>
-    lastSeen.rows?.file === undefined ? [] : [{ caseId, ...lastSeen.rows, file: lastSeen.rows.file }],
-  );
+  const named = cases.flatMap(({ caseId, state }) => {
+    const rows = sightingsOf(state).packs?.seen.rows;
+    return rows?.file === undefined ? [] : [{ caseId, ...rows, file: rows.file }];
+  });
   for (const file of new Set(named.map((one) => one.file))) {
     const ranges = named.flatMap((one) =>
       one.file === file ? [`(${quoted(one.caseId)}, ${one.from}, ${one.to})`] : [],

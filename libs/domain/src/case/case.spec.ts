@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decideCase, type CaseCommand } from './decide.js';
 import { caseIdOf, partOf, type CaseEvent, type CaseSighting } from './events.js';
+import { remedyOf } from './remedy.js';
 import { CASE_PHASES, evolveCase, NO_CASE, type CaseState, type KnownCase } from './state.js';
 
 const CAUSE = { kind: 'series', gtin: '04600000000015', series: 'A1', place: '00000000100101' } as const;
@@ -266,6 +267,19 @@ describe('a case', () => {
     const after = decideCase(before, seeDocument(3)).reduce(evolveCase, before as CaseState);
     expect(after).toMatchObject({ count: 10, sightings: { packs: { count: 10 }, documents: { count: 1 } } });
     expect(decideCase(before, miss(3)).map(({ type }) => type)).toEqual(['CaseResolved']);
+  });
+
+  it('is not resolved by a run while the document that was sent for it has not ended', () => {
+    expect(told(see(1), RELEASE, miss(2)).newest).toEqual([]);
+    const rejected = { ...RECEIPT, outcome: 'rejected' } as CaseCommand;
+    expect(told(see(1), RELEASE, miss(2), rejected, miss(3)).newest).toEqual(['CaseResolved']);
+  });
+
+  it('has the last of its resends sent again, for a document is sent again once', () => {
+    const about = { code: 'rejected_document', cause: { kind: 'document', document: 'r-0' } } as const;
+    const rejected = { ...RECEIPT, outcome: 'rejected' } as CaseCommand;
+    expect(remedyOf(known(see(1, 1, about)))).toEqual({ action: 'resend', requestId: 'r-0' });
+    expect(remedyOf(known(see(1, 1, about), RELEASE, rejected))).toEqual({ action: 'resend', requestId: 'r' });
   });
 
   it('stops loudly at an event that it does not know, and at one without a beginning', () => {

@@ -111,10 +111,13 @@ function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
   }
 }
 
-/** It is over for runs of this kind; and resolved, unless those of the other kind have seen it. */
+/**
+ * It is over for runs of this kind; and resolved, unless those of the other kind have seen it. While a document that
+ * was sent for it has not ended, it may be that alone which hides the case.
+ */
 function missed(state: KnownCase, { caseId, run, findingsSha256 }: CaseCommand & { type: 'Miss' }): CaseEvent[] {
   const last = liveSighting(state, run.kind)?.seen.run.moment;
-  if (last === undefined || run.moment <= last || run.moment <= (state.reopenedAt ?? '')) return [];
+  if (last === undefined || state.remedy !== null || run.moment <= last || run.moment <= (state.reopenedAt ?? '')) return [];
   if (goesOnWithout(state, run.kind)) return [{ type: 'CaseMissed', data: { caseId, run, findingsSha256 } }];
   return [{ type: 'CaseResolved', data: { caseId, at: run.moment, by: { kind: 'run', run, findingsSha256 } } }];
 }

@@ -140,12 +140,11 @@ const isLive = (state: KnownCase): boolean => liveSighting(state, 'documents') !
  * only where the account's list was read without a gap.
  */
 async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
-  const { rows: own } = await db.query<OwnDocument>(
-    `SELECT request_id, account, registered_at, coalesce(outcome NOT IN ('rejected', 'failed')
-         OR superseded_by IS NOT NULL OR resent_as IS NOT NULL, true) AS mended
-       FROM document_outcome WHERE request_id = ANY ($1::text[])`,
-    [rows.map(({ document }) => document)],
-  );
+  const { rows: own } = await db.query<OwnDocument>({
+    name: 'case-documents-mended',
+    text: MENDED,
+    values: [rows.map(({ document }) => document), MOST_RESENDS],
+  });
   const known = new Map(own.map((one) => [one.request_id, one]));
   return rows.filter(({ code, document, state }) => {
     const one = known.get(document ?? '');
@@ -154,11 +153,27 @@ async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): P
   });
 }
 
+/** Documents that were sent one in the place of another, of which the last one counts. */
+const MOST_RESENDS = 100;
+const MENDED = `WITH RECURSIVE sent AS (
+    SELECT request_id AS first, request_id, 0 AS n FROM document_outcome WHERE request_id = ANY ($1::text[])
+    UNION ALL SELECT s.first, coalesce(d.resent_as, d.superseded_by), s.n + 1
+      FROM sent s JOIN document_outcome d USING (request_id)
+      WHERE coalesce(d.resent_as, d.superseded_by) IS NOT NULL AND s.n < $2),
+  last AS (SELECT DISTINCT ON (first) first, request_id, n FROM sent ORDER BY first, n DESC)
+  SELECT o.request_id, o.account, o.registered_at, l.n > 0 AS replaced,
+    CASE WHEN l.n = 0 THEN coalesce(o.outcome NOT IN ('rejected', 'failed'), true)
+      ELSE coalesce(d.outcome IN ('accepted', 'partial'), false) END AS mended
+  FROM last l JOIN document_outcome o ON o.request_id = l.first
+    LEFT JOIN document_outcome d ON d.request_id = l.request_id`;
+
 interface OwnDocument {
   request_id: string;
   account: string;
   registered_at: Date;
-  /** It did not end badly after all, another was sent in its place, or its items are as they should be. */
+  /** Another was sent in its place. */
+  replaced: boolean;
+  /** It did not end badly after all, or what was sent in its place was accepted, or its items are as they should be. */
   mended: boolean;
 }
 
@@ -166,7 +181,7 @@ function isCovered(code: string, own: OwnDocument, { asOf, rules, coverage }: Ru
   if (code === 'overdue_document') return true;
   const registeredMs = own.registered_at.getTime();
   const isInWindow = registeredMs >= Date.parse(asOf) - rules.windowMs;
-  if (TROUBLED_CODES.includes(code)) return isInWindow || own.mended;
+  if (TROUBLED_CODES.includes(code)) return own.mended || (isInWindow && !own.replaced);
   const list = coverage.find(({ account }) => account === own.account);
   const isListRead = list !== undefined && Date.parse(list.from) <= registeredMs;
   return isInWindow && (isListRead || code !== 'missing_in_registry');

@@ -130,10 +130,12 @@ const notCompared = ({ containers }: ComparisonSettings): string =>
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
         AND NOT coalesce(${isAmong(containers, 'stands_at')}, false)`;
 
+/** What a document in flight explains, and what documents are the cause of: their resend may be that document. */
+const BY_DOCUMENT = [...new Set(OVERRIDES.flatMap(({ code, of = [], quiet }) => (of.length > 0 && quiet !== true ? [code, ...of] : of)))];
+
 /** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
   if (documents === undefined) return '';
-  const codes = OVERRIDES.find(({ code }) => code === 'in_flight')?.of ?? [];
   const containers = [record, registry].flatMap((leg) =>
     leg === undefined ? [] : [`SELECT l.item, a.container FROM last_item l JOIN ${parquet(leg.files)} a USING (item)`],
   );
@@ -141,7 +143,7 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
   return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l JOIN (${names}) n ON n.item = l.item
       JOIN ${parquet(documents.files)} x ON x.item = n.name
     WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
-      AND l.code IN ${listed(codes)}`;
+      AND l.code IN ${listed(BY_DOCUMENT)}`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */

@@ -158,8 +158,9 @@ export class CaseWorld {
     const count = items.length;
     await this.tell({ type: 'Split', caseId, part, items: cause.items, count });
     const { severity, dueAt } = state;
-    const { rows: _rows, unjudged: _unjudged, older: _older, ...seen } = packsSeen(state);
-    await this.tell({ type: 'See', caseId: part, code, cause, severity, dueAt, seen: { ...seen, count } });
+    const { rows, unjudged: _unjudged, older: _older, ...seen } = packsSeen(state);
+    const ofPart = { ...seen, count, rows: { ...rows, from: 0, to: 0 } };
+    await this.tell({ type: 'See', caseId: part, code, cause, severity, dueAt, seen: ofPart });
     return part;
   }
 

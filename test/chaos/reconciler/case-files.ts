@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { caseIdOf, type CaseCause } from '#domain';
 import { parquet, type Duck } from '#duckdb';
-import { CASE_ITEMS_FILE, readRun, resultOf } from '#reconciliation';
+import { isItemsFile, readRun, resultOf } from '#reconciliation';
 import type { LoggedRun } from './runs.js';
 
 /** A row of the items of a run's cases. */

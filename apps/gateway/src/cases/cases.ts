@@ -97,8 +97,10 @@ export class Cases {
       if (told.events.length === 0)
         throw refusal(caseId, known, whyNotSplit(known, count) ?? 'it was split as often as a case may be');
     }
-    const { rows: _rows, unjudged: _unjudged, ...seen } = packsSeen(known);
-    const sighting = { ...seen, count: cause.items.length };
+    const { rows, unjudged: _unjudged, older: _older, ...seen } = packsSeen(known);
+    // The file tells on what the findings rest; which of its rows are of the part, no run has told yet.
+    const file = rows?.file === undefined ? {} : { rows: { file: rows.file, from: 0, to: 0 } };
+    const sighting = { ...seen, ...file, count: cause.items.length };
     await this.log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt: due, seen: sighting }, act);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decideCase, type CaseCommand } from './decide.js';
+import { decideCase, isStale, type CaseCommand } from './decide.js';
 import { caseIdOf, partOf, type CaseEvent, type CaseSighting } from './events.js';
 import { remedyOf } from './remedy.js';
 import { CASE_PHASES, evolveCase, NO_CASE, type CaseState, type KnownCase } from './state.js';
@@ -189,6 +189,28 @@ describe('a case', () => {
     const carried = (day: number) => see(day, 3, { seen: { ...sighting(day, 3), unjudged: 1 } });
     expect(known(see(1), RESOLVE, REOPEN, carried(4)).count).toBe(10);
     expect(known(see(1), RESOLVE, REOPEN, carried(6)).count).toBe(3);
+    expect(known(see(1), RESOLVE, REOPEN, see(4, 3)).count).toBe(10);
+    expect(known(see(1), RESOLVE, REOPEN, see(6, 3)).count).toBe(3);
+  });
+
+  it('is told nothing that was judged on another sighting than it has', () => {
+    const on = (basis: string | null) => [see(4, 2, { basis }), { ...miss(4), basis }] as const;
+    for (const command of on('run-1')) {
+      expect(told(see(1), command).newest).toHaveLength(1);
+      expect(told(see(1), see(2), command).newest).toEqual([]);
+      const state = known(see(1), see(2));
+      expect(isStale(state, command)).toBe(true);
+      // What it would not be told anyway need not be made again.
+      expect(isStale(known(see(1), see(5)), command)).toBe(false);
+      expect(isStale(known(see(1), miss(5)), command)).toBe(false);
+      expect(isStale(known(see(1), { ...RESOLVE, at: '2026-11-06T00:00:00.000Z' } as CaseCommand), command)).toBe(false);
+      expect(told(see(1), seeDocument(2), command).newest).toHaveLength(1);
+    }
+    const [found] = on(null);
+    expect(told(found).newest).toEqual(['CaseOpened']);
+    expect(told(seeDocument(1), found).newest).toEqual(['CaseSeen']);
+    expect(told(see(1), miss(2), found).newest).toEqual(['CaseReopened']);
+    expect(told(see(1), found).newest).toEqual([]);
   });
 
   it('is due earlier when it becomes worse, and never later', () => {

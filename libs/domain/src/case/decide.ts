@@ -14,12 +14,20 @@ import type {
 import { goesOnWithout, isNewer, liveSighting } from './sightings.js';
 import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
 
+/**
+ * `basis`: the run, of the same kind, whose sighting had the items that were judged; null: none had any. Absent: whatever
+ * it has.
+ */
+interface Judged {
+  basis?: string | null;
+}
+
 /** What may be asked of a case. Moments are ISO 8601. */
 export type CaseCommand =
   /** A run found it. `hasNew`: among its items are some that the last sighting did not have. */
-  | ({ type: 'See'; hasNew?: boolean } & CaseOpened['data'])
+  | ({ type: 'See'; hasNew?: boolean } & Judged & CaseOpened['data'])
   /** A run that looked for it did not find it. */
-  | { type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 }
+  | ({ type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 } & Judged)
   | { type: 'Acknowledge'; caseId: string }
   | { type: 'Assign'; caseId: string; assignee: string | null }
   | { type: 'Comment'; caseId: string; text: string }
@@ -32,6 +40,7 @@ export type CaseCommand =
 
 /** The events that follow; none when the command says nothing new, or does not fit where the case stands. */
 export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] {
+  if (isStale(state, command)) return [];
   if (command.type === 'See') return seen(state, command);
   if (state.phase === 'absent') return [];
   if (command.type === 'Reopen') return reopened(state, command);
@@ -43,9 +52,20 @@ export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] 
   return state.phase === 'resolved' ? [] : ofUnresolved(state, command);
 }
 
+/**
+ * Whether another run has told the case since its items were judged: of these it may have others now, which the command
+ * would take out. It has to be made again.
+ */
+export function isStale(state: CaseState, command: CaseCommand): boolean {
+  if (command.type !== 'See' && command.type !== 'Miss') return false;
+  const run = command.type === 'See' ? command.seen.run : command.run;
+  if (command.basis === undefined || state.phase === 'absent' || !isNewer(state, run)) return false;
+  return (liveSighting(state, run.kind)?.seen.run.id ?? null) !== command.basis;
+}
+
 type See = CaseCommand & { type: 'See' };
 
-function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): CaseEvent[] {
+function seen(state: CaseState, { type: _, hasNew = false, basis: _basis, ...data }: See): CaseEvent[] {
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sightingsOf } from '#domain';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
@@ -5,7 +6,8 @@ import { defined, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { readStates } from '#segments';
-import { CASE_ITEMS_FILE, checkFindings } from '../cases/pack-groups.js';
+import { OLD_ITEMS_FILE } from '../cases/item-files.js';
+import { checkFindings } from '../cases/pack-groups.js';
 import { resultOf, type ComparisonResult } from '../comparison/run-comparison.js';
 import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
@@ -160,7 +162,8 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
     LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
   const named = cases.flatMap(({ caseId, state }) => {
     const rows = sightingsOf(state).packs?.seen.rows;
-    return rows?.file === undefined ? [] : [{ caseId, ...rows, file: rows.file }];
+    // Of two runs with the same inputs the other one may have it.
+    return rows?.file === undefined || !existsSync(join(folder, rows.file)) ? [] : [{ caseId, ...rows, file: rows.file }];
   });
   for (const file of new Set(named.map((one) => one.file))) {
     const ranges = named.flatMap((one) =>
@@ -171,7 +174,7 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
         SEMI JOIN listed l ON l.item = i.item AND l.code = i.code
         JOIN (VALUES ${ranges.join(', ')}) r(case_id, first, behind)
           ON i.file_row_number >= r.first AND i.file_row_number < r.behind
-      ${file === CASE_ITEMS_FILE ? 'WHERE NOT i.carried' : ''}`);
+      ${file === OLD_ITEMS_FILE ? '' : 'WHERE NOT i.carried'}`);
   }
   const columns = ['item', 'code', 'severity', 's_place', 's_state', 's_series', 'r_status', 'r_place', 'answer'];
   const texts = [...columns, 'g_status', 'g_place', 'g_series'].map((name) => `l.${name}::VARCHAR AS ${name}`);

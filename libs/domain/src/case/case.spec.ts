@@ -203,7 +203,9 @@ describe('a case', () => {
       // What it would not be told anyway need not be made again.
       expect(isStale(known(see(1), see(5)), command)).toBe(false);
       expect(isStale(known(see(1), miss(5)), command)).toBe(false);
-      expect(isStale(known(see(1), { ...RESOLVE, at: '2026-11-06T00:00:00.000Z' } as CaseCommand), command)).toBe(false);
+      expect(isStale(known(see(1), { ...RESOLVE, at: '2026-11-06T00:00:00.000Z' } as CaseCommand), command)).toBe(
+        false,
+      );
       expect(told(see(1), seeDocument(2), command).newest).toHaveLength(1);
     }
     const [found] = on(null);
@@ -249,20 +251,28 @@ describe('a case', () => {
     expect(told(...both, miss(4), missDocument(4)).newest).toEqual(['CaseResolved']);
     expect(told(...both, missDocument(4)).newest).toEqual(['CaseMissed']);
     expect(told(...both, missDocument(4), miss(4)).newest).toEqual(['CaseResolved']);
-    expect(told(...both, miss(4), see(4), see(5)).events.map(({ type }) => type).slice(-2)).toEqual([
-      ...['CaseMissed', 'CaseSeen'],
-    ]);
+    expect(
+      told(...both, miss(4), see(4), see(5))
+        .events.map(({ type }) => type)
+        .slice(-2),
+    ).toEqual([...['CaseMissed', 'CaseSeen']]);
   });
 
   it('is told by packs as of a moment before that of documents, and by either once', () => {
-    expect(known(seeDocument(3), see(2))).toMatchObject({ count: 10, runsSeen: 2, lastSeen: { run: { id: 'documents' } } });
+    expect(known(seeDocument(3), see(2))).toMatchObject({
+      count: 10,
+      runsSeen: 2,
+      lastSeen: { run: { id: 'documents' } },
+    });
     expect(told(seeDocument(3), see(2), seeDocument(3), see(2), see(1)).events).toHaveLength(2);
   });
 
   it('is as bad as the worst that either kind has seen, and not open again by turns of them', () => {
     const [bad, mild] = [see(1, 10, { severity: 'critical' }), seeDocument(2)];
     expect(known(bad, mild).severity).toBe('critical');
-    expect(told(bad, mild, EXPLAIN, see(3, 10, { severity: 'critical' }), seeDocument(4)).state.phase).toBe('explained');
+    expect(told(bad, mild, EXPLAIN, see(3, 10, { severity: 'critical' }), seeDocument(4)).state.phase).toBe(
+      'explained',
+    );
     expect(known(bad, mild, miss(3)).severity).toBe('warning');
   });
 

@@ -137,7 +137,8 @@ function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
  */
 function missed(state: KnownCase, { caseId, run, findingsSha256 }: CaseCommand & { type: 'Miss' }): CaseEvent[] {
   const last = liveSighting(state, run.kind)?.seen.run.moment;
-  if (last === undefined || state.remedy !== null || run.moment <= last || run.moment <= (state.reopenedAt ?? '')) return [];
+  if (last === undefined || state.remedy !== null || run.moment <= last || run.moment <= (state.reopenedAt ?? ''))
+    return [];
   if (goesOnWithout(state, run.kind)) return [{ type: 'CaseMissed', data: { caseId, run, findingsSha256 } }];
   return [{ type: 'CaseResolved', data: { caseId, at: run.moment, by: { kind: 'run', run, findingsSha256 } } }];
 }

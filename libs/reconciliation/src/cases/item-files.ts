@@ -76,9 +76,7 @@ export class ItemFiles {
     if (!existsSync(path)) return false;
     const digest = NAMED_BY_DIGEST.exec(basename(path))?.[1];
     const isWhole =
-      digest === undefined
-        ? await isReadable(this.duck, path)
-        : (await digestOfFile(path)).sha256.startsWith(digest);
+      digest === undefined ? await isReadable(this.duck, path) : (await digestOfFile(path)).sha256.startsWith(digest);
     if (!isWhole) this.onWarning(`${path} is damaged`);
     return isWhole;
   }

@@ -107,7 +107,9 @@ function candidateOf({ caseId, code, severity, phase, state }: CaseRow, looked: 
   const { legs = [], run } = packsSeen(state);
   const texts = [caseId, code, ...keyOf(caseId, state.cause), severity, legs.join(' ')];
   const flags = [phase === 'explained', looked, legs.includes('registry')];
-  return [...texts.map(textOf), ...flags.map(String), String(Date.parse(run.moment)), quoted(run.id), 'true'].join(', ');
+  return [...texts.map(textOf), ...flags.map(String), String(Date.parse(run.moment)), quoted(run.id), 'true'].join(
+    ', ',
+  );
 }
 
 /** Kind, c1, series and place of the group of a cause. */

@@ -123,7 +123,11 @@ describe('the folders of earlier runs', () => {
     const seen = story('duplicate_locally', 'F');
     const recorded = async (day: number, found: string[]): Promise<string> => {
       await mkdir(join(world.folder.path, 'runs', `${day}`), { recursive: true });
-      return world.runOf(day, { findings: found.map((item) => ({ ...seen, item })) }, join('runs', `${day}`, 'comparison'));
+      return world.runOf(
+        day,
+        { findings: found.map((item) => ({ ...seen, item })) },
+        join('runs', `${day}`, 'comparison'),
+      );
     };
     await world.openedOf(await recorded(0, [A, B]));
     expect(await world.openedOf(await recorded(1, [A]))).toMatchObject({ seen: 1 });
@@ -174,10 +178,16 @@ describe('the rows of a case', () => {
     for (const duck of ducks) await beginGroups(duck, { run: record, folder: out, result });
     await two.run(`CREATE TABLE late AS SELECT * FROM found LIMIT 1; DROP VIEW found; CREATE VIEW found AS FROM late`);
     const names = await Promise.all(ducks.map((duck) => groupFindings(duck, out)));
-    const found = await Promise.all(ducks.map(async (duck) => (await readGroups(duck, 0, 9)).map(({ count }) => count)));
+    const found = await Promise.all(
+      ducks.map(async (duck) => (await readGroups(duck, 0, 9)).map(({ count }) => count)),
+    );
     expect(found).toEqual([[2], [1], [2]]);
     expect([new Set(names).size, names[0] === names[2]]).toEqual([2, true]);
-    expect(readdirSync(out).filter((name) => name.startsWith('items-of-cases')).sort()).toEqual([...new Set(names)].sort());
+    expect(
+      readdirSync(out)
+        .filter((name) => name.startsWith('items-of-cases'))
+        .sort(),
+    ).toEqual([...new Set(names)].sort());
     await Promise.all(ducks.map((duck) => duck.close()));
   });
 

@@ -38,7 +38,6 @@ export const NO_CASES =
 
 /** Cases that are told at a time. */
 const AT_ONCE = 2_000;
-const MOST_PARTS = 100_000;
 /** Runs whose items a case names though they are not at hand. */
 const MOST_OLDER = 20;
 
@@ -113,20 +112,25 @@ async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening>
   return counted;
 }
 
-/** Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. */
+/**
+ * Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. Of parts that are
+ * resolved, too, for what is found again is found there. Only of codes that the run found, or a case has.
+ */
 async function loadParts(duck: Duck, db: Queryable): Promise<void> {
-  for (let after = '', loaded = 0; ;) {
+  const found = await duck.rows<{ code: string }>('SELECT DISTINCT code FROM found');
+  const codes = found.map(({ code }) => code);
+  for (let after = ''; ;) {
     const { rows } = await db.query<Pick<CaseRow, 'caseId' | 'code' | 'state'>>(
       `SELECT ${RECONCILIATION_CASE.select({ only: ['caseId', 'code', 'state'] })} FROM reconciliation_case
-       WHERE cause_kind = 'part' AND case_id > $1 ORDER BY case_id LIMIT $2`,
-      [after, AT_ONCE],
+       WHERE cause_kind = 'part' AND case_id > $1 AND (phase <> 'resolved' OR code = ANY ($3::text[])
+         OR part_of IN (SELECT case_id FROM reconciliation_case WHERE phase <> 'resolved'))
+       ORDER BY case_id LIMIT $2`,
+      [after, AT_ONCE, codes],
     );
     const values = rows.flatMap(({ caseId, code, state: { cause } }) =>
       cause.kind === 'part' ? cause.items.map((item) => `(${[code, item, caseId].map(quoted).join(', ')})`) : [],
     );
     if (values.length > 0) await duck.run(`INSERT INTO part_item VALUES ${values.join(', ')}`);
-    loaded += rows.length;
-    if (loaded > MOST_PARTS) throw new Error(`there are more than ${MOST_PARTS} parts of cases`);
     if (rows.length < AT_ONCE) break;
     after = rows.at(-1)?.caseId ?? '';
   }
@@ -197,7 +201,10 @@ function bounded(older: OlderItems[]): OlderItems[] {
 }
 
 /** Of cases that had items before: the run that told them last, and its sides. */
-async function candidatesOf(duck: Duck, caseIds: readonly string[]): Promise<Map<string, { run: string; legs: string[] }>> {
+async function candidatesOf(
+  duck: Duck,
+  caseIds: readonly string[],
+): Promise<Map<string, { run: string; legs: string[] }>> {
   if (caseIds.length === 0) return new Map();
   const rows = await duck.rows<{ case_id: string; run: string; legs: string }>(
     `SELECT case_id, seen_by AS run, legs FROM candidate WHERE case_id IN ${listed(caseIds)}`,

@@ -184,9 +184,13 @@ export async function* packCasesOver({
     );
     const over = rows.filter((one) => one.over);
     yield {
-      over: over.map(
-        ({ case_id: caseId, seen_by: basis }): CaseCommand => ({ type: 'Miss', basis, caseId, run, findingsSha256 }),
-      ),
+      over: over.map(({ case_id: caseId, seen_by: basis }): CaseCommand => ({
+        type: 'Miss',
+        basis,
+        caseId,
+        run,
+        findingsSha256,
+      })),
       notCovered: rows.length - over.length,
     };
     if (rows.length < AT_ONCE) return;

@@ -17,7 +17,8 @@ const packsOf = (document: string, ...items: [item: string, place: string][]) =>
   items.map(([item, s_place]) => ({
     ...{ item, code: CODE, severity: 'critical', copies: 1, s_place, x_document: document, x_position: 77 },
   }));
-const documentsRun = (day: number) => ({ kind: 'documents', id: `documents-${day}`, moment: daysBefore(-day) }) as const;
+const documentsRun = (day: number) =>
+  ({ kind: 'documents', id: `documents-${day}`, moment: daysBefore(-day) }) as const;
 
 /** A run of documents finds this one. */
 function sees(document: string, day: number): CaseCommand {

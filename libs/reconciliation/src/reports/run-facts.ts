@@ -163,7 +163,9 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
   const named = cases.flatMap(({ caseId, state }) => {
     const rows = sightingsOf(state).packs?.seen.rows;
     // Of two runs with the same inputs the other one may have it.
-    return rows?.file === undefined || !existsSync(join(folder, rows.file)) ? [] : [{ caseId, ...rows, file: rows.file }];
+    return rows?.file === undefined || !existsSync(join(folder, rows.file))
+      ? []
+      : [{ caseId, ...rows, file: rows.file }];
   });
   for (const file of new Set(named.map((one) => one.file))) {
     const ranges = named.flatMap((one) =>

@@ -1,11 +1,10 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFinishedRun } from '../../libs/reconciliation/test/finished-run.js';
 import { eventStoreSchema, PostgresEventStore, type NewEvent } from '#event-store';
 import { systemClock } from '#kernel';
 import { installationSchema, migrate, type Pool } from '#postgres';
 import { readModelSchemas } from '#read-models';
-import { CASE_ITEMS_FILE, CaseLog, DEFAULT_DUE_DAYS, dueDaysOf, openPackCases } from '#reconciliation';
+import { CaseLog, DEFAULT_DUE_DAYS, dueDaysOf, openPackCases } from '#reconciliation';
 import { subscriptionsSchema } from '#subscriptions';
 import { eventsOf } from '../support/event-log/events-of.js';
 import { inTurns, type Compared } from './in-turns.js';
@@ -45,8 +44,6 @@ async function compared(
   const log = new CaseLog({ db: pool, store, installation: INSTALLATION });
   const own = async (): Promise<void> => {
     await empty(pool);
-    // It is written once for a run; here each round writes it.
-    await rm(join(run, CASE_ITEMS_FILE), { force: true });
     await openPackCases(run, {
       now: new Date(),
       db: pool,

@@ -288,13 +288,11 @@ export class PackRuns {
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
     if ((await readRun(folder)).unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);
     await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });
-    const runs = runsFolder(segments.folder);
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
       duck: { memoryMb: segments.memoryMb, threads: segments.threads },
       ...{ actor: ACTOR, unconfirmed, now: clock.now() },
       onWarning: (text) => log.warn({ runId }, text),
-      earlier: (await namesIn(runs)).map((name) => join(runs, name, 'comparison')),
     });
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');
   }

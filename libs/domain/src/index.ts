@@ -56,6 +56,7 @@ export * from './api-key/state.js';
 export * from './api-key/decide.js';
 export * from './refusal/events.js';
 export * from './case/events.js';
+export { liveSighting, packsSeen, sightingsOf } from './case/sightings.js';
 export * from './case/state.js';
 export * from './case/decide.js';
 export * from './case/remedy.js';

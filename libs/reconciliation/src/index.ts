@@ -17,7 +17,7 @@ export { openDocumentCases, type DocumentCasesOptions } from './cases/document-c
 export { strangersTo } from './cases/items-of-case.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
 export { NO_CASES, openPackCases } from './cases/pack-cases.js';
-export { CASE_ITEMS_FILE } from './cases/pack-groups.js';
+export { isItemsFile } from './cases/item-files.js';
 export type { PackCasesOptions } from './cases/pack-opening.js';
 export { FINDING_COLUMNS } from './comparison/compare-buckets.js';
 export {

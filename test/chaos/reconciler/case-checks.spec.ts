@@ -6,13 +6,18 @@ import type { CaseItem, RunFiles } from './case-files.js';
 import { GTIN } from './stock-files.js';
 
 const CODE = 'owner_or_branch_mismatch';
-const CASE = caseIdOf(CODE, { kind: 'series', gtin: GTIN, series: 'S', place: 'P' });
+const CAUSE = { kind: 'series', gtin: GTIN, series: 'S', place: 'P' } as const;
+const CASE = caseIdOf(CODE, CAUSE);
 const [A, B, C] = ['1', '2', '3'].map((one) => `${GTIN}${one}`) as [string, string, string];
+
+const FILE = 'items';
 
 interface Said {
   found: string[];
-  /** Of which the registry tells nothing. */
+  /** Of which the registry tells nothing; the stock has them. */
   silent?: string[];
+  /** Places of the stock; absent: all. */
+  places?: string[];
   /** Rows of the case, in the file of the run and in its sighting; absent: the run does not tell it. */
   rows?: { item: string; carried: boolean }[];
   inFile?: CaseItem[];
@@ -23,20 +28,21 @@ const carried = (item: string) => ({ item, carried: true });
 
 /** What the checks say of these runs, one after the other, with one case. */
 function complaintsOf(...all: Said[]): string[] {
-  const runs = all.map(({ found, silent = [], rows = [], inFile }, n): RunFiles => {
-    const run: Pick<RunFiles, 'reason' | 'moment' | 'found' | 'answered' | 'items' | 'expected'> = {
+  const runs = all.map(({ found, silent = [], places = null, rows = [], inFile }, n): RunFiles => {
+    const run: Omit<RunFiles, 'runId' | 'started' | 'completed'> = {
       ...{ reason: `run ${n}`, moment: `2026-11-0${n + 1}T00:00:00.000Z`, expected: undefined },
       found: found.map((item) => ({ item, code: CODE })),
       answered: new Set([A, B, C].filter((item) => !silent.includes(item))),
-      items: inFile ?? rows.map((row) => ({ ...row, caseId: CASE })),
+      ...{ places, stock: new Set([...found, ...silent]) },
+      files: new Map([[FILE, inFile ?? rows.map((row) => ({ ...row, caseId: CASE }))]]),
     };
     return { ...run, started: { inputsDigest: `run ${n}` } } as RunFiles;
   });
   const events = all.flatMap(({ rows = [], ends = false }, n) => {
     const run = { kind: 'packs', id: `run ${n}`, moment: runs[n]?.moment };
     const unjudged = rows.filter((row) => row.carried).length;
-    const seen = { run, count: rows.length, unjudged, rows: { from: 0, to: rows.length } };
-    const told = { type: n === 0 ? 'CaseOpened' : 'CaseSeen', data: { caseId: CASE, code: CODE, seen } };
+    const seen = { run, count: rows.length, unjudged, rows: { file: FILE, from: 0, to: rows.length } };
+    const told = { type: n === 0 ? 'CaseOpened' : 'CaseSeen', data: { caseId: CASE, code: CODE, cause: CAUSE, seen } };
     const end = { type: 'CaseResolved', data: { caseId: CASE, by: { kind: 'run', run } } };
     return [...(rows.length > 0 ? [told] : []), ...(ends ? [end] : [])] as unknown as CaseEvent[];
   });
@@ -57,6 +63,17 @@ describe('the checks of cases in a campaign', () => {
         { found: [A], rows: [fresh(A)] },
       ),
     ).toEqual([]);
+  });
+
+  it('are content with items of another branch, which stay where the stock does not speak of them', () => {
+    const elsewhere = { places: ['Q'] };
+    expect(complaintsOf(FIRST, { found: [], ...elsewhere }, { found: [], places: ['P'], ends: true })).toEqual([]);
+    expect(complaintsOf(FIRST, { found: [], ...elsewhere, ends: true })).toEqual([
+      ...[A, B].map((item) => `run 1: the case ${CASE} lost ${item}, which was not judged`),
+    ]);
+    expect(complaintsOf(FIRST, { found: [A], ...elsewhere, rows: [fresh(A)] })).toEqual([
+      `run 1: the case ${CASE} lost ${B}, which was not judged`,
+    ]);
   });
 
   it.each<[what: string, said: Said[], complaint: string]>([

@@ -45,7 +45,7 @@ export function caseComplaints(streams: Map<string, LoggedEvent[]>, runs: RunFil
   ];
 }
 
-function toldOf(life: CaseLife, { started, items }: RunFiles): Told {
+function toldOf(life: CaseLife, { started, files }: RunFiles): Told {
   const id = started.inputsDigest;
   const seen = life.events.flatMap(({ data }) => ('seen' in data && data.seen?.run.id === id ? [data.seen] : []));
   const ended = life.events.filter(
@@ -53,7 +53,7 @@ function toldOf(life: CaseLife, { started, items }: RunFiles): Told {
   );
   return {
     ...{ ...life, seen, ended: ended.length },
-    rows: seen.slice(0, 1).flatMap(({ rows }) => items.slice(rows?.from, rows?.to)),
+    rows: seen.slice(0, 1).flatMap(({ rows }) => files.get(rows?.file ?? '')?.slice(rows?.from, rows?.to) ?? []),
   };
 }
 
@@ -115,19 +115,24 @@ interface Held {
 }
 
 /**
- * An item stays in its case until a run has judged it, and no longer. A run judges what it finds, that of which the
- * registry tells it, and what was planted and is not in its stock any more: no rule speaks of that. Of packs
- * that documents name it may have other reasons to judge nothing: there nothing is lost.
+ * An item stays in its case until a run has judged it, and no longer. A run judges what it finds; and of what was
+ * planted, whatever stands at a place of which its stock speaks, where the registry tells of it, or the stock has it no
+ * more: no rule speaks of that. Of other codes it may have other reasons to judge nothing: there nothing is lost that
+ * the registry does not tell of.
  */
 function heldComplaints(told: Told, { run, held }: { run: RunFiles; held: Map<string, Held> }): string[] {
-  const { caseId, code, seen, rows, ended } = told;
+  const { caseId, code, seen, rows, ended, events } = told;
   const { moment } = run;
   const before = held.get(caseId) ?? { items: new Set<string>(), moment: '' };
   const found = new Set(run.found.flatMap((one) => (one.code === code ? [one.item] : [])));
-  const isGone = (item: string): boolean =>
-    PLANTED.includes(code) && item.startsWith(GTIN) && run.expected?.items.has(item) === false;
-  const isJudged = (item: string): boolean => found.has(item) || run.answered.has(item) || isGone(item);
-  const mustBeJudged = (item: string): boolean => found.has(item) || (item.startsWith(GTIN) && isJudged(item));
+  const place = placeOf(events);
+  const isPlanted = (item: string): boolean => PLANTED.includes(code) && item.startsWith(GTIN);
+  const isHere = (item: string): boolean =>
+    run.places === null || run.stock.has(item) || (place !== null && run.places.includes(place));
+  const isLookedFor = (item: string): boolean =>
+    isPlanted(item) ? isHere(item) && (run.answered.has(item) || !run.stock.has(item)) : run.answered.has(item);
+  const isJudged = (item: string): boolean => found.has(item) || isLookedFor(item);
+  const mustBeJudged = (item: string): boolean => found.has(item) || (isPlanted(item) && isLookedFor(item));
   const isTold = seen.length > 0;
   const left = new Set(isTold ? rows.map(({ item }) => item) : ended > 0 ? [] : before.items);
   const lost = [...before.items].filter((item) => !left.has(item) && !isJudged(item));
@@ -142,4 +147,10 @@ function heldComplaints(told: Told, { run, held }: { run: RunFiles; held: Map<st
     ...carried.filter((item) => !before.items.has(item)).map((item) => `the case ${caseId} never had ${item}`),
     ...(mayStay ? [] : kept.filter(mustBeJudged)).map((item) => `the case ${caseId} kept ${item}, which was judged`),
   ];
+}
+
+/** Of a case of a series: what it was planted for stands there. */
+function placeOf(events: CaseEvent[]): string | null {
+  const opened = events.find((one) => one.type === 'CaseOpened');
+  return opened?.data.cause.kind === 'series' ? opened.data.cause.place : null;
 }

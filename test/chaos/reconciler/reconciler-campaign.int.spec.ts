@@ -6,8 +6,8 @@ import { runReconcilerCampaign } from './campaign.js';
 /** Repeat a run with CHAOS_SEED: what is done follows from it (what the machine does meanwhile does not). */
 const FIRST = Number(process.env['CHAOS_SEED'] ?? 60);
 const { seeds, ...size } = sized({
-  test: { seeds: 1, files: 1, asked: 0, kills: 2, packs: 160 },
-  soak: { seeds: 1, files: 2, asked: 1, kills: 3, packs: 400 },
+  test: { seeds: 1, files: 2, asked: 0, kills: 1, packs: 160 },
+  soak: { seeds: 1, files: 3, asked: 1, kills: 2, packs: 400 },
 });
 /** More of them, one after the other. */
 const SEEDS = Number(process.env['CHAOS_SEEDS'] ?? seeds);

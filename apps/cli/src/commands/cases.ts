@@ -67,7 +67,7 @@ export async function showCase(gateway: GatewayClient, caseId: string, isJson: b
 }
 
 function print(found: Detail): void {
-  const { last_run: run } = found;
+  const { last_run: run, packs_run: items = run } = found;
   out(
     facts([
       ...([
@@ -83,7 +83,8 @@ function print(found: Detail): void {
       ['first seen', instant(found.first_seen_at)],
       ['last seen', `${instant(found.last_seen_at)}, in ${found.runs_seen} runs`],
       ['last run', `${run.kind} ${run.id}`],
-      ['items', run.file === undefined ? undefined : `rows ${run.from} to ${run.to} of ${run.file}`],
+      ['not judged', found.unjudged === undefined ? undefined : `${found.unjudged} of ${found.item_count} items`],
+      ['items', items.file === undefined ? undefined : `rows ${items.from} to ${items.to} of ${items.file}`],
       ['can be sent', found.suggested_action],
       ['parts', found.parts.join(', ')],
       ['part of', found.part_of],

@@ -19,8 +19,9 @@ type CaseRow = z.infer<typeof casePage>['items'][number];
 
 const COLUMNS = columnsOf<CaseRow>(
   ...(['case_id', 'code', 'severity', 'state', 'sentence', 'remedy', 'cause', 'document', 'container'] as const),
-  ...(['gtin', 'series', 'place', 'part_of', 'assignee', 'item_count', 'first_seen_at', 'last_seen_at'] as const),
-  ...(['runs_seen', 'due_at', 'overdue', 'resolved_at', 'resolved_by', 'resolution', 'remedy_request_id'] as const),
+  ...(['gtin', 'series', 'place', 'part_of', 'assignee', 'item_count', 'unjudged'] as const),
+  ...(['first_seen_at', 'last_seen_at', 'runs_seen', 'due_at', 'overdue', 'resolved_at', 'resolved_by'] as const),
+  ...(['resolution', 'remedy_request_id'] as const),
 );
 
 /** Differences that runs have found, and what persons do about them. */

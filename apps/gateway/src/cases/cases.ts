@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   caseIdOf,
   isSplittable,
+  packsSeen,
   partOf,
   type CaseCommand,
   type CaseEnd,
@@ -84,7 +85,7 @@ export class Cases {
   private async split(caseId: string, items: string[], act: CaseAct): Promise<void> {
     const known = await this.log.find(caseId);
     if (known === undefined) throw refusal(caseId, { phase: 'absent' }, '');
-    const { code, severity, dueAt: due, lastSeen } = known;
+    const { code, severity, dueAt: due } = known;
     const cause = partOf(caseId, items);
     const part = caseIdOf(code, cause);
     if (!known.parts.includes(part)) {
@@ -96,8 +97,10 @@ export class Cases {
       if (told.events.length === 0)
         throw refusal(caseId, known, whyNotSplit(known, count) ?? 'it was split as often as a case may be');
     }
-    const { rows: _rows, unjudged: _unjudged, ...seen } = lastSeen;
-    const sighting = { ...seen, count: cause.items.length };
+    const { rows, unjudged: _unjudged, older: _older, ...seen } = packsSeen(known);
+    // The file tells on what the findings rest; which of its rows are of the part, no run has told yet.
+    const file = rows?.file === undefined ? {} : { rows: { file: rows.file, from: 0, to: 0 } };
+    const sighting = { ...seen, ...file, count: cause.items.length };
     await this.log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt: due, seen: sighting }, act);
   }
 

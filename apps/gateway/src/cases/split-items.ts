@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { KnownCase } from '#domain';
+import { packsSeen, type KnownCase } from '#domain';
 import { Duck } from '#duckdb';
 import { PedigreeError, Semaphore } from '#kernel';
 import { strangersTo, type CaseLog } from '#reconciliation';
@@ -19,7 +19,8 @@ export async function mustBeOfCase(
   items: readonly string[],
   { log, segmentsFolder: folder }: { log: Pick<CaseLog, 'find'>; segmentsFolder: string | undefined },
 ): Promise<void> {
-  const { cause, lastSeen: seen, parts } = known;
+  const { cause, parts } = known;
+  const seen = packsSeen(known);
   // A container is a product of its own.
   const productOf = (item: string): string => (item.length === 18 ? item : item.slice(0, GTIN_LENGTH));
   const other = cause.kind === 'series' ? items.find((item) => productOf(item) !== cause.gtin) : undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { decideCase, type CaseCommand } from './decide.js';
+import { decideCase, isStale, type CaseCommand } from './decide.js';
 import { caseIdOf, partOf, type CaseEvent, type CaseSighting } from './events.js';
+import { remedyOf } from './remedy.js';
 import { CASE_PHASES, evolveCase, NO_CASE, type CaseState, type KnownCase } from './state.js';
 
 const CAUSE = { kind: 'series', gtin: '04600000000015', series: 'A1', place: '00000000100101' } as const;
@@ -19,6 +20,15 @@ const see = (day: number, count?: number, more: Partial<CaseCommand & { type: 'S
 });
 const miss = (day: number): CaseCommand => ({
   ...{ type: 'Miss', caseId: CASE, run: sighting(day).run, findingsSha256: DIGEST },
+});
+/** The same of runs of documents. */
+const DOCUMENTS = { kind: 'documents', id: 'documents' } as const;
+const seeDocument = (day: number, more: Partial<CaseCommand & { type: 'See' }> = {}): CaseCommand => {
+  const { run, ...seen } = sighting(day, 1);
+  return see(day, 1, { seen: { ...seen, run: { ...run, ...DOCUMENTS } }, ...more });
+};
+const missDocument = (day: number): CaseCommand => ({
+  ...{ type: 'Miss', caseId: CASE, run: { ...sighting(day).run, ...DOCUMENTS }, findingsSha256: DIGEST },
 });
 const ACKNOWLEDGE: CaseCommand = { type: 'Acknowledge', caseId: CASE };
 const ASSIGN: CaseCommand = { type: 'Assign', caseId: CASE, assignee: 'anna' };
@@ -179,6 +189,30 @@ describe('a case', () => {
     const carried = (day: number) => see(day, 3, { seen: { ...sighting(day, 3), unjudged: 1 } });
     expect(known(see(1), RESOLVE, REOPEN, carried(4)).count).toBe(10);
     expect(known(see(1), RESOLVE, REOPEN, carried(6)).count).toBe(3);
+    expect(known(see(1), RESOLVE, REOPEN, see(4, 3)).count).toBe(10);
+    expect(known(see(1), RESOLVE, REOPEN, see(6, 3)).count).toBe(3);
+  });
+
+  it('is told nothing that was judged on another sighting than it has', () => {
+    const on = (basis: string | null) => [see(4, 2, { basis }), { ...miss(4), basis }] as const;
+    for (const command of on('run-1')) {
+      expect(told(see(1), command).newest).toHaveLength(1);
+      expect(told(see(1), see(2), command).newest).toEqual([]);
+      const state = known(see(1), see(2));
+      expect(isStale(state, command)).toBe(true);
+      // What it would not be told anyway need not be made again.
+      expect(isStale(known(see(1), see(5)), command)).toBe(false);
+      expect(isStale(known(see(1), miss(5)), command)).toBe(false);
+      expect(isStale(known(see(1), { ...RESOLVE, at: '2026-11-06T00:00:00.000Z' } as CaseCommand), command)).toBe(
+        false,
+      );
+      expect(told(see(1), seeDocument(2), command).newest).toHaveLength(1);
+    }
+    const [found] = on(null);
+    expect(told(found).newest).toEqual(['CaseOpened']);
+    expect(told(seeDocument(1), found).newest).toEqual(['CaseSeen']);
+    expect(told(see(1), miss(2), found).newest).toEqual(['CaseReopened']);
+    expect(told(see(1), found).newest).toEqual([]);
   });
 
   it('is due earlier when it becomes worse, and never later', () => {
@@ -206,6 +240,78 @@ describe('a case', () => {
     expect(told(see(1), RELEASE, rejected, RELEASE).newest).toEqual(['CaseRemedyReleased']);
     expect(told(see(1), RELEASE, RELEASE).newest).toEqual([]);
     expect(told(see(1), RELEASE, RESOLVE, RECEIPT).newest).toEqual(['CaseRemedyConcluded']);
+  });
+
+  it('has what each kind of runs has seen, and ends when it is over for both', () => {
+    const both = [see(2), seeDocument(3)];
+    expect(known(...both)).toMatchObject({ count: 10, lastSeen: { run: { kind: 'documents' } }, runsSeen: 2 });
+    expect(told(...both, miss(4)).newest).toEqual(['CaseMissed']);
+    expect(known(...both, miss(4))).toMatchObject({ phase: 'open', count: 1 });
+    expect(told(...both, miss(4), miss(5)).newest).toEqual([]);
+    expect(told(...both, miss(4), missDocument(4)).newest).toEqual(['CaseResolved']);
+    expect(told(...both, missDocument(4)).newest).toEqual(['CaseMissed']);
+    expect(told(...both, missDocument(4), miss(4)).newest).toEqual(['CaseResolved']);
+    expect(
+      told(...both, miss(4), see(4), see(5))
+        .events.map(({ type }) => type)
+        .slice(-2),
+    ).toEqual([...['CaseMissed', 'CaseSeen']]);
+  });
+
+  it('is told by packs as of a moment before that of documents, and by either once', () => {
+    expect(known(seeDocument(3), see(2))).toMatchObject({
+      count: 10,
+      runsSeen: 2,
+      lastSeen: { run: { id: 'documents' } },
+    });
+    expect(told(seeDocument(3), see(2), seeDocument(3), see(2), see(1)).events).toHaveLength(2);
+  });
+
+  it('is as bad as the worst that either kind has seen, and not open again by turns of them', () => {
+    const [bad, mild] = [see(1, 10, { severity: 'critical' }), seeDocument(2)];
+    expect(known(bad, mild).severity).toBe('critical');
+    expect(told(bad, mild, EXPLAIN, see(3, 10, { severity: 'critical' }), seeDocument(4)).state.phase).toBe(
+      'explained',
+    );
+    expect(known(bad, mild, miss(3)).severity).toBe('warning');
+  });
+
+  it('has by packs what a person takes out, though a run of documents was the last', () => {
+    expect(known(see(1, 10), seeDocument(2), SPLIT)).toMatchObject({ count: 8 });
+    expect(known(see(1, 10), seeDocument(2), SPLIT, seeDocument(3)).count).toBe(8);
+  });
+
+  it('that is resolved is over for both kinds, and a person who reopens it takes that back', () => {
+    const both = [see(1), seeDocument(2)];
+    expect(known(...both, RESOLVE, seeDocument(5)).count).toBe(1);
+    expect(told(...both, RESOLVE, seeDocument(5), missDocument(6)).newest).toEqual(['CaseResolved']);
+    expect(told(...both, RESOLVE, REOPEN, missDocument(6)).newest).toEqual(['CaseMissed']);
+    expect(told(...both, RESOLVE, REOPEN, missDocument(6), miss(6)).newest).toEqual(['CaseResolved']);
+    // What was over before the resolution stays so.
+    expect(told(...both, miss(3), missDocument(4), REOPEN, missDocument(6)).newest).toEqual(['CaseResolved']);
+  });
+
+  it('goes on from the row of an earlier version, which kept the last sighting alone', () => {
+    const { sightings, ...old } = known(see(1), see(2));
+    expect(Object.keys(sightings ?? {})).toEqual(['packs']);
+    const before = { ...old, runsOfMoment: ['run-2'] } as KnownCase;
+    expect(decideCase(before, see(2))).toEqual([]);
+    const after = decideCase(before, seeDocument(3)).reduce(evolveCase, before as CaseState);
+    expect(after).toMatchObject({ count: 10, sightings: { packs: { count: 10 }, documents: { count: 1 } } });
+    expect(decideCase(before, miss(3)).map(({ type }) => type)).toEqual(['CaseResolved']);
+  });
+
+  it('is not resolved by a run while the document that was sent for it has not ended', () => {
+    expect(told(see(1), RELEASE, miss(2)).newest).toEqual([]);
+    const rejected = { ...RECEIPT, outcome: 'rejected' } as CaseCommand;
+    expect(told(see(1), RELEASE, miss(2), rejected, miss(3)).newest).toEqual(['CaseResolved']);
+  });
+
+  it('has the last of its resends sent again, for a document is sent again once', () => {
+    const about = { code: 'rejected_document', cause: { kind: 'document', document: 'r-0' } } as const;
+    const rejected = { ...RECEIPT, outcome: 'rejected' } as CaseCommand;
+    expect(remedyOf(known(see(1, 1, about)))).toEqual({ action: 'resend', requestId: 'r-0' });
+    expect(remedyOf(known(see(1, 1, about), RELEASE, rejected))).toEqual({ action: 'resend', requestId: 'r' });
   });
 
   it('stops loudly at an event that it does not know, and at one without a beginning', () => {

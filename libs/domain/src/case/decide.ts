@@ -11,14 +11,23 @@ import type {
   CaseSighting,
   CaseSplit,
 } from './events.js';
+import { goesOnWithout, isNewer, liveSighting } from './sightings.js';
 import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
+
+/**
+ * `basis`: the run, of the same kind, whose sighting had the items that were judged; null: none had any. Absent: whatever
+ * it has.
+ */
+interface Judged {
+  basis?: string | null;
+}
 
 /** What may be asked of a case. Moments are ISO 8601. */
 export type CaseCommand =
   /** A run found it. `hasNew`: among its items are some that the last sighting did not have. */
-  | ({ type: 'See'; hasNew?: boolean } & CaseOpened['data'])
+  | ({ type: 'See'; hasNew?: boolean } & Judged & CaseOpened['data'])
   /** A run that looked for it did not find it. */
-  | { type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 }
+  | ({ type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 } & Judged)
   | { type: 'Acknowledge'; caseId: string }
   | { type: 'Assign'; caseId: string; assignee: string | null }
   | { type: 'Comment'; caseId: string; text: string }
@@ -31,6 +40,7 @@ export type CaseCommand =
 
 /** The events that follow; none when the command says nothing new, or does not fit where the case stands. */
 export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] {
+  if (isStale(state, command)) return [];
   if (command.type === 'See') return seen(state, command);
   if (state.phase === 'absent') return [];
   if (command.type === 'Reopen') return reopened(state, command);
@@ -42,9 +52,20 @@ export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] 
   return state.phase === 'resolved' ? [] : ofUnresolved(state, command);
 }
 
+/**
+ * Whether another run has told the case since its items were judged: of these it may have others now, which the command
+ * would take out. It has to be made again.
+ */
+export function isStale(state: CaseState, command: CaseCommand): boolean {
+  if (command.type !== 'See' && command.type !== 'Miss') return false;
+  const run = command.type === 'See' ? command.seen.run : command.run;
+  if (command.basis === undefined || state.phase === 'absent' || !isNewer(state, run)) return false;
+  return (liveSighting(state, run.kind)?.seen.run.id ?? null) !== command.basis;
+}
+
 type See = CaseCommand & { type: 'See' };
 
-function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): CaseEvent[] {
+function seen(state: CaseState, { type: _, hasNew = false, basis: _basis, ...data }: See): CaseEvent[] {
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];
@@ -55,17 +76,13 @@ function seen(state: CaseState, { type: _, hasNew = false, ...data }: See): Case
   return [{ type: 'CaseSeen', data: { caseId, ...earlier, ...news, seen: sighting, severity } }];
 }
 
-/** A run changes a case once; one that looked at an earlier moment than the last says nothing of now. */
-const isNewer = ({ lastSeen, runsOfMoment }: KnownCase, { id, moment }: CaseRun): boolean =>
-  moment > lastSeen.run.moment || (moment === lastSeen.run.moment && !runsOfMoment.includes(id));
-
 /**
- * Whether it may change the case: a resolved one when it found some items later, and not when all are carried. What it
- * has judged before a person opened the case again takes no item out.
+ * Whether it may change the case: a resolved one when it found some items, and not when all are carried. What a run has
+ * judged before a person opened the case again takes no item out.
  */
-function counts(state: KnownCase, { count, unjudged, run: { moment } }: CaseSighting): boolean {
+function counts(state: KnownCase, { count, unjudged, run: { kind, moment } }: CaseSighting): boolean {
   if (state.phase === 'resolved') return moment > (state.resolvedAt ?? '') && unjudged !== count;
-  return unjudged === undefined || moment > (state.reopenedAt ?? '');
+  return liveSighting(state, kind) === undefined || moment > (state.reopenedAt ?? '');
 }
 
 function reopened(state: KnownCase, { caseId, at, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
@@ -91,13 +108,8 @@ type OfUnresolved = Exclude<CaseCommand, { type: 'See' | 'Reopen' | 'Comment' | 
 function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
   const { caseId } = command;
   switch (command.type) {
-    case 'Miss': {
-      const { run, findingsSha256 } = command;
-      const by: CaseEnd = { kind: 'run', run, findingsSha256 };
-      return run.moment > state.lastSeen.run.moment && run.moment > (state.reopenedAt ?? '')
-        ? [{ type: 'CaseResolved', data: { caseId, at: run.moment, by } }]
-        : [];
-    }
+    case 'Miss':
+      return missed(state, command);
     case 'Acknowledge':
       return state.phase === 'open' ? [{ type: 'CaseAcknowledged', data: { caseId } }] : [];
     case 'Assign':
@@ -117,6 +129,18 @@ function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
     default:
       return neverReached(command, 'case command');
   }
+}
+
+/**
+ * It is over for runs of this kind; and resolved, unless those of the other kind have seen it. While a document that
+ * was sent for it has not ended, it may be that alone which hides the case.
+ */
+function missed(state: KnownCase, { caseId, run, findingsSha256 }: CaseCommand & { type: 'Miss' }): CaseEvent[] {
+  const last = liveSighting(state, run.kind)?.seen.run.moment;
+  if (last === undefined || state.remedy !== null || run.moment <= last || run.moment <= (state.reopenedAt ?? ''))
+    return [];
+  if (goesOnWithout(state, run.kind)) return [{ type: 'CaseMissed', data: { caseId, run, findingsSha256 } }];
+  return [{ type: 'CaseResolved', data: { caseId, at: run.moment, by: { kind: 'run', run, findingsSha256 } } }];
 }
 
 function split(state: KnownCase, { type: _, ...data }: CaseCommand & { type: 'Split' }): CaseEvent[] {

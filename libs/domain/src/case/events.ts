@@ -32,17 +32,34 @@ export interface CaseRun {
   moment: string;
 }
 
+/** Rows of the file of items of a run's folder, from 0, `to` exclusive; without a file numbers of findings. */
+export interface CaseRows {
+  file?: string;
+  from: number;
+  to: number;
+}
+
+/** Items of a case that stand in the rows of an earlier run. */
+export interface OlderItems {
+  /** Id of the run. */
+  run: string;
+  count: number;
+  rows?: CaseRows;
+}
+
 /** What a run found of a case. The items themselves stay with the run. */
 export interface CaseSighting {
   run: CaseRun;
-  /** Items, or documents. */
+  /** Items, or documents; at least so many where `older` may name some of them, too. */
   count: number;
   /** How many of these the run did not find, and could not tell that they are over; absent: none. */
   unjudged?: number;
   /** Of all findings of the run. */
   findingsSha256: Sha256;
-  /** Where they stand: rows of the run's file of items, from 0, `to` exclusive; without a file numbers of findings. */
-  rows?: { file?: string; from: number; to: number };
+  /** Where they stand. */
+  rows?: CaseRows;
+  /** Items that are in the case, too, and were not at hand: the run neither found nor judged them. */
+  older?: OlderItems[];
   /** Sides of a comparison of packs without which a later run cannot tell that it is over. */
   legs?: string[];
   /** Places of the items; null: unknown, or too many to name. */
@@ -75,6 +92,12 @@ interface CaseSeen {
     news?: true;
     seen: CaseSighting;
   };
+}
+
+/** A run that looked for it did not find it; it goes on, for runs of the other kind have seen it. */
+interface CaseMissed {
+  type: 'CaseMissed';
+  data: { caseId: string; run: CaseRun; findingsSha256: Sha256 };
 }
 
 /** It was resolved, and is back: a later run found it, or a person says so. */
@@ -143,7 +166,7 @@ export interface CaseRemedyConcluded {
 }
 
 export type CaseEvent =
-  | (CaseOpened | CaseSeen | CaseReopened | CaseAcknowledged | CaseAssigned | CaseCommented)
+  | (CaseOpened | CaseSeen | CaseMissed | CaseReopened | CaseAcknowledged | CaseAssigned | CaseCommented)
   | (CaseExplained | CaseResolved | CaseSplit | CaseRemedyReleased | CaseRemedyConcluded);
 
 export const CASE_STREAM_PREFIX = 'case-';

@@ -1,5 +1,16 @@
 import { neverReached } from '#kernel';
 import type { CaseCause, CaseEnd, CaseEvent, CaseSeverity, CaseSighting } from './events.js';
+import {
+  missedBy,
+  over,
+  revived,
+  seenBy,
+  sightingsOf,
+  splitOff,
+  summaryOf,
+  type CaseSightings,
+  type SeenCase,
+} from './sightings.js';
 
 export const CASE_PHASES = ['open', 'acknowledged', 'explained', 'resolved'] as const;
 export type CasePhase = (typeof CASE_PHASES)[number];
@@ -12,32 +23,24 @@ interface PendingRemedy {
 }
 
 /** A case that was opened. Bounded, and plain JSON: the read model keeps it beside the version that it stands for. */
-export interface KnownCase {
+export interface KnownCase extends SeenCase {
   phase: CasePhase;
   caseId: string;
   code: string;
   cause: CaseCause;
-  severity: CaseSeverity;
   dueAt: string;
   assignee: string | null;
-  firstSeen: CaseSighting;
-  lastSeen: CaseSighting;
-  runsSeen: number;
-  /** Items as of the last sighting, without those of parts that were taken out since. */
-  count: number;
-  /** Runs of the same moment as the last one. */
-  runsOfMoment: string[];
   /** For how many items the explanation was given. */
   explainedCount: number | null;
   /** Ids of cases that hold items of this one. */
   parts: string[];
   end: CaseEnd | null;
-  /** Set while resolved. */
-  resolvedAt: string | null;
   /** When a person reopened it last; absent: never. */
   reopenedAt?: string;
   remedy: PendingRemedy | null;
   remedies: number;
+  /** The last document that was sent in place of the one that is the cause, and did not end accepted. */
+  successor?: string;
 }
 
 export type CaseState = { phase: 'absent' } | KnownCase;
@@ -46,7 +49,6 @@ export const NO_CASE: CaseState = { phase: 'absent' };
 
 /** Parts of one case. */
 export const MOST_PARTS = 100;
-const MOST_RUNS_OF_MOMENT = 100;
 
 export function evolveCase(state: CaseState, event: CaseEvent): CaseState {
   if (event.type === 'CaseOpened') return opened(event.data);
@@ -58,7 +60,7 @@ function opened({ seen, ...data }: (CaseEvent & { type: 'CaseOpened' })['data'])
   return {
     ...data,
     ...{ phase: 'open', assignee: null, firstSeen: seen, lastSeen: seen, runsSeen: 1, count: seen.count },
-    ...{ runsOfMoment: [seen.run.id], explainedCount: null, parts: [], end: null, resolvedAt: null },
+    ...{ sightings: seenBy({}, seen, data.severity), explainedCount: null, parts: [], end: null, resolvedAt: null },
     ...{ remedy: null, remedies: 0 },
   };
 }
@@ -69,14 +71,10 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
   switch (event.type) {
     case 'CaseSeen':
       return seenAgain(state, event.data);
-    case 'CaseReopened': {
-      const { seen, severity, dueAt, at } = event.data;
-      const again = {
-        ...({ phase: 'open', severity, dueAt, end: null, resolvedAt: null, explainedCount: null } as const),
-        ...(at === undefined ? {} : { reopenedAt: at }),
-      };
-      return seen === undefined ? again : { ...sighted(state, seen), ...again };
-    }
+    case 'CaseMissed':
+      return withSightings(state, missedBy(sightingsOf(state), event.data.run));
+    case 'CaseReopened':
+      return reopened(state, event.data);
     case 'CaseAcknowledged':
       return { phase: 'acknowledged' };
     case 'CaseAssigned':
@@ -85,39 +83,57 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
       return {};
     case 'CaseExplained':
       return { phase: 'explained', explainedCount: event.data.count };
-    case 'CaseResolved':
-      return { phase: 'resolved', end: event.data.by, resolvedAt: event.data.at };
+    case 'CaseResolved': {
+      const { by: end, at } = event.data;
+      return { phase: 'resolved', end, resolvedAt: at, sightings: over(sightingsOf(state), at) };
+    }
     case 'CaseSplit': {
       const { part, count } = event.data;
-      return { parts: [...state.parts, part], count: Math.max(0, state.count - count) };
+      return { ...withSightings(state, splitOff(sightingsOf(state), count)), parts: [...state.parts, part] };
     }
     case 'CaseRemedyReleased': {
       const { caseId: _, ...remedy } = event.data;
       return { remedy, remedies: state.remedies + 1 };
     }
-    case 'CaseRemedyConcluded':
-      return { remedy: null };
+    case 'CaseRemedyConcluded': {
+      const { outcome, requestId } = event.data;
+      const isSuccessor = state.remedy?.action === 'resend' && outcome !== 'accepted';
+      return { remedy: null, ...(isSuccessor ? { successor: requestId } : {}) };
+    }
     default:
       return neverReached(event, 'case event');
   }
 }
 
+/** What was resolved stays so until a run finds it, or a person says that it is not over: then as it was before. */
+function reopened(
+  state: KnownCase,
+  { seen, severity, dueAt, at }: (Later & { type: 'CaseReopened' })['data'],
+): Partial<KnownCase> {
+  const again = {
+    ...({ phase: 'open', dueAt, end: null, resolvedAt: null, explainedCount: null } as const),
+    ...(at === undefined ? {} : { reopenedAt: at }),
+  };
+  return seen === undefined
+    ? { ...withSightings(state, revived(sightingsOf(state), state.resolvedAt)), ...again, severity }
+    : { ...sighted(state, seen, severity), ...again };
+}
+
 function seenAgain(state: KnownCase, { seen, severity, dueAt, news }: (Later & { type: 'CaseSeen' })['data']) {
   const grown = state.explainedCount !== null && (news === true || seen.count > state.explainedCount);
   return {
-    ...sighted(state, seen),
-    severity,
+    ...sighted(state, seen, severity),
     ...(dueAt === undefined ? {} : { dueAt }),
     ...(grown ? ({ phase: 'open', explainedCount: null } as const) : {}),
   };
 }
 
-const sighted = (state: KnownCase, seen: CaseSighting): Partial<KnownCase> => ({
-  lastSeen: seen,
-  count: seen.count,
-  runsSeen: state.runsSeen + 1,
-  runsOfMoment:
-    state.lastSeen.run.moment === seen.run.moment
-      ? [...state.runsOfMoment, seen.run.id].slice(-MOST_RUNS_OF_MOMENT)
-      : [seen.run.id],
+const sighted = (state: KnownCase, seen: CaseSighting, severity: CaseSeverity): Partial<KnownCase> => ({
+  ...withSightings(state, seenBy(sightingsOf(state), seen, severity)),
+  ...{ lastSeen: seen.run.moment < state.lastSeen.run.moment ? state.lastSeen : seen, runsSeen: state.runsSeen + 1 },
+});
+
+const withSightings = (state: KnownCase, sightings: CaseSightings): Partial<KnownCase> => ({
+  sightings,
+  ...summaryOf(sightings, state),
 });

@@ -22,6 +22,10 @@ export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
       return `Opened: found by ${by(event.data.seen)}; due ${event.data.dueAt}.`;
     case 'CaseSeen':
       return seenWords(event.data);
+    case 'CaseMissed': {
+      const { run } = event.data;
+      return `No longer found by the run ${run.id} as of ${run.moment}, of ${run.kind}; it goes on by what other runs have seen.`;
+    }
     case 'CaseReopened': {
       const { seen } = event.data;
       return seen === undefined ? 'Reopened by a person.' : `Reopened: found again by ${by(seen)}.`;

@@ -1,4 +1,4 @@
-import { evolveCase, NO_CASE, type CaseCause, type CaseEvent } from '#domain';
+import { evolveCase, NO_CASE, sightingsOf, type CaseCause, type CaseEvent, type CaseSighting } from '#domain';
 import { typedEvent, type RecordedEvent } from '#event-store';
 import { RECONCILIATION_CASE, type CaseRow } from './row.js';
 
@@ -9,18 +9,25 @@ export function foldCase(row: CaseRow | undefined, recorded: RecordedEvent): Cas
   const state = evolveCase(row?.state ?? NO_CASE, typedEvent<CaseEvent>(recorded));
   if (state.phase === 'absent') throw new Error(`${recorded.type} of ${recorded.stream} opens no case`);
   const { caseId, code, cause, severity, phase, assignee, firstSeen, lastSeen, runsSeen, count } = state;
+  const { packs, documents } = sightingsOf(state);
   return {
     ...RECONCILIATION_CASE.nulls,
     ...{ caseId, openedPosition: row?.openedPosition ?? position, position, version, code, severity, phase, assignee },
     ...causeColumns(cause),
     ...{ firstSeenAt: new Date(firstSeen.run.moment), lastSeenAt: new Date(lastSeen.run.moment) },
     ...{ runKind: lastSeen.run.kind, lastRun: lastSeen.run.id, runsSeen, itemCount: count },
+    packsSeenAt: packs === undefined ? null : new Date(packs.seen.run.moment),
+    packsRuns: packs === undefined ? [] : runsOf(packs.seen),
+    documentsSeenAt: documents === undefined ? null : new Date(documents.seen.run.moment),
     dueAt: new Date(state.dueAt),
     resolvedAt: state.resolvedAt === null ? null : new Date(state.resolvedAt),
     remedyRequestId: state.remedy?.requestId ?? null,
     state,
   };
 }
+
+/** The last one first, then those that have older items of it. */
+const runsOf = ({ run, older = [] }: CaseSighting): string[] => [run.id, ...older.map((one) => one.run)];
 
 const SGTIN_LENGTH = 27;
 const GTIN_LENGTH = 14;

@@ -1,4 +1,4 @@
-import { remedyOf, type CaseEnd, type KnownCase } from '#domain';
+import { liveSighting, remedyOf, sightingsOf, type CaseEnd, type CaseSighting, type KnownCase } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { Queryable } from '#postgres';
 import { timelineOf } from '../document-timeline/timeline.js';
@@ -41,16 +41,22 @@ export function caseDetailOf(events: RecordedEvent[], now: Date): CaseDetail | u
   const row = events.reduce<CaseRow | undefined>(foldCase, undefined);
   if (row === undefined) return undefined;
   const { lastSeen, parts, cause } = row.state;
-  const { run, findingsSha256, rows } = lastSeen;
+  const packs = sightingsOf(row.state).packs?.seen;
   return {
     ...caseSummaryOf(row, now),
-    lastRun: { ...run, findingsSha256, ...present({ file: rows?.file, from: rows?.from, to: rows?.to }) },
+    lastRun: runOf(lastSeen),
+    ...(packs === undefined || lastSeen.run.kind === 'packs' ? {} : { packsRun: runOf(packs) }),
     ...(cause.kind === 'part' ? { items: cause.items } : {}),
     ...present({ suggestedAction: remedyOf(row.state)?.action }),
     parts,
     timeline: timelineOf(events, sentenceOfCaseEvent),
   };
 }
+
+const runOf = ({ run, findingsSha256, rows }: CaseSighting) => ({
+  ...{ ...run, findingsSha256 },
+  ...(rows === undefined || rows.from === rows.to ? {} : present({ file: rows.file, from: rows.from, to: rows.to })),
+});
 
 const isOverdue = ({ phase, dueAt }: CaseRow, now: Date): boolean =>
   (phase === 'open' || phase === 'acknowledged') && dueAt < now;
@@ -64,6 +70,7 @@ export function caseSummaryOf(row: CaseRow, now: Date): CaseSummary {
       ...{ partOf: row.partOf, assignee: row.assignee },
     }),
     itemCount,
+    ...present({ unjudged: liveSighting(state, 'packs')?.seen.unjudged }),
     ...{ firstSeenAt: row.firstSeenAt.toISOString(), lastSeenAt: row.lastSeenAt.toISOString(), runsSeen },
     ...{ dueAt: row.dueAt.toISOString(), overdue: isOverdue(row, now) },
     ...endOf(state),

@@ -28,6 +28,11 @@ export class CaseRow {
   @column('timestamptz') lastSeenAt!: Date;
   @column('text') runKind!: CaseRun['kind'];
   @column('text') lastRun!: string;
+  /** Moment of the last run of packs that told it, and the runs in whose files its items are, that one first. */
+  @column('timestamptz', { nullable: true }) packsSeenAt!: Date | null;
+  @column('jsonb') packsRuns!: string[];
+  /** Moment of the last run of documents that told it. */
+  @column('timestamptz', { nullable: true }) documentsSeenAt!: Date | null;
   @column('integer') runsSeen!: number;
   @column('integer') itemCount!: number;
   @column('timestamptz') dueAt!: Date;

@@ -22,10 +22,15 @@ const summaryFields = {
   place: z.string().optional(),
   part_of: z.uuid().optional().describe('The case out of which a person took these items.'),
   assignee: z.string().optional(),
-  item_count: whole.describe('As of the last run that found it.'),
-  first_seen_at: instant.describe('Moment of the first run that found it.'),
-  last_seen_at: instant.describe('Moment of the last run that found it.'),
-  runs_seen: whole,
+  item_count: whole.describe('As of the last run of packs that told it; 1 where only runs of documents have.'),
+  unjudged: whole
+    .optional()
+    .describe('How many of these items that run did not find, and could not tell that they are over.'),
+  first_seen_at: instant.describe('Moment of the first run that told it.'),
+  last_seen_at: instant.describe(
+    'Newest moment of a run that told it: one found it, or judged some of its items over.',
+  ),
+  runs_seen: whole.describe('How many runs told it.'),
   due_at: instant,
   overdue: z.boolean().describe('Its due moment has passed, and it is open or acknowledged.'),
   resolved_at: instant.optional(),
@@ -49,7 +54,10 @@ const lastRun = z.strictObject({
 
 export const caseDetail = z.strictObject({
   ...summaryFields,
-  last_run: lastRun,
+  last_run: lastRun.describe('The one of the newest moment that told it.'),
+  packs_run: lastRun
+    .optional()
+    .describe('The last run of packs that told it, where the last run is one of documents: its rows are the items.'),
   items: z.array(z.string()).optional().describe('Of a part: its items.'),
   suggested_action: z
     .enum(REMEDY_ACTIONS)

@@ -209,7 +209,7 @@ const caseFields = {
   series: z.string().optional(),
   place: z.string().optional(),
   part_of: z.uuid().optional().describe('The case out of which a person took these items.'),
-  item_count: count.describe('As of the last run that found it.'),
+  item_count: count.describe('As of the last run of packs that told it; 1 where only runs of documents have.'),
   sentence: documentFields.sentence,
   remedy: documentFields.remedy,
   run: z

@@ -2,6 +2,7 @@ import {
   caseStream,
   decideCase,
   evolveCase,
+  isStale,
   NO_CASE,
   type CaseCommand,
   type CaseEvent,
@@ -35,6 +36,8 @@ export interface ToldCase {
   events: CaseEvent[];
   /** `absent` when it was never opened. */
   state: CaseState;
+  /** Nothing was decided: another run has told the case since its items were judged. */
+  isStale: boolean;
 }
 
 interface Known {
@@ -72,13 +75,14 @@ export class CaseLog {
     let from = known ?? (command.type === 'See' ? { state: NO_CASE, version: -1 } : await this.read(caseId));
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
       const events = decideCase(from.state, command);
-      if (events.length === 0) return { caseId, events, state: from.state };
+      if (events.length === 0) return { caseId, events, state: from.state, isStale: isStale(from.state, command) };
       const appended = await this.options.store.append(
         caseStream(caseId),
         from.version === -1 ? 'none' : from.version,
         events.map((event, n) => this.envelope(event, act, from.version + 1 + n)),
       );
-      if (appended.kind === 'appended') return { caseId, events, state: events.reduce(evolveCase, from.state) };
+      if (appended.kind === 'appended')
+        return { caseId, events, state: events.reduce(evolveCase, from.state), isStale: false };
       from = await this.read(caseId);
     }
     throw new PedigreeError('unavailable', `case ${caseId} changes all the time; try again`, { item: caseId });

@@ -94,6 +94,24 @@ const cases = async (): Promise<Record<string, string>> => {
 const events = async (): Promise<number> =>
   Number((await db.pool.query<{ n: bigint }>("SELECT count(*) AS n FROM event WHERE stream LIKE 'case-%'")).rows[0]?.n);
 
+/** A document of today, of which there is no entry in the list yet. */
+async function endedAs(requestId: string, outcome: string | null): Promise<void> {
+  await db.pool.query(
+    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type,
+        subject_id, operation_date, item_count, phase, waiting_for, held_for, attempts, document_id, outcome,
+        error_count, document_sha256, duplicate, registered_at, concluded_at)
+     VALUES ($1, substr($1, 3)::bigint, substr($1, 3)::bigint, $1, 'main', 701, '', '', 1, 'concluded', '[]', '[]', 1,
+       'd-' || $1, $2, 0, '', false, now(), now())
+     ON CONFLICT (request_id) DO UPDATE SET outcome = excluded.outcome`,
+    [requestId, outcome],
+  );
+  await db.pool.query(
+    `INSERT INTO registry_document (document_id, request_id, direction, account, status)
+     VALUES ('d-' || $1, $1, 'outgoing', 'main', $2) ON CONFLICT (document_id) DO UPDATE SET status = excluded.status`,
+    [requestId, outcome === 'rejected' ? 'failed' : 'processed'],
+  );
+}
+
 const ALL = {
   ...{ 'missing_in_registry r-2': 'open', 'overdue_document r-3': 'open', 'rejected_document r-4': 'open' },
   ...{ 'failed_document r-5': 'open', 'halted_in_group r-6': 'open' },
@@ -139,23 +157,38 @@ describe('cases of a comparison of documents', () => {
     await listRead("now() - interval '30 days'");
   });
 
-  it('are resolved by the run that no longer finds them, also where another document was sent in place of one', async () => {
+  it('are not resolved while the document that was sent in place of one is in flight, or when it was rejected', async () => {
     await db.pool.query("UPDATE document_outcome SET resent_as = 'r-7' WHERE request_id = 'r-4'");
+    expect(await open(await made())).toMatchObject({ resolved: 0, notCovered: 1 });
+    await endedAs('r-7', null);
+    expect(await open(await made())).toMatchObject({ resolved: 0, notCovered: 1 });
+    await endedAs('r-7', 'rejected');
+    // The other one has a case of its own.
+    expect(await open(await made())).toMatchObject({ opened: 1, resolved: 0, notCovered: 1 });
+    await db.pool.query("UPDATE document_outcome SET resent_as = 'r-8' WHERE request_id = 'r-7'");
+    await endedAs('r-8', null);
+    expect(await open(await made())).toMatchObject({ resolved: 0, notCovered: 2 });
+    expect(await cases()).toEqual({ ...ALL, 'rejected_document r-7': 'open' });
+  });
+
+  it('are resolved by the run that no longer finds them, also where what was sent in place of one is accepted', async () => {
+    await endedAs('r-8', 'accepted');
     await db.pool.query(
       `INSERT INTO registry_document (document_id, request_id, direction, account, status)
        VALUES ('d-2', 'r-2', 'outgoing', 'main', 'processed')`,
     );
-    expect(await open(await made())).toMatchObject({ resolved: 2 });
+    expect(await open(await made())).toMatchObject({ resolved: 3 });
     expect(await cases()).toEqual({
       ...ALL,
       'missing_in_registry r-2': 'resolved',
       'rejected_document r-4': 'resolved',
+      'rejected_document r-7': 'resolved',
     });
   });
 
   it('come back under the same key when a later run finds them', async () => {
     await db.pool.query("DELETE FROM registry_document WHERE document_id = 'd-2'");
     expect(await open(await made())).toMatchObject({ reopened: 1 });
-    expect(await cases()).toEqual({ ...ALL, 'rejected_document r-4': 'resolved' });
+    expect(await cases()).toMatchObject({ ...ALL, 'rejected_document r-4': 'resolved' });
   });
 });

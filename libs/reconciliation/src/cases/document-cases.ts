@@ -1,4 +1,12 @@
-import { caseIdOf, type CaseCommand, type CaseRun, type CaseSeverity } from '#domain';
+import {
+  caseIdOf,
+  liveSighting,
+  sightingsOf,
+  type CaseCommand,
+  type CaseRun,
+  type CaseSeverity,
+  type KnownCase,
+} from '#domain';
 import type { EventStore } from '#event-store';
 import type { Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
@@ -111,11 +119,11 @@ async function* casesNotFound(
   for (let after = ''; ;) {
     const { rows } = await db.query<CaseRow>({
       name: 'document-cases-unresolved',
-      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'documents'
-        AND phase <> 'resolved' AND case_id > $1 AND last_seen_at < $2 ORDER BY case_id LIMIT $3`,
+      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case
+        WHERE phase <> 'resolved' AND case_id > $1 AND documents_seen_at < $2 ORDER BY case_id LIMIT $3`,
       values: [after, new Date(run.moment), AT_ONCE],
     });
-    const gone = rows.filter(({ caseId }) => !found.has(caseId));
+    const gone = rows.filter(({ caseId, state }) => isLive(state) && !found.has(caseId));
     const covered = await coveredBy(db, started, gone);
     const missed = covered.map(({ caseId }): CaseCommand => ({ type: 'Miss', caseId, run, findingsSha256 }));
     yield { missed, notCovered: gone.length - missed.length };
@@ -124,29 +132,48 @@ async function* casesNotFound(
   }
 }
 
+const isLive = (state: KnownCase): boolean => liveSighting(state, 'documents') !== undefined;
+
 /**
  * Those that the run would have found, were they still there: documents without an outcome always; others within its
- * window; and one that was missing only where the account's list was read without a gap.
+ * window, and behind it where a run of packs has found that their items are as they should be; and one that was missing
+ * only where the account's list was read without a gap.
  */
 async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
-  const { rows: own } = await db.query<OwnDocument>(
-    `SELECT request_id, account, registered_at, coalesce(outcome NOT IN ('rejected', 'failed')
-         OR superseded_by IS NOT NULL OR resent_as IS NOT NULL, true) AS mended
-       FROM document_outcome WHERE request_id = ANY ($1::text[])`,
-    [rows.map(({ document }) => document)],
-  );
+  const { rows: own } = await db.query<OwnDocument>({
+    name: 'case-documents-mended',
+    text: MENDED,
+    values: [rows.map(({ document }) => document), MOST_RESENDS],
+  });
   const known = new Map(own.map((one) => [one.request_id, one]));
-  return rows.filter(({ code, document }) => {
+  return rows.filter(({ code, document, state }) => {
     const one = known.get(document ?? '');
-    return one !== undefined && isCovered(code, one, started);
+    const mended = one?.mended === true || sightingsOf(state).packs?.over !== undefined;
+    return one !== undefined && isCovered(code, { ...one, mended }, started);
   });
 }
+
+/** Documents that were sent one in the place of another, of which the last one counts. */
+const MOST_RESENDS = 100;
+const MENDED = `WITH RECURSIVE sent AS (
+    SELECT request_id AS first, request_id, 0 AS n FROM document_outcome WHERE request_id = ANY ($1::text[])
+    UNION ALL SELECT s.first, coalesce(d.resent_as, d.superseded_by), s.n + 1
+      FROM sent s JOIN document_outcome d USING (request_id)
+      WHERE coalesce(d.resent_as, d.superseded_by) IS NOT NULL AND s.n < $2),
+  last AS (SELECT DISTINCT ON (first) first, request_id, n FROM sent ORDER BY first, n DESC)
+  SELECT o.request_id, o.account, o.registered_at, l.n > 0 AS replaced,
+    CASE WHEN l.n = 0 THEN coalesce(o.outcome NOT IN ('rejected', 'failed'), true)
+      ELSE coalesce(d.outcome IN ('accepted', 'partial'), false) END AS mended
+  FROM last l JOIN document_outcome o ON o.request_id = l.first
+    LEFT JOIN document_outcome d ON d.request_id = l.request_id`;
 
 interface OwnDocument {
   request_id: string;
   account: string;
   registered_at: Date;
-  /** It did not end badly after all, or another was sent in its place. */
+  /** Another was sent in its place. */
+  replaced: boolean;
+  /** It did not end badly after all, or what was sent in its place was accepted, or its items are as they should be. */
   mended: boolean;
 }
 
@@ -154,7 +181,7 @@ function isCovered(code: string, own: OwnDocument, { asOf, rules, coverage }: Ru
   if (code === 'overdue_document') return true;
   const registeredMs = own.registered_at.getTime();
   const isInWindow = registeredMs >= Date.parse(asOf) - rules.windowMs;
-  if (TROUBLED_CODES.includes(code)) return isInWindow || own.mended;
+  if (TROUBLED_CODES.includes(code)) return own.mended || (isInWindow && !own.replaced);
   const list = coverage.find(({ account }) => account === own.account);
   const isListRead = list !== undefined && Date.parse(list.from) <= registeredMs;
   return isInWindow && (isListRead || code !== 'missing_in_registry');

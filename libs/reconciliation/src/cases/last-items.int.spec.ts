@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { caseIdOf, partOf } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
@@ -12,12 +12,10 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { writeFinishedRun, type FoundItem } from '../../test/finished-run.js';
 import { daysBefore } from '../../test/world.js';
-import { resultOf } from '../comparison/run-comparison.js';
-import { readRun, type RunRecord } from '../comparison/run-record.js';
+import type { RunRecord } from '../comparison/run-record.js';
 import { CaseLog } from './case-log.js';
 import { DEFAULT_DUE_DAYS, dueDaysOf, type Opening } from './opening.js';
 import { openPackCases } from './pack-cases.js';
-import { beginGroups, groupFindings, readGroups } from './pack-groups.js';
 
 const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
@@ -468,54 +466,9 @@ describe('an item of which no side tells any more', () => {
     await opened(24, { findings: [kept], places: ['K1'] });
     const out = await runOf(25, { findings: [{ ...seen, code: 'unmapped_status', item: B }], places: ['K2'] });
     expect(await openedOf(out)).toMatchObject({ opened: 1, notCovered: 1 });
-    const all = { state: { lastSeen: { rows: { file: 'items-of-cases.parquet', from: 0, to: 99 } } } } as CaseRow;
+    const { lastSeen } = (await rows('unmapped_status')).at(-1)?.state ?? {};
+    const all = { state: { lastSeen: { rows: { ...lastSeen?.rows, from: 0, to: 99 } } } } as CaseRow;
     expect(await itemsOf(all, out)).toEqual([[B, false]]);
     expect(await opened(26, { places: ['K1'] })).toMatchObject({ resolved: 2 });
-  });
-
-  it('stands in the rows of the one that was first, when two open the cases of a run at once', async () => {
-    const seen = { code: 'status_mismatch', severity: 'warning', copies: 1, s_place: 'P1', g_series: 'J' };
-    const out = await runOf(27, { findings: [A, B].map((item) => ({ ...seen, item })) });
-    const open = (temporary: string) => Duck.open({ memoryMb: 200, threads: 1, temporary: join(out, temporary) });
-    const [one, two] = await Promise.all([open('d1'), open('d2')]);
-    const record = await readRun(out);
-    const result = await resultOf(out);
-    for (const duck of [one, two]) await beginGroups(duck, { run: record, folder: out, result });
-    await two.run(`CREATE TABLE late AS SELECT * FROM found LIMIT 1; DROP VIEW found; CREATE VIEW found AS FROM late`);
-    await Promise.all([one, two].map(async (duck) => groupFindings(duck, out)));
-    const counts = await Promise.all(
-      [one, two].map(async (duck) => (await readGroups(duck, 0, 9)).map(({ count }) => count)),
-    );
-    expect(counts[0]).toEqual(counts[1]);
-    expect(readdirSync(out).filter((name) => name.startsWith('items-of-cases.parquet'))).toHaveLength(1);
-    await Promise.all([one, two].map(async (duck) => duck.close()));
-  });
-
-  it('stays in its case while the rows of it are not at hand or cannot be read; other cases go on', async () => {
-    const seen = { severity: 'warning', copies: 1, s_place: 'Y1', g_series: 'Y' };
-    const kept = { ...seen, code: 'archived_in_stock' };
-    const other = { ...seen, code: 'unmapped_status' };
-    const out = await runOf(24, { findings: [A, B].map((item) => ({ ...kept, item })) });
-    await openedOf(out);
-    const file = join(out, 'items-of-cases.parquet');
-    const whole = readFileSync(file);
-    const ofY = async () =>
-      (await rows(kept.code)).filter(({ series }) => series === 'Y').map(({ itemCount, phase }) => [itemCount, phase]);
-    for (const [n, breaks] of [() => writeFileSync(file, whole.subarray(0, 100)), () => rmSync(file)].entries()) {
-      breaks();
-      const findings = [
-        { ...kept, item: A },
-        { ...other, item: B },
-      ];
-      expect(await opened(25 + n, { findings })).toMatchObject({
-        notCovered: 1,
-        ...(n === 0 ? { opened: 1 } : { seen: 1 }),
-      });
-      expect(await ofY()).toEqual([[2, 'open']]);
-    }
-    writeFileSync(file, whole);
-    await opened(27, { findings: [{ ...kept, item: A }] });
-    expect(await ofY()).toEqual([[1, 'open']]);
-    expect(await opened(28)).toMatchObject({ resolved: 1 });
   });
 });

@@ -1,138 +1,115 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import type { CaseCause, CaseSighting } from '#domain';
-import { parquet, quoted, type Duck } from '#duckdb';
+import { basename, dirname, join } from 'node:path';
+import { liveSighting, packsSeen, type CaseCause, type OlderItems } from '#domain';
+import { listed, parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
-import { findingsFile, readRun } from '../comparison/run-record.js';
+import { findingsFile } from '../comparison/run-record.js';
 import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { BUCKETS } from '../snapshots/manifest.js';
-import { namesIn } from '../runs/run-folder.js';
-import { CASE_ITEMS_FILE, CELLS, FOUND_BY, OLD_ITEMS_FILE } from './pack-groups.js';
+import { ItemFiles, OLD_ITEMS_FILE, type RunFolders } from './item-files.js';
+import { CELLS, FOUND_BY, ofOneCase } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
-const LAST_ITEM = '(case_id, code, item, answers, file)';
 
-/** Folders of earlier runs, by the id of the run. */
-export async function findEarlierRuns({ folder, options }: PackOpening): Promise<Map<string, string>> {
-  const parent = dirname(resolve(folder));
-  const beside = async (): Promise<string[]> => (await namesIn(parent)).map((name) => join(parent, name));
-  const found = new Map<string, string>();
-  for (const one of options.earlier ?? (await beside())) {
-    const record = await readRun(one).catch(() => undefined);
-    if (record !== undefined) found.set(record.inputs, resolve(one));
-  }
-  return found;
-}
+/** Items of cases that are not at hand, by the id of the case: they stay in it, whatever the run finds. */
+export type NotAtHand = Map<string, OlderItems[]>;
 
 /**
  * Makes the tables `candidate`, of cases that are not resolved, and `last_item`, of the items of their last sightings:
  * each with its place, the moment of the answer on which its finding rests, and by which cells of the stock it was
- * found. Fills `kept`, of the causes of cases whose items are not at hand, and returns how many these are.
+ * found. Returns what is not at hand; `whole` in `candidate` says of a case that it is none of these.
  */
-export async function loadLastItems(opening: PackOpening, earlier: Map<string, string>): Promise<number> {
-  const { duck } = opening;
+export async function loadLastItems(opening: PackOpening, folders: RunFolders): Promise<NotAtHand> {
+  const { duck, options } = opening;
   await duck.run(`CREATE TABLE candidate (case_id VARCHAR, code VARCHAR, kind VARCHAR, c1 VARCHAR, series VARCHAR,
-      place VARCHAR, severity VARCHAR, legs VARCHAR, explained BOOLEAN, looked BOOLEAN, file VARCHAR, first BIGINT,
-      behind BIGINT, answers BOOLEAN);
-    CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, file VARCHAR,
+      place VARCHAR, severity VARCHAR, legs VARCHAR, explained BOOLEAN, looked BOOLEAN, answers BOOLEAN,
+      seen_at BIGINT, seen_by VARCHAR, whole BOOLEAN);
+    CREATE TABLE last_rows (case_id VARCHAR, n INTEGER, run VARCHAR, file VARCHAR, first BIGINT, behind BIGINT);
+    CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, n INTEGER, file VARCHAR,
       stands_at VARCHAR, answered_at BIGINT, ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
-  let absent = await loadCandidates(opening, earlier);
-  const files = await duck.rows<{ file: string }>("SELECT DISTINCT file FROM candidate WHERE file <> '' ORDER BY file");
-  for (const { file } of files)
-    await loadItemsOf(duck, file).catch(async (error: unknown) => {
-      opening.options.onWarning?.(`${file} cannot be read, so its cases stay as they are: ${String(error)}`);
-      absent += await keepCasesOf(duck, file);
-    });
-  // The rows of a case still have what was taken out of it since.
-  await duck.run(`DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
-    AND p.part <> last_item.case_id`);
-  return absent;
+  const missing: NotAtHand = new Map();
+  await loadCandidates(opening, new ItemFiles(duck, folders, options.onWarning), missing);
+  const files = await duck.rows<{ file: string }>(`SELECT DISTINCT file FROM last_rows UNION
+    SELECT DISTINCT file FROM last_item WHERE file <> '' ORDER BY file`);
+  for (const { file } of files) await loadItemsOf(duck, file);
+  await leaveWhatIsOfOthers(duck, missing);
+  if (missing.size > 0)
+    await duck.run(`UPDATE candidate SET whole = false WHERE case_id IN ${listed([...missing.keys()])}`);
+  await takeAtWorst(duck);
+  // An item may stand in the rows of several runs. And the rows still have what was taken out of a case since.
+  await duck.run(`DELETE FROM last_item USING last_item newer WHERE newer.case_id = last_item.case_id
+      AND newer.item = last_item.item AND newer.n < last_item.n;
+    DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
+      AND p.part <> last_item.case_id`);
+  warn(opening, missing);
+  return missing;
 }
 
-async function loadItemsOf(duck: Duck, file: string): Promise<void> {
-  await duck.run(`INSERT INTO last_item ${LAST_ITEM} SELECT c.case_id, c.code, i.item, c.answers, c.file
-    FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN candidate c ON c.file = ${quoted(file)}
-      AND i.file_row_number >= c.first AND i.file_row_number < c.behind`);
-  await loadLastFindings(duck, file);
-}
-
-/** Cases whose items cannot be read: the run neither tells nor judges them. */
-async function keepCasesOf(duck: Duck, file: string): Promise<number> {
-  const of = `file = ${quoted(file)}`;
-  await duck.run(`INSERT INTO kept SELECT code, kind, c1, series, place FROM candidate WHERE ${of};
-    DELETE FROM last_item WHERE ${of}`);
-  return (await duck.rows(`DELETE FROM candidate WHERE ${of} RETURNING case_id`)).length;
-}
-
-/** Notes them as cases that the run neither tells nor judges. */
-async function keep({ duck, options }: PackOpening, cases: readonly CaseRow[]): Promise<number> {
-  const [first] = cases;
-  if (first === undefined) return 0;
-  options.onWarning?.(
-    `${cases.length} cases stay as they are, for their items are not at hand; one is ${first.caseId}`,
-  );
-  const causes = cases.map(({ caseId, code, state }) => [code, ...keyOf(caseId, state.cause)].map(textOf));
-  await duck.run(`INSERT INTO kept VALUES ${causes.map((one) => `(${one.join(', ')})`).join(', ')}`);
-  return cases.length;
-}
-
-async function loadCandidates(opening: PackOpening, earlier: Map<string, string>): Promise<number> {
+async function loadCandidates(opening: PackOpening, files: ItemFiles, missing: NotAtHand): Promise<void> {
   const { options, duck, record, run } = opening;
-  let absent = 0;
   for (let after = ''; ;) {
     const { rows } = await options.db.query<CaseRow>({
       name: 'pack-cases-unresolved',
-      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'packs'
-        AND phase <> 'resolved' AND case_id > $1 AND last_seen_at <= $2 AND last_run <> $3 ORDER BY case_id LIMIT $4`,
+      text: `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case
+        WHERE phase <> 'resolved' AND case_id > $1 AND packs_seen_at <= $2 AND packs_runs ->> 0 <> $3
+        ORDER BY case_id LIMIT $4`,
       values: [after, new Date(run.moment), run.id, AT_ONCE],
     });
-    const known = rows.flatMap((row) => {
-      const file = fileOf(row.state.lastSeen, earlier);
-      // A part names its items itself, until a run has told which of them are left.
-      const isPart = row.causeKind === 'part' && (file === undefined || row.state.lastSeen.rows === undefined);
-      return file === undefined && !isPart ? [] : [{ row, file: file ?? '', isPart }];
-    });
-    const atHand = new Set(known.map(({ row }) => row));
-    absent += await keep(
-      opening,
-      rows.filter((row) => !atHand.has(row)),
+    const live = rows.filter(({ state }) => liveSighting(state, 'packs') !== undefined);
+    const loaded = { items: [] as string[], rows: [] as string[] };
+    for (const row of live) await findItems(row, { files, missing, loaded });
+    await insert(
+      duck,
+      'candidate',
+      live.map((row) => candidateOf(row, looksFor(record, row))),
     );
-    const candidates = known.map(({ row, file }) => candidateOf(row, { file, looked: looksFor(record, row) }));
-    if (candidates.length > 0) await duck.run(`INSERT INTO candidate VALUES ${candidates.join(', ')}`);
-    const items = known.flatMap(({ row: { caseId, code, state }, file, isPart }) => {
-      const rest = `${hasRegistry(state.lastSeen)}, ${quoted(file)}`;
-      return isPart && state.cause.kind === 'part'
-        ? state.cause.items.map((item) => `(${[caseId, code, item].map(quoted).join(', ')}, ${rest})`)
-        : [];
-    });
-    if (items.length > 0) await duck.run(`INSERT INTO last_item ${LAST_ITEM} VALUES ${items.join(', ')}`);
-    if (rows.length < AT_ONCE) return absent;
+    await insert(duck, 'last_item (case_id, code, item, answers, n, file)', loaded.items);
+    await insert(duck, 'last_rows', loaded.rows);
+    if (rows.length < AT_ONCE) return;
     after = rows.at(-1)?.caseId ?? '';
   }
 }
 
-/** The file of the items of a sighting, where it is at hand. A case that was just split off names no rows of it. */
-function fileOf({ run, rows }: CaseSighting, earlier: Map<string, string>): string | undefined {
-  const folder = earlier.get(run.id);
-  if (folder === undefined) return undefined;
-  const names = rows?.file === undefined ? [CASE_ITEMS_FILE, OLD_ITEMS_FILE] : [rows.file];
-  return names.map((name) => join(folder, name)).find((file) => existsSync(file));
+const insert = async (duck: Duck, table: string, rows: readonly string[]): Promise<void> =>
+  rows.length === 0 ? undefined : duck.run(`INSERT INTO ${table} VALUES ${rows.map((row) => `(${row})`).join(', ')}`);
+
+interface Finding {
+  files: ItemFiles;
+  missing: NotAtHand;
+  /** Rows of `last_item` and `last_rows`. */
+  loaded: { items: string[]; rows: string[] };
+}
+
+/** Where its items stand. A part names its items itself, until a run has told which of them are left. */
+async function findItems({ caseId, code, state }: CaseRow, { files, missing, loaded }: Finding): Promise<void> {
+  const { run, count, rows, older = [], legs } = packsSeen(state);
+  const isUntold = state.cause.kind === 'part' && (rows === undefined || rows.from === rows.to);
+  const last: OlderItems = { run: run.id, count, ...(rows === undefined ? {} : { rows, count: rows.to - rows.from }) };
+  if (isUntold && state.cause.kind === 'part') {
+    const rest = `${legs?.includes('registry') === true}, 0, ${quoted((await files.find(last)) ?? '')}`;
+    const items = state.cause.items.map((item) => `${[caseId, code, item].map(quoted).join(', ')}, ${rest}`);
+    loaded.items.push(...items);
+  }
+  for (const [n, one] of [...(isUntold ? [] : [last]), ...older].entries()) {
+    const file = one.rows === undefined ? undefined : await files.find(one);
+    if (file === undefined || one.rows === undefined) missing.set(caseId, [...(missing.get(caseId) ?? []), one]);
+    else
+      loaded.rows.push(
+        `${quoted(caseId)}, ${n + 1}, ${quoted(one.run)}, ${quoted(file)}, ${one.rows.from}, ${one.rows.to}`,
+      );
+  }
 }
 
 const textOf = (text: string | null): string => (text === null ? 'NULL' : quoted(text));
-const hasRegistry = ({ legs }: { legs?: string[] }): boolean => legs?.includes('registry') === true;
 
-function candidateOf(
-  { caseId, code, severity, phase, state }: CaseRow,
-  { file, looked }: { file: string; looked: boolean },
-): string {
-  const { lastSeen, cause } = state;
-  const texts = [caseId, code, ...keyOf(caseId, cause), severity, (lastSeen.legs ?? []).join(' ')];
-  const values = texts.map(textOf);
-  const { from = 0, to = 0 } = lastSeen.rows ?? {};
-  values.push(String(phase === 'explained'), String(looked), quoted(file), String(from), String(to));
-  return `(${[...values, hasRegistry(lastSeen)].join(', ')})`;
+function candidateOf({ caseId, code, severity, phase, state }: CaseRow, looked: boolean): string {
+  const { legs = [], run } = packsSeen(state);
+  const texts = [caseId, code, ...keyOf(caseId, state.cause), severity, legs.join(' ')];
+  const flags = [phase === 'explained', looked, legs.includes('registry')];
+  return [...texts.map(textOf), ...flags.map(String), String(Date.parse(run.moment)), quoted(run.id), 'true'].join(
+    ', ',
+  );
 }
 
 /** Kind, c1, series and place of the group of a cause. */
@@ -142,6 +119,51 @@ function keyOf(caseId: string, cause: CaseCause): (string | null)[] {
   return [cause.kind, c1, null, null];
 }
 
+/** Rows are of a case when its cause stands in them; those of the oldest files have none. */
+async function loadItemsOf(duck: Duck, file: string): Promise<void> {
+  const isOld = basename(file) === OLD_ITEMS_FILE;
+  await duck.run(`INSERT INTO last_item (case_id, code, item, answers, n, file)
+    SELECT c.case_id, c.code, i.item, c.answers, r.n, r.file
+    FROM read_parquet(${quoted(file)}, file_row_number = true) i JOIN last_rows r ON r.file = ${quoted(file)}
+        AND i.file_row_number >= r.first AND i.file_row_number < r.behind
+      JOIN candidate c ON c.case_id = r.case_id AND ${isOld ? 'c.code = i.code' : ofOneCase('c', 'i')}`);
+  await loadLastFindings(duck, file);
+}
+
+/** A file without a digest in its name may be that of another run with the same inputs: then its rows are of others. */
+async function leaveWhatIsOfOthers(duck: Duck, missing: NotAtHand): Promise<void> {
+  const others = await duck.rows<{ case_id: string; n: number; run: string; file: string; from: bigint; to: bigint }>(
+    `SELECT r.case_id, r.n, r.run, r.file, r.first AS from, r.behind AS to FROM last_rows r LEFT JOIN (
+       SELECT case_id, n, count(*) AS items FROM last_item GROUP BY case_id, n) i USING (case_id, n)
+     WHERE coalesce(i.items, 0) <> r.behind - r.first`,
+  );
+  for (const { case_id: caseId, n, run, file, ...rows } of others) {
+    const [from, to] = [Number(rows.from), Number(rows.to)];
+    const one = { run, count: to - from, rows: { file: basename(file), from, to } };
+    missing.set(caseId, [...(missing.get(caseId) ?? []), one]);
+    await duck.run(`DELETE FROM last_item WHERE case_id = ${quoted(caseId)} AND n = ${n}`);
+  }
+}
+
+/**
+ * Of what the finding is not at hand, all is taken to be needed: an answer as of the sighting, and each cell by which
+ * its code is found.
+ */
+async function takeAtWorst(duck: Duck): Promise<void> {
+  const cells = CELLS.map((cell) => `by_${cell} = last_item.code IN ${listed(codesOf(FOUND_BY[cell]))}`).join(', ');
+  await duck.run(`UPDATE last_item SET answered_at = c.seen_at, ${cells} FROM candidate c
+    WHERE c.case_id = last_item.case_id AND last_item.by_place IS NULL`);
+}
+
+const codesOf = (condition: string): string[] => [...condition.matchAll(/'([a-z_]+)'/g)].map(([, code = '']) => code);
+
+function warn({ options }: PackOpening, missing: NotAtHand): void {
+  const [first] = missing.keys();
+  if (first === undefined) return;
+  const what = missing.size === 1 ? 'one case has' : `${missing.size} cases have`;
+  options.onWarning?.(`${what} items that are not at hand, and keep them; one is ${first}`);
+}
+
 /** Disposals and documents explain all differences, and tell those alone whose rules need them. */
 const canTell = (leg: string, code: string): boolean =>
   ['stock', 'record', 'registry'].includes(leg) ||
@@ -149,11 +171,11 @@ const canTell = (leg: string, code: string): boolean =>
 
 /** Whether the run has the sides and the settings by which the case was found. */
 function looksFor({ legs, unseen, settings }: PackOpening['record'], { code, state }: CaseRow): boolean {
-  const { lastSeen } = state;
-  if (unseen.includes(code) || lastSeen.legs === undefined) return false;
+  const seen = packsSeen(state);
+  if (unseen.includes(code) || seen.legs === undefined) return false;
   if (code === 'hung_stock' && settings.hungDays === null) return false;
   if (code.startsWith('container_') && settings.containers === false) return false;
-  return lastSeen.legs.every((leg) => Object.hasOwn(legs, leg) || !canTell(leg, code));
+  return seen.legs.every((leg) => Object.hasOwn(legs, leg) || !canTell(leg, code));
 }
 
 /**
@@ -164,6 +186,7 @@ async function loadLastFindings(duck: Duck, file: string): Promise<void> {
   await duck.run(`UPDATE last_item SET stands_at = i.stands_at FROM read_parquet(${quoted(file)}) i
     WHERE last_item.file = ${quoted(file)} AND i.item = last_item.item AND i.code = last_item.code`);
   const findings = [...Array(BUCKETS).keys()].map((bucket) => join(dirname(file), findingsFile(bucket)));
+  if (basename(file) === OLD_ITEMS_FILE && !findings.every((one) => existsSync(one))) return;
   const [from, at, by] =
     basename(file) === OLD_ITEMS_FILE
       ? [parquet(findings), 'g_moment', (cell: (typeof CELLS)[number]) => FOUND_BY[cell]]

@@ -42,7 +42,10 @@ export interface Opening {
 
 export const noOpening = (): Opening => ({ opened: 0, seen: 0, reopened: 0, resolved: 0, unchanged: 0, notCovered: 0 });
 
-const COUNTED = { CaseOpened: 'opened', CaseSeen: 'seen', CaseReopened: 'reopened', CaseResolved: 'resolved' } as const;
+const COUNTED = {
+  ...({ CaseOpened: 'opened', CaseSeen: 'seen', CaseReopened: 'reopened', CaseResolved: 'resolved' } as const),
+  ...({ CaseMissed: 'notCovered' } as const),
+};
 
 /** Counts what became of cases. */
 export function count(opening: Opening, told: readonly ToldCase[]): void {

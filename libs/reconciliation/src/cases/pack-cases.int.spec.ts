@@ -310,6 +310,21 @@ describe('cases of a comparison of packs', () => {
     expect(await open(await runOf(26, { inFlight: [] }))).toMatchObject({ resolved: 1 });
   });
 
+  it.each(['rejected_document', 'halted_in_group', 'overdue_document'])(
+    'are not resolved while what may be the resend of their document is in flight: %s',
+    async (code) => {
+      const seen = { item: pack(72), code, severity: 'critical', s_place: 'P3', copies: 1, x_document: 'r-1' };
+      const runOf = (day: number, over: { findings?: FoundItem[]; inFlight: string[] }): Promise<string> =>
+        writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+          ...{ findings: [], registry: [{ item: pack(72), answer: 'found', container: null }], places: ['P3'] },
+          ...{ moment: daysBefore(-day), ...over },
+        });
+      expect(await open(await runOf(23, { findings: [seen], inFlight: [] }))).toMatchObject({ opened: 1 });
+      expect(await open(await runOf(24, { inFlight: [pack(72)] }))).toMatchObject({ resolved: 0 });
+      expect(await open(await runOf(25, { inFlight: [] }))).toMatchObject({ resolved: 1 });
+    },
+  );
+
   it('are not resolved by what explains a difference and proves nothing: a sale that may come, a place that nobody tells', async () => {
     const seen = { severity: 'warning', r_place: 'P4' };
     const findings = [

@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { CASE_SEVERITIES, caseIdOf, type CaseCause, type CaseCommand, type CaseRun, type CaseSighting } from '#domain';
+import {
+  CASE_SEVERITIES,
+  caseIdOf,
+  type CaseCause,
+  type CaseCommand,
+  type CaseRun,
+  type CaseSighting,
+  type OlderItems,
+} from '#domain';
 import { Duck, listed, quoted } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
@@ -7,11 +15,11 @@ import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { resultOf } from '../comparison/run-comparison.js';
 import { readRun } from '../comparison/run-record.js';
 import { mustHaveCome } from '../snapshots/to-come.js';
-import { findEarlierRuns, loadLastItems } from './last-items.js';
+import { findEarlierRuns } from './item-files.js';
+import { loadLastItems, type NotAtHand } from './last-items.js';
 import { loadCarried, loadUnjudged, packCasesOver } from './pack-ends.js';
 import {
   beginGroups,
-  CASE_ITEMS_FILE,
   casesWithNew,
   checkFindings,
   groupFindings,
@@ -30,7 +38,8 @@ export const NO_CASES =
 
 /** Cases that are told at a time. */
 const AT_ONCE = 2_000;
-const MOST_PARTS = 100_000;
+/** Runs whose items a case names though they are not at hand. */
+const MOST_OLDER = 20;
 
 /**
  * Opens a case for each cause of a run's findings, and resolves those that the run looked for and did not find. Memory
@@ -56,30 +65,38 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
     const opening: PackOpening = { options, duck, folder, record, run, findingsSha256: result.digest, act };
     await loadParts(duck, options.db);
     await loadDocuments(duck, options.db);
-    const absent = await loadLastItems(opening, await findEarlierRuns(opening));
+    const missing = await loadLastItems(opening, await findEarlierRuns(folder, options.earlier));
     await loadUnjudged(opening);
     await loadCarried(duck);
-    await groupFindings(duck, folder);
-    const opened = await openAll(opening);
-    return { ...opened, notCovered: opened.notCovered + absent };
+    return await openAll(opening, { file: await groupFindings(duck, folder), missing });
   } finally {
     await duck.close();
   }
 }
 
-async function openAll(opening: PackOpening): Promise<Opening> {
-  const { options, duck, act } = opening;
+/** What there is to tell: the file of all items, and what is not at hand. */
+interface Grouped {
+  file: string;
+  missing: NotAtHand;
+}
+
+async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening> {
+  const { options, duck, act, folder } = opening;
   const counted = noOpening();
-  const withNew = await casesWithNew(duck, opening.folder);
+  const withNew = await casesWithNew(duck, join(folder, grouped.file));
   const [{ n = 0n } = {}] = await duck.rows<{ n: bigint }>('SELECT count(*) AS n FROM pack_group');
+  let stale = 0;
   const tell = async (commands: CaseCommand[], done: number): Promise<void> => {
-    count(counted, await options.log.tellAll(commands, act));
+    const told = await options.log.tellAll(commands, act);
+    count(counted, told);
+    stale += told.filter((one) => one.isStale).length;
     options.onProgress?.(Math.min(Number(n), done), Number(n));
   };
   // One ahead: while the log writes some cases, others, for each cause is in one group, are made ready.
   let before = Promise.resolve();
   for (let from = 0; from < Number(n); from += AT_ONCE) {
-    const telling = tell(await commandsOf(opening, await readGroups(duck, from, AT_ONCE), withNew), from + AT_ONCE);
+    const groups = await readGroups(duck, from, AT_ONCE);
+    const telling = tell(await commandsOf(opening, groups, { ...grouped, withNew }), from + AT_ONCE);
     // Its own failure is thrown when it is awaited.
     telling.catch(() => undefined);
     await before;
@@ -88,25 +105,32 @@ async function openAll(opening: PackOpening): Promise<Opening> {
   await before;
   for await (const { over, notCovered } of packCasesOver(opening)) {
     counted.notCovered += notCovered;
-    count(counted, await options.log.tellAll(over, act));
+    await tell(over, Number(n));
   }
+  if (stale > 0)
+    throw new PedigreeError('unavailable', `another run has told ${stale} of these cases meanwhile: open them again`);
   return counted;
 }
 
-/** Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. */
+/**
+ * Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. Of parts that are
+ * resolved, too, for what is found again is found there. Only of codes that the run found, or a case has.
+ */
 async function loadParts(duck: Duck, db: Queryable): Promise<void> {
-  for (let after = '', loaded = 0; ;) {
+  const found = await duck.rows<{ code: string }>('SELECT DISTINCT code FROM found');
+  const codes = found.map(({ code }) => code);
+  for (let after = ''; ;) {
     const { rows } = await db.query<Pick<CaseRow, 'caseId' | 'code' | 'state'>>(
       `SELECT ${RECONCILIATION_CASE.select({ only: ['caseId', 'code', 'state'] })} FROM reconciliation_case
-       WHERE cause_kind = 'part' AND case_id > $1 ORDER BY case_id LIMIT $2`,
-      [after, AT_ONCE],
+       WHERE cause_kind = 'part' AND case_id > $1 AND (phase <> 'resolved' OR code = ANY ($3::text[])
+         OR part_of IN (SELECT case_id FROM reconciliation_case WHERE phase <> 'resolved'))
+       ORDER BY case_id LIMIT $2`,
+      [after, AT_ONCE, codes],
     );
     const values = rows.flatMap(({ caseId, code, state: { cause } }) =>
       cause.kind === 'part' ? cause.items.map((item) => `(${[code, item, caseId].map(quoted).join(', ')})`) : [],
     );
     if (values.length > 0) await duck.run(`INSERT INTO part_item VALUES ${values.join(', ')}`);
-    loaded += rows.length;
-    if (loaded > MOST_PARTS) throw new Error(`there are more than ${MOST_PARTS} parts of cases`);
     if (rows.length < AT_ONCE) break;
     after = rows.at(-1)?.caseId ?? '';
   }
@@ -118,7 +142,7 @@ async function loadParts(duck: Duck, db: Queryable): Promise<void> {
 async function commandsOf(
   { options, duck, record, run, findingsSha256 }: PackOpening,
   groups: PackGroup[],
-  withNew: ReadonlySet<string>,
+  { file, missing, withNew }: Grouped & { withNew: ReadonlySet<string> },
 ): Promise<CaseCommand[]> {
   const parts = await partsOf(
     options.db,
@@ -128,33 +152,65 @@ async function commandsOf(
     const cause = causeOf(group, parts);
     return { group, cause, caseId: caseIdOf(group.code, cause) };
   });
-  const unjudged = found.filter(({ group }) => group.unjudged > 0);
-  const before = await legsBefore(
+  const before = await candidatesOf(
     duck,
-    unjudged.map(({ caseId }) => caseId),
+    found.map(({ caseId }) => caseId),
   );
   // Names stand in the order of canonical JSON, so that nothing is sorted when the log takes the events.
   return found.map(({ group, cause, caseId }): CaseCommand => {
     const severity = CASE_SEVERITIES[group.severity] ?? 'critical';
-    const rows = { file: CASE_ITEMS_FILE, from: group.first, to: group.first + group.count };
-    const legs = [...new Set([...Object.keys(record.legs), ...(before.get(caseId) ?? [])])];
+    const rows = { file, from: group.first, to: group.first + group.count };
+    const last = before.get(caseId);
+    const older = missing.get(caseId);
+    // The sides without which items that were not judged cannot be: those of the sighting before.
+    const needed = group.unjudged > 0 || older !== undefined ? (last?.legs ?? []) : [];
+    const legs = [...new Set([...Object.keys(record.legs), ...needed])];
     const seen: CaseSighting = {
-      ...{ count: group.count, findingsSha256, legs, places: placesOf(group), rows, run },
-      ...(group.unjudged === 0 ? {} : { unjudged: group.unjudged }),
+      ...{ findingsSha256, legs, places: older === undefined ? placesOf(group) : null, rows, run },
+      ...countsOf(group, older),
     };
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
-    return { type: 'See', caseId, cause, code, dueAt: due, hasNew: withNew.has(caseId), seen, severity };
+    const basis = last?.run ?? null;
+    return { type: 'See', basis, caseId, cause, code, dueAt: due, hasNew: withNew.has(caseId), seen, severity };
   });
 }
 
-/** The sides without which items that were not judged cannot be: those of the sighting before. */
-async function legsBefore(duck: Duck, caseIds: readonly string[]): Promise<Map<string, string[]>> {
+/**
+ * How many items the case has, and how many of these the run could not judge. What is not at hand may be what was found:
+ * the case has at least so many.
+ */
+function countsOf(
+  { count, unjudged }: PackGroup,
+  older: OlderItems[] = [],
+): Pick<CaseSighting, 'count' | 'unjudged' | 'older'> {
+  const all = Math.max(count, ...older.map((one) => one.count));
+  const open = older.length === 0 ? unjudged : all - (count - unjudged);
+  return {
+    count: all,
+    ...(open === 0 ? {} : { unjudged: open }),
+    ...(older.length === 0 ? {} : { older: bounded(older) }),
+  };
+}
+
+/** Of more files than a case names, none will come back: that there were items stays known. */
+function bounded(older: OlderItems[]): OlderItems[] {
+  const [named, [first, ...rest]] = [older.slice(0, MOST_OLDER), older.slice(MOST_OLDER)];
+  if (first === undefined) return named;
+  return [...named, { run: first.run, count: Math.max(first.count, ...rest.map((one) => one.count)) }];
+}
+
+/** Of cases that had items before: the run that told them last, and its sides. */
+async function candidatesOf(
+  duck: Duck,
+  caseIds: readonly string[],
+): Promise<Map<string, { run: string; legs: string[] }>> {
   if (caseIds.length === 0) return new Map();
-  const rows = await duck.rows<{ case_id: string; legs: string }>(
-    `SELECT case_id, legs FROM candidate WHERE case_id IN ${listed(caseIds)}`,
+  const rows = await duck.rows<{ case_id: string; run: string; legs: string }>(
+    `SELECT case_id, seen_by AS run, legs FROM candidate WHERE case_id IN ${listed(caseIds)}`,
   );
-  return new Map(rows.map(({ case_id: caseId, legs }) => [caseId, legs.split(' ')]));
+  const legsOf = (text: string): string[] => text.split(' ').filter((leg) => leg !== '');
+  return new Map(rows.map(({ case_id: caseId, run, legs }) => [caseId, { run, legs: legsOf(legs) }]));
 }
 
 const placesOf = ({ places }: PackGroup): string[] | null => {

@@ -130,10 +130,12 @@ const notCompared = ({ containers }: ComparisonSettings): string =>
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
         AND NOT coalesce(${isAmong(containers, 'stands_at')}, false)`;
 
+/** What a document in flight explains, and what documents are the cause of: their resend may be that document. */
+const BY_DOCUMENT = [...new Set(OVERRIDES.flatMap(({ code, of }) => (of === undefined ? [] : [code, ...of])))];
+
 /** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
   if (documents === undefined) return '';
-  const codes = OVERRIDES.find(({ code }) => code === 'in_flight')?.of ?? [];
   const containers = [record, registry].flatMap((leg) =>
     leg === undefined ? [] : [`SELECT l.item, a.container FROM last_item l JOIN ${parquet(leg.files)} a USING (item)`],
   );
@@ -141,7 +143,7 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
   return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l JOIN (${names}) n ON n.item = l.item
       JOIN ${parquet(documents.files)} x ON x.item = n.name
     WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
-      AND l.code IN ${listed(codes)}`;
+      AND l.code IN ${listed(BY_DOCUMENT)}`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */
@@ -173,8 +175,8 @@ export async function* packCasesOver({
   findingsSha256,
 }: PackOpening): AsyncGenerator<{ over: CaseCommand[]; notCovered: number }> {
   for (let after = ''; ;) {
-    const rows = await duck.rows<{ case_id: string; over: boolean }>(
-      `SELECT case_id, case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
+    const rows = await duck.rows<{ case_id: string; seen_by: string; over: boolean }>(
+      `SELECT case_id, seen_by, whole AND case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
          AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
            ON f.item = l.item AND f.code = l.code)) AS over
        FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}
@@ -182,7 +184,13 @@ export async function* packCasesOver({
     );
     const over = rows.filter((one) => one.over);
     yield {
-      over: over.map(({ case_id: caseId }): CaseCommand => ({ type: 'Miss', caseId, run, findingsSha256 })),
+      over: over.map(({ case_id: caseId, seen_by: basis }): CaseCommand => ({
+        type: 'Miss',
+        basis,
+        caseId,
+        run,
+        findingsSha256,
+      })),
       notCovered: rows.length - over.length,
     };
     if (rows.length < AT_ONCE) return;

@@ -1,17 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { link, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { digestOfLines, listed, parquet, quoted, type Duck } from '#duckdb';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { digestOfFile, digestOfLines, listed, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { CANONICAL, durable } from '../comparison/compare-buckets.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
-
-/** The items of a run's cases, in the order of the cases: a case's items are rows that follow one another. */
-export const CASE_ITEMS_FILE = 'items-of-cases.parquet';
-/** That of an earlier version: it had the items of findings alone, and fewer columns. */
-export const OLD_ITEMS_FILE = 'case-items.parquet';
+import { itemsFileName } from './item-files.js';
 
 /** By which cells of the stock a finding was found, over the columns of findings. */
 export const FOUND_BY = {
@@ -60,7 +55,6 @@ const BY_REGISTRY = 'container_mismatch';
 const MOST_LEVELS = 10;
 export const MOST_PLACES = 20;
 
-
 /** @throws PedigreeError `not_found` when a file of findings is not the one that the run wrote. */
 export async function checkFindings(duck: Duck, folder: string, { buckets }: ComparisonResult): Promise<void> {
   for (const { file, sha256 } of buckets) {
@@ -70,7 +64,7 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
   }
 }
 
-/** Columns of {@link CASE_ITEMS_FILE} beside the cause: where the item stands, and on what its finding rests. */
+/** Columns of the items beside the cause: where the item stands, and on what its finding rests. */
 const ITEM_COLUMNS = {
   ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', carried: 'BOOLEAN', told: 'BOOLEAN' },
   answered_at: 'BIGINT',
@@ -84,8 +78,7 @@ export const ofOneCase = (one: string, other: string): string =>
 /**
  * Makes the view `found` of the findings of a run, and the tables that decide on causes: `lift`, of the containers
  * around others, and, empty, `part_item`, of items that persons took out of cases, `document_at`, of the documents at
- * log positions, `carried`, of items that stay in their cases though the run did not judge them, and `kept`, of the
- * causes of cases that stay as they are.
+ * log positions, and `carried`, of items that stay in their cases though the run did not judge them.
  */
 export async function beginGroups(
   duck: Duck,
@@ -104,7 +97,6 @@ export async function beginGroups(
     FROM ${parquet(files)};
     CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
     CREATE TABLE document_at (position VARCHAR, document VARCHAR);
-    CREATE TABLE kept (${CAUSE_COLUMNS.map((name) => `${name} VARCHAR`).join(', ')});
     CREATE TABLE carried (${[...CAUSE_COLUMNS.map((name) => `${name} VARCHAR`), ...columns].join(', ')})`);
   await liftContainers(duck, run);
 }
@@ -122,34 +114,33 @@ export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenera
 }
 
 /**
- * Sorts all items by cause into CASE_ITEMS_FILE, once, for cases name its rows; and makes the table `pack_group` of the
- * causes, numbered from 0, without those whose cases stay as they are. {@link beginGroups} was done. What does not fit
- * into memory goes to the disk.
+ * Sorts all items by cause into a file, for cases name its rows, and makes the table `pack_group` of the causes, numbered
+ * from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk. Returns the name of the file.
  */
-export async function groupFindings(duck: Duck, folder: string): Promise<void> {
-  const file = join(folder, CASE_ITEMS_FILE);
-  if (!existsSync(file)) await writeItems(duck, file);
+export async function groupFindings(duck: Duck, folder: string): Promise<string> {
+  const name = await writeItems(duck, folder);
   await duck.run(`CREATE TABLE pack_group AS SELECT row_number() OVER (ORDER BY first) - 1 AS n, * FROM (
     SELECT code, kind, c1, series, place, count(*) AS count, count(*) FILTER (carried) AS unjudged,
       min(file_row_number) AS first,
       min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
       list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
-    FROM read_parquet(${quoted(file)}, file_row_number = true)
-    GROUP BY code, kind, c1, series, place HAVING bool_or(told)) g ANTI JOIN kept k ON ${ofOneCase('g', 'k')}`);
+    FROM read_parquet(${quoted(join(folder, name))}, file_row_number = true)
+    GROUP BY code, kind, c1, series, place) g`);
+  return name;
 }
 
-async function writeItems(duck: Duck, file: string): Promise<void> {
-  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
+/** Cases name its rows once it is there with all of them. */
+async function writeItems(duck: Duck, folder: string): Promise<string> {
+  const temporary = join(folder, `items-of-cases.${randomBytes(6).toString('hex')}`);
   const columns = [...CAUSE_COLUMNS, ...Object.keys(ITEM_COLUMNS)].join(', ');
   try {
     await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME ${NAMED})
       ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
+    const name = itemsFileName((await digestOfFile(temporary)).sha256);
     await durable(temporary);
-    // Of two that open the cases of a run at once, the first one's rows stay: its cases name them.
-    await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-    await durable(dirname(file));
+    await rename(temporary, join(folder, name));
+    await durable(folder);
+    return name;
   } finally {
     await rm(temporary, { force: true });
   }
@@ -200,9 +191,9 @@ async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {
 }
 
 /** Cases that a person has explained, and of which the run found an item that the last sighting did not have. */
-export async function casesWithNew(duck: Duck, folder: string): Promise<Set<string>> {
+export async function casesWithNew(duck: Duck, file: string): Promise<Set<string>> {
   const rows = await duck.rows<{ case_id: string }>(`SELECT DISTINCT c.case_id
-    FROM ${parquet([join(folder, CASE_ITEMS_FILE)])} i JOIN candidate c ON c.explained AND ${ofOneCase('c', 'i')}
+    FROM ${parquet([file])} i JOIN candidate c ON c.explained AND ${ofOneCase('c', 'i')}
       ANTI JOIN last_item l ON l.case_id = c.case_id AND l.item = i.item`);
   return new Set(rows.map((row) => row.case_id));
 }

@@ -18,9 +18,9 @@ export interface PackCasesOptions {
   now: Date;
   /** A person says that cases open though the registry's side is a file, and nobody asked the registry. */
   unconfirmed?: boolean;
-  /** Folders of earlier runs; default: those beside the folder. */
+  /** Folders of earlier runs, beside those that lie beside the folder. */
   earlier?: string[];
-  /** Of cases that stay as they are, for their items are not at hand. */
+  /** Of cases whose items are not at hand, and of files that are damaged. */
   onWarning?: (text: string) => void;
   onProgress?: (done: number, all: number) => void;
 }

@@ -5,7 +5,7 @@ import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { plantedWorld, writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
 import { HERE, HERE_TOO, OURS } from '../../test/story.js';
-import { beginGroups, CASE_ITEMS_FILE, groupFindings } from '../cases/pack-groups.js';
+import { beginGroups, groupFindings } from '../cases/pack-groups.js';
 import { doBuckets } from './buckets-of-run.js';
 import { findDifferences } from './compare-buckets.js';
 import { openRun } from './joined.js';
@@ -62,10 +62,8 @@ async function compared(sides: Sides, name: string, more: Partial<ComparisonSett
   const result = await resultOf(out);
   const found = await withDuck(async (duck) => {
     await beginGroups(duck, { run: await readRun(out), folder: out, result });
-    await groupFindings(duck, out);
-    return duck.rows<Found>(
-      `SELECT item, code, severity, kind, c1 AS cause FROM ${parquet([join(out, CASE_ITEMS_FILE)])}`,
-    );
+    const file = join(out, await groupFindings(duck, out));
+    return duck.rows<Found>(`SELECT item, code, severity, kind, c1 AS cause FROM ${parquet([file])}`);
   });
   return { result, found };
 }

@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { sightingsOf } from '#domain';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { defined, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { readStates } from '#segments';
-import { CASE_ITEMS_FILE, checkFindings } from '../cases/pack-groups.js';
+import { OLD_ITEMS_FILE } from '../cases/item-files.js';
+import { checkFindings } from '../cases/pack-groups.js';
 import { resultOf, type ComparisonResult } from '../comparison/run-comparison.js';
 import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
 import type { Leg } from '../comparison/rules.js';
@@ -84,10 +87,10 @@ export async function readRunFacts(runId: string, { runs, db, duck: limits, ...o
   }
 }
 
-/** Cases of which this run was the last that found them. */
+/** Cases of which this run was the last of packs that told them. */
 async function casesOf(db: Queryable, inputs: Sha256): Promise<{ cases: CaseRow[]; hasMore: boolean }> {
   const { rows } = await db.query<CaseRow>(
-    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE run_kind = 'packs' AND last_run = $1
+    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE packs_runs -> 0 = to_jsonb($1::text) AND packs_runs ? $1
      ORDER BY array_position(ARRAY['critical', 'warning', 'information'], severity), code, case_id LIMIT $2`,
     [inputs, MOST_CASES + 1],
   );
@@ -158,9 +161,13 @@ interface Listing {
 async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): Promise<RunFacts['listed']> {
   await duck.run(`CREATE TEMP TABLE listed AS SELECT * FROM ${parquet(files)} ORDER BY ${RANK}, code, item
     LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
-  const named = cases.flatMap(({ caseId, state: { lastSeen } }) =>
-    lastSeen.rows?.file === undefined ? [] : [{ caseId, ...lastSeen.rows, file: lastSeen.rows.file }],
-  );
+  const named = cases.flatMap(({ caseId, state }) => {
+    const rows = sightingsOf(state).packs?.seen.rows;
+    // Of two runs with the same inputs the other one may have it.
+    return rows?.file === undefined || !existsSync(join(folder, rows.file))
+      ? []
+      : [{ caseId, ...rows, file: rows.file }];
+  });
   for (const file of new Set(named.map((one) => one.file))) {
     const ranges = named.flatMap((one) =>
       one.file === file ? [`(${quoted(one.caseId)}, ${one.from}, ${one.to})`] : [],
@@ -170,7 +177,7 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
         SEMI JOIN listed l ON l.item = i.item AND l.code = i.code
         JOIN (VALUES ${ranges.join(', ')}) r(case_id, first, behind)
           ON i.file_row_number >= r.first AND i.file_row_number < r.behind
-      ${file === CASE_ITEMS_FILE ? 'WHERE NOT i.carried' : ''}`);
+      ${file === OLD_ITEMS_FILE ? '' : 'WHERE NOT i.carried'}`);
   }
   return duck.rows(`SELECT l.*, c.case_id FROM (SELECT ${READABLE} FROM listed) l
     LEFT JOIN (SELECT item, code, any_value(case_id) AS case_id FROM its_case GROUP BY item, code) c

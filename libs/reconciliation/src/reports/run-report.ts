@@ -215,7 +215,7 @@ function cases({ cases: all, hasMoreCases }: RunFacts): Html {
   if (all.length === 0)
     return html`<section>
       <h2>Cases</h2>
-      <p>No case has this run as the newest that found it.</p>
+      <p>No case has this run as the newest that told it.</p>
     </section>`;
   const rows = all.map(({ caseId, code, severity, phase, assignee, itemCount, dueAt, state }): Cell[] => [
     html`<code id="case-${caseId}">${caseId}</code>`,
@@ -225,8 +225,9 @@ function cases({ cases: all, hasMoreCases }: RunFacts): Html {
   return html`<section>
     <h2>Cases</h2>
     <p>
-      Cases of which this run is the newest that found them, as they stand when this page is written.
-      ${hasMoreCases ? `Only the first ${all.length} are shown.` : ''} <code>pedigree cases show CASE</code> tells more.
+      Cases of which this run is the newest that told them: it found them, or judged some of their items over. As they
+      stand when this page is written. ${hasMoreCases ? `Only the first ${all.length} are shown.` : ''}
+      <code>pedigree cases show CASE</code> tells more.
     </p>
     ${tableOf('Cases', [...columns, text('assignee'), text('due')], rows)}
   </section>`;

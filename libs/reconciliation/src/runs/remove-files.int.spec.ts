@@ -75,8 +75,9 @@ async function snapshot(name: string, days: number): Promise<void> {
 async function openCase(runId: string, phase: string): Promise<void> {
   await db.pool.query(
     `INSERT INTO reconciliation_case (case_id, opened_position, position, version, code, severity, phase, cause_kind,
-       first_seen_at, last_seen_at, run_kind, last_run, runs_seen, item_count, due_at, state)
-     VALUES ($1, 1, 1, 0, 'missing_locally', 'warning', $2, 'series', now(), now(), 'packs', $3, 1, 1, now(), '{}')`,
+       first_seen_at, last_seen_at, run_kind, last_run, packs_runs, runs_seen, item_count, due_at, state)
+     VALUES ($1, 1, 1, 0, 'missing_locally', 'warning', $2, 'series', now(), now(), 'documents', 'of documents',
+       jsonb_build_array('another', $3::text), 1, 1, now(), '{}')`,
     [`case of ${runId}`, phase, inputsOf(runId)],
   );
 }

@@ -144,12 +144,12 @@ function newestOf<T>(all: readonly T[], keyOf: (one: T) => [group: string, order
 async function unnamed(db: Queryable, runs: readonly RunFolder[]): Promise<RunFolder[]> {
   const inputs = runs.flatMap(({ record }) => record?.inputs ?? []);
   if (inputs.length === 0) return [...runs];
-  const { rows } = await db.query<{ last_run: Sha256 }>(
-    `SELECT DISTINCT last_run FROM reconciliation_case
-     WHERE run_kind = 'packs' AND phase <> 'resolved' AND last_run = ANY ($1::text[])`,
+  const { rows } = await db.query<{ run: Sha256 }>(
+    `SELECT DISTINCT run FROM reconciliation_case, jsonb_array_elements_text(packs_runs) AS run
+     WHERE phase <> 'resolved' AND packs_runs ?| $1::text[]`,
     [inputs],
   );
-  const named = new Set(rows.map(({ last_run: one }) => one));
+  const named = new Set(rows.map(({ run }) => run));
   return runs.filter(({ record }) => record === undefined || !named.has(record.inputs));
 }
 

@@ -260,6 +260,11 @@ export class PageOfClaims {
     const unit = (await holdersById(tx, [id])).get(id);
     if (unit !== undefined) await removeWaits(tx, [id], 'after');
     if (unit === undefined || unit.phase === 'deciding') return;
+    // The version before planned its send with this release.
+    if (position <= start) {
+      await removeWaits(tx, [id]);
+      return movePhase(tx, unit, 'clear');
+    }
     // A member was held when its turn had come, and its group claims for it.
     if (unit.unit !== unit.id) return this.planSend(unit, this.cause.released);
     if (unit.phase === 'at_gate') {
@@ -267,9 +272,7 @@ export class PageOfClaims {
       await moveBack(tx, id, position);
       return this.decide({ ...unit, rank: position }, [], 'any wait');
     }
-    if (position > start) return this.decide(unit, [], (await wasMovedBack(tx, unit)) ? 'any wait' : 'command');
-    await removeWaits(tx, [id]);
-    await movePhase(tx, unit, 'clear');
+    return this.decide(unit, [], (await wasMovedBack(tx, unit)) ? 'any wait' : 'command');
   }
 
   private async groupEnded(groupId: string): Promise<void> {

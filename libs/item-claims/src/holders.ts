@@ -23,6 +23,8 @@ export interface Holder {
   change: ContainmentChange | null;
   /** A unit: from a hold on until it is released, or under way after all. */
   isHeld: boolean;
+  /** It was held, and went behind others that registered after it. */
+  isMoved: boolean;
 }
 
 /**
@@ -48,11 +50,13 @@ export function holderOf(data: Registration, { position, number }: { position: b
     firstSend: requestId,
     change: null,
     isHeld: false,
+    isMoved: false,
   };
 }
 
 const COLUMNS = `id, number::int8::float8 AS number, unit, rank, account, told_id AS "toldId",
-  told_command AS "toldCommand", phase, rounds, waives, first_send AS "firstSend", change, is_held AS "isHeld"`;
+  told_command AS "toldCommand", phase, rounds, waives, first_send AS "firstSend", change, is_held AS "isHeld",
+  is_moved AS "isMoved"`;
 
 export async function highestNumber(tx: Transaction): Promise<number> {
   const text = 'SELECT coalesce(max(number), 0)::float8 AS number FROM claim_holder';
@@ -174,14 +178,8 @@ export async function stepBack(tx: Transaction, id: string): Promise<void> {
 
 /** It goes behind all that are in the order by now. */
 export async function moveBack(tx: Transaction, id: string, rank: bigint): Promise<void> {
-  const text = 'UPDATE claim_holder SET rank = $2 WHERE id = $1';
+  const text = 'UPDATE claim_holder SET rank = $2, is_moved = true WHERE id = $1';
   await tx.query({ name: 'claim-holder-back', text, values: [id, rank] });
-}
-
-/** Whether somebody who registered after it goes before it. */
-export async function wasMovedBack(tx: Transaction, { number, rank }: Holder): Promise<boolean> {
-  const text = 'SELECT FROM claim_holder WHERE number > $1 AND rank < $2 LIMIT 1';
-  return (await tx.query({ name: 'claim-holder-moved', text, values: [number, rank] })).rowCount === 1;
 }
 
 /** Of a unit that was told to wait, the time of this number; false where it was told before, or decided anew since. */

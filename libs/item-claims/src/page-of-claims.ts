@@ -27,7 +27,6 @@ import {
   removeHolders,
   standAside,
   stepBack,
-  wasMovedBack,
   wasTold,
   type Holder,
 } from './holders.js';
@@ -146,7 +145,7 @@ export class PageOfClaims {
     const group: Holder = {
       ...{ id: groupId, unit: groupId, toldId: groupId, toldCommand: commandId, account, rank: position },
       ...{ number: await this.nextNumber(), rounds: 0, waives: waivesItemWait === true, change: null },
-      isHeld: false,
+      ...{ isHeld: false, isMoved: false },
       phase: position > start ? 'deciding' : after.length > 0 ? 'waiting' : 'clear',
       firstSend: members[0]?.requestId ?? '',
     };
@@ -284,7 +283,7 @@ export class PageOfClaims {
       await moveBack(tx, id, position);
       return this.decide({ ...unit, rank: position }, [], 'any wait');
     }
-    return this.decide(unit, [], (await wasMovedBack(tx, unit)) ? 'any wait' : 'command');
+    return this.decide(unit, [], unit.isMoved ? 'any wait' : 'command');
   }
 
   private async groupEnded(groupId: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { Registration } from '#domain';
 import type { Transaction } from '#postgres';
 import type { Claim, OwnClaim } from './claim-book.js';
 import type { ContainmentChange } from './named-items.js';
-import { liftWaitsFor, MOVES_PLACE } from './waits.js';
+import { isPlaceIn, liftWaitsFor, type LiftedWait } from './waits.js';
 
 /** A document of ours that has not concluded, or a group of such. A row of `claim_holder`. */
 export interface Holder {
@@ -21,6 +21,10 @@ export interface Holder {
   /** Which document is sent first: itself, or the first member. */
   firstSend: string;
   change: ContainmentChange | null;
+  /** A unit: from a hold on until it is released, or under way after all. */
+  isHeld: boolean;
+  /** It was held, and went behind others that registered after it. */
+  isMoved: boolean;
 }
 
 /**
@@ -45,11 +49,14 @@ export function holderOf(data: Registration, { position, number }: { position: b
     waives: waivesItemWait === true,
     firstSend: requestId,
     change: null,
+    isHeld: false,
+    isMoved: false,
   };
 }
 
 const COLUMNS = `id, number::int8::float8 AS number, unit, rank, account, told_id AS "toldId",
-  told_command AS "toldCommand", phase, rounds, waives, first_send AS "firstSend", change`;
+  told_command AS "toldCommand", phase, rounds, waives, first_send AS "firstSend", change, is_held AS "isHeld",
+  is_moved AS "isMoved"`;
 
 export async function highestNumber(tx: Transaction): Promise<number> {
   const text = 'SELECT coalesce(max(number), 0)::float8 AS number FROM claim_holder';
@@ -74,7 +81,8 @@ export async function insertHolders(tx: Transaction, holders: Holder[]): Promise
   const of = <Key extends keyof Holder>(key: Key): Holder[Key][] => holders.map((one) => one[key]);
   await tx.query({
     name: 'claim-holder-insert',
-    text: `INSERT INTO claim_holder SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
+    text: `INSERT INTO claim_holder (id, number, unit, rank, account, told_id, told_command, phase, rounds, waives,
+        first_send, change) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
         $6::text[], $7::text[], $8::text[], $9::int[], $10::bool[], $11::text[], $12::text[]) ON CONFLICT DO NOTHING`,
     values: [
       ...[of('id'), of('number'), of('unit'), of('rank'), of('account'), of('toldId'), of('toldCommand'), of('phase')],
@@ -129,23 +137,27 @@ export async function movePhase(
 }
 
 /**
- * What is held after its send was planned stands aside: nobody waits for it by their items, for another document of the
- * same packs may be what makes their state fit, or takes them back. Returns who waited and was told so; one that was
- * not told yet is told first. A member goes with its group, and what waits itself keeps its place, but for a move of a
- * whole place: all that its places do would wait for a person.
+ * What is held stands aside. After its send was planned nobody waits for it by their items, for another document of
+ * the same packs may be what makes their state fit, or takes them back. What waits itself keeps its place for its packs
+ * alone: else all that its places do would wait for a person, behind the move of a whole place. Returns whose waits
+ * were lifted. A member goes with its group.
  */
-export async function standAside(tx: Transaction, id: string): Promise<Holder[]> {
+export async function standAside(tx: Transaction, id: string): Promise<LiftedWait[]> {
   const unit = (await holdersById(tx, [id])).get(id);
   if (unit === undefined || unit.unit !== unit.id) return [];
-  if (unit.phase !== 'clear' && !(unit.phase === 'waiting' && (await movesPlace(tx, unit)))) return [];
-  await movePhase(tx, unit, 'at_gate');
-  const waiters = await holdersById(tx, await liftWaitsFor(tx, id));
-  return [...waiters.values()].filter(wasTold);
+  const text = `UPDATE claim_holder SET is_held = true, phase = CASE phase WHEN 'clear' THEN 'at_gate' ELSE phase END
+    WHERE id = $1`;
+  await tx.query({ name: 'claim-holder-held', text, values: [id] });
+  return liftWaitsFor(tx, id, unit.phase === 'clear' || unit.phase === 'at_gate' ? 'all' : 'in places');
 }
 
-async function movesPlace(tx: Transaction, { number }: Holder): Promise<boolean> {
-  const text = `SELECT FROM item_claim WHERE holder = $1 AND ${MOVES_PLACE} LIMIT 1`;
-  return (await tx.query({ name: 'claim-holder-moves-place', text, values: [number] })).rowCount === 1;
+/** It stands in its place again. */
+export async function endHold(tx: Transaction, id: string): Promise<void> {
+  await tx.query({
+    name: 'claim-holder-free',
+    text: 'UPDATE claim_holder SET is_held = false WHERE id = $1',
+    values: [id],
+  });
 }
 
 /** Of one that waits: it was told for whom. It may stand aside since. */
@@ -160,20 +172,14 @@ export async function notClearAmong(tx: Transaction, ids: string[]): Promise<Set
 
 /** It is under way, and others wait for it again. */
 export async function stepBack(tx: Transaction, id: string): Promise<void> {
-  const text = `UPDATE claim_holder SET phase = 'clear' WHERE id = $1`;
+  const text = `UPDATE claim_holder SET phase = 'clear', is_held = false WHERE id = $1`;
   await tx.query({ name: 'claim-holder-step-back', text, values: [id] });
 }
 
 /** It goes behind all that are in the order by now. */
 export async function moveBack(tx: Transaction, id: string, rank: bigint): Promise<void> {
-  const text = 'UPDATE claim_holder SET rank = $2 WHERE id = $1';
+  const text = 'UPDATE claim_holder SET rank = $2, is_moved = true WHERE id = $1';
   await tx.query({ name: 'claim-holder-back', text, values: [id, rank] });
-}
-
-/** Whether somebody who registered after it goes before it. */
-export async function wasMovedBack(tx: Transaction, { number, rank }: Holder): Promise<boolean> {
-  const text = 'SELECT FROM claim_holder WHERE number > $1 AND rank < $2 LIMIT 1';
-  return (await tx.query({ name: 'claim-holder-moved', text, values: [number, rank] })).rowCount === 1;
 }
 
 /** Of a unit that was told to wait, the time of this number; false where it was told before, or decided anew since. */
@@ -209,12 +215,15 @@ interface ClaimRow {
 const CLAIM = `c.item, c.is_exclusive AS "isExclusive", c.holder::float8 AS holder, h.unit,
   h.told_command AS "commandId", h.told_id AS "requestId"`;
 
+/** Whether a claim `c` of a unit `u` is one that others meet. */
+const IS_MET = `u.phase <> 'at_gate' AND NOT (u.is_held AND ${isPlaceIn('c.item')})`;
+
 /** Claims of units on these items: all on what is claimed exclusively, and the exclusive ones on what is intended. */
 export async function claimsOn(tx: Transaction, exclusive: string[], intended: string[]): Promise<Claim[]> {
   if (exclusive.length + intended.length === 0) return [];
   const text = `SELECT ${CLAIM} FROM item_claim c JOIN claim_holder h ON h.number = c.holder
       JOIN claim_holder u ON u.id = h.unit
-    WHERE u.phase <> 'at_gate' AND (c.item = ANY ($1::text[]) OR (c.item = ANY ($2::text[]) AND c.is_exclusive))`;
+    WHERE ${IS_MET} AND (c.item = ANY ($1::text[]) OR (c.item = ANY ($2::text[]) AND c.is_exclusive))`;
   const { rows } = await tx.query<ClaimRow>({ name: 'item-claims-on', text, values: [exclusive, intended] });
   return rows.map(claimOf);
 }
@@ -227,7 +236,7 @@ export const MEETINGS = `SELECT DISTINCT ${CLAIM}
       UNION ALL SELECT * FROM item_claim WHERE item = mine.item AND mine.is_exclusive AND NOT is_exclusive
     ) c ON true
     JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
-    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND u.phase <> 'at_gate'
+    WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND ${IS_MET}
       AND (u.rank < $2 OR u.phase = 'clear')
     ORDER BY holder DESC LIMIT 20000`;
 

@@ -359,4 +359,20 @@ describe('what waits by its items', () => {
     await world.settle();
     expect([world.sent, await world.rows('claim_holder')]).toEqual([[], 1]);
   });
+
+  it('plans nothing anew for a document of before that was held and released: that version sends it', async () => {
+    await world.pool.query('UPDATE item_claim_start SET position = 100');
+    await world.register('first', { items: [Q] });
+    await world.register('shipment', { items: [P] });
+    await world.register('move', { docType: 432, items: [], after: ['first'] });
+    await world.conclude('first', 'rejected');
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['first'] });
+    await world.settle();
+    expect([world.state('move').phase, world.sent, world.tasks.size]).toEqual(['ready', [], 0]);
+    // It may be under way: what comes later waits for it.
+    await world.pool.query('UPDATE item_claim_start SET position = 0');
+    await world.register('later', { items: [Q] });
+    await world.settle();
+    expect(world.waitsFor('later')).toEqual(['move']);
+  });
 });

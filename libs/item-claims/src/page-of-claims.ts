@@ -13,6 +13,7 @@ import {
   type Registration,
 } from '#domain';
 import {
+  endHold,
   highestNumber,
   holderOf,
   holdersById,
@@ -26,7 +27,6 @@ import {
   removeHolders,
   standAside,
   stepBack,
-  wasMovedBack,
   wasTold,
   type Holder,
 } from './holders.js';
@@ -41,6 +41,7 @@ import {
   awaited,
   comeAfter,
   insertWaits,
+  liftWaitsForHeld,
   notAwaited,
   removeWaits,
   takePlace,
@@ -73,6 +74,13 @@ export class PageOfClaims {
     });
   }
 
+  /** Has those told who wait in places alone for what is held, before the page is worked; false where nobody does. */
+  async liftForHeld(): Promise<boolean> {
+    const lifted = await liftWaitsForHeld(this.options.tx);
+    await this.lift(lifted);
+    return lifted.length > 0;
+  }
+
   async work(events: ClaimEvent[]): Promise<void> {
     const { tx, queue } = this.options;
     const registered = events.flatMap((event) => (event.type === 'DocumentRegistered' ? [event.data.requestId] : []));
@@ -100,7 +108,7 @@ export class PageOfClaims {
     if (type === 'DocumentWaiting' || type === 'GroupWaiting') {
       if (data.kind === 'items') await this.told(unitOf(stream), data);
     } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
-    else if (type === 'DocumentHeld') await this.stoodAside(requestIdOfStream(stream));
+    else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream));
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
     else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
@@ -137,6 +145,7 @@ export class PageOfClaims {
     const group: Holder = {
       ...{ id: groupId, unit: groupId, toldId: groupId, toldCommand: commandId, account, rank: position },
       ...{ number: await this.nextNumber(), rounds: 0, waives: waivesItemWait === true, change: null },
+      ...{ isHeld: false, isMoved: false },
       phase: position > start ? 'deciding' : after.length > 0 ? 'waiting' : 'clear',
       firstSend: members[0]?.requestId ?? '',
     };
@@ -234,7 +243,7 @@ export class PageOfClaims {
 
   private async stoodAside(id: string): Promise<void> {
     await this.run.flush();
-    for (const waiter of await standAside(this.options.tx, id)) this.tasks.push(liftItemWait(waiter, id, this.place));
+    await this.lift(await standAside(this.options.tx, id));
     this.notClear.add(id);
   }
 
@@ -258,8 +267,15 @@ export class PageOfClaims {
     const { tx, start } = this.options;
     await this.run.flush();
     const unit = (await holdersById(tx, [id])).get(id);
-    if (unit !== undefined) await removeWaits(tx, [id], 'after');
-    if (unit === undefined || unit.phase === 'deciding') return;
+    if (unit === undefined) return;
+    await removeWaits(tx, [id], 'after');
+    if (unit.isHeld) await endHold(tx, id);
+    if (unit.phase === 'deciding') return;
+    // The version before planned its send with this release.
+    if (position <= start) {
+      await removeWaits(tx, [id]);
+      return movePhase(tx, unit, 'clear');
+    }
     // A member was held when its turn had come, and its group claims for it.
     if (unit.unit !== unit.id) return this.planSend(unit, this.cause.released);
     if (unit.phase === 'at_gate') {
@@ -267,9 +283,7 @@ export class PageOfClaims {
       await moveBack(tx, id, position);
       return this.decide({ ...unit, rank: position }, [], 'any wait');
     }
-    if (position > start) return this.decide(unit, [], (await wasMovedBack(tx, unit)) ? 'any wait' : 'command');
-    await removeWaits(tx, [id]);
-    await movePhase(tx, unit, 'clear');
+    return this.decide(unit, [], unit.isMoved ? 'any wait' : 'command');
   }
 
   private async groupEnded(groupId: string): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DocumentCommand } from '#domain';
 import { HOME, P, Q, inEachTest, registryIdOf, type ItemWorld } from '../test/item-world.js';
 
+const HOLD: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' };
 const [ATTIC, CELLAR] = ['00000000000465', '00000000000466'];
 
 let world: ItemWorld;
@@ -59,12 +60,12 @@ describe('a move of a whole place', () => {
     expect(world.sent).toEqual(['shipment', 'move', 'from there']);
   });
 
-  it('stands aside while it is held, also where it waits, and goes behind all when the hold ends', async () => {
+  it('stands aside while it is held, also where it waits, and waits for what went ahead when the hold ends', async () => {
     await given('shipment', { items: [P] });
     await given('move', { docType: 432, items: [], to: ATTIC });
     await given('ahead', { items: [Q], place: ATTIC });
     expect(world.waitsFor('ahead')).toEqual(['move']);
-    await world.execute('move', { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' });
+    await world.execute('move', HOLD);
     await world.settle();
     expect(world.sent).toEqual(['shipment', 'ahead']);
     await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
@@ -87,13 +88,12 @@ describe('a move of a whole place', () => {
   });
 
   it('hears while it stands aside that it waits no more: for what is held too, and in a chain', async () => {
-    const hold: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'a wrong place' };
     await given('held', { items: [P] });
     await given('link', { items: [Q], after: ['middle'] });
     await given('move', { docType: 432, items: [], to: ATTIC });
     expect(world.waitsFor('move')).toEqual(['held', 'link']);
     for (const id of ['move', 'held']) {
-      await world.execute(id, hold);
+      await world.execute(id, HOLD);
       await world.settle();
     }
     expect(world.waitsFor('move')).toEqual(['link']);
@@ -102,6 +102,107 @@ describe('a move of a whole place', () => {
     await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
     await world.settle();
     expect(world.sent).toEqual(['held', 'move']);
+  });
+
+  it.each([
+    ['a page of its own each', true],
+    ['one page', false],
+  ])('does not wait for what is held while that waits, and that waits for it: %s', async (_how, isSettled) => {
+    const take = isSettled ? given : (...of: Parameters<typeof given>) => world.register(...of);
+    await given('x', { items: [P], place: CELLAR });
+    await take('stuck', { items: [P] });
+    await take('move', { docType: 432, items: [], to: ATTIC });
+    await take('later', { items: [Q] });
+    await take('same pack', { items: [P], place: CELLAR });
+    if (!isSettled) await world.catchUp();
+    await world.conclude('x', 'rejected');
+    await world.settle();
+    expect(world.sent).toEqual(['x', 'move']);
+    // One that comes now does not wait for it either.
+    await given('next', { docType: 432, items: [], place: CELLAR, to: HOME });
+    expect(world.waitsFor('next')).toEqual(['later', 'move', 'same pack']);
+    expect(world.waitsFor('same pack')).toEqual(['stuck']);
+    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+    await world.settle();
+    expect(world.waitsFor('stuck')).toEqual(['move']);
+    for (const id of ['move', 'stuck', 'later', 'same pack', 'next']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['x', 'move', 'stuck', 'later', 'same pack', 'next']);
+    expect(await world.rows('item_wait')).toBe(0);
+  });
+
+  it('keeps waiting for what is held, where a document of its group names the same pack', async () => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('stuck', { items: [P] });
+    await world.register('whole', { docType: 432, items: [], to: ATTIC, group: 'g' });
+    await world.register('of the pack', { items: [P], group: 'g' });
+    await world.registerGroup('g', ['whole', 'of the pack'], { waives: false });
+    await world.settle();
+    await world.conclude('x', 'rejected');
+    await world.settle();
+    expect(world.group('g')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'stuck' }] });
+    expect(world.sent).toEqual(['x']);
+  });
+
+  it('stands aside where it is held before it was told to wait', async () => {
+    await given('shipment', { items: [P] });
+    await world.register('move', { docType: 432, items: [], to: ATTIC });
+    await world.register('untold', { items: [Q], place: ATTIC });
+    await world.catchUp();
+    await world.execute('move', HOLD);
+    await world.settle();
+    await given('ahead', { items: [Q], place: CELLAR, to: ATTIC });
+    expect(world.state('move')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'shipment' }] });
+    expect([world.sent, world.waitsFor('ahead')]).toEqual([['shipment', 'untold'], ['untold']]);
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.conclude('shipment', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('move')).toEqual(['untold']);
+    for (const id of ['untold', 'move', 'ahead']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['shipment', 'untold', 'move', 'ahead']);
+  });
+
+  it('is released before it was told to wait, and documents of its places wait for it again', async () => {
+    await given('shipment', { items: [P] });
+    await world.register('move', { docType: 432, items: [], to: ATTIC });
+    await world.catchUp();
+    await world.execute('move', HOLD);
+    await world.execute('move', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.settle();
+    await given('later', { items: [Q] });
+    expect([world.waitsFor('move'), world.waitsFor('later')]).toEqual([['shipment'], ['move']]);
+  });
+
+  it('of a held group is nothing that others wait for, and neither is it where it is told late', async () => {
+    await given('x', { items: [P], place: CELLAR });
+    await world.register('whole', { docType: 432, items: [], to: ATTIC, group: 'g' });
+    await world.register('of a pack', { items: [P], group: 'g' });
+    await world.registerGroup('g', ['whole', 'of a pack'], { after: ['x'], waives: false });
+    await given('later', { items: [Q] });
+    await given('same pack', { items: [P], place: CELLAR });
+    expect([world.waitsFor('later'), world.waitsFor('same pack')]).toEqual([['g'], ['g']]);
+    await world.conclude('x', 'rejected');
+    await world.settle();
+    await given('ahead', { items: [], docType: 415 });
+    expect(world.group('g')).toMatchObject({ phase: 'waiting', holds: [{ kind: 'after' }] });
+    expect(world.sent).toEqual(['x', 'later', 'ahead']);
+    expect(world.waitsFor('same pack')).toEqual(['g']);
+  });
+
+  it('in a group refuses nothing of a chain of `after` that it lies in', async () => {
+    await given('first', { items: [P], after: ['last'] });
+    await world.register('whole', { docType: 432, items: [], to: ATTIC, group: 'g' });
+    await world.register('with it', { items: [Q], group: 'g' });
+    await world.registerGroup('g', ['whole', 'with it'], { waives: false });
+    await world.settle();
+    expect(world.group('g')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'first' }] });
+    await given('last', { items: [], docType: 415 });
+    expect([world.state('last').phase, world.sent]).toEqual(['waiting', ['whole']]);
   });
 
   it.each([

@@ -20,7 +20,8 @@ export const ITEM_CLAIMS = 'item-claims';
 const TYPES: (DocumentEvent | GroupEvent | InboundEvent)['type'][] = [
   ...(['DocumentRegistered', 'DocumentWaiting', 'DocumentReleased', 'DocumentConcluded', 'ConclusionRevised'] as const),
   ...(['DocumentHeld', 'DocumentSent'] as const),
-  ...(['GroupRegistered', 'GroupWaiting', 'GroupReleased', 'GroupConcluded', 'InboundConcluded'] as const),
+  ...(['GroupRegistered', 'GroupWaiting', 'GroupHeld', 'GroupReleased', 'GroupConcluded'] as const),
+  'InboundConcluded',
 ];
 const FILTER: EventFilter = {
   streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, INBOUND_STREAM_PREFIX],
@@ -44,6 +45,8 @@ export function catchUpItemClaims(
 
 function handler(parts: ItemClaimsParts) {
   let began: bigint | undefined;
+  // Until nothing is found: a page that has found some may come again.
+  let mayWaitForHeld = true;
   return async (recorded: object[], tx: Transaction, handledAt: Date): Promise<number> => {
     began ??= await startOf(tx);
     const start = began;
@@ -55,6 +58,7 @@ function handler(parts: ItemClaimsParts) {
     const claims = (requestId: string, position: bigint): boolean => position > start || open.has(requestId);
     const { events, named } = await readPage(given, parts, claims);
     const page = new PageOfClaims({ ...parts, tx, handledAt, named, start, claims });
+    if (mayWaitForHeld) mayWaitForHeld = await page.liftForHeld();
     await page.work(events);
     return events.length;
   };

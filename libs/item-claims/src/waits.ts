@@ -129,8 +129,8 @@ export async function liftWaits(tx: Transaction, ids: string[]): Promise<LiftedW
   return rows;
 }
 
-/** Of a row of `item_claim`: all that a place holds is moved. */
-export const MOVES_PLACE = "is_exclusive AND item ~ '^\\d{14}$'";
+/** Whether an item of `item_claim` is a place. */
+export const isPlaceIn = (column: string): string => `${column} ~ '^\\d{14}$'`;
 
 /**
  * The units through which one of `ids` waits for itself, by way of these predecessors; those among them that come after
@@ -157,8 +157,9 @@ export async function ringUnits(
         SELECT FROM chain c WHERE c.unit = ring.id AND (
           NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
           OR (c.id <> c.unit AND c.id IN (SELECT id FROM whole) AND EXISTS (
-            SELECT FROM whole JOIN claim_holder h ON h.id = whole.id JOIN item_claim i ON i.holder = h.number
-            WHERE ${MOVES_PLACE}
+            SELECT FROM whole JOIN claim_holder h ON h.id = whole.id OR (h.unit = whole.id AND h.unit <> h.id)
+              JOIN item_claim i ON i.holder = h.number
+            WHERE i.is_exclusive AND ${isPlaceIn('i.item')}
           ))
         )
       ) AS "isLater" FROM ring`,
@@ -180,11 +181,35 @@ export async function liftWaitsBetween(tx: Transaction, dependents: string[], un
   return rows;
 }
 
-/** Takes away each wait by items for `predecessor`; returns who waited. */
-export async function liftWaitsFor(tx: Transaction, predecessor: string): Promise<string[]> {
-  const text = 'DELETE FROM item_wait WHERE predecessor = $1 AND is_item RETURNING dependent';
-  const { rows } = await tx.query<{ dependent: string }>({ name: 'item-wait-lift-for', text, values: [predecessor] });
-  return rows.map((row) => row.dependent);
+/** Units that are held, with their members. `told`: for whom others wait where they meet its claims. */
+const HELD = (which: string): string =>
+  `held AS (SELECT h.id, h.unit, h.number, h.told_id AS told FROM claim_holder h WHERE ${which})`;
+/** The two meet in something that is no place. */
+const MEET_IN_PACKS = `EXISTS (
+    SELECT FROM held t JOIN item_claim theirs ON theirs.holder = t.number
+      JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
+      JOIN claim_holder d ON d.number = mine.holder AND d.unit = w.dependent
+    WHERE t.unit = p.unit AND t.told = p.id AND NOT ${isPlaceIn('theirs.item')}
+  )`;
+const liftingFor = (which: string, kept: string): string =>
+  `WITH ${HELD(which)} DELETE FROM item_wait w USING held p
+    WHERE w.predecessor = p.id AND w.is_item AND NOT ${kept} RETURNING w.dependent, w.predecessor`;
+
+/** Takes away the waits by items for a unit and its members: all, or those of whom they meet in places alone. */
+export async function liftWaitsFor(tx: Transaction, unit: string, which: 'all' | 'in places'): Promise<LiftedWait[]> {
+  const isUnit = 'h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)';
+  const { rows } = await tx.query<LiftedWait>(
+    which === 'all'
+      ? { name: 'item-wait-lift-for', text: liftingFor(isUnit, 'false'), values: [unit] }
+      : { name: 'item-wait-lift-in-places', text: liftingFor(isUnit, MEET_IN_PACKS), values: [unit] },
+  );
+  return rows;
+}
+
+/** The same, in places alone, for all that are held: in the version before they kept their places. */
+export async function liftWaitsForHeld(tx: Transaction): Promise<LiftedWait[]> {
+  const areHeld = 'h.unit IN (SELECT id FROM claim_holder WHERE is_held)';
+  return (await tx.query<LiftedWait>(liftingFor(areHeld, MEET_IN_PACKS))).rows;
 }
 
 /** Those of these that a unit does not wait for. */

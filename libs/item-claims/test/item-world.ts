@@ -3,20 +3,25 @@ import { randomUUID } from 'node:crypto';
 import {
   ABSENT,
   decide,
+  decideGroup,
   documentStream,
   evolve,
+  evolveGroup,
   groupStream,
   inboundStream,
+  NO_GROUP,
   type DocumentCommand,
   type DocumentEvent,
   type DocumentOutcome,
   type DocumentState,
+  type GroupCommand,
+  type GroupState,
   type InboundEvent,
   type PlannedTask,
   type Registration,
   type ToSend,
 } from '#domain';
-import type { DocumentFacts, DocumentItem } from '#documents';
+import type { DocumentFacts } from '#documents';
 import { PostgresEventStore, type NewEvent, type RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { sha256Hex, type Sha256 } from '#kernel';
@@ -29,36 +34,15 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { eventsOf } from '../../../test/support/event-log/events-of.js';
 import { itemClaimsSchema } from '../src/schema.js';
 import { catchUpItemClaims } from '../src/subscription.js';
+import { factsOf, HOME, type GivenDocument } from './given-document.js';
+
+export { HOME, type GivenDocument };
 
 /** Packs, and what may hold them. */
 export const P = '046070000000011234567890001';
 export const Q = '046070000000011234567890002';
 export const BOX = '146070000000000011';
 export const PALLET = '146070000000000022';
-
-/** What a document of a test names; types as in the catalogue (911 packs, 912 opens, 415 ships). */
-export interface GivenDocument {
-  docType?: number;
-  items: string[];
-  into?: string;
-  /** Of whoever speaks, and of the other side. */
-  place?: string;
-  to?: string;
-  /** 812: the place whose all moves. */
-  from?: string;
-  /** 250: the operation that it takes back, by either id. */
-  recalls?: string;
-  /** 912: what is inside what it holds comes out too. */
-  isRecursive?: true;
-  after?: string[];
-  resendOf?: string;
-  waives?: true;
-  /** Member of it: `registerGroup` follows. */
-  group?: string;
-}
-
-/** Where documents are at home that say nothing else. */
-export const HOME = '00000000000464';
 
 const METADATA: NewEvent['metadata'] = {
   participant: '00000000000001',
@@ -71,6 +55,9 @@ const METADATA: NewEvent['metadata'] = {
 };
 const MOST_ROUNDS = 100;
 
+const recordable = ({ type, data }: Pick<NewEvent, 'type'> & { data: object }): NewEvent =>
+  ({ id: randomUUID(), type, data, schemaVersion: 1, metadata: METADATA }) as NewEvent;
+
 /** The id under which the registry takes a document. */
 export const registryIdOf = (id: string): string => `registry ${id}`;
 export const reference = (id: string) => ({ commandId: `command ${id}`, requestId: id });
@@ -79,6 +66,7 @@ export const reference = (id: string) => ({ commandId: `command ${id}`, requestI
 export class ItemWorld {
   readonly tasks = new Map<string, PlannedTask>();
   readonly states = new Map<string, DocumentState>();
+  private readonly groups = new Map<string, GroupState>();
   /** In the order in which their first sends were planned. */
   readonly sent: string[] = [];
   private readonly sendKeys = new Set<string>();
@@ -140,19 +128,34 @@ export class ItemWorld {
     await this.store.append(inboundStream(documentId), 'none', [event]);
   }
 
-  /** It waives its wait. Only the log is told: what a group is told of its members does not matter here. */
-  async registerGroup(groupId: string, members: string[]): Promise<void> {
+  /** `waives`: its wait by items, unless said otherwise. A group hears nothing of its members. */
+  async registerGroup(
+    groupId: string,
+    members: string[],
+    { after = [], waives = true }: { after?: string[]; waives?: boolean } = {},
+  ): Promise<void> {
     const registrations = members.map((id) => {
       const state = this.state(id);
       if (!('registration' in state)) throw new Error(`${id} is not registered`);
       return state.registration;
     });
-    const data = {
-      ...{ groupId, commandId: groupId, account: 'main', kind: 'split', members: registrations, after: [] },
-      waivesItemWait: true,
+    const registration = {
+      ...{ groupId, commandId: `command ${groupId}`, account: 'main', kind: 'split' as const, members: registrations },
+      after: after.map(reference),
+      ...(waives ? { waivesItemWait: true as const } : {}),
     };
-    const event = { id: randomUUID(), type: 'GroupRegistered', data, schemaVersion: 1, metadata: METADATA };
-    await this.store.append(groupStream(groupId), 'none', [event]);
+    await this.executeGroup(groupId, { type: 'Register', registration });
+  }
+
+  group(id: string): GroupState {
+    return this.groups.get(id) ?? NO_GROUP;
+  }
+
+  private async executeGroup(id: string, command: GroupCommand): Promise<void> {
+    const events = decideGroup(this.group(id), command);
+    if (events.length === 0) return;
+    await this.store.append(groupStream(id), 'any', events.map(recordable));
+    this.groups.set(id, events.reduce(evolveGroup, this.group(id)));
   }
 
   /** Whether anything followed. */
@@ -218,8 +221,9 @@ export class ItemWorld {
   }
 
   async tell(predecessor: string, outcome: DocumentOutcome): Promise<void> {
-    for (const id of this.states.keys())
-      await this.execute(id, { type: 'NotePredecessor', requestId: predecessor, outcome });
+    const news = { type: 'NotePredecessor', requestId: predecessor, outcome } as const;
+    for (const id of this.states.keys()) await this.execute(id, news);
+    for (const id of this.groups.keys()) await this.executeGroup(id, news);
   }
 
   /** What the subscription and the worker's tasks do, until nothing is left to do. */
@@ -287,24 +291,11 @@ export class ItemWorld {
 
   /** Its bytes, as evidence; they are its facts. */
   private keep(id: string, given: GivenDocument) {
-    const { docType = 415, items, into, isRecursive, place = HOME, to, from, recalls } = given;
-    const facts = {
-      ...{ docType, subjectId: place, ...(to === undefined ? {} : { counterpartyId: to }) },
-      fields: {
-        ...(isRecursive === undefined ? {} : { is_recursive: 'true' }),
-        ...(recalls === undefined ? {} : { operation_id: recalls }),
-        ...(from === undefined ? {} : { shipper_id: from }),
-      },
-      items: items.map((one): DocumentItem => ({
-        kind: one.length === 18 ? 'sscc' : 'sgtin',
-        id: one,
-        ...(into === undefined ? {} : { into }),
-      })),
-    };
+    const facts = factsOf(given);
     const bytes = Buffer.from(JSON.stringify({ id, ...facts }));
     const documentSha256 = sha256Hex(bytes);
     this.blobs.set(documentSha256, bytes);
-    return { docType, documentSha256, byteLength: bytes.length };
+    return { docType: facts.docType, documentSha256, byteLength: bytes.length };
   }
 
   private plan(task: PlannedTask): void {
@@ -320,36 +311,29 @@ export class ItemWorld {
   }
 
   private async run(task: PlannedTask): Promise<void> {
-    if (task.kind === 'wait_for_items') {
-      const { requestId, round, for: named } = task.payload;
-      // Twice, as a task under another lease may come.
-      await this.execute(requestId, { type: 'WaitForItems', round, for: named });
-      await this.execute(requestId, { type: 'WaitForItems', round, for: named });
-      // What it waits for may have ended before it was told.
-      for (const one of named) {
-        const earlier = this.state(one.requestId);
-        if (earlier.phase === 'concluded')
-          await this.execute(requestId, {
-            type: 'NotePredecessor',
-            requestId: one.requestId,
-            outcome: earlier.outcome,
-          });
-      }
-    } else if (task.kind === 'lift_item_wait')
-      // Twice, as above.
-      for (let times = 0; times < 2; times += 1)
-        await this.execute(task.payload.requestId, { type: 'LiftItemWait', requestId: task.payload.predecessor });
-    else if (task.kind === 'refuse_ring')
-      await this.execute(task.payload.requestId, { type: 'RefuseRing', ring: task.payload.ring });
+    if (task.kind !== 'wait_for_items' && task.kind !== 'lift_item_wait' && task.kind !== 'refuse_ring') return;
+    const { requestId, isGroup } = task.payload;
+    const execute = async (command: DocumentCommand & GroupCommand): Promise<unknown> =>
+      isGroup === true ? this.executeGroup(requestId, command) : this.execute(requestId, command);
+    // Twice, as a task under another lease may come.
+    for (let times = 0; times < 2; times += 1)
+      if (task.kind === 'wait_for_items')
+        await execute({ type: 'WaitForItems', round: task.payload.round, for: task.payload.for });
+      else if (task.kind === 'lift_item_wait')
+        await execute({ type: 'LiftItemWait', requestId: task.payload.predecessor });
+      else await execute({ type: 'RefuseRing', ring: task.payload.ring });
+    if (task.kind !== 'wait_for_items') return;
+    // What it waits for may have ended before it was told.
+    for (const one of task.payload.for) {
+      const earlier = this.state(one.requestId);
+      if (earlier.phase === 'concluded')
+        await execute({ type: 'NotePredecessor', requestId: one.requestId, outcome: earlier.outcome });
+    }
   }
 
   private async append(id: string, events: DocumentEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await this.store.append(
-      documentStream(id),
-      'any',
-      events.map(({ type, data }) => ({ id: randomUUID(), type, data, schemaVersion: 1, metadata: METADATA })),
-    );
+    await this.store.append(documentStream(id), 'any', events.map(recordable));
     this.states.set(id, events.reduce(evolve, this.state(id)));
     for (const event of events) if (event.type === 'DocumentConcluded') this.ended(id, event.data.outcome);
   }

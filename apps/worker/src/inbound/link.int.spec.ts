@@ -38,11 +38,11 @@ interface Told {
   receivedAt?: string;
   attempts?: number;
 }
-const reached = (position: number) =>
+const reached = (position: number, projection = 'sgtin-history') =>
   stores.pool.query(
-    `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:sgtin-history', $1, now()) ON ` +
+    `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:' || $2, $1, now()) ON ` +
       'CONFLICT (name) DO UPDATE SET position = excluded.position',
-    [position],
+    [position, projection],
   );
 
 /** Has the notification tied, as a task that was planned at this position; what it was tied to is added to `told`. */
@@ -117,7 +117,17 @@ it('is looked for as long as a shipment that it could tell of is under way, howe
   await registeredAt(21);
   expect(await linking(late, told)).toEqual({ kind: 'done' });
   await registeredAt(2);
+  // Its end is known before the history of packs has it.
+  await stores.pool.query(`UPDATE document_outcome SET outcome = 'accepted' WHERE request_id = 'slow'`);
+  await reached(25, 'document-outcomes');
+  expect(await linking(late, told)).toMatchObject({
+    kind: 'retry',
+    countsAsAttempt: false,
+    error: expect.stringContaining('behind'),
+  });
+  expect(told).toEqual([]);
   await projected('slow', 25);
+  await reached(25);
   expect(await linking(late, told)).toEqual({ kind: 'done' });
   expect(told).toMatchObject([{ requestId: 'slow' }]);
 });

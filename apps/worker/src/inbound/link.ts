@@ -32,30 +32,42 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
   const recordedAt = positionOf(task);
   const named = await byName(context, state);
   const byPacks = named === undefined ? await byItems(context, state, recordedAt) : undefined;
-  if (byPacks !== undefined && byPacks.upTo < recordedAt) {
-    return {
-      kind: 'retry',
-      delayMs: CATCH_UP_MS,
-      error: 'the history of packs is behind the event that asks for the link',
-      countsAsAttempt: false,
-    };
-  }
+  if (byPacks !== undefined && byPacks.upTo < recordedAt) return whenCaughtUp('the event that asks for the link');
   const found = named ?? byPacks?.found;
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
   if (found !== undefined || !mayBelong(state)) return { kind: 'done' };
-  return lookAgain(context, task, byPacks?.isOpen === true);
+  return lookAgain(context, task, byPacks);
 }
 
-function lookAgain({ profile }: InboundContext, { attempts }: TaskOf<'inbound_link'>, isOpen: boolean): TaskResult {
+const whenCaughtUp = (what: string): TaskResult => ({
+  kind: 'retry',
+  delayMs: CATCH_UP_MS,
+  error: `the history of packs is behind ${what}`,
+  countsAsAttempt: false,
+});
+
+function lookAgain(
+  { profile }: InboundContext,
+  { attempts }: TaskOf<'inbound_link'>,
+  { isOpen, isBehind }: Pick<SharedByItems, 'isOpen' | 'isBehind'> = { isOpen: false, isBehind: false },
+): TaskResult {
   const error = 'no document of ours that it could belong to is known yet';
   const firstMs = Math.min(FIRST_AGAIN_MS, profile.rules.listPollMs);
   if (attempts < TRIES) return { kind: 'retry', delayMs: backoffMs(attempts, { firstMs }), error };
-  return isOpen ? { kind: 'retry', delayMs: UNDER_WAY_MS, error, countsAsAttempt: false } : { kind: 'done' };
+  if (isOpen) return { kind: 'retry', delayMs: UNDER_WAY_MS, error, countsAsAttempt: false };
+  // One that is open no more may have ended well, and its packs be told in a moment.
+  return isBehind ? whenCaughtUp('the ends of documents') : { kind: 'done' };
 }
 
 const positionOf = ({ payload: { plannedAt = '0' } }: TaskOf<'inbound_link'>): bigint => BigInt(plannedAt);
 
 type Concluded = Extract<InboundState, { phase: 'concluded' }>;
+interface SharedByItems {
+  upTo: bigint;
+  isOpen: boolean;
+  isBehind: boolean;
+  found: Found | undefined;
+}
 type Found = { requestId: string; by: LinkedBy; sharedItems?: number };
 
 const mayBelong = ({ content, seen }: Concluded): boolean =>
@@ -87,7 +99,7 @@ async function byItems(
   context: InboundContext,
   { seen, content, documentSha256 }: Concluded,
   recordedAt: bigint,
-): Promise<{ upTo: bigint; isOpen: boolean; found: Found | undefined } | undefined> {
+): Promise<SharedByItems | undefined> {
   const docTypes = TOLD_OF[content?.docType ?? 0];
   if (docTypes === undefined || content?.counterpartyId === undefined || documentSha256 === undefined) return undefined;
   const document = await context.evidence.get(documentSha256);

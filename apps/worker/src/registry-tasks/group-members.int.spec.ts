@@ -139,6 +139,18 @@ describe('the members behind one that stopped their group', () => {
     expect(await phases([second])).toEqual(['not_processed']);
   });
 
+  it('are ended where the registry knows nothing of the one that stopped it any more', async () => {
+    const { context, registry, clock, requestIds, settle } = await stoppedGroup();
+    const [first, second] = requestIds;
+    registry.taken.delete(first);
+    registry.statusOf.set(registry.taken.get(second)?.[0] ?? '', 'uploading');
+    registry.fail('documentStatus', 'not_found', 'not_found');
+    expect(await runTask(context, settle)).toMatchObject({ kind: 'retry' });
+    clock.advance(context.profile.rules.unknownGraceMs);
+    expect(await runTask(context, settle)).toEqual({ kind: 'done' });
+    expect(await phases([second])).toEqual(['not_processed']);
+  });
+
   it('are not ended while the list leaves out the one that stopped it: a bare FAILED may have turned', async () => {
     const { context, registry, clock, requestIds, settle } = await stoppedGroup();
     const [first, second] = requestIds;
@@ -187,6 +199,35 @@ describe('the members of a group that was not started', () => {
     registry.fail('documentStatus', ...Array<'unknown'>(10).fill('unknown'));
     expect(await runTask(context, task)).toMatchObject({ kind: 'retry', error: 'outgoing list: unknown' });
     expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+  });
+
+  it('are ended once the registry has twice not known them, the last time past the grace, and no sooner', async () => {
+    const { context, registry, clock, task, requestIds, toGroup } = await deniedGroup();
+    const [first, second] = requestIds;
+    const { statusPollMs, unknownGraceMs } = context.profile.rules;
+    const polls = Math.ceil(unknownGraceMs / statusPollMs) + 2;
+    const poll = (): Promise<TaskResult> => {
+      clock.advance(statusPollMs);
+      return runTask(context, task);
+    };
+    const known = registry.taken.get(first) as string[];
+    registry.taken.clear();
+    registry.fail('documentStatus', ...Array<'not_found'>(4 * polls).fill('not_found'));
+    for (let n = 0; n < polls - 4; n += 1)
+      expect(await poll()).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+    // Shown in between, the first is not missing: then its grace begins anew.
+    registry.taken.set(first, known);
+    registry.status = 'processing';
+    await poll();
+    registry.taken.clear();
+    for (let n = 0; n < 6; n += 1) await poll();
+    expect(await phases(requestIds)).toEqual(['sent', 'not_processed']);
+    const ended = { outcome: 'failed', cause: 'not_processed', partialStops: true } as const;
+    await toGroup({ type: 'NoteMemberConcluded', requestId: second, ...ended });
+    let result: TaskResult = await poll();
+    for (let n = 0; n < polls && result.kind === 'retry'; n += 1) result = await poll();
+    expect([result, await phases(requestIds)]).toEqual([{ kind: 'done' }, ['not_processed', 'not_processed']]);
   });
 
   it('are ended as not processed where the registry shows them untouched, each by events of its own', async () => {

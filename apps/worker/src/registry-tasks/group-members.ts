@@ -44,7 +44,7 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   const end = (member: Member): Promise<boolean> => {
     if (member.documentId === undefined)
       return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
-    if (seen.get(member.documentId)?.shown.status === 'processing') return Promise.resolve(false);
+    if (seen.get(member.documentId)?.status === 'processing') return Promise.resolve(false);
     return settleOne(context, task, { member, seen, because: because(groupId, halt) });
   };
   const ended = await Promise.all(open.map(end));
@@ -77,7 +77,8 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
 }
 
-type Seen = Map<string, { shown: DocumentMetadata; answer: Candidate }>;
+/** `absent`: the registry knows nothing of it, so it is untouched. */
+type Seen = Map<string, { status: DocumentMetadata['status'] | 'absent'; answer: Candidate }>;
 
 /**
  * What the outgoing list says of these members now, a page at a time. Where it cannot be read, what the registry says
@@ -95,7 +96,10 @@ async function statusesOf(context: TaskContext, account: string, members: Member
       return seen.size === 0 ? `outgoing list: ${outcome.kind}` : seen;
     }
     const answer = candidateOf(context, outcome.raw);
-    for (const shown of outcome.value.documents) seen.set(shown.documentId, { shown, answer });
+    for (const { documentId, status } of outcome.value.documents) {
+      seen.set(documentId, { status, answer });
+      missingSince(context).delete(documentId);
+    }
   }
   return seen;
 }
@@ -119,7 +123,28 @@ async function seeAlone(
   { documentId, seen }: { documentId: string; seen: Seen },
 ): Promise<void> {
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind === 'ok') seen.set(documentId, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
+  if (outcome.kind === 'ok') {
+    seen.set(documentId, { status: outcome.value.status, answer: candidateOf(context, outcome.raw) });
+    missingSince(context).delete(documentId);
+  } else if (outcome.kind === 'not_found' && isAbsent(context, documentId))
+    seen.set(documentId, { status: 'absent', answer: candidateOf(context, outcome.raw) });
+}
+
+const missing = new WeakMap<TaskContext, Map<string, number>>();
+
+/** Since when the registry says of a document that it does not know it. A process that begins anew asks anew. */
+function missingSince(context: TaskContext): Map<string, number> {
+  const since = missing.get(context) ?? new Map<string, number>();
+  missing.set(context, since);
+  return since;
+}
+
+/** It was missing before too, and that for as long as proves that a send did not arrive (principles 6.8). */
+function isAbsent(context: TaskContext, documentId: string): boolean {
+  const nowMs = context.clock.monotonicMs();
+  const since = missingSince(context).get(documentId);
+  if (since === undefined) missingSince(context).set(documentId, nowMs);
+  return since !== undefined && nowMs - since >= context.profile.rules.unknownGraceMs;
 }
 
 /** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */
@@ -129,11 +154,12 @@ async function hasTurned(
   { stopper, seen }: { stopper: Member; seen: Seen },
 ): Promise<boolean> {
   const now = seen.get(stopper.documentId ?? '');
-  if (now === undefined || stopper.cause !== 'registry_failed' || now.shown.status === 'failed') return false;
+  if (now === undefined || stopper.cause !== 'registry_failed') return false;
+  if (now.status === 'failed' || now.status === 'absent') return false;
   await memberCommand(context, task, {
     requestId: stopper.requestId,
     by: 'registry',
-    command: { type: 'ObserveStatus', status: now.shown.status, answerSha256: now.answer.sha256 },
+    command: { type: 'ObserveStatus', status: now.status, answerSha256: now.answer.sha256 },
     candidates: [now.answer],
   });
   return true;
@@ -147,10 +173,9 @@ async function settleOne(
   const { member, seen, because: why } = of;
   const now = seen.get(member.documentId ?? '');
   if (now === undefined) return false;
-  const { status } = now.shown;
-  const { answer } = now;
+  const { status, answer } = now;
   const { sha256: answerSha256 } = answer;
-  if (status === 'uploading' || status === 'processing')
+  if (status === 'uploading' || status === 'processing' || status === 'absent')
     return concludeOne(context, task, {
       requestId: member.requestId,
       because: { ...why, answerSha256 },

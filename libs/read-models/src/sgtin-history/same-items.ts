@@ -16,9 +16,17 @@ export interface SharedItemsQuery {
   recordedAt: bigint;
 }
 
+interface SharedItems {
+  upTo: bigint;
+  isOpen: boolean;
+  isBehind: boolean;
+  found: { requestId: string; sharedItems: number } | undefined;
+}
+
 interface Row {
   up_to: bigint;
   is_open: boolean;
+  is_behind: boolean;
   request_id: string | null;
   shared: number;
 }
@@ -30,23 +38,26 @@ const SHARING = `WITH best AS (
     AND d.document_id IS NULL AND d.known_to IS NULL AND d.outcome IN ('accepted', 'partial')
   GROUP BY d.request_id ORDER BY shared DESC, max(d.ordered_at) <= $6 DESC,
     max(d.ordered_at) DESC, d.request_id LIMIT 1
-) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared,
+), read AS (
+  SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to,
+    coalesce((SELECT position FROM checkpoint WHERE name = $8), 0) AS ends_up_to
+) SELECT read.up_to, read.up_to < read.ends_up_to AS is_behind, best.request_id, best.shared,
     EXISTS (SELECT FROM document_outcome o
       WHERE o.outcome IS NULL AND o.doc_type = ANY ($2::int[]) AND o.subject_id = $3 AND o.counterparty_id = $4
         AND o.registered_position < $7
     ) AS is_open
-  FROM (VALUES (1)) AS one LEFT JOIN best ON true`;
+  FROM read LEFT JOIN best ON true`;
 
 /**
  * The document of ours that names most of these items, of these types, between these places; of several the one that
  * the registry took last, and rather before the other one came. As far as the log has been read, which is told beside
- * it, of the same moment: one that is under way is not found yet. `isOpen`: such a one there is,
- * which registered before.
+ * it, of the same moment: one that is under way is not found yet. `isOpen`: such a one there is, which registered
+ * before. `isBehind`: ends of documents are known, so that they are open no more, of whose packs nothing is known yet.
  */
 export async function ownDocumentSharing(
   db: Queryable,
   { items, docTypes, subjectId, counterpartyId, toldAt, recordedAt }: SharedItemsQuery,
-): Promise<{ upTo: bigint; isOpen: boolean; found: { requestId: string; sharedItems: number } | undefined }> {
+): Promise<SharedItems> {
   const values = [
     items.slice(0, MOST_COMPARED),
     docTypes,
@@ -55,12 +66,14 @@ export async function ownDocumentSharing(
     projectionCheckpoint({ name: 'sgtin-history' }),
     toldAt ?? 'infinity',
     recordedAt,
+    projectionCheckpoint({ name: 'document-outcomes' }),
   ];
   const { rows } = await db.query<Row>(SHARING, values);
   const [row] = rows;
   return {
     upTo: row?.up_to ?? 0n,
     isOpen: row?.is_open === true,
+    isBehind: row?.is_behind === true,
     found:
       row === undefined || row.request_id === null ? undefined : { requestId: row.request_id, sharedItems: row.shared },
   };

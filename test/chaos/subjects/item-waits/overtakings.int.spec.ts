@@ -13,8 +13,7 @@ const MOVE = fixture('431-move_place');
 const WHOLE_PLACE = MOVE.replace(/<order_details>[^]*<\/order_details>/, '')
   .replace('<move_place action_id="431">', '<move_place_all action_id="432">')
   .replace('</move_place>', '</move_place_all>');
-const recallOf = (operation: string): string =>
-  fixture('250-recall').replace(/(?<=<operation_id>)[^<]*/, operation);
+const recallOf = (operation: string): string => fixture('250-recall').replace(/(?<=<operation_id>)[^<]*/, operation);
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -25,10 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Two documents, of which the second is sent while the first is under way. */
-const found = (a: string, b: string): Promise<string[]> => {
+const SENDING = ['DocumentRegistered', 'SendAttempted', 'DocumentSent'];
+
+/** Two documents, of which the second is sent while the first is under way, or whatever else happens to that. */
+const found = (a: string, b: string, ofFirst = SENDING): Promise<string[]> => {
   const about = (id: string, xml: string, from: bigint) =>
-    ['DocumentRegistered', 'SendAttempted', 'DocumentSent'].map((type, n) => ({
+    (id === 'a' ? ofFirst : SENDING).map((type, n) => ({
       ...{ stream: documentStream(id), type, position: from + BigInt(n) },
       data: {
         ...{ requestId: id, commandId: id, docType: 0, after: [], documentSha256: sha256Hex(Buffer.from(xml)) },
@@ -52,4 +53,11 @@ it.each([
 
 it('finds nothing where two documents have a place alone in common', async () => {
   expect(await found(MOVE, recallOf('unknown'))).toEqual([]);
+});
+
+it('finds nothing where a document goes ahead in a place alone of one that is held, or was; only of its packs', async () => {
+  const held = ['DocumentRegistered', 'DocumentHeld', 'DocumentReleased'];
+  expect(await found(MOVE, WHOLE_PLACE, held)).toEqual([]);
+  expect(await found(WHOLE_PLACE, MOVE, held)).toEqual([]);
+  expect(await found(MOVE, MOVE, held)).toEqual([expect.stringMatching(/^b was sent at 5, before a/)]);
 });

@@ -1,5 +1,5 @@
 import { documentReading, documentTypeOf, RECALL, type DocumentFacts } from '#documents';
-import { requestIdOfStream, type GroupRegistered, type Registration } from '#domain';
+import { groupIdOfStream, requestIdOfStream, type GroupRegistered, type Registration } from '#domain';
 import { PostgresEvidenceStore } from '#evidence';
 import type { LoggedEvent } from '../../campaign-log.js';
 import { complaints, type Ended } from '../subject.js';
@@ -14,6 +14,8 @@ interface Sent {
   /** Positions of its first send and of its end. */
   sentAt: bigint | undefined;
   endedAt: bigint | undefined;
+  /** When it, or its group, was held first. */
+  heldAt?: bigint;
   /** The registry's id of it. */
   documentId?: string;
   /** The operation that it takes back, by either id. */
@@ -30,8 +32,9 @@ const READ_AT_ONCE = 200;
 
 /**
  * Pairs of documents about the same items, through containers too, of which the later was sent before the earlier had
- * ended. By the log and the evidence alone, and by the plainest reading of the rules. Those whose commands say how they
- * stand to each other, resends and members of one group are looked at elsewhere.
+ * ended. What is held keeps its place for its packs alone. By the log and the evidence alone, and by the plainest
+ * reading of the rules. Those whose commands say how they stand to each other, resends and members of one group are
+ * looked at elsewhere.
  */
 export async function overtakings({ log, pool }: Pick<Ended, 'log' | 'pool'>): Promise<string[]> {
   const events = await log.events();
@@ -62,7 +65,11 @@ const isOvertaken = (earlier: Sent, later: Sent, item: string): boolean =>
   earlier.unit !== later.unit &&
   (earlier.named.has(item) || later.named.has(item)) &&
   later.sentAt !== undefined &&
-  (earlier.endedAt === undefined || earlier.endedAt > later.sentAt);
+  (earlier.endedAt === undefined || earlier.endedAt > later.sentAt) &&
+  !(isPlace(item) && isHeldBefore(earlier, later.sentAt));
+
+/** What is held stops no place: a document of another pack goes ahead of it. */
+const isHeldBefore = ({ heldAt }: Sent, position: bigint): boolean => heldAt !== undefined && heldAt < position;
 
 /** Whether something else than their items orders these two. */
 const stand = (earlier: Sent, later: Sent, after: Map<string, Set<string>>): boolean =>
@@ -81,7 +88,8 @@ function newly(registration: Registration, position: bigint): Sent {
 
 function sentIn(events: readonly LoggedEvent[]): Map<string, Sent> {
   const sent = new Map<string, Sent>();
-  for (const { type, stream, data, position } of events) {
+  for (const event of events) {
+    const { type, stream, data, position } = event;
     const known = sent.get(requestIdOfStream(stream));
     if (type === 'DocumentRegistered') {
       const registration = data as unknown as Registration;
@@ -91,12 +99,18 @@ function sentIn(events: readonly LoggedEvent[]): Map<string, Sent> {
         const member = sent.get(requestId);
         if (member !== undefined) member.place = position;
       }
-    } else if (known === undefined) continue;
-    else if (type === 'SendAttempted') known.sentAt ??= position;
-    else if (type === 'DocumentSent') known.documentId = (data as { documentId: string }).documentId;
-    else if (type === 'DocumentConcluded') known.endedAt ??= position;
+    } else if (type === 'GroupHeld') {
+      for (const one of sent.values()) if (one.unit === groupIdOfStream(stream)) one.heldAt ??= position;
+    } else if (known !== undefined) happen(known, event);
   }
   return sent;
+}
+
+function happen(to: Sent, { type, data, position }: LoggedEvent): void {
+  if (type === 'DocumentHeld') to.heldAt ??= position;
+  else if (type === 'SendAttempted') to.sentAt ??= position;
+  else if (type === 'DocumentSent') to.documentId = (data as { documentId: string }).documentId;
+  else if (type === 'DocumentConcluded') to.endedAt ??= position;
 }
 
 async function readItems(sent: Sent[], evidence: PostgresEvidenceStore): Promise<void> {

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { migrate, migrationNames, type Pool } from '#postgres';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { HOME, ItemWorld, P, Q } from '../test/item-world.js';
+
+const ATTIC = '00000000000465';
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await testDatabase();
+});
+afterEach(() => db.drop());
+
+/** The tables as they were up to this migration of claims. */
+async function upTo(last: string): Promise<Pool> {
+  const only = new Set(await migrationNames(ItemWorld.schemas));
+  for (const name of only) if (name.startsWith('item-claims/') && name > `item-claims/${last}`) only.delete(name);
+  await migrate(db.pool, ItemWorld.schemas, { only });
+  return db.pool;
+}
+
+interface Given {
+  number: number;
+  docType: number;
+  phase?: string;
+  rank?: number;
+  counterpartyId?: string;
+  heldFor?: object[];
+}
+
+/** A document in flight: what claims kept of it, and what the read models tell. */
+async function given(id: string, { number, docType, rank = number, ...more }: Given): Promise<void> {
+  const { phase = 'clear', counterpartyId = null, heldFor = [] } = more;
+  await db.pool.query(
+    `INSERT INTO claim_holder (id, number, unit, rank, account, told_id, told_command, phase, rounds, waives,
+       first_send)
+     VALUES ($1, $2, $1, $3, 'main', $1, $1, $4, 1, false, $1)`,
+    [id, number, rank, phase],
+  );
+  await db.pool.query(
+    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,
+       counterparty_id, operation_date, item_count, phase, waiting_for, held_for, attempts, error_count,
+       document_sha256, document_id, duplicate, registered_at)
+     VALUES ($1, $2, $2, $1, 'main', $3, $4, $5, '', 1, 'x', '[]', $6, 1, 0, 'sha ' || $1, 'taken ' || $1, false,
+       now())`,
+    [id, number, docType, HOME, counterpartyId, JSON.stringify(heldFor)],
+  );
+}
+
+const claims = async (): Promise<string[]> =>
+  (
+    await db.pool.query<{ claim: string }>(
+      `SELECT h.id || CASE WHEN c.is_exclusive THEN ' has ' ELSE ' means ' END || c.item AS claim
+       FROM item_claim c JOIN claim_holder h ON h.number = c.holder ORDER BY h.number, c.item`,
+    )
+  ).rows.map((row) => row.claim);
+
+it('those in flight mean their places after 0004, a move of a whole place has them, and 0003 finds operations', async () => {
+  const pool = await upTo('0002-start.sql');
+  await given('shipment', { number: 1, docType: 415, counterpartyId: 'c0ffee00-0000-0000-0000-000000000000' });
+  await given('within', { number: 2, docType: 431, counterpartyId: ATTIC });
+  await given('move', { number: 3, docType: 432, counterpartyId: ATTIC, phase: 'waiting' });
+  await pool.query(`INSERT INTO item_claim VALUES ($1, 1, true, NULL), ($2, 2, true, NULL)`, [P, Q]);
+  await migrate(pool, ItemWorld.schemas);
+  expect(await claims()).toEqual([
+    ...[`shipment means ${HOME}`, `shipment has ${P}`],
+    ...[`within means ${HOME}`, `within means ${ATTIC}`, `within has ${Q}`],
+    ...[`move has ${HOME}`, `move has ${ATTIC}`],
+  ]);
+  const { rows } = await pool.query('SELECT * FROM item_operation');
+  expect(rows).toEqual([{ request_id: 'within', document_sha256: 'sha within', document_id: 'taken within' }]);
+});
+
+it('what is held and waits, or stands aside, is known to be held after 0005, and what went behind others after 0006', async () => {
+  const pool = await upTo('0004-places.sql');
+  const heldFor = [{ kind: 'person', number: 1, by: 'anna', reason: 'quality looks' }];
+  await given('aside', { number: 1, rank: 9, docType: 415, phase: 'at_gate', heldFor });
+  await given('stuck', { number: 2, docType: 415, phase: 'waiting', heldFor });
+  await given('waiting', { number: 3, docType: 415, phase: 'waiting' });
+  await given('released since', { number: 4, docType: 415, heldFor });
+  await given('group', { number: 5, docType: 415, phase: 'waiting' });
+  await pool.query(
+    `INSERT INTO document_group (group_id, registered_position, position, command_id, account, kind, phase, waiting_for,
+       held_for, member_count, sent_count, ended_count, item_count, registered_at)
+     VALUES ('group', 5, 5, 'group', 'main', 'given', 'held', '[]', '[]', 2, 0, 0, 2, now())`,
+  );
+  await migrate(pool, ItemWorld.schemas);
+  const { rows } = await pool.query('SELECT id, is_held, is_moved FROM claim_holder ORDER BY number');
+  expect(rows).toEqual([
+    { id: 'aside', is_held: true, is_moved: true },
+    { id: 'stuck', is_held: true, is_moved: false },
+    { id: 'waiting', is_held: false, is_moved: false },
+    { id: 'released since', is_held: false, is_moved: false },
+    { id: 'group', is_held: true, is_moved: false },
+  ]);
+});
+
+it('a move of a whole place that waited for what was held hears with the first page that it waits no more', async () => {
+  const pool = await upTo('0004-places.sql');
+  const heldFor = [{ kind: 'person', number: 1, by: 'anna', reason: 'quality looks' }];
+  await given('stuck', { number: 1, docType: 415, phase: 'waiting', heldFor });
+  await given('move', { number: 2, docType: 432, phase: 'waiting' });
+  await given('same pack', { number: 3, docType: 415, phase: 'waiting' });
+  await pool.query(
+    `INSERT INTO item_claim VALUES ($1, 1, false, NULL), ($2, 1, true, NULL), ($1, 2, true, NULL), ($1, 3, false, NULL),
+       ($2, 3, true, NULL)`,
+    [HOME, P],
+  );
+  await pool.query(`INSERT INTO item_wait VALUES ('stuck', 'move', true, 1), ('stuck', 'same pack', true, 1)`);
+  const world = await ItemWorld.open(pool);
+  try {
+    await world.register('new', { items: [Q] });
+    world.crashes = 1;
+    await world.catchUp();
+    expect([...world.tasks.keys()]).toEqual(['lift_item_wait:move:stuck:1', 'wait_for_items:new:1']);
+    expect(await world.rows('item_wait')).toBe(2);
+  } finally {
+    await world.close();
+  }
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidConfiguration } from '#kernel';
+import { invalidConfiguration, PLAIN_WORDS } from '#kernel';
 import { INBOUND_CHANNELS } from '../inbound/events.js';
 import { dayOf, dayText, ZoneDays, type Day } from './days.js';
 import { WEEKDAYS, WorkingDays } from './working-days.js';
@@ -147,7 +147,7 @@ function isZone(zone: string): boolean {
 export function readCalendar(given: unknown): DeadlineCalendar {
   if (typeof given === 'object' && given !== null && Object.keys(given).indexOf('fictitious') > 0)
     throw invalidConfiguration('/fictitious', 'must be the first field, where a reader sees it');
-  const parsed = file.safeParse(given);
+  const parsed = file.safeParse(given, PLAIN_WORDS);
   if (!parsed.success) {
     const { path, message } = firstIssue(parsed.error.issues);
     throw invalidConfiguration(`/${path.join('/')}`, message);

@@ -12,6 +12,7 @@ import {
   shapes,
   STOCK_PARTS,
 } from '#read-models';
+import { isStandKnown } from '#documents';
 import { CASE_PHASES, CASE_SEVERITIES, DEADLINE_ROLES, GROUP_KINDS } from '#domain';
 import { configurationPart, itemResult } from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
@@ -200,7 +201,7 @@ export const placeId = z
   .regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
 export const gtinText = z.string().regex(/^\d{14}$/, 'must be a GTIN, 14 digits');
 export const seriesText = z.string().min(1).max(20);
-const packStatus = z.string().regex(/^[a-z_]{1,60}$/, 'must be a status of a pack, such as in_circulation');
+const packStatus = z.string().refine(isStandKnown, 'must be a status of a pack, such as in_circulation');
 
 const isTrue = z.literal('true').optional();
 

@@ -11,10 +11,12 @@ import { withDatabase, withStore } from '../stack/with-database.js';
 import { lookAt } from './first-steps.js';
 import { runFolder } from './reconcile-file.js';
 import { segmentSettings } from './segment-settings.js';
+import { mustHaveFolder } from './whole-file.js';
 
 /** Writes a run about packs as a page of its own. */
 export async function writeRunPage(config: CliConfig, runId: string, { out }: { out?: string }): Promise<number> {
   const file = resolve(out ?? `report-${runId}.html`);
+  mustHaveFolder('--out', file);
   const runs = join(runFolder(config, runId), '..');
   const { memoryMb, threads, folder } = segmentSettings(config);
   const { facts, logged } = await withDatabase(config, async (pool) => {

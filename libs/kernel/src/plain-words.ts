@@ -65,7 +65,11 @@ export const PLAIN_WORDS = { error: plainWords };
  * The fault that is told first. A name that is not known ends the path, and goes before what is missing: a typing error
  * makes both.
  */
-export function firstFault({ issues }: z.core.$ZodError): { path: PropertyKey[]; message: string; isUnknown: boolean } {
+export function firstFault({ issues }: Pick<z.core.$ZodError, 'issues'>): {
+  path: PropertyKey[];
+  message: string;
+  isUnknown: boolean;
+} {
   const unknown = issues.find((issue) => issue.code === 'unrecognized_keys');
   const issue = unknown ?? issues[0];
   const path = [...(issue?.path ?? []), ...(unknown?.keys.slice(0, 1) ?? [])];

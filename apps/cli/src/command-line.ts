@@ -47,6 +47,7 @@ import { endWithNpm } from './end-with-npm.js';
 import type { GatewayClient } from './gateway-client.js';
 import { goOnWithoutReader } from './lost-reader.js';
 import { gatewayOf } from './own-gateway.js';
+import { namedByOption } from './named-options.js';
 import { say } from './print.js';
 import { PROGRAMS } from './programs.js';
 
@@ -67,8 +68,14 @@ export function commandLine(finish: (status: number) => void): Command {
     .showHelpAfterError('(add --help to see how)');
   const action =
     <Args extends unknown[]>(run: (...args: Args) => Promise<number>) =>
-    async (...args: Args): Promise<void> =>
-      finish(await run(...args));
+    async (...args: Args): Promise<void> => {
+      try {
+        finish(await run(...args));
+      } catch (error) {
+        // Commander gives the command behind its arguments and options.
+        throw namedByOption(error, args.at(-1) as unknown as Command);
+      }
+    };
 
   addUp(pedigree);
   addPrograms(pedigree);
@@ -188,15 +195,18 @@ function addBench(pedigree: Command, action: Action): void {
   pedigree
     .command('bench')
     .description(
-      'measure: audit, growth, history, intake, lists, log, movements, pipeline, rebuild, sandbox, state, validate ' +
-        'or workers',
+      'measure: audit, claims, growth, history, intake, lists, log, movements, pipeline, rebuild, reconcile, ' +
+        'sandbox, state, validate or workers',
     )
     .argument('<name>')
     .option(...JSON_OPTION)
     .option('--quick', 'end in under 50 seconds')
     .option('--packs <n>', 'for state: packs, with six movements each (default 10,000,000)')
     .option('--rows <n>', 'movements, for history and movements')
-    .option('--part <name>', 'for audit: sealing, proofs or evidence alone; for reconcile: cases; for history: series')
+    .option(
+      '--part <name>',
+      'for audit: sealing, proofs or evidence alone; for reconcile: cases or csv; for history: series',
+    )
     .action(
       action((name: string, options: BenchOptions) =>
         import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options)),
@@ -207,7 +217,7 @@ function addBench(pedigree: Command, action: Action): void {
 function addQuestions(pedigree: Command, action: Action): void {
   pedigree
     .command('document')
-    .description('show one document with its timeline')
+    .description('show one document with its timeline; status 2 when it was rejected or failed')
     .argument('<document>', NAMED)
     .option(...JSON_OPTION)
     .option(...EPCIS_OPTION)

@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PostgresBus } from '#bus';
+import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
 import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
 import { commandHere } from '../../../test/support/command-here.js';
 import { testDatabase } from '../../../test/support/database.js';
@@ -142,7 +143,7 @@ describe('the exit status of pedigree', () => {
     [
       'a file that is not there',
       1,
-      ['audit', 'verify', '/nowhere.json', '--key', 'k'],
+      ['audit', 'verify', '/nowhere.json', '--key', verifierKeyOf(noteSigner('log', newSigningKey()))],
       {},
       /^pedigree: ENOENT: no such file or directory, open '\/nowhere\.json'$/,
     ],

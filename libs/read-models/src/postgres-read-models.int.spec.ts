@@ -232,7 +232,7 @@ describe('read models over the real log, evidence and documents', () => {
         { ...after[0], known: true },
         { ...after[1], known: false },
       ],
-      sentence: `Held until ${registered.commandId} and ERP-17 have concluded; ERP-17 was not received yet.`,
+      sentence: `Waits until ${registered.commandId} and ERP-17 have concluded; ERP-17 was not received yet.`,
     };
     expect(await readModels.document(waiting)).toMatchObject(shown);
     expect((await readModels.documents({ phase: 'waiting' })).items).toMatchObject([shown]);
@@ -240,7 +240,7 @@ describe('read models over the real log, evidence and documents', () => {
     const options = { pool: db.pool, store, evidence, documents: documentReading(), types: typeKnowledge };
     const told = new PostgresReadModels({ ...options, received: (requestIds) => Promise.resolve(new Set(requestIds)) });
     expect((await told.documents({ requestId: waiting })).items[0]?.sentence).toBe(
-      `Held until ${registered.commandId} and ERP-17 have concluded.`,
+      `Waits until ${registered.commandId} and ERP-17 have concluded.`,
     );
   });
 

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { defined, PedigreeError, type JsonValue } from '#kernel';
+import { defined, firstFault, PedigreeError, PLAIN_WORDS, type JsonValue } from '#kernel';
 import { readSecretFile } from '#secret-files';
 import { z } from 'zod';
 import type { Account, SignerConfig } from './port.js';
@@ -113,16 +113,15 @@ export const describeAccounts = (file: string): { name: string; userId: string; 
   parseAccounts(file).map(({ name, user_id: userId, signer: { kind } }) => ({ name, userId, signer: kind }));
 
 function parseAccounts(file: string): RawAccount[] {
-  const parsed = z.array(accountShape).min(1).safeParse(readJson(file));
+  const parsed = z.array(accountShape).min(1).safeParse(readJson(file), PLAIN_WORDS);
   if (!parsed.success) {
-    const issue = parsed.error.issues[0] as z.core.$ZodIssue;
-    const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] as string] : issue.path;
+    const { path, message } = firstFault(parsed.error);
     return refuse(
       path.reduce<string>(
         (step, key) => (typeof key === 'number' ? `${step}[${key}]` : `${step}.${String(key)}`),
         'accounts',
       ),
-      issue.message,
+      message,
     );
   }
   const seen = new Set<string>();

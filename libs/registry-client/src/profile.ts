@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { isJsonObject, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import {
+  firstFault,
+  invalidConfiguration,
+  isJsonObject,
+  PedigreeError,
+  PLAIN_WORDS,
+  type JsonObject,
+  type JsonValue,
+} from '#kernel';
 import { z } from 'zod';
 import { accountRefusals } from './account-refusals.js';
 import { FIELDS, OPERATIONS, UPLOAD_CHANNELS, type OperationName } from './profile-names.js';
@@ -286,10 +294,8 @@ export function readProfile(name: string, overridesFile?: string): Profile {
 
 /** Checks a whole profile. @throws PedigreeError invalid_configuration, naming the field. */
 function parseProfile(value: unknown): Profile {
-  const parsed = profileShape.safeParse(value);
+  const parsed = profileShape.safeParse(value, PLAIN_WORDS);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0] as z.core.$ZodIssue;
-  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = ['profile', ...issue.path, ...unknown].map(String).join('.');
-  throw new PedigreeError('invalid_configuration', `${field}: ${issue.message}`, { field });
+  const { path, message } = firstFault(parsed.error);
+  throw invalidConfiguration(['profile', ...path].map(String).join('.'), message);
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { invalidConfiguration, PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError, PLAIN_WORDS } from '#kernel';
 
 /** A variable of a program's environment. */
 export interface Variable {
@@ -15,7 +15,7 @@ export const variablesOf = (schema: z.ZodObject): Variable[] =>
  * fault.
  */
 export function parseEnvironment<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
-  const parsed = schema.safeParse(env);
+  const parsed = schema.safeParse(env, PLAIN_WORDS);
   if (parsed.success) return parsed.data;
   const faults = new Map<string, string>();
   for (const { path, message } of parsed.error.issues) {

@@ -11,7 +11,7 @@ import { out, say } from '../print.js';
 import { recordHostExport } from '../stack/host-export.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
 import type { VerifyOptions } from './audit-proof.js';
-import { neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
+import { mustBeKeys, neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 
 /** Progress of an export is said again after so many events. */
 const SAY_EVERY_LEAVES = 102_400;
@@ -28,6 +28,7 @@ export const visit = (config: CliConfig, since: string | undefined): Promise<num
 /** Checks two visits; needs no database and no network. Status 1 where too few witnesses have seen the second. */
 export function verifyVisit([since, file]: [string, string], options: VerifyOptions): number {
   const { key, witness = [], needed, json } = options;
+  mustBeKeys(key);
   const trusted = trustedWitnesses(witness, neededWitnesses(needed));
   const files: [string, string] = [readFileSync(since, 'utf8'), readFileSync(file, 'utf8')];
   const { before, now, witnessed } = checkVisits(files, key, trusted);

@@ -7,7 +7,7 @@ import { answerWords, isWhole } from '../answers/answer-words.js';
 import { PACK_PROOF_BEGIN, trustedWitnesses, verifyProofLines } from '#proofs';
 import { builtFile } from '../config.js';
 import { out } from '../print.js';
-import { neededWitnesses } from './audit-witnessed.js';
+import { mustBeKeys, neededWitnesses } from './audit-witnessed.js';
 import { MOST_PROOF_CHARACTERS, pageFile, type PageParts } from '../proof-page/page-file.js';
 import { writeDurably } from '#service';
 
@@ -25,6 +25,7 @@ export interface PageFlags {
  * seen its checkpoint, or events of an answer are not sealed yet: the page says so too.
  */
 export async function writeProofPage(file: string, { key, witness = [], needed, out: to }: PageFlags): Promise<number> {
+  mustBeKeys(key);
   const least = neededWitnesses(needed);
   const trusted = trustedWitnesses(witness, least);
   const page = to ?? `${file.replace(/\.(?:nd)?json$/, '')}.html`;

@@ -29,7 +29,7 @@ import { ambiguous, unknownDocument } from '../named-document.js';
 import { printExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
 import { provePack, verifiedPackAnswer, verifiedPackWords } from './audit-pack.js';
-import { neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
+import { mustBeKeys, neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 import { textLines } from './text-lines.js';
 
 /** What is to be proven: a document by any of its names, or a stream of the log. */
@@ -132,6 +132,7 @@ export interface VerifyOptions {
  * events of an answer are not sealed yet.
  */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
+  mustBeKeys(key);
   const trusted = trustedWitnesses(witness, neededWitnesses(needed));
   const input = file === '-' ? process.stdin : (await open(file)).createReadStream();
   input.setEncoding('utf8');

@@ -1,4 +1,5 @@
 import { invalidParameter } from '#kernel';
+import { verifierKeyList } from '#merkle';
 import type { Witnessed } from '#proofs';
 import { instant } from '../print.js';
 
@@ -7,6 +8,9 @@ export function neededWitnesses(text: string | undefined): number | undefined {
   if (text === undefined || /^\d{1,4}$/.test(text)) return text === undefined ? undefined : Number(text);
   throw invalidParameter('--needed', `must be a number of witnesses, and is "${text}"`);
 }
+
+/** Several keys have blanks between. Throws PedigreeError that names the option. */
+export const mustBeKeys = (keys: string): void => void verifierKeyList('--key', keys.replaceAll(' ', ','));
 
 /** Which witnesses have seen a checkpoint, as JSON. */
 export const witnessedAnswer = ({ witnesses, needed, isMet }: Witnessed): object => ({

@@ -8,7 +8,7 @@ import { migrateOrCheck, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { personOnHost, reasonGiven, saidBy } from '../stack/host-act.js';
-import { withDatabase, withStore } from '../stack/with-database.js';
+import { mustBeInstalled, withDatabase, withStore } from '../stack/with-database.js';
 
 export interface NewKeyFlags {
   role: string[];
@@ -42,6 +42,7 @@ function momentOf(expires: string): Date {
 
 /** Returns 0, or 2 when a key waits for somebody to confirm it. */
 export async function showKeys(config: CliConfig, json: boolean): Promise<number> {
+  mustBeInstalled(config);
   const rows = await withDatabase(config, async (pool) => {
     await prepare(pool);
     return listKeys(pool);

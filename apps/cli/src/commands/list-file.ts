@@ -6,7 +6,7 @@ import { FILE_TYPES, type FileFormat } from '../../../gateway/src/api/file-types
 import type { GatewayClient } from '../gateway-client.js';
 import { out, say, write } from '../print.js';
 import type { JsonFlag } from './action.js';
-import { writeWhole } from './whole-file.js';
+import { mustHaveFolder, writeWhole } from './whole-file.js';
 
 /** In which formats an answer is wanted as a file: the path of each, `-` for standard output. */
 export type FileOptions = Partial<Record<FileFormat, string>>;
@@ -72,5 +72,6 @@ export function chosenFile(options: FileOptions): { format: FileFormat; file: st
   const file = options[format] as string;
   if (file === '-' && format === 'excel' && process.stdout.isTTY)
     throw invalidConfiguration('--excel', 'a terminal cannot show it, name a file');
+  if (file !== '-') mustHaveFolder(`--${format}`, file);
   return { format, file };
 }

@@ -18,7 +18,7 @@ import {
 } from '#subscriptions';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
-import { withDatabase, withStore } from '../stack/with-database.js';
+import { mustBeInstalled, withDatabase, withStore } from '../stack/with-database.js';
 import { requireOwner } from './database.js';
 
 export interface RebuildFlags {
@@ -50,7 +50,8 @@ export function runRebuild(config: CliConfig, model: string | undefined, flags: 
   });
 }
 
-function withParts<T>(config: CliConfig, work: (parts: Parts) => Promise<T>): Promise<T> {
+async function withParts<T>(config: CliConfig, work: (parts: Parts) => Promise<T>): Promise<T> {
+  mustBeInstalled(config);
   return withDatabase(config, async (pool, connectionString) => {
     await refuseUnfinishedRestore(pool);
     return withStore(config, pool, async (store) => {

@@ -11,12 +11,14 @@ import { withDatabase, withStore } from '../stack/with-database.js';
 import { lookAt } from './first-steps.js';
 import { isRunId, runFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
+import { mustHaveFolder } from './whole-file.js';
 
 /** Writes a run about packs as a page of its own. */
 export async function writeRunPage(config: CliConfig, runId: string, { out }: { out?: string }): Promise<number> {
   if (!isRunId(runId) && existsSync(join(runId, 'run.json')))
     throw new PedigreeError('invalid_parameter', `${runId}: a run by steps has no report, a run of a file has one`, {});
   const file = resolve(out ?? `report-${runId}.html`);
+  mustHaveFolder('--out', file);
   const runs = join(runFolder(config, runId), '..');
   const { memoryMb, threads, folder } = segmentSettings(config);
   const { facts, logged } = await withDatabase(config, async (pool) => {

@@ -13,7 +13,7 @@ import type { UploadFlags } from './stock-upload.js';
 import type { FetchFlags } from './registry-fetch.js';
 import type { ImportFlags, InspectFlags } from './stock.js';
 
-const KIND = ['--kind <kind>', 'what the file says: stock, registry or disposals', 'stock'] as const;
+const KIND = ['--kind <kind>', 'what the file says: stock, registry, disposals or documents', 'stock'] as const;
 
 /** `pedigree stock upload`: for whoever cannot write into the folder of the reconciler. */
 function addStockUpload(stock: Command, action: Action, gateway: () => GatewayClient): void {

@@ -1,7 +1,16 @@
-import { createWriteStream, type Stats } from 'node:fs';
+import { createWriteStream, statSync, type Stats } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { invalidConfiguration } from '#kernel';
+
+/** Before anything is asked for the file. @throws PedigreeError `invalid_configuration` that names the option. */
+export function mustHaveFolder(option: string, file: string): void {
+  const folder = dirname(resolve(file));
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw invalidConfiguration(option, `${folder} is no folder`);
+}
 
 /**
  * Writes a file that is there under its name once it is whole, and not before: what breaks off leaves no part that

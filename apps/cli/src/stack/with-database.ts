@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { openEventStore, type EventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { invalidConfiguration, PedigreeError } from '#kernel';
 import { databaseIsAway, openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
 import { sentenceOf } from '#service';
 import type { CliConfig } from '../config.js';
@@ -15,6 +16,15 @@ export async function embeddedPostgres(dataDir: DataDir): Promise<EmbeddedPostgr
   } catch (error) {
     throw new PedigreeError('unavailable', (error as Error).message);
   }
+}
+
+/** For commands that only look: they make no installation. @throws PedigreeError `invalid_configuration`. */
+export function mustBeInstalled({ databaseUrl, dataDir }: Pick<CliConfig, 'databaseUrl' | 'dataDir'>): void {
+  if (databaseUrl === undefined && !existsSync(new DataDir(dataDir).file('postgres')))
+    throw invalidConfiguration(
+      'DATA_DIR',
+      `${dataDir} holds no installation: \`pedigree up\` makes one, and DATABASE_URL names a database elsewhere`,
+    );
 }
 
 /** Opens the configured database, or the embedded one, which is started for it and left as it was found. */

@@ -298,13 +298,13 @@ describe('what a held document waits for', () => {
           { command_id: 'done', known: true },
           { command_id: 'ERP-17', known: false },
         ],
-        sentence: 'Held until done and ERP-17 have concluded; ERP-17 was not received yet.',
+        sentence: 'Waits until done and ERP-17 have concluded; ERP-17 was not received yet.',
       },
     ]);
     // Acknowledged is received, though nobody has run it yet.
     await harness.post({ command_id: 'ERP-17', xml: arrival() });
     const later = (await harness.ask('/v1/documents?command_id=held')).json<{ items: object[] }>();
-    expect(later.items).toMatchObject([{ sentence: 'Held until done and ERP-17 have concluded.' }]);
+    expect(later.items).toMatchObject([{ sentence: 'Waits until done and ERP-17 have concluded.' }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
 import { parseStrictJson, pointer } from '../intake/strict-json.js';
 
 /**
@@ -7,11 +7,10 @@ import { parseStrictJson, pointer } from '../intake/strict-json.js';
  * field at fault (RFC 6901).
  */
 export function jsonBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const parsed = schema.safeParse(parseStrictJson((body as Buffer | undefined) ?? Buffer.alloc(0)));
+  const parsed = schema.safeParse(parseStrictJson((body as Buffer | undefined) ?? Buffer.alloc(0)), PLAIN_WORDS);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = pointer([...(issue?.path ?? []), ...unknown]);
-  const why = unknown.length > 0 ? 'is not a field of this body' : (issue?.message ?? 'is invalid');
+  const { path, message, isUnknown } = firstFault(parsed.error);
+  const field = pointer(path);
+  const why = isUnknown ? 'is not a field of this body' : message;
   throw new PedigreeError('invalid_command', `${field === '' ? 'the body' : field}: ${why}`, { field });
 }

@@ -94,7 +94,7 @@ const REFUSALS: Record<number, { means: string; example: { code: ErrorCode; deta
     means:
       'The request is wrong as it stands: a parameter, the JSON, or a field of the body, which `field` names. ' +
       'Nothing was done. Mend it first.',
-    example: { code: 'invalid_parameter', detail: 'limit: must be a whole number', field: 'limit' },
+    example: { code: 'invalid_parameter', detail: 'limit: must be a whole number from 1 to 1000', field: 'limit' },
   },
   401: {
     means: 'There is no API key, or one that is not valid: unknown, or revoked.',

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { invalidParameter, isUuid, PedigreeError } from '#kernel';
+import { firstFault, invalidParameter, isUuid, PedigreeError, PLAIN_WORDS } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
 import {
   CHECK_PURPOSES,
@@ -12,22 +12,27 @@ import {
   shapes,
   STOCK_PARTS,
 } from '#read-models';
+import { isStandKnown } from '#documents';
 import { CASE_PHASES, CASE_SEVERITIES, DEADLINE_ROLES, GROUP_KINDS } from '#domain';
 import { configurationPart, itemResult } from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
 
 const { documentOutcome, failureCause, inboundChannel } = shapes;
 
-const NO_INSTANT =
-  'must be an instant with an offset or Z, such as 2026-03-02T10:00:00Z; in an address + is written %2B';
-export const instant = z.iso.datetime({ offset: true, error: NO_INSTANT }).transform((text) => new Date(text));
-export const wholeNumber = (least: number, most: number) =>
-  z
+const NO_INSTANT = 'must be an instant with an offset or Z, such as 2026-03-02T10:00:00Z';
+/** A + that was not escaped arrives as a blank. */
+const noInstant = ({ input }: { input?: unknown }): string =>
+  /T\S+ \d\d:?\d\d$/.test(String(input)) ? `${NO_INSTANT}; in an address + is written %2B` : NO_INSTANT;
+export const instant = z.iso.datetime({ offset: true, error: noInstant }).transform((text) => new Date(text));
+export const wholeNumber = (least: number, most: number) => {
+  const within = `must be a whole number from ${least} to ${most}`;
+  return z
     .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .regex(/^\d{1,9}$/, within)
     .transform(Number)
-    .pipe(z.number().min(least).max(most))
+    .pipe(z.number().min(least, within).max(most, within))
     .meta({ type: 'integer', minimum: least, maximum: most });
+};
 const limit = (most: number, usual: number, of: string) =>
   wholeNumber(1, most)
     .default(usual)
@@ -181,7 +186,7 @@ export const historyParameters = z.strictObject({
     .union([
       z
         .string()
-        .regex(/^\d{1,18}$/)
+        .regex(/^\d{1,18}$/, 'must be a position of the log')
         .transform((text) => BigInt(text)),
       instant,
     ])
@@ -196,7 +201,7 @@ export const placeId = z
   .regex(/^[0-9A-Za-z-]{14,36}$/, 'must be a place (14 digits) or the id of a participant');
 export const gtinText = z.string().regex(/^\d{14}$/, 'must be a GTIN, 14 digits');
 export const seriesText = z.string().min(1).max(20);
-const packStatus = z.string().regex(/^[a-z_]{1,60}$/, 'must be a status of a pack, such as in_circulation');
+const packStatus = z.string().refine(isStandKnown, 'must be a status of a pack, such as in_circulation');
 
 const isTrue = z.literal('true').optional();
 
@@ -277,12 +282,10 @@ export const commandPath = z.strictObject({ commandId });
 
 /** Parses parameters; the error names the first that is wrong. */
 export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, PLAIN_WORDS);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
-  const field = unknown ?? String(issue?.path[0] ?? '');
-  throw invalidParameter(field, unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter');
+  const { path, message, isUnknown } = firstFault(parsed.error);
+  throw invalidParameter(String(path[0] ?? ''), isUnknown ? 'no such parameter' : message);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_GROUP_MEMBERS } from '#domain';
-import { PedigreeError } from '#kernel';
+import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
 import { parseStrictJson, pointer } from './strict-json.js';
 
 /**
@@ -45,7 +45,14 @@ const document = z
       'brackets, or typed under a Russian keyboard layout. What was mended is told in `warnings`.',
   );
 
-const EITHER = { error: 'give either `xml` or `document`, and not both', path: ['xml'] };
+const oneDocument = (given: { xml?: unknown; document?: unknown }): string =>
+  given.xml === undefined
+    ? 'neither `xml` nor `document` is given: one of them holds the document'
+    : '`xml` and `document` are given: give one of them';
+const EITHER = {
+  error: ({ input }: { input?: unknown }) => oneDocument(input as { xml?: unknown }),
+  path: ['xml'],
+};
 const isOneDocument = (given: { xml?: unknown; document?: unknown }): boolean =>
   (given.xml === undefined) !== (given.document === undefined);
 
@@ -145,7 +152,7 @@ function misplacedField(body: {
     if (body[field] !== undefined && wanted !== field)
       return { message: `belongs to type ${type}, and this is ${body.type}`, path: [field] };
   }
-  if (wanted === undefined) return isOneDocument(body) ? undefined : { message: EITHER.error, path: EITHER.path };
+  if (wanted === undefined) return isOneDocument(body) ? undefined : { message: oneDocument(body), path: EITHER.path };
   if (body[wanted as 'group'] === undefined) return { message: `is needed for type ${body.type}`, path: [wanted] };
   for (const field of ['xml', 'document'] as const)
     if (body[field] !== undefined) return { message: `does not belong to type ${body.type}`, path: [field] };
@@ -173,21 +180,20 @@ export function readBody(bytes: Uint8Array): unknown {
 
 /** @throws PedigreeError invalid_command that names the field. */
 export function checkCommand(given: unknown): CommandBody {
-  const parsed = commandBody.safeParse(given);
-  if (!parsed.success) throw invalidBody(parsed.error.issues[0], 'command', commandBody);
+  const parsed = commandBody.safeParse(given, PLAIN_WORDS);
+  if (!parsed.success) throw invalidBody(parsed.error, 'command', commandBody);
   return parsed.data;
 }
 
-/** The first issue of a body that is not of its shape. */
+/** The first fault of a body that is not of its shape. */
 export function invalidBody(
-  issue: z.core.$ZodIssue | undefined,
+  error: z.core.$ZodError,
   what: string,
   { shape }: { shape: Record<string, unknown> },
 ): PedigreeError {
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const path = issue?.path ?? [];
-  const field = pointer([...path, ...unknown]);
-  const known = path.length === 0 ? `; known are ${Object.keys(shape).join(', ')}` : '';
-  const why = unknown.length > 0 ? `is not a field of a ${what}${known}` : (issue?.message ?? 'is invalid');
+  const { path, message, isUnknown } = firstFault(error);
+  const field = pointer(path);
+  const known = path.length === 1 ? `; known are ${Object.keys(shape).join(', ')}` : '';
+  const why = isUnknown ? `is not a field of a ${what}${known}` : message;
   return new PedigreeError('invalid_command', `${field === '' ? `the ${what}` : field}: ${why}`, { field });
 }

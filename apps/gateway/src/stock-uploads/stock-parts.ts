@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '#event-store';
-import { PedigreeError, type Sha256 } from '#kernel';
+import { PedigreeError, PLAIN_WORDS, type Sha256 } from '#kernel';
 import { PART_BYTES } from '../api/body-limits.js';
 import { stockUploadBody } from '../api/stock-upload-parameters.js';
 import { invalidBody } from '../intake/command-body.js';
@@ -40,8 +40,8 @@ export const isStockPart = (given: unknown): boolean => (Object(given) as { type
 
 /** @throws PedigreeError invalid_command that names the field. */
 export function parseStockPart(given: unknown): StockPart {
-  const parsed = stockPartBody.safeParse(given);
-  if (!parsed.success) throw invalidBody(parsed.error.issues[0], 'part of stock file', stockPartBody);
+  const parsed = stockPartBody.safeParse(given, PLAIN_WORDS);
+  if (!parsed.success) throw invalidBody(parsed.error, 'part of stock file', stockPartBody);
   const { file, part: n, sha256, content: bytes } = parsed.data;
   const { moment = null, ...rest } = file;
   return { file: { ...rest, moment }, n, bytes, sha256 };

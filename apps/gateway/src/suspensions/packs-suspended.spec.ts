@@ -22,6 +22,7 @@ const pool = {
 
 function world(over: Partial<PacksSuspendedOptions['store']> = {}, events: unknown[] = [LISTED]) {
   const warned: unknown[] = [];
+  const told: unknown[] = [];
   const clock = new VirtualClock();
   let heads = 0;
   const store = {
@@ -30,9 +31,9 @@ function world(over: Partial<PacksSuspendedOptions['store']> = {}, events: unkno
     ...over,
   } as PacksSuspendedOptions['store'];
   const head = (): Promise<bigint> => ((heads += 1), store.head());
-  const log = { warn: (about: object) => void warned.push(about) };
+  const log = { warn: (about: object) => void warned.push(about), info: (about: object) => void told.push(about) };
   const ask = packsSuspendedBy({ pool, store: { head, readAll: store.readAll }, clock, log });
-  return { clock, warned, heads: () => heads, ask: () => ask({ items: [ITEM] }) };
+  return { clock, warned, told, heads: () => heads, ask: () => ask({ items: [ITEM] }) };
 }
 
 describe('whether packs of a command are suspended', () => {
@@ -60,12 +61,13 @@ describe('whether packs of a command are suspended', () => {
     expect(warned).toHaveLength(1);
   });
 
-  it('is not waited for longer than two seconds, and asked once meanwhile', async () => {
+  it('is not waited for longer than two seconds, which is no warning, and asked once meanwhile', async () => {
     let answer: (head: bigint) => void = () => undefined;
-    const { ask, heads, clock } = world({ head: () => new Promise((resolve) => (answer = resolve)) });
+    const { ask, heads, clock, warned, told } = world({ head: () => new Promise((resolve) => (answer = resolve)) });
     const first = ask();
     clock.advance(2_000);
     expect(await first).toBeUndefined();
+    expect([warned, told]).toEqual([[], [{ waitedMs: 2_000 }]]);
     const second = ask();
     expect(heads()).toBe(1);
     answer(1n);

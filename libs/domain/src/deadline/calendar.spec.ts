@@ -35,7 +35,7 @@ describe('a calendar of deadlines', () => {
   it.each<[string, unknown, string]>([
     ['no object', 'x', '/: '],
     ['a field that is missing', without('edition'), '/edition: '],
-    ['a field that nobody knows', { ...GIVEN, holiday: [] }, 'holiday'],
+    ['a field that nobody knows', { ...GIVEN, holiday: [] }, '/holiday: is not known'],
     ['a zone that is none', { ...GIVEN, zone: 'Moscow' }, '/zone: is not a time zone'],
     [
       'a day that does not exist',

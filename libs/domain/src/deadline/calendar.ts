@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invalidConfiguration } from '#kernel';
+import { firstFault, invalidConfiguration, PLAIN_WORDS } from '#kernel';
 import { INBOUND_CHANNELS } from '../inbound/events.js';
 import { dayOf, dayText, ZoneDays, type Day } from './days.js';
 import { WEEKDAYS, WorkingDays } from './working-days.js';
@@ -147,7 +147,7 @@ function isZone(zone: string): boolean {
 export function readCalendar(given: unknown): DeadlineCalendar {
   if (typeof given === 'object' && given !== null && Object.keys(given).indexOf('fictitious') > 0)
     throw invalidConfiguration('/fictitious', 'must be the first field, where a reader sees it');
-  const parsed = file.safeParse(given);
+  const parsed = file.safeParse(given, PLAIN_WORDS);
   if (!parsed.success) {
     const { path, message } = firstIssue(parsed.error.issues);
     throw invalidConfiguration(`/${path.join('/')}`, message);
@@ -170,6 +170,7 @@ interface Issue {
 /** Of a limit that fits none of its shapes, what is wrong with the shape whose name it bears. */
 function firstIssue(issues: z.core.$ZodIssue[]): Issue {
   const [issue] = issues as [z.core.$ZodIssue];
+  if (issue.code === 'unrecognized_keys') return firstFault({ issues });
   if (issue.code !== 'invalid_union') return issue;
   const named = issue.errors.find((each) => !each.some(({ code }) => code === 'unrecognized_keys'));
   const inner = named?.[0];

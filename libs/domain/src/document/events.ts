@@ -97,7 +97,7 @@ export interface DocumentRegistered {
 
 export type Registration = DocumentRegistered['data'];
 
-/** Held until these have concluded accepted or partial. Without a kind: the command came after them. */
+/** Waits until these have concluded accepted or partial. Without a kind: the command came after them. */
 export interface DocumentWaiting {
   type: 'DocumentWaiting';
   data: { kind?: never; for: DocumentReference[] } | ItemWait;

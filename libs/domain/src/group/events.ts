@@ -63,7 +63,7 @@ export interface GroupRegistered {
   };
 }
 
-/** Held until these have concluded accepted or partial. Without a kind: the command came after them. */
+/** Waits until these have concluded accepted or partial. Without a kind: the command came after them. */
 export interface GroupWaiting {
   type: 'GroupWaiting';
   data: { kind?: never; for: DocumentReference[] } | ItemWait;

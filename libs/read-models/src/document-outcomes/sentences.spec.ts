@@ -26,19 +26,19 @@ const notOwner = { text: 'Not the owner.' };
 
 describe('plain words for a document', () => {
   it.each([
-    [{ phase: 'waiting', waitingFor: [known('ERP-1')] }, 'Held until ERP-1 has concluded.'],
-    [{ phase: 'waiting', waitingFor: [missing('ERP-1')] }, 'Held until ERP-1 has concluded; it was not received yet.'],
+    [{ phase: 'waiting', waitingFor: [known('ERP-1')] }, 'Waits until ERP-1 has concluded.'],
+    [{ phase: 'waiting', waitingFor: [missing('ERP-1')] }, 'Waits until ERP-1 has concluded; it was not received yet.'],
     [
       { phase: 'waiting', waitingFor: [known('a'), missing('b')] },
-      'Held until a and b have concluded; b was not received yet.',
+      'Waits until a and b have concluded; b was not received yet.',
     ],
     [
       { phase: 'waiting', waitingFor: [missing('a'), known('b'), missing('c')] },
-      'Held until a, b and c have concluded; a and c were not received yet.',
+      'Waits until a, b and c have concluded; a and c were not received yet.',
     ],
     [
       { phase: 'waiting', waitingFor: [...'abcdefg'].map(known) },
-      'Held until a, b, c, d, e and 2 more have concluded.',
+      'Waits until a, b, c, d, e and 2 more have concluded.',
     ],
     [{ phase: 'ready', attempts: 0 }, 'Ready to be sent.'],
     [

@@ -153,7 +153,7 @@ function held({ heldFor, waitingFor }: Described): PlainWords {
  */
 function waiting(waitingFor: Described['waitingFor']): PlainWords {
   const until =
-    `Held until ${listed(waitingFor.map((one) => `${one.commandId}${metIn(one)}`))} ` +
+    `Waits until ${listed(waitingFor.map((one) => `${one.commandId}${metIn(one)}`))} ` +
     `${waitingFor.length === 1 ? 'has' : 'have'} ` +
     'concluded';
   const missing = waitingFor.filter((one) => !one.known).map((one) => one.commandId);

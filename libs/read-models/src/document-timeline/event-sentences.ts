@@ -14,7 +14,7 @@ const SENTENCES: SentenceOf = {
     `Registered for account ${data.account}: type ${data.docType}, ${counted(data.itemCount, 'item')}, ` +
     `${counted(data.byteLength, 'byte')}.`,
   DocumentWaiting: (data) =>
-    `Held until ${listed(data.for.map((one) => one.commandId))} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
+    `Waits until ${listed(data.for.map((one) => one.commandId))} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
   PredecessorConcluded: (data) =>
     `The earlier document ${data.requestId} ended ` +
     `${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,

@@ -14,7 +14,7 @@ const SENTENCES: SentenceOf = {
   GroupRegistered: (data) =>
     `${KINDS[data.kind]} for account ${data.account}: ${counted(data.members.length, 'document')}.`,
   GroupWaiting: (data) =>
-    `Held until ${data.for.map((one) => one.commandId).join(', ')} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
+    `Waits until ${data.for.map((one) => one.commandId).join(', ')} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
   GroupPredecessorConcluded: (data) =>
     `The earlier document or group ${data.requestId} ended ` +
     `${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,

@@ -22,11 +22,11 @@ const waitingFor = (many: number) =>
 
 describe('the words for a group', () => {
   it.each<[string, Partial<DescribedGroup>, string]>([
-    ['waiting for one', { phase: 'waiting', waitingFor: waitingFor(1) }, 'Held until c-0 has concluded.'],
+    ['waiting for one', { phase: 'waiting', waitingFor: waitingFor(1) }, 'Waits until c-0 has concluded.'],
     [
       'waiting for many',
       { phase: 'waiting', waitingFor: waitingFor(7) },
-      'Held until c-0, c-1, c-2, c-3, c-4 and 2 more have concluded.',
+      'Waits until c-0, c-1, c-2, c-3, c-4 and 2 more have concluded.',
     ],
     [
       'being sent',

@@ -30,7 +30,7 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
     case 'waiting':
       return {
         sentence:
-          `Held until ${named(group.waitingFor.map((one) => `${one.commandId}${metIn(one)}`))} ` +
+          `Waits until ${named(group.waitingFor.map((one) => `${one.commandId}${metIn(one)}`))} ` +
           `${group.waitingFor.length === 1 ? 'has' : 'have'} concluded.`,
       };
     case 'held':

@@ -239,7 +239,7 @@ export const OUTCOME_DATA = {
       ...documentFields,
       waiting_for: z.array(metReference),
     })
-    .describe('Held until other documents have concluded.'),
+    .describe('Waits until other documents have concluded.'),
   'pedigree.document.held.v1': z
     .strictObject({
       ...documentFields,

@@ -272,7 +272,7 @@ describe('one document of the ERP that was split', () => {
     expect(shortOf(events)).toEqual([`document.waiting ${split.commandId}`]);
     expect(events[0]?.data).toMatchObject({
       waiting_for: [{ command_id: 'command-9' }],
-      sentence: 'Held until command-9 has concluded.',
+      sentence: 'Waits until command-9 has concluded.',
     });
   });
 

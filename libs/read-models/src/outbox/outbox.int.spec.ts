@@ -116,7 +116,7 @@ describe('the outbox', () => {
       expect(events.map((event) => event.data)).toMatchObject([
         {
           waiting_for: [{ command_id: 'command-9', request_id: after[0]?.requestId }],
-          sentence: 'Held until command-9 has concluded.',
+          sentence: 'Waits until command-9 has concluded.',
         },
         { document_ids: ['d-1', 'd-2'], duplicate: true },
         {

@@ -1,4 +1,4 @@
-import { splitSgtin } from '#kernel';
+import { invalidParameter, isUuid, splitSgtin } from '#kernel';
 import type { Queryable } from '#postgres';
 import { foreignCursor, pageLimit, present } from '../list-page.js';
 import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.js';
@@ -27,6 +27,7 @@ function readCursor(cursor: string): string {
  */
 export async function listPacks(db: Queryable, query: PackListQuery, types: PackTypes): Promise<Page<PackSummary>> {
   const limit = pageLimit(query.limit);
+  if (query.document !== undefined) await mustBeDocument(db, query.document);
   const moves = await loadPlaceMoves(db);
   const own = query.received === undefined ? undefined : await ownPlaces(db);
   const found: PackNow[] = [];
@@ -133,6 +134,14 @@ const DOCUMENT = `SELECT known_from FROM movement_document
     WHERE known_to IS NULL AND (request_id = ${ID} OR document_id = ${ID})
   UNION ALL SELECT d.known_from FROM sent_document t JOIN movement_document d ON d.request_id = t.request_id
     WHERE t.document_id = ${ID} AND d.known_to IS NULL AND d.document_id IS NULL`;
+
+/** A request_id may be of a document that has moved nothing yet; of other ids only those that were told are any. */
+async function mustBeDocument(db: Queryable, id: string): Promise<void> {
+  if (isUuid(id)) return;
+  const told = `SELECT EXISTS (${DOCUMENT.replaceAll('$id', () => '$1::text')}) AS told`;
+  if ((await db.query<{ told: boolean }>(told, [id])).rows[0]?.told !== true)
+    throw invalidParameter('document', `${id} is neither a request_id nor the id of a document that has moved a pack`);
+}
 
 /** What a document names, and all that lies in it now, however deep. */
 const NAMED_OR_INSIDE = `WITH RECURSIVE named AS (

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
 
 const days = z.number().int().min(0).max(3_650);
 
@@ -36,9 +36,9 @@ export type ComparisonSettings = z.infer<typeof settings>;
 
 /** @throws PedigreeError `invalid_parameter` that names the field. */
 export function comparisonSettings(value: unknown): ComparisonSettings {
-  const parsed = settings.safeParse(value);
+  const parsed = settings.safeParse(value, PLAIN_WORDS);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = issue?.path.join('.') ?? '';
-  throw new PedigreeError('invalid_parameter', `settings: ${field} ${issue?.message}`, { field });
+  const { path, message } = firstFault(parsed.error);
+  const field = path.join('.');
+  throw new PedigreeError('invalid_parameter', `settings: ${field} ${message}`, { field });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
 
 export const MOST_LIMIT_HOURS = 8_760;
 /** What is meant where somebody does not say. */
@@ -20,9 +20,9 @@ export type IncrementalLimits = z.infer<typeof limits>;
 
 /** @throws PedigreeError `invalid_parameter` that names the field. */
 export function incrementalLimits(value: unknown): IncrementalLimits {
-  const parsed = limits.safeParse(value);
+  const parsed = limits.safeParse(value, PLAIN_WORDS);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = issue?.path.join('.') ?? '';
-  throw new PedigreeError('invalid_parameter', `incremental: ${field} ${issue?.message}`, { field });
+  const { path, message } = firstFault(parsed.error);
+  const field = path.join('.');
+  throw new PedigreeError('invalid_parameter', `incremental: ${field} ${message}`, { field });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
 import { columnsOf, type SnapshotKind } from './kinds.js';
 
 /** Orders of day, month and year, and how DuckDB's strptime names them. */
@@ -58,10 +58,10 @@ function isEncoding(label: string): boolean {
 
 /** @throws PedigreeError `invalid_parameter` that names the field. */
 export function mappingOf(value: unknown, kind: SnapshotKind): Mapping {
-  const parsed = mapping.safeParse(value);
+  const parsed = mapping.safeParse(value, PLAIN_WORDS);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw wrong(issue?.path.join('.') ?? '', issue?.message ?? 'is wrong');
+    const { path, message } = firstFault(parsed.error);
+    throw wrong(path.join('.'), message);
   }
   const columns = columnsOf(kind);
   if (parsed.data.columns['item'] === undefined)

@@ -47,7 +47,7 @@ import { endWithNpm } from './end-with-npm.js';
 import type { GatewayClient } from './gateway-client.js';
 import { goOnWithoutReader } from './lost-reader.js';
 import { gatewayOf } from './own-gateway.js';
-import { namedByOption } from './named-options.js';
+import { namingOptions } from './named-options.js';
 import { say } from './print.js';
 import { PROGRAMS } from './programs.js';
 
@@ -68,14 +68,8 @@ export function commandLine(finish: (status: number) => void): Command {
     .showHelpAfterError('(add --help to see how)');
   const action =
     <Args extends unknown[]>(run: (...args: Args) => Promise<number>) =>
-    async (...args: Args): Promise<void> => {
-      try {
-        finish(await run(...args));
-      } catch (error) {
-        // Commander gives the command behind its arguments and options.
-        throw namedByOption(error, args.at(-1) as unknown as Command);
-      }
-    };
+    async (...args: Args): Promise<void> =>
+      finish(await namingOptions(run, args));
 
   addUp(pedigree);
   addPrograms(pedigree);

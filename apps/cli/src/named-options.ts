@@ -13,11 +13,23 @@ const OPTION_OF: Record<string, string> = {
   given_up: '--given-up',
 };
 
+/** Runs a command; commander gives the command itself behind its arguments and options. */
+export async function namingOptions<Args extends unknown[]>(
+  run: (...args: Args) => Promise<number>,
+  args: Args,
+): Promise<number> {
+  try {
+    return await run(...args);
+  } catch (error) {
+    throw namedByOption(error, args.at(-1) as Command);
+  }
+}
+
 /**
  * An error about what an option said, by the name of the option: it is wrong usage (`invalid_configuration`). Any other
  * error stays as it is, for example about a field of a file.
  */
-export function namedByOption(error: unknown, command: Command): unknown {
+function namedByOption(error: unknown, command: Command): unknown {
   if (!(error instanceof PedigreeError)) return error;
   const { code, message, place } = error;
   if (place.field === undefined || !['invalid_parameter', 'invalid_command'].includes(code)) return error;

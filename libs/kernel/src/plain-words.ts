@@ -35,7 +35,10 @@ function plainWords(issue: RawIssue): string | undefined {
       return anyOf(issue.errors);
     case 'unrecognized_keys':
       return 'is not known';
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_key':
+    case 'not_multiple_of':
       return undefined;
   }
 }

@@ -46,7 +46,7 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
     .option('--stream <name>', 'any stream of the log instead, such as group-ID, inbound-ID, run-ID or configuration')
     .option(
       '--answer <route>',
-      'an answer of the gateway instead, with its events: /v1/packs/SGTIN, or another route that docs/auditing.md lists',
+      'an answer of the gateway instead, with its events: /v1/packs/SGTIN, or another that docs/auditing.md lists',
     )
     .option('--pack <code>', 'every movement of a pack or a container instead, by SGTIN or SSCC, from sealed segments')
     .option('--no-evidence', 'leave the bytes out that events name by digest')

@@ -32,8 +32,9 @@ function documentText(document: DocumentAnswer): string {
   if (document.phase === 'acknowledged')
     return `${document.request_id}  account ${document.account}\n${document.phase}: ${document.sentence}`;
   const { doc_type, account, phase, outcome, sentence, remedy, item_count } = document;
+  const items = `${item_count} ${item_count === 1 ? 'item' : 'items'}`;
   const parts = [
-    `${document.request_id}  type ${doc_type}  ${item_count} ${item_count === 1 ? 'item' : 'items'}  account ${account}`,
+    `${document.request_id}  type ${doc_type}  ${items}  account ${account}`,
     `${outcome ?? phase}: ${sentence}`,
   ];
   if (remedy !== undefined) parts.push(remedy);

@@ -59,7 +59,8 @@ describe('what an option cannot mean: by the name of the option, in plain words,
       const data = join(folder.path, 'nothing');
       expect(await commandHere(args, { DATA_DIR: data })).toEqual(
         usage(
-          `DATA_DIR: ${data} holds no installation: \`pedigree up\` makes one, and DATABASE_URL names a database elsewhere`,
+          `DATA_DIR: ${data} holds no installation: \`pedigree up\` makes one, ` +
+            'and DATABASE_URL names a database elsewhere',
         ),
       );
       expect(existsSync(data)).toBe(false);

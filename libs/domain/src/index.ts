@@ -28,6 +28,7 @@ export { FINISH_POLICY, type UploadAnswer, type Uploading } from './document/upl
 export * from './document/signed-by.js';
 export * from './document/state.js';
 export * from './document/decide.js';
+export { ourOf, type FoundDocuments } from './document/found.js';
 export type { GateCommand, StopCommand, WaitCommand } from './document/decide-wait.js';
 export * from './document/planned-task.js';
 export * from './saga/document-saga.js';

@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inboundStream, type PlannedTask } from '#domain';
+import { INBOUND_SAGA, inboundStream, reactToInboundEvent, type PlannedTask } from '#domain';
+import type { VirtualClock } from '#kernel';
 import { migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
+import type { DocumentMetadata } from '#registry-client';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { rawOf } from '../../test/fake-registry.js';
+import { rawOf, receiptXml } from '../../test/fake-registry.js';
 import { QueueHarness, type World } from '../../test/queue-harness.js';
 import {
   ACCOUNT,
   asTask,
+  eventsOf,
+  newestTask,
   openStores,
   plannedTasks,
   registerDocument,
@@ -39,17 +43,20 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** A worker whose outgoing list shows this document; and what follows from a reading of it. */
-async function read({ context }: World, shown: { documentId: string; requestId: string }): Promise<void> {
+type Shown = Pick<DocumentMetadata, 'documentId' | 'requestId'> & Partial<DocumentMetadata>;
+
+/** A worker whose outgoing list shows these documents. */
+function readerOf({ context }: World, shown: Shown[]): { reader: InboundContext; planned: PlannedTask[] } {
   const planned: PlannedTask[] = [];
-  const document = { ...shown, status: 'processed', docType: 701, receivedAt: RECEIVED_AT, fields: {} };
+  const fields = { status: 'processed', docType: 701, receivedAt: RECEIVED_AT, fields: {} } as const;
+  const answer = rawOf('{"documents":[]}');
   const documentsSince = () =>
     Promise.resolve({
-      documents: [document],
+      documents: shown.map((one) => ({ ...fields, ...one })),
       cursor: { since: RECEIVED_AT, handedOut: {} },
       walk: { kind: 'complete' },
       more: false,
-      answers: new Map([[shown.documentId, rawOf('{"documents":[]}')]]),
+      answers: new Map(shown.map((one) => [one.documentId, answer])),
     });
   const reader = {
     ...context,
@@ -58,8 +65,16 @@ async function read({ context }: World, shown: { documentId: string; requestId: 
     queue: { schedule: (_: unknown, tasks: PlannedTask[]) => Promise.resolve(void planned.push(...tasks)) },
     warn: () => undefined,
   } satisfies InboundContext;
+  return { reader, planned };
+}
+
+/** Reads the list, does what follows from that, and tells how each task ended. */
+async function read(world: World, ...shown: Shown[]): Promise<string[]> {
+  const { reader, planned } = readerOf(world, shown);
   await runTask(reader, asTask(listTasks(ACCOUNT)[1] as never));
-  for (const one of planned) await runTask(reader, asTask(one as never));
+  const results: string[] = [];
+  for (const one of planned) results.push((await runTask(reader, asTask(one as never))).kind);
+  return results;
 }
 
 const seen = async (documentId: string): Promise<string[]> =>
@@ -75,5 +90,68 @@ describe('an outgoing document that bears a request_id of ours', () => {
     await read(world, { documentId: 'of-ended', requestId: ended });
     await read(world, { documentId: 'of-open', requestId: open });
     expect([await seen('of-ended'), await seen('of-open')]).toEqual([['InboundSeen'], []]);
+  });
+});
+
+describe('a document of an attempt that landed after it had counted as absent', () => {
+  /** Its second attempt may go: the first was not found, and has landed since, as `late`. */
+  async function landedLate(): Promise<{ world: World; requestId: string; late: string }> {
+    const world = harness.worldOf(['unknown_lost', 'ok']);
+    const { requestId } = await registerDocument(stores);
+    for (const kind of ['send', 'look_up', 'look_up'] as const) {
+      await runTask(world.context, await newestTask(stores.store, requestId, kind));
+      (world.context.clock as VirtualClock).advance(60_000);
+    }
+    return { world, requestId, late: world.registry.take(requestId) };
+  }
+
+  /** Does what is planned for a document of others, until nothing is. */
+  async function follow(world: World, documentId: string): Promise<void> {
+    const { reader } = readerOf(world, []);
+    const react = reactToInboundEvent({ ...world.context.profile.rules, statusGridMs: 1_000 });
+    let state = INBOUND_SAGA.initial;
+    for (const event of await stores.store.readStream(inboundStream(documentId))) {
+      const after = react(state, { ...event, handledAt: event.recordedAt });
+      state = after.state;
+      for (const one of after.tasks) await runTask(reader, asTask(one));
+    }
+  }
+
+  it.each(['in one list', 'the late one first, while the repeat is unknown'])(
+    'is followed to its end, whatever becomes of the repeat: seen %s',
+    async (how) => {
+      const { world, requestId, late } = await landedLate();
+      const { context, registry } = world;
+      const ran = async (kind: 'send' | 'status' | 'receipt') =>
+        runTask(context, await newestTask(stores.store, requestId, kind));
+      await harness.catchUp('read models');
+      const before = how === 'in one list' ? [] : [await read(world, { documentId: late, requestId })];
+      registry.receipts.set(requestId, receiptXml(requestId, 'Rejected'));
+      for (const kind of ['send', 'status', 'receipt'] as const) await ran(kind);
+      registry.receipts.delete(requestId);
+      await harness.catchUp('read models');
+      const repeat = registry.taken.get(requestId)?.[1] as string;
+      await read(world, { documentId: late, requestId }, { documentId: repeat, requestId });
+      await follow(world, late);
+      expect(before.flat()).toEqual([]);
+      expect(await seen(repeat)).toEqual([]);
+      expect((await stores.store.readStream(inboundStream(late))).at(-1)).toMatchObject({
+        type: 'InboundConcluded',
+        data: { requestId, outcome: 'accepted', direction: 'outgoing' },
+      });
+      expect(await eventsOf(stores.store, requestId)).toContainEqual(
+        expect.objectContaining({ type: 'DuplicateDetected' }),
+      );
+    },
+  );
+
+  it('is looked at again while it is not known which of the two is ours', async () => {
+    const { world, requestId, late } = await landedLate();
+    const repeat = world.registry.take(requestId);
+    expect(await read(world, { documentId: late, requestId }, { documentId: repeat, requestId })).toEqual([
+      'retry',
+      'retry',
+    ]);
+    expect([await seen(late), await seen(repeat)]).toEqual([[], []]);
   });
 });

@@ -172,7 +172,7 @@ export function lookUpFacts(
     sinceAttemptEndedMs: ageMs(task, of.attemptEndedAt),
     unknownGraceMs: context.profile.rules.unknownGraceMs,
     answerSha256: answer.sha256,
-    candidates: [answer],
+    candidates: [answer] as [Candidate],
   };
 }
 

@@ -102,6 +102,9 @@ describe('a document whose request_id a list has shown', () => {
     await bySystem(other, task, { type: 'BeginSend' });
     const documentId = registry.take(requestId);
     await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
+    // The other may be at its call: only whoever finds the intent at the start of a lease says that it was given up.
+    expect(await runTask(context, task)).toEqual({ kind: 'give_back' });
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
     expect(await runTask(context, task)).toEqual({ kind: 'done' });
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendUnconfirmed']);
   });

@@ -6,7 +6,7 @@
  * (given/when/then), suspension/*.spec.ts, deadline/*.spec.ts,
  * attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
-export { evolveAttempt, FIRST_ATTEMPT, type Attempt, type CallAnswer } from './attempt/attempt.js';
+export { evolveAttempt, FIRST_ATTEMPT, mayBeOthers, type Attempt, type CallAnswer } from './attempt/attempt.js';
 export {
   believesOthers,
   decideAttempt,

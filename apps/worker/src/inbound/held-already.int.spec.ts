@@ -36,14 +36,14 @@ afterAll(async () => {
 type Told = Record<'Recognise' | 'See', string[]>;
 
 /** A process that knows the lists, and remembers what it told documents of others. */
-async function start(
-  registry: FakeRegistry,
-): Promise<{ context: TaskContext; held: RegistryDocuments; told: Told }> {
+async function start(registry: FakeRegistry): Promise<{ context: TaskContext; held: RegistryDocuments; told: Told }> {
   const held = new RegistryDocuments(db.pool);
   await held.open();
   const told: Told = { Recognise: [], See: [] };
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
-  const execute = (documentId: string, { type }: { type: keyof Told }) => told[type].push(documentId);
+  const execute = (documentId: string, { type }: { type: keyof Told }) => {
+    if (!told[type].includes(documentId)) told[type].push(documentId);
+  };
   const inbound = { execute } as unknown as InboundRepository;
   return { context: { ...own, held, inbound }, held, told };
 }

@@ -3,7 +3,7 @@ import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { registryCause } from '../registry-tasks/context.js';
 import { toInbound, type InboundContext } from './context.js';
-import { followOthers } from './follow-others.js';
+import { followOthers, knownIdOf } from './follow-others.js';
 import { seenOf } from './seen.js';
 
 /**
@@ -13,8 +13,10 @@ import { seenOf } from './seen.js';
 export async function noteListed(context: InboundContext, task: TaskOf<'note_listed'>): Promise<TaskResult> {
   const { seen } = task.payload;
   const { direction, requestId } = seen;
-  if (direction === 'outgoing' && requestId !== undefined && isOurs(await context.documents.stateInLog(requestId)))
-    return noteAnother(context, task, { ...seen, requestId });
+  if (direction === 'outgoing' && requestId !== undefined) {
+    const state = await context.documents.stateInLog(requestId);
+    if (isOurs(state)) return noteAnother(context, task, { state, seen: { ...seen, requestId } });
+  }
   await toInbound(context, task, { type: 'See', seen });
   return { kind: 'done' };
 }
@@ -32,11 +34,12 @@ function isOurs(state: DocumentState): boolean {
 async function noteAnother(
   context: InboundContext,
   task: TaskOf<'note_listed'>,
-  seen: InboundSeen['data'] & { requestId: string },
+  { state: before, seen }: { state: DocumentState; seen: InboundSeen['data'] & { requestId: string } },
 ): Promise<TaskResult> {
   const { requestId, answerSha256 } = seen;
   const listed = await context.held.listedUnder(requestId);
   const documentIds = listed.map((one) => one.documentId);
+  if (knownIdOf(before) === undefined) return documentIds.length < 2 ? { kind: 'done' } : lookAgain(context);
   // It answers no attempt, so it can raise the alarm and do nothing else.
   const command = {
     type: 'RecordLookUp',
@@ -47,12 +50,17 @@ async function noteAnother(
     answerSha256,
   } as const;
   const { state } = await context.documents.execute(requestId, command, registryCause(context, task));
-  const others = listed.map((row) =>
+  const shown = listed.map((row) =>
     row.documentId === seen.documentId ? seen : seenOf(context.profile, { row, answerSha256 }),
   );
-  return (await followOthers(context, task, { state, others })) || documentIds.length < 2
-    ? { kind: 'done' }
-    : { kind: 'retry', delayMs: context.profile.rules.listPollMs, error: UNKNOWN_YET, countsAsAttempt: false };
+  await followOthers(context, task, { requestId, state, shown });
+  return { kind: 'done' };
 }
 
-const UNKNOWN_YET = 'which document of several under one request_id is followed is not known yet';
+/** An answer or a look-up will say which of them is ours. */
+const lookAgain = ({ profile }: InboundContext): TaskResult => ({
+  kind: 'retry',
+  delayMs: profile.rules.listPollMs,
+  error: 'which document of several under one request_id is ours is not known yet',
+  countsAsAttempt: false,
+});

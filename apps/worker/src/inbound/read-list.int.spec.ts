@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { INBOUND_SAGA, inboundStream, reactToInboundEvent, type PlannedTask } from '#domain';
+import { INBOUND_SAGA, inboundStream, reactToInboundEvent, type DocumentCommand, type PlannedTask } from '#domain';
 import type { VirtualClock } from '#kernel';
 import { migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
@@ -18,6 +18,7 @@ import {
   plannedTasks,
   registerDocument,
   runTask,
+  stateIn,
   type Stores,
 } from '../../test/test-harness.js';
 import type { InboundContext } from './context.js';
@@ -105,6 +106,30 @@ describe('a document of an attempt that landed after it had counted as absent', 
     return { world, requestId, late: world.registry.take(requestId) };
   }
 
+  const told = (world: World, requestId: string, command: DocumentCommand) =>
+    world.context.documents.execute(requestId, command, {
+      ...{ taskKey: 'spec', lease: '1', actor: { kind: 'system', name: 'spec', authenticatedBy: 'test' } as const },
+    });
+
+  /** It was announced, and its bytes are awaited. */
+  async function announced(world: World, requestId: string): Promise<string> {
+    const documentId = world.registry.announce(requestId);
+    await told(world, requestId, { type: 'BeginSend', upload: true });
+    const answer = { kind: 'announced', documentId } as const;
+    await told(world, requestId, { type: 'RecordSendAnswer', attempt: 1, answer });
+    return documentId;
+  }
+
+  /** The end of its upload has no answer, and the look-up does not show it any more. */
+  async function lookedUpWithout(world: World, requestId: string, documentId: string): Promise<void> {
+    const answer = { kind: 'unconfirmed', reason: 'timeout' } as const;
+    await told(world, requestId, { type: 'BeginFinish', attempt: 1, round: 1 });
+    await told(world, requestId, { type: 'RecordUploadAnswer', attempt: 1, round: 1, answer });
+    const left = (world.registry.taken.get(requestId) ?? []).filter((one) => one !== documentId);
+    world.registry.taken.set(requestId, left);
+    await runTask(world.context, await newestTask(stores.store, requestId, 'look_up'));
+  }
+
   /** Does what is planned for a document of others, until nothing is. */
   async function follow(world: World, documentId: string): Promise<void> {
     const { reader } = readerOf(world, []);
@@ -153,5 +178,20 @@ describe('a document of an attempt that landed after it had counted as absent', 
       'retry',
     ]);
     expect([await seen(late), await seen(repeat)]).toEqual([[], []]);
+    // Nor is there an alarm for each look.
+    expect((await eventsOf(stores.store, requestId)).map(({ type }) => type)).not.toContain('DuplicateDetected');
+  });
+
+  it('counts as ours alone where a look-up takes it for ours after it was followed like one of others', async () => {
+    const world = harness.worldOf();
+    const { requestId } = await registerDocument(stores);
+    const upload = await announced(world, requestId);
+    const late = world.registry.take(requestId);
+    await harness.catchUp('read models');
+    await read(world, { documentId: upload, requestId }, { documentId: late, requestId });
+    expect([await seen(upload), await seen(late)]).toEqual([[], ['InboundSeen']]);
+    await lookedUpWithout(world, requestId, upload);
+    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'sent', documentId: late });
+    expect(await seen(late)).toEqual(['InboundSeen', 'InboundRecognised']);
   });
 });

@@ -70,14 +70,13 @@ export async function openContext(
   { log, watching, closing }: Watchers & { closing: Closing },
 ): Promise<WorkerContext> {
   const { pool, queue, clock } = on;
-  const repositories = repositoriesOn(on, { log, watching });
   const evidence = new PostgresEvidenceStore({ pool });
+  const repositories = repositoriesOn(on, { log, watching });
   const { registry, gates } = registryOn(on, config, { log, evidence, accounts: repositories.accounts });
   closing.push(() => registry.close());
   const containers = containersOn(on, config, registry);
-  const { documents } = repositories;
   collectWorkerMetrics(watching.metrics, {
-    ...{ registry, clock, budgets: on.budgets, documents, contents: containers.counts },
+    ...{ registry, clock, budgets: on.budgets, documents: repositories.documents, contents: containers.counts },
     unknownContents: () => unknownContentFigures(pool),
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });

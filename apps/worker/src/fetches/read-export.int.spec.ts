@@ -234,7 +234,13 @@ describe('an order whose answer is lost', () => {
 
   it('by a refusal that a server before the registry may have said is looked up as well', async () => {
     const registry = new ExportedPacks(ROWS);
-    const page = { kind: 'refused', code: 'http_405', text: 'maintenance', mayBeOthers: true, raw: rawOf('<html>', 405) };
+    const page = {
+      kind: 'refused',
+      code: 'http_405',
+      text: 'maintenance',
+      mayBeOthers: true,
+      raw: rawOf('<html>', 405),
+    };
     registry.before = (call) => (call === 'order' && registry.asked.length === 2 ? page : undefined);
     const id = await asked();
     await work(registry);

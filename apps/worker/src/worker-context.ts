@@ -10,6 +10,7 @@ import type { CallBudgets, TaskQueue } from '#tasks';
 import type { Watching } from '#telemetry';
 import { AccountGates } from './account/account-gates.js';
 import { AccountRepository } from './account/account-repository.js';
+import type { Closing } from './closing.js';
 import type { WorkerConfig } from './config.js';
 import { ContainerRepository } from './container/container-repository.js';
 import { ContentCounts } from './container/content-counts.js';
@@ -59,20 +60,23 @@ export const installationOf = async ({ participant, profile }: WorkerConfig, poo
   profile: profile.name,
 });
 
-/** Opens what the tasks need. An ended certificate pauses its account before anything is sent. */
+/**
+ * Opens what the tasks need, and tells how that is closed. An ended certificate pauses its account before anything is
+ * sent.
+ */
 export async function openContext(
   config: WorkerConfig,
   on: Foundation,
-  { log, watching }: Watchers,
-): Promise<{ context: WorkerContext; close(): Promise<void> }> {
+  { log, watching, closing }: Watchers & { closing: Closing },
+): Promise<WorkerContext> {
   const { pool, queue, clock } = on;
-  const repositories = repositoriesOn(on, { log, watching });
   const evidence = new PostgresEvidenceStore({ pool });
+  const repositories = repositoriesOn(on, { log, watching });
   const { registry, gates } = registryOn(on, config, { log, evidence, accounts: repositories.accounts });
+  closing.push(() => registry.close());
   const containers = containersOn(on, config, registry);
-  const { documents } = repositories;
   collectWorkerMetrics(watching.metrics, {
-    ...{ registry, clock, budgets: on.budgets, documents, contents: containers.counts },
+    ...{ registry, clock, budgets: on.budgets, documents: repositories.documents, contents: containers.counts },
     unknownContents: () => unknownContentFigures(pool),
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });
@@ -98,7 +102,7 @@ export async function openContext(
   };
   await restored.open();
   await gates.open();
-  return { context, close: () => registry.close() };
+  return context;
 }
 
 /** The aggregates of the domain, one stream for each of their kind. */

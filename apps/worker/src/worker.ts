@@ -30,6 +30,7 @@ import {
 } from '#tasks';
 import type { WorkerConfig } from './config.js';
 import { workerParts } from './configuration-parts.js';
+import { closeAll, type Closing } from './closing.js';
 import type { PausedAccount } from './account/account-gates.js';
 import type { InboundContext } from './inbound/context.js';
 import { fetchLanes } from './fetches/lanes.js';
@@ -88,13 +89,6 @@ const STATUS_GRID_MS = 1_000;
 export const workerLog = (config: WorkerConfig): Logger =>
   pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
 
-/** What is opened at the start and closed at the end, the last first, whether the start came to its end or not. */
-type Closing = (() => Promise<unknown>)[];
-
-async function closeAll(closing: Closing): Promise<void> {
-  for (const close of closing.splice(0).reverse()) await close();
-}
-
 /**
  * Starts the saga, the projections and the lanes of all accounts. Leaves nothing behind when it throws. Traces end with
  * it; metrics stay readable.
@@ -110,7 +104,7 @@ export async function startWorker(
     closing.push(() => watching.tracing.close());
     return await startParts(config, { log, watching }, closing);
   } catch (error) {
-    await closeAll(closing);
+    for (const failure of await closeAll(closing)) log.warn({ err: failure }, 'a part was not closed in order');
     throw error;
   }
 }
@@ -132,8 +126,7 @@ async function startParts(
   const { log, watching } = watchers;
   const opened = await open(config, log, closing);
   const { pool, store, queue, budgets, documents } = opened;
-  const { context, close } = await openContext(config, opened, watchers);
-  closing.push(close);
+  const context = await openContext(config, opened, { ...watchers, closing });
   await takeOver(queue, log);
   const accounts = config.accounts.map((account) => account.name);
   const sagas = sagasBy(sagaRules(config));
@@ -156,7 +149,8 @@ async function startParts(
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
-    await closeAll(closing);
+    const [failure] = await closeAll(closing);
+    if (failure !== undefined) throw failure;
   };
   return {
     callFigures: () => budgets.figures(),

@@ -26,7 +26,9 @@ export class ListedPacks {
   /** `filter 0`, `list A B`, `archive A`. */
   readonly asked: string[] = [];
   /** Before a call is answered: may throw, or give another outcome. */
-  before: (call: number) => { kind: 'refused'; text: string } | { kind: 'unknown'; reason: string } | undefined = () =>
+  before: (
+    call: number,
+  ) => { kind: 'refused'; text: string; mayBeOthers?: true } | { kind: 'unknown'; reason: string } | undefined = () =>
     undefined;
 
   /** What it decided about series; pages of these are numbered apart, and written down as `offset 0`. */

@@ -21,6 +21,12 @@ it('given an accepted document, comment and every warning are read', () => {
   });
 });
 
+it('given an operation_id in capitals, it is told in small letters, as ours are; one that is no UUID stays', () => {
+  const asked = (operationId: string) =>
+    read(fixture('accepted').replace(/(<operation_id>)[^<]*/, `$1${operationId}`)).operationId;
+  expect([asked(said.operationId.toUpperCase()), asked('X7')]).toEqual([said.operationId, 'X7']);
+});
+
 it('given a partial one, every error is read with its object', () => {
   expect(read(fixture('partial'))).toEqual({
     ...said,

@@ -1,4 +1,4 @@
-import { defined, PedigreeError } from '#kernel';
+import { canonicalUuid, defined, PedigreeError } from '#kernel';
 import { readInstant } from './instants.js';
 import type { ReceiptFacts } from './port.js';
 import { SeriesCollector } from './series.js';
@@ -138,7 +138,7 @@ class ReceiptCollector implements XmlListener {
     const comment = this.fields.get('operation_comment');
     return {
       operation: this.fields.get('operation') ?? raise('operation'),
-      operationId: this.fields.get('operation_id') ?? raise('operation_id'),
+      operationId: canonicalUuid(this.fields.get('operation_id') ?? raise('operation_id')),
       result,
       acceptedAt: this.acceptedAt(),
       ...defined({ comment: comment && shortened(comment) }),

@@ -6,7 +6,7 @@
  * (given/when/then), suspension/*.spec.ts, deadline/*.spec.ts,
  * attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
-export { evolveAttempt, FIRST_ATTEMPT, type Attempt, type CallAnswer } from './attempt/attempt.js';
+export { evolveAttempt, FIRST_ATTEMPT, mayBeOthers, type Attempt, type CallAnswer } from './attempt/attempt.js';
 export {
   believesOthers,
   decideAttempt,
@@ -28,6 +28,7 @@ export { FINISH_POLICY, type UploadAnswer, type Uploading } from './document/upl
 export * from './document/signed-by.js';
 export * from './document/state.js';
 export * from './document/decide.js';
+export { ourOf, type FoundDocuments } from './document/found.js';
 export type { GateCommand, StopCommand, WaitCommand } from './document/decide-wait.js';
 export * from './document/planned-task.js';
 export * from './saga/document-saga.js';

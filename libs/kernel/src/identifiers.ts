@@ -17,6 +17,9 @@ export const isSscc = (text: string): text is Sscc => SSCC.test(text);
 export const isGtin = (text: string): text is Gtin => GTIN.test(text);
 export const isUuid = (text: string): boolean => UUID.test(text);
 
+/** A UUID in small letters, as we write them; whoever reads one ignores the case (RFC 9562, 4). Other text stays. */
+export const canonicalUuid = (text: string): string => (isUuid(text) ? text.toLowerCase() : text);
+
 /** The GTIN-14 and the serial of an SGTIN. The caller has checked the shape with `isSgtin`. */
 export function splitSgtin(sgtin: Sgtin): { gtin: Gtin; serial: string } {
   return { gtin: sgtin.slice(0, 14), serial: sgtin.slice(14) };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { tcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/until.js';
 import { Listener } from './listener.js';
 
@@ -48,6 +49,23 @@ describe('a connection that listens', () => {
       ['connected', 'lost', 'connected'],
     ]);
   });
+
+  it('that is closed waits for no server that has gone silent', async () => {
+    const url = new URL(db.url);
+    const proxy = await tcpProxy({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${proxy.port}`;
+    let isConnected = false;
+    const silent = new Listener({
+      ...{ pool: db.pool, connectionString: url.href, applicationName: `${NAME}-behind`, channel: 'of_a_test' },
+      heard: () => undefined,
+      connected: () => void (isConnected = true),
+    });
+    silent.listen();
+    await until('it listens', () => isConnected);
+    proxy.freeze();
+    await silent.close();
+    await proxy.close();
+  }, 20_000);
 
   it('that is closed is gone, and stays gone', async () => {
     await listener.close();

@@ -15,6 +15,8 @@ export interface ListenerOptions {
   lost?(): void;
 }
 
+/** How long a server that is asked to end a connection is waited for. */
+const GOODBYE_MS = 1_000;
 const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 
 /**
@@ -55,7 +57,7 @@ export class Listener {
     clearTimeout(this.retry);
     const { client } = this;
     this.client = undefined;
-    await client?.end().catch(() => undefined);
+    if (client !== undefined) await end(client);
   }
 
   private connected(client: pg.Client): void {
@@ -79,4 +81,11 @@ export class Listener {
     );
     this.retry.unref();
   }
+}
+
+/** A server that has gone silent does not say goodbye: then the socket is closed without it. */
+async function end(client: pg.Client): Promise<void> {
+  const cut = setTimeout(() => client.connection.stream.destroy(), GOODBYE_MS);
+  await client.end().catch(() => undefined);
+  clearTimeout(cut);
 }

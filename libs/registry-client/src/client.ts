@@ -6,6 +6,7 @@ import type { CallCount } from './call/call-counts.js';
 import { CHANGE, READ, READ_ONE, READ_SURELY, type OperationCall } from './call/caller.js';
 import { classify, type Reading } from './call/classify.js';
 import { baseOf, openAgent } from './call/connection.js';
+import { readErrorBody } from './call/error-body.js';
 import type { Exchange } from './call/exchange.js';
 import { mayReadAgain } from './call/read-again.js';
 import { resolveLink } from './call/links.js';
@@ -345,10 +346,13 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
         if (result.raw.httpStatus < 500) this.sessionsOf.used(account, session.generation, operation);
         return result;
       }
-      const token = await this.sessionsOf.rejected(account, session.generation, operation).catch((error: Error) => {
-        this.log.warn({ account, error: error.message }, 'could not record a refused token');
-        return 'dropped';
-      });
+      const mayBeOthers = readErrorBody(result.raw, this.options.profile.fields).shape !== 'registry';
+      const token = await this.sessionsOf
+        .rejected(account, session.generation, { operation, mayBeOthers })
+        .catch((error: Error) => {
+          this.log.warn({ account, error: error.message }, 'could not record a refused token');
+          return 'dropped';
+        });
       if (token === 'kept') return { kind: 'failed', written: false, reason: refusedAlone(account, operation) };
     }
     return {

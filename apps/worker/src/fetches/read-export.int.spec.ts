@@ -20,6 +20,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { ExportedPacks } from '../../test/exported-packs.js';
+import { rawOf } from '../../test/fake-registry.js';
 import { fetchLanes } from './lanes.js';
 import { readExport } from './read-export.js';
 import type { FetchContext } from './read-pages.js';
@@ -229,6 +230,22 @@ describe('an order whose answer is lost', () => {
     await work(registry);
     expect(registry.asked.slice(0, 5)).toEqual(['search', 'order', 'search', 'search', 'order']);
     expect(await stateOf(id)).toMatchObject({ phase: 'complete', calls: registry.asked.length });
+  });
+
+  it('by a refusal that a server before the registry may have said is looked up as well', async () => {
+    const registry = new ExportedPacks(ROWS);
+    const page = {
+      kind: 'refused',
+      code: 'http_405',
+      text: 'maintenance',
+      mayBeOthers: true,
+      raw: rawOf('<html>', 405),
+    };
+    registry.before = (call) => (call === 'order' && registry.asked.length === 2 ? page : undefined);
+    const id = await asked();
+    await work(registry);
+    expect(registry.asked.slice(0, 5)).toEqual(['search', 'order', 'search', 'search', 'order']);
+    expect(await stateOf(id)).toMatchObject({ phase: 'complete', problem: null });
   });
 
   it('is not taken for the one new task that is there, which is of another: it is not even looked at', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestOfFile } from '#duckdb';
-import { sha256Hex, type JsonObject } from '#kernel';
+import { defined, sha256Hex, type JsonObject } from '#kernel';
 import { inTransaction } from '#postgres';
 import {
   anew,
@@ -114,8 +114,10 @@ function answerTo(outcome: CallOutcome<{ taskId: string }>, attempt: number): Ca
   switch (outcome.kind) {
     case 'ok':
       return { kind: 'done', taskId: outcome.value.taskId };
-    case 'refused':
-      return { kind: 'refused', code: outcome.code, text: outcome.text, ...named(outcome.raw) };
+    case 'refused': {
+      const { kind, code, text, mayBeOthers, raw } = outcome;
+      return { kind, code, text, ...named(raw), ...defined({ mayBeOthers }) };
+    }
     case 'not_found':
       return { kind: 'refused', code: 'not_found', text: outcome.text, ...named(outcome.raw) };
     case 'rate_limited':

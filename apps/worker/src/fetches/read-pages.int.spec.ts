@@ -471,6 +471,16 @@ describe('a page that fails', () => {
     expect(await resumed()).toMatchObject({ phase: 'complete' });
   });
 
+  it('by a refusal that a server before the registry may have said is read again', async () => {
+    const registry = new ListedPacks(packs(12));
+    const page = { kind: 'refused', text: 'maintenance', mayBeOthers: true } as const;
+    registry.before = (call) => (call === 2 ? page : undefined);
+    const id = await asked('filter');
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject({ phase: 'complete', problem: null });
+    expect((await snapshot(id)).rows).toHaveLength(12);
+  });
+
   it('by a refusal ends it at once, with the words of the registry', async () => {
     const registry = new ListedPacks(packs(3));
     registry.before = () => ({ kind: 'refused', text: 'no right REESTR_SGTIN' });

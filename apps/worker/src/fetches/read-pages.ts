@@ -208,9 +208,12 @@ export interface Failure {
 
 const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
 
-export const problemOf = (outcome: { kind: string; reason: string } | { kind: string; text: string }): Failure => ({
+/** What a server before the registry may have said ends nothing at once either (principles 6.8). */
+export const problemOf = (
+  outcome: { kind: string; mayBeOthers?: true } & ({ reason: string } | { text: string }),
+): Failure => ({
   problem: outcomeWords(outcome),
-  passes: PASSING.includes(outcome.kind),
+  passes: PASSING.includes(outcome.kind) || outcome.mayBeOthers === true,
 });
 
 export async function failed(

@@ -33,16 +33,19 @@ afterAll(async () => {
   await db.drop();
 });
 
+type Told = Record<'Recognise' | 'See', string[]>;
+
 /** A process that knows the lists, and remembers what it told documents of others. */
-async function start(
-  registry: FakeRegistry,
-): Promise<{ context: TaskContext; held: RegistryDocuments; recognised: string[] }> {
+async function start(registry: FakeRegistry): Promise<{ context: TaskContext; held: RegistryDocuments; told: Told }> {
   const held = new RegistryDocuments(db.pool);
   await held.open();
-  const recognised: string[] = [];
+  const told: Told = { Recognise: [], See: [] };
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
-  const inbound = { execute: (documentId: string) => recognised.push(documentId) } as unknown as InboundRepository;
-  return { context: { ...own, held, inbound }, held, recognised };
+  const execute = (documentId: string, { type }: { type: keyof Told }) => {
+    if (!told[type].includes(documentId)) told[type].push(documentId);
+  };
+  const inbound = { execute } as unknown as InboundRepository;
+  return { context: { ...own, held, inbound }, held, told };
 }
 
 const listed = (documentId: string, requestId: string) => ({
@@ -65,7 +68,7 @@ describe('a document whose request_id a list has shown', () => {
     const registry = new FakeRegistry();
     const documentId = registry.take(requestId);
     await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
-    const { context, recognised } = await start(registry);
+    const { context, told } = await start(registry);
     expect(await runTask(context, await sendTask(requestId))).toEqual({ kind: 'done' });
     expect(registry.calls).toEqual(['findByRequestId']);
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'DocumentSent']);
@@ -74,7 +77,19 @@ describe('a document whose request_id a list has shown', () => {
       attempt: 1,
       foundByLookUp: true,
     });
-    expect(recognised).toEqual([documentId]);
+    expect(told).toEqual({ Recognise: [documentId], See: [] });
+  });
+
+  it('is the one of two that the registry has not failed; the other is followed like one of others', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const [repeat, landed] = [registry.take(requestId), registry.take(requestId)];
+    registry.statusOf.set(repeat, 'failed_result_ready');
+    await inTransaction(db.pool, (tx) => writeListed(tx, [listed(repeat, requestId), listed(landed, requestId)]));
+    const { context, told } = await start(registry);
+    expect(await runTask(context, await sendTask(requestId))).toEqual({ kind: 'done' });
+    expect((await eventsOf(stores.store, requestId))[1]?.data).toMatchObject({ documentId: landed });
+    expect(told).toEqual({ Recognise: [landed], See: [repeat] });
   });
 
   it('is given up for a look-up by a process that remembers it from before the send of another', async () => {
@@ -87,6 +102,9 @@ describe('a document whose request_id a list has shown', () => {
     await bySystem(other, task, { type: 'BeginSend' });
     const documentId = registry.take(requestId);
     await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
+    // The other may be at its call: only whoever finds the intent at the start of a lease says that it was given up.
+    expect(await runTask(context, task)).toEqual({ kind: 'give_back' });
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
     expect(await runTask(context, task)).toEqual({ kind: 'done' });
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendUnconfirmed']);
   });

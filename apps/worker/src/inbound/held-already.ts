@@ -1,8 +1,9 @@
-import type { DocumentState } from '#domain';
+import { ourOf, type DocumentState } from '#domain';
 import type { TaskOf } from '../lane.js';
 import type { Checked } from '../registry-tasks/attempt.js';
 import { byRegistry, candidateOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
+import { followOthersFound, foundDocuments } from './follow-others.js';
 
 type Shown = Awaited<ReturnType<TaskContext['registry']['findByRequestId']>>;
 type Found = Extract<Shown, { kind: 'ok' }>;
@@ -79,22 +80,23 @@ async function recordFound(
 ): Promise<DocumentState> {
   const { requestId, attempt } = task.payload;
   const answer = candidateOf(context, found.raw);
-  const documentIds = found.value.map((one) => one.documentId);
   // A large one may have been announced, and its bytes not have been uploaded.
   const isLarge = byteLength > context.profile.rules.maxDocumentBytes;
-  const uploading = isLarge ? found.value.filter((one) => one.status === 'uploading').map((one) => one.documentId) : [];
+  const { uploading, ...shown } = foundDocuments(found.value);
+  const documents = { ...shown, ...(isLarge ? { uploading } : {}) };
   // First it ends to count as a document of others, so that it never counts twice.
-  for (const documentId of documentIds)
+  const documentId = ourOf(documents);
+  if (documentId !== undefined)
     await toInbound(context, { ...task, payload: { documentId } }, { type: 'Recognise', requestId });
   const { state } = await byRegistry(context, task, {
     type: 'RecordLookUp',
     attempt,
-    documentIds,
-    uploading,
+    ...documents,
     sinceAttemptEndedMs: 0,
     unknownGraceMs: 0,
     answerSha256: answer.sha256,
     candidates: [answer],
   });
+  await followOthersFound(context, task, { state, found: found.value, answer });
   return state;
 }

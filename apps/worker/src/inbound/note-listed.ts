@@ -1,22 +1,21 @@
-import type { DocumentState } from '#domain';
+import type { DocumentState, InboundSeen } from '#domain';
 import type { TaskResult } from '#tasks';
-import type { Claim, TaskOf } from '../lane.js';
+import type { TaskOf } from '../lane.js';
 import { registryCause } from '../registry-tasks/context.js';
 import { toInbound, type InboundContext } from './context.js';
+import { followOthers, knownIdOf } from './follow-others.js';
+import { seenOf } from './seen.js';
 
 /**
  * Looks at a listed document that may concern us (principles 6.10). What came in, and what went out and is not ours, is
- * followed from here on. A second document with a request_id of ours is an alarm (principles 2.2).
+ * followed from here on. A second document with a request_id of ours is an alarm (principles 2.2), and is followed too.
  */
 export async function noteListed(context: InboundContext, task: TaskOf<'note_listed'>): Promise<TaskResult> {
   const { seen } = task.payload;
-  if (
-    seen.direction === 'outgoing' &&
-    seen.requestId !== undefined &&
-    isOurs(await context.documents.stateInLog(seen.requestId))
-  ) {
-    await noteAnother(context, task, { requestId: seen.requestId, answerSha256: seen.answerSha256 });
-    return { kind: 'done' };
+  const { direction, requestId } = seen;
+  if (direction === 'outgoing' && requestId !== undefined) {
+    const state = await context.documents.stateInLog(requestId);
+    if (isOurs(state)) return noteAnother(context, task, { state, seen: { ...seen, requestId } });
   }
   await toInbound(context, task, { type: 'See', seen });
   return { kind: 'done' };
@@ -34,11 +33,13 @@ function isOurs(state: DocumentState): boolean {
 /** All that the lists have shown under the request_id, against the one document that we know of. */
 async function noteAnother(
   context: InboundContext,
-  task: Claim,
-  of: { requestId: string; answerSha256: string },
-): Promise<void> {
-  const { requestId, answerSha256 } = of;
-  const documentIds = (await context.held.outgoingUnder([requestId])).get(requestId) ?? [];
+  task: TaskOf<'note_listed'>,
+  { state: before, seen }: { state: DocumentState; seen: InboundSeen['data'] & { requestId: string } },
+): Promise<TaskResult> {
+  const { requestId, answerSha256 } = seen;
+  const listed = await context.held.listedUnder(requestId);
+  const documentIds = listed.map((one) => one.documentId);
+  if (knownIdOf(before) === undefined) return documentIds.length < 2 ? { kind: 'done' } : lookAgain(context);
   // It answers no attempt, so it can raise the alarm and do nothing else.
   const command = {
     type: 'RecordLookUp',
@@ -48,5 +49,18 @@ async function noteAnother(
     unknownGraceMs: 0,
     answerSha256,
   } as const;
-  await context.documents.execute(requestId, command, registryCause(context, task));
+  const { state } = await context.documents.execute(requestId, command, registryCause(context, task));
+  const shown = listed.map((row) =>
+    row.documentId === seen.documentId ? seen : seenOf(context.profile, { row, answerSha256 }),
+  );
+  await followOthers(context, task, { requestId, state, shown });
+  return { kind: 'done' };
 }
+
+/** An answer or a look-up will say which of them is ours. */
+const lookAgain = ({ profile }: InboundContext): TaskResult => ({
+  kind: 'retry',
+  delayMs: profile.rules.listPollMs,
+  error: 'which document of several under one request_id is ours is not known yet',
+  countsAsAttempt: false,
+});

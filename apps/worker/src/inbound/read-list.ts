@@ -1,4 +1,4 @@
-import { channelOf, type InboundSeen, type PlannedTask } from '#domain';
+import type { InboundSeen, PlannedTask } from '#domain';
 import { defined, type Sha256 } from '#kernel';
 import { inTransaction } from '#postgres';
 import { documentIdsOf } from '#read-models';
@@ -8,6 +8,7 @@ import { keep } from '../registry-tasks/context.js';
 import type { InboundContext } from './context.js';
 import { plausibleSince } from './plausible-since.js';
 import { moveCursor, writeListed, type ListedDocument, type ListName } from './registry-documents.js';
+import { listedAs, seenOf } from './seen.js';
 
 type ListTask = PlannedTask<'list_incoming' | 'list_outgoing'>;
 type ListPayload = ListTask['payload'];
@@ -132,7 +133,7 @@ async function keepListed(
   const tasks = suspects.map((one) => {
     const document = byId.get(one.documentId) as DocumentMetadata;
     return noteListedTask(
-      seenOf(context, {
+      seenOf(context.profile, {
         document,
         row: one,
         answerSha256: digests.get(reading.answers.get(one.documentId) as RawAnswer) as Sha256,
@@ -161,40 +162,20 @@ async function keepAnswers(
   return digests;
 }
 
-/** Longest id that can name a stream and a task. */
-const LONGEST_ID = 200;
-const MOST_DOC_TYPE = 999_999;
-const isName = (text: string): boolean =>
-  text !== '' && text.length <= LONGEST_ID && !/\p{Cc}|\p{Surrogate}/u.test(text);
-const isPlain = (text: string | undefined): text is string => text !== undefined && isName(text);
-
 /** The row of a listed document; none, and a warning, where its id could name nothing here. */
 function rowOf(
   context: InboundContext,
   document: DocumentMetadata,
-  { account, list }: { account: string; list: ListName },
+  at: { account: string; list: ListName },
 ): ListedDocument[] {
-  const { documentId, requestId, status, docType, receivedAt, processedAt } = document;
-  if (!isName(documentId)) {
-    context.warn(
-      { account, list, length: documentId.length },
-      'a listed document has an id that is too long, and is left alone',
-    );
-    return [];
-  }
-  const known = docType !== undefined && docType >= 0 && docType <= MOST_DOC_TYPE ? docType : undefined;
-  return [
-    {
-      documentId,
-      requestId: isPlain(requestId) ? requestId : '',
-      direction: list,
-      account,
-      docType: known,
-      status,
-      receivedAt,
-      processedAt,
-    },
-  ];
+  const row = listedAs(document, at);
+  if (row !== undefined) return [row];
+  const { account, list } = at;
+  context.warn(
+    { account, list, length: document.documentId.length },
+    'a listed document has an id that is too long, and is left alone',
+  );
+  return [];
 }
 
 /**
@@ -219,29 +200,6 @@ async function suspectsAmong(context: InboundContext, unseen: ListedDocument[]):
       (known !== undefined && known !== documentId) || held.has(requestId) || (timesListed.get(requestId) ?? 0) > 1
     );
   });
-}
-
-function seenOf(
-  context: InboundContext,
-  { document, row, answerSha256 }: { document: DocumentMetadata; row: ListedDocument; answerSha256: Sha256 },
-): InboundSeen['data'] {
-  const { documentId, requestId, direction, account, docType, status } = row;
-  const upload = document.fields[context.profile.fields.file_uploadtype];
-  const { docNum, sender, receiver, receivedAt, processedAt } = document;
-  return {
-    documentId,
-    direction,
-    account,
-    status,
-    answerSha256,
-    channel: channelOf({ direction, docType, uploadedBy: context.profile.uploadChannels[String(upload)] }),
-    ...(requestId === '' ? {} : { requestId }),
-    ...defined({ docType }),
-    ...(isPlain(docNum) ? { docNum } : {}),
-    ...(isPlain(sender) ? { sender } : {}),
-    ...(isPlain(receiver) ? { receiver } : {}),
-    ...defined({ receivedAt, processedAt }),
-  };
 }
 
 function noteListedTask(seen: InboundSeen['data']): PlannedTask<'note_listed'> {

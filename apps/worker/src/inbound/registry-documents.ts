@@ -39,6 +39,19 @@ const OUTGOING_UNDER =
   'SELECT request_id, document_id FROM registry_document WHERE request_id = ANY ($1::text[]) AND direction = ' +
   `'outgoing' AND request_id <> '' ORDER BY document_id`;
 
+const LISTED_UNDER =
+  'SELECT document_id, account, doc_type, status, received_at, processed_at FROM registry_document WHERE ' +
+  `request_id = $1 AND direction = 'outgoing' ORDER BY document_id`;
+
+interface ListedRow {
+  document_id: string;
+  account: string;
+  doc_type: number | null;
+  status: DocumentStatus;
+  received_at: Date | null;
+  processed_at: Date | null;
+}
+
 /** Sends that ask at the same time share one statement. */
 const MOST_ASKED_TOGETHER = 500;
 const MOST_WAITING = 100_000;
@@ -108,6 +121,21 @@ export class RegistryDocuments {
     const found = new Map<string, string[]>();
     for (const row of rows) found.set(row.request_id, [...(found.get(row.request_id) ?? []), row.document_id]);
     return found;
+  }
+
+  /** The rows of all outgoing documents under this request_id. */
+  async listedUnder(requestId: string): Promise<ListedDocument[]> {
+    const { rows } = await this.pool.query<ListedRow>(LISTED_UNDER, [requestId]);
+    return rows.map((row) => ({
+      documentId: row.document_id,
+      requestId,
+      direction: 'outgoing',
+      account: row.account,
+      docType: row.doc_type ?? undefined,
+      status: row.status,
+      receivedAt: row.received_at?.toISOString(),
+      processedAt: row.processed_at?.toISOString(),
+    }));
   }
 
   /** The request_id of a document that a list has shown. */

@@ -59,8 +59,8 @@ export async function callOnce<State, Ready, Answer>(
   const checked = await call.check();
   if ('wait' in checked) return checked.wait;
   if ('doubt' in checked) {
-    await call.begin();
-    return giveUpEarlierRun(call);
+    const intent = await call.begin();
+    return intent.events.length === 0 ? begunByAnother(call, intent.state) : giveUpEarlierRun(call);
   }
   const prepared = await context.registry.prepare(account);
   if (prepared.kind === 'not_ready')
@@ -69,7 +69,7 @@ export async function callOnce<State, Ready, Answer>(
   if ('wait' in signed) return signed.wait;
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await call.begin(signed.ready);
-  if (begun.events.length === 0) return stepIn(call, begun.state) === 'calling' ? giveUpEarlierRun(call) : DONE;
+  if (begun.events.length === 0) return begunByAnother(call, begun.state);
   const { answer, candidates } = await call.call(signed.ready, notAfterMonotonicMs);
   await call.record(answer, candidates);
   return DONE;
@@ -82,6 +82,16 @@ function stepIn<State>(
   const now = attemptIn(state);
   return now?.attempt === attempt ? now.step : undefined;
 }
+
+/**
+ * Another run has recorded the intent since this one looked. It may be making the call now: then the lease of this one
+ * is lost, and nothing is said in the other's name. With a lease that holds, the task comes again, and finds the intent
+ * at its start.
+ */
+const begunByAnother = <State>(
+  call: Pick<UncertainCall<State, never, never>, 'attempt' | 'attemptIn'>,
+  state: State,
+): TaskResult => (stepIn(call, state) === 'calling' ? { kind: 'give_back' } : DONE);
 
 /** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */
 async function giveUpEarlierRun(call: {
@@ -172,7 +182,7 @@ export function lookUpFacts(
     sinceAttemptEndedMs: ageMs(task, of.attemptEndedAt),
     unknownGraceMs: context.profile.rules.unknownGraceMs,
     answerSha256: answer.sha256,
-    candidates: [answer],
+    candidates: [answer] as [Candidate],
   };
 }
 

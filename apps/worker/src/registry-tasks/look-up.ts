@@ -1,4 +1,5 @@
 import type { TaskResult } from '#tasks';
+import { followOthersFound, foundDocuments } from '../inbound/follow-others.js';
 import type { TaskOf } from '../lane.js';
 import { lookUpAgain, lookUpFacts } from './attempt.js';
 import { byRegistry, type TaskContext } from './context.js';
@@ -10,14 +11,15 @@ export async function lookUp(context: TaskContext, task: TaskOf<'look_up'>): Pro
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found')
     return lookUpAgain(task, `look-up of ${requestId}`, outcome);
   const shown = outcome.kind === 'ok' ? outcome.value : [];
+  const facts = lookUpFacts(context, task, { raw: outcome.raw, attemptEndedAt });
   const { state } = await byRegistry(context, task, {
     type: 'RecordLookUp',
     attempt,
-    documentIds: shown.map((one) => one.documentId),
-    uploading: shown.filter((one) => one.status === 'uploading').map((one) => one.documentId),
+    ...foundDocuments(shown),
     ...(round === undefined ? {} : { round }),
-    ...lookUpFacts(context, task, { raw: outcome.raw, attemptEndedAt }),
+    ...facts,
   });
+  await followOthersFound(context, task, { state, found: shown, answer: facts.candidates[0] });
   if (round !== undefined && state.phase !== 'uploading') await context.uploadLinks.forget(requestId);
   return { kind: 'done' };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DocumentEvent, TaskKind } from '#domain';
+import { inboundStream, type DocumentEvent, type TaskKind } from '#domain';
 import { sha256Hex, VirtualClock } from '#kernel';
 import { loadProfile } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -184,7 +184,7 @@ describe('a look-up', () => {
     expect((await plannedTasks(stores.store, one.requestId)).at(-1)).toMatchObject({ key: `send:${one.requestId}:2` });
   });
 
-  it('that finds two is an alarm, and the first is followed', async () => {
+  it('that finds two is an alarm; the first is followed as ours, the other like one of others', async () => {
     const one = await harness(['unknown_taken']);
     one.registry.take(one.requestId);
     await ran(one, 'send', 'look_up');
@@ -192,6 +192,8 @@ describe('a look-up', () => {
     expect(documentIds).toHaveLength(2);
     expect(await newestEvent(one.requestId, 'DuplicateDetected')).toMatchObject({ data: { documentIds } });
     expect(await stateIn(stores.store, one.requestId)).toMatchObject({ phase: 'sent', documentId: documentIds?.[0] });
+    const seen = documentIds?.map(async (id) => (await stores.store.readStream(inboundStream(id))).map((e) => e.type));
+    expect(await Promise.all(seen ?? [])).toEqual([[], ['InboundSeen']]);
   });
 });
 

@@ -22,6 +22,13 @@ const server = await eventStoreServer();
 const passwordRegistry = (): FakeRegistry & { sign(): Promise<undefined> } =>
   Object.assign(new FakeRegistry(['ok', 'ok']), { sign: () => Promise.resolve(undefined) }) as never;
 
+/** What one run waits for until another has come so far. */
+function gate(): { passed: Promise<undefined>; pass(): Promise<undefined> } {
+  let open = (_: undefined): void => undefined;
+  const passed = new Promise<undefined>((resolve) => (open = resolve));
+  return { passed, pass: () => (open(undefined), passed) };
+}
+
 describe.each([
   ['PostgreSQL', undefined],
   [`EventStoreDB, ${server.name}`, server.start],
@@ -43,5 +50,28 @@ describe.each([
     else for (const run of runs) await run();
     expect(registry.calls.filter((call) => call === 'sendDocument')).toHaveLength(1);
     expect((await eventsOf(stores.store, requestId)).filter((event) => event.type === 'SendAttempted')).toHaveLength(1);
+  });
+
+  it('leave its call to the run that makes it, though the other had looked first and lost its lease', async () => {
+    const { requestId } = await registerDocument(stores);
+    const [send] = await plannedTasks(stores.store, requestId);
+    const [signing, signed, calling, answered] = [gate(), gate(), gate(), gate()];
+    const [slow, quick] = [passwordRegistry(), passwordRegistry()];
+    slow.sign = (() => signing.pass().then(() => signed.passed)) as never;
+    quick.fates.unshift('refused');
+    quick.beforeSend = () => calling.pass().then(() => answered.passed);
+    const on = (registry: FakeRegistry) => processOn({ ...stores, registry, clock: new VirtualClock() });
+    const first = runTask(on(slow), asTask(send!, 1));
+    await signing.passed;
+    const second = runTask(on(quick), asTask(send!, 2));
+    await calling.passed;
+    await signed.pass();
+    expect(await first).toEqual({ kind: 'give_back' });
+    await answered.pass();
+    expect(await second).toEqual({ kind: 'done' });
+    expect((await eventsOf(stores.store, requestId)).map((event) => event.type)).toEqual([
+      ...['DocumentRegistered', 'SendAttempted', 'SendRefused', 'DocumentConcluded'],
+    ]);
+    expect(slow.calls).toEqual([]);
   });
 });

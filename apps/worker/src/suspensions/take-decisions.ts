@@ -100,7 +100,11 @@ async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) 
   };
 }
 
-/** What follows from these decisions at a moment. Pure. */
+/**
+ * What follows from these decisions at a moment. What no decision ends, and the believed list still told, is released
+ * only when the next list does not tell it either: entries that change places while the pages are read may be passed
+ * over once. Pure.
+ */
 export function changeByDecisions(
   decisions: CirculationDecision[],
   { inForce, believed, at }: { inForce: CirculationDecision[]; believed: CirculationDecision[]; at: Date },
@@ -112,8 +116,16 @@ export function changeByDecisions(
     const appeared = seriesWithout(holding, inForce);
     return { appeared, released: [], vanished, doubt, holding, inForce: heldBesides(inForce, holding) };
   }
-  const released = seriesWithout(inForce, holding).map((series) => ({ series, end: endOf(decisions, series) }));
-  return { appeared: newlyHeld(holding, inForce), released, vanished, doubt, holding, inForce: holding };
+  const left = seriesWithout(inForce, holding).map((series) => ({ series, end: endOf(decisions, series) }));
+  const missed = new Set(decisionsWithout(believed, decisions).map(decisionKeyOf));
+  const isMissed = ({ series, end }: (typeof left)[number]): boolean =>
+    end === undefined && missed.has(decisionKeyOf(series));
+  const released = left.filter((one) => !isMissed(one));
+  const counts = heldBesides(
+    holding,
+    left.filter(isMissed).map(({ series }) => series),
+  );
+  return { appeared: newlyHeld(holding, inForce), released, vanished, doubt, holding, inForce: counts };
 }
 
 /** The decision that the release of a series is told by: the last that ends anything of it. */

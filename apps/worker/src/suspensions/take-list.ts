@@ -165,7 +165,11 @@ async function heldBefore(context: TakeContext, state: SuspendedListState) {
   };
 }
 
-/** What follows from a list. Of a doubted one only what it adds. Pure. */
+/**
+ * What follows from a list. Of a doubted one only what it adds. What the believed list before it still named is
+ * released only when the next one leaves it out too: entries that change places while the pages are read may be passed
+ * over once. Pure.
+ */
 export function changeBy(
   series: ProductSeries[],
   { inForce, believed }: { inForce: ProductSeries[]; believed: ProductSeries[] },
@@ -173,10 +177,11 @@ export function changeBy(
   const appeared = seriesWithout(series, inForce);
   const vanished = seriesWithout(believed, series).length;
   const doubt = doubtOf(believed.length, { series: series.length, vanished });
-  const released = doubt === undefined ? seriesWithout(inForce, series) : [];
+  const left = seriesWithout(inForce, series);
+  const released = doubt === undefined ? seriesWithout(left, believed) : [];
   return {
     ...{ appeared, released, vanished, doubt },
-    inForce: doubt === undefined ? series : seriesInOrder([...inForce, ...series]),
+    inForce: seriesInOrder([...seriesWithout(inForce, released), ...series]),
   };
 }
 

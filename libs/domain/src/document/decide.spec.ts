@@ -246,6 +246,15 @@ describe('an unknown outcome (principles 2.2)', () => {
     expect(typesOf(when(unknown, lookUp(1, two)))).toEqual(['DocumentSent', 'DuplicateDetected']);
     expect(when([registered(), attempted(1), sent()], lookUp(1, two))).toEqual([alarm]);
   });
+  it.each([
+    ['the one that the registry has not failed', { failed: ['repeat'] }, 'landed'],
+    ['the one that it has whole', { uploading: ['repeat'] }, 'landed'],
+    ['the open one rather than a failed one', { uploading: ['repeat'], failed: ['landed'] }, 'repeat'],
+    ['the first, where all failed', { failed: ['repeat', 'landed'] }, 'repeat'],
+  ])('follows, of more than one, %s', (_, told, documentId) => {
+    const command = { ...lookUp(1, ['repeat', 'landed']), ...told } as DocumentCommand;
+    expect(when(unknown, command)).toMatchObject([{ data: { documentId } }, { type: 'DuplicateDetected' }]);
+  });
   it('ignores a look-up of another attempt, and of a document that is not there', () => {
     expect(when([...unknown, missed(1, 1), absenceProven(1), attempted(2), unconfirmed(2)], lookUp(1, []))).toEqual([]);
     expect(when([], lookUp(1, ['one', 'two']))).toEqual([]);

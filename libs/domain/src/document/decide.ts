@@ -12,6 +12,7 @@ import type {
 } from './events.js';
 import { decideWait, endedFor, type GateCommand, type StopCommand, type WaitCommand } from './decide-wait.js';
 import { isPlannedBeforeHold, releasedBy } from './gate.js';
+import { ourOf, type FoundDocuments } from './found.js';
 import { judgeNews, type PredecessorNews } from './hold.js';
 import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
 import type { SignedBy } from './signed-by.js';
@@ -37,14 +38,10 @@ export type DocumentCommand =
   | ({
       type: 'RecordLookUp';
       attempt: number;
-      documentIds: string[];
-      /**
-       * Those of them whose upload the registry shows still open; and the round of the upload that the look-up is
-       * about.
-       */
-      uploading?: string[];
+      /** The round of the upload that the look-up is about. */
       round?: number;
-    } & LookUpFacts)
+    } & FoundDocuments &
+      LookUpFacts)
   | { type: 'BeginFinish'; attempt: number; round: number }
   | { type: 'RecordUploadAnswer'; attempt: number; round: number; answer: UploadAnswer }
   | { type: 'ObserveStatus'; status: RegistryStatus; answerSha256: Sha256 }
@@ -262,10 +259,9 @@ function duplicateIn(state: DocumentState, { documentIds: found, answerSha256 }:
   return documentIds.length < 2 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
 }
 
-function sendLookedUp(
-  state: ToSend,
-  { type, attempt, documentIds: [documentId], uploading, ...facts }: LookUp,
-): DocumentEvent[] {
+function sendLookedUp(state: ToSend, command: LookUp): DocumentEvent[] {
+  const { type, attempt, documentIds: _, uploading, failed: __, ...facts } = command;
+  const documentId = ourOf(command);
   if (documentId === undefined) {
     const seen = { type, attempt, isDone: false, ...facts };
     return sendEvents(decideAttempt(state.send, seen, SEND_POLICY), state.registration);

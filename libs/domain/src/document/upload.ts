@@ -9,6 +9,7 @@ import {
 } from '../attempt/attempt.js';
 import { decideAttempt, proves, TWO_PAST_GRACE, type AttemptPolicy, type LookUpFacts } from '../attempt/decide.js';
 import type { DocumentEvent, LookUpMissed, Registration } from './events.js';
+import { ourOf, type FoundDocuments } from './found.js';
 import type { AtGate } from './gate.js';
 import { failed } from './send-attempt.js';
 import type { UploadEvent, UploadOpened } from './upload-events.js';
@@ -140,10 +141,7 @@ export function recordUploadAnswer(
   return finishEvents(state, fact);
 }
 
-interface Seen extends LookUpFacts {
-  documentIds: string[];
-  uploading?: string[];
-}
+type Seen = LookUpFacts & FoundDocuments;
 
 /** What a look-up tells of an upload in doubt: taken, still open, or not there at all. */
 export function lookedUp(state: Uploading, { documentIds, uploading = [], ...facts }: Seen): DocumentEvent[] {
@@ -161,7 +159,7 @@ export function lookedUp(state: Uploading, { documentIds, uploading = [], ...fac
 /** Then it is the announcement that is in doubt. */
 function notThere({ attempt, finish, missed }: Uploading, seen: Seen & { uploading: string[] }): DocumentEvent[] {
   const { sinceAttemptEndedMs, answerSha256 } = seen;
-  const [other] = seen.documentIds;
+  const other = ourOf(seen);
   const found = { answerSha256, foundByLookUp: true };
   // Another one under its request_id, of an earlier attempt that landed late: nothing is announced again while that is
   // there.

@@ -25,7 +25,10 @@ export interface SuspendedListHeld {
     /** Series that were not in force before it; series, or decisions, of the believed list that it does not name. */
     appeared: number;
     vanished: number;
-    /** What counts with us from here on: its own content; of a doubted list that together with what counted before. */
+    /**
+     * What counts with us from here on: its own content, and what counted before that it does not release: of a doubted
+     * list all, else what the believed list before it still named.
+     */
     inForceSha256: Sha256;
     /** The answers, page by page, with their digests; absent where the content is the same as before. */
     answerSha256?: Sha256;

@@ -190,6 +190,14 @@ describe('the order of an export', () => {
     expect(searchedFor(first.order, sought(GRACE_MS, 'old')).phase).toBe('export_order');
   });
 
+  it('is over when the registry refuses it, and looked up when a server before the registry may have', () => {
+    const refused = { kind: 'refused', code: '405', text: 'no', answerSha256: SHA } as const;
+    expect(heard(ordered(open()), refused)?.problem).toBe('the export was refused: 405 no');
+    const byOthers = heard(ordered(open()), { ...refused, mayBeOthers: true });
+    expect(byOthers).toMatchObject({ phase: 'export_seek', order: { attempt: { step: 'doubtful' }, endedAt: at(0) } });
+    expect(byOthers?.problem).toBeUndefined();
+  });
+
   it('takes no task for its own that is new in the list, and says so', () => {
     const found = searchedFor(lost(ordered(open())), sought(GRACE_MS, 'old', 'new'));
     expect(found).toMatchObject({ phase: 'export_seek', order: { taskId: null, resultId: null } });

@@ -1,5 +1,5 @@
-import { decideAttempt, evolveAttempt, FIRST_ATTEMPT, TWO_PAST_GRACE, type Attempt, type CallAnswer } from '#domain';
-import type { AttemptCommand, AttemptPolicy } from '#domain';
+import { decideAttempt, evolveAttempt, FIRST_ATTEMPT, mayBeOthers, TWO_PAST_GRACE } from '#domain';
+import type { Attempt, AttemptCommand, AttemptPolicy, CallAnswer } from '#domain';
 import type { JsonObject, Sha256 } from '#kernel';
 import type { ExportPhase } from './fetch.js';
 
@@ -59,9 +59,12 @@ export interface ExportStep {
   problem?: string;
 }
 
-/** A refusal is believed unless an earlier call may have landed; nothing but look-ups proves a call undone. */
+/**
+ * A refusal is believed in the registry's words, and unless an earlier call may have landed; nothing but look-ups
+ * proves a call undone.
+ */
 const POLICY: AttemptPolicy = {
-  believes: (_, { doubts }) => doubts === 0,
+  believes: (refusal, { doubts }) => doubts === 0 && !mayBeOthers(refusal),
   proof: TWO_PAST_GRACE,
   proofAfterRefusal: TWO_PAST_GRACE,
 };

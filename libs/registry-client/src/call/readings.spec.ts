@@ -43,6 +43,13 @@ describe('metadata of a document', () => {
     });
   });
 
+  it('tells a request_id in small letters where it is a UUID, as ours are, and keeps the field as it came', () => {
+    const [upper, other] = ['0D9E1F22-3344-5566-8777-8899AABBCCDD', 'R1'];
+    const reading = mdlp.document(answer({ ...entry, request_id: upper }));
+    expect(reading).toMatchObject({ value: { requestId: upper.toLowerCase(), fields: { request_id: upper } } });
+    expect(mdlp.document(answer({ ...entry, request_id: other }))).toMatchObject({ value: { requestId: other } });
+  });
+
   it('undoes the escaping of JSON exactly once (registry-interface 7.3)', () => {
     // On the wire: "A\\B\"C".
     const reading = mdlp.document(

@@ -1,4 +1,4 @@
-import { defined, isJsonObject, type JsonObject, type JsonValue } from '#kernel';
+import { canonicalUuid, defined, isJsonObject, type JsonObject, type JsonValue } from '#kernel';
 import type { DocumentMetadata, DocumentPage, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import type { FieldName } from '../profile-names.js';
@@ -106,7 +106,7 @@ export class Readings {
     return {
       value: {
         documentId,
-        requestId: textOf(fields[names.request_id]) ?? '',
+        requestId: canonicalUuid(textOf(fields[names.request_id]) ?? ''),
         status,
         fields,
         ...defined({

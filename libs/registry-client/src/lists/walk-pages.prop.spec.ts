@@ -113,6 +113,45 @@ describe('a walk over a list that changes while it is read', () => {
   });
 });
 
+describe('a walk over a list whose order is not kept', () => {
+  it.each([
+    ['by an anchor', false, 2, 4],
+    ['by whole pages', true, 3, 4],
+  ])('passes over none of those that change places across the border of a page, %s', async (_, fixedPages, a, b) => {
+    const list = new ChangingList(10, []);
+    let calls = 0;
+    const outcome = await walk(list, {
+      fixedPages,
+      read: (offset, limit) => {
+        const { entries } = list;
+        if (++calls === 2) [entries[a], entries[b]] = [entries[b] as number, entries[a] as number];
+        return list.read(offset, limit);
+      },
+    });
+    expect(outcome).toMatchObject({ kind: 'complete', restarts: 1 });
+    expect([...outcome.items].sort((x, y) => x - y)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('is complete where the next round shows the same: then the total counts some twice', async () => {
+    const list = new ChangingList(6, []);
+    list.entries.splice(3, 0, 2);
+    expect(await walk(list)).toMatchObject({ kind: 'complete', restarts: 1, items: [0, 1, 2, 3, 4, 5] });
+  });
+
+  it('claims nothing while each round shows others', async () => {
+    const list = new ChangingList(7, []);
+    const outcome = await walk(list, {
+      read: (offset, limit) => {
+        // What the page before has shown and what comes now have changed places, all but the anchor.
+        if (offset === 3) list.entries.splice(0, 7, ...list.entries.slice(4), 3, ...list.entries.slice(0, 3));
+        return list.read(offset, limit);
+      },
+      maxRestarts: 3,
+    });
+    expect(outcome).toMatchObject({ kind: 'unsettled', reason: 'the list moved in each of 4 rounds' });
+  });
+});
+
 describe('a walk', () => {
   let fresh = 0;
   const total = (items: number[], of: number): ReadOutcome<Page<number>> => ({

@@ -53,39 +53,74 @@ const DEFAULTS = { fixedPages: false, maxPages: 10_000, maxRestarts: 10, again: 
  * the next page, if that page shows the anchor at all. Where it does not, the list has moved under us, and the walk
  * begins anew. It does so too when the total changes, while restarts are left; after that the anchor alone decides,
  * else a busy list could never be read.
+ *
+ * Where the order is not kept, entries that change places between two calls show in the number: one comes twice, and
+ * the round has fewer than the total. Such a round is not the end. Where the next one shows the same entries, the total
+ * counts some of them twice.
  */
 export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome<T>> {
-  const { keyOf, pageSize, again, fixedPages, maxPages, maxRestarts } = { ...DEFAULTS, ...options };
+  const { pageSize, again, fixedPages, maxPages, maxRestarts } = { ...DEFAULTS, ...options };
   if (!fixedPages && pageSize < 2) throw new RangeError('a page of a walk holds at least 2 entries');
-  let seen = new Map<string, T>();
-  let place = START;
+  let round = newRound<T>();
+  let short: Round<T> | undefined;
   let restarts = 0;
   let failures = 0;
-  const walked = (pages: number): Walked<T> => ({ items: [...seen.values()], restarts, pages });
+  const walked = (pages: number): Walked<T> => ({ items: [...round.seen.values()], restarts, pages });
   for (let pages = 1; pages <= maxPages; pages += 1) {
-    const outcome = await options.read(place.offset, pageSize);
+    const outcome = await options.read(round.place.offset, pageSize);
     if (outcome.kind !== 'ok') {
       failures += 1;
       if (await again(outcome, failures)) continue;
       return { kind: 'stopped', outcome, ...walked(pages) };
     }
     failures = 0;
-    const { items, total } = outcome.value;
-    const keys = items.map(keyOf);
-    const step = stepFrom(place, keys, { total, pageSize, fixedPages });
-    if (step === 'lost' || (restarts < maxRestarts && hasChanged(place, total))) {
-      if (restarts >= maxRestarts)
-        return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
-      restarts += 1;
-      [place, seen] = [START, new Map()];
-      continue;
+    const manner = { keyOf: options.keyOf, pageSize, fixedPages, heedsTotal: restarts < maxRestarts };
+    const step = takePage(round, outcome.value, manner);
+    if (step === 'next') continue;
+    if (step === 'end') {
+      if (!isShort(round, outcome.value.total) || showsTheSame(round, short))
+        return { kind: 'complete', ...walked(pages) };
+      short = round;
     }
-    for (const item of items) seen.set(keyOf(item), item);
-    if (step === 'end') return { kind: 'complete', ...walked(pages) };
-    place = step;
+    if (restarts >= maxRestarts)
+      return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
+    restarts += 1;
+    round = newRound();
   }
   return { kind: 'unsettled', reason: `more than ${maxPages} pages`, ...walked(maxPages) };
 }
+
+/** One way through the list, from its first page on. */
+interface Round<T> {
+  seen: Map<string, T>;
+  place: Place;
+  /** All its pages have told the same total. */
+  isSteady: boolean;
+}
+
+const newRound = <T>(): Round<T> => ({ seen: new Map(), place: START, isSteady: true });
+
+/** Takes a page into the round. `lost`: the list has moved, and the round is of no use. */
+function takePage<T>(
+  round: Round<T>,
+  { items, total }: Page<T>,
+  { keyOf, heedsTotal, ...page }: Omit<PageSeen, 'total'> & { keyOf: (item: T) => string; heedsTotal: boolean },
+): 'next' | 'end' | 'lost' {
+  const step = stepFrom(round.place, items.map(keyOf), { total, ...page });
+  const hasMoved = hasChanged(round.place, total);
+  if (step === 'lost' || (heedsTotal && hasMoved)) return 'lost';
+  for (const item of items) round.seen.set(keyOf(item), item);
+  if (hasMoved) round.isSteady = false;
+  if (step === 'end') return 'end';
+  round.place = step;
+  return 'next';
+}
+
+/** Whether it has shown fewer entries than there are. A total that has changed meanwhile does not tell. */
+const isShort = <T>({ seen, isSteady }: Round<T>, total: number): boolean => isSteady && seen.size < total;
+
+const showsTheSame = <T>({ seen }: Round<T>, before: Round<T> | undefined): boolean =>
+  before?.seen.size === seen.size && [...seen.keys()].every((key) => before.seen.has(key));
 
 interface Place {
   offset: number;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PedigreeError } from '#kernel';
+import { canonicalUuid, PedigreeError } from '#kernel';
 import { countOf, doneOf, objectOf } from '../call/answers.js';
 import { CHANGE, READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
@@ -147,7 +147,7 @@ export class LargeDocuments {
       const json = objectOf(raw, profile);
       if ('problem' in json) return json;
       const requestId = json.value[profile.fields.request_id];
-      return requestId === document.requestId
+      return typeof requestId === 'string' && canonicalUuid(requestId) === canonicalUuid(document.requestId)
         ? { value: { next: 'nothing', documentId } }
         : { problem: `the answer is about request ${JSON.stringify(requestId ?? null)}` };
     };

@@ -63,11 +63,11 @@ export interface SessionStore {
     holder: string,
     failed: { failures: number; pausedUntil: Date | undefined } & Abandoned,
   ): Promise<void>;
-  /** Forgets the token of this generation, which the registry refused; a later one stays. */
+  /** Forgets the token of this generation, which was refused; a later one stays. */
   refuse(
     account: string,
     generation: bigint,
-    refused: { failures: number; pausedUntil: Date | undefined },
+    refused: { failures: number; pausedUntil: Date | undefined } & Abandoned,
   ): Promise<void>;
   /** The registry accepted the token of this generation at `at`. */
   used(account: string, generation: bigint, at: Date): Promise<void>;
@@ -112,7 +112,8 @@ const GIVE_UP = `
     signing_in_by = NULL
   WHERE account = $1 AND signing_in_by = $2::uuid`;
 const REFUSE = `
-  UPDATE registry_session SET token_cipher = NULL, failures = $3, paused_until = $4
+  UPDATE registry_session
+  SET token_cipher = NULL, failures = $3, paused_until = $4, abandoned_until = ${stillAlive('$5', '$6')}
   WHERE account = $1 AND generation = $2 AND token_cipher IS NOT NULL`;
 const USED = `
   UPDATE registry_session SET last_used_at = greatest(last_used_at, $3::timestamptz), failures = 0, paused_until = NULL
@@ -208,9 +209,10 @@ export class PostgresSessionStore implements SessionStore {
   async refuse(
     account: string,
     generation: bigint,
-    refused: { failures: number; pausedUntil: Date | undefined },
+    refused: { failures: number; pausedUntil: Date | undefined } & Abandoned,
   ): Promise<void> {
-    await this.db.query(REFUSE, [account, generation, refused.failures, refused.pausedUntil ?? null]);
+    const { failures, pausedUntil = null, now, abandoned } = refused;
+    await this.db.query(REFUSE, [account, generation, failures, pausedUntil, now, abandoned]);
   }
 
   async used(account: string, generation: bigint, at: Date): Promise<void> {

@@ -255,11 +255,11 @@ describe('a refused token', () => {
     const [one, two] = [process_(clock, signIn), process_(clock, signIn)];
     const generation = generationOf(await one.token('a'));
     await two.token('a');
-    await Promise.all([one, two, one].map((each) => each.rejected('a', generation, 'send')));
+    await Promise.all([one, two, one].map((each) => each.rejected('a', generation, { operation: 'send' })));
     const [renewed, seen] = await Promise.all([one.token('a'), two.token('a')]);
     expect(tokenOf(renewed)).toBe(tokenOf(seen));
     // A 401 that comes late speaks of the old token.
-    await two.rejected('a', generation, 'send');
+    await two.rejected('a', generation, { operation: 'send' });
     expect(tokenOf(await two.token('a'))).toBe(tokenOf(renewed));
     expect(signIn.calls).toBe(2);
   });
@@ -271,13 +271,44 @@ describe('a refused token', () => {
       const generation = generationOf(await sessions.token('a'));
       sessions.used('a', generation, 'send');
       await sessions.settled();
-      await sessions.rejected('a', generation, 'send');
+      await sessions.rejected('a', generation, { operation: 'send' });
     }
-    await sessions.rejected('a', generationOf(await sessions.token('a')), 'send');
-    await sessions.rejected('a', generationOf(await sessions.token('a')), 'send');
+    await sessions.rejected('a', generationOf(await sessions.token('a')), { operation: 'send' });
+    await sessions.rejected('a', generationOf(await sessions.token('a')), { operation: 'send' });
     expect(await sessions.token('a')).toMatchObject({ kind: 'none', reason: expect.stringContaining('paused') });
     clock.advance(1_001);
     expect((await sessions.token('a')).kind).toBe('token');
+  });
+
+  it.each([true, false])('counts as living where a server before the registry may have refused it: %s', async (may) => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    const told = { operation: 'send', ...(may ? { mayBeOthers: true as const } : {}) };
+    for (let refused = 0; refused < 12; refused += 1) {
+      const result = await sessions.token('a');
+      if (result.kind === 'token') await sessions.rejected('a', result.generation, told);
+      clock.advance(2 * MINUTE_MS);
+    }
+    expect(signIn.calls).toBe(may ? 10 : 12);
+    const full = { kind: 'none', reason: expect.stringContaining('10 tokens of this user may still live') };
+    expect(await sessions.token('a')).toMatchObject(may ? full : { kind: 'token' });
+    clock.advance(30 * MINUTE_MS);
+    expect((await sessions.token('a')).kind).toBe('token');
+  });
+
+  it('that was used before lives on from that use, where a server before the registry may have refused it', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    const generation = generationOf(await sessions.token('a'));
+    clock.advance(MINUTE_MS);
+    sessions.used('a', generation, 'status');
+    const usedAt = clock.now().getTime();
+    await sessions.settled();
+    clock.advance(MINUTE_MS);
+    sessions.used('a', generation, 'status');
+    await sessions.rejected('a', generation, { operation: 'send', mayBeOthers: true });
+    await sessions.settled();
+    expect((await row())['abandoned_until']).toEqual([new Date(usedAt + MINUTE_MS + 30 * MINUTE_MS)]);
   });
 });
 

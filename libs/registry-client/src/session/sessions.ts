@@ -86,29 +86,35 @@ export class Sessions {
   /**
    * The registry answered 401 to the token of this generation. The next `token` brings another one, or says why not.
    * `kept`: the operation alone is refused. It was before, and others have been taken with this token since: further
-   * tokens would only use up those that a user may have.
+   * tokens would only use up those that a user may have. `mayBeOthers`: a server before the registry may have said so.
    */
-  async rejected(account: string, generation: bigint, operation: string): Promise<'dropped' | 'kept'> {
+  async rejected(
+    account: string,
+    generation: bigint,
+    { operation, mayBeOthers = false }: { operation: string; mayBeOthers?: boolean },
+  ): Promise<'dropped' | 'kept'> {
     const before = this.refusedAt.get(`${account}/${operation}`);
     this.refusedAt.set(`${account}/${operation}`, this.now());
     const session = this.cached.get(account)?.session;
     const usedAt = session?.generation === generation ? session.lastUsedAt : undefined;
     if (before !== undefined && usedAt !== undefined && usedAt >= before) return 'kept';
-    await this.drop(account, generation);
+    await this.drop(account, generation, mayBeOthers);
     return 'dropped';
   }
 
-  private async drop(account: string, generation: bigint): Promise<void> {
-    const cached = this.cached.get(account);
-    const proven = cached?.session.generation === generation && cached.session.lastUsedAt !== undefined;
-    if (cached?.session.generation === generation) this.cached.delete(account);
-    const row = await this.options.store.load(account);
+  private async drop(account: string, generation: bigint, mayLive: boolean): Promise<void> {
+    const own = this.cached.get(account)?.session;
+    if (own?.generation === generation) this.cached.delete(account);
+    const row = merged(await this.options.store.load(account), own);
     if (row.generation !== generation || row.session === undefined) return;
     // A token that worked has ended; that is no fault. One that never worked is, and must not make us sign in without
     // end.
-    const failures = proven || row.session.lastUsedAt !== undefined ? row.failures : row.failures + 1;
-    const pausedUntil = failures < 2 ? undefined : pauseAfterFailures(failures - 1, this.now());
-    await this.options.store.refuse(account, generation, { failures, pausedUntil });
+    const failures = row.session.lastUsedAt !== undefined ? row.failures : row.failures + 1;
+    const now = this.now();
+    const pausedUntil = failures < 2 ? undefined : pauseAfterFailures(failures - 1, now);
+    // Where the registry itself has not said so, the token may live on there, and counts until it surely dies.
+    const abandoned = mayLive ? this.storedUntil(row) : [];
+    await this.options.store.refuse(account, generation, { failures, pausedUntil, now, abandoned });
     this.options.log.warn({ account, generation: String(generation), failures }, 'the registry refused the token');
   }
 
@@ -143,7 +149,8 @@ export class Sessions {
   /** Forgets a token that was signed out. */
   async forget(account: string, generation: bigint): Promise<void> {
     if (this.cached.get(account)?.session.generation === generation) this.cached.delete(account);
-    await this.options.store.refuse(account, generation, { failures: 0, pausedUntil: undefined });
+    const forgotten = { failures: 0, pausedUntil: undefined, now: this.now(), abandoned: [] };
+    await this.options.store.refuse(account, generation, forgotten);
   }
 
   /** Resolves when nothing is under way. */
@@ -183,13 +190,7 @@ export class Sessions {
 
   /** The row, with this process's own and newer knowledge of when the token was used. */
   private async loadMerged(account: string): Promise<SessionRow> {
-    const row = await this.options.store.load(account);
-    const own = this.cached.get(account)?.session;
-    if (row.session !== undefined && own?.generation === row.generation && own.lastUsedAt !== undefined) {
-      if (row.session.lastUsedAt === undefined || own.lastUsedAt > row.session.lastUsedAt)
-        row.session.lastUsedAt = own.lastUsedAt;
-    }
-    return row;
+    return merged(await this.options.store.load(account), this.cached.get(account)?.session);
   }
 
   private living(row: SessionRow): number {
@@ -276,6 +277,14 @@ export class Sessions {
     this.judge(account, result.fault);
     return this.fallBack(account, row, result.reason);
   }
+}
+
+function merged(row: SessionRow, own: Session | undefined): SessionRow {
+  if (row.session !== undefined && own?.generation === row.generation && own.lastUsedAt !== undefined) {
+    if (row.session.lastUsedAt === undefined || own.lastUsedAt > row.session.lastUsedAt)
+      row.session.lastUsedAt = own.lastUsedAt;
+  }
+  return row;
 }
 
 const after = (moment: Date, ms: number): Date => new Date(moment.getTime() + ms);

@@ -241,6 +241,12 @@ describe('rows of an older version (decision 70)', () => {
         WHERE r.known_from = (SELECT min(known_from) FROM movement_document)`,
       'a recall to come before',
     ],
+    [
+      'were left open by a move, and told of by another one',
+      `WITH stays AS (UPDATE pack_stay SET told = NULL)
+        UPDATE movement_effect e SET result = 'undetermined' FROM (${MOVE}) d WHERE d.known_from = e.known_from`,
+      'what was left open',
+    ],
   ])(
     'are packs that %s',
     async (_, older, words) => {

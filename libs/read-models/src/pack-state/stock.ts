@@ -51,8 +51,8 @@ export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes
 }
 
 const standing = ({ status, place, place_from, status_from }: Counted): PackNow => ({
-  ...{ item: '', series: null, expiresOn: null, seriesFrom: null, doubtFrom: null, container: null, toldFrom: 0n },
-  transfer: null,
+  ...{ item: '', series: null, expiresOn: null, seriesFrom: null, container: null, toldFrom: 0n },
+  ...{ transfer: null, doubtFrom: null, doubts: null },
   ...{ status, place, placeFrom: place_from, statusFrom: status_from },
 });
 

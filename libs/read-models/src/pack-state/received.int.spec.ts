@@ -98,6 +98,25 @@ describe('packs that were on their way to us', () => {
     expect(file).toMatchObject({ packs: 4, receivedPacks: 1, totals: { shipped: 0, notReceived: 2 } });
   });
 
+  it('are one group where they stand alike, however many were refused, and as many as have been ours before', async () => {
+    const all = Array.from({ length: 6 }, (_, n) => pack(n));
+    announce(...all);
+    accept(all.slice(4));
+    shipTo(CUSTOMER, all.slice(4));
+    await project();
+    for (const one of all.slice(0, 4)) refuse([one]);
+    await project();
+    const { groups } = await groupsOfSeries(db.pool, { gtin: GTIN, series: 'A', mostGroups: 2 }, typeKnowledge);
+    const told = groups.map(({ place, packs: some, isNew, isRefused }) => ({ place, packs: some, isNew, isRefused }));
+    expect(told).toEqual([
+      { place: CUSTOMER, packs: 2, isNew: false, isRefused: false },
+      { place: SUPPLIER, packs: 4, isNew: true, isRefused: true },
+    ]);
+    expect(groups[1]?.toldFrom).toBe(BigInt(log.head));
+    const few = groupsOfSeries(db.pool, { gtin: GTIN, series: 'A', mostGroups: 1 }, typeKnowledge);
+    await expect(few).rejects.toMatchObject({ code: 'too_many_items' });
+  });
+
   it('also inside a container, and when they are announced and refused twice', async () => {
     const came = announce(box(1));
     const content = [1, 2].map((n) => ({ id: pack(n), into: box(1), series: 'A' }));

@@ -24,7 +24,7 @@ type Counted = Record<StockPart, string | null> & {
 };
 
 /**
- * How many packs stand alike. What was moved with its whole place is counted where it came to.
+ * How many packs stand alike. What was moved with its whole place is counted where it came to. `db` reads one snapshot.
  * @throws PedigreeError `too_many_items` above 10,000 lines: filter by place or product then.
  */
 export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes): Promise<Stock> {

@@ -7,7 +7,7 @@ import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { typeKnowledge } from '#documents';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';

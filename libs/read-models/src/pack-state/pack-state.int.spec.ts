@@ -4,7 +4,7 @@ import { defined, type Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';

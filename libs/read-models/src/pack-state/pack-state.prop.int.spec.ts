@@ -6,7 +6,7 @@ import { defined, type Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { sized } from '../../../../test/support/sized.js';
-import { box, documentIdOf, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
 import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';

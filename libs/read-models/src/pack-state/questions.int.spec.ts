@@ -3,7 +3,7 @@ import { typeKnowledge } from '#documents';
 import { inTransaction, type Pool } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import type { PackListQuery, Packs } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';

@@ -3,7 +3,7 @@ import { documentReading, typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import type { PackListQuery, Packs, SeriesFile } from '../port.js';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { readModelSchemas } from '../schema.js';

@@ -19,7 +19,7 @@ const MOST_GROUPS = 100_000;
 /** Packs of which lives and rows are in memory at once. */
 const ALONE_AT_ONCE = 5_000;
 
-/** What of a pack its group has. $4: places from which whole places were moved: there the telling documents stay apart. */
+/** What of a pack its group has. $4: places from which whole places were moved; there the documents that told stay. */
 const PACKS_WHERE = (which: string): string => `SELECT item, status, place,
     CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
     CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom",

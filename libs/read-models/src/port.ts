@@ -352,6 +352,8 @@ export interface ReadModels {
   group(groupId: string): Promise<GroupDetail | undefined>;
   /** Documents that we did not send: what others told us, and what went out in our name past this system. */
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>>;
+  /** Ids of those of an account that were given up, at most `limit`: those first that were longest ago. */
+  inboundGivenUp(account: string, limit: number): Promise<{ documentIds: string[]; more: boolean }>;
   inboundDocument(documentId: string): Promise<InboundDetail | undefined>;
   /**
    * History of one pack, its containers' movements included while they held it; `undefined` when we never heard of it.

@@ -5,7 +5,7 @@ import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { installationSchema } from '#postgres';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { box, LogOfTest, pack, type DocumentOfTest, type Writing } from './fixture.js';
+import { box, LogOfTest, pack, type DocumentOfTest, type Writing } from '../test/fixture.js';
 import { PostgresReadModels } from './postgres-read-models.js';
 import type { DocumentListQuery } from './port.js';
 import { projections } from './projections.js';

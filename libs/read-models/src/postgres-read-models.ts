@@ -11,7 +11,7 @@ import { accountStanding } from './accounts/standing.js';
 import { documentDetailOf, documentRow, needsAccount } from './document-outcomes/detail.js';
 import { countOutcomes, listDocuments, registered, waitedFor, type Received } from './document-outcomes/query.js';
 import { inboundDetailOf, inboundRow, receiptWithErrors } from './inbound-documents/detail.js';
-import { listInbound, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
+import { listInbound, longestGivenUp, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
 import { toldOfDocument, toldOfItem } from './epcis/told-documents.js';
 import { digestsIn } from './document-timeline/timeline.js';
 import { wholeStream } from './document-timeline/whole-stream.js';
@@ -108,6 +108,10 @@ export class PostgresReadModels implements ReadModels {
 
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>> {
     return listInbound(this.options.pool, query, this.inboundTypes());
+  }
+
+  inboundGivenUp(account: string, limit: number): Promise<{ documentIds: string[]; more: boolean }> {
+    return longestGivenUp(this.options.pool, account, limit);
   }
 
   /** Folded from its own stream, like a document of ours. */

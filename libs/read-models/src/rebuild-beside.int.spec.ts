@@ -5,8 +5,8 @@ import { installationSchema, migrate, openPool } from '#postgres';
 import { catchUpProjection, compareBeside, rebuildBeside, subscriptionsSchema, type Projection } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { typeKnowledge } from '#documents';
-import { box, DIGEST, jsonDocuments, LogOfTest, pack } from './fixture.js';
-import { GroupOfTest } from './group-fixture.js';
+import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../test/fixture.js';
+import { GroupOfTest } from '../test/group-fixture.js';
 import { projections } from './projections.js';
 import { readModelSchemas, schemaOfModel } from './schema.js';
 import { historyOf } from './sgtin-history/query.js';
@@ -240,6 +240,12 @@ describe('rows of an older version (decision 70)', () => {
       `UPDATE movement_document r SET recalls = d.request_id, ordered_at = d.ordered_at FROM (${MOVE}) d
         WHERE r.known_from = (SELECT min(known_from) FROM movement_document)`,
       'a recall to come before',
+    ],
+    [
+      'were left open by a move, and told of by another one',
+      `WITH stays AS (UPDATE pack_stay SET told = NULL)
+        UPDATE movement_effect e SET result = 'undetermined' FROM (${MOVE}) d WHERE d.known_from = e.known_from`,
+      'what was left open',
     ],
   ])(
     'are packs that %s',

@@ -1,5 +1,5 @@
 import type { Queryable } from '#postgres';
-import { doorsElsewhere, ownersRoutinesElsewhere, triggersAndRules } from './doors.js';
+import { catchers, doorsElsewhere, ownersRoutinesElsewhere, settingsElsewhere, withRowSecurity } from './doors.js';
 import { EVERYBODY, heldRights, rightsOfOthers, rolePowers, type HeldRight } from './held-rights.js';
 import { roleNames, ROLES, type Role } from './roles.js';
 import { OWNERS_ROUTINES, rightsOn, ROUTINE_RIGHTS, TABLE_RIGHTS } from './table-rights.js';
@@ -42,6 +42,7 @@ export async function compareRights(db: Queryable, options: CompareOptions): Pro
     ...(await ofOwnersRoutines(db)),
     ...(await ofDoors(db)),
     ...(await ofCatchers(db)),
+    ...(await ofSettings(db, all)),
   ];
 }
 
@@ -198,8 +199,16 @@ async function ofDoors(db: Queryable): Promise<RightsFinding[]> {
   ];
 }
 
-/** Our tables have neither. Each sees, changes or swallows what others write. */
-const ofCatchers = async (db: Queryable): Promise<RightsFinding[]> =>
-  (await triggersAndRules(db)).map(({ table, what, name }) =>
+/** Our tables have none. Each sees, changes, swallows or hides what others write. */
+const ofCatchers = async (db: Queryable): Promise<RightsFinding[]> => [
+  ...(await catchers(db)).map(({ table, what, name }) =>
     surplus(`table ${table}`, `has the ${what} ${name}, which is none of ours`),
+  ),
+  ...(await withRowSecurity(db)).map((table) => surplus(`table ${table}`, 'has row security, which hides rows')),
+];
+
+/** A program that finds other tables, or other rows, answers otherwise than the auditor reads. */
+const ofSettings = async (db: Queryable, roles: string[]): Promise<RightsFinding[]> =>
+  (await settingsElsewhere(db, roles)).map(({ holder, setting }) =>
+    surplus(whoIs(holder), `begins each session with ${setting}, by which it may find other rows than ours`),
   );

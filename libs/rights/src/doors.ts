@@ -48,19 +48,50 @@ export async function doorsElsewhere(db: Queryable): Promise<Door[]> {
   return rows;
 }
 
-/** What catches what is written into a table of ours. */
+/** What catches what is written into a table of ours, or hides what is in it. */
 interface Catcher {
   table: string;
-  what: 'trigger' | 'rule';
+  what: 'trigger' | 'rule' | 'policy';
   name: string;
 }
 
-export async function triggersAndRules(db: Queryable): Promise<Catcher[]> {
+export async function catchers(db: Queryable): Promise<Catcher[]> {
   const { rows } = await db.query<Catcher>(
     `WITH ${OURS} SELECT relname::text AS "table", 'trigger' AS what, tgname::text AS name
        FROM pg_trigger JOIN ours ON ours.oid = tgrelid WHERE NOT tgisinternal
      UNION ALL SELECT relname, 'rule', rulename FROM pg_rewrite JOIN ours ON ours.oid = ev_class
+     UNION ALL SELECT relname, 'policy', polname FROM pg_policy JOIN ours ON ours.oid = polrelid
      ORDER BY 1, 2, 3`,
+  );
+  return rows;
+}
+
+/** Tables of ours of which a role may see a part of the rows, whatever rights it has. */
+export async function withRowSecurity(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `WITH ${OURS} SELECT ours.relname::text AS name FROM ours JOIN pg_class AS c USING (oid)
+     WHERE c.relrowsecurity ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** What sessions of a role, or of everybody, begin with. */
+interface Setting {
+  holder: string;
+  setting: string;
+}
+
+/** Settings by which these roles, owners of our tables, or everybody here find other tables or rows than ours. */
+export async function settingsElsewhere(db: Queryable, roles: string[]): Promise<Setting[]> {
+  const { rows } = await db.query<Setting>(
+    `WITH ${OURS} SELECT coalesce(rolname::text, 'public') AS holder, setting
+     FROM pg_db_role_setting AS s LEFT JOIN pg_roles AS r ON r.oid = s.setrole, unnest(setconfig) AS setting
+     WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+       AND (setrole = 0 OR rolname = ANY ($1::text[]) OR setrole IN (SELECT relowner FROM ours))
+       AND split_part(setting, '=', 1) IN ('search_path', 'role', 'row_security')
+       AND setting <> 'search_path=' || quote_ident(current_schema())
+     ORDER BY 1, 2`,
+    [roles],
   );
   return rows;
 }

@@ -183,6 +183,36 @@ describe('a right that is too much', () => {
     expect(texts((await grant()).left)).toEqual(expected);
   });
 
+  it('is found where it shows a program other rows than the auditor reads', async () => {
+    const planted = [
+      [
+        `CREATE POLICY hide ON document_outcome FOR SELECT TO {}gateway USING (request_id <> '1')`,
+        'table document_outcome has the policy hide, which is none of ours',
+      ],
+      [
+        'ALTER TABLE document_outcome ENABLE ROW LEVEL SECURITY',
+        'table document_outcome has row security, which hides rows',
+      ],
+      [
+        'ALTER ROLE {}gateway SET search_path = evil, public',
+        'role gateway begins each session with search_path=evil, public, by which it may find other rows than ours',
+      ],
+      [
+        `DO $$ BEGIN EXECUTE format('ALTER ROLE {}gateway IN DATABASE %I SET role = {}auditor', current_database());
+           EXECUTE format('ALTER DATABASE %I SET row_security = off', current_database()); END $$`,
+        'role gateway begins each session with role=auditor, by which it may find other rows than ours',
+      ],
+      ['SELECT 1', 'everybody begins each session with row_security=off, by which it may find other rows than ours'],
+    ] as const;
+    // The schema that the tables are in is where a program is to look.
+    await sql('ALTER ROLE {}worker SET search_path = public; ALTER ROLE {}worker SET work_mem = 4096');
+    expect(await findings()).toEqual([]);
+    for (const [statement] of planted) await sql(statement);
+    const expected = planted.map(([, text]) => `surplus: ${text}`).sort();
+    expect((await findings()).sort()).toEqual(expected);
+    expect(texts((await grant()).left).sort()).toEqual(expected);
+  });
+
   it('is no matter of ours where somebody else may read', async () => {
     await sql('CREATE ROLE {}friend; GRANT SELECT ON document_outcome TO {}friend');
     expect(await findings()).toEqual([]);

@@ -20,7 +20,7 @@ const kept = (what: KeptFinding['what'], n: number, isOpen: boolean): KeptFindin
 
 describe('what was found, over many sweeps', () => {
   it('can always be read again, however many findings come and stay', async () => {
-    const file = new StateFile(folder.path);
+    const file = new StateFile(folder.path, { error: () => undefined });
     const old = FINDING_KINDS.flatMap((what) => Array.from({ length: 490 }, (_, n) => kept(what, n, true)));
     const gone = Array.from({ length: 1_000 }, (_, n) => kept('event', 1_000 + n, false));
     const state: SweepState = { ...file.read(), pass: 2, findings: [...gone, ...old] };

@@ -1,4 +1,4 @@
-import { FINDING_KINDS, shortened, type Finding, type FindingKind } from './finding.js';
+import { FINDING_KINDS, isKnownKind, shortened, type Finding, type FindingKind } from './finding.js';
 import type { KeptFinding, SweepState } from './state-file.js';
 
 /** Of each kind so many are told in a pass; the others are counted. */
@@ -47,7 +47,7 @@ export class FindingBook {
   async endPass(isUnseen: (finding: KeptFinding) => boolean = () => false): Promise<void> {
     const { pass } = this.state;
     for (const one of this.open()) {
-      if (one.lastPass === pass || isUnseen(one)) continue;
+      if (one.lastPass === pass || !isKnownKind(one.what) || isUnseen(one)) continue;
       await this.recorder.gone(one, pass);
       one.isOpen = false;
     }
@@ -80,5 +80,5 @@ const cut = ({ what, where, expected, found }: Finding): Finding => ({
   found: shortened(found),
 });
 
-const isSame = (one: Finding, other: Finding): boolean =>
+const isSame = (one: KeptFinding, other: Finding): boolean =>
   one.what === other.what && one.where === other.where && one.expected === other.expected && one.found === other.found;

@@ -12,6 +12,9 @@ export const FINDING_KINDS: readonly FindingKind[] = [
   'read_model',
 ];
 
+/** Whether this version looks for it. */
+export const isKnownKind = (what: string): boolean => FINDING_KINDS.some((kind) => kind === what);
+
 /** One thing that a sweep has found. Its words are its identity: the same thing found again has the same. */
 export interface Finding {
   what: FindingKind;
@@ -29,5 +32,8 @@ const LONGEST = 500;
 export const shortened = (text: string): string =>
   text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (${text.length} characters)`;
 
-export const findingWords = ({ what, where, expected, found }: Finding): string =>
+/** What of a finding is told; one of a newer version may be of another kind. */
+type Told = Omit<Finding, 'what'> & { what: string };
+
+export const findingWords = ({ what, where, expected, found }: Told): string =>
   `${what.replaceAll('_', ' ')}: ${where}: expected ${expected}, found ${found}`;

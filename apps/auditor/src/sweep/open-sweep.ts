@@ -43,7 +43,7 @@ export function openRegularSweep(
     ...{ pool, store, folder, log, signal, events },
     connectionString: databaseUrl,
     keys: new LogKeys(signer, previousKeys),
-    keeper: new StateFile(folder.path),
+    keeper: new StateFile(folder.path, log),
     everyMs: sweepEveryMs,
     bytesPerSecond: sweepBytesPerSecond,
   });

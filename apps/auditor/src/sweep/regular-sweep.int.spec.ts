@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 import { until } from '../../../../test/support/until.js';
@@ -39,9 +41,9 @@ async function sign(): Promise<void> {
   await auditor.watch.sign();
 }
 
-const state = (): SweepState => new StateFile(auditor.folder.path).read();
+const state = (): SweepState => new StateFile(auditor.folder.path, silent).read();
 
-function parts(keeper: StateKeeper = new StateFile(auditor.folder.path)) {
+function parts(keeper: StateKeeper = new StateFile(auditor.folder.path, silent)) {
   const { pool } = log.db;
   const events = new SweepEvents({
     ...{ store: log.store, participant: 'own', profile: 'none', now: () => clock.now() },
@@ -209,7 +211,7 @@ describe('a regular sweep', () => {
     await passesEnd(1, 2);
     const { ended, ...rest } = state();
     const wrong = new Date(clock.now().getTime() + 3_650 * 24 * HOUR_MS).toISOString();
-    new StateFile(auditor.folder.path).write({ ...rest, ended: { ...ended, at: wrong } as never });
+    new StateFile(auditor.folder.path, silent).write({ ...rest, ended: { ...ended, at: wrong } as never });
     await passesEnd(2, 2);
   });
 
@@ -260,6 +262,49 @@ describe('a regular sweep', () => {
   });
 });
 
+describe('a sweep after a newer version', () => {
+  it('knows what was found before, says that it cannot read it all, and tells when it is gone', async () => {
+    await log.db.pool.query("UPDATE event SET data = '{}' WHERE position = 7");
+    started();
+    await passesEnd(1, 2);
+    const [finding] = state().findings;
+    expect(finding).toMatchObject({ what: 'event', isOpen: true });
+    ending.abort();
+    await running;
+    const file = join(auditor.folder.path, 'sweep.json');
+    const unknown = { ...finding, what: 'clock', where: 'the clock', cause: 'newer' };
+    const newer = JSON.stringify({ ...state(), findings: [finding, unknown], recounted: 1 });
+    writeFileSync(file, newer);
+    ending = new AbortController();
+    const errors: string[] = [];
+    const log2 = { ...silent, error: (_: object, words: string) => errors.push(words) } as unknown as ServiceLog;
+    const sweep = new RegularSweep({
+      ...parts(new StateFile(auditor.folder.path, log2)),
+      ...{ everyMs: 24 * HOUR_MS, log: log2 },
+    });
+    expect(sweep.figures().findings.event).toBe(1);
+    expect(sweep.troubles().map(({ name }) => name)).toEqual(['audit findings', 'audit memory of findings']);
+    expect(sweep.troubles()[1]?.reason).toMatch(/^sweep.json is damaged, or of a newer version: .* 2 findings$/);
+    expect(errors).toHaveLength(1);
+    const [copy = ''] = readdirSync(auditor.folder.path).filter((name) => name.startsWith('sweep.json.unread-'));
+    expect(readFileSync(join(auditor.folder.path, copy), 'utf8')).toBe(newer);
+    running = sweep.run(ending.signal);
+    await passesEnd(2, 2);
+    expect(sweep.troubles().map(({ name }) => name)).toEqual(['audit findings', 'audit not compared']);
+    // One is told once; what this version does not look for is neither found nor gone.
+    expect((await told()).filter((type) => type !== 'AuditSweepEnded')).toEqual(['AuditFindingRecorded']);
+    expect(state().findings).toMatchObject([{ what: 'event' }, { what: 'clock', cause: 'newer', isOpen: true }]);
+  });
+
+  it('begins anew after a file that is no JSON, and says so until a pass has ended', async () => {
+    writeFileSync(join(auditor.folder.path, 'sweep.json'), '{"format": "pedigree-sw');
+    const sweep = started();
+    expect(sweep.troubles()).toMatchObject([{ name: 'audit memory of findings' }]);
+    await passesEnd(1, 2);
+    expect(sweep.troubles()).toEqual([]);
+  });
+});
+
 /** After so many saves in the log the process is gone. */
 class Killed implements StateKeeper {
   private saves = 0;
@@ -293,7 +338,7 @@ describe('a sweep that is killed', () => {
     let outcome: PassOutcome | undefined;
     for (let kills = 0; outcome === undefined && kills < 20; kills += 1) {
       const sweep = new Sweep({
-        ...parts(new Killed(new StateFile(auditor.folder.path), 2)),
+        ...parts(new Killed(new StateFile(auditor.folder.path, silent), 2)),
         clock: hurried,
         prefix: 'k',
       });

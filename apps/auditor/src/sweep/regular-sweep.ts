@@ -71,7 +71,7 @@ export class RegularSweep {
   /** What health tells: what was found, what was not looked at, and what keeps it from looking. */
   troubles(): Trouble[] {
     const { failing, state } = this;
-    const told = [...foundTrouble(state), ...notComparedTrouble(state)];
+    const told = [...foundTrouble(state), ...notComparedTrouble(state), ...unreadTrouble(state)];
     if (failing === undefined) return told;
     return [...told, { name: 'audit sweep', since: failing.since.toISOString(), reason: failing.reason }];
   }
@@ -122,6 +122,10 @@ function foundTrouble({ findings }: SweepState): Trouble[] {
   if (first === undefined) return [];
   return [{ name: 'audit findings', since: first.since, reason: `${open.length} open, first: ${findingWords(first)}` }];
 }
+
+/** What was found before may not be known: a pass tells. */
+const unreadTrouble = ({ unread }: SweepState): Trouble[] =>
+  unread === undefined ? [] : [{ name: 'audit memory of findings', since: unread.at, reason: unread.reason }];
 
 /** Whoever owns a table can keep the sweep from it: what is not looked at is told as what is found. */
 function notComparedTrouble({ ended }: SweepState): Trouble[] {

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeDurably } from '#service';
-import { FINDING_KINDS } from './finding.js';
+import { systemClock } from '#kernel';
+import { writeDurably, type ServiceLog } from '#service';
 
+/** Above what a pass leaves (`FindingBook`), with what newer versions may add. */
+const MOST_FINDINGS = 20_000;
 const text = z.string().max(1_000_000);
-const finding = z.strictObject({
-  what: z.enum(FINDING_KINDS),
+/** One of a newer version is kept as it is: this version does not look for its kind, and knows not all that it says. */
+const kept = z.looseObject({
+  what: text,
   where: text,
   expected: text,
   found: text,
-});
-const kept = z.strictObject({
-  ...finding.shape,
   /** The pass that found it first, and the last one that did. */
   firstPass: z.number().int(),
   lastPass: z.number().int(),
@@ -78,8 +78,12 @@ const state = z.strictObject({
       skipped: z.array(text).optional(),
     })
     .optional(),
-  findings: z.array(kept).max(5_000),
+  findings: z.array(kept).max(MOST_FINDINGS),
+  /** A file that could not be read, and when that was: until a pass has ended, less may be known than was found. */
+  unread: z.strictObject({ at: text, reason: text }).optional(),
 });
+/** What is taken over of a file that this version cannot read. */
+const readable = z.looseObject({ pass: z.number().int().min(0).catch(0), findings: z.array(z.unknown()).catch([]) });
 
 export type KeptFinding = z.infer<typeof kept>;
 export type SweepCounts = z.infer<typeof counts>;
@@ -98,22 +102,58 @@ export interface StateKeeper {
 export class StateFile implements StateKeeper {
   private readonly file: string;
 
-  constructor(private readonly folder: string) {
+  constructor(
+    private readonly folder: string,
+    private readonly log: Pick<ServiceLog, 'error'>,
+    private readonly now: () => Date = () => systemClock.now(),
+  ) {
     this.file = join(folder, 'sweep.json');
   }
 
-  /** One that is damaged is begun anew: what there was to find is found again. */
+  /**
+   * One that is damaged, or of a newer version, is kept beside. What can be read of its findings counts on, so that
+   * each is told once, and told when it is gone.
+   */
   read(): SweepState {
     if (!existsSync(this.file)) return NOTHING_SWEPT;
+    const written = readFileSync(this.file, 'utf8');
     try {
-      return state.parse(JSON.parse(readFileSync(this.file, 'utf8')));
-    } catch {
-      return NOTHING_SWEPT;
+      return state.parse(JSON.parse(written));
+    } catch (error) {
+      return this.beginAnew(written, error);
     }
   }
 
   write(next: SweepState): void {
-    writeDurably(join(this.folder, 'sweep.json'), `${JSON.stringify(next)}\n`, 0o600);
+    writeDurably(this.file, `${JSON.stringify(next)}\n`, 0o600);
+  }
+
+  /** The copy is durable before the file is replaced: after a crash between the two this happens once more. */
+  private beginAnew(written: string, error: unknown): SweepState {
+    const at = this.now().toISOString();
+    const copy = `sweep.json.unread-${at.replaceAll(':', '-')}`;
+    writeDurably(join(this.folder, copy), written, 0o600);
+    const { pass, findings, lost } = takenOver(written);
+    const counted = lost === 0 ? `${findings.length} findings` : `${findings.length} findings, and not ${lost} others`;
+    const reason = `sweep.json is damaged, or of a newer version: it is kept as ${copy}; taken over: ${counted}`;
+    this.log.error({ err: error }, `${reason}; a new pass begins`);
+    const anew: SweepState = { ...NOTHING_SWEPT, pass, findings, unread: { at, reason } };
+    this.write(anew);
+    return anew;
+  }
+}
+
+function takenOver(written: string): Pick<SweepState, 'pass' | 'findings'> & { lost: number } {
+  const { pass, findings: all } = readable.catch({ pass: 0, findings: [] }).parse(parsed(written));
+  const findings = all.flatMap((one) => kept.safeParse(one).data ?? []).slice(0, MOST_FINDINGS);
+  return { pass, findings, lost: all.length - findings.length };
+}
+
+function parsed(written: string): unknown {
+  try {
+    return JSON.parse(written);
+  } catch {
+    return undefined;
   }
 }
 

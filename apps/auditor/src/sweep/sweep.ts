@@ -190,7 +190,7 @@ export class Sweep {
 
   /** Whether this pass, or one before, has found something of these kinds that is not gone. */
   private isFound(kinds: FindingKind[]): boolean {
-    return this.book.open().some(({ what }) => kinds.includes(what));
+    return this.book.open().some(({ what }) => kinds.some((kind) => kind === what));
   }
 
   private async holdEvidence(begun: PassState): Promise<void> {
@@ -250,6 +250,7 @@ export class Sweep {
     const at = this.clock.now().toISOString();
     this.state.ended = { pass, at, breaks, restoration, ...(skipped.length === 0 ? {} : { skipped }) };
     delete this.state.begun;
+    delete this.state.unread;
     return { pass, counts, findings, untold, skipped };
   }
 

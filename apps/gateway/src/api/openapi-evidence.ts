@@ -63,8 +63,8 @@ export const evidencePaths = {
       tags: ['Inbound'],
       summary: 'Ask the registry again for all that was given up of the documents of one account',
       description:
-        'Each as by the call for one document, the newest first, at most `limit`. Those that are asked for already ' +
-        'are passed over.',
+        'Each as by the call for one document, at most `limit`, those first that were given up longest ago. ' +
+        'Those that are asked for already are passed over.',
       requestBody: body('retryAllInbound', inboundRetries),
       responses: {
         202: answered('InboundAllRetried', 'Taken down, and asked for in a moment'),

@@ -15,7 +15,7 @@ import { streamEvents } from '../stream-events.js';
 import { INTERNAL_LANE, type WorkerAccess } from '../worker-access.js';
 
 export interface InboundRetriesOptions extends WorkerAccess {
-  readModels: Pick<ReadModels, 'inboundDocuments'>;
+  readModels: Pick<ReadModels, 'inboundGivenUp'>;
   /** Names of the configured accounts. */
   accounts: string[];
 }
@@ -62,18 +62,19 @@ export class InboundRetries {
   }
 
   /**
-   * All that were given up of those that stood in an account's list, at most `limit`, the newest first. `more`: others
-   * are left, for another call. @throws PedigreeError unknown_account.
+   * All that were given up of those that stood in an account's list, at most `limit`, those first that were
+   * longest ago. `more`: others are left, for another call. @throws PedigreeError unknown_account.
    */
   async retryAll(
     of: string,
     { limit, ...asked }: Asked & { limit: number },
   ): Promise<{ account: string; documentIds: string[]; more: boolean }> {
     const account = knownAccount(this.options.accounts, asked.account ?? of);
-    const { items, nextCursor } = await this.options.readModels.inboundDocuments({ account: of, givenUp: true, limit });
+    const found = await this.options.readModels.inboundGivenUp(of, limit);
     const documentIds: string[] = [];
-    for (const { documentId } of items) if (await this.isRetried(documentId, asked)) documentIds.push(documentId);
-    return { account, documentIds, more: nextCursor !== undefined };
+    for (const documentId of found.documentIds)
+      if (await this.isRetried(documentId, asked)) documentIds.push(documentId);
+    return { account, documentIds, more: found.more };
   }
 
   /** The list may be behind: what is asked for again already, or has come, is passed over. */

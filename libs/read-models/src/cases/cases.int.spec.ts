@@ -14,7 +14,7 @@ import {
 import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
 import { inTransaction, installationSchema, migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { jsonDocuments, LogOfTest } from '../fixture.js';
+import { jsonDocuments, LogOfTest } from '../../test/fixture.js';
 import { cloudEventOf, OUTCOME_TOPICS, type OutcomeType } from '../outbox/cloud-event.js';
 import { outboxProjection } from '../outbox/projection.js';
 import { readModelSchemas } from '../schema.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DocumentEvent } from '#domain';
-import { LogOfTest, pack } from '../fixture.js';
+import { LogOfTest, pack } from '../../test/fixture.js';
 import { foldDocumentOutcome, tallyChange } from './fold.js';
 import type { DocumentOutcomeRow } from './row.js';
 

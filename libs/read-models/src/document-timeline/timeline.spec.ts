@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LogOfTest, pack } from '../fixture.js';
+import { LogOfTest, pack } from '../../test/fixture.js';
 import { sentenceOfEvent } from './event-sentences.js';
 import { digestsIn, timelineOf } from './timeline.js';
 

@@ -3,7 +3,7 @@ import { documentReading, epcisDocumentOf, typeKnowledge, type EpcisEvent } from
 import { defined } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';

@@ -7,14 +7,14 @@ import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { typeKnowledge } from '#documents';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
 import { ownDocumentSharing } from '../sgtin-history/same-items.js';
 import { notUnderstoodCount } from './figures.js';
 import { inboundDocumentsProjection } from './projection.js';
-import { listInbound, notificationsOf } from './query.js';
+import { listInbound, longestGivenUp, notificationsOf } from './query.js';
 
 const SHA = 'd'.repeat(64);
 const US = '00000000000464';
@@ -389,5 +389,47 @@ describe('documents of others in the read models', () => {
     });
     for (const wrong of [{ docTypes: [416] }, { counterpartyId: US }, { items: [pack(9)] }])
       expect((await ownDocumentSharing(db.pool, { ...asked, ...wrong })).found).toBeUndefined();
+  });
+});
+
+describe('documents that were given up', () => {
+  const seen = { direction: 'incoming', channel: 'counterparty' } as const;
+  function giveUp(documentId: string): void {
+    log.addInbound(documentId, {
+      type: 'InboundDownloadGivenUp',
+      data: { documentId, reason: 'not_found: archived', attempts: 6 },
+    });
+    log.addInbound(documentId, {
+      type: 'InboundConcluded',
+      data: { documentId, ...seen, outcome: 'accepted', docType: 606, isReadable: false },
+    });
+  }
+
+  it('are asked for again in turn: what is given up once more comes behind the others', async () => {
+    log = new LogOfTest();
+    for (const documentId of ['d-1', 'd-2', 'd-3']) {
+      const data = {
+        documentId,
+        ...seen,
+        account: 'main',
+        docType: 606,
+        status: 'processed',
+        answerSha256: SHA,
+      } as const;
+      log.addInbound(documentId, { type: 'InboundSeen', data });
+      giveUp(documentId);
+    }
+    await project(100);
+    const first = await longestGivenUp(db.pool, 'main', 2);
+    expect(first).toEqual({ documentIds: ['d-1', 'd-2'], more: true });
+    for (const documentId of first.documentIds) {
+      const data = { documentId, direction: 'incoming', account: 'main', parts: ['document'] } as const;
+      log.addInbound(documentId, { type: 'InboundAskedAgain', data: { ...data, parts: ['document'] } });
+      giveUp(documentId);
+    }
+    await project(100);
+    expect(await longestGivenUp(db.pool, 'main', 2)).toEqual({ documentIds: ['d-3', 'd-1'], more: true });
+    expect(await longestGivenUp(db.pool, 'main', 3)).toMatchObject({ more: false });
+    expect(await longestGivenUp(db.pool, 'other', 3)).toEqual({ documentIds: [], more: false });
   });
 });

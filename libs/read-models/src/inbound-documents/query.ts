@@ -56,6 +56,24 @@ export async function listInbound(
   });
 }
 
+/**
+ * Those of an account that were given up, by their last event: what was asked for again and given up again comes behind
+ * what was not asked for yet. @throws PedigreeError `invalid_parameter`.
+ */
+export async function longestGivenUp(
+  db: Queryable,
+  account: string,
+  limit: number,
+): Promise<{ documentIds: string[]; more: boolean }> {
+  const { rows } = await db.query<{ documentId: string }>(
+    `SELECT document_id AS "documentId" FROM inbound_document WHERE account = $2 AND ${GIVEN_UP}
+     ORDER BY position LIMIT $1`,
+    [pageLimit(limit) + 1, account],
+  );
+  const documentIds = rows.slice(0, limit).map((row) => row.documentId);
+  return { documentIds, more: rows.length > limit };
+}
+
 /** What others told about a document of ours, the oldest first. */
 export async function notificationsOf(db: Queryable, requestId: string, types: InboundTypes): Promise<Notification[]> {
   const text =

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
-import { GroupOfTest } from '../group-fixture.js';
+import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
+import { GroupOfTest } from '../../test/group-fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { cloudEventOf, MOST_ITEMS_INLINE, OUTCOME_TOPICS, type OutcomeEvent, type OutcomeType } from './cloud-event.js';
 import { conclusionsOf } from './parts.js';

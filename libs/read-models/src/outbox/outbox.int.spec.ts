@@ -4,7 +4,7 @@ import { ITEM_WARNING_CODES, type CommandRefused, type ItemWarning } from '#doma
 import type { EventStore, RecordedEvent } from '#event-store';
 import { inTransaction, installationId, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import {
   cloudEventOf,

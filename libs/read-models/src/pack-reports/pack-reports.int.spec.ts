@@ -5,7 +5,7 @@ import { inTransaction } from '#postgres';
 import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import type { Packs } from '../port.js';
 import type { ShelfPart } from '../report-port.js';
 import { packQuestions } from '../pack-state/questions.js';

@@ -125,8 +125,16 @@ const isAsked = ({ place, counted }: Group, { place: wanted, movedBefore }: Shel
   (wanted === undefined || place === wanted) && (movedBefore === undefined || counted.last_at < movedBefore);
 
 const standing = (one: Counted): PackNow => ({
-  ...{ item: '', series: one.series, expiresOn: one.expires_on, seriesFrom: null, doubtFrom: null, container: null },
-  ...{ transfer: null, status: one.status, place: one.place, placeFrom: one.place_from, statusFrom: one.status_from },
+  ...{ item: '', series: one.series, expiresOn: one.expires_on, seriesFrom: null, container: null },
+  ...{
+    doubtFrom: null,
+    doubts: null,
+    transfer: null,
+    status: one.status,
+    place: one.place,
+    placeFrom: one.place_from,
+    statusFrom: one.status_from,
+  },
   toldFrom: one.told_from ?? 0n,
 });
 

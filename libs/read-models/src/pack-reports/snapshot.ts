@@ -18,12 +18,24 @@ const TABLES = 'pack_state, pack_stay, place_move, movement_document';
 /** Reports that are made at once, each with a connection of its own; the others wait, so that intake has the rest. */
 const turns = new Semaphore(2, 'reports about packs', 16);
 
+/** Stock is asked for often, and counted soon: it waits for no report. */
+const turnsOfStock = new Semaphore(2, 'questions about stock', 64);
+
 /**
  * Everything that a report reads, in one snapshot of the database: its figures are those of one log position, whatever
  * is told meanwhile. It is ended by the limit of all statements and transactions (30 s).
  * @throws PedigreeError `unavailable` when too many wait for their turn.
  */
-export function pinned<T>(pool: Pool, asOf: Date, read: (db: Queryable, pin: ReportPin) => Promise<T>): Promise<T> {
+export const pinned = <T>(pool: Pool, asOf: Date, read: Reading<T>): Promise<T> =>
+  turns.take(() => inSnapshot(pool, asOf, read));
+
+/** The same for a question about stock. */
+export const pinnedStock = <T>(pool: Pool, asOf: Date, read: Reading<T>): Promise<T> =>
+  turnsOfStock.take(() => inSnapshot(pool, asOf, read));
+
+type Reading<T> = (db: Queryable, pin: ReportPin) => Promise<T>;
+
+function inSnapshot<T>(pool: Pool, asOf: Date, read: Reading<T>): Promise<T> {
   const work = async (tx: Queryable): Promise<T> => {
     await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     await tx.query(`LOCK TABLE ${TABLES} IN ACCESS SHARE MODE`);
@@ -31,7 +43,7 @@ export function pinned<T>(pool: Pool, asOf: Date, read: (db: Queryable, pin: Rep
     const newest = present({ newestAcceptedAt: newestAcceptedAt?.toISOString() });
     return read(tx, { asOf: asOf.toISOString(), knownAt: String(knownAt), ...newest });
   };
-  return turns.take(() => inTransaction(pool, work, { name: 'a report about packs' }));
+  return inTransaction(pool, work, { name: 'a report about packs' });
 }
 
 /** Lines of one report: as many as an Excel file has. */

@@ -2,17 +2,21 @@ import { MAX_GATE_PACKS, type GateFinding, type GatePack, type GateReason } from
 import { obstaclesTo, typeKnowledge, type NextDocument } from '#documents';
 import { defined } from '#kernel';
 import type { Queryable } from '#postgres';
+import { maskOf } from '../sgtin-history/doubtful-parts.js';
 import type { TellingDocument } from '../port.js';
 import { packsNow, type PackNow } from './now.js';
 import { recordStanding } from './record-age.js';
 import { tellers } from './tellers.js';
 
+/** What obstacles follow from: that it is open how much of a pack is left, or whose it is, excuses none of them. */
+const JUDGED = maskOf(['status', 'place', 'containment']);
+
 type Against = PackNow & { reasons: GateReason[] };
 
 /**
  * The items of a document whose known state forbids it, in a fixed number of queries whatever their number. Nothing
- * speaks against an item of which nothing is known, or of which a later document left it open what became of it. That a
- * pack is suspended does not count here.
+ * speaks against an item of which nothing is known, or of which a later document left open what an obstacle would
+ * follow from. That a pack is suspended does not count here.
  */
 export async function packsAgainst(
   db: Queryable,
@@ -21,7 +25,7 @@ export async function packsAgainst(
   // Read before the states: they hold at least what was known there.
   const knownAt = String((await recordStanding(db)).position);
   const packs = await packsNow(db, [...new Set(document.items)], typeKnowledge);
-  const sure = packs.filter((pack) => pack.doubtFrom === null);
+  const sure = packs.filter(({ doubts }) => ((doubts ?? 0) & JUDGED) === 0);
   const against = sure
     .map((pack): Against => ({ ...pack, reasons: reasonsAgainst(document, pack) }))
     .filter(({ reasons }) => reasons.length > 0);

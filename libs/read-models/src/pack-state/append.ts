@@ -1,8 +1,9 @@
 import { typeKnowledge } from '#documents';
 import { arrayText, type Transaction } from '#postgres';
+import { toldBy, useOf } from '../sgtin-history/doubtful-parts.js';
 import type { Movements } from '../sgtin-history/movements.js';
 import { seriesOf, type StayKey } from './fold.js';
-import { keepsAll } from './load.js';
+import { leavesOpen } from './load.js';
 import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
 import { JOIN_STAY, PLACE, STATUS } from './now.js';
 import { transferAfter, type TransferStep } from './transfer.js';
@@ -37,7 +38,9 @@ export interface Appended {
 
 /** What one document did to some of its items. */
 interface Done extends Omit<StayKey, 'container'> {
-  isDoubt: boolean;
+  /** What it leaves open, and what it tells, as bits. */
+  opened: number;
+  told: number;
   /** It says in which container the item is then, if in any. */
   tellsContainer: boolean;
   step: TransferStep['step'] | undefined;
@@ -69,7 +72,8 @@ const AFTER: readonly [column: string, after: string][] = [
   ['status_from', 'CASE WHEN p.status IS NULL THEN p.status_from_before ELSE p.position END'],
   ['place', 'coalesce(p.place, p.place_before)'],
   ['place_from', 'CASE WHEN p.place IS NULL THEN p.place_from_before ELSE p.position END'],
-  ['doubt_from', 'CASE WHEN p.is_doubt THEN p.position WHEN p.status IS NULL THEN p.doubt_before END'],
+  ['doubt_from', 'CASE WHEN p.opened <> 0 THEN p.position WHEN p.doubts_before & ~p.told <> 0 THEN p.doubt_before END'],
+  ['doubts', 'nullif((p.doubts_before & ~p.told) | p.opened, 0::smallint)'],
   ['transfer', 'p.transfer_after'],
   ['suspended', isOneOf('p.status_after', suspended)],
   [
@@ -96,10 +100,10 @@ const AFTER: readonly [column: string, after: string][] = [
  */
 const APPEND = `
 WITH done AS (
-  SELECT * FROM unnest($3::int[], $4::bigint[], $5::bigint[], $6::boolean[], $7::boolean[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::date[], $13::bigint[], $17::text[], $18::text[])
-    AS done (number, at_micros, position, is_doubt, tells_container, status, place, container, series, expires_on,
-      series_from, step, transfer)
+  SELECT * FROM unnest($3::int[], $4::bigint[], $5::bigint[], $6::smallint[], $7::boolean[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::date[], $13::bigint[], $17::text[], $18::text[], $19::smallint[])
+    AS done (number, at_micros, position, opened, tells_container, status, place, container, series, expires_on,
+      series_from, step, transfer, told)
 ), given AS (
   SELECT named.item, done.* FROM unnest($1::text[], $2::int[]) AS named (item, number) JOIN done USING (number)
 ), before AS (
@@ -113,7 +117,9 @@ WITH done AS (
     ${PLACE} AS place_before,
     coalesce(y.place_from, s.place_from) AS place_from_before,
     coalesce(s.transfer, y.transfer) AS transfer_before,
-    CASE WHEN y.status_from IS NULL THEN coalesce(y.doubt_from, s.doubt_from) ELSE y.doubt_from END AS doubt_before,
+    coalesce(y.doubt_from, s.doubt_from) AS doubt_before,
+    (coalesce(s.doubts, 0::smallint) & ~coalesce(y.told, 0::smallint)) | coalesce(y.doubts, 0::smallint)
+      AS doubts_before,
     NOT EXISTS (SELECT FROM series_told t WHERE t.item = g.item AND t.item <> '')
       AND (s.item IS NULL OR (s.at_micros, s.position) < (g.at_micros, g.position))
       AND (s.container IS NULL OR g.tells_container AND y.container IS NOT NULL AND s.container <> ALL ($14::text[])
@@ -158,9 +164,9 @@ export async function appendPlain(tx: Transaction, page: Plain): Promise<Appende
   const column = <K extends keyof Done>(name: K): Done[K][] => done.map((one) => one[name]);
   const appended = tx.query<AnswerRow>(APPEND, [
     ...[arrayText(items), arrayText(numbers), done.map((_, number) => number)],
-    ...[column('atMicros'), column('position'), column('isDoubt'), column('tellsContainer'), column('status')],
+    ...[column('atMicros'), column('position'), column('opened'), column('tellsContainer'), column('status')],
     ...[column('place'), column('container'), column('series'), column('expiresOn'), column('seriesFrom')],
-    ...[page.moving, page.placesMoved, page.isLate, column('step'), column('transfer')],
+    ...[page.moving, page.placesMoved, page.isLate, column('step'), column('transfer'), column('told')],
   ]);
   page.onWaiting();
   const { rows } = await appended;
@@ -235,19 +241,22 @@ function numbering(
 }
 
 function doneBy(
-  { result, status, place, container, containment }: Movements['effects'][number],
+  effect: Movements['effects'][number],
   { document, atMicros, told }: Pick<Movements, 'document'> & { atMicros: bigint; told: readonly Told[] },
 ): Done {
   const { knownFrom: position, docType, subjectId: subject, counterpartyId: counterparty = null } = document;
-  const isDoubt = result === 'undetermined';
+  const { status, place, container, containment } = effect;
+  const isDoubt = effect.result === 'undetermined';
   const step = isDoubt ? undefined : typeKnowledge.transferOf(docType);
   const transfer = step === undefined ? null : transferAfter(null, { step, subject, counterparty }).transfer;
   const moved = isDoubt ? { status: undefined, place: undefined } : { status, place };
+  const use = useOf(docType, typeKnowledge);
   return {
     ...{
       atMicros,
       position,
-      isDoubt: isDoubt && !keepsAll(docType),
+      opened: isDoubt ? leavesOpen(docType, { isInside: false }) : 0,
+      told: isDoubt ? 0 : toldBy(effect, { isInside: false, use }),
       tellsContainer: containment !== undefined,
       container,
       items: 0,

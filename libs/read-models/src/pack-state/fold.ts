@@ -1,4 +1,5 @@
 import type { TypeKnowledge } from '#documents';
+import { leavesPartOpen, maskOf, toldBy } from '../sgtin-history/doubtful-parts.js';
 import { afterUse, type Left } from '../sgtin-history/part-left.js';
 import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
 import { transferAfter } from './transfer.js';
@@ -11,6 +12,8 @@ export interface PlaceMove extends Moment {
   from: string;
   to: string | null;
   status: string | null;
+  owner: string | null;
+  holder: string | null;
 }
 
 /** A status in which a pack stays, whatever moves it while it is in trade. */
@@ -18,45 +21,81 @@ const SUSPENDED = 'paused_circulation';
 const isSuspended = (status: string | null, { statusAfter }: Types): boolean =>
   status !== null && statusAfter(status, 'in_circulation') === SUSPENDED;
 
-/** Status and place as documents say them one after another, and which of them said so. */
-export type Standing = Pick<PackStateRow, 'status' | 'place' | 'transfer' | 'statusFrom' | 'placeFrom' | 'doubtFrom'>;
+/** Status and place as documents say them one after another, what is open, and which of them said so. */
+export type Standing = Pick<
+  PackStateRow,
+  'status' | 'place' | 'transfer' | 'statusFrom' | 'placeFrom' | 'doubtFrom' | 'doubts'
+>;
 
 const NOTHING_KNOWN: Standing = {
-  ...{ status: null, place: null, transfer: null, statusFrom: null, placeFrom: null, doubtFrom: null },
+  ...{ status: null, place: null, transfer: null, statusFrom: null, placeFrom: null, doubtFrom: null, doubts: null },
 };
 
-function moved(
-  standing: Standing,
-  { effect, position, transfer: step, isRecalled, keepsAll }: Omit<LifeEntry, 'item' | 'ordinal' | 'atMicros'>,
-  types: Types,
-): Standing {
-  if (effect.result === 'refused' || isRecalled === true) return standing;
-  if (effect.result === 'undetermined') return keepsAll === true ? standing : { ...standing, doubtFrom: position };
+type Doubts = Pick<Standing, 'doubtFrom' | 'doubts'>;
+
+/** What is open after a document that told these parts, and left those open. */
+function doubtsAfter(
+  before: Doubts,
+  { position, told, opened }: Record<'told' | 'opened', number> & Pick<Moment, 'position'>,
+): Doubts {
+  const doubts = ((before.doubts ?? 0) & ~told) | opened;
+  if (doubts === 0) return { doubts: null, doubtFrom: null };
+  return { doubts, doubtFrom: opened === 0 ? before.doubtFrom : position };
+}
+
+type Moving = Pick<LifeEntry, 'effect' | 'position' | 'transfer' | 'isRecalled' | 'leavesOpen' | 'use'>;
+/** `isInside`: the document moved what holds the item. */
+interface Way {
+  types: Types;
+  isInside: boolean;
+}
+
+const counts = ({ effect, isRecalled }: Pick<LifeEntry, 'effect' | 'isRecalled'>): boolean =>
+  effect.result !== 'refused' && isRecalled !== true;
+
+const PART_LEFT = maskOf(['part_left']);
+
+function moved(standing: Standing, entry: Moving, { types, isInside }: Way): Standing {
+  const { effect, position, transfer: step, leavesOpen, use } = entry;
+  if (!counts(entry)) return standing;
+  if (effect.result === 'undetermined') {
+    const opened = isInside ? leavesOpen.inside : leavesOpen.itself;
+    return { ...standing, ...doubtsAfter(standing, { position, told: 0, opened }) };
+  }
   const { status } = effect;
   const transferred = step === undefined ? { transfer: standing.transfer } : transferAfter(standing.transfer, step);
   const place = transferred.place ?? effect.place;
+  const told = toldBy(effect, { isInside, use });
   return {
     ...standing,
+    ...doubtsAfter(standing, { position, told, opened: leavesPartOpen(effect, use) ? PART_LEFT : 0 }),
     transfer: transferred.transfer,
     ...(status === null
       ? {}
-      : { status: types.statusAfter(standing.status ?? undefined, status), statusFrom: position, doubtFrom: null }),
+      : { status: types.statusAfter(standing.status ?? undefined, status), statusFrom: position }),
     ...(place === null ? {} : { place, placeFrom: position }),
   };
 }
 
+/** A move of a whole place uses up nothing, and is no doubt: what it did to an item is known, or it did nothing. */
+const OF_PLACE_MOVE = { leavesOpen: { itself: 0, inside: 0 }, use: { usedUp: undefined, bringsBack: false } };
+
 /** The item where all that its place held was moved: that counts when it was there. */
 export const movedWithPlace = (
   standing: Standing,
-  { from, to, status, position }: PlaceMove,
+  { from, to, position, ...said }: PlaceMove,
   types: Types,
 ): Standing =>
   standing.place !== from
     ? standing
     : moved(
         standing,
-        { position, effect: { result: 'applied', status, place: to, containment: null, container: null, part: null } },
-        types,
+        {
+          ...OF_PLACE_MOVE,
+          position,
+          effect: { result: 'applied', ...said, place: to, containment: null, container: null, part: null },
+        },
+        { types, isInside: false },
       );
 
 /** Statuses of packs on their way from one side to the other. */
@@ -68,7 +107,7 @@ export const ON_ITS_WAY: ReadonlySet<string> = new Set([
 export function wasEverAt(places: ReadonlySet<string>, life: readonly LifeEntry[], types: Types): boolean {
   let standing = NOTHING_KNOWN;
   return life.some((entry) => {
-    standing = moved(standing, entry, types);
+    standing = moved(standing, entry, { types, isInside: false });
     const { status, place, transfer } = standing;
     return transfer === null && place !== null && places.has(place) && !ON_ITS_WAY.has(status ?? '');
   });
@@ -79,7 +118,7 @@ function usedBy(
   { standing, left }: { standing: Standing; left: Left | undefined },
   { effect, use, isRecalled }: LifeEntry,
 ): { standing: Standing; left: Left | undefined } {
-  if (effect.result !== 'applied' || isRecalled === true || use === undefined) return { standing, left };
+  if (effect.result !== 'applied' || isRecalled === true) return { standing, left };
   const before = use.bringsBack ? undefined : left;
   if (use.usedUp === undefined) return { standing, left: before };
   const after = afterUse(before, effect.part ?? undefined).left;
@@ -120,7 +159,8 @@ export function packState(
     const before = moves.filter((move) => compare(move, entry) < 0);
     moves = moves.slice(before.length);
     standing = before.reduce((so, move) => movedWithPlace(so, move, types), standing);
-    const so = usedBy({ standing: moved(standing, entry, types), left }, entry);
+    const after = moved(standing, entry, { types, isInside: entry.item !== item });
+    const so = usedBy({ standing: after, left }, entry);
     suspendedFrom = suspendedSince(suspendedFrom, { before: standing, after: so.standing }, types);
     ({ standing, left } = so);
   }
@@ -162,7 +202,7 @@ function counting(told: readonly Told[]): readonly Told[] {
 /** Which stay: of what was in a container at a moment. */
 export type StayKey = Pick<PackStayRow, 'container' | 'atMicros' | 'position'>;
 
-/** How what had this status stands after these, and which of them suspended it. */
+/** How what had this status, inside of what they moved, stands after these, and which of them suspended it. */
 function through(
   entries: readonly LifeEntry[],
   status: string | null,
@@ -170,12 +210,22 @@ function through(
 ): { standing: Standing; since: bigint | null } {
   let [standing, since]: [Standing, bigint | null] = [{ ...NOTHING_KNOWN, status }, null];
   for (const entry of entries) {
-    const after = moved(standing, entry, types);
+    const after = moved(standing, entry, { types, isInside: true });
     since = suspendedSince(since, { before: standing, after }, types);
     standing = after;
   }
   return { standing, since };
 }
+
+/** All that these told of what was inside, whether it is open again or not. */
+const toldInside = (entries: readonly LifeEntry[]): number =>
+  entries.reduce(
+    (told, one) =>
+      one.effect.result === 'applied' && counts(one)
+        ? told | toldBy(one.effect, { isInside: true, use: one.use })
+        : told,
+    0,
+  );
 
 /** What has happened to a container's content since: the status before matters only by whether it was suspended. */
 export function packStay(key: StayKey, lives: Lives, types: Types): PackStayRow {
@@ -186,6 +236,7 @@ export function packStay(key: StayKey, lives: Lives, types: Types): PackStayRow 
     ...PACK_STAY.nulls,
     ...key,
     ...any.standing,
+    told: toldInside(entries) || null,
     ...{ suspendedFrom: any.since, pausedFrom: paused.since },
     pausedStatus: any.standing.statusFrom === null ? null : paused.standing.status,
     movedFrom: entries.findLast(({ effect }) => effect.result !== 'refused')?.position ?? null,
@@ -204,10 +255,12 @@ export interface StandingNow extends Standing {
 export function standingNow(row: PackStateRow, stay: PackStayRow | undefined): StandingNow {
   const { position: toldFrom, container, suspended, transfer } = row;
   if (stay === undefined) return { ...standingOf(row), container, toldFrom };
+  const { doubtFrom, doubts, told } = stay;
   return {
     ...(stay.statusFrom === null
-      ? { ...standingOf(row), doubtFrom: stay.doubtFrom ?? row.doubtFrom }
+      ? standingOf(row)
       : { ...standingOf(stay), status: suspended ? stay.pausedStatus : stay.status }),
+    ...doubtsAfter(row, { position: doubtFrom ?? 0n, told: told ?? 0, opened: doubts ?? 0 }),
     ...(stay.placeFrom === null
       ? { place: row.place, placeFrom: row.placeFrom }
       : { place: stay.place, placeFrom: stay.placeFrom }),
@@ -217,11 +270,6 @@ export function standingNow(row: PackStateRow, stay: PackStayRow | undefined): S
   };
 }
 
-const standingOf = ({ status, place, transfer, statusFrom, placeFrom, doubtFrom }: Standing): Standing => ({
-  status,
-  place,
-  transfer,
-  statusFrom,
-  placeFrom,
-  doubtFrom,
+const standingOf = ({ status, place, transfer, statusFrom, placeFrom, doubtFrom, doubts }: Standing): Standing => ({
+  ...{ status, place, transfer, statusFrom, placeFrom, doubtFrom, doubts },
 });

@@ -1,3 +1,4 @@
+import type { Use } from '../sgtin-history/doubtful-parts.js';
 import type { MovementEffectRow } from '../sgtin-history/row.js';
 import type { TransferStep } from './transfer.js';
 
@@ -14,18 +15,11 @@ export interface LifeEntry extends Moment {
   ordinal: number;
   effect: EntryEffect;
   transfer?: TransferStep;
-  use?: Use;
+  use: Use;
   /** A later document has made it as if it had not been, but for where it left the item. */
   isRecalled?: boolean;
-  /** Its type changes nothing of an item: then nothing is in doubt either. */
-  keepsAll?: boolean;
-}
-
-/** What a document of this type does to how much of a pack is left. */
-export interface Use {
-  /** The status of a pack of which nothing is left; absent for a type that uses up nothing. */
-  usedUp: string | undefined;
-  bringsBack: boolean;
+  /** What it leaves open where it cannot be told whether it happened, of what it names and of what that holds. */
+  leavesOpen: Record<'itself' | 'inside', number>;
 }
 
 /** What a document says of series and expiry; item and gtin are empty where it says so of all that it names. */
@@ -41,7 +35,7 @@ export interface Told extends Moment {
 }
 
 export type EntryEffect = {
-  [K in 'result' | 'status' | 'place' | 'containment' | 'container' | 'part']: Exclude<
+  [K in 'result' | 'status' | 'place' | 'owner' | 'holder' | 'containment' | 'container' | 'part']: Exclude<
     MovementEffectRow[K],
     undefined
   > | null;

@@ -1,5 +1,6 @@
 import { CORRECTION_OF_DETAILS, typeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
+import { leftOpen, maskOf, useOf } from '../sgtin-history/doubtful-parts.js';
 import { orderOfRecall } from '../sgtin-history/life-rows.js';
 import { MOVEMENT_EFFECT } from '../sgtin-history/row.js';
 import type { PlaceMove } from './fold.js';
@@ -45,8 +46,9 @@ interface DocumentOfLife extends Omit<TransferStep, 'step'> {
   isRecalled: boolean;
 }
 
+const OF_EFFECT = ['result', 'status', 'place', 'owner', 'holder', 'containment', 'container', 'part'] as const;
 const EFFECTS = `SELECT known_from AS position, effect,
-    ${MOVEMENT_EFFECT.select({ only: ['result', 'status', 'place', 'containment', 'container', 'part'] })}
+    ${MOVEMENT_EFFECT.select({ only: OF_EFFECT })}
   FROM movement_effect WHERE known_from = ANY ($1::bigint[])`;
 
 const OF_TOLD = ['position', 'item', 'gtin', 'series', 'expiresOn'] as const;
@@ -60,7 +62,7 @@ const TOLD = `SELECT ${MICROS} AS "atMicros", d.doc_type = ${CORRECTION_OF_DETAI
 /** Moves of whole places: an installation has a handful in its life. */
 const MOST_PLACE_MOVES = 10_000;
 /** A chain of look-ups: with no statistics yet, a plan would read whole tables for the few moves that there are. */
-const PLACE_MOVES = `SELECT p.place AS "from", e.place AS "to", e.status, d.known_from AS position,
+const PLACE_MOVES = `SELECT p.place AS "from", e.place AS "to", e.status, e.owner, e.holder, d.known_from AS position,
     ${MICROS} AS "atMicros"
   FROM place_move p
   CROSS JOIN LATERAL (SELECT * FROM movement_document one WHERE one.known_from = p.position OFFSET 0) d
@@ -98,18 +100,20 @@ export async function loadLives(db: Queryable, items: readonly string[]): Promis
   );
 }
 
-/** Whether a document of this type changes nothing of its items. */
-export const keepsAll = (docType: number): boolean =>
-  typeKnowledge.mayChange(docType, { isInside: false }).length === 0;
+/** What a document of this type leaves open where it cannot be told whether it happened, as bits. */
+export const leavesOpen = (docType: number, of: { isInside: boolean }): number =>
+  maskOf(leftOpen(docType, { ...of, types: typeKnowledge }));
 
 function ofDocument({ atMicros, docType, subject, counterparty, isRecalled }: DocumentOfLife) {
   const step = typeKnowledge.transferOf(docType);
-  const use = { usedUp: typeKnowledge.usedUpStatus(docType), bringsBack: typeKnowledge.bringsBack(docType) };
   return {
     atMicros,
     isRecalled,
-    use,
-    keepsAll: keepsAll(docType),
+    use: useOf(docType, typeKnowledge),
+    leavesOpen: {
+      itself: leavesOpen(docType, { isInside: false }),
+      inside: leavesOpen(docType, { isInside: true }),
+    },
     ...(step === undefined ? {} : { transfer: { step, subject, counterparty } }),
   };
 }

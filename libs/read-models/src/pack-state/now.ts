@@ -16,11 +16,12 @@ export type PackNow = StandingNow & Pick<PackStateRow, 'item' | 'series' | 'expi
 export type StateAndStay = PackStateRow & { stay: string | null };
 
 const OF_STAY = ['movedFrom', 'statusFrom', 'placeFrom', 'doubtFrom', 'endedPosition'] as const;
+const AS_THEY_ARE = ['status', 'transfer', 'pausedStatus', 'place', 'doubts', 'told'] as const;
 
 /** What a statement selects of pack_state (s) and pack_stay (y) for `nowOf`. */
 export const SELECT_NOW = `${PACK_STATE.select({ of: 's' })}, CASE WHEN y.container IS NOT NULL THEN jsonb_build_object(
   ${OF_STAY.map((one) => `'${one}', y.${PACK_STAY.nameOf(one)}::text`).join(', ')},
-  'status', y.status, 'transfer', y.transfer, 'pausedStatus', y.paused_status, 'place', y.place)::text END AS stay`;
+  ${AS_THEY_ARE.map((one) => `'${one}', y.${PACK_STAY.nameOf(one)}`).join(', ')})::text END AS stay`;
 export const JOIN_STAY = 'LEFT JOIN pack_stay y ON y.container = s.container AND y.position = s.position';
 /** The status and the place of a pack: by its stay where that says them, else by its own row. */
 export const STATUS =
@@ -39,23 +40,18 @@ export async function nowOf(db: Queryable, rows: readonly StateAndStay[], types:
 
 function stayIn({ stay, container, position, atMicros }: StateAndStay): PackStayRow | undefined {
   if (stay === null) return undefined;
-  const read = JSON.parse(stay) as Record<string, string | null>;
-  const positionIn = (text: string | null | undefined): bigint | null =>
+  const read = JSON.parse(stay) as Record<string, string | number | null>;
+  const positionIn = (text: string | number | null | undefined): bigint | null =>
     typeof text === 'string' ? BigInt(text) : null;
   const positions = Object.fromEntries(OF_STAY.map((one) => [one, positionIn(read[one])]));
-  const words = {
-    status: read['status'],
-    transfer: read['transfer'],
-    pausedStatus: read['pausedStatus'],
-    place: read['place'],
-  };
+  const others = Object.fromEntries(AS_THEY_ARE.map((one) => [one, read[one]]));
   return {
     ...PACK_STAY.nulls,
     container: container as string,
     position,
     atMicros,
     ...positions,
-    ...words,
+    ...others,
   } as PackStayRow;
 }
 
@@ -72,7 +68,7 @@ export async function movedByPlaces<Pack extends StandingNow>(
   const touched = packs.filter(({ place }) => place !== null && from.has(place));
   if (touched.length === 0) return packs;
   const positions = new Set(
-    touched.flatMap(({ placeFrom, statusFrom, toldFrom }) => [placeFrom, statusFrom, toldFrom]),
+    touched.flatMap(({ placeFrom, statusFrom, doubtFrom, toldFrom }) => [placeFrom, statusFrom, doubtFrom, toldFrom]),
   );
   const told = await db.query<Moment>(MOMENTS, [[...positions].filter((one) => one !== null)]);
   const moments = new Map([...told.rows, ...moves].map((one) => [one.position, one]));
@@ -90,7 +86,9 @@ function movedAfter<Pack extends StandingNow>(
   };
   if (pack.place !== move.from || !isAfter(pack.placeFrom)) return pack;
   const after = movedWithPlace(pack, { ...move, status: isAfter(pack.statusFrom) ? move.status : null }, types);
-  return { ...pack, ...after, toldFrom: isAfter(pack.toldFrom) ? move.position : pack.toldFrom };
+  // What was left open after it is open, and with it what was before.
+  const doubts = isAfter(pack.doubtFrom) ? {} : { doubts: pack.doubts, doubtFrom: pack.doubtFrom };
+  return { ...pack, ...after, ...doubts, toldFrom: isAfter(pack.toldFrom) ? move.position : pack.toldFrom };
 }
 
 const OF_ITEMS = `SELECT ${SELECT_NOW} FROM pack_state s ${JOIN_STAY}

@@ -2,13 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { documentReading, typeKnowledge } from '#documents';
 import { defined, type Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
 import { stateOf } from '../sgtin-history/state-query.js';
+import { packsAgainst } from './against.js';
 import { packsNow } from './now.js';
+import { packQuestions } from './questions.js';
 
 const GTIN = '04607001770001';
 
@@ -17,7 +20,7 @@ let log: LogOfTest;
 let projected: number;
 
 beforeAll(async () => {
-  db = await testDatabase(readModelSchemas);
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
@@ -139,6 +142,9 @@ describe('what a document left open', () => {
   const NOBODY_NAMED: Pick<DocumentOfTest, 'outcome' | 'errors'> = {
     ...{ outcome: 'partial', errors: [{ code: '1', text: 'something is wrong' }] },
   };
+  const [HERE, THERE] = ['00000000000464', '00000000000777'];
+  const SALE: DocumentOfTest = { docType: 511, items: [pack(1)], ...NOBODY_NAMED };
+  const SALE_TO = { items: [pack(1)], counterpartyId: '00000000000999' };
   const undetermined = { ...jsonDocuments, effectsOf: documentReading().effectsOf };
   async function uncertain(...documents: DocumentOfTest[]): Promise<[boolean, boolean]> {
     for (const one of documents) log.document(one);
@@ -150,6 +156,7 @@ describe('what a document left open', () => {
   }
   const received = { docType: 702, items: [pack(1)] };
   const packed = { docType: 911, items: [pack(1)], into: box(1) };
+  const moved = { docType: 431, items: [pack(1)], subjectId: HERE, counterpartyId: THERE };
 
   it.each<[string, DocumentOfTest[], boolean]>([
     ['nothing of a correction of details', [{ ...received, docType: 253, ...NOBODY_NAMED }], false],
@@ -163,8 +170,39 @@ describe('what a document left open', () => {
       ],
       false,
     ],
+    ['a move to another place of ours, until another one is taken', [{ ...moved, ...NOBODY_NAMED }, moved], false],
+    ['a packing, until another one is taken', [{ ...packed, ...NOBODY_NAMED }, packed], false],
+    [
+      'a move of its container, until another one is taken',
+      [packed, { ...moved, items: [box(1)], ...NOBODY_NAMED }, { ...moved, items: [box(1)] }],
+      false,
+    ],
+    [
+      'a move before it was packed, until its container is moved',
+      [{ ...moved, ...NOBODY_NAMED }, packed, { ...moved, items: [box(1)] }],
+      false,
+    ],
+    ['a sale, of how much of it is left, although it was shipped whole', [SALE, { ...SALE_TO, docType: 415 }], true],
   ])('is told alike of one pack and of many: %s', async (_, documents, expected) => {
     expect(await uncertain(received, ...documents)).toEqual([expected, expected]);
+  });
+
+  it('by a move ends with the next move that is taken: in lists, in checks and before the next document', async () => {
+    await uncertain(received, { ...moved, ...NOBODY_NAMED }, moved);
+    const questions = packQuestions(db.pool, typeKnowledge);
+    const [listed] = (await questions.list({ gtin: GTIN, limit: 10 })).items;
+    expect(listed).toMatchObject({ sgtin: pack(1), place: THERE });
+    expect(listed).not.toHaveProperty('uncertain');
+    const check = await questions.check({ codes: [pack(1)], purpose: 'ship', place: THERE });
+    expect(check.items).toMatchObject([{ answer: 'yes' }]);
+    const next = { docType: 415, subjectId: HERE, items: [pack(1)] };
+    expect((await packsAgainst(db.pool, next)).packs).toMatchObject([{ item: pack(1), reasons: ['not_at_place'] }]);
+  });
+
+  it('by a sale, of how much is left, excuses nothing that keeps it from being sent', async () => {
+    await uncertain(received, SALE, { ...SALE_TO, docType: 415 });
+    const next = { docType: 415, subjectId: HERE, items: [pack(1)] };
+    expect((await packsAgainst(db.pool, next)).packCount).toBe(1);
   });
 });
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
-import { inTransaction } from '#postgres';
+import { inTransaction, type Pool } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import type { PackListQuery, Packs } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
@@ -66,6 +66,53 @@ async function all(query: PackListQuery): Promise<string[]> {
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   return found;
+}
+
+describe('stock that is counted while documents are told', () => {
+  it('is that of one log position', async () => {
+    const one = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
+    try {
+      const told = new LogOfTest();
+      const projection = sgtinHistoryProjection({ evidence: told.evidence, documents: jsonDocuments });
+      let upTo = 0;
+      const project = async (): Promise<void> => {
+        const events = told.events.slice(upTo).filter(({ type }) => projection.filter.types?.includes(type));
+        upTo = told.events.length;
+        await inTransaction(one.pool, (tx) => projection.project(events, tx));
+      };
+      told.document({ docType: 701, items: numbers(0, 3) });
+      await project();
+      told.document({ docType: 511, items: [pack(0)] });
+      const stock = packQuestions(afterPlaceMoves(one.pool, project), typeKnowledge).stock({ by: ['status'] });
+      expect((await stock).items).toMatchObject([{ status: 'in_circulation', packs: 3 }]);
+      expect(upTo).toBe(told.events.length);
+    } finally {
+      await one.drop();
+    }
+  });
+});
+
+/** A pool on which something happens after moves of places were read, and before what comes next. */
+function afterPlaceMoves(pool: Pool, happens: () => Promise<void>): Pool {
+  let isOver = false;
+  const hooked = <Source extends object>(source: Source): Source =>
+    new Proxy(source, {
+      get(of, name) {
+        const value = Reflect.get(of, name) as unknown;
+        if (typeof value !== 'function') return value;
+        return async (...given: unknown[]) => {
+          const answer = (await Reflect.apply(value, of, given)) as unknown;
+          if (name === 'connect') return hooked(answer as object);
+          const isMoves = name === 'query' && (given[0] as { name?: string }).name === 'place-moves';
+          if (isMoves && !isOver) {
+            isOver = true;
+            await happens();
+          }
+          return answer;
+        };
+      },
+    });
+  return hooked(pool);
 }
 
 describe('the list of packs', () => {

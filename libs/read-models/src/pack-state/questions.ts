@@ -1,7 +1,7 @@
 import type { Pool } from '#postgres';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { expiringPacks, unmovedPacks } from '../pack-reports/shelf.js';
-import { pinned } from '../pack-reports/snapshot.js';
+import { pinned, pinnedStock } from '../pack-reports/snapshot.js';
 import { overdueTransfers } from '../pack-reports/transfers.js';
 import type { PackFilter, Packs } from '../port.js';
 import { checkPacks } from './check.js';
@@ -27,7 +27,7 @@ export const packQuestions = (
   { zone = '+00:00', now = () => new Date(), ...limits }: PackQuestionOptions = {},
 ): Packs => ({
   list: (query, asOf = now()) => listPacks(pool, dated(query, zone, asOf), types),
-  stock: (query, asOf = now()) => stockOf(pool, dated(query, zone, asOf), types),
+  stock: (query, asOf = now()) => pinnedStock(pool, asOf, (db) => stockOf(db, dated(query, zone, asOf), types)),
   check: (query) => checkPacks(pool, { ...query, day: query.day ?? dayIn(zone, now()) }, types),
   unmoved: (query, asOf) => unmovedPacks(pool, query, { types, asOf, ...limits }),
   expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, zone, ...limits }),

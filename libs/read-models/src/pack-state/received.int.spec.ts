@@ -3,7 +3,7 @@ import { documentReading, typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import type { PackListQuery, Packs, SeriesFile } from '../port.js';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { readModelSchemas } from '../schema.js';
@@ -96,6 +96,25 @@ describe('packs that were on their way to us', () => {
     const { file, fates } = await figures();
     expect(fates).toEqual({ [`not_received ${SUPPLIER}`]: 2, [`on_hand ${HERE}`]: 1, [`incoming ${HERE}`]: 1 });
     expect(file).toMatchObject({ packs: 4, receivedPacks: 1, totals: { shipped: 0, notReceived: 2 } });
+  });
+
+  it('are one group where they stand alike, however many were refused, and as many as have been ours before', async () => {
+    const all = Array.from({ length: 6 }, (_, n) => pack(n));
+    announce(...all);
+    accept(all.slice(4));
+    shipTo(CUSTOMER, all.slice(4));
+    await project();
+    for (const one of all.slice(0, 4)) refuse([one]);
+    await project();
+    const { groups } = await groupsOfSeries(db.pool, { gtin: GTIN, series: 'A', mostGroups: 2 }, typeKnowledge);
+    const told = groups.map(({ place, packs: some, isNew, isRefused }) => ({ place, packs: some, isNew, isRefused }));
+    expect(told).toEqual([
+      { place: CUSTOMER, packs: 2, isNew: false, isRefused: false },
+      { place: SUPPLIER, packs: 4, isNew: true, isRefused: true },
+    ]);
+    expect(groups[1]?.toldFrom).toBe(BigInt(log.head));
+    const few = groupsOfSeries(db.pool, { gtin: GTIN, series: 'A', mostGroups: 1 }, typeKnowledge);
+    await expect(few).rejects.toMatchObject({ code: 'too_many_items' });
   });
 
   it('also inside a container, and when they are announced and refused twice', async () => {

@@ -10,10 +10,12 @@ export class PackStateRow {
   @column('bigint') position!: bigint;
   /** Log position of the first document that moved it, or a container that held it. */
   @column('bigint') firstFrom!: bigint;
-  /** Log positions of the documents that told the status and the place, and of one that left it undetermined since. */
+  /** Log positions of the documents that told the status and the place, and of the last one that left parts open. */
   @column('bigint', { nullable: true }) statusFrom!: bigint | null;
   @column('bigint', { nullable: true }) placeFrom!: bigint | null;
   @column('bigint', { nullable: true }) doubtFrom!: bigint | null;
+  /** What is open, as the bits of `doubtful-parts.ts`; NULL where nothing is, and then `doubtFrom` is, too. */
+  @column('smallint', { nullable: true }) doubts!: number | null;
   @column('boolean') suspended!: boolean;
   /** The document since which it has been suspended. */
   @column('bigint', { nullable: true }) suspendedFrom!: bigint | null;
@@ -43,6 +45,9 @@ export class PackStayRow {
   @column('bigint', { nullable: true }) statusFrom!: bigint | null;
   @column('bigint', { nullable: true }) placeFrom!: bigint | null;
   @column('bigint', { nullable: true }) doubtFrom!: bigint | null;
+  /** What they have left open, and all that they have told meanwhile, in the bits of a pack's row; NULL for nothing. */
+  @column('smallint', { nullable: true }) doubts!: number | null;
+  @column('smallint', { nullable: true }) told!: number | null;
   /** Since which of them what was not suspended before has been; and what was, where it stopped to be meanwhile. */
   @column('bigint', { nullable: true }) suspendedFrom!: bigint | null;
   @column('bigint', { nullable: true }) pausedFrom!: bigint | null;

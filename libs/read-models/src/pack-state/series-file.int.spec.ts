@@ -4,7 +4,7 @@ import type { InboundChannel } from '#domain';
 import { inTransaction, type Pool } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import type { Packs, SeriesFile, SeriesSources } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';

@@ -16,19 +16,16 @@ type Figure = SeriesFile['fates'][number];
 /** Groups of packs that one answer sums up: branches, customers, statuses and types of documents. */
 const MOST_GROUPS = 100_000;
 
-/**
- * What no figure tells apart is one group: a series that was sold pack by pack has a document for each.
- * $4: places from which whole places were moved; there the documents that told are kept apart. $5: places of ours.
- * Packs of which only their lives tell whether they were ever ours are groups of their own.
- */
-const groupsWhere = (
-  which: string,
-): string => `SELECT status, place, CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
-    CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom", d.doc_type AS "docType",
-    d.subject_id AS subject, d.counterparty_id AS counterparty,
-    CASE WHEN ${mayBeNew('$5', WAS_TAKEN_BACK_BY)} THEN item END AS item,
-    max(told_from) AS "toldFrom", min(suspended_from) AS "suspendedFrom", max(d.accepted_at) AS "acceptedAt",
-    count(*)::int AS packs
+/** Packs of which lives and rows are in memory at once. */
+const ALONE_AT_ONCE = 5_000;
+
+/** What of a pack its group has. $4: places from which whole places were moved; there the documents that told stay. */
+const PACKS_WHERE = (which: string): string => `SELECT item, status, place,
+    CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
+    CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom",
+    d.doc_type AS "docType", d.subject_id AS subject, d.counterparty_id AS counterparty,
+    told_from AS "toldFrom", suspended_from AS "suspendedFrom", d.accepted_at AS "acceptedAt",
+    ${mayBeNew('$5', WAS_TAKEN_BACK_BY)} AS is_alone
   FROM (SELECT s.item, s.first_from,
       ${STATUS} AS status,
       ${PLACE} AS place,
@@ -37,8 +34,24 @@ const groupsWhere = (
       CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from, s.status_from)
         ELSE coalesce(y.suspended_from, y.status_from) END AS suspended_from
     FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
-  JOIN movement_document d ON d.known_from = told_from
-  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 LIMIT ${MOST_GROUPS + 1}`;
+  JOIN movement_document d ON d.known_from = told_from`;
+
+const OF_GROUP = 'status, place, "placeFrom", "statusFrom", "docType", subject, counterparty';
+
+/**
+ * What no figure tells apart is one group: a series that was sold pack by pack has a document for each. Packs of which
+ * only their lives tell whether they were ever ours are in groups of their own, with their `items`. $5: our places; $6:
+ * the most groups, and one more. OFFSET 0: whether a pack is such a one is worked out once.
+ */
+const groupsWhere = (which: string): string => `SELECT ${OF_GROUP}, max("toldFrom") AS "toldFrom",
+    min("suspendedFrom") AS "suspendedFrom", max("acceptedAt") AS "acceptedAt", count(*)::int AS packs,
+    array_agg(item) FILTER (WHERE is_alone) AS items
+  FROM (${PACKS_WHERE(which)} OFFSET 0) AS pack
+  GROUP BY ${OF_GROUP}, is_alone LIMIT $6`;
+
+/** $1 to $3: items, and nothing. */
+const ALONE = `SELECT item, ${OF_GROUP}, "toldFrom", "suspendedFrom", "acceptedAt", 1 AS packs
+  FROM (${PACKS_WHERE('s.item = ANY ($1::text[]) AND $2::text IS NULL AND $3::text IS NULL')}) AS pack ORDER BY item`;
 
 const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES} AND s.expires_on IS NOT NULL
   GROUP BY 1 ORDER BY 1 LIMIT 100`;
@@ -60,35 +73,62 @@ export type SeriesGroup = StandingNow & {
 /** How the packs of a series stand, up to which log position that is known, and which places are ours. */
 export async function groupsOfSeries(
   db: Queryable,
-  { gtin, series }: Asked,
+  { gtin, series, mostGroups = MOST_GROUPS }: Asked & { mostGroups?: number },
   types: PackTypes,
 ): Promise<{ groups: SeriesGroup[]; own: ReadonlySet<string>; knownAt: bigint }> {
   const moves = await loadPlaceMoves(db);
   const knownAt = await knownUpTo(db);
   const own = await ownPlaces(db);
-  const values = [...rangeOf({ gtin, series }), moves.map(({ from }) => from), [...own]];
+  const places = [moves.map(({ from }) => from), [...own]];
+  const values = [...rangeOf({ gtin, series }), ...places, mostGroups + 1];
   const { rows } = await db.query<GroupRow>(groupsWhere(series === null ? OF_NO_SERIES : OF_SERIES), values);
-  if (rows.length > MOST_GROUPS)
+  if (rows.length > mostGroups)
     throw new PedigreeError(
       'too_many_items',
-      `${series === null ? `unknown series of ${gtin}` : `series ${series}`} stands in more than ${MOST_GROUPS} groups`,
+      `${series === null ? `unknown series of ${gtin}` : `series ${series}`} stands in more than ${mostGroups} groups`,
       { field: 'series', item: series ?? gtin },
     );
-  const wereOurs = await everOurs(
-    db,
-    rows.flatMap(({ item }) => item ?? []),
-    { own, types },
+  const known = rows.flatMap(({ items, ...row }): SeriesGroup[] =>
+    items === null ? [{ ...row, isRefused: false, isNew: isComing(row, own) }] : [],
   );
-  const known = rows.map(({ item, ...row }): SeriesGroup => ({
-    ...row,
-    // One of which only its life tells, and which is not on its way to us, was refused or recalled on it.
-    isRefused: item !== null && !isComing(row, own),
-    isNew: item === null ? isComing(row, own) : !wereOurs.has(item),
-  }));
+  const alone = rows.flatMap(({ items }) => items ?? []);
+  known.push(...(await groupsByLives(db, alone, { own, types, places })));
   return { groups: await movedByPlaces(db, known, { moves, types }), own, knownAt };
 }
 
-type GroupRow = Omit<SeriesGroup, 'isNew' | 'isRefused'> & { item: string | null };
+type GroupRow = Omit<SeriesGroup, 'isNew' | 'isRefused'> & { items: string[] | null };
+
+/** Of packs of which only their lives tell whether they were ever ours: groups as of all others. */
+async function groupsByLives(
+  db: Queryable,
+  items: readonly string[],
+  { own, types, places }: { own: ReadonlySet<string>; types: PackTypes; places: string[][] },
+): Promise<SeriesGroup[]> {
+  const groups = new Map<string, SeriesGroup>();
+  for (let from = 0; from < items.length; from += ALONE_AT_ONCE) {
+    const some = items.slice(from, from + ALONE_AT_ONCE);
+    const wereOurs = await everOurs(db, some, { own, types });
+    const { rows } = await db.query<SeriesGroup & { item: string }>(ALONE, [some, null, null, ...places]);
+    for (const { item, ...row } of rows)
+      // One that is not on its way to us was refused or recalled on it.
+      addTo(groups, { ...row, isRefused: !isComing(row, own), isNew: !wereOurs.has(item) });
+  }
+  return [...groups.values()];
+}
+
+function addTo(groups: Map<string, SeriesGroup>, one: SeriesGroup): void {
+  const { status, place, docType, subject, counterparty, isNew, isRefused } = one;
+  const froms = [String(one.placeFrom), String(one.statusFrom)];
+  const key = JSON.stringify([status, place, ...froms, docType, subject, counterparty, isNew, isRefused]);
+  const so = groups.get(key);
+  if (so === undefined) return void groups.set(key, one);
+  so.packs += one.packs;
+  if (one.toldFrom > so.toldFrom) so.toldFrom = one.toldFrom;
+  if (one.acceptedAt !== null && (so.acceptedAt === null || one.acceptedAt > so.acceptedAt))
+    so.acceptedAt = one.acceptedAt;
+  if (one.suspendedFrom !== null && (so.suspendedFrom === null || one.suspendedFrom < so.suspendedFrom))
+    so.suspendedFrom = one.suspendedFrom;
+}
 
 /**
  * What was received of a series, from whom, and what became of it, by branch: every pack counts once. `undefined` when

@@ -17,7 +17,7 @@ export const packSummary = z.strictObject({
   uncertain: z
     .literal(true)
     .optional()
-    .describe('A later document left its status open; uncertain_by names that document.'),
+    .describe('A later document left something of its state open; uncertain_by names the last one.'),
   told_by: tellingDocument.describe('The last document that moved it, or a container that held it.'),
   series_told_by: tellingDocument.optional(),
   uncertain_by: tellingDocument.optional(),

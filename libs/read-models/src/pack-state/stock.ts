@@ -24,7 +24,7 @@ type Counted = Record<StockPart, string | null> & {
 };
 
 /**
- * How many packs stand alike. What was moved with its whole place is counted where it came to.
+ * How many packs stand alike. What was moved with its whole place is counted where it came to. `db` reads one snapshot.
  * @throws PedigreeError `too_many_items` above 10,000 lines: filter by place or product then.
  */
 export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes): Promise<Stock> {
@@ -51,8 +51,8 @@ export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes
 }
 
 const standing = ({ status, place, place_from, status_from }: Counted): PackNow => ({
-  ...{ item: '', series: null, expiresOn: null, seriesFrom: null, doubtFrom: null, container: null, toldFrom: 0n },
-  transfer: null,
+  ...{ item: '', series: null, expiresOn: null, seriesFrom: null, container: null, toldFrom: 0n },
+  ...{ transfer: null, doubtFrom: null, doubts: null },
   ...{ status, place, placeFrom: place_from, statusFrom: status_from },
 });
 

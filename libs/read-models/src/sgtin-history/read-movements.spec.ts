@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { typedEvents } from '#event-store';
 import type { Sha256 } from '#kernel';
-import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { MovementReader } from './read-movements.js';
 import type { HistoryEvent } from './runs.js';
 

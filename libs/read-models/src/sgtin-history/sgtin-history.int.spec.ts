@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import type { HistoryQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { box, pack } from '../fixture.js';
-import { lifeThrough, OTHERS, OURS, THIRD, type LifeDocument } from './life-fixture.js';
+import { box, pack } from '../../test/fixture.js';
+import { lifeThrough, OTHERS, OURS, THIRD, type LifeDocument } from '../../test/life-fixture.js';
 import { afterUse } from './part-left.js';
 import type { Fact, Folded } from './state.js';
 

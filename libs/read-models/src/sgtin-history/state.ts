@@ -1,4 +1,5 @@
-import { CORRECTION_OF_DETAILS, type StatePart, type TypeKnowledge } from '#documents';
+import { CORRECTION_OF_DETAILS, type TypeKnowledge } from '#documents';
+import { isIn, leavesPartOpen, leftOpen, toldBy, useOf, type DoubtfulPart } from './doubtful-parts.js';
 import type { LivedRow } from './life.js';
 import { afterUse, type Left } from './part-left.js';
 
@@ -19,8 +20,6 @@ export interface TransferUnderWay {
   to: string;
   order: 'direct' | 'reverse';
 }
-
-export type DoubtfulPart = StatePart | 'part_left';
 
 /** A movement of which it cannot be told whether it happened, and what it would have changed. */
 export interface Doubt {
@@ -146,8 +145,7 @@ export function evolveState(
 }
 
 function doubt(before: ItemState, row: LivedRow, types: StateKnowledge): ItemState {
-  const parts: DoubtfulPart[] = [...types.mayChange(row.docType, { isInside: row.depth > 0 })];
-  if (types.usedUpStatus(row.docType) !== undefined) parts.push('part_left');
+  const parts = leftOpen(row.docType, { isInside: row.depth > 0, types });
   if (parts.length === 0) return before;
   return { ...before, doubts: [...before.doubts, { parts, why: row.errorText ?? undefined, by: row }] };
 }
@@ -160,8 +158,9 @@ function apply(before: ItemState, row: LivedRow, types: StateKnowledge): ItemSta
   applyPart(after, row, types);
   if (after.status === undefined || !types.isSuspended(after.status.value)) delete after.suspended;
   else after.suspended ??= { value: after.status.value, by: row };
-  after.doubts = settled(before.doubts, row, isPartTold(row, types));
-  return row.part !== null && types.usedUpStatus(row.docType) === undefined
+  const use = useOf(row.docType, types);
+  after.doubts = settled(before.doubts, toldBy(row, { isInside: row.depth > 0, use }));
+  return leavesPartOpen(row, use)
     ? { ...after, doubts: [...after.doubts, { parts: ['part_left'], why: undefined, by: row }] }
     : after;
 }
@@ -221,22 +220,12 @@ function applyPart(after: ItemState, row: LivedRow, types: StateKnowledge): void
   if (isMoreThanWhole) after.findings = [...after.findings, { kind: 'more_than_whole', by: row }];
 }
 
-/** Whether nothing is left of the pack after it, or all of it again, whatever was used before. */
-const isPartTold = ({ docType, part }: LivedRow, types: StateKnowledge): boolean =>
-  types.bringsBack(docType) || (part === null && types.usedUpStatus(docType) !== undefined);
-
 /** What a movement tells is doubtful no longer. */
-function settled(doubts: Doubt[], row: LivedRow, partIsTold: boolean): Doubt[] {
-  const told = new Set<DoubtfulPart>(
-    (['status', 'place', 'owner', 'holder'] as const).filter((one) => row[one] !== null),
-  );
-  if (partIsTold) told.add('part_left');
-  if (row.containment !== null && (row.depth === 0 || row.containment.startsWith('opened'))) told.add('containment');
-  return doubts.flatMap((one) => {
-    const parts = one.parts.filter((part) => !told.has(part));
+const settled = (doubts: readonly Doubt[], told: number): Doubt[] =>
+  doubts.flatMap((one) => {
+    const parts = one.parts.filter((part) => !isIn(told, part));
     return parts.length === 0 ? [] : [{ ...one, parts }];
   });
-}
 
 const namesThePack = ({ depth, docType }: LivedRow): boolean => depth === 0 || docType === CORRECTION_OF_DETAILS;
 

@@ -4,7 +4,7 @@ import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { toldOfItem } from '../epcis/told-documents.js';
-import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { checkPacks } from '../pack-state/check.js';
 import type { ContainerContent, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';

@@ -4,7 +4,7 @@ import { documentReading } from '#documents';
 import { inTransaction, type Transaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from './projection.js';
 

@@ -15,7 +15,7 @@ import { inTransaction, installationSchema } from '#postgres';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
 import { randomUUID } from 'node:crypto';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { packQuestions } from '../pack-state/questions.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';

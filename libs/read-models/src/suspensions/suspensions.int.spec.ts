@@ -19,7 +19,7 @@ import { defined } from '#kernel';
 import { inTransaction, installationSchema } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, jsonDocuments, LogOfTest, MemoryEvidence, pack } from '../fixture.js';
+import { box, jsonDocuments, LogOfTest, MemoryEvidence, pack } from '../../test/fixture.js';
 import { cloudEventOf, OUTCOME_TOPICS, type OutcomeType } from '../outbox/cloud-event.js';
 import { outboxProjection } from '../outbox/projection.js';
 import { readModelSchemas } from '../schema.js';

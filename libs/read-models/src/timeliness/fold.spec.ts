@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DIGEST, LogOfTest, pack } from '../fixture.js';
+import { DIGEST, LogOfTest, pack } from '../../test/fixture.js';
 import { foldTiming, TIMING_EVENTS } from './fold.js';
 import type { DocumentTimingRow } from './row.js';
 

@@ -6,7 +6,7 @@ import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { box, DIGEST, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
+import { box, DIGEST, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import type { DutyRow, TimelinessQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';

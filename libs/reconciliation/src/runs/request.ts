@@ -1,6 +1,6 @@
 import type { PlannedTask } from '#domain';
 import type { Actor } from '#event-store';
-import { canonicalJson, uuid5 } from '#kernel';
+import { canonicalJson, PedigreeError, uuid5 } from '#kernel';
 import type { MigrationSet, Queryable } from '#postgres';
 
 export const reconciliationSchema: MigrationSet = {
@@ -80,7 +80,10 @@ export async function findRequest(db: Queryable, runId: string): Promise<KeptReq
   return rows[0] === undefined ? undefined : requestOf(rows[0]);
 }
 
-/** Requests, newest first, from behind the run `before` on. */
+/**
+ * Requests, newest first, from behind the run `before` on.
+ * @throws PedigreeError `invalid_parameter` where no run has that id.
+ */
 export async function listRequests(
   db: Queryable,
   { before, limit }: { before?: string | undefined; limit: number },
@@ -91,6 +94,8 @@ export async function listRequests(
        WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
     [before ?? null, limit],
   );
+  if (rows.length === 0 && before !== undefined && (await findRequest(db, before)) === undefined)
+    throw new PedigreeError('invalid_parameter', `before names no run: ${before}`, { field: 'before' });
   return rows.map(requestOf);
 }
 

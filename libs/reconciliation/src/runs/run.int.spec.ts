@@ -10,7 +10,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { until } from '../../../../test/support/until.js';
 import { registryListsSchema } from '../registry-lists/schema.js';
 import { readFindings } from './findings.js';
-import { findRun } from './query.js';
+import { findRun, listRuns } from './query.js';
 import { keepRequest, reconciliationSchema, runStream } from './request.js';
 import { makeRun, type RunOptions } from './run.js';
 
@@ -89,6 +89,16 @@ async function run(over: Partial<RunOptions> = {}, runId: string = randomUUID())
   const findings = await readFindings(db.pool, { runId, attempt: shown.completed.attempt, after: 0, limit: 5_000 });
   return { runId, started: shown.started, completed: shown.completed, findings: findings.map((one) => one.finding) };
 }
+
+describe('the list of runs', () => {
+  it('goes on behind a run that is there, and refuses one that is not', async () => {
+    const { runId } = await run({}, 'the-first-of-all');
+    expect(await listRuns(db.pool, store, { before: runId, limit: 5 })).toEqual({ runs: [], next: undefined });
+    await expect(listRuns(db.pool, store, { before: 'nobody', limit: 5 })).rejects.toMatchObject({
+      ...{ code: 'invalid_parameter', message: expect.stringContaining('nobody') },
+    });
+  });
+});
 
 describe('a run', () => {
   it('over thousands of documents that agree finds nothing, and is recorded with who and why', async () => {

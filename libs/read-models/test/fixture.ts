@@ -31,7 +31,7 @@ import {
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { defined, sha256Hex, uuid5, type JsonObject, type Sha256 } from '#kernel';
-import type { DocumentReading } from './sgtin-history/movements.js';
+import type { DocumentReading } from '../src/sgtin-history/movements.js';
 
 /** Evidence in memory, for tests of this library. */
 export class MemoryEvidence implements EvidenceStore {

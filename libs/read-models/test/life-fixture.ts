@@ -1,10 +1,10 @@
 import { documentReading, RECALL, typeKnowledge, type DocumentFacts, type DocumentItem } from '#documents';
 import { isSgtin, isSscc } from '#kernel';
-import { walkContainment } from './containment.js';
-import { changesIn, type LifeRow } from './life-rows.js';
-import { livedRows } from './life.js';
-import { gather, recalledBy, type Movements } from './movements.js';
-import { foldState, type Folded, type FoldedRow } from './state.js';
+import { walkContainment } from '../src/sgtin-history/containment.js';
+import { changesIn, type LifeRow } from '../src/sgtin-history/life-rows.js';
+import { livedRows } from '../src/sgtin-history/life.js';
+import { gather, recalledBy, type Movements } from '../src/sgtin-history/movements.js';
+import { foldState, type Folded, type FoldedRow } from '../src/sgtin-history/state.js';
 
 /** A document of a life, as the test writes it. Its operation is `r<n>`, its id `d<n>`, n counted from 1. */
 export interface LifeDocument {

@@ -78,21 +78,23 @@ function templateWith(serverUrl: string, schemas: MigrationSet[]): Promise<strin
   return made;
 }
 
-/** Of several processes one makes it, the others wait. */
+/** Of several processes one makes it, the others wait. A pool would end a connection that idles, and with it the lock. */
 async function makeTemplate(serverUrl: string, name: string, schemas: MigrationSet[]): Promise<string> {
-  const server = openPool({ connectionString: serverUrl, maxConnections: 1 });
+  const pool = openPool({ connectionString: serverUrl, maxConnections: 1 });
+  const server = await pool.connect();
   try {
     await server.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
     const { rowCount } = await server.query('SELECT FROM pg_database WHERE datname = $1', [name]);
     if (rowCount === 1) return name;
     await server.query(`DROP DATABASE IF EXISTS ${name}_in_work`);
     await server.query(`CREATE DATABASE ${name}_in_work`);
-    const pool = openPool({ connectionString: urlOf(serverUrl, `${name}_in_work`) });
-    await migrate(pool, schemas).finally(() => pool.end());
+    const inWork = openPool({ connectionString: urlOf(serverUrl, `${name}_in_work`) });
+    await migrate(inWork, schemas).finally(() => inWork.end());
     await server.query(`ALTER DATABASE ${name}_in_work RENAME TO ${name}`);
     return name;
   } finally {
-    await server.end();
+    server.release();
+    await pool.end();
   }
 }
 

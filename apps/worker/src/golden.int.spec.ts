@@ -156,7 +156,7 @@ describe('a database of the version before, with everything under way', () => {
     expect(world.failed).toEqual([]);
     const { [`inbound ${secondCopy()}`]: ofCopy, ...story } = storyOf(await rowsOf(at.db.pool, 'event'));
     expect(story).toEqual(storyOf(LOG));
-    // That version followed one copy alone (decision 110).
+    // That version followed one copy alone (decision 111).
     expect(ofCopy?.map((told) => told.split(' ')[0])).toEqual([
       ...['InboundSeen', 'InboundDownloaded', 'InboundReceiptStored', 'InboundConcluded'],
     ]);

@@ -15,8 +15,8 @@ import { goesOnWithout, isNewer, liveSighting } from './sightings.js';
 import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
 
 /**
- * `basis`: the run, of the same kind, whose sighting had the items that were judged; null: none had any. Absent: whatever
- * it has.
+ * `basis`: the run, of the same kind, whose sighting had the items that were judged; null: none had any. Absent:
+ * whatever it has.
  */
 interface Judged {
   basis?: string | null;

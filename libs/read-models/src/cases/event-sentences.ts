@@ -24,7 +24,8 @@ export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
       return seenWords(event.data);
     case 'CaseMissed': {
       const { run } = event.data;
-      return `No longer found by the run ${run.id} as of ${run.moment}, of ${run.kind}; it goes on by what other runs have seen.`;
+      const by = `the run ${run.id} as of ${run.moment}, of ${run.kind}`;
+      return `No longer found by ${by}; it goes on by what other runs have seen.`;
     }
     case 'CaseReopened': {
       const { seen } = event.data;

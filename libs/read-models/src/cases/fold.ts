@@ -1,4 +1,12 @@
-import { evolveCase, NO_CASE, sightingsOf, type CaseCause, type CaseEvent, type CaseSighting } from '#domain';
+import {
+  evolveCase,
+  NO_CASE,
+  sightingsOf,
+  type CaseCause,
+  type CaseEvent,
+  type CaseSighting,
+  type KnownCase,
+} from '#domain';
 import { typedEvent, type RecordedEvent } from '#event-store';
 import { RECONCILIATION_CASE, type CaseRow } from './row.js';
 
@@ -9,20 +17,26 @@ export function foldCase(row: CaseRow | undefined, recorded: RecordedEvent): Cas
   const state = evolveCase(row?.state ?? NO_CASE, typedEvent<CaseEvent>(recorded));
   if (state.phase === 'absent') throw new Error(`${recorded.type} of ${recorded.stream} opens no case`);
   const { caseId, code, cause, severity, phase, assignee, firstSeen, lastSeen, runsSeen, count } = state;
-  const { packs, documents } = sightingsOf(state);
   return {
     ...RECONCILIATION_CASE.nulls,
     ...{ caseId, openedPosition: row?.openedPosition ?? position, position, version, code, severity, phase, assignee },
     ...causeColumns(cause),
     ...{ firstSeenAt: new Date(firstSeen.run.moment), lastSeenAt: new Date(lastSeen.run.moment) },
     ...{ runKind: lastSeen.run.kind, lastRun: lastSeen.run.id, runsSeen, itemCount: count },
-    packsSeenAt: packs === undefined ? null : new Date(packs.seen.run.moment),
-    packsRuns: packs === undefined ? [] : runsOf(packs.seen),
-    documentsSeenAt: documents === undefined ? null : new Date(documents.seen.run.moment),
+    ...sightingColumns(state),
     dueAt: new Date(state.dueAt),
     resolvedAt: state.resolvedAt === null ? null : new Date(state.resolvedAt),
     remedyRequestId: state.remedy?.requestId ?? null,
     state,
+  };
+}
+
+function sightingColumns(state: KnownCase): Pick<CaseRow, 'packsSeenAt' | 'packsRuns' | 'documentsSeenAt'> {
+  const { packs, documents } = sightingsOf(state);
+  return {
+    packsSeenAt: packs === undefined ? null : new Date(packs.seen.run.moment),
+    packsRuns: packs === undefined ? [] : runsOf(packs.seen),
+    documentsSeenAt: documents === undefined ? null : new Date(documents.seen.run.moment),
   };
 }
 

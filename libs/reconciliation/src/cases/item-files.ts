@@ -8,7 +8,7 @@ import { namesIn } from '../runs/run-folder.js';
 /** Digits of the SHA-256 in a name. */
 const DIGITS = 32;
 const NAMED_BY_DIGEST = new RegExp(`^items-of-cases-([0-9a-f]{${DIGITS}})\\.parquet$`);
-/** Files of earlier versions: their names do not tell what is in them. The older one had the items of findings alone. */
+/** Files of earlier versions, whose names tell nothing. The older one had the items of findings alone. */
 const UNNAMED_FILE = 'items-of-cases.parquet';
 export const OLD_ITEMS_FILE = 'case-items.parquet';
 /** In a folder of runs each has a folder with this one in it. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { liveSighting, packsSeen, type CaseCause, type OlderItems } from '#domain';
+import { liveSighting, packsSeen, type CaseCause, type KnownCase, type OlderItems } from '#domain';
 import { listed, parquet, quoted, type Duck } from '#duckdb';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { findingsFile } from '../comparison/run-record.js';
@@ -81,14 +81,24 @@ interface Finding {
   loaded: { items: string[]; rows: string[] };
 }
 
+const isUntoldPart = (state: KnownCase): boolean => {
+  const { rows } = packsSeen(state);
+  return state.cause.kind === 'part' && (rows === undefined || rows.from === rows.to);
+};
+
+function lastOf(state: KnownCase): OlderItems {
+  const { run, count, rows } = packsSeen(state);
+  return rows === undefined ? { run: run.id, count } : { run: run.id, count: rows.to - rows.from, rows };
+}
+
 /** Where its items stand. A part names its items itself, until a run has told which of them are left. */
 async function findItems({ caseId, code, state }: CaseRow, { files, missing, loaded }: Finding): Promise<void> {
-  const { run, count, rows, older = [], legs } = packsSeen(state);
-  const isUntold = state.cause.kind === 'part' && (rows === undefined || rows.from === rows.to);
-  const last: OlderItems = { run: run.id, count, ...(rows === undefined ? {} : { rows, count: rows.to - rows.from }) };
-  if (isUntold && state.cause.kind === 'part') {
+  const { older = [], legs } = packsSeen(state);
+  const last = lastOf(state);
+  const isUntold = isUntoldPart(state);
+  if (isUntold) {
     const rest = `${legs?.includes('registry') === true}, 0, ${quoted((await files.find(last)) ?? '')}`;
-    const items = state.cause.items.map((item) => `${[caseId, code, item].map(quoted).join(', ')}, ${rest}`);
+    const items = itemsOf(state.cause).map((item) => `${[caseId, code, item].map(quoted).join(', ')}, ${rest}`);
     loaded.items.push(...items);
   }
   for (const [n, one] of [...(isUntold ? [] : [last]), ...older].entries()) {
@@ -101,6 +111,7 @@ async function findItems({ caseId, code, state }: CaseRow, { files, missing, loa
   }
 }
 
+const itemsOf = (cause: CaseCause): string[] => (cause.kind === 'part' ? cause.items : []);
 const textOf = (text: string | null): string => (text === null ? 'NULL' : quoted(text));
 
 function candidateOf({ caseId, code, severity, phase, state }: CaseRow, looked: boolean): string {

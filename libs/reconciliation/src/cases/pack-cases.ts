@@ -113,8 +113,8 @@ async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening>
 }
 
 /**
- * Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. Of parts that are
- * resolved, too, for what is found again is found there. Only of codes that the run found, or a case has.
+ * Items that persons took out of cases: they stay in their parts, whatever their cause is in this run. Of parts that
+ * are resolved, too, for what is found again is found there. Only of codes that the run found, or a case has.
  */
 async function loadParts(duck: Duck, db: Queryable): Promise<void> {
   const found = await duck.rows<{ code: string }>('SELECT DISTINCT code FROM found');
@@ -177,8 +177,8 @@ async function commandsOf(
 }
 
 /**
- * How many items the case has, and how many of these the run could not judge. What is not at hand may be what was found:
- * the case has at least so many.
+ * How many items the case has, and how many of these the run could not judge. What is not at hand may be what was
+ * found: the case has at least so many.
  */
 function countsOf(
   { count, unjudged }: PackGroup,

@@ -176,7 +176,8 @@ export async function* packCasesOver({
 }: PackOpening): AsyncGenerator<{ over: CaseCommand[]; notCovered: number }> {
   for (let after = ''; ;) {
     const rows = await duck.rows<{ case_id: string; seen_by: string; over: boolean }>(
-      `SELECT case_id, seen_by, whole AND case_id NOT IN (SELECT case_id FROM unjudged) AND case_id IN (SELECT case_id FROM last_item)
+      `SELECT case_id, seen_by, whole AND case_id NOT IN (SELECT case_id FROM unjudged)
+         AND case_id IN (SELECT case_id FROM last_item)
          AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
            ON f.item = l.item AND f.code = l.code)) AS over
        FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}

@@ -90,7 +90,8 @@ export async function readRunFacts(runId: string, { runs, db, duck: limits, ...o
 /** Cases of which this run was the last of packs that told them. */
 async function casesOf(db: Queryable, inputs: Sha256): Promise<{ cases: CaseRow[]; hasMore: boolean }> {
   const { rows } = await db.query<CaseRow>(
-    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case WHERE packs_runs -> 0 = to_jsonb($1::text) AND packs_runs ? $1
+    `SELECT ${RECONCILIATION_CASE.select()} FROM reconciliation_case
+     WHERE packs_runs -> 0 = to_jsonb($1::text) AND packs_runs ? $1
      ORDER BY array_position(ARRAY['critical', 'warning', 'information'], severity), code, case_id LIMIT $2`,
     [inputs, MOST_CASES + 1],
   );

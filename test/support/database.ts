@@ -78,7 +78,7 @@ function templateWith(serverUrl: string, schemas: MigrationSet[]): Promise<strin
   return made;
 }
 
-/** Of several processes one makes it, the others wait. A pool would end a connection that idles, and with it the lock. */
+/** Of several processes one makes it, the others wait. A pool ends a connection that idles, and with it the lock. */
 async function makeTemplate(serverUrl: string, name: string, schemas: MigrationSet[]): Promise<string> {
   const pool = openPool({ connectionString: serverUrl, maxConnections: 1 });
   const server = await pool.connect();

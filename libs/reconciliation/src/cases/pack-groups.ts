@@ -115,7 +115,8 @@ export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenera
 
 /**
  * Sorts all items by cause into a file, for cases name its rows, and makes the table `pack_group` of the causes,
- * numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk. Returns the name of the file.
+ * numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk. Returns the name of
+ * the file.
  */
 export async function groupFindings(duck: Duck, folder: string): Promise<string> {
   const name = await writeItems(duck, folder);

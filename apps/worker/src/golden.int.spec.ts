@@ -80,6 +80,7 @@ const REWORDED = [
   ],
   ['what stands behind was not processed', 'the documents after it were not processed'],
   ['the registry holds more than one document under', 'the registry holds one document too many under'],
+  ['Held until command-', 'Waits until command-'],
 ] as const;
 const reworded = (row: Row): Row =>
   JSON.parse(REWORDED.reduce((text, [then, now]) => text.replaceAll(then, now), JSON.stringify(row))) as Row;

@@ -5,8 +5,9 @@ ALTER TABLE reconciliation_case ADD COLUMN packs_seen_at timestamptz, ADD COLUMN
 UPDATE reconciliation_case SET packs_seen_at = last_seen_at, packs_runs = jsonb_build_array(last_run)
   WHERE run_kind = 'packs';
 UPDATE reconciliation_case SET documents_seen_at = last_seen_at WHERE run_kind = 'documents';
+-- Each row keeps the state of its case, in which the sightings of both kinds are new.
 DO $$ BEGIN
-  IF EXISTS (SELECT FROM reconciliation_case WHERE cause_kind = 'document' AND runs_seen > 1) THEN
+  IF EXISTS (SELECT FROM reconciliation_case) THEN
     COMMENT ON TABLE reconciliation_case IS 'rebuild: an older version kept the last sighting of a case alone';
   END IF;
 END $$;

@@ -291,6 +291,16 @@ describe('a case', () => {
     expect(told(...both, miss(3), missDocument(4), REOPEN, missDocument(6)).newest).toEqual(['CaseResolved']);
   });
 
+  it('tells what runs of a kind have missed from what a person has resolved', () => {
+    const missed = (...commands: Parameters<typeof known>) => known(...commands).sightings?.packs?.missed;
+    const both = [see(1), seeDocument(2)] as const;
+    expect([missed(...both, miss(3)), missed(...both, miss(3), missDocument(4))]).toEqual([true, true]);
+    expect([missed(...both, RESOLVE), missed(...both, missDocument(3), RESOLVE)]).toEqual([undefined, undefined]);
+    expect(missed(...both, missDocument(3), miss(4))).toBe(true);
+    expect(missed(...both, missDocument(3), miss(4), REOPEN)).toBeUndefined();
+    expect(missed(...both, RESOLVE, seeDocument(6))).toBeUndefined();
+  });
+
   it('goes on from the row of an earlier version, which kept the last sighting alone', () => {
     const { sightings, ...old } = known(see(1), see(2));
     expect(Object.keys(sightings ?? {})).toEqual(['packs']);

@@ -1,4 +1,11 @@
-import { CASE_RUN_KINDS, CASE_SEVERITIES, type CaseRun, type CaseSeverity, type CaseSighting } from './events.js';
+import {
+  CASE_RUN_KINDS,
+  CASE_SEVERITIES,
+  type CaseEnd,
+  type CaseRun,
+  type CaseSeverity,
+  type CaseSighting,
+} from './events.js';
 
 type Kind = CaseRun['kind'];
 
@@ -12,6 +19,8 @@ interface Sighted {
   runsOfMoment: string[];
   /** As of when it is over for this kind, ISO 8601: a run found it no more, or the case was resolved. */
   over?: string;
+  /** A run of this kind found it no more; absent where the case was resolved otherwise. */
+  missed?: true;
 }
 
 /**
@@ -79,16 +88,21 @@ export function seenBy(sightings: CaseSightings, seen: CaseSighting, severity: C
 
 export function missedBy(sightings: CaseSightings, { kind, moment }: CaseRun): CaseSightings {
   const before = sightings[kind];
-  return before === undefined ? sightings : { ...sightings, [kind]: { ...before, over: moment } };
+  return before === undefined ? sightings : { ...sightings, [kind]: { ...before, over: moment, missed: true } };
 }
 
-/** The case is resolved as of a moment. */
-export const over = (sightings: CaseSightings, at: string): CaseSightings =>
-  each(sightings, (one) => (one.over === undefined ? { ...one, over: at } : one));
+/** The case is resolved as of a moment: by a run, for its own kind is over first. */
+export function over(sightings: CaseSightings, { at, by }: { at: string; by: CaseEnd }): CaseSightings {
+  const missed = by.kind === 'run' ? missedBy(sightings, by.run) : sightings;
+  return each(missed, (one) => (one.over === undefined ? { ...one, over: at } : one));
+}
 
 /** What ended with the resolution as of a moment goes on. */
 export const revived = (sightings: CaseSightings, resolvedAt: string | null): CaseSightings =>
-  each(sightings, ({ over: end, ...one }) => (end === undefined || end === resolvedAt ? one : { ...one, over: end }));
+  each(sightings, (one) => {
+    const { over: end, missed: _, ...live } = one;
+    return end === undefined || end === resolvedAt ? live : one;
+  });
 
 /** Items are of packs runs. */
 export const splitOff = (sightings: CaseSightings, count: number): CaseSightings =>

@@ -85,7 +85,7 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
       return { phase: 'explained', explainedCount: event.data.count };
     case 'CaseResolved': {
       const { by: end, at } = event.data;
-      return { phase: 'resolved', end, resolvedAt: at, sightings: over(sightingsOf(state), at) };
+      return { phase: 'resolved', end, resolvedAt: at, sightings: over(sightingsOf(state), event.data) };
     }
     case 'CaseSplit': {
       const { part, count } = event.data;

@@ -148,7 +148,7 @@ async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): P
   const known = new Map(own.map((one) => [one.request_id, one]));
   return rows.filter(({ code, document, state }) => {
     const one = known.get(document ?? '');
-    const mended = one?.mended === true || sightingsOf(state).packs?.over !== undefined;
+    const mended = one?.mended === true || sightingsOf(state).packs?.missed === true;
     return one !== undefined && isCovered(code, { ...one, mended }, started);
   });
 }

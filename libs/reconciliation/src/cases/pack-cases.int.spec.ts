@@ -209,6 +209,7 @@ describe('cases of a comparison of packs', () => {
     expect(await openPackCases(await run(findingsWith({ packs: [1], containers: [] }), 5), none)).toMatchObject({
       resolved: 0,
     });
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
     expect(await phases()).toEqual(new Set(['open']));
   });
 

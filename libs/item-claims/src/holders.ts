@@ -1,6 +1,7 @@
-import type { Registration } from '#domain';
+import type { Hold, Registration } from '#domain';
 import type { Transaction } from '#postgres';
 import type { Claim, OwnClaim } from './claim-book.js';
+import { holdKeyOf } from './holds.js';
 import type { ContainmentChange } from './named-items.js';
 import { isPlaceIn, liftWaitsFor, type LiftedWait } from './waits.js';
 
@@ -21,7 +22,7 @@ export interface Holder {
   /** Which document is sent first: itself, or the first member. */
   firstSend: string;
   change: ContainmentChange | null;
-  /** A unit: from a hold on until it is released, or under way after all. */
+  /** A unit: from a hold on until none is left, or it is released, or under way after all. */
   isHeld: boolean;
   /** It was held, and went behind others that registered after it. */
   isMoved: boolean;
@@ -142,20 +143,20 @@ export async function movePhase(
  * alone: else all that its places do would wait for a person, behind the move of a whole place. Returns whose waits
  * were lifted. A member goes with its group.
  */
-export async function standAside(tx: Transaction, id: string): Promise<LiftedWait[]> {
+export async function standAside(tx: Transaction, id: string, hold: Hold): Promise<LiftedWait[]> {
   const unit = (await holdersById(tx, [id])).get(id);
   if (unit === undefined || unit.unit !== unit.id) return [];
-  const text = `UPDATE claim_holder SET is_held = true, phase = CASE phase WHEN 'clear' THEN 'at_gate' ELSE phase END
-    WHERE id = $1`;
-  await tx.query({ name: 'claim-holder-held', text, values: [id] });
+  const text = `UPDATE claim_holder SET holds = array_append(array_remove(holds, $2), $2),
+    phase = CASE phase WHEN 'clear' THEN 'at_gate' ELSE phase END WHERE id = $1`;
+  await tx.query({ name: 'claim-holder-held', text, values: [id, holdKeyOf(hold)] });
   return liftWaitsFor(tx, id, unit.phase === 'clear' || unit.phase === 'at_gate' ? 'all' : 'in places');
 }
 
-/** It stands in its place again. */
-export async function endHold(tx: Transaction, id: string): Promise<void> {
+/** It is released: nothing holds it, and it stands in its places again. */
+export async function endEachHold(tx: Transaction, id: string): Promise<void> {
   await tx.query({
     name: 'claim-holder-free',
-    text: 'UPDATE claim_holder SET is_held = false WHERE id = $1',
+    text: `UPDATE claim_holder SET holds = '{}' WHERE id = $1`,
     values: [id],
   });
 }
@@ -172,7 +173,7 @@ export async function notClearAmong(tx: Transaction, ids: string[]): Promise<Set
 
 /** It is under way, and others wait for it again. */
 export async function stepBack(tx: Transaction, id: string): Promise<void> {
-  const text = `UPDATE claim_holder SET phase = 'clear', is_held = false WHERE id = $1`;
+  const text = `UPDATE claim_holder SET phase = 'clear', holds = '{}' WHERE id = $1`;
   await tx.query({ name: 'claim-holder-step-back', text, values: [id] });
 }
 

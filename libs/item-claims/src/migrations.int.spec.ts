@@ -82,16 +82,17 @@ it('what is held and waits, or stands aside, is known to be held after 0005, and
   await pool.query(
     `INSERT INTO document_group (group_id, registered_position, position, command_id, account, kind, phase, waiting_for,
        held_for, member_count, sent_count, ended_count, item_count, registered_at)
-     VALUES ('group', 5, 5, 'group', 'main', 'given', 'held', '[]', '[]', 2, 0, 0, 2, now())`,
+     VALUES ('group', 5, 5, 'group', 'main', 'given', 'held', '[]', $1, 2, 0, 0, 2, now())`,
+    [JSON.stringify([{ commandId: 'one', requestId: 'bad', outcome: 'rejected', since: '2026-03-01T10:00:00Z' }])],
   );
   await migrate(pool, ItemWorld.schemas);
-  const { rows } = await pool.query('SELECT id, is_held, is_moved FROM claim_holder ORDER BY number');
+  const { rows } = await pool.query('SELECT id, holds, is_held, is_moved FROM claim_holder ORDER BY number');
   expect(rows).toEqual([
-    { id: 'aside', is_held: true, is_moved: true },
-    { id: 'stuck', is_held: true, is_moved: false },
-    { id: 'waiting', is_held: false, is_moved: false },
-    { id: 'released since', is_held: false, is_moved: false },
-    { id: 'group', is_held: true, is_moved: false },
+    { id: 'aside', holds: ['person'], is_held: true, is_moved: true },
+    { id: 'stuck', holds: ['person'], is_held: true, is_moved: false },
+    { id: 'waiting', holds: [], is_held: false, is_moved: false },
+    { id: 'released since', holds: [], is_held: false, is_moved: false },
+    { id: 'group', holds: ['bad'], is_held: true, is_moved: false },
   ]);
 });
 

@@ -6,6 +6,7 @@ import {
   type DocumentReleased,
   type DocumentReference,
   type GroupRegistered,
+  type Hold,
   type InboundConcluded,
   type ItemPredecessor,
   type ItemWait,
@@ -13,7 +14,7 @@ import {
   type Registration,
 } from '#domain';
 import {
-  endHold,
+  endEachHold,
   highestNumber,
   holderOf,
   holdersById,
@@ -30,6 +31,7 @@ import {
   wasTold,
   type Holder,
 } from './holders.js';
+import { endedHolds, endHolds, heldAmong, mayEndHolds } from './holds.js';
 import type { NamedItems } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
@@ -65,6 +67,8 @@ export class PageOfClaims {
   private readonly place: TaskPlace;
   /** Of those that this page tells to be sent, who stands aside or is to wait; and all who stand aside since. */
   private notClear = new Set<string>();
+  /** Of those of this page of which a hold may end, who is held; and all who are since. */
+  private held = new Set<string>();
 
   constructor(private readonly options: PageOptions) {
     this.place = { lane: 'internal', dueAt: options.handledAt };
@@ -87,6 +91,8 @@ export class PageOfClaims {
     const expected = registered.length === 0 ? new Set<string>() : await awaited(tx, registered);
     const sent = events.flatMap(({ type, stream }) => (type === 'DocumentSent' ? [requestIdOfStream(stream)] : []));
     if (sent.length > 0) this.notClear = await notClearAmong(tx, sent);
+    const freed = events.flatMap((event) => (mayEndHolds(event) ? [unitOf(event.stream)] : []));
+    if (freed.length > 0) this.held = await heldAmong(tx, freed);
     await keepOperations(tx, events);
     for (const event of events) await this.take(event, expected);
     await this.run.flush();
@@ -104,14 +110,16 @@ export class PageOfClaims {
   }
 
   /** What happens to a document or a group that is registered. */
-  private async moveOn({ type, data, stream, position }: MovingEvent): Promise<void> {
+  private async moveOn(event: MovingEvent): Promise<void> {
+    const { type, data, stream, position } = event;
     if (type === 'DocumentWaiting' || type === 'GroupWaiting') {
       if (data.kind === 'items') await this.told(unitOf(stream), data);
     } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
-    else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream));
+    else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream), data.hold);
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
     else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
+    else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), endedHolds(event));
   }
 
   private async registered(data: Registration, position: bigint, expected: Set<string>): Promise<void> {
@@ -241,10 +249,18 @@ export class PageOfClaims {
     if (unit !== undefined) for (const one of lifted) this.tasks.push(liftItemWait(unit, one, this.place));
   }
 
-  private async stoodAside(id: string): Promise<void> {
+  private async stoodAside(id: string, hold: Hold): Promise<void> {
     await this.run.flush();
-    await this.lift(await standAside(this.options.tx, id));
+    await this.lift(await standAside(this.options.tx, id, hold));
     this.notClear.add(id);
+    this.held.add(id);
+  }
+
+  /** It may wait on, and that for hours: from here on others meet it in its places again, if nothing else holds it. */
+  private async holdsEnded(id: string, ended: string[]): Promise<void> {
+    if (!this.held.has(id)) return;
+    await this.run.flush();
+    await endHolds(this.options.tx, id, ended);
   }
 
   /**
@@ -269,7 +285,7 @@ export class PageOfClaims {
     const unit = (await holdersById(tx, [id])).get(id);
     if (unit === undefined) return;
     await removeWaits(tx, [id], 'after');
-    if (unit.isHeld) await endHold(tx, id);
+    if (unit.isHeld) await endEachHold(tx, id);
     if (unit.phase === 'deciding') return;
     // The version before planned its send with this release.
     if (position <= start) {

@@ -247,6 +247,161 @@ describe('a move of a whole place', () => {
   });
 });
 
+/** Has `stuck` held while it waits for `y`, and ends what holds it. */
+const ENDS_OF_HOLDS: [string, () => Promise<unknown>][] = [
+  [
+    'a person waives the hold of a person',
+    async () => {
+      await given('stuck', { items: [Q] });
+      await world.execute('stuck', HOLD);
+      await world.settle();
+      await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    },
+  ],
+  [
+    'a person waives a bad end',
+    async () => {
+      await given('stuck', { items: [P, Q] });
+      await world.conclude('x', 'rejected');
+      await world.settle();
+      await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+    },
+  ],
+  [
+    'a bad end is revised',
+    async () => {
+      await given('stuck', { items: [P, Q] });
+      await world.conclude('x', 'failed');
+      await world.settle();
+      await world.revise('x', 'accepted');
+    },
+  ],
+  [
+    'a bad end lapses',
+    async () => {
+      await given('stuck', { docType: 511, items: [P, Q] });
+      await world.conclude('x', 'rejected');
+      await world.settle();
+      await world.execute('stuck', { type: 'LapseHolds' });
+    },
+  ],
+  [
+    'the wait for what ended badly is lifted',
+    async () => {
+      await given('stuck', { items: [P, Q] });
+      await world.conclude('x', 'rejected');
+      await world.settle();
+      await world.execute('stuck', { type: 'LiftItemWait', requestId: 'x' });
+    },
+  ],
+  [
+    'the gate lifts its hold',
+    async () => {
+      await world.register('stuck', { items: [Q] });
+      await world.catchUp();
+      const finding = { packs: [], packCount: 1, knownAt: '7' };
+      await world.execute('stuck', { type: 'HoldAtGate', finding });
+      await world.settle();
+      await world.execute('stuck', {
+        ...{ type: 'RejudgeAtGate', holdKnownAt: '7' },
+        finding: { ...finding, packCount: 0, knownAt: '8' },
+      });
+    },
+  ],
+  [
+    'a suspension ends',
+    async () => {
+      await world.register('stuck', { items: [Q] });
+      await world.catchUp();
+      const series = { gtin: '04607000000001', series: 'A', suspensions: ['s'], packs: [Q], packCount: 1 };
+      const finding = { series: [series], packCount: 1, knownAt: '7' };
+      await world.execute('stuck', { type: 'HoldForSuspension', finding });
+      await world.settle();
+      await world.execute('stuck', {
+        ...{ type: 'RejudgeSuspension', holdKnownAt: '7' },
+        finding: { series: [], packCount: 0, knownAt: '8' },
+      });
+    },
+  ],
+  ...(['waived', 'revised', 'lapsed', 'lifted'] as const).map((how): [string, () => Promise<unknown>] => [
+    `the bad end that holds a group is ${how}`,
+    async () => {
+      await world.register('one', { docType: 511, items: [P], group: 'stuck' });
+      await world.register('two', { docType: 511, items: [Q], group: 'stuck' });
+      await world.registerGroup('stuck', ['one', 'two'], { waives: false });
+      await world.settle();
+      await world.conclude('x', 'failed');
+      await world.settle();
+      if (how === 'revised') return world.revise('x', 'partial');
+      if (how === 'waived') return world.executeGroup('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+      if (how === 'lapsed') return world.executeGroup('stuck', { type: 'LapseHolds' });
+      return world.executeGroup('stuck', { type: 'LiftItemWait', requestId: 'x' });
+    },
+  ]),
+];
+
+describe('what waits on when nothing holds it any more', () => {
+  it.each(ENDS_OF_HOLDS)('is waited for by a move of its place: %s', async (_how, holdAndEnd) => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('y', { items: [Q], place: CELLAR });
+    await holdAndEnd();
+    await world.settle();
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    const stuck = [world.state('stuck'), world.group('stuck')].find(({ phase }) => phase !== 'absent');
+    expect(stuck).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'y' }], holds: [] });
+    expect([world.waitsFor('move'), world.sent]).toEqual([['stuck'], ['x', 'y']]);
+  });
+
+  it('is waited for where the hold and its end come in one page with the move', async () => {
+    await given('y', { items: [Q], place: CELLAR });
+    await given('stuck', { items: [Q] });
+    await world.execute('stuck', HOLD);
+    await world.register('ahead', { docType: 432, items: [], to: ATTIC });
+    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.register('move', { docType: 432, items: [], to: ATTIC });
+    await world.settle();
+    await world.conclude('ahead', 'accepted');
+    await world.settle();
+    expect([world.sent, world.waitsFor('move')]).toEqual([['y', 'ahead'], ['stuck']]);
+  });
+
+  it('is waited for by a move that is to be planned, and not by one that has gone ahead', async () => {
+    await given('y', { items: [Q], place: CELLAR });
+    await given('stuck', { items: [Q] });
+    await world.execute('stuck', HOLD);
+    await world.settle();
+    await given('under way', { docType: 432, items: [], to: '00000000000467' });
+    await given('to be planned', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('to be planned')).toEqual(['under way']);
+    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.settle();
+    await world.conclude('under way', 'accepted');
+    await world.settle();
+    expect([world.sent, world.waitsFor('to be planned')]).toEqual([['y', 'under way'], ['stuck']]);
+    for (const id of ['y', 'stuck']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['y', 'under way', 'stuck', 'to be planned']);
+  });
+
+  it('is not waited for while another hold is left', async () => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('y', { items: [Q], place: CELLAR });
+    await given('stuck', { items: [P, Q] });
+    await world.execute('stuck', HOLD);
+    await world.conclude('x', 'rejected');
+    await world.settle();
+    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await given('first', { docType: 432, items: [], to: ATTIC });
+    expect(world.sent).toEqual(['x', 'y', 'first']);
+    await world.conclude('first', 'accepted');
+    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+    await given('second', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('second')).toEqual(['stuck']);
+  });
+});
+
 describe('a recall', () => {
   it.each([
     ['request_id', (id: string) => id],

@@ -9,6 +9,7 @@ import {
 import type { EventFilter } from '#event-store';
 import type { Transaction } from '#postgres';
 import { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions } from '#subscriptions';
+import { END_OF_HOLDS_TYPES } from './holds.js';
 import { PageOfClaims } from './page-of-claims.js';
 import { openAmong, readPage, type ClaimEvent, type ItemClaimsParts } from './read-page.js';
 
@@ -20,6 +21,7 @@ export const ITEM_CLAIMS = 'item-claims';
 const TYPES: (DocumentEvent | GroupEvent | InboundEvent)['type'][] = [
   ...(['DocumentRegistered', 'DocumentWaiting', 'DocumentReleased', 'DocumentConcluded', 'ConclusionRevised'] as const),
   ...(['DocumentHeld', 'DocumentSent'] as const),
+  ...END_OF_HOLDS_TYPES,
   ...(['GroupRegistered', 'GroupWaiting', 'GroupHeld', 'GroupReleased', 'GroupConcluded'] as const),
   'InboundConcluded',
 ];

@@ -151,7 +151,7 @@ export class ItemWorld {
     return this.groups.get(id) ?? NO_GROUP;
   }
 
-  private async executeGroup(id: string, command: GroupCommand): Promise<void> {
+  async executeGroup(id: string, command: GroupCommand): Promise<void> {
     const events = decideGroup(this.group(id), command);
     if (events.length === 0) return;
     await this.store.append(groupStream(id), 'any', events.map(recordable));

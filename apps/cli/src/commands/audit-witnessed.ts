@@ -10,8 +10,7 @@ export function neededWitnesses(text: string | undefined): number | undefined {
 }
 
 /** Several keys have blanks or line ends between. Throws PedigreeError that names the option. */
-export const mustBeKeys = (keys: string): void =>
-  void verifierKeyList('--key', keys.trim().split(/\s+/).join(','));
+export const mustBeKeys = (keys: string): void => void verifierKeyList('--key', keys.trim().split(/\s+/).join(','));
 
 /** Which witnesses have seen a checkpoint, as JSON. */
 export const witnessedAnswer = ({ witnesses, needed, isMet }: Witnessed): object => ({

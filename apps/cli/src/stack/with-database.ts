@@ -23,9 +23,7 @@ const UNDEFINED_TABLE = '42P01';
 
 /** What it means that a table is missing: no program has ever migrated here, or only those of an older version have. */
 async function tableMissing(pool: Pool, error: unknown): Promise<PedigreeError> {
-  const { rows } = await pool.query<{ there: boolean }>(
-    `SELECT to_regclass('schema_migration') IS NOT NULL AS there`,
-  );
+  const { rows } = await pool.query<{ there: boolean }>(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`);
   const why =
     rows[0]?.there === true
       ? 'not migrated to this version yet; run pedigree database migrate, or start Pedigree of this version on it'

@@ -22,7 +22,7 @@ const FIRST_AGAIN_MS = 5_000;
  * packs is behind: each look compares all its packs, and a rebuild takes hours.
  */
 const UNDER_WAY_MS = 10 * 60_000;
-/** Where the history of packs has not come as far as the event that asks, it is looked at again after so long. */
+/** A history of packs that is behind the event that asks is looked at again after so long. */
 const CATCH_UP_MS = 1_000;
 
 /**
@@ -35,7 +35,8 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
   const recordedAt = positionOf(task);
   const named = await byName(context, state);
   const byPacks = named === undefined ? await byItems(context, state, recordedAt) : undefined;
-  if (byPacks !== undefined && byPacks.upTo < recordedAt) return whenCaughtUp('the event that asks for the link', CATCH_UP_MS);
+  if (byPacks !== undefined && byPacks.upTo < recordedAt)
+    return whenCaughtUp('the event that asks for the link', CATCH_UP_MS);
   const found = named ?? byPacks?.found;
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
   if (found !== undefined || !mayBelong(state)) return { kind: 'done' };

@@ -2,7 +2,7 @@ import type { KnownCase } from './state.js';
 
 /** A document that a person may have sent for a case, as far as the case says what it is made of. */
 export type Remedy =
-  /** The document of ours once more, as it was; or the last that was sent in its place, and ended rejected or failed. */
+  /** The document of ours once more, as it was; or the last sent in its place that ended rejected or failed. */
   | { action: 'resend'; requestId: string }
   /** A new document 912, for a container in which the registry has packs that are in it no longer. */
   | { action: 'unpack'; container: string; place: string };

@@ -5,9 +5,6 @@ import { sentenceOf } from '#service';
 import { commandLine, USAGE_STATUS } from './command-line.js';
 import { say } from './print.js';
 
-/** PostgreSQL: a table is not there. */
-const UNDEFINED_TABLE = '42P01';
-
 /** Runs one command line, with what it has to say, and returns the exit status. Never rejects. */
 export async function runCommand(argv: string[]): Promise<number> {
   let ended = 0;
@@ -29,10 +26,6 @@ function statusOf(error: unknown): number {
   if (refusal !== undefined) {
     say(`pedigree: ${sentenceOf({ message: refusal })}`);
     return USAGE_STATUS;
-  }
-  if ((error as { code?: unknown }).code === UNDEFINED_TABLE) {
-    say(`pedigree: ${sentenceOf(error)}: this database was never used; start Pedigree on it first (npm start)`);
-    return 1;
   }
   // A service that is away, a file that is not there: the stack would tell of us, and the fault is not ours.
   const { syscall, code } = error as NodeJS.ErrnoException;

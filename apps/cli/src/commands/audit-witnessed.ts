@@ -9,8 +9,8 @@ export function neededWitnesses(text: string | undefined): number | undefined {
   throw invalidParameter('--needed', `must be a number of witnesses, and is "${text}"`);
 }
 
-/** Several keys have blanks between. Throws PedigreeError that names the option. */
-export const mustBeKeys = (keys: string): void => void verifierKeyList('--key', keys.replaceAll(' ', ','));
+/** Several keys have blanks or line ends between. Throws PedigreeError that names the option. */
+export const mustBeKeys = (keys: string): void => void verifierKeyList('--key', keys.trim().split(/\s+/).join(','));
 
 /** Which witnesses have seen a checkpoint, as JSON. */
 export const witnessedAnswer = ({ witnesses, needed, isMet }: Witnessed): object => ({

@@ -18,6 +18,19 @@ export async function embeddedPostgres(dataDir: DataDir): Promise<EmbeddedPostgr
   }
 }
 
+/** PostgreSQL: a table is not there. */
+const UNDEFINED_TABLE = '42P01';
+
+/** What it means that a table is missing: no program has ever migrated here, or only those of an older version have. */
+async function tableMissing(pool: Pool, error: unknown): Promise<PedigreeError> {
+  const { rows } = await pool.query<{ there: boolean }>(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`);
+  const why =
+    rows[0]?.there === true
+      ? 'not migrated to this version yet; run pedigree database migrate, or start Pedigree of this version on it'
+      : 'never used; start Pedigree on it first (npm start)';
+  return new PedigreeError('unavailable', `${sentenceOf(error)}: this database was ${why}`);
+}
+
 /** For commands that only look: they make no installation. @throws PedigreeError `invalid_configuration`. */
 export function mustBeInstalled({ databaseUrl, dataDir }: Pick<CliConfig, 'databaseUrl' | 'dataDir'>): void {
   if (databaseUrl === undefined && !existsSync(new DataDir(dataDir).file('postgres')))
@@ -40,7 +53,7 @@ export async function withDatabase<T>(
   } catch (error) {
     if (databaseIsAway(error))
       throw new PedigreeError('unavailable', `the database does not answer: ${sentenceOf(error)}`);
-    throw error;
+    throw (error as { code?: unknown }).code === UNDEFINED_TABLE ? await tableMissing(pool, error) : error;
   } finally {
     await pool.end();
     if (embedded?.reused === false) await embedded.stop();

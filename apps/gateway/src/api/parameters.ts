@@ -350,7 +350,7 @@ export const inboundRetry = z.strictObject({
 export const inboundRetries = z.strictObject({
   of_account: accountName.describe('Of the documents that stood in the list of this account.'),
   account: throughAccount.describe('Through whom. Default: `of_account`.'),
-  limit: z.int().min(1).max(1_000).default(100).describe('At most so many, the newest first.'),
+  limit: z.int().min(1).max(1_000).default(100).describe('At most so many, those of longest ago first.'),
   reason,
 });
 

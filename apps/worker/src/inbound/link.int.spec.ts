@@ -117,11 +117,12 @@ it('is looked for as long as a shipment that it could tell of is under way, howe
   await registeredAt(21);
   expect(await linking(late, told)).toEqual({ kind: 'done' });
   await registeredAt(2);
-  // Its end is known before the history of packs has it.
+  // Its end is known before the history of packs has it, which may be for as long as that is rebuilt.
   await stores.pool.query(`UPDATE document_outcome SET outcome = 'accepted' WHERE request_id = 'slow'`);
   await reached(25, 'document-outcomes');
   expect(await linking(late, told)).toMatchObject({
     kind: 'retry',
+    delayMs: 600_000,
     countsAsAttempt: false,
     error: expect.stringContaining('behind'),
   });

@@ -17,9 +17,12 @@ const TOLD_OF: Readonly<Record<number, number[]>> = { 605: [416], 606: [415, 417
  */
 const TRIES = 8;
 const FIRST_AGAIN_MS = 5_000;
-/** Then for as long as one that it could belong to is under way: the registry may take days for that. */
+/**
+ * Then for as long as one that it could belong to is under way, for which the registry may take days, or the history of
+ * packs is behind: each look compares all its packs, and a rebuild takes hours.
+ */
 const UNDER_WAY_MS = 10 * 60_000;
-/** A read model that is behind is looked at again after so long. */
+/** A history of packs that is behind the event that asks is looked at again after so long. */
 const CATCH_UP_MS = 1_000;
 
 /**
@@ -32,16 +35,17 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
   const recordedAt = positionOf(task);
   const named = await byName(context, state);
   const byPacks = named === undefined ? await byItems(context, state, recordedAt) : undefined;
-  if (byPacks !== undefined && byPacks.upTo < recordedAt) return whenCaughtUp('the event that asks for the link');
+  if (byPacks !== undefined && byPacks.upTo < recordedAt)
+    return whenCaughtUp('the event that asks for the link', CATCH_UP_MS);
   const found = named ?? byPacks?.found;
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
   if (found !== undefined || !mayBelong(state)) return { kind: 'done' };
   return lookAgain(context, task, byPacks);
 }
 
-const whenCaughtUp = (what: string): TaskResult => ({
+const whenCaughtUp = (what: string, delayMs: number): TaskResult => ({
   kind: 'retry',
-  delayMs: CATCH_UP_MS,
+  delayMs,
   error: `the history of packs is behind ${what}`,
   countsAsAttempt: false,
 });
@@ -56,7 +60,7 @@ function lookAgain(
   if (attempts < TRIES) return { kind: 'retry', delayMs: backoffMs(attempts, { firstMs }), error };
   if (isOpen) return { kind: 'retry', delayMs: UNDER_WAY_MS, error, countsAsAttempt: false };
   // One that is open no more may have ended well, and its packs be told in a moment.
-  return isBehind ? whenCaughtUp('the ends of documents') : { kind: 'done' };
+  return isBehind ? whenCaughtUp('the ends of documents', UNDER_WAY_MS) : { kind: 'done' };
 }
 
 const positionOf = ({ payload: { plannedAt = '0' } }: TaskOf<'inbound_link'>): bigint => BigInt(plannedAt);

@@ -4,6 +4,7 @@ import {
   decisionsInOrder,
   decisionsWithout,
   doubtOf,
+  endOfDecision,
   heldBesides,
   holdingDecisions,
   newlyHeld,
@@ -101,9 +102,9 @@ async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) 
 }
 
 /**
- * What follows from these decisions at a moment. What no decision ends, and the believed list still told, is released
- * only when the next list does not tell it either: entries that change places while the pages are read may be passed
- * over once. Pure.
+ * What follows from these decisions at a moment. What nothing ends that is told, and the believed list still told,
+ * is released only when the next list does not tell it either: entries that change places while the pages are read may
+ * be passed over once. An end of before the decision, or one that is announced, ends nothing of it. Pure.
  */
 export function changeByDecisions(
   decisions: CirculationDecision[],
@@ -116,7 +117,11 @@ export function changeByDecisions(
     const appeared = seriesWithout(holding, inForce);
     return { appeared, released: [], vanished, doubt, holding, inForce: heldBesides(inForce, holding) };
   }
-  const left = seriesWithout(inForce, holding).map((series) => ({ series, end: endOf(decisions, series) }));
+  const told = new Map(decisions.map((one) => [decisionKeyOf(one), one]));
+  const left = seriesWithout(inForce, holding).map((series) => ({
+    series,
+    end: endOfDecision(told.get(decisionKeyOf(series)) ?? series, decisions, at),
+  }));
   const missed = new Set(decisionsWithout(believed, decisions).map(decisionKeyOf));
   const isMissed = ({ series, end }: (typeof left)[number]): boolean =>
     end === undefined && missed.has(decisionKeyOf(series));
@@ -127,15 +132,3 @@ export function changeByDecisions(
   );
   return { appeared: newlyHeld(holding, inForce), released, vanished, doubt, holding, inForce: counts };
 }
-
-/** The decision that the release of a series is told by: the last that ends anything of it. */
-const endOf = (
-  decisions: CirculationDecision[],
-  { gtin, series }: { gtin: string; series: string },
-): CirculationDecision | undefined =>
-  decisions
-    .filter((one) => one.says === 'end' && one.gtin === gtin && one.series === series)
-    .reduce<CirculationDecision | undefined>(
-      (last, one) => ((one.haltedAt ?? '') >= (last?.haltedAt ?? '') ? one : last),
-      undefined,
-    );

@@ -322,6 +322,9 @@ describe('a case', () => {
     const rejected = { ...RECEIPT, outcome: 'rejected' } as CaseCommand;
     expect(remedyOf(known(see(1, 1, about)))).toEqual({ action: 'resend', requestId: 'r-0' });
     expect(remedyOf(known(see(1, 1, about), RELEASE, rejected))).toEqual({ action: 'resend', requestId: 'r' });
+    const partial = { ...RECEIPT, outcome: 'partial' } as CaseCommand;
+    const taken = known(see(1, 1, about), RELEASE, partial);
+    expect([taken.phase, taken.successor, remedyOf(taken)]).toEqual(['open', undefined, undefined]);
   });
 
   it('stops loudly at an event that it does not know, and at one without a beginning', () => {

@@ -39,8 +39,10 @@ export interface KnownCase extends SeenCase {
   reopenedAt?: string;
   remedy: PendingRemedy | null;
   remedies: number;
-  /** The last document that was sent in place of the one that is the cause, and did not end accepted. */
+  /** The last document that was sent in place of the one that is the cause, and ended rejected or failed. */
   successor?: string;
+  /** One that was sent in its place was accepted in part: such a document is not sent again. */
+  isTakenInPart?: true;
 }
 
 export type CaseState = { phase: 'absent' } | KnownCase;
@@ -97,8 +99,8 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
     }
     case 'CaseRemedyConcluded': {
       const { outcome, requestId } = event.data;
-      const isSuccessor = state.remedy?.action === 'resend' && outcome !== 'accepted';
-      return { remedy: null, ...(isSuccessor ? { successor: requestId } : {}) };
+      if (state.remedy?.action !== 'resend' || outcome === 'accepted') return { remedy: null };
+      return { remedy: null, ...(outcome === 'partial' ? { isTakenInPart: true } : { successor: requestId }) };
     }
     default:
       return neverReached(event, 'case event');

@@ -38,6 +38,18 @@ export function holdingDecisions(decisions: readonly CirculationDecision[], at: 
   return [...bySeries(holding).values()].map((some) => some.reduce((a, b) => (isAfter(b, a) ? b : a)));
 }
 
+/** The last of the decisions that has ended this one at a moment, by the rule of `holdingDecisions`. */
+export function endOfDecision(
+  one: CirculationDecision,
+  decisions: readonly CirculationDecision[],
+  at: Date,
+): CirculationDecision | undefined {
+  const ends = decisions.filter(
+    (end) => end.says === 'end' && seriesKey(end) === seriesKey(one) && countsAt(end, at) && isEnded(one, [end]),
+  );
+  return ends.length === 0 ? undefined : ends.reduce((a, b) => (isAfter(a, b) ? a : b));
+}
+
 /**
  * Whether one of these ends a decision: it has the same id, or is known to be later. Where the moments do not tell
  * which came last, the series stays suspended. Nobody ended what was not decided yet, from whatever day an end counts.

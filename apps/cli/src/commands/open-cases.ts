@@ -8,7 +8,7 @@ import { reconcilerConfig } from '../../../reconciler/src/config.js';
 import { ownEnvironment, type CliConfig } from '../config.js';
 import { out as print, say } from '../print.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
-import { comparisonFolder, comparisonFolders, isRunId } from './run-folder.js';
+import { comparisonFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
 
 export interface OpenCasesFlags {
@@ -37,7 +37,7 @@ export async function openCases(config: CliConfig, run: string, flags: OpenCases
         ...defined({
           reason: flags.reason,
           unconfirmed: flags.unconfirmed,
-          earlier: flags.earlier?.map((one) => resolve(one)) ?? (isRunId(run) ? comparisonFolders(config) : undefined),
+          earlier: flags.earlier?.map((one) => resolve(one)),
         }),
         now: systemClock.now(),
         actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },

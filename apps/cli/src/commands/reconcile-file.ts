@@ -18,6 +18,7 @@ import {
   recordPackRun,
   registryFetchSchema,
   stockSide,
+  UNCONFIRMED,
   writeFileRun,
   type ComparingParts,
   type ComparisonResult,
@@ -37,10 +38,6 @@ import { COMPARING, processesOf, tellUnlooked } from './reconcile-stock.js';
 import { fetchTeller } from './registry-fetch.js';
 import { runFolder } from './run-folder.js';
 import { segmentSettings } from './segment-settings.js';
-
-const UNCONFIRMED =
-  "the registry's side is a file, and nobody asked the registry about what was found, so no case opens: run it with " +
-  '--account, or open them all the same';
 
 export interface FileRunFlags {
   mapping?: string;
@@ -181,10 +178,13 @@ async function makeFileRun(config: CliConfig, run: FileRun, sayProgress: typeof 
   return { runId: run.runId, folder: runFolder(config, run.runId), recorded: !run.dryRun, unconfirmed, result };
 }
 
+const openAllTheSame = (runId: string): string =>
+  `run it with --account, or open them all the same: pedigree cases open ${runId} --unconfirmed --reason TEXT`;
+
 function tell({ runId, folder, recorded, unconfirmed, result }: FinishedRun, json: boolean): number {
   if (json) print(JSON.stringify({ run: runId, folder, recorded, unconfirmed, ...result }));
   else tellRun(runId, result, recorded);
-  if (!json && unconfirmed) print(`${UNCONFIRMED}: pedigree cases open ${runId} --unconfirmed --reason TEXT`);
+  if (!json && unconfirmed) print(`${UNCONFIRMED}: ${openAllTheSame(runId)}`);
   return result.findings === 0 ? 0 : 1;
 }
 

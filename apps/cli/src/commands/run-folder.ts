@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PedigreeError } from '#kernel';
 import { runsFolder } from '#reconciliation';
@@ -16,9 +15,3 @@ export function runFolder(config: CliConfig, runId: string): string {
 /** Where the comparison of a run lies: the run is named by its id or, where it was made by steps, by its folder. */
 export const comparisonFolder = (config: CliConfig, run: string): string =>
   isRunId(run) ? join(runFolder(config, run), 'comparison') : resolve(run);
-
-/** The comparisons of all runs that have an id. */
-export function comparisonFolders(config: CliConfig): string[] {
-  const runs = runsFolder(segmentSettings(config).folder);
-  return readdirSync(runs).map((name) => join(runs, name, 'comparison'));
-}

@@ -143,17 +143,19 @@ async function loadItemsOf(duck: Duck, file: string): Promise<void> {
 
 /** A file without a digest in its name may be that of another run with the same inputs: then its rows are of others. */
 async function leaveWhatIsOfOthers(duck: Duck, missing: NotAtHand): Promise<void> {
-  const others = await duck.rows<{ case_id: string; n: number; run: string; file: string; from: bigint; to: bigint }>(
-    `SELECT r.case_id, r.n, r.run, r.file, r.first AS from, r.behind AS to FROM last_rows r LEFT JOIN (
-       SELECT case_id, n, count(*) AS items FROM last_item GROUP BY case_id, n) i USING (case_id, n)
-     WHERE coalesce(i.items, 0) <> r.behind - r.first`,
+  await duck.run(`CREATE TABLE of_others AS
+    SELECT r.case_id, r.n, r.run, r.file, r.first AS from, r.behind AS to FROM last_rows r LEFT JOIN (
+      SELECT case_id, n, count(*) AS items FROM last_item GROUP BY case_id, n) i USING (case_id, n)
+    WHERE coalesce(i.items, 0) <> r.behind - r.first`);
+  const others = await duck.rows<{ case_id: string; run: string; file: string; from: bigint; to: bigint }>(
+    'SELECT * EXCLUDE (n) FROM of_others',
   );
-  for (const { case_id: caseId, n, run, file, ...rows } of others) {
+  for (const { case_id: caseId, run, file, ...rows } of others) {
     const [from, to] = [Number(rows.from), Number(rows.to)];
     const one = { run, count: to - from, rows: { file: basename(file), from, to } };
     missing.set(caseId, [...(missing.get(caseId) ?? []), one]);
-    await duck.run(`DELETE FROM last_item WHERE case_id = ${quoted(caseId)} AND n = ${n}`);
   }
+  await duck.run(`DELETE FROM last_item USING of_others o WHERE o.case_id = last_item.case_id AND o.n = last_item.n`);
 }
 
 /**

@@ -31,10 +31,10 @@ import {
 import { count, dueAt, noOpening, type Opening } from './opening.js';
 import type { PackCasesOptions, PackOpening } from './pack-opening.js';
 
-/** Why a run opens no case by itself. */
-export const NO_CASES =
-  "the registry's side is a file, and nobody asked the registry about what was found, so no case opens: " +
-  'run it with an account, or say --unconfirmed';
+/** Why a run opens no case by itself; and what to do about it. */
+export const UNCONFIRMED =
+  "the registry's side is a file, and nobody asked the registry about what was found, so no case opens";
+export const NO_CASES = `${UNCONFIRMED}: run it with an account, or say --unconfirmed`;
 
 /** Cases that are told at a time. */
 const AT_ONCE = 2_000;

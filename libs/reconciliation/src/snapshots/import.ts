@@ -1,5 +1,6 @@
 import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
 import { defined, PedigreeError, systemClock } from '#kernel';
 import { digestOfFile, Duck, FolderStore, quoted, type DuckOptions, type StoredFile } from '#duckdb';
 import { createStaged, stage, writeBuckets } from './buckets.js';
@@ -104,15 +105,13 @@ export async function importSnapshot(given: SnapshotRequest): Promise<SnapshotMa
 /** @throws PedigreeError `invalid_parameter` for what is not an instant with its zone, on a day that there is. */
 function instantOf(text: string): string {
   const [, day] = /^(\d{4}-\d{2}-\d{2})T.+(?:Z|[+-]\d{2}:\d{2})$/.exec(text) ?? [];
-  const isInstant = day !== undefined && !Number.isNaN(Date.parse(text)) && isDay(day);
+  // JavaScript takes 30 February for 2 March.
+  const isInstant = z.iso.date().safeParse(day).success && !Number.isNaN(Date.parse(text));
   if (isInstant) return new Date(text).toISOString();
   throw new PedigreeError('invalid_parameter', `${text} is not a moment like 2026-01-31T08:00:00+03:00`, {
     field: 'moment',
   });
 }
-
-/** `Date` takes the 30th of February for the 2nd of March. */
-const isDay = (day: string): boolean => new Date(day).toISOString().startsWith(day);
 
 /** A date of a sheet is a date, and is written as ISO 8601. */
 const withSheetDates = (mapping: Mapping): Mapping => ({

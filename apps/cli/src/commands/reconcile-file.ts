@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleLog } from '#event-store';
-import { canonicalJson, defined, invalidParameter } from '#kernel';
+import { canonicalJson, defined, invalidParameter, systemClock } from '#kernel';
 import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   compareFile,
@@ -13,6 +13,7 @@ import {
   inspectFile,
   MANIFEST,
   mappingOf,
+  mustHaveCome,
   readFileRun,
   reconciliationSchema,
   recordPackRun,
@@ -152,9 +153,9 @@ async function mappingFor(config: CliConfig, stock: string, given: string | unde
 }
 
 function momentOf(stock: string, given: string | undefined): string {
-  if (given !== undefined) return given;
-  const moment = statSync(stock).mtime.toISOString();
-  say(`--moment: none is given; the file was last written at ${moment}`);
+  const moment = given ?? statSync(stock).mtime.toISOString();
+  mustHaveCome(moment, systemClock.now(), { field: '--moment', what: `--moment: ${stock}` });
+  if (given === undefined) say(`--moment: none is given; the file was last written at ${moment}`);
   return moment;
 }
 

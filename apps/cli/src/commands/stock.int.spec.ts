@@ -41,6 +41,14 @@ describe('pedigree stock import', () => {
 });
 
 describe('pedigree reconcile FILE', () => {
+  it('refuses a moment to come before it asks for anything', async () => {
+    const { status, stderr } = await pedigree(
+      ...['reconcile', inFolder('stock.csv'), '--mapping', inFolder('mapping.json'), '--dry-run'],
+      ...['--moment', '2999-01-01T00:00:00Z'],
+    );
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/--moment.*2999-01-01T00:00:00Z is to come/)]);
+  });
+
   it('says in words that nothing was started on this database', async () => {
     const { status, stderr } = await pedigree(
       ...['reconcile', inFolder('stock.csv'), '--mapping', inFolder('mapping.json'), '--dry-run'],

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ToldContent, ToldItem } from '#domain';
 import { defined } from '#kernel';
 import type { FullHierarchy, HierarchyNode, HierarchyPack } from '#registry-client';
@@ -22,6 +23,5 @@ const packIn = (into: string, { sgtin, series, expiresOn }: HierarchyPack): Told
 /** As the registry writes days: DD.MM.YYYY, or ISO 8601 with or without a time. */
 function dayOf(text = ''): string | undefined {
   const day = /^\d{4}-\d\d-\d\d/.exec(text)?.[0] ?? text.replace(/^(\d\d)\.(\d\d)\.(\d{4}).*$/, '$3-$2-$1');
-  const read = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day) ? day : undefined;
+  return z.iso.date().safeParse(day).data;
 }

@@ -39,6 +39,7 @@ interface Found {
   disposals?: Row[];
   stock?: Row[];
   inFlight?: string[];
+  inFlightSince?: string;
   containers?: boolean;
   settings?: object;
 }

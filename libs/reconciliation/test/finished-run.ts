@@ -40,6 +40,8 @@ interface FinishedRun extends RunOver {
   disposals?: ({ item: string } & Record<string, unknown>)[];
   /** Items and containers that documents in flight name; absent: documents are no side of it. */
   inFlight?: string[];
+  /** Since when, ISO 8601; absent: since the moment of the run. */
+  inFlightSince?: string;
   /** Items of rows of the stock that were refused. */
   refused?: string[];
   /** Cells of its rows of the stock; cells that are not named are NULL. */
@@ -86,7 +88,10 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
     await write('disposals', run.disposals ?? []);
     await write(
       'documents',
-      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: at })),
+      (run.inFlight ?? []).map((item) => ({
+        ...{ item, standing: 'in_flight' },
+        moment: run.inFlightSince === undefined ? at : Date.parse(run.inFlightSince),
+      })),
     );
     const refused = (run.refused ?? []).map((item) => ({ item }));
     if (refused.length > 0)

@@ -130,10 +130,14 @@ const notCompared = ({ containers }: ComparisonSettings): string =>
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
         AND NOT coalesce(${isAmong(containers, 'stands_at')}, false)`;
 
-/** What a document in flight explains, and what documents are the cause of: their resend may be that document. */
-const BY_DOCUMENT = [...new Set(OVERRIDES.flatMap(({ code, of }) => (of === undefined ? [] : [code, ...of])))];
+/** What documents are the cause of, and what one in flight explains. */
+const BY_DOCUMENT = OVERRIDES.flatMap(({ code, of, quiet }) => (of === undefined || quiet === true ? [] : [code]));
+const EXPLAINED = [...new Set(OVERRIDES.flatMap(({ of = [] }) => of))];
 
-/** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
+/**
+ * And cases of which a document in flight names an item, or its container: it explains a difference while it is young.
+ * What a document is the cause of may be waiting for it, as its resend, however old it is.
+ */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
   if (documents === undefined) return '';
   const containers = [record, registry].flatMap((leg) =>
@@ -142,8 +146,8 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
   const names = ['SELECT item, item AS name FROM last_item', ...containers].join(' UNION ALL ');
   return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l JOIN (${names}) n ON n.item = l.item
       JOIN ${parquet(documents.files)} x ON x.item = n.name
-    WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
-      AND l.code IN ${listed(BY_DOCUMENT)}`;
+    WHERE x.standing = 'in_flight' AND (l.code IN ${listed(BY_DOCUMENT)} OR (l.code IN ${listed(EXPLAINED)}
+      AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}))`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */

@@ -61,8 +61,8 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
   const duck = await Duck.open({ ...options.duck, temporary: join(folder, 'work') });
   try {
     await checkFindings(duck, folder, result);
-    await beginGroups(duck, { run: record, folder, result });
-    const opening: PackOpening = { options, duck, folder, record, run, findingsSha256: result.digest, act };
+    const isOpen = await beginGroups(duck, { run: record, folder, result });
+    const opening: PackOpening = { options, duck, folder, record, isOpen, run, findingsSha256: result.digest, act };
     await loadParts(duck, options.db);
     await loadDocuments(duck, options.db);
     const missing = await loadLastItems(opening, await findEarlierRuns(folder, options.earlier));

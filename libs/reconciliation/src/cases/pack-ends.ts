@@ -38,10 +38,11 @@ const isAmong = (texts: readonly string[], value: string): string =>
  * of the last sighting, is none. Nor is a stock, or a registry, that does not tell what was compared, nor what explains
  * a difference and proves nothing: a document in flight, a sale that may come, a place that nobody tells.
  */
-export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 'record'>): Promise<void> {
+export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+  const { duck, record } = opening;
   const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
-  await loadUnproven(duck, record);
+  await loadUnproven(opening);
   await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =

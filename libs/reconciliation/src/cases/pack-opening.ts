@@ -31,6 +31,8 @@ export interface PackOpening {
   duck: Duck;
   folder: string;
   record: RunRecord;
+  /** Whether rules can be asked about its sides: not of those of a version before. */
+  isOpen: boolean;
   run: CaseRun;
   findingsSha256: Sha256;
   act: CaseAct;

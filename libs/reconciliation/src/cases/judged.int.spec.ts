@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { packsSeen } from '#domain';
+import { Duck } from '#duckdb';
+import { CaseWorld, pack, told } from '../../test/case-world.js';
+
+const [P, BOX, OTHER, PALLET] = [pack(1), '046012345678900048', '046012345678900031', '046012345678900024'];
+
+let world: CaseWorld;
+beforeAll(async () => {
+  world = await CaseWorld.open();
+});
+afterAll(() => world.close());
+
+let day = 0;
+/** Runs, each of a later moment than the one before. */
+const runOf = (found: Parameters<CaseWorld['runOf']>[1]) => world.runOf((day += 0.5), found);
+const opened = async (found: Parameters<CaseWorld['runOf']>[1]) => world.openedOf(await runOf(found));
+
+/** A run of A1, whose stock has this container. */
+const ofA1 = (item = BOX) => ({ places: ['A1'], stock: [{ item, place: 'A1' }], containers: true });
+/** It found the pack in a box. */
+const boxed = (code: string, over: object = {}) => ({
+  ...{ code, item: P, severity: 'warning', held: true, g_container: BOX, g_place: 'B1', g_series: code, ...over },
+});
+const inBox = (over: object = {}) => told(P, { container: BOX, place: 'B1', ...over });
+/** A file of a version before. */
+async function withoutColumn(column: string, from: string, to: string): Promise<void> {
+  const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(world.folder.path, 'duck') });
+  await duck.run(`CREATE TABLE rows AS FROM '${from}'; COPY (SELECT * EXCLUDE (${column}) FROM rows) TO '${to}'
+    (FORMAT parquet)`);
+  await duck.close();
+}
+const caseOf = async (code: string) => (await world.rows(code))[0];
+
+describe('a pack in a box of the stock', () => {
+  it.each([
+    ['the registry tells', ofA1(), [inBox()]],
+    ['that is in another one', ofA1(PALLET), [inBox(), told(BOX, { container: PALLET })]],
+  ])('stands where the box does: %s', async (_, stock, registry) => {
+    const code = 'owner_or_branch_mismatch';
+    await opened({ findings: [boxed(code)], registry, ...stock });
+    expect(await caseOf(code)).toMatchObject({ phase: 'open', state: { lastSeen: { places: ['A1'] } } });
+    // Nothing has changed, and the rules of a run of B1 do not speak of it.
+    expect(await opened({ registry, places: ['B1'] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    const mended = [inBox({ place: 'A1' }), ...registry.slice(1)];
+    expect(await opened({ registry: mended, ...stock })).toMatchObject({ resolved: 1 });
+  });
+
+  it('stands there also where nobody tells a place of it', async () => {
+    const code = 'suspended_in_stock';
+    const registry = [inBox({ place: null, status: 'paused_circulation' })];
+    await opened({ findings: [boxed(code, { g_place: null })], registry, ...ofA1() });
+    const mended = [inBox({ place: null })];
+    expect(await opened({ registry: mended, places: ['B1'] })).toMatchObject({ resolved: 0 });
+    expect(await opened({ registry: mended, ...ofA1() })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is of a case whose document is of the place at which the registry has its box', async () => {
+    const code = 'container_mismatch';
+    const registry = [inBox({ container: OTHER })];
+    const record = [{ item: P, container: BOX }];
+    const found = { findings: [boxed(code, { g_container: OTHER, r_container: BOX })], registry, record };
+    await opened({ ...found, ...ofA1() });
+    expect(await caseOf(code)).toMatchObject({ container: OTHER, state: { lastSeen: { places: ['B1'] } } });
+    expect(await opened({ registry: [inBox()], record, places: ['B1'] })).toMatchObject({ resolved: 0 });
+    expect(await opened({ registry: [inBox()], record, ...ofA1() })).toMatchObject({ resolved: 1 });
+  });
+
+  it('stands at its own place where the sides are of a version before, and cannot be asked', async () => {
+    const code = 'not_visible_to_us';
+    const out = await runOf({ findings: [boxed(code)], registry: [inBox()], ...ofA1() });
+    const file = join(out, 'stock.parquet');
+    await withoutColumn('owner', file, file);
+    expect(await world.openedOf(out)).toMatchObject({ opened: 1 });
+    const { state } = (await caseOf(code)) as NonNullable<Awaited<ReturnType<typeof caseOf>>>;
+    expect(packsSeen(state).places).toEqual(['B1']);
+  });
+});

@@ -67,6 +67,32 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ registry: [inBox()], record, ...ofA1() })).toMatchObject({ resolved: 1 });
   });
 
+  it('is judged where this run compares containers, and not where it was found', async () => {
+    const code = 'container_dissolved';
+    const at = (place: string) => [told(P, { place }), told(pack(2), { container: OTHER })];
+    const seen = { ...boxed(code, { held: false, copies: 1, g_container: null, r_container: BOX }), s_place: 'A1' };
+    const record = [{ item: P, container: BOX }];
+    const settings = { containers: ['A1'] };
+    const stock = (place: string) => [{ item: P, place }];
+    await opened({ findings: [seen], registry: at('A1'), record, stock: stock('A1'), settings });
+    // It is in the box by our record still, and nobody compared that at B1.
+    const moved = { registry: at('B1'), record, stock: stock('B1') };
+    expect(await opened({ ...moved, settings })).toMatchObject({ resolved: 0, notCovered: 1 });
+    const mended = { registry: at('B1'), record: [{ item: P, container: null }], stock: stock('B1') };
+    expect(await opened({ ...mended, settings: { containers: ['B1'] } })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is judged off the shelf at the place of our record before that of the registry, as by the rules', async () => {
+    const code = 'container_dissolved';
+    const seen = { ...boxed(code, { held: false, g_container: null, r_container: OTHER, r_known_from: 4 }), r_place: 'A1' };
+    const registry = [told(P, { place: 'B1' }), told(pack(2), { container: OTHER })];
+    const found = { registry, settings: { containers: ['A1'] } };
+    const record = [{ item: P, container: OTHER, place: 'A1' }];
+    expect(await opened({ ...found, findings: [seen], record })).toMatchObject({ opened: 1 });
+    const over = [{ item: P, container: null, place: 'A1' }];
+    expect(await opened({ ...found, record: over })).toMatchObject({ resolved: 1 });
+  });
+
   it('stands at its own place where the sides are of a version before, and cannot be asked', async () => {
     const code = 'not_visible_to_us';
     const out = await runOf({ findings: [boxed(code)], registry: [inBox()], ...ofA1() });

@@ -9,7 +9,7 @@ import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
 import { CAUSES, CELLS, ofOneCase } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
-import { loadUnproven, OF_UNPROVEN } from './unproven.js';
+import { loadCompared, loadUnproven, OF_UNPROVEN } from './unproven.js';
 
 const AT_ONCE = 1_000;
 const HOUR_MS = 3_600_000;
@@ -43,6 +43,7 @@ export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' 
   const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
   await loadUnproven(opening);
+  await loadCompared(opening);
   await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =
@@ -124,12 +125,12 @@ function untoldByRegistry(registry: readonly string[], stock: readonly string[])
         AND NOT EXISTS (SELECT 1 FROM ${parquet(registry)} WHERE container IS NOT NULL)))`;
 }
 
-/** And items at whose places containers are not compared. */
+/** And items whose containers were not compared where they stand in this run. */
 const notCompared = ({ containers }: ComparisonSettings): string =>
   typeof containers === 'boolean'
     ? ''
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
-        AND NOT coalesce(${isAmong(containers, 'stands_at')}, false)`;
+        AND item NOT IN (SELECT item FROM compared)`;
 
 /** What documents are the cause of, and what one in flight explains. */
 const BY_DOCUMENT = OVERRIDES.flatMap(({ code, of, quiet }) => (of === undefined || quiet === true ? [] : [code]));

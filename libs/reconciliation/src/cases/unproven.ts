@@ -1,6 +1,7 @@
 import { listed } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
 import { joined } from '../comparison/joined.js';
+import { withValues } from '../comparison/values.js';
 import type { PackOpening } from './pack-opening.js';
 
 /** What explains a difference, and proves nothing: a till may still tell its sale, and nobody tells the place. */
@@ -38,6 +39,23 @@ export async function loadUnproven({
         SELECT item FROM (${joined(run, { buckets }, 'hidden')})
         WHERE state = 'in_transit' AND g_standing IN ('shelf', 'suspended')) USING (item)
       WHERE h.code IN ${listed(FROM_A_SHELF)}`);
+}
+
+/**
+ * Makes the table `compared (item)`: where containers are compared at some places alone, the items of cases about them
+ * of which this run's rules spoke.
+ */
+export async function loadCompared({
+  duck,
+  record,
+  isOpen,
+}: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+  await duck.run(`CREATE TABLE compared (item VARCHAR);
+    CREATE TABLE of_containers AS SELECT DISTINCT item FROM last_item WHERE starts_with(code, 'container_')`);
+  if (typeof record.settings.containers === 'boolean' || !isOpen) return;
+  for (const buckets of groupsOf(record))
+    await duck.run(`INSERT INTO compared SELECT item FROM (${joined(record, { buckets }, 'of_containers')})
+      WHERE ${withValues('$containers', record)}`);
 }
 
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u

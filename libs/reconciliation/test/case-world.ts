@@ -41,6 +41,7 @@ interface Found {
   inFlight?: string[];
   inFlightSince?: string;
   containers?: boolean;
+  namedOnly?: true;
   settings?: object;
 }
 

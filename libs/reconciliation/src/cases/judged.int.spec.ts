@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { packsSeen } from '#domain';
+import { caseIdOf, packsSeen } from '#domain';
 import { Duck } from '#duckdb';
+import { sha256Hex } from '#kernel';
 import { CaseWorld, pack, told } from '../../test/case-world.js';
+import { readRun } from '../comparison/run-record.js';
 
 const [P, BOX, OTHER, PALLET] = [pack(1), '046012345678900048', '046012345678900031', '046012345678900024'];
 
@@ -54,6 +57,43 @@ describe('a pack in a box of the stock', () => {
     const mended = [inBox({ place: null })];
     expect(await opened({ registry: mended, places: ['B1'] })).toMatchObject({ resolved: 0 });
     expect(await opened({ registry: mended, ...ofA1() })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is there still when a run by name does not ask about it, as only the registry has told it', async () => {
+    const code = 'sold_in_registry_in_stock_here';
+    const about = { record: [], ...ofA1() };
+    await opened({ findings: [boxed(code)], registry: [inBox({ status: 'in_sale' })], ...about });
+    const byName = { registry: [told(BOX)], namedOnly: true as const, ...about };
+    expect(await opened(byName)).toMatchObject({ resolved: 0, notCovered: 1 });
+    // A case that is told for another pack carries it on.
+    const seen = { ...boxed(code), item: pack(2) };
+    const other = { registry: [told(pack(2), { container: BOX, place: 'B1' })], ...about };
+    expect(await opened({ findings: [seen], ...other })).toMatchObject({ seen: 1, opened: 0 });
+    expect(await opened(other)).toMatchObject({ resolved: 0, seen: 1 });
+    expect(await opened(byName)).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await opened({ registry: [inBox()], ...about })).toMatchObject({ resolved: 1 });
+  });
+
+  it('may have been in one where a file of before does not tell it', async () => {
+    const code = 'archived_in_stock';
+    const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };
+    const found = { findings: [seen], registry: [inBox()], record: [], ...ofA1() };
+    const out = await runOf(found);
+    await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
+    const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
+    await withoutColumn('boxed', join(out, file), join(out, 'items-of-cases.parquet'));
+    const { inputs: id, moment } = await readRun(out);
+    const cause = { kind: 'container', container: BOX } as const;
+    const seenBefore = { count: 1, findingsSha256: sha256Hex(''), legs: ['stock', 'registry'], rows: { from: 0, to: 1 } };
+    await world.tell({
+      ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
+      seen: { ...seenBefore, run: { kind: 'packs', id, moment } },
+    });
+    const gone = { registry: [told(BOX)], record: [], ...ofA1() };
+    expect(await opened(gone)).toMatchObject({ resolved: 0, notCovered: 1 });
+    // Found again it is known not to have been.
+    expect(await opened(found)).toMatchObject({ seen: 1 });
+    expect(await opened(gone)).toMatchObject({ resolved: 1 });
   });
 
   it('is of a case whose document is of the place at which the registry has its box', async () => {

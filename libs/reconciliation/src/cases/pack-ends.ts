@@ -69,8 +69,12 @@ export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' 
       WHERE NOT c.looked`);
 }
 
-/** No side names the item any more: nobody asks about it, and no rule needs the answer. */
-const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND l.item NOT IN (SELECT item FROM now_at)`;
+/**
+ * No side names the item any more: nobody asks about it, and no rule needs the answer. What was in a container of the
+ * stock, or may have been, can be there still: the registry alone told it.
+ */
+const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND NOT coalesce(l.boxed, true)
+  AND l.item NOT IN (SELECT item FROM now_at)`;
 
 /** Makes the table `now_at` of the last items that a side names, with their place in the order of the rules. */
 async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
@@ -166,7 +170,7 @@ function refused({ folder, files }: LegInput): string {
  */
 export const loadCarried = (duck: Duck): Promise<void> =>
   duck.run(`INSERT INTO carried BY NAME SELECT c.code, c.kind, c.c1, c.series, c.place, l.item, c.severity, l.stands_at,
-      true AS carried, n.judged AS told, l.answered_at, ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
+      true AS carried, n.judged AS told, l.answered_at, l.boxed, ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
     FROM last_item l JOIN candidate c USING (case_id) SEMI JOIN unjudged u ON u.case_id = l.case_id AND u.item = l.item
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);

@@ -22,6 +22,9 @@ export const FOUND_BY = {
 };
 export const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
 
+/** Whether the item of a finding stands in no row of the stock, but in a container of it. */
+export const BOXED = 'copies IS NULL AND coalesce(held, false)';
+
 /** Findings of one code and one cause. */
 export interface PackGroup {
   code: string;
@@ -66,10 +69,13 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
   }
 }
 
-/** Columns of the items beside the cause: where the item stands, and on what its finding rests. */
+/**
+ * Columns of the items beside the cause: where the item stands, and on what its finding rests. `boxed`: it was in no row
+ * of the stock, but in a container of it.
+ */
 const ITEM_COLUMNS = {
   ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', carried: 'BOOLEAN', told: 'BOOLEAN' },
-  answered_at: 'BIGINT',
+  ...{ answered_at: 'BIGINT', boxed: 'BOOLEAN' },
   ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
 };
 const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];
@@ -98,7 +104,7 @@ export async function beginGroups(
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
       coalesce(s_place, CASE WHEN held THEN coalesce(hg.place, hr.place) END, g_place, r_place) AS stands_at,
       CASE WHEN code = '${BY_REGISTRY}' THEN coalesce(s_place, g_place, r_place) END AS acts_at,
-      g_moment AS answered_at,
+      g_moment AS answered_at, ${BOXED} AS boxed,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
     FROM ${parquet(files)} LEFT JOIN held_in hg ON hg.container = g_container
       LEFT JOIN held_in hr ON hr.container = r_container;
@@ -180,7 +186,7 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN 'container' THEN coalesce(l.top, f.container)
       ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
     CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place,
-    false AS carried, true AS told, f.answered_at, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
+    false AS carried, true AS told, f.answered_at, f.boxed, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
   FROM found f LEFT JOIN document_at d ON d.position = f.told_by
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;

@@ -36,6 +36,27 @@ async function withoutColumn(column: string, from: string, to: string): Promise<
 }
 const caseOf = async (code: string) => (await world.rows(code))[0];
 
+describe('what the stock alone tells', () => {
+  const twice = (item: string) => ({ item, code: 'duplicate_locally', severity: 'warning', copies: 2, s_place: 'A1' });
+
+  it('is over when the stock tells it no more: also of a container, about which nobody asked the registry', async () => {
+    const at = (copies: number) => ({ places: ['A1'], stock: [{ item: BOX, place: 'A1', copies }] });
+    await opened({ findings: [twice(BOX)], registry: [told(P)], ...at(2) });
+    // Another branch does not tell of it.
+    expect(await opened({ registry: [told(P)], places: ['B1'] })).toMatchObject({ resolved: 0 });
+    expect(await opened({ registry: [told(P)], ...at(1) })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is over also when the registry denies its answer', async () => {
+    const registry = [told(P, { answer: 'denied' })];
+    const denied = { item: P, code: 'not_visible_to_us', severity: 'information', s_place: 'A1', copies: 1 };
+    const stock = [{ item: P, place: 'A1' }];
+    await opened({ findings: [twice(P), denied], registry, stock });
+    expect(await opened({ findings: [denied], registry, stock })).toMatchObject({ seen: 1, resolved: 1 });
+    expect(await opened({ registry: [told(P)], stock })).toMatchObject({ resolved: 1 });
+  });
+});
+
 describe('a pack in a box of the stock', () => {
   it.each([
     ['the registry tells', ofA1(), [inBox()]],

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { listed, parquet, quoted, type Duck } from '#duckdb';
 import type { LegInput } from '../comparison/run-record.js';
-import { OVERRIDES, RULES } from '../comparison/rules.js';
+import { LEG_COLUMNS } from '../comparison/joined.js';
+import { OVERRIDES, RULES, type Rule } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
@@ -16,17 +17,24 @@ const HOUR_MS = 3_600_000;
 /** An answer that is of another moment, or denied: what it hides is not over. */
 const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
 
-/** Codes whose rules all begin like this. */
-const codesLike = (begin: RegExp): string[] =>
+/** Codes whose rules are all of this kind. */
+const codesOf = (isOne: (rule: Rule) => boolean): string[] =>
   [...new Set(RULES.flatMap(({ code, quiet }) => (quiet === true ? [] : [code])))].filter((code) =>
-    RULES.every((one) => one.code !== code || begin.test(one.when)),
+    RULES.every((one) => one.code !== code || isOne(one)),
   );
+const codesLike = (begin: RegExp): string[] => codesOf(({ when }) => begin.test(when));
 /** Of these no rule speaks where neither our stock nor our record has the item: then no answer is asked for, either. */
 export const NAMED_BY_US = codesLike(
   /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
 );
 /** Of these only what is not on the shelf. */
 const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
+/** What a row of the stock tells by itself. */
+const OF_STOCK = [...Object.keys(LEG_COLUMNS.stock), 'in_stock', 'wrong_digit'];
+/** And these tell of the stock alone: whatever the registry answers, they are over when it shows them no more. */
+export const OF_STOCK_ALONE = codesOf(
+  ({ when }) => when.match(/\$?\b[a-z]\w*/g)?.every((word) => OF_STOCK.includes(word)) === true,
+);
 /** For any number of texts, also none. */
 const isAmong = (texts: readonly string[], value: string): string =>
   `list_contains([${texts.map(quoted).join(', ')}]::VARCHAR[], ${value})`;
@@ -57,8 +65,9 @@ export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' 
       ${of} LEFT JOIN now_at n ON n.item = l.item WHERE NOT ${isCovered(record.places)}
       UNION ALL ${of} ANTI JOIN answered a
         ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at)
-        WHERE l.answers AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
+        WHERE l.answers AND l.code NOT IN ${listed(OF_STOCK_ALONE)} AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
+        WHERE l.code NOT IN ${listed(OF_STOCK_ALONE)}
       ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
       ${underWay(record)} ${notCompared(record.settings)}

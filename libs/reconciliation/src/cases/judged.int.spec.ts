@@ -57,6 +57,29 @@ describe('what the stock alone tells', () => {
   });
 });
 
+describe('an item that a person took out of one of its two cases', () => {
+  it('leaves the other, too, and that one is over', async () => {
+    const code = 'awaiting_counterparty';
+    const items = [P, pack(2)];
+    const findings = items.map((item) => ({ item, code, severity: 'warning', r_place: 'A1', g_series: 'Z', r_known_from: 5 }));
+    const registry = items.map((item) => told(item));
+    await opened({ findings, registry });
+    const { r_known_from: _, ...unrecorded } = findings[1] as (typeof findings)[0];
+    const withoutRecord = { findings: [unrecorded], legs: ['stock', 'registry'] as const, registry };
+    expect(await opened(withoutRecord)).toMatchObject({ opened: 1 });
+    const open = async () => (await world.rows(code)).filter(({ phase }) => phase !== 'resolved');
+    const [ofDocument, ofSeries] = await open();
+    expect([ofDocument?.causeKind, ofSeries?.causeKind]).toEqual(['document', 'series']);
+    const part = await world.splitOff(code, [pack(2)], ofDocument);
+    // A run that cannot judge the item need not: the part goes on with it.
+    expect(await opened({ places: ['B1'], registry })).toMatchObject({ resolved: 1, notCovered: 2 });
+    expect((await open()).map(({ caseId }) => caseId)).toEqual([ofDocument?.caseId, part]);
+    expect(await opened({ findings: findings.slice(1), registry })).toMatchObject({ seen: 1, resolved: 1 });
+    expect(await open()).toMatchObject([{ caseId: part, itemCount: 1 }]);
+    expect(await opened({ registry })).toMatchObject({ resolved: 1 });
+  });
+});
+
 describe('a pack in a box of the stock', () => {
   it.each([
     ['the registry tells', ofA1(), [inBox()]],

@@ -18,7 +18,8 @@ export type NotAtHand = Map<string, OlderItems[]>;
 /**
  * Makes the tables `candidate`, of cases that are not resolved, and `last_item`, of the items of their last sightings:
  * each with its place, the moment of the answer on which its finding rests, and by which cells of the stock it was
- * found. Returns what is not at hand; `whole` in `candidate` says of a case that it is none of these.
+ * found. Returns what is not at hand; `whole` in `candidate` says of a case that it is none of these. `with_items` are
+ * the cases that had any, also where a person has taken all of them out of another case since.
  */
 export async function loadLastItems(opening: PackOpening, folders: RunFolders): Promise<NotAtHand> {
   const { duck, options } = opening;
@@ -38,7 +39,8 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
     await duck.run(`UPDATE candidate SET whole = false WHERE case_id IN ${listed([...missing.keys()])}`);
   await takeAtWorst(duck);
   // An item may stand in the rows of several runs. And the rows still have what was taken out of a case since.
-  await duck.run(`DELETE FROM last_item USING last_item newer WHERE newer.case_id = last_item.case_id
+  await duck.run(`CREATE TABLE with_items AS SELECT DISTINCT case_id FROM last_item;
+    DELETE FROM last_item USING last_item newer WHERE newer.case_id = last_item.case_id
       AND newer.item = last_item.item AND newer.n < last_item.n;
     DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
       AND p.part <> last_item.case_id`);

@@ -185,8 +185,9 @@ export const loadCarried = (duck: Duck): Promise<void> =>
         GROUP BY case_id) n USING (case_id)`);
 
 /**
- * Cases that the run did not tell: it judged all of their items and found none, or could not judge them. What was split
- * off after the items were written is in no group of theirs, and the run may have found it.
+ * Cases that the run did not tell: it judged all of their items and found none, or could not judge them. A case whose
+ * items are all in parts by now is over: they are followed there. What was split off after the items were written is in
+ * no group of theirs, and the run may have found it.
  */
 export async function* packCasesOver({
   duck,
@@ -196,7 +197,7 @@ export async function* packCasesOver({
   for (let after = ''; ;) {
     const rows = await duck.rows<{ case_id: string; seen_by: string; over: boolean }>(
       `SELECT case_id, seen_by, whole AND case_id NOT IN (SELECT case_id FROM unjudged)
-         AND case_id IN (SELECT case_id FROM last_item)
+         AND case_id IN (SELECT case_id FROM with_items)
          AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
            ON f.item = l.item AND f.code = l.code)) AS over
        FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}

@@ -116,7 +116,8 @@ async function endedAs(requestId: string, outcome: string | null): Promise<void>
 async function packsAreOver(document: string): Promise<void> {
   const [code, cause] = ['rejected_document', { kind: 'document', document } as const];
   const caseId = caseIdOf(code, cause);
-  const run = (day: number) => ({ kind: 'packs', id: `packs-${day}`, moment: `2026-01-0${day}T00:00:00.000Z` }) as const;
+  const run = (day: number) =>
+    ({ kind: 'packs', id: `packs-${day}`, moment: `2026-01-0${day}T00:00:00.000Z` }) as const;
   const findingsSha256 = sha256Hex('');
   const about = { caseId, code, cause, severity: 'critical', dueAt: run(1).moment } as const;
   const act = { actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' }, at: '' } as const;

@@ -61,7 +61,14 @@ describe('an item that a person took out of one of its two cases', () => {
   it('leaves the other, too, and that one is over', async () => {
     const code = 'awaiting_counterparty';
     const items = [P, pack(2)];
-    const findings = items.map((item) => ({ item, code, severity: 'warning', r_place: 'A1', g_series: 'Z', r_known_from: 5 }));
+    const findings = items.map((item) => ({
+      item,
+      code,
+      severity: 'warning',
+      r_place: 'A1',
+      g_series: 'Z',
+      r_known_from: 5,
+    }));
     const registry = items.map((item) => told(item));
     await opened({ findings, registry });
     const { r_known_from: _, ...unrecorded } = findings[1] as (typeof findings)[0];
@@ -128,7 +135,12 @@ describe('a pack in a box of the stock', () => {
     await withoutColumn('boxed', join(out, file), join(out, 'items-of-cases.parquet'));
     const { inputs: id, moment } = await readRun(out);
     const cause = { kind: 'container', container: BOX } as const;
-    const seenBefore = { count: 1, findingsSha256: sha256Hex(''), legs: ['stock', 'registry'], rows: { from: 0, to: 1 } };
+    const seenBefore = {
+      count: 1,
+      findingsSha256: sha256Hex(''),
+      legs: ['stock', 'registry'],
+      rows: { from: 0, to: 1 },
+    };
     await world.tell({
       ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
       seen: { ...seenBefore, run: { kind: 'packs', id, moment } },
@@ -168,7 +180,10 @@ describe('a pack in a box of the stock', () => {
 
   it('is judged off the shelf at the place of our record before that of the registry, as by the rules', async () => {
     const code = 'container_dissolved';
-    const seen = { ...boxed(code, { held: false, g_container: null, r_container: OTHER, r_known_from: 4 }), r_place: 'A1' };
+    const seen = {
+      ...boxed(code, { held: false, g_container: null, r_container: OTHER, r_known_from: 4 }),
+      r_place: 'A1',
+    };
     const registry = [told(P, { place: 'B1' }), told(pack(2), { container: OTHER })];
     const found = { registry, settings: { containers: ['A1'] } };
     const record = [{ item: P, container: OTHER, place: 'A1' }];
@@ -178,7 +193,7 @@ describe('a pack in a box of the stock', () => {
   });
 
   it('stands at its own place where the sides are of a version before, and cannot be asked', async () => {
-    const code = 'not_visible_to_us';
+    const code = 'status_mismatch';
     const out = await runOf({ findings: [boxed(code)], registry: [inBox()], ...ofA1() });
     const file = join(out, 'stock.parquet');
     await withoutColumn('owner', file, file);

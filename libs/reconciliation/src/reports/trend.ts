@@ -20,14 +20,14 @@ export interface TrendStep {
   changes: { code: string; fresh: number; persisting: number; cleared: number }[];
 }
 
-/** What a run by name, or by other rules, does not find is not cleared. */
-const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST }: RunRecord): string =>
-  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules]);
+/** What a run by name, by other rules or with other settings does not find is not cleared. */
+const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST, settings }: RunRecord): string =>
+  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules, settings]);
 const isAlike = (a: RunRecord, b: RunRecord): boolean => lookedAt(a) === lookedAt(b);
 
 /**
- * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides, by the
- * same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands for all.
+ * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides and
+ * settings, by the same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands for all.
  */
 export async function runsBefore(
   runs: string,

@@ -24,8 +24,11 @@ interface Judged {
 
 /** What may be asked of a case. Moments are ISO 8601. */
 export type CaseCommand =
-  /** A run found it. `hasNew`: among its items are some that the last sighting did not have. */
-  | ({ type: 'See'; hasNew?: boolean } & Judged & CaseOpened['data'])
+  /**
+   * A run found it. `hasNew`: among its items are some that the last sighting did not have. `onlyKnown`: what is no case,
+   * or none any more, becomes none.
+   */
+  | ({ type: 'See'; hasNew?: boolean; onlyKnown?: boolean } & Judged & CaseOpened['data'])
   /** A run that looked for it did not find it. */
   | ({ type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 } & Judged)
   | { type: 'Acknowledge'; caseId: string }
@@ -65,7 +68,11 @@ export function isStale(state: CaseState, command: CaseCommand): boolean {
 
 type See = CaseCommand & { type: 'See' };
 
-function seen(state: CaseState, { type: _, hasNew = false, basis: _basis, ...data }: See): CaseEvent[] {
+function seen(
+  state: CaseState,
+  { type: _, hasNew = false, onlyKnown = false, basis: _basis, ...data }: See,
+): CaseEvent[] {
+  if (onlyKnown && (state.phase === 'absent' || state.phase === 'resolved')) return [];
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];

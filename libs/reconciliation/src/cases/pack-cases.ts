@@ -172,7 +172,19 @@ async function commandsOf(
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
-    return { type: 'See', basis, caseId, cause, code, dueAt: due, hasNew: withNew.has(caseId), seen, severity };
+    const { onlyKnown = false } = options;
+    return {
+      type: 'See',
+      basis,
+      caseId,
+      cause,
+      code,
+      dueAt: due,
+      hasNew: withNew.has(caseId),
+      onlyKnown,
+      seen,
+      severity,
+    };
   });
 }
 

@@ -86,12 +86,10 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
       (run.stock ?? []).map((one) => ({ copies: 1, ...one })),
     );
     await write('disposals', run.disposals ?? []);
+    const since = Date.parse(run.inFlightSince ?? run.moment);
     await write(
       'documents',
-      (run.inFlight ?? []).map((item) => ({
-        ...{ item, standing: 'in_flight' },
-        moment: run.inFlightSince === undefined ? at : Date.parse(run.inFlightSince),
-      })),
+      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: since })),
     );
     const refused = (run.refused ?? []).map((item) => ({ item }));
     if (refused.length > 0)

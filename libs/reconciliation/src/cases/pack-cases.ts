@@ -172,19 +172,8 @@ async function commandsOf(
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
-    const { onlyKnown = false } = options;
-    return {
-      type: 'See',
-      basis,
-      caseId,
-      cause,
-      code,
-      dueAt: due,
-      hasNew: withNew.has(caseId),
-      onlyKnown,
-      seen,
-      severity,
-    };
+    const news = { hasNew: withNew.has(caseId), onlyKnown: options.onlyKnown === true };
+    return { type: 'See', basis, caseId, cause, code, dueAt: due, ...news, seen, severity };
   });
 }
 

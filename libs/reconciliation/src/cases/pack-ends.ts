@@ -65,7 +65,8 @@ export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' 
       ${of} LEFT JOIN now_at n ON n.item = l.item WHERE NOT ${isCovered(record.places)}
       UNION ALL ${of} ANTI JOIN answered a
         ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at)
-        WHERE l.answers AND l.code NOT IN ${listed(OF_STOCK_ALONE)} AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
+        WHERE l.answers AND l.code NOT IN ${listed(OF_STOCK_ALONE)}
+          AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
         WHERE l.code NOT IN ${listed(OF_STOCK_ALONE)}
       ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}

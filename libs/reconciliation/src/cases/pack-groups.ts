@@ -70,8 +70,8 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
 }
 
 /**
- * Columns of the items beside the cause: where the item stands, and on what its finding rests. `boxed`: it was in no row
- * of the stock, but in a container of it.
+ * Columns of the items beside the cause: where the item stands, and on what its finding rests. `boxed`: it was in no
+ * row of the stock, but in a container of it.
  */
 const ITEM_COLUMNS = {
   ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', carried: 'BOOLEAN', told: 'BOOLEAN' },

@@ -22,7 +22,8 @@ export interface TrendStep {
 
 /**
  * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides and
- * settings, by the same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands for all.
+ * settings, by the same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one
+ * stands for all.
  */
 export async function runsBefore(
   runs: string,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { itemClaimsSchema } from '#item-claims';
-import { PedigreeError, sha256Hex, VirtualClock, type Clock } from '#kernel';
+import { checkDigitOf, PedigreeError, sha256Hex, VirtualClock, type Clock } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
 import {
@@ -33,7 +33,12 @@ import { isWithin, PackRuns } from './stock-runs.js';
 const SETTLED_MS = 60_000;
 const ITEM = '04601234567893TESTSERIAL';
 const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const warned: unknown[] = [];
+const silent = {
+  info: () => undefined,
+  warn: (about: unknown) => void warned.push(about),
+  error: () => undefined,
+};
 
 let db: TestDatabase;
 let folder: TemporaryFolder;
@@ -113,6 +118,9 @@ const scheduleOf = async ({ runId }: RunShown) =>
     attempts: number;
     ended: string | null;
   };
+/** Where its result stands in the log. */
+const positionOf = async ({ runId }: RunShown): Promise<bigint> =>
+  (await store.readStream(`run-${runId}`)).at(-1)?.position ?? 0n;
 const cases = async (): Promise<number> => {
   await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
   return (await db.pool.query(`SELECT FROM reconciliation_case WHERE code = 'expired_in_stock'`)).rowCount ?? 0;
@@ -283,6 +291,47 @@ describe('a stock file in the folder', () => {
     virtual.advance(86_400_000);
     await settle(started());
     expect([await cases(), await scheduleOf(run)]).toMatchObject([before + 1, { ended: 'completed' }]);
+  }, 120_000);
+
+  it('of an earlier moment is compared before one of a later, however they are called', async () => {
+    const names = ['order-b.csv', 'order-a.csv', 'order-c.csv'];
+    for (const [n, name] of names.entries()) {
+      await put(name, `${ITEM}1${n}0;2099-01-31`, `${ITEM}1${n}1;2099-01-31`);
+      virtual.advance(60_000);
+    }
+    await settle(started());
+    const made = await Promise.all(
+      names.map(async (name) => {
+        const [run] = (await of(name)) as [RunShown];
+        return [name, await positionOf(run)] as const;
+      }),
+    );
+    expect(made.toSorted(([, a], [, b]) => Number(a - b)).map(([name]) => name)).toEqual(names);
+  }, 120_000);
+
+  it('opens no new case when the run of a later one has not found it, and says so', async () => {
+    const product = `0460765432109${checkDigitOf('0460765432109')}`;
+    const items = (until: string) => [1, 2].map((n) => `${product}${ITEM.slice(14)}0B${n};${until}`);
+    const waits = Object.assign(Object.create(store) as EventStore, {
+      append: () => Promise.reject(new Error('the disk is full')),
+    });
+    await put('slow.csv', ...items('2020-01-31'));
+    await settle(started({ store: waits }));
+    await put('quick.csv', ...items('2099-01-31'));
+    // The first one waits for its next attempt.
+    const [waiting] = (await of('slow.csv')) as [RunShown];
+    const tomorrow = new Date(virtual.now().getTime() + 86_000_000).toISOString();
+    const schedule = join(runsFolder(path('segments')), waiting.runId, 'schedule.json');
+    await writeFile(schedule, JSON.stringify({ attempts: 1, notBefore: tomorrow, ended: null }));
+    const before = await cases();
+    warned.length = 0;
+    await settle(started());
+    virtual.advance(86_400_000);
+    await settle(started());
+    const [slow, quick] = [await of('slow.csv'), await of('quick.csv')].flat();
+    expect([slow?.packs?.completed.counts, quick?.packs?.completed.counts]).toEqual([{ expired_in_stock: 2 }, {}]);
+    expect(await cases()).toBe(before);
+    expect(warned).toContainEqual({ runId: slow?.runId, later: quick?.runId });
   }, 120_000);
 
   it('is read once: its run goes on though the next file has taken its place, or it is gone', async () => {

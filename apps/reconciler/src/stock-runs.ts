@@ -10,6 +10,7 @@ import {
   findRequest,
   findRun,
   keepRequest,
+  laterRun,
   mustHaveCome,
   namesIn,
   noteDryResult,
@@ -20,6 +21,7 @@ import {
   readFileRun,
   readRun,
   readSchedule,
+  readSnapshot,
   recordPackRun,
   recordPackRunFailure,
   runsFolder,
@@ -138,18 +140,22 @@ export class PackRuns {
     this.taken.add(write);
   }
 
+  /** The earliest moment first, so that what a later stock shows has the last word. */
   private async waiting(): Promise<string[]> {
     const { segments, clock, stock } = this.parts;
     const runs = runsFolder(segments.folder);
     const now = clock.now().toISOString();
     const isHour = stock === undefined || isWithin(stock.hours, clock.now().getUTCHours());
-    return (await namesIn(runs)).filter((name) => {
+    const names = (await namesIn(runs)).filter((name) => {
       if (this.over.has(name)) return false;
       const schedule = this.scheduleOf(join(runs, name));
       if (typeof schedule?.ended === 'string') this.over.add(name);
       if (schedule?.ended !== null || (!isHour && schedule.atAnyHour !== true)) return false;
       return schedule.notBefore === null || schedule.notBefore <= now;
     });
+    const moments = new Map<string, string>();
+    for (const name of names) moments.set(name, await momentOf(join(runs, name)));
+    return names.sort((a, b) => ((moments.get(a) ?? '') < (moments.get(b) ?? '') ? -1 : 1));
   }
 
   private scheduleOf(folder: string): RunSchedule | undefined {
@@ -286,15 +292,29 @@ export class PackRuns {
 
   private async openCases({ runId, unconfirmed = false }: FileRun, folder: string): Promise<void> {
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
-    if ((await readRun(folder)).unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);
+    const record = await readRun(folder);
+    if (record.unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);
+    const later = await laterRun(runsFolder(segments.folder), record);
+    if (later !== undefined)
+      log.warn({ runId, later }, 'a run of a later moment has looked at the same, so that no new case opens');
     await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });
     const opening = await openPackCases(folder, {
       ...{ db: pool, log: new CaseLog({ db: pool, store, installation }), dueDays },
       duck: { memoryMb: segments.memoryMb, threads: segments.threads },
-      ...{ actor: ACTOR, unconfirmed, now: clock.now() },
+      ...{ actor: ACTOR, unconfirmed, onlyKnown: later !== undefined, now: clock.now() },
       onWarning: (text) => log.warn({ runId }, text),
     });
     log.info({ runId, ...opening }, 'recorded the cases of a stock file run');
+  }
+}
+
+/** When its stock was true; of what cannot be read, the beginning: its attempt says why. */
+async function momentOf(folder: string): Promise<string> {
+  try {
+    const { moment, stock } = await readFileRun(folder);
+    return moment ?? (await readSnapshot(stock, 'stock')).moment;
+  } catch {
+    return '';
   }
 }
 

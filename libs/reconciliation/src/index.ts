@@ -73,6 +73,7 @@ export { runReport, type RunLogged, type RunReport } from './reports/run-report.
 export * from './runs/asked-run.js';
 export * from './runs/file-run.js';
 export * from './runs/incremental-limits.js';
+export { laterRun } from './runs/later-run.js';
 export { newestTick, tickRunId, timetableOf, type Timetable } from './runs/ticks.js';
 export * from './runs/pack-run.js';
 export { OVERRIDES, RULES } from './comparison/rules.js';

@@ -39,7 +39,9 @@ interface Found {
   disposals?: Row[];
   stock?: Row[];
   inFlight?: string[];
+  inFlightSince?: string;
   containers?: boolean;
+  namedOnly?: true;
   settings?: object;
 }
 
@@ -150,9 +152,9 @@ export class CaseWorld {
     return found.map(({ item, carried }) => [item, carried]);
   }
 
-  /** A person takes these items out of the one case of a code; returns the id of the part. */
-  async splitOff(code: string, items: string[]): Promise<string> {
-    const { caseId, state } = await this.one(code);
+  /** A person takes these items out of a case, without more the one of a code; returns the id of the part. */
+  async splitOff(code: string, items: string[], of?: CaseRow): Promise<string> {
+    const { caseId, state } = of ?? (await this.one(code));
     const cause = partOf(caseId, items);
     const part = caseIdOf(code, cause);
     const count = items.length;

@@ -40,6 +40,8 @@ interface FinishedRun extends RunOver {
   disposals?: ({ item: string } & Record<string, unknown>)[];
   /** Items and containers that documents in flight name; absent: documents are no side of it. */
   inFlight?: string[];
+  /** Since when, ISO 8601; absent: since the moment of the run. */
+  inFlightSince?: string;
   /** Items of rows of the stock that were refused. */
   refused?: string[];
   /** Cells of its rows of the stock; cells that are not named are NULL. */
@@ -84,9 +86,10 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
       (run.stock ?? []).map((one) => ({ copies: 1, ...one })),
     );
     await write('disposals', run.disposals ?? []);
+    const since = Date.parse(run.inFlightSince ?? run.moment);
     await write(
       'documents',
-      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: at })),
+      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: since })),
     );
     const refused = (run.refused ?? []).map((item) => ({ item }));
     if (refused.length > 0)

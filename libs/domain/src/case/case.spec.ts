@@ -153,6 +153,13 @@ describe('a case', () => {
     expect(known(see(1), RESOLVE, see(4))).toMatchObject({ phase: 'open', end: null, resolvedAt: null, runsSeen: 2 });
   });
 
+  it('is none for what a later run has not found, and is told as long as it is one', () => {
+    const late = (day: number) => see(day, 4, { onlyKnown: true });
+    expect(told(late(1)).events).toEqual([]);
+    expect(told(see(1), miss(2), late(3)).newest).toEqual([]);
+    expect(told(see(1), late(3)).newest).toEqual(['CaseSeen']);
+  });
+
   it('that a run resolved is reopened by the next run that finds it', () => {
     const { state, events } = told(see(1), miss(2), see(3));
     expect(events[1]).toMatchObject({ data: { by: { kind: 'run', run: { id: 'run-2' } } } });

@@ -24,8 +24,11 @@ interface Judged {
 
 /** What may be asked of a case. Moments are ISO 8601. */
 export type CaseCommand =
-  /** A run found it. `hasNew`: among its items are some that the last sighting did not have. */
-  | ({ type: 'See'; hasNew?: boolean } & Judged & CaseOpened['data'])
+  /**
+   * A run found it. `hasNew`: among its items are some that the last sighting did not have. `onlyKnown`: what is no
+   * case, or none any more, becomes none.
+   */
+  | ({ type: 'See'; hasNew?: boolean; onlyKnown?: boolean } & Judged & CaseOpened['data'])
   /** A run that looked for it did not find it. */
   | ({ type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 } & Judged)
   | { type: 'Acknowledge'; caseId: string }
@@ -40,7 +43,7 @@ export type CaseCommand =
 
 /** The events that follow; none when the command says nothing new, or does not fit where the case stands. */
 export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] {
-  if (isStale(state, command)) return [];
+  if (isStale(state, command) || isNoCase(state, command)) return [];
   if (command.type === 'See') return seen(state, command);
   if (state.phase === 'absent') return [];
   if (command.type === 'Reopen') return reopened(state, command);
@@ -63,9 +66,15 @@ export function isStale(state: CaseState, command: CaseCommand): boolean {
   return (liveSighting(state, run.kind)?.seen.run.id ?? null) !== command.basis;
 }
 
+const isNoCase = ({ phase }: CaseState, command: CaseCommand): boolean =>
+  command.type === 'See' && command.onlyKnown === true && (phase === 'absent' || phase === 'resolved');
+
 type See = CaseCommand & { type: 'See' };
 
-function seen(state: CaseState, { type: _, hasNew = false, basis: _basis, ...data }: See): CaseEvent[] {
+function seen(
+  state: CaseState,
+  { type: _, hasNew = false, onlyKnown: _onlyKnown, basis: _basis, ...data }: See,
+): CaseEvent[] {
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { caseIdOf } from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
-import { VirtualClock } from '#kernel';
+import { sha256Hex, VirtualClock } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
@@ -112,6 +112,20 @@ async function endedAs(requestId: string, outcome: string | null): Promise<void>
   );
 }
 
+/** Runs of packs find a rejected document by its packs, and then not any more. */
+async function packsAreOver(document: string): Promise<void> {
+  const [code, cause] = ['rejected_document', { kind: 'document', document } as const];
+  const caseId = caseIdOf(code, cause);
+  const run = (day: number) =>
+    ({ kind: 'packs', id: `packs-${day}`, moment: `2026-01-0${day}T00:00:00.000Z` }) as const;
+  const findingsSha256 = sha256Hex('');
+  const about = { caseId, code, cause, severity: 'critical', dueAt: run(1).moment } as const;
+  const act = { actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' }, at: '' } as const;
+  await logOver().tell({ type: 'See', ...about, seen: { run: run(1), count: 1, findingsSha256 } }, { ...act, id: 's' });
+  await logOver().tell({ type: 'Miss', caseId, run: run(2), findingsSha256 }, { ...act, id: 'm' });
+  await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+}
+
 const ALL = {
   ...{ 'missing_in_registry r-2': 'open', 'overdue_document r-3': 'open', 'rejected_document r-4': 'open' },
   ...{ 'failed_document r-5': 'open', 'halted_in_group r-6': 'open' },
@@ -190,5 +204,25 @@ describe('cases of a comparison of documents', () => {
     await db.pool.query("DELETE FROM registry_document WHERE document_id = 'd-2'");
     expect(await open(await made())).toMatchObject({ reopened: 1 });
     expect(await cases()).toMatchObject({ ...ALL, 'rejected_document r-4': 'resolved' });
+  });
+
+  it('that packs are over for are resolved behind the window, and not while a resend is not accepted', async () => {
+    for (const document of ['r-11', 'r-12']) await endedAs(document, 'rejected');
+    expect(await open(await made())).toMatchObject({ opened: 2 });
+    for (const document of ['r-11', 'r-12']) await packsAreOver(document);
+    await db.pool.query(
+      `UPDATE document_outcome SET registered_at = now() - interval '50 days',
+        resent_as = CASE request_id WHEN 'r-12' THEN 'r-13' END WHERE request_id IN ('r-11', 'r-12')`,
+    );
+    await endedAs('r-13', null);
+    expect(await open(await made())).toMatchObject({ resolved: 1 });
+    const both = { 'rejected_document r-11': 'resolved', 'rejected_document r-12': 'open' };
+    expect(await cases()).toMatchObject(both);
+    await endedAs('r-13', 'rejected');
+    await open(await made());
+    expect(await cases()).toMatchObject(both);
+    await endedAs('r-13', 'accepted');
+    await open(await made());
+    expect(await cases()).toMatchObject({ 'rejected_document r-12': 'resolved' });
   });
 });

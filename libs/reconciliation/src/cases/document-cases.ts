@@ -148,8 +148,10 @@ async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): P
   const known = new Map(own.map((one) => [one.request_id, one]));
   return rows.filter(({ code, document, state }) => {
     const one = known.get(document ?? '');
-    const mended = one?.mended === true || sightingsOf(state).packs?.missed === true;
-    return one !== undefined && isCovered(code, { ...one, mended }, started);
+    if (one === undefined) return false;
+    // What was sent in its place speaks for itself: while it is not accepted, the packs prove nothing.
+    const mended = one.mended || (sightingsOf(state).packs?.missed === true && !one.replaced);
+    return isCovered(code, { ...one, mended }, started);
   });
 }
 

@@ -410,7 +410,7 @@ describe('an item of which no side tells any more', () => {
   it('is judged by a run that compares containers at its place, though not at all places of the case', async () => {
     const seen = { code: 'container_dissolved', severity: 'warning', g_series: 'C', r_known_from: 10 };
     const findings = [A, B].map((item, n) => ({ ...seen, item, r_place: `C${n + 1}`, r_container: BOX }));
-    const registry = [A, B].map((item) => told(item, { container: BOX }));
+    const registry = [A, B].map((item, n) => told(item, { container: BOX, place: `C${n + 1}` }));
     await opened(24, { findings, registry });
     const of = (...containers: string[]) => ({ registry, settings: { containers } });
     expect(await opened(25, of('C1'))).toMatchObject({ seen: 1, resolved: 0 });

@@ -7,7 +7,7 @@ import { findingsFile } from '../comparison/run-record.js';
 import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { BUCKETS } from '../snapshots/manifest.js';
 import { ItemFiles, OLD_ITEMS_FILE, type RunFolders } from './item-files.js';
-import { CELLS, FOUND_BY, ofOneCase } from './pack-groups.js';
+import { BOXED, CELLS, FOUND_BY, ofOneCase } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
@@ -18,7 +18,8 @@ export type NotAtHand = Map<string, OlderItems[]>;
 /**
  * Makes the tables `candidate`, of cases that are not resolved, and `last_item`, of the items of their last sightings:
  * each with its place, the moment of the answer on which its finding rests, and by which cells of the stock it was
- * found. Returns what is not at hand; `whole` in `candidate` says of a case that it is none of these.
+ * found. Returns what is not at hand; `whole` in `candidate` says of a case that it is none of these. `with_items` are
+ * the cases that had any, also where a person has taken all of them out of another case since.
  */
 export async function loadLastItems(opening: PackOpening, folders: RunFolders): Promise<NotAtHand> {
   const { duck, options } = opening;
@@ -27,7 +28,7 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
       seen_at BIGINT, seen_by VARCHAR, whole BOOLEAN);
     CREATE TABLE last_rows (case_id VARCHAR, n INTEGER, run VARCHAR, file VARCHAR, first BIGINT, behind BIGINT);
     CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, n INTEGER, file VARCHAR,
-      stands_at VARCHAR, answered_at BIGINT, ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
+      stands_at VARCHAR, answered_at BIGINT, boxed BOOLEAN, ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
   const missing: NotAtHand = new Map();
   await loadCandidates(opening, new ItemFiles(duck, folders, options.onWarning), missing);
   const files = await duck.rows<{ file: string }>(`SELECT DISTINCT file FROM last_rows UNION
@@ -38,7 +39,8 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
     await duck.run(`UPDATE candidate SET whole = false WHERE case_id IN ${listed([...missing.keys()])}`);
   await takeAtWorst(duck);
   // An item may stand in the rows of several runs. And the rows still have what was taken out of a case since.
-  await duck.run(`DELETE FROM last_item USING last_item newer WHERE newer.case_id = last_item.case_id
+  await duck.run(`CREATE TABLE with_items AS SELECT DISTINCT case_id FROM last_item;
+    DELETE FROM last_item USING last_item newer WHERE newer.case_id = last_item.case_id
       AND newer.item = last_item.item AND newer.n < last_item.n;
     DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
       AND p.part <> last_item.case_id`);
@@ -200,13 +202,19 @@ async function loadLastFindings(duck: Duck, file: string): Promise<void> {
     WHERE last_item.file = ${quoted(file)} AND i.item = last_item.item AND i.code = last_item.code`);
   const findings = [...Array(BUCKETS).keys()].map((bucket) => join(dirname(file), findingsFile(bucket)));
   if (basename(file) === OLD_ITEMS_FILE && !findings.every((one) => existsSync(one))) return;
-  const [from, at, by] =
+  const [from, at, boxed, by] =
     basename(file) === OLD_ITEMS_FILE
-      ? [parquet(findings), 'g_moment', (cell: (typeof CELLS)[number]) => FOUND_BY[cell]]
-      : [parquet([file]), 'answered_at', (cell: string) => `by_${cell}`];
+      ? [parquet(findings), 'g_moment', BOXED, (cell: (typeof CELLS)[number]) => FOUND_BY[cell]]
+      : [parquet([file]), 'answered_at', await boxedIn(duck, file), (cell: string) => `by_${cell}`];
   const cells = CELLS.map((cell) => `, bool_or(coalesce(${by(cell)}, false)) AS by_${cell}`).join('');
   const set = CELLS.map((cell) => `, by_${cell} = f.by_${cell}`).join('');
-  await duck.run(`UPDATE last_item SET answered_at = f.at${set}
-    FROM (SELECT item, code, max(${at}) AS at${cells} FROM ${from} GROUP BY item, code) f
+  await duck.run(`UPDATE last_item SET answered_at = f.at, boxed = f.boxed${set}
+    FROM (SELECT item, code, max(${at}) AS at, bool_or(${boxed}) AS boxed${cells} FROM ${from} GROUP BY item, code) f
     WHERE last_item.file = ${quoted(file)} AND f.item = last_item.item AND f.code = last_item.code`);
+}
+
+/** Files of earlier versions do not tell it. */
+async function boxedIn(duck: Duck, file: string): Promise<string> {
+  const [column] = await duck.rows(`SELECT 1 FROM parquet_schema(${quoted(file)}) WHERE name = 'boxed'`);
+  return column === undefined ? 'NULL::BOOLEAN' : 'boxed';
 }

@@ -301,28 +301,37 @@ describe('cases of a comparison of packs', () => {
     const items = [pack(70), pack(71)];
     const findings = items.map((item, n) => ({ item, ...seen, g_series: `S${n}` }));
     const registry = items.map((item, n) => ({ item, answer: 'found', container: n === 0 ? null : BOX_1 }));
-    const runOf = (day: number, over: { findings?: FoundItem[]; inFlight?: string[] }): Promise<string> =>
+    const runOf = (
+      day: number,
+      over: { findings?: FoundItem[]; inFlight?: string[]; inFlightSince?: string },
+    ): Promise<string> =>
       writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
         ...{ findings: [], registry, moment: daysBefore(-day), places: ['P5'], ...over },
       });
     expect(await open(await runOf(23, { findings, inFlight: [] }))).toMatchObject({ opened: 2 });
     expect(await open(await runOf(24, { inFlight: [pack(70), BOX_1] }))).toMatchObject({ resolved: 0 });
     expect(await open(await runOf(25, { inFlight: [BOX_1] }))).toMatchObject({ resolved: 1 });
-    expect(await open(await runOf(26, { inFlight: [] }))).toMatchObject({ resolved: 1 });
+    const inFlightSince = daysBefore(-24);
+    expect(await open(await runOf(26, { inFlight: [BOX_1], inFlightSince }))).toMatchObject({ resolved: 1 });
   });
 
   it.each(['rejected_document', 'halted_in_group', 'overdue_document'])(
-    'are not resolved while what may be the resend of their document is in flight: %s',
+    'are not resolved while what may be the resend of their document is in flight, however long that takes: %s',
     async (code) => {
       const seen = { item: pack(72), code, severity: 'critical', s_place: 'P3', copies: 1, x_document: 'r-1' };
-      const runOf = (day: number, over: { findings?: FoundItem[]; inFlight: string[] }): Promise<string> =>
+      const runOf = (
+        day: number,
+        over: { findings?: FoundItem[]; inFlight: string[]; inFlightSince?: string },
+      ): Promise<string> =>
         writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
           ...{ findings: [], registry: [{ item: pack(72), answer: 'found', container: null }], places: ['P3'] },
           ...{ moment: daysBefore(-day), ...over },
         });
       expect(await open(await runOf(23, { findings: [seen], inFlight: [] }))).toMatchObject({ opened: 1 });
-      expect(await open(await runOf(24, { inFlight: [pack(72)] }))).toMatchObject({ resolved: 0 });
-      expect(await open(await runOf(25, { inFlight: [] }))).toMatchObject({ resolved: 1 });
+      const inFlightSince = daysBefore(-24);
+      for (const day of [24, 27])
+        expect(await open(await runOf(day, { inFlight: [pack(72)], inFlightSince }))).toMatchObject({ resolved: 0 });
+      expect(await open(await runOf(28, { inFlight: [] }))).toMatchObject({ resolved: 1 });
     },
   );
 

@@ -61,8 +61,8 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
   const duck = await Duck.open({ ...options.duck, temporary: join(folder, 'work') });
   try {
     await checkFindings(duck, folder, result);
-    await beginGroups(duck, { run: record, folder, result });
-    const opening: PackOpening = { options, duck, folder, record, run, findingsSha256: result.digest, act };
+    const isOpen = await beginGroups(duck, { run: record, folder, result });
+    const opening: PackOpening = { options, duck, folder, record, isOpen, run, findingsSha256: result.digest, act };
     await loadParts(duck, options.db);
     await loadDocuments(duck, options.db);
     const missing = await loadLastItems(opening, await findEarlierRuns(folder, options.earlier));
@@ -172,7 +172,8 @@ async function commandsOf(
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
-    return { type: 'See', basis, caseId, cause, code, dueAt: due, hasNew: withNew.has(caseId), seen, severity };
+    const news = { hasNew: withNew.has(caseId), onlyKnown: options.onlyKnown === true };
+    return { type: 'See', basis, caseId, cause, code, dueAt: due, ...news, seen, severity };
   });
 }
 

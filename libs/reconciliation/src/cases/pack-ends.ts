@@ -3,30 +3,38 @@ import { join } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { listed, parquet, quoted, type Duck } from '#duckdb';
 import type { LegInput } from '../comparison/run-record.js';
-import { OVERRIDES, RULES } from '../comparison/rules.js';
+import { LEG_COLUMNS } from '../comparison/joined.js';
+import { OVERRIDES, RULES, type Rule } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
 import { CAUSES, CELLS, ofOneCase } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
-import { loadUnproven, OF_UNPROVEN } from './unproven.js';
+import { loadCompared, loadUnproven, OF_UNPROVEN } from './unproven.js';
 
 const AT_ONCE = 1_000;
 const HOUR_MS = 3_600_000;
 /** An answer that is of another moment, or denied: what it hides is not over. */
 const NO_ANSWER = "('moved_during_run', 'stale_snapshot', 'not_visible_to_us')";
 
-/** Codes whose rules all begin like this. */
-const codesLike = (begin: RegExp): string[] =>
+/** Codes whose rules are all of this kind. */
+const codesOf = (isOne: (rule: Rule) => boolean): string[] =>
   [...new Set(RULES.flatMap(({ code, quiet }) => (quiet === true ? [] : [code])))].filter((code) =>
-    RULES.every((one) => one.code !== code || begin.test(one.when)),
+    RULES.every((one) => one.code !== code || isOne(one)),
   );
+const codesLike = (begin: RegExp): string[] => codesOf(({ when }) => begin.test(when));
 /** Of these no rule speaks where neither our stock nor our record has the item: then no answer is asked for, either. */
 export const NAMED_BY_US = codesLike(
   /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
 );
 /** Of these only what is not on the shelf. */
 const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
+/** What a row of the stock tells by itself. */
+const OF_STOCK = [...Object.keys(LEG_COLUMNS.stock), 'in_stock', 'wrong_digit'];
+/** And these tell of the stock alone: whatever the registry answers, they are over when it shows them no more. */
+export const OF_STOCK_ALONE = codesOf(
+  ({ when }) => when.match(/\$?\b[a-z]\w*/g)?.every((word) => OF_STOCK.includes(word)) === true,
+);
 /** For any number of texts, also none. */
 const isAmong = (texts: readonly string[], value: string): string =>
   `list_contains([${texts.map(quoted).join(', ')}]::VARCHAR[], ${value})`;
@@ -38,10 +46,12 @@ const isAmong = (texts: readonly string[], value: string): string =>
  * of the last sighting, is none. Nor is a stock, or a registry, that does not tell what was compared, nor what explains
  * a difference and proves nothing: a document in flight, a sale that may come, a place that nobody tells.
  */
-export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 'record'>): Promise<void> {
+export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+  const { duck, record } = opening;
   const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
-  await loadUnproven(duck, record);
+  await loadUnproven(opening);
+  await loadCompared(opening);
   await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =
@@ -55,8 +65,10 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
       ${of} LEFT JOIN now_at n ON n.item = l.item WHERE NOT ${isCovered(record.places)}
       UNION ALL ${of} ANTI JOIN answered a
         ON a.item = l.item AND (l.answered_at IS NULL OR a.moment >= l.answered_at)
-        WHERE l.answers AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
+        WHERE l.answers AND l.code NOT IN ${listed(OF_STOCK_ALONE)}
+          AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
+        WHERE l.code NOT IN ${listed(OF_STOCK_ALONE)}
       ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
       ${underWay(record)} ${notCompared(record.settings)}
@@ -67,8 +79,12 @@ export async function loadUnjudged({ duck, record }: Pick<PackOpening, 'duck' | 
       WHERE NOT c.looked`);
 }
 
-/** No side names the item any more: nobody asks about it, and no rule needs the answer. */
-const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND l.item NOT IN (SELECT item FROM now_at)`;
+/**
+ * No side names the item any more: nobody asks about it, and no rule needs the answer. What was in a container of the
+ * stock, or may have been, can be there still: the registry alone told it.
+ */
+const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND NOT coalesce(l.boxed, true)
+  AND l.item NOT IN (SELECT item FROM now_at)`;
 
 /** Makes the table `now_at` of the last items that a side names, with their place in the order of the rules. */
 async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
@@ -123,17 +139,21 @@ function untoldByRegistry(registry: readonly string[], stock: readonly string[])
         AND NOT EXISTS (SELECT 1 FROM ${parquet(registry)} WHERE container IS NOT NULL)))`;
 }
 
-/** And items at whose places containers are not compared. */
+/** And items whose containers were not compared where they stand in this run. */
 const notCompared = ({ containers }: ComparisonSettings): string =>
   typeof containers === 'boolean'
     ? ''
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
-        AND NOT coalesce(${isAmong(containers, 'stands_at')}, false)`;
+        AND item NOT IN (SELECT item FROM compared)`;
 
-/** What a document in flight explains, and what documents are the cause of: their resend may be that document. */
-const BY_DOCUMENT = [...new Set(OVERRIDES.flatMap(({ code, of }) => (of === undefined ? [] : [code, ...of])))];
+/** What documents are the cause of, and what one in flight explains. */
+const BY_DOCUMENT = OVERRIDES.flatMap(({ code, of, quiet }) => (of === undefined || quiet === true ? [] : [code]));
+const EXPLAINED = [...new Set(OVERRIDES.flatMap(({ of = [] }) => of))];
 
-/** And cases of which a document in flight names an item, or its container: it explains the difference till it ends. */
+/**
+ * And cases of which a document in flight names an item, or its container: it explains a difference while it is young.
+ * What a document is the cause of may be waiting for it, as its resend, however old it is.
+ */
 function underWay({ legs: { documents, record, registry }, moment, settings }: PackOpening['record']): string {
   if (documents === undefined) return '';
   const containers = [record, registry].flatMap((leg) =>
@@ -142,8 +162,8 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
   const names = ['SELECT item, item AS name FROM last_item', ...containers].join(' UNION ALL ');
   return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l JOIN (${names}) n ON n.item = l.item
       JOIN ${parquet(documents.files)} x ON x.item = n.name
-    WHERE x.standing = 'in_flight' AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}
-      AND l.code IN ${listed(BY_DOCUMENT)}`;
+    WHERE x.standing = 'in_flight' AND (l.code IN ${listed(BY_DOCUMENT)} OR (l.code IN ${listed(EXPLAINED)}
+      AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}))`;
 }
 
 /** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */
@@ -160,14 +180,15 @@ function refused({ folder, files }: LegInput): string {
  */
 export const loadCarried = (duck: Duck): Promise<void> =>
   duck.run(`INSERT INTO carried BY NAME SELECT c.code, c.kind, c.c1, c.series, c.place, l.item, c.severity, l.stands_at,
-      true AS carried, n.judged AS told, l.answered_at, ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
+      true AS carried, n.judged AS told, l.answered_at, l.boxed, ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
     FROM last_item l JOIN candidate c USING (case_id) SEMI JOIN unjudged u ON u.case_id = l.case_id AND u.item = l.item
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);
 
 /**
- * Cases that the run did not tell: it judged all of their items and found none, or could not judge them. What was split
- * off after the items were written is in no group of theirs, and the run may have found it.
+ * Cases that the run did not tell: it judged all of their items and found none, or could not judge them. A case whose
+ * items are all in parts by now is over: they are followed there. What was split off after the items were written is in
+ * no group of theirs, and the run may have found it.
  */
 export async function* packCasesOver({
   duck,
@@ -177,7 +198,7 @@ export async function* packCasesOver({
   for (let after = ''; ;) {
     const rows = await duck.rows<{ case_id: string; seen_by: string; over: boolean }>(
       `SELECT case_id, seen_by, whole AND case_id NOT IN (SELECT case_id FROM unjudged)
-         AND case_id IN (SELECT case_id FROM last_item)
+         AND case_id IN (SELECT case_id FROM with_items)
          AND NOT (kind = 'part' AND case_id IN (SELECT l.case_id FROM last_item l SEMI JOIN found f
            ON f.item = l.item AND f.code = l.code)) AS over
        FROM candidate c ANTI JOIN pack_group g ON ${ofOneCase('c', 'g')}

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { digestOfFile, digestOfLines, listed, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { CANONICAL, durable } from '../comparison/compare-buckets.js';
+import { openRun } from '../comparison/joined.js';
+import { refuseOldFiles } from '../comparison/old-files.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
 import { itemsFileName } from './item-files.js';
@@ -19,6 +21,9 @@ export const FOUND_BY = {
   owner: "code IN ('held_for_others', 'owner_or_branch_mismatch') AND s_owner <> g_owner",
 };
 export const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
+
+/** Whether the item of a finding stands in no row of the stock, but in a container of it. */
+export const BOXED = 'copies IS NULL AND coalesce(held, false)';
 
 /** Findings of one code and one cause. */
 export interface PackGroup {
@@ -64,10 +69,13 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
   }
 }
 
-/** Columns of the items beside the cause: where the item stands, and on what its finding rests. */
+/**
+ * Columns of the items beside the cause: where the item stands, and on what its finding rests. `boxed`: it was in no
+ * row of the stock, but in a container of it.
+ */
 const ITEM_COLUMNS = {
   ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', carried: 'BOOLEAN', told: 'BOOLEAN' },
-  answered_at: 'BIGINT',
+  ...{ answered_at: 'BIGINT', boxed: 'BOOLEAN' },
   ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
 };
 const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];
@@ -78,12 +86,14 @@ export const ofOneCase = (one: string, other: string): string =>
 /**
  * Makes the view `found` of the findings of a run, and the tables that decide on causes: `lift`, of the containers
  * around others, and, empty, `part_item`, of items that persons took out of cases, `document_at`, of the documents at
- * log positions, and `carried`, of items that stay in their cases though the run did not judge them.
+ * log positions, and `carried`, of items that stay in their cases though the run did not judge them. Returns whether
+ * the sides are open, so that rules can be asked about them: those of a version before cannot be.
  */
 export async function beginGroups(
   duck: Duck,
   { run, folder, result: { buckets } }: { run: RunRecord; folder: string; result: ComparisonResult },
-): Promise<void> {
+): Promise<boolean> {
+  const isOpen = await openSides(duck, run);
   const files = buckets.map(({ file }) => join(folder, file));
   const columns = Object.entries(ITEM_COLUMNS).map(([name, type]) => `${name} ${type}`);
   await duck.run(`CREATE VIEW found AS SELECT item, code, severity,
@@ -92,13 +102,27 @@ export async function beginGroups(
         ELSE coalesce(r_container, g_container) END AS container,
       CASE WHEN code IN ${listed(BY_UNFINISHED)} THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
-      coalesce(s_place, g_place, r_place) AS stands_at, g_moment AS answered_at,
+      coalesce(s_place, CASE WHEN held THEN coalesce(hg.place, hr.place) END, g_place, r_place) AS stands_at,
+      CASE WHEN code = '${BY_REGISTRY}' THEN coalesce(s_place, g_place, r_place) END AS acts_at,
+      g_moment AS answered_at, ${BOXED} AS boxed,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
-    FROM ${parquet(files)};
+    FROM ${parquet(files)} LEFT JOIN held_in hg ON hg.container = g_container
+      LEFT JOIN held_in hr ON hr.container = r_container;
     CREATE TABLE part_item (code VARCHAR, item VARCHAR, part VARCHAR);
     CREATE TABLE document_at (position VARCHAR, document VARCHAR);
     CREATE TABLE carried (${[...CAUSE_COLUMNS.map((name) => `${name} VARCHAR`), ...columns].join(', ')})`);
   await liftContainers(duck, run);
+  return isOpen;
+}
+
+async function openSides(duck: Duck, run: RunRecord): Promise<boolean> {
+  const isOfThisVersion = await refuseOldFiles(run.legs).then(
+    () => true,
+    () => false,
+  );
+  if (isOfThisVersion) await openRun(duck, run);
+  else await duck.run('CREATE TABLE held_in (container VARCHAR, state VARCHAR, place VARCHAR)');
+  return isOfThisVersion;
 }
 
 /** Log positions of the documents that findings are put down to, in pages by their order as text. */
@@ -116,7 +140,8 @@ export async function* positionsOfCauses(duck: Duck, limit: number): AsyncGenera
 /**
  * Sorts all items by cause into a file, for cases name its rows, and makes the table `pack_group` of the causes,
  * numbered from 0. {@link beginGroups} was done. What does not fit into memory goes to the disk. Returns the name of
- * the file.
+ * the file. A document that opens a container is one of the place at which the registry has it, whatever box of the
+ * stock it is in.
  */
 export async function groupFindings(duck: Duck, folder: string): Promise<string> {
   const name = await writeItems(duck, folder);
@@ -124,8 +149,10 @@ export async function groupFindings(duck: Duck, folder: string): Promise<string>
     SELECT code, kind, c1, series, place, count(*) AS count, count(*) FILTER (carried) AS unjudged,
       min(file_row_number) AS first,
       min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
-      list_slice(list(DISTINCT coalesce(stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
-    FROM read_parquet(${quoted(join(folder, name))}, file_row_number = true)
+      list_slice(list(DISTINCT coalesce(acts_at, stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
+    FROM read_parquet(${quoted(join(folder, name))}, file_row_number = true) LEFT JOIN (
+      SELECT code, item, any_value(acts_at) AS acts_at, false AS carried FROM found WHERE acts_at IS NOT NULL
+      GROUP BY code, item) USING (code, item, carried)
     GROUP BY code, kind, c1, series, place) g`);
   return name;
 }
@@ -159,7 +186,7 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN 'container' THEN coalesce(l.top, f.container)
       ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
     CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place,
-    false AS carried, true AS told, f.answered_at, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
+    false AS carried, true AS told, f.answered_at, f.boxed, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
   FROM found f LEFT JOIN document_at d ON d.position = f.told_by
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;

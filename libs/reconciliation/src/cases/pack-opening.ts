@@ -18,6 +18,8 @@ export interface PackCasesOptions {
   now: Date;
   /** A person says that cases open though the registry's side is a file, and nobody asked the registry. */
   unconfirmed?: boolean;
+  /** A run of a later moment has looked at the same: what it has not found opens no case any more. */
+  onlyKnown?: boolean;
   /** Folders of earlier runs, beside those that lie beside the folder. */
   earlier?: string[];
   /** Of cases whose items are not at hand, and of files that are damaged. */
@@ -31,6 +33,8 @@ export interface PackOpening {
   duck: Duck;
   folder: string;
   record: RunRecord;
+  /** Whether rules can be asked about its sides: not of those of a version before. */
+  isOpen: boolean;
   run: CaseRun;
   findingsSha256: Sha256;
   act: CaseAct;

@@ -1,8 +1,8 @@
-import { listed, type Duck } from '#duckdb';
+import { listed } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
-import { joined, openRun } from '../comparison/joined.js';
-import { refuseOldFiles } from '../comparison/old-files.js';
-import type { RunRecord } from '../comparison/run-record.js';
+import { joined } from '../comparison/joined.js';
+import { withValues } from '../comparison/values.js';
+import type { PackOpening } from './pack-opening.js';
 
 /** What explains a difference, and proves nothing: a till may still tell its sale, and nobody tells the place. */
 const EXPLAINING = ['till_sale_may_come', 'place_not_told'];
@@ -20,14 +20,17 @@ const FROM_A_SHELF = [
  * something that proves nothing, and those that the ERP has on their way and the registry has on a
  * shelf. Of sides of a version before, the rules cannot be asked, and all of them are.
  */
-export async function loadUnproven(duck: Duck, run: RunRecord): Promise<void> {
+export async function loadUnproven({
+  duck,
+  record: run,
+  isOpen,
+}: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
   const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF])];
   await duck.run(`CREATE TABLE unproven (item VARCHAR, code VARCHAR);
     CREATE TABLE hidden AS SELECT DISTINCT item, code FROM last_item WHERE code IN ${listed(codes)}`);
   const [hidden] = await duck.rows<{ items: bigint }>('SELECT count(*) AS items FROM hidden');
   if (hidden?.items === 0n) return;
-  if (!(await areOfThisVersion(run))) return duck.run('INSERT INTO unproven FROM hidden');
-  await openRun(duck, run);
+  if (!isOpen) return duck.run('INSERT INTO unproven FROM hidden');
   await saidOf(duck, run, { among: 'hidden', codes: EXPLAINING, into: 'said' });
   await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN said USING (item)
     WHERE h.code IN ${listed(EXPLAINED)}`);
@@ -38,11 +41,22 @@ export async function loadUnproven(duck: Duck, run: RunRecord): Promise<void> {
       WHERE h.code IN ${listed(FROM_A_SHELF)}`);
 }
 
+/**
+ * Makes the table `compared (item)`: where containers are compared at some places alone, the items of cases about them
+ * of which this run's rules spoke.
+ */
+export async function loadCompared({
+  duck,
+  record,
+  isOpen,
+}: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+  await duck.run(`CREATE TABLE compared (item VARCHAR);
+    CREATE TABLE of_containers AS SELECT DISTINCT item FROM last_item WHERE starts_with(code, 'container_')`);
+  if (typeof record.settings.containers === 'boolean' || !isOpen) return;
+  for (const buckets of groupsOf(record))
+    await duck.run(`INSERT INTO compared SELECT item FROM (${joined(record, { buckets }, 'of_containers')})
+      WHERE ${withValues('$containers', record)}`);
+}
+
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u
   ON u.item = l.item AND u.code = l.code`;
-
-const areOfThisVersion = ({ legs }: RunRecord): Promise<boolean> =>
-  refuseOldFiles(legs).then(
-    () => true,
-    () => false,
-  );

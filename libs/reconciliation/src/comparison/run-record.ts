@@ -82,6 +82,11 @@ export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
 /** The rules of this version, and what each status of the registry says in them. */
 export const RULES_DIGEST = sha256Hex(canonicalJson({ rules: [RULES, OVERRIDES], standings: [...STANDINGS] }));
 
+const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST, settings }: RunRecord): string =>
+  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules, settings]);
+/** What a run by name, by other rules or with other settings does not find is not over. */
+export const looksAtTheSame = (a: RunRecord, b: RunRecord): boolean => lookedAt(a) === lookedAt(b);
+
 export function inputsDigest({ moment, settings, rules, legs, places, standsOn }: Omit<RunRecord, 'inputs'>): Sha256 {
   const digests = Object.fromEntries(LEGS.map((leg) => [leg, legs[leg]?.digest ?? null]));
   return sha256Hex(

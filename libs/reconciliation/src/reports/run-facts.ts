@@ -70,6 +70,7 @@ export async function readRunFacts(runId: string, { runs, db, duck: limits, ...o
   const files = await findingsFiles(folder);
   const result = await resultOf(folder);
   const { cases, hasMore } = await casesOf(db, record.inputs);
+  const parts = await partsOf(db, cases);
   const duck = await Duck.open(limits);
   try {
     await checkFindings(duck, folder, result);
@@ -77,7 +78,7 @@ export async function readRunFacts(runId: string, { runs, db, duck: limits, ...o
       ...{ runId, record, result, rulesDigest: record.rules ?? RULES_DIGEST },
       sides: await sidesOf(duck, record),
       counts: await countsOf(duck, files),
-      listed: await listedOf(duck, { folder, files, cases, limit: options.limit ?? MOST_LISTED }),
+      listed: await listedOf(duck, { folder, files, cases, parts, limit: options.limit ?? MOST_LISTED }),
       ...{ cases, hasMoreCases: hasMore },
       trend: await trendOf(duck, await runsBefore(runs, { runId, record, limit: TREND_RUNS })),
     };
@@ -96,6 +97,15 @@ async function casesOf(db: Queryable, inputs: Sha256): Promise<{ cases: CaseRow[
     [inputs, MOST_CASES + 1],
   );
   return { cases: rows.slice(0, MOST_CASES), hasMore: rows.length > MOST_CASES };
+}
+
+type Part = Pick<CaseRow, 'caseId' | 'code' | 'state'>;
+
+/** Those of these cases that persons made, and those that they took out of these, whoever told them last. */
+async function partsOf(db: Queryable, cases: readonly CaseRow[]): Promise<Part[]> {
+  const ids = cases.flatMap(({ state }) => state.parts);
+  const others = ids.length === 0 ? new Map<string, Part>() : await RECONCILIATION_CASE.load(db, ids);
+  return [...cases.filter(({ state }) => state.cause.kind === 'part'), ...others.values()];
 }
 
 async function sidesOf(duck: Duck, { legs }: RunRecord): Promise<SideFacts[]> {
@@ -156,12 +166,19 @@ interface Listing {
   folder: string;
   files: readonly string[];
   cases: readonly CaseRow[];
+  parts: readonly Part[];
   limit: number;
 }
 
-async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): Promise<RunFacts['listed']> {
+/** What a person took out is in its part, though the rows of the case still have it. */
+async function listedOf(duck: Duck, { folder, files, cases, parts, limit }: Listing): Promise<RunFacts['listed']> {
   await duck.run(`CREATE TEMP TABLE listed AS SELECT * FROM ${parquet(files)} ORDER BY ${RANK}, code, item
-    LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
+    LIMIT ${limit}; CREATE TEMP TABLE its_case (item VARCHAR, code VARCHAR, case_id VARCHAR);
+    CREATE TEMP TABLE in_part (item VARCHAR, code VARCHAR, case_id VARCHAR)`);
+  const taken = parts.flatMap(({ caseId, code, state: { cause } }) =>
+    cause.kind === 'part' ? cause.items.map((item) => `(${[item, code, caseId].map(quoted).join(', ')})`) : [],
+  );
+  if (taken.length > 0) await duck.run(`INSERT INTO in_part VALUES ${taken.join(', ')}`);
   const named = cases.flatMap(({ caseId, state }) => {
     const rows = sightingsOf(state).packs?.seen.rows;
     // Of two runs with the same inputs the other one may have it.
@@ -176,12 +193,17 @@ async function listedOf(duck: Duck, { folder, files, cases, limit }: Listing): P
     await duck.run(`INSERT INTO its_case SELECT i.item, i.code, r.case_id
       FROM read_parquet(${quoted(join(folder, file))}, file_row_number = true) i
         SEMI JOIN listed l ON l.item = i.item AND l.code = i.code
+        ANTI JOIN in_part p ON p.item = i.item AND p.code = i.code
         JOIN (VALUES ${ranges.join(', ')}) r(case_id, first, behind)
           ON i.file_row_number >= r.first AND i.file_row_number < r.behind
       ${file === OLD_ITEMS_FILE ? '' : 'WHERE NOT i.carried'}`);
   }
-  return duck.rows(`SELECT l.*, c.case_id FROM (SELECT ${READABLE} FROM listed) l
-    LEFT JOIN (SELECT item, code, any_value(case_id) AS case_id FROM its_case GROUP BY item, code) c
+  const rows = await duck.rows<RunFacts['listed'][number]>(`SELECT l.*, c.case_id
+    FROM (SELECT ${READABLE} FROM listed) l LEFT JOIN (
+      SELECT item, code, any_value(case_id) AS case_id FROM its_case GROUP BY item, code
+      UNION ALL SELECT item, code, min(case_id) FROM in_part GROUP BY item, code) c
       ON c.item = l.item AND c.code = l.code
     ORDER BY CASE l.severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, l.code, l.item`);
+  const shown = new Set<string | null>(cases.map(({ caseId }) => caseId));
+  return rows.map((row) => (shown.has(row.case_id) ? row : { ...row, case_id: null }));
 }

@@ -3,6 +3,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
+import { caseIdOf, partOf, type CaseCommand } from '#domain';
 import { Duck } from '#duckdb';
 import { sha256Hex } from '#kernel';
 import { installationSchema, migrate } from '#postgres';
@@ -41,10 +42,30 @@ afterAll(async () => {
 const runs = (): string => join(folder.path, 'runs');
 const comparison = (runId: string): string => join(runs(), runId, 'comparison');
 
-async function run(runId: string, day: number, { findings, ...over }: RunOver & { findings: FoundItem[] }) {
+type Over = RunOver & { findings: FoundItem[]; registry?: Parameters<typeof writeFinishedRun>[1]['registry'] };
+async function run(runId: string, day: number, { findings, ...over }: Over) {
   await mkdir(join(runs(), runId), { recursive: true });
   const registry = findings.map(({ item }) => ({ item, answer: 'found', container: null }));
   return writeFinishedRun(comparison(runId), { findings, registry, moment: daysBefore(-day), ...over });
+}
+
+const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+const caseLog = (): CaseLog => {
+  const installation = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
+  return new CaseLog({ db: db.pool, store, installation: { ...installation, profile: 'n' } });
+};
+const projected = () => catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+
+async function casesOpened(runId: string): Promise<void> {
+  await openPackCases(comparison(runId), {
+    ...{ db: db.pool, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), duck: LIMITS, log: caseLog() },
+    ...{ actor: ACTOR, now: new Date(daysBefore(-30)) },
+  });
+  await projected();
+}
+async function toldCase(command: CaseCommand): Promise<void> {
+  await caseLog().tell(command, { actor: ACTOR, id: 'split', at: '' });
+  await projected();
 }
 
 const missing = (n: number, place = 'P1'): FoundItem => ({
@@ -172,13 +193,7 @@ describe('the page of a run', () => {
 
   it('leads from a finding to its case', async () => {
     await run('cases', 2, { findings: [missing(11), missing(12), sold(13)] });
-    const installation = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
-    await openPackCases(comparison('cases'), {
-      ...{ db: db.pool, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), duck: LIMITS },
-      log: new CaseLog({ db: db.pool, store, installation: { ...installation, profile: 'n' } }),
-      ...{ actor: { kind: 'person', name: 'anna', authenticatedBy: 'test' }, now: new Date(daysBefore(-30)) },
-    });
-    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    await casesOpened('cases');
     const { facts, text } = await pageOf('cases');
     expect(facts.cases.map(({ code, itemCount }) => [code, itemCount])).toEqual([
       ['sold_in_registry_in_stock_here', 1],
@@ -188,6 +203,29 @@ describe('the page of a run', () => {
     expect([of13, of11, of12]).toEqual([0, 1, 1].map((n) => facts.cases[n]?.caseId));
     expect(text).toContain(`href="#case-${of13}"`);
     expect(text).toContain(`id="case-${of13}"`);
+  });
+
+  it('leads from a finding that a person took out to its part, as long as this run is the last that told it', async () => {
+    const places = ['SPLIT'];
+    const findings = [21, 22, 23].map((n) => ({ ...missing(n, 'SPLIT'), g_series: 'SPLIT' }));
+    await run('split', 2, { findings, places });
+    await casesOpened('split');
+    const [of] = (await factsOf('split')).cases;
+    const { caseId, code, state, dueAt } = of as NonNullable<typeof of>;
+    const cause = partOf(caseId, [pack(21), pack(22)]);
+    const part = caseIdOf(code, cause);
+    const { rows, ...last } = state.lastSeen;
+    const seen = { ...last, rows: { file: rows?.file ?? '', from: 0, to: 0 }, count: 2 };
+    await toldCase({ type: 'Split', caseId, part, items: cause.items, count: 2 });
+    await toldCase({ type: 'See', caseId: part, code, cause, severity: 'warning', dueAt: dueAt.toISOString(), seen });
+    const { facts, text } = await pageOf('split');
+    expect(facts.listed.map(({ case_id }) => case_id)).toEqual([part, part, caseId]);
+    expect(text).toContain(`id="case-${part}"`);
+    // A later run tells the part, and cannot judge what is left in the case.
+    const registry = [{ item: pack(21), answer: 'found', container: null }];
+    await run('split-later', 3, { findings: findings.slice(0, 1), places, registry });
+    await casesOpened('split-later');
+    expect((await factsOf('split')).listed.map(({ case_id }) => case_id)).toEqual([null, null, caseId]);
   });
 
   it('is refused where a findings file was changed since', async () => {
@@ -213,6 +251,8 @@ describe('the trend', () => {
     await run('elsewhere', 5, { findings: [missing(9)], places: ['OTHER'] });
     await run('fewer', 5, { findings: [missing(9)], places, legs: ['stock', 'record'] });
     await run('by-name', 5, { findings: [], places, namedOnly: true });
+    for (const [n, settings] of [{ containers: false }, { transitDays: 90 }, { hungDays: 30 }].entries())
+      await run(`set-${n}`, 5.1 + n / 10, { findings: [], places, settings });
     await run('third', 6, { findings: [missing(3), sold(3)], places });
     await run('later', 7, { findings: [], places });
     const { facts, text } = await pageOf('third');

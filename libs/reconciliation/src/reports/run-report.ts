@@ -188,7 +188,7 @@ function trend(steps: readonly TrendStep[]): Html {
   if (steps.length === 0)
     return html`<section>
       <h2>Since earlier runs</h2>
-      <p>No earlier run with the same sides, places and rules is at hand.</p>
+      <p>No earlier run with the same sides, places, rules and settings is at hand.</p>
     </section>`;
   const sum = (step: TrendStep, which: 'fresh' | 'persisting' | 'cleared'): number =>
     step.changes.reduce((all, one) => all + one[which], 0);
@@ -201,7 +201,9 @@ function trend(steps: readonly TrendStep[]): Html {
   const codes = last.changes.map(({ code, fresh, persisting, cleared }): Cell[] => [code, fresh, persisting, cleared]);
   return html`<section>
     <h2>Since earlier runs</h2>
-    <p>A finding is the same when item and code are. Runs with other sides, places or rules are not compared.</p>
+    <p>
+      A finding is the same when item and code are. Runs with other sides, places, rules or settings are not compared.
+    </p>
     ${tableOf('From run to run', columns, rows)}
     ${tableOf(
       `By code, since the run of ${seconds(last.from.moment)}`,

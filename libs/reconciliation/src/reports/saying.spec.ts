@@ -34,4 +34,12 @@ describe('what the sides say of a finding', () => {
     const wanted = plain.map((text, n) => [text, more[n]].filter((one) => one !== '').join(', '));
     expect(said(code, row)).toEqual(wanted);
   });
+
+  it('of a pack that is only in a container of the stock names that in place of a row', () => {
+    const stockOf = (row: object) => saidOf({ ...shelf, code: 'suspended_in_stock', ...row }).stock;
+    const none = { s_state: null, s_place: null, copies: null };
+    expect(stockOf({ ...none, held: true })).toBe('in a container of the stock');
+    expect(stockOf({ ...none, held: false })).toBe('');
+    expect(stockOf({ copies: 1, held: true })).toBe('sellable, P1');
+  });
 });

@@ -44,6 +44,9 @@ const PAIRS = [
   ['r_container', 'g_container'],
 ] as const;
 
+/** It is in no row of the stock, and so has no state and place there. */
+const IN_A_CONTAINER = 'in a container of the stock';
+
 /** Codes of which a document of ours is the cause. */
 const BY_DOCUMENT = ['overdue_document', 'rejected_document', 'halted_in_group'];
 
@@ -74,10 +77,13 @@ export function saidOf(row: FindingRow): Said {
       ...labelled.flatMap((name) => (shown.has(name) && isSaid(row[name]) ? [`${LABELS[name]} ${row[name]}`] : [])),
     ].join(', ');
   return {
-    stock: side(
-      ['s_state', 's_place'],
-      ['s_series', 's_expiry', 's_funding', 's_part', 's_owner', 's_moment', 'copies'],
-    ),
+    stock:
+      row['held'] === true && !isSaid(row['copies'])
+        ? IN_A_CONTAINER
+        : side(
+            ['s_state', 's_place'],
+            ['s_series', 's_expiry', 's_funding', 's_part', 's_owner', 's_moment', 'copies'],
+          ),
     record: side(['r_status', 'r_place'], ['r_part', 'r_container']),
     registry: side(
       ['answer', 'g_status', 'g_place'],

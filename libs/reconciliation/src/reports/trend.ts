@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { canonicalJson, type Sha256 } from '#kernel';
+import type { Sha256 } from '#kernel';
 import { parquet, type Duck } from '#duckdb';
-import { readRun, RULES_DIGEST, type RunRecord } from '../comparison/run-record.js';
+import { looksAtTheSame, readRun, type RunRecord } from '../comparison/run-record.js';
 import { namesIn } from '../runs/run-folder.js';
 import { findingsFiles } from './findings.js';
 
@@ -20,14 +20,10 @@ export interface TrendStep {
   changes: { code: string; fresh: number; persisting: number; cleared: number }[];
 }
 
-/** What a run by name, or by other rules, does not find is not cleared. */
-const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST }: RunRecord): string =>
-  canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules]);
-const isAlike = (a: RunRecord, b: RunRecord): boolean => lookedAt(a) === lookedAt(b);
-
 /**
- * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides, by the
- * same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one stands for all.
+ * Runs in `runs` that end with the one in `folder`, the newest last: of the same places, with the same sides and
+ * settings, by the same rules, and whole; and by name alone, or not, as this one. Of several over the same inputs one
+ * stands for all.
  */
 export async function runsBefore(
   runs: string,
@@ -37,7 +33,7 @@ export async function runsBefore(
   for (const name of (await namesIn(runs)).filter((one) => one !== runId)) {
     const folder = join(runs, name, 'comparison');
     const other = await readRun(folder).catch(() => undefined);
-    if (other === undefined || other.moment >= record.moment || !isAlike(other, record)) continue;
+    if (other === undefined || other.moment >= record.moment || !looksAtTheSame(other, record)) continue;
     if ((await findingsFiles(folder).catch(() => undefined)) === undefined) continue;
     found.set(other.inputs, { runId: name, folder, moment: other.moment, inputs: other.inputs });
   }

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { caseIdOf, packsSeen } from '#domain';
+import { Duck } from '#duckdb';
+import { sha256Hex } from '#kernel';
+import { CaseWorld, pack, told } from '../../test/case-world.js';
+import { readRun } from '../comparison/run-record.js';
+
+const [P, BOX, OTHER, PALLET] = [pack(1), '046012345678900048', '046012345678900031', '046012345678900024'];
+
+let world: CaseWorld;
+beforeAll(async () => {
+  world = await CaseWorld.open();
+});
+afterAll(() => world.close());
+
+let day = 0;
+/** Runs, each of a later moment than the one before. */
+const runOf = (found: Parameters<CaseWorld['runOf']>[1]) => world.runOf((day += 0.5), found);
+const opened = async (found: Parameters<CaseWorld['runOf']>[1]) => world.openedOf(await runOf(found));
+
+/** A run of A1, whose stock has this container. */
+const ofA1 = (item = BOX) => ({ places: ['A1'], stock: [{ item, place: 'A1' }], containers: true });
+/** It found the pack in a box. */
+const boxed = (code: string, over: object = {}) => ({
+  ...{ code, item: P, severity: 'warning', held: true, g_container: BOX, g_place: 'B1', g_series: code, ...over },
+});
+const inBox = (over: object = {}) => told(P, { container: BOX, place: 'B1', ...over });
+/** A file of a version before. */
+async function withoutColumn(column: string, from: string, to: string): Promise<void> {
+  const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(world.folder.path, 'duck') });
+  await duck.run(`CREATE TABLE rows AS FROM '${from}'; COPY (SELECT * EXCLUDE (${column}) FROM rows) TO '${to}'
+    (FORMAT parquet)`);
+  await duck.close();
+}
+const caseOf = async (code: string) => (await world.rows(code))[0];
+
+describe('what the stock alone tells', () => {
+  const twice = (item: string) => ({ item, code: 'duplicate_locally', severity: 'warning', copies: 2, s_place: 'A1' });
+
+  it('is over when the stock tells it no more: also of a container, about which nobody asked the registry', async () => {
+    const at = (copies: number) => ({ places: ['A1'], stock: [{ item: BOX, place: 'A1', copies }] });
+    await opened({ findings: [twice(BOX)], registry: [told(P)], ...at(2) });
+    // Another branch does not tell of it.
+    expect(await opened({ registry: [told(P)], places: ['B1'] })).toMatchObject({ resolved: 0 });
+    expect(await opened({ registry: [told(P)], ...at(1) })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is over also when the registry denies its answer', async () => {
+    const registry = [told(P, { answer: 'denied' })];
+    const denied = { item: P, code: 'not_visible_to_us', severity: 'information', s_place: 'A1', copies: 1 };
+    const stock = [{ item: P, place: 'A1' }];
+    await opened({ findings: [twice(P), denied], registry, stock });
+    expect(await opened({ findings: [denied], registry, stock })).toMatchObject({ seen: 1, resolved: 1 });
+    expect(await opened({ registry: [told(P)], stock })).toMatchObject({ resolved: 1 });
+  });
+});
+
+describe('an item that a person took out of one of its two cases', () => {
+  it('leaves the other, too, and that one is over', async () => {
+    const code = 'awaiting_counterparty';
+    const items = [P, pack(2)];
+    const findings = items.map((item) => ({
+      item,
+      code,
+      severity: 'warning',
+      r_place: 'A1',
+      g_series: 'Z',
+      r_known_from: 5,
+    }));
+    const registry = items.map((item) => told(item));
+    await opened({ findings, registry });
+    const { r_known_from: _, ...unrecorded } = findings[1] as (typeof findings)[0];
+    const withoutRecord = { findings: [unrecorded], legs: ['stock', 'registry'] as const, registry };
+    expect(await opened(withoutRecord)).toMatchObject({ opened: 1 });
+    const open = async () => (await world.rows(code)).filter(({ phase }) => phase !== 'resolved');
+    const [ofDocument, ofSeries] = await open();
+    expect([ofDocument?.causeKind, ofSeries?.causeKind]).toEqual(['document', 'series']);
+    const part = await world.splitOff(code, [pack(2)], ofDocument);
+    // A run that cannot judge the item need not: the part goes on with it.
+    expect(await opened({ places: ['B1'], registry })).toMatchObject({ resolved: 1, notCovered: 2 });
+    expect((await open()).map(({ caseId }) => caseId)).toEqual([ofDocument?.caseId, part]);
+    expect(await opened({ findings: findings.slice(1), registry })).toMatchObject({ seen: 1, resolved: 1 });
+    expect(await open()).toMatchObject([{ caseId: part, itemCount: 1 }]);
+    expect(await opened({ registry })).toMatchObject({ resolved: 1 });
+  });
+});
+
+describe('a pack in a box of the stock', () => {
+  it.each([
+    ['the registry tells', ofA1(), [inBox()]],
+    ['that is in another one', ofA1(PALLET), [inBox(), told(BOX, { container: PALLET })]],
+  ])('stands where the box does: %s', async (_, stock, registry) => {
+    const code = 'owner_or_branch_mismatch';
+    await opened({ findings: [boxed(code)], registry, ...stock });
+    expect(await caseOf(code)).toMatchObject({ phase: 'open', state: { lastSeen: { places: ['A1'] } } });
+    // Nothing has changed, and the rules of a run of B1 do not speak of it.
+    expect(await opened({ registry, places: ['B1'] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    const mended = [inBox({ place: 'A1' }), ...registry.slice(1)];
+    expect(await opened({ registry: mended, ...stock })).toMatchObject({ resolved: 1 });
+  });
+
+  it('stands there also where nobody tells a place of it', async () => {
+    const code = 'suspended_in_stock';
+    const registry = [inBox({ place: null, status: 'paused_circulation' })];
+    await opened({ findings: [boxed(code, { g_place: null })], registry, ...ofA1() });
+    const mended = [inBox({ place: null })];
+    expect(await opened({ registry: mended, places: ['B1'] })).toMatchObject({ resolved: 0 });
+    expect(await opened({ registry: mended, ...ofA1() })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is there still when a run by name does not ask about it, as only the registry has told it', async () => {
+    const code = 'sold_in_registry_in_stock_here';
+    const about = { record: [], ...ofA1() };
+    await opened({ findings: [boxed(code)], registry: [inBox({ status: 'in_sale' })], ...about });
+    const byName = { registry: [told(BOX)], namedOnly: true as const, ...about };
+    expect(await opened(byName)).toMatchObject({ resolved: 0, notCovered: 1 });
+    // A case that is told for another pack carries it on.
+    const seen = { ...boxed(code), item: pack(2) };
+    const other = { registry: [told(pack(2), { container: BOX, place: 'B1' })], ...about };
+    expect(await opened({ findings: [seen], ...other })).toMatchObject({ seen: 1, opened: 0 });
+    expect(await opened(other)).toMatchObject({ resolved: 0, seen: 1 });
+    expect(await opened(byName)).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await opened({ registry: [inBox()], ...about })).toMatchObject({ resolved: 1 });
+  });
+
+  it('may have been in one where a file of before does not tell it', async () => {
+    const code = 'archived_in_stock';
+    const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };
+    const found = { findings: [seen], registry: [inBox()], record: [], ...ofA1() };
+    const out = await runOf(found);
+    await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
+    const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
+    await withoutColumn('boxed', join(out, file), join(out, 'items-of-cases.parquet'));
+    const { inputs: id, moment } = await readRun(out);
+    const cause = { kind: 'container', container: BOX } as const;
+    const seenBefore = {
+      count: 1,
+      findingsSha256: sha256Hex(''),
+      legs: ['stock', 'registry'],
+      rows: { from: 0, to: 1 },
+    };
+    await world.tell({
+      ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
+      seen: { ...seenBefore, run: { kind: 'packs', id, moment } },
+    });
+    const gone = { registry: [told(BOX)], record: [], ...ofA1() };
+    expect(await opened(gone)).toMatchObject({ resolved: 0, notCovered: 1 });
+    // Found again it is known not to have been.
+    expect(await opened(found)).toMatchObject({ seen: 1 });
+    expect(await opened(gone)).toMatchObject({ resolved: 1 });
+  });
+
+  it('is of a case whose document is of the place at which the registry has its box', async () => {
+    const code = 'container_mismatch';
+    const registry = [inBox({ container: OTHER })];
+    const record = [{ item: P, container: BOX }];
+    const found = { findings: [boxed(code, { g_container: OTHER, r_container: BOX })], registry, record };
+    await opened({ ...found, ...ofA1() });
+    expect(await caseOf(code)).toMatchObject({ container: OTHER, state: { lastSeen: { places: ['B1'] } } });
+    expect(await opened({ registry: [inBox()], record, places: ['B1'] })).toMatchObject({ resolved: 0 });
+    expect(await opened({ registry: [inBox()], record, ...ofA1() })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is judged where this run compares containers, and not where it was found', async () => {
+    const code = 'container_dissolved';
+    const at = (place: string) => [told(P, { place }), told(pack(2), { container: OTHER })];
+    const seen = { ...boxed(code, { held: false, copies: 1, g_container: null, r_container: BOX }), s_place: 'A1' };
+    const record = [{ item: P, container: BOX }];
+    const settings = { containers: ['A1'] };
+    const stock = (place: string) => [{ item: P, place }];
+    await opened({ findings: [seen], registry: at('A1'), record, stock: stock('A1'), settings });
+    // It is in the box by our record still, and nobody compared that at B1.
+    const moved = { registry: at('B1'), record, stock: stock('B1') };
+    expect(await opened({ ...moved, settings })).toMatchObject({ resolved: 0, notCovered: 1 });
+    const mended = { registry: at('B1'), record: [{ item: P, container: null }], stock: stock('B1') };
+    expect(await opened({ ...mended, settings: { containers: ['B1'] } })).toMatchObject({ resolved: 1 });
+  });
+
+  it('is judged off the shelf at the place of our record before that of the registry, as by the rules', async () => {
+    const code = 'container_dissolved';
+    const seen = {
+      ...boxed(code, { held: false, g_container: null, r_container: OTHER, r_known_from: 4 }),
+      r_place: 'A1',
+    };
+    const registry = [told(P, { place: 'B1' }), told(pack(2), { container: OTHER })];
+    const found = { registry, settings: { containers: ['A1'] } };
+    const record = [{ item: P, container: OTHER, place: 'A1' }];
+    expect(await opened({ ...found, findings: [seen], record })).toMatchObject({ opened: 1 });
+    const over = [{ item: P, container: null, place: 'A1' }];
+    expect(await opened({ ...found, record: over })).toMatchObject({ resolved: 1 });
+  });
+
+  it('stands at its own place where the sides are of a version before, and cannot be asked', async () => {
+    const code = 'status_mismatch';
+    const out = await runOf({ findings: [boxed(code)], registry: [inBox()], ...ofA1() });
+    const file = join(out, 'stock.parquet');
+    await withoutColumn('owner', file, file);
+    expect(await world.openedOf(out)).toMatchObject({ opened: 1 });
+    const { state } = (await caseOf(code)) as NonNullable<Awaited<ReturnType<typeof caseOf>>>;
+    expect(packsSeen(state).places).toEqual(['B1']);
+  });
+});

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { looksAtTheSame, readRun, type RunRecord } from '../comparison/run-record.js';
+import { namesIn, readFileRun } from './run-folder.js';
+import { readSchedule, type RunSchedule } from './schedule.js';
+
+/**
+ * A run among these that is of a later moment, has looked at the same, and has opened its cases: what it did not find
+ * is over. Undefined where none is.
+ */
+export async function laterRun(runs: string, of: RunRecord): Promise<string | undefined> {
+  for (const name of await namesIn(runs)) {
+    const folder = join(runs, name);
+    if (scheduleIn(folder)?.ended !== 'completed') continue;
+    const other = await readRun(join(folder, 'comparison')).catch(() => undefined);
+    if (other === undefined || other.moment <= of.moment || !looksAtTheSame(other, of)) continue;
+    const asked = await readFileRun(folder).catch(() => undefined);
+    if (asked?.dryRun === false && (other.unconfirmed !== true || asked.unconfirmed === true)) return name;
+  }
+  return undefined;
+}
+
+function scheduleIn(folder: string): RunSchedule | undefined {
+  try {
+    return readSchedule(folder);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,8 @@
 /**
  * `npm test`: installs and builds what is missing, runs the gates over the source and Jest beside them, and ends with
  * the totals. Each gate counts as one test. Arguments go to Jest (`npm test -- libs/kernel`), which then runs what a
- * whole run leaves to the soak, too; `--gates-only` leaves Jest out. Nothing outside Node is imported before the installation has been seen to.
+ * whole run leaves to the soak, too; `--gates-only` leaves Jest out. Nothing outside Node is imported before the
+ * installation has been seen to.
  */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';

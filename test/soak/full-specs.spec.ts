@@ -35,7 +35,9 @@ describe('the specs that the soak runs at their full size', () => {
     expect(left.filter((path) => !run.includes(path))).toEqual([]);
     expect(leftByTheShort.filter((path) => left.includes(path))).toEqual([]);
     const firstLines = left.map((path) => readFileSync(join(ROOT, path), 'utf8').split('\n')[0]);
-    expect(firstLines.filter((line) => !/^\/\/ Left to the soak: .{10,}`npm test` has .+\.$/.test(line ?? ''))).toEqual([]);
+    expect(firstLines.filter((line) => !/^\/\/ Left to the soak: .{10,}`npm test` has .+\.$/.test(line ?? ''))).toEqual(
+      [],
+    );
   });
 
   it('are told which run it is', () => {

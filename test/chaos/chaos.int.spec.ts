@@ -1,3 +1,4 @@
+// Left to the soak: a campaign. `npm test` has its checks (checks.int) and the crash points of the worker.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildPrograms } from '../scenarios/built-programs.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';

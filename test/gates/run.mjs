@@ -1,7 +1,8 @@
 /**
  * `npm test`: installs and builds what is missing, runs the gates over the source and Jest beside them, and ends with
- * the totals. Each gate counts as one test. Arguments go to Jest (`npm test -- libs/kernel`); `--gates-only` leaves
- * Jest out. Nothing outside Node is imported before the installation has been seen to.
+ * the totals. Each gate counts as one test. Arguments go to Jest (`npm test -- libs/kernel`), which then runs what a
+ * whole run leaves to the soak, too; `--gates-only` leaves Jest out. Nothing outside Node is imported before the
+ * installation has been seen to.
  */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +21,12 @@ process.exitCode = summarise(gates, jest);
 
 async function runTests() {
   if (args.includes('--gates-only')) return { passed: 0, failed: 0, skipped: [], remarks: [], seconds: 0 };
-  return (await import('./jest-run.mjs')).runJest(jestArgs);
+  const { runJest } = await import('./jest-run.mjs');
+  if (jestArgs.length > 0) return runJest(jestArgs);
+  const { leftToTheSoak } = await import('../../dist/test/soak/full-specs.js');
+  const left = leftToTheSoak(ROOT);
+  console.log(`${left.length} specs are left to npm run soak, by a line of their own`);
+  return runJest(left.map((path) => `--testPathIgnorePatterns=${path.replaceAll('.', '\\.')}$`));
 }
 
 /** Only a whole run can tell whether the tests that the table names passed. */

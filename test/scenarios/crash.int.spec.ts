@@ -1,3 +1,4 @@
+// Left to the soak: programs are killed again and again. `npm test` has the crash points of the worker.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Left to the soak: programs over days. `npm test` has the deadlines of libs/read-models.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import * as doc from '../../apps/sandbox/test/documents.js';

@@ -1,3 +1,4 @@
+// Left to the soak: every write is cut, one after the other. `npm test` has the crash points of the worker.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { sandboxFile } from '../../apps/cli/src/config.js';

@@ -1,3 +1,4 @@
+// Left to the soak: runs of programs over days. `npm test` has runs that stand on earlier ones in libs/reconciliation.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

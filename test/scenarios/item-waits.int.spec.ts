@@ -1,3 +1,4 @@
+// Left to the soak: programs at work. `npm test` has item-claims.int and places.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
 import * as doc from '../../apps/sandbox/test/documents.js';

@@ -1,3 +1,4 @@
+// Left to the soak: each example of each route. `npm test` has the routes.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { randomUUID } from 'node:crypto';

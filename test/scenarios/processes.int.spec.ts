@@ -1,3 +1,4 @@
+// Left to the soak: programs that start and stop. `npm test` has main-job.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Left to the soak: a run by programs. `npm test` has stock-runs.int of the reconciler.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';

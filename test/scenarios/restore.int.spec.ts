@@ -1,3 +1,4 @@
+// Left to the soak: a whole installation is restored. `npm test` has the restoration of the worker.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Left to the soak: programs with a clock of their own. `npm test` has clock-skew.int.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -1,3 +1,4 @@
+// Left to the soak: programs whose database and registry go away. `npm test` has the parts that wait for them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

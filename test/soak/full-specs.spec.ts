@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sized } from '../support/sized.js';
-import { fullSpecs } from './full-specs.js';
+import { fullSpecs, leftToTheSoak } from './full-specs.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -24,6 +26,18 @@ describe('the specs that the soak runs at their full size', () => {
     const [long, short] = [fullSpecs(ROOT), fullSpecs(ROOT, { short: true })];
     expect([...short.run, ...short.left].sort()).toEqual(long.run);
     expect(short.left).toHaveLength(11);
+  });
+
+  it('have those among them that npm test leaves to it, each with a reason, and the short soak has them too', () => {
+    const left = leftToTheSoak(ROOT);
+    const { run, left: leftByTheShort } = fullSpecs(ROOT, { short: true });
+    expect(left).toContain('test/chaos/chaos.int.spec.ts');
+    expect(left.filter((path) => !run.includes(path))).toEqual([]);
+    expect(leftByTheShort.filter((path) => left.includes(path))).toEqual([]);
+    const firstLines = left.map((path) => readFileSync(join(ROOT, path), 'utf8').split('\n')[0]);
+    expect(firstLines.filter((line) => !/^\/\/ Left to the soak: .{10,}`npm test` has .+\.$/.test(line ?? ''))).toEqual(
+      [],
+    );
   });
 
   it('are told which run it is', () => {

@@ -18,19 +18,30 @@ const LEFT_TO_THE_LONG_SOAK = [
   'test/scenarios/planted-registry.int.spec.ts',
 ];
 const ASKS_FOR_ITS_SIZE = /\bsized(<.+>)?\(\{/;
+/** A line of a spec for itself, with the reason behind it. */
+const LEFT_TO_THE_SOAK = /^\/\/ Left to the soak: /m;
 
-/** The specs that are longer in the soak than in `npm test`, relative to `root`; a short one omits those of `left`. */
+/**
+ * The specs that are longer in the soak than in `npm test`, or left to it, relative to `root`; a short one omits those
+ * of `left`.
+ */
 export function fullSpecs(root: string, { short = false } = {}): { run: string[]; left: string[] } {
-  const all = FOLDERS.flatMap((folder) =>
+  const all = specsWith(root, (text) => ASKS_FOR_ITS_SIZE.test(text) || LEFT_TO_THE_SOAK.test(text));
+  const isLeft = (path: string): boolean => short && LEFT_TO_THE_LONG_SOAK.includes(path);
+  return { run: all.filter((path) => !isLeft(path)), left: all.filter(isLeft) };
+}
+
+/** The specs that a whole `npm test` does not run: what they show takes long, and it shows something shorter of the same. */
+export const leftToTheSoak = (root: string): string[] => specsWith(root, (text) => LEFT_TO_THE_SOAK.test(text));
+
+const specsWith = (root: string, has: (text: string) => boolean): string[] =>
+  FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.spec.ts'))
       .map((path) => join(folder, path).replaceAll('\\', '/')),
   )
-    .filter((path) => ASKS_FOR_ITS_SIZE.test(readFileSync(join(root, path), 'utf8')))
+    .filter((path) => has(readFileSync(join(root, path), 'utf8')))
     .sort();
-  const isLeft = (path: string): boolean => short && LEFT_TO_THE_LONG_SOAK.includes(path);
-  return { run: all.filter((path) => !isLeft(path)), left: all.filter(isLeft) };
-}
 
 /** Runs those specs at their full size. Jest says itself what it does; the totals are returned. */
 export async function runFullSpecs(

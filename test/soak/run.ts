@@ -13,7 +13,7 @@ export interface SoakOptions {
   root: string;
   fuzzMinutes: number;
   seed: number;
-  /** Whether the specs that are short in `npm test` are run at their full size. */
+  /** Whether specs are run: those that `npm test` leaves out, and at their full size those that are short there. */
   fullSpecs: boolean;
   /** Whether the longest of them are left out. */
   short: boolean;

@@ -1,3 +1,4 @@
+// Left to the soak: runs over days. `npm test` has stock-runs.int.
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

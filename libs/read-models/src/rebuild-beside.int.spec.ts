@@ -1,3 +1,4 @@
+// Left to the soak: every model is built anew. `npm test` has rebuild.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventFilter, EventStore, RecordedEvent } from '#event-store';
 import { readdirSync, readFileSync } from 'node:fs';

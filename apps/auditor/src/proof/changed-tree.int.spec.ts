@@ -1,3 +1,4 @@
+// Left to the soak: each change of the tree. `npm test` has proof.int.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { verifierKeyOf } from '#merkle';
 import type { ProofLine, ProvenEvent } from '#proofs';

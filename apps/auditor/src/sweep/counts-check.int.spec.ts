@@ -1,3 +1,4 @@
+// Left to the soak: each change of a count. `npm test` has counting.int.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { bucketOf, BucketTree, countedUp, LogKeys, signCounts, streamKey } from '#proofs';
 import { leafHash } from '#merkle';

@@ -1,3 +1,4 @@
+// Left to the soak: sweeps of a whole log. `npm test` has auditor.int and the sweep of each part.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';

@@ -1,3 +1,4 @@
+// Left to the soak: each change of the log. `npm test` has tampering.int.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { truncateSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Left to the soak: each tampering of a proof by the program. `npm test` has the proofs of packs in libs.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

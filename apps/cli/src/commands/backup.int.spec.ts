@@ -1,3 +1,4 @@
+// Left to the soak: whole copies under load. `npm test` has libs/backup.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

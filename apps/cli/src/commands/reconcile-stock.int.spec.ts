@@ -1,3 +1,4 @@
+// Left to the soak: runs by the program itself. `npm test` has stock-runs.int of the reconciler.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cpSync, mkdirSync, renameSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Left to the soak: a browser. `npm test` has what the page does in proof-page.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

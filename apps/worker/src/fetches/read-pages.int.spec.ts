@@ -1,3 +1,4 @@
+// Left to the soak: each trouble at each page. `npm test` has read-export.int and registry-fetch.int.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';

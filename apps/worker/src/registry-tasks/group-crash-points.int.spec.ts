@@ -1,3 +1,4 @@
+// Left to the soak: a death before and after each call of a group. `npm test` has crash-points.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isDeepStrictEqual } from 'node:util';
 import type { GroupCommand, GroupEvent, GroupRegistration } from '#domain';

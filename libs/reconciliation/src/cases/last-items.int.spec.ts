@@ -1,3 +1,4 @@
+// Left to the soak: one sighting after another, of each kind. `npm test` has pack-cases.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Left to the soak: each file that is gone. `npm test` has pack-cases.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

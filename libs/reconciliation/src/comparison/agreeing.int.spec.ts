@@ -1,3 +1,4 @@
+// Left to the soak: sweeps over rules. `npm test` has planted-world.int.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Left to the soak: each way to read a registry. `npm test` has run.int.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

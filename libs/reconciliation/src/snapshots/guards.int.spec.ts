@@ -1,3 +1,4 @@
+// Left to the soak: each guard over whole files. `npm test` has import.int.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { appendFileSync, renameSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

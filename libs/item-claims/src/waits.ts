@@ -18,7 +18,8 @@ export async function insertWaits(
     name: 'item-wait-insert',
     text: `INSERT INTO item_wait SELECT p.id, $1, $3, u.rank FROM unnest($2::text[]) AS p(id)
         LEFT JOIN claim_holder h ON h.id = p.id LEFT JOIN claim_holder u ON u.id = h.unit
-      ON CONFLICT (predecessor, dependent) DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank)`,
+      ON CONFLICT (predecessor, dependent)
+        DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank), is_told = true`,
     values: [dependent, predecessors.map((one) => one.requestId), isItem],
   });
 }
@@ -42,8 +43,9 @@ export async function awaited(tx: Transaction, ids: string[]): Promise<Set<strin
 }
 
 /**
- * What came in place of another takes its place: whoever waits for the old one waits for the new one too. Returns the
- * place, where anybody waits.
+ * What came in place of another takes its place: whoever waits for the old one waits for the new one too. Nobody is
+ * told so: it is held for the old one, and so it waits whatever holds the new one. Returns the place, where anybody
+ * waits.
  */
 export async function takePlace(
   tx: Transaction,
@@ -53,7 +55,7 @@ export async function takePlace(
   const { rows } = await tx.query<{ rank: bigint | null }>({
     name: 'item-wait-place',
     text: `WITH moved AS (
-        INSERT INTO item_wait SELECT r.new, w.dependent, w.is_item, w.rank
+        INSERT INTO item_wait SELECT r.new, w.dependent, w.is_item, w.rank, false
         FROM unnest($1::text[], $2::text[]) AS r(old, new) JOIN item_wait w ON w.predecessor = r.old
         ON CONFLICT DO NOTHING
       ) SELECT min(w.rank) AS rank FROM item_wait w WHERE w.predecessor = ANY ($1::text[])`,
@@ -193,9 +195,12 @@ const MEET_IN_PACKS = `EXISTS (
   )`;
 const liftingFor = (which: string, kept: string): string =>
   `WITH ${HELD(which)} DELETE FROM item_wait w USING held p
-    WHERE w.predecessor = p.id AND w.is_item AND NOT ${kept} RETURNING w.dependent, w.predecessor`;
+    WHERE w.predecessor = p.id AND w.is_item AND w.is_told AND NOT ${kept} RETURNING w.dependent, w.predecessor`;
 
-/** Takes away the waits by items for a unit and its members: all, or those of whom they meet in places alone. */
+/**
+ * Takes away the waits by items for a unit and its members: all that were told, or those of whom they meet in places
+ * alone. Who waits for what it replaces waits on, and the unit must not come to wait for that.
+ */
 export async function liftWaitsFor(tx: Transaction, unit: string, which: 'all' | 'in places'): Promise<LiftedWait[]> {
   const isUnit = 'h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)';
   const { rows } = await tx.query<LiftedWait>(

@@ -35,6 +35,13 @@ export async function removeWaits(tx: Transaction, dependents: string[], which?:
   await tx.query({ name: `item-wait-remove${name}`, text, values: [dependents] });
 }
 
+/** A person decided that it does not wait for these commands, which never came. One that comes late is no link. */
+export async function removeWaitsFor(tx: Transaction, dependent: string, missing: DocumentReference[]): Promise<void> {
+  const text = 'DELETE FROM item_wait WHERE dependent = $1 AND predecessor = ANY ($2::text[]) AND NOT is_item';
+  const ids = missing.map((one) => one.requestId);
+  await tx.query({ name: 'item-wait-remove-missing', text, values: [dependent, ids] });
+}
+
 /** Which of these somebody waits for. */
 export async function awaited(tx: Transaction, ids: string[]): Promise<Set<string>> {
   const text = 'SELECT DISTINCT predecessor FROM item_wait WHERE predecessor = ANY ($1::text[])';

@@ -115,6 +115,7 @@ function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Parti
     case 'DocumentHeld':
       return changedHolds(row, { hold: event.data.hold, at });
     case 'HoldWaived':
+      return changedHolds(row, { waived: event.data.holds, missing: event.data.missing });
     case 'HoldLapsed':
       return changedHolds(row, { waived: event.data.holds });
     case 'GateHoldLifted':
@@ -144,7 +145,7 @@ function refusedFor(data: DocumentRefused['data']): string {
   if (suspension !== undefined) return `suspended: ${stoppedListed(suspension)}`;
   if (person !== undefined) return `held by ${person.by}: ${person.reason}`;
   return ring === undefined
-    ? `${predecessor?.commandId} ${predecessorOutcome}`
+    ? `${predecessor?.commandId} ${predecessorOutcome ?? 'never came'}`
     : ring.map(({ commandId }) => commandId).join(', ');
 }
 

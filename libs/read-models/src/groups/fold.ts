@@ -85,6 +85,7 @@ function otherChanges(
     case 'GroupHeld':
       return changedHolds(row, { hold: event.data.hold, at });
     case 'GroupHoldWaived':
+      return changedHolds(row, { waived: event.data.holds, missing: event.data.missing });
     case 'GroupHoldLapsed':
       return changedHolds(row, { waived: event.data.holds });
     case 'GroupReleased':

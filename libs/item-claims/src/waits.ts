@@ -141,51 +141,79 @@ export async function liftWaits(tx: Transaction, ids: string[]): Promise<LiftedW
 /** Whether an item of `item_claim` is a place. */
 export const isPlaceIn = (column: string): string => `${column} ~ '^\\d{14}$'`;
 
+/** The two of a row `w` of item_wait meet in something that is no place. */
+const MEET_IN_PACKS = `EXISTS (
+    SELECT FROM claim_holder t JOIN item_claim theirs ON theirs.holder = t.number
+      JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
+      JOIN claim_holder d ON d.number = mine.holder
+    WHERE (t.id = w.predecessor OR (t.unit = w.predecessor AND t.unit <> t.id)) AND t.told_id = w.predecessor
+      AND (d.id = w.dependent OR (d.unit = w.dependent AND d.unit <> d.id)) AND NOT ${isPlaceIn('theirs.item')}
+  )`;
+
 /**
- * The units through which one of `ids` waits for itself, by way of these predecessors; those among them that come after
- * a document of which nothing is known here, over any number of steps: it may be on its way, and say how they stand.
- * Where a whole place moves in the ring, also those that come after another one of it.
+ * By which rule a ring is opened. `in places`: a wait in places alone, for one that comes after another one of the ring
+ * by a command, over steps of `after` and of packs. `unknown`: a wait by items, for one that comes by its command, over
+ * any number of steps, after a document of which nothing is known here: it may be on its way, and say how they stand.
  */
+export type RingRule = 'in places' | 'unknown';
+
+const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
+  'in places': {
+    table: `step AS (
+        SELECT w.dependent AS unit, coalesce(h.unit, w.predecessor) AS id, NOT w.is_item AS by_command
+        FROM item_wait w LEFT JOIN claim_holder h ON h.id = w.predecessor
+        WHERE w.dependent IN (SELECT id FROM whole) AND coalesce(h.unit, w.predecessor) IN (SELECT id FROM whole)
+          AND (NOT w.is_item OR ${MEET_IN_PACKS})
+      ), chain AS (
+        SELECT id AS unit, id, false AS by_command FROM ring
+        UNION SELECT c.unit, s.id, c.by_command OR s.by_command FROM chain c JOIN step s ON s.unit = c.id
+      )`,
+    condition: 'c.by_command AND c.id <> c.unit',
+  },
+  unknown: {
+    table: `chain AS (
+        SELECT id AS unit, id FROM ring
+        UNION SELECT c.unit, coalesce(h.unit, w.predecessor) FROM chain c
+          JOIN item_wait w ON w.dependent = c.id AND NOT w.is_item LEFT JOIN claim_holder h ON h.id = w.predecessor
+      )`,
+    condition: 'NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)',
+  },
+};
+
+/** The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later. */
 export async function ringUnits(
   tx: Transaction,
   ids: string[],
-  predecessors: DocumentReference[],
+  { predecessors, rule }: { predecessors: DocumentReference[]; rule: RingRule },
 ): Promise<{ units: string[]; later: Set<string> }> {
+  const { table, condition } = IS_LATER[rule];
   const { rows } = await tx.query<{ id: string; isLater: boolean }>({
-    name: 'item-wait-ring-units',
+    name: `item-wait-ring-units-${rule}`,
     text: `WITH RECURSIVE ${WAITERS('true')}, reached AS (
         SELECT coalesce(h.unit, p.id) AS id FROM unnest($2::text[]) AS p(id) LEFT JOIN claim_holder h ON h.id = p.id
         UNION ${steps('reached', 'true')}
       ), ring AS (SELECT id FROM reached WHERE id IN (SELECT id FROM waiter) AND id <> ALL ($1::text[])
       ), whole AS (SELECT id FROM ring UNION SELECT unnest($1::text[])
-      ), chain AS (
-        SELECT id AS unit, id FROM ring
-        UNION SELECT c.unit, coalesce(h.unit, w.predecessor) FROM chain c
-          JOIN item_wait w ON w.dependent = c.id AND NOT w.is_item LEFT JOIN claim_holder h ON h.id = w.predecessor
-      ) SELECT id, EXISTS (
-        SELECT FROM chain c WHERE c.unit = ring.id AND (
-          NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
-          OR (c.id <> c.unit AND c.id IN (SELECT id FROM whole) AND EXISTS (
-            SELECT FROM whole JOIN claim_holder h ON h.id = whole.id OR (h.unit = whole.id AND h.unit <> h.id)
-              JOIN item_claim i ON i.holder = h.number
-            WHERE i.is_exclusive AND ${isPlaceIn('i.item')}
-          ))
-        )
-      ) AS "isLater" FROM ring`,
+      ), ${table}
+      SELECT id, EXISTS (SELECT FROM chain c WHERE c.unit = ring.id AND ${condition}) AS "isLater" FROM ring`,
     values: [ids, predecessors.map((one) => one.requestId)],
   });
   const later = rows.filter((row) => row.isLater);
   return { units: rows.map((row) => row.id), later: new Set(later.map((row) => row.id)) };
 }
 
-/** Takes away the waits by items of `dependents` for any of these units. */
-export async function liftWaitsBetween(tx: Transaction, dependents: string[], units: string[]): Promise<LiftedWait[]> {
+/** Takes away the waits by items of the units of a ring for those of it that come later. */
+export async function liftWaitsBetween(
+  tx: Transaction,
+  { units, later }: { units: string[]; later: Set<string> },
+  rule: RingRule,
+): Promise<LiftedWait[]> {
   const { rows } = await tx.query<LiftedWait>({
-    name: 'item-wait-lift-between',
+    name: `item-wait-lift-between-${rule}`,
     text: `DELETE FROM item_wait w WHERE w.dependent = ANY ($1::text[]) AND w.is_item AND (
         w.predecessor = ANY ($2::text[]) OR w.predecessor IN (SELECT id FROM claim_holder WHERE unit = ANY ($2::text[]))
-      ) RETURNING w.dependent, w.predecessor`,
-    values: [dependents, units],
+      ) ${rule === 'in places' ? `AND NOT ${MEET_IN_PACKS}` : ''} RETURNING w.dependent, w.predecessor`,
+    values: [units, [...later]],
   });
   return rows;
 }
@@ -193,13 +221,6 @@ export async function liftWaitsBetween(tx: Transaction, dependents: string[], un
 /** Units that are held, with their members. `told`: for whom others wait where they meet its claims. */
 const HELD = (which: string): string =>
   `held AS (SELECT h.id, h.unit, h.number, h.told_id AS told FROM claim_holder h WHERE ${which})`;
-/** The two meet in something that is no place. */
-const MEET_IN_PACKS = `EXISTS (
-    SELECT FROM held t JOIN item_claim theirs ON theirs.holder = t.number
-      JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
-      JOIN claim_holder d ON d.number = mine.holder AND d.unit = w.dependent
-    WHERE t.unit = p.unit AND t.told = p.id AND NOT ${isPlaceIn('theirs.item')}
-  )`;
 const liftingFor = (which: string, kept: string): string =>
   `WITH ${HELD(which)} DELETE FROM item_wait w USING held p
     WHERE w.predecessor = p.id AND w.is_item AND w.is_told AND NOT ${kept} RETURNING w.dependent, w.predecessor`;

@@ -44,6 +44,7 @@ import {
   comeAfter,
   insertWaits,
   liftWaitsForHeld,
+  liftWaitsInPlaces,
   notAwaited,
   removeWaits,
   removeWaitsFor,
@@ -227,6 +228,8 @@ export class PageOfClaims {
     const waiter = { ...unit, rounds: unit.rounds + 1 };
     await movePhase(tx, waiter, 'deciding');
     await insertWaits(tx, unit.id, { predecessors, isItem: true });
+    // Who waits for it in places was told before it came to wait for what is held.
+    if (unit.rounds > 0) await this.lift(await liftWaitsInPlaces(tx, [unit.id]));
     this.planWait(waiter, predecessors);
   }
 

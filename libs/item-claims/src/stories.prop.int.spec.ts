@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import {
   gateHoldsIn,
   holdIdOf,
+  isForPredecessor,
   isPlace,
   requestIdOfStream,
   type DocumentOutcome,
+  type Hold,
   type PlannedTask,
   type Registration,
 } from '#domain';
@@ -100,7 +102,7 @@ class Story {
   private readonly sends: Pick<PlannedTask<'send'>, 'key' | 'payload'>[] = [];
   /** Ends that those who wait have not heard of. */
   private readonly toTell: [string, DocumentOutcome][] = [];
-  private readonly replaced = new Set<string>();
+  private readonly replacedBy = new Map<string, string>();
   /** The log position by which each was planned that was sent last. */
   readonly plannedAt = new Map<string, bigint>();
   /** By id, those of others too. */
@@ -147,7 +149,7 @@ class Story {
       await this.tellThose();
       const open = this.ids().filter((id) => this.world.state(id).phase !== 'concluded');
       if (open.length === 0 && this.world.tasks.size === 0) return this.world.settle();
-      await this.waive(open);
+      await this.waive(open, (hold) => !this.isResentAndOpen(hold));
       await this.send(0);
       await this.answer(0, 'accepted');
       await this.tellThose();
@@ -159,20 +161,29 @@ class Story {
     throw new Error(`it never ends: ${stuck.join('\n')}`);
   }
 
-  /** Whoever waits in places alone for what is held, when nothing is left to do. */
+  /** A bad end whose resend is under way, or will be: nobody decides about it, for that end may yet be a good one. */
+  private isResentAndOpen(hold: Hold): boolean {
+    if (!isForPredecessor(hold)) return false;
+    for (let id = this.replacedBy.get(hold.for.requestId); id !== undefined; id = this.replacedBy.get(id))
+      if (this.world.state(id).phase !== 'concluded') return true;
+    return false;
+  }
+
+  /** Whoever waits in places alone for what is held, or waits for such, when nothing is left to do. */
   private waitForHeld(): string[] {
     return this.ids().flatMap((id) => {
       const state = this.world.state(id);
       const waitingFor = state.phase === 'waiting' ? state.waitingFor : [];
       return waitingFor
-        .filter((one) => 'items' in one && one.items.every(isPlace) && this.isHeld(one.requestId))
-        .map((one) => `${id} waits for ${one.requestId}, which is held`);
+        .filter((one) => 'items' in one && one.items.every(isPlace) && this.isStuck(one.requestId))
+        .map((one) => `${id} waits for ${one.requestId}, which is held, or waits for such`);
     });
   }
 
-  private isHeld(id: string): boolean {
+  private isStuck(id: string): boolean {
     const state = this.world.state(id);
-    return state.phase === 'waiting' && state.holds.length > 0;
+    if (state.phase !== 'waiting') return false;
+    return state.holds.length > 0 || state.waitingFor.some((one) => this.isStuck(one.requestId));
   }
 
   ids(): string[] {
@@ -183,7 +194,7 @@ class Story {
     const { world } = this;
     const id = `d${this.registered}`;
     const resendOf = one.resends ? this.ids().find((old) => this.mayBeReplaced(old)) : undefined;
-    if (resendOf !== undefined) this.replaced.add(resendOf);
+    if (resendOf !== undefined) this.replacedBy.set(resendOf, id);
     const after = one.after.map((n) => this.registered + (n >= 0 ? n + 1 : n)).filter((n) => n >= 0);
     this.registered += 1;
     if (one.waives || resendOf !== undefined) this.waived.add(id);
@@ -217,7 +228,7 @@ class Story {
 
   private mayBeReplaced(id: string): boolean {
     const state = this.world.state(id);
-    return state.phase === 'concluded' && isBad(state.outcome) && state.cause === undefined && !this.replaced.has(id);
+    return state.phase === 'concluded' && isBad(state.outcome) && state.cause === undefined && !this.replacedBy.has(id);
   }
 
   private async send(n: number): Promise<void> {
@@ -258,10 +269,10 @@ class Story {
     await this.world.execute(id, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
   }
 
-  private async waive(ids: string[]): Promise<void> {
+  private async waive(ids: string[], isMeant: (hold: Hold) => boolean = () => true): Promise<void> {
     for (const id of ids) {
       const state = this.world.state(id);
-      const holds = 'holds' in state ? state.holds : [];
+      const holds = ('holds' in state ? state.holds : []).filter(isMeant);
       if (holds.length > 0)
         await this.world.execute(id, { type: 'WaiveHolds', predecessors: holds.map((one) => holdIdOf(one)) });
     }
@@ -347,7 +358,10 @@ class Oracle {
         if (at(one) < at(other) && isOpenAt(one, at(other)))
           return [`${other.id} was sent at ${at(other)}, while ${one.id} was under way`];
         const isOvertaken = one.registeredAt < other.registeredAt && at(other) < at(one);
-        const isMeant = held.has(one.id) || this.comesAfter(one, other) || this.mayGoAhead(one, at(other));
+        const isMeant =
+          held.has(one.id) ||
+          this.comesAfter(one, other) ||
+          (this.mayGoAhead(one, at(other)) && (!this.shareItems(one, other) || this.isInRing(one, other)));
         return isOvertaken && !isMeant ? [`${other.id} was sent at ${at(other)}, before ${one.id}`] : [];
       }),
     );
@@ -411,6 +425,33 @@ class Oracle {
       all.some((other) => other.registeredAt > told.registeredAt && this.comesAfter(told, other));
     const isOpen = one.after.length > 0 && (one.releasedAt === undefined || one.releasedAt > position);
     return isOfLater(one) || (isOpen && all.some((other) => isOfLater(other)));
+  }
+
+  /** By more than their places. */
+  private shareItems(one: Told, other: Told): boolean {
+    const touches = (a: Told, b: Told): boolean =>
+      [...a.named].some((item) => !isPlace(item) && (b.named.has(item) || b.around.has(item)));
+    return touches(one, other) || touches(other, one);
+  }
+
+  /** The two may be links of a ring without the move of a whole place: `one` may wait for `other`, over steps. */
+  private isInRing(one: Told, other: Told): boolean {
+    const seen = new Set([one]);
+    const open = [one];
+    for (let from = open.pop(); from !== undefined; from = open.pop())
+      for (const to of this.told.values()) {
+        if (seen.has(to) || (from === one && to === other) || !this.mayWait(from, to)) continue;
+        if (to === other) return true;
+        seen.add(to);
+        open.push(to);
+      }
+    return false;
+  }
+
+  /** What was held may have gone behind the others. */
+  private mayWait(one: Told, other: Told): boolean {
+    const isBefore = other.registeredAt < one.registeredAt || this.story.held.has(one.id);
+    return one.after.includes(other.id) || (isBefore && this.shareItems(one, other));
   }
 
   private comesAfter(one: Told, other: Told, seen = new Set<string>()): boolean {

@@ -218,31 +218,69 @@ export async function liftWaitsBetween(
   return rows;
 }
 
-/** Units that are held, with their members. `told`: for whom others wait where they meet its claims. */
-const HELD = (which: string): string =>
-  `held AS (SELECT h.id, h.unit, h.number, h.told_id AS told FROM claim_holder h WHERE ${which})`;
-const liftingFor = (which: string, kept: string): string =>
-  `WITH ${HELD(which)} DELETE FROM item_wait w USING held p
-    WHERE w.predecessor = p.id AND w.is_item AND w.is_told AND NOT ${kept} RETURNING w.dependent, w.predecessor`;
-
-/**
- * Takes away the waits by items for a unit and its members: all that were told, or those of whom they meet in places
- * alone. Who waits for what it replaces waits on, and the unit must not come to wait for that.
- */
-export async function liftWaitsFor(tx: Transaction, unit: string, which: 'all' | 'in places'): Promise<LiftedWait[]> {
-  const isUnit = 'h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)';
-  const { rows } = await tx.query<LiftedWait>(
-    which === 'all'
-      ? { name: 'item-wait-lift-for', text: liftingFor(isUnit, 'false'), values: [unit] }
-      : { name: 'item-wait-lift-in-places', text: liftingFor(isUnit, MEET_IN_PACKS), values: [unit] },
-  );
+/** Takes away the waits by items for a unit and its members that were told. Who waits for what it replaces waits on. */
+export async function liftWaitsFor(tx: Transaction, unit: string): Promise<LiftedWait[]> {
+  const { rows } = await tx.query<LiftedWait>({
+    name: 'item-wait-lift-for',
+    text: `DELETE FROM item_wait w USING claim_holder h
+      WHERE (h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)) AND w.predecessor = h.id AND w.is_item AND w.is_told
+      RETURNING w.dependent, w.predecessor`,
+    values: [unit],
+  });
   return rows;
 }
 
-/** The same, in places alone, for all that are held: in the version before they kept their places. */
+/**
+ * Units that are held, and those that wait for them, over any number of steps: none has a place. No row is followed of
+ * which nobody was told: its dependent is held itself, or does not wait.
+ */
+export const STUCK = `stuck AS (
+    SELECT id FROM claim_holder WHERE is_held
+    UNION ${behind('NOT w.is_item OR w.is_told')}
+  )`;
+
+/** The dependents of those in `stuck`. */
+function behind(condition: string): string {
+  return `SELECT w.dependent FROM stuck JOIN LATERAL (
+      SELECT stuck.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = stuck.id AND m.unit <> m.id
+    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND (${condition})`;
+}
+
+/** It waits for more than its turn in places. */
+const WAITS_ANYHOW = `NOT w.is_item OR (w.is_told AND ${MEET_IN_PACKS})`;
+
+/**
+ * Takes away the waits in places alone for those of these units that are held, or wait for what is held, and for all
+ * that wait for those. Who waits in places alone goes on, and stands in the way of nobody.
+ */
+export async function liftWaitsInPlaces(tx: Transaction, units: string[]): Promise<LiftedWait[]> {
+  if (units.length === 0) return [];
+  const { rows } = await tx.query<LiftedWait>({
+    name: 'item-wait-lift-in-places',
+    text: `WITH RECURSIVE ahead AS (
+        SELECT u.id COLLATE "C" AS unit, u.id COLLATE "C" AS id FROM unnest($1::text[]) AS u(id)
+        UNION SELECT a.unit, coalesce(h.unit, w.predecessor) FROM ahead a
+          JOIN item_wait w ON w.dependent = a.id AND (${WAITS_ANYHOW}) LEFT JOIN claim_holder h ON h.id = w.predecessor
+      ), stuck AS (
+        SELECT a.unit AS id FROM ahead a JOIN claim_holder h ON h.id = a.id AND h.is_held
+        UNION ${behind(WAITS_ANYHOW)}
+      ), named AS (
+        SELECT id FROM stuck
+        UNION SELECT m.id FROM stuck JOIN claim_holder m ON m.unit = stuck.id AND m.unit <> m.id
+      ) DELETE FROM item_wait w USING named WHERE w.predecessor = named.id AND w.is_item AND w.is_told
+        AND NOT ${MEET_IN_PACKS} RETURNING w.dependent, w.predecessor`,
+    values: [units],
+  });
+  return rows;
+}
+
+/** The same for all that is held: in the version before, that or what waited for it kept its places. */
 export async function liftWaitsForHeld(tx: Transaction): Promise<LiftedWait[]> {
-  const areHeld = 'h.unit IN (SELECT id FROM claim_holder WHERE is_held)';
-  return (await tx.query<LiftedWait>(liftingFor(areHeld, MEET_IN_PACKS))).rows;
+  const { rows } = await tx.query<{ id: string }>('SELECT id FROM claim_holder WHERE is_held');
+  return liftWaitsInPlaces(
+    tx,
+    rows.map((row) => row.id),
+  );
 }
 
 /** Those of these that a unit does not wait for. */

@@ -49,8 +49,8 @@ interface Found {
 
 /**
  * What a person decides about documents and groups that are held: by a bad end of their predecessors, at the gate, for
- * suspensions, or by a person; or that wait for a command which never came. The worker does it: it alone writes to their
- * streams.
+ * suspensions, or by a person; or that wait for a command which never came. The worker does it: it alone writes to
+ * their streams.
  */
 export class Holds {
   constructor(private readonly options: WorkerAccess) {}

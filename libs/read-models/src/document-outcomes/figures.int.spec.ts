@@ -17,8 +17,8 @@ async function given(id: string, { phase, group, hours }: { phase: string; group
     `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,
        operation_date, item_count, phase, waiting_for, held_for, attempts, error_count, document_sha256, duplicate,
        registered_at, group_id)
-     VALUES ($1, $5, $5, $1, 'main', 415, '', '', 1, $2, '[]', '[]', 0, 0, '', false, now() - make_interval(hours => $4),
-       $3)`,
+     VALUES ($1, $5, $5, $1, 'main', 415, '', '', 1, $2, '[]', '[]', 0, 0, '', false,
+       now() - make_interval(hours => $4), $3)`,
     [id, phase, group ?? null, hours, position],
   );
 }

@@ -13,7 +13,7 @@ import { type RecordedEvent, typedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
 import { stoppedListed } from '../stop-words.js';
-import { changedHolds, withWait } from './holds.js';
+import { changedHolds, waivedIn, withWait } from './holds.js';
 import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 
 /**
@@ -115,9 +115,8 @@ function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Parti
     case 'DocumentHeld':
       return changedHolds(row, { hold: event.data.hold, at });
     case 'HoldWaived':
-      return changedHolds(row, { waived: event.data.holds, missing: event.data.missing });
     case 'HoldLapsed':
-      return changedHolds(row, { waived: event.data.holds });
+      return changedHolds(row, waivedIn(event.data));
     case 'GateHoldLifted':
       return changedHolds(row, { lifted: 'gate' });
     case 'SuspensionHoldLifted':

@@ -56,8 +56,14 @@ interface DocumentStand {
 type HoldChange =
   | { predecessor: string }
   | { hold: Hold; at: Date }
-  | { waived: Hold[]; missing?: DocumentReference[] | undefined }
+  | { waived: Hold[]; missing: DocumentReference[] }
   | { lifted: OwnHold['kind'] };
+
+/** What was waived or lapsed; and what is not waited for any more, because it never came. */
+export const waivedIn = ({ holds, missing = [] }: { holds: Hold[]; missing?: DocumentReference[] }) => ({
+  waived: holds,
+  missing,
+});
 
 /** The row after one more wait; that by items comes on top of another. */
 export function withWait({ waitingFor, heldFor }: HeldRow, wait: DocumentWaiting['data'], at: Date) {
@@ -75,9 +81,7 @@ export function changedHolds(
 ): HeldRow & { phase: 'waiting' | 'held' } {
   if ('waived' in change)
     return withPhase({
-      waitingFor: waitingFor.filter(
-        (one) => change.missing?.every((other) => other.requestId !== one.requestId) ?? true,
-      ),
+      waitingFor: waitingFor.filter((one) => change.missing.every((other) => other.requestId !== one.requestId)),
       heldFor: heldFor.filter((one) => !change.waived.some((other) => holdIdOf(other) === rowIdOf(one))),
     });
   const withoutKind = (kind: OwnHold['kind']): HeldFor[] => heldFor.filter((one) => !isOwn(one) || one.kind !== kind);

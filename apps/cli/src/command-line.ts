@@ -241,8 +241,8 @@ function addGroupCommands(pedigree: Command, action: Action): void {
 
 function addHoldCommands(pedigree: Command, action: Action): void {
   const does = {
-    release: 'send a held document, or group, all the same',
-    end: 'end a held document, or group, as failed',
+    release: 'send a document, or group, that is held or waits for a command that never came',
+    end: 'end such a document, or group, as failed',
   };
   for (const decision of ['release', 'end'] as const) {
     pedigree

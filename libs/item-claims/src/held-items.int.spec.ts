@@ -51,6 +51,50 @@ describe('a document that is held, and what waits by its items', () => {
     expect([world.state('held').phase, world.sent]).toEqual(['ready', ['held', 'ahead', 'held']]);
   });
 
+  it('is nothing that is held for what it replaces: a resend that was held goes before that, how often it may be', async () => {
+    const hold = (knownAt: string): DocumentCommand => ({
+      ...{ type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt } },
+    });
+    await world.register('x', { items: [P] });
+    await world.register('behind', { items: [P] });
+    await world.register('last', { items: [P] });
+    await world.settle();
+    await world.conclude('x', 'rejected');
+    await world.register('again', { items: [P], resendOf: 'x' });
+    await world.settle();
+    for (const knownAt of ['7', '8']) {
+      await world.execute('again', hold(knownAt));
+      await world.settle();
+      await world.execute('again', { type: 'WaiveHolds', predecessors: [`gate@${knownAt}`] });
+      await world.settle();
+      expect([world.state('again').phase, world.waitsFor('behind')]).toEqual(['ready', []]);
+    }
+    for (const id of ['again', 'behind', 'last']) {
+      expect(world.sent.at(-1)).toBe(id);
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(await world.rows('item_wait')).toBe(0);
+  });
+
+  it('is what was told to wait for a resend, and is let go when that is held', async () => {
+    await world.register('x', { items: [P] });
+    await world.register('behind', { items: [P] });
+    await world.settle();
+    await world.conclude('x', 'rejected');
+    await world.register('again', { items: [P], resendOf: 'x' });
+    await world.settle();
+    await world.execute('behind', { type: 'WaiveHolds', predecessors: ['x'] });
+    await world.settle();
+    expect(world.waitsFor('behind')).toEqual(['again']);
+    await world.execute('again', { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } });
+    await world.settle();
+    expect(world.sent).toEqual(['x', 'again', 'behind']);
+    await world.execute('again', { type: 'WaiveHolds', predecessors: ['gate@7'] });
+    await world.settle();
+    expect(world.waitsFor('again')).toEqual(['behind']);
+  });
+
   it('is a document with a pack of one that an earlier attempt has sent, whatever holds that', async () => {
     for (const [n, isOnePage] of [true, false].entries()) {
       const item = `${P.slice(0, -1)}${n + 5}`;

@@ -3,7 +3,7 @@ import type { Transaction } from '#postgres';
 import type { Claim, OwnClaim } from './claim-book.js';
 import { holdKeyOf } from './holds.js';
 import type { ContainmentChange } from './named-items.js';
-import { isPlaceIn, liftWaitsFor, type LiftedWait } from './waits.js';
+import { isPlaceIn, liftWaitsFor, liftWaitsInPlaces, STUCK, type LiftedWait } from './waits.js';
 
 /** A document of ours that has not concluded, or a group of such. A row of `claim_holder`. */
 export interface Holder {
@@ -140,8 +140,8 @@ export async function movePhase(
 /**
  * What is held stands aside. After its send was planned nobody waits for it by their items, for another document of
  * the same packs may be what makes their state fit, or takes them back. What waits itself keeps its place for its packs
- * alone: else all that its places do would wait for a person, behind the move of a whole place. Returns whose waits
- * were lifted. A member goes with its group.
+ * alone, and so does what waits for it: else all that their places do would wait for a person, behind the move of a
+ * whole place. Returns whose waits were lifted. A member goes with its group.
  */
 export async function standAside(tx: Transaction, id: string, hold: Hold): Promise<LiftedWait[]> {
   const unit = (await holdersById(tx, [id])).get(id);
@@ -149,7 +149,8 @@ export async function standAside(tx: Transaction, id: string, hold: Hold): Promi
   const text = `UPDATE claim_holder SET holds = array_append(array_remove(holds, $2), $2),
     phase = CASE phase WHEN 'clear' THEN 'at_gate' ELSE phase END WHERE id = $1`;
   await tx.query({ name: 'claim-holder-held', text, values: [id, holdKeyOf(hold)] });
-  return liftWaitsFor(tx, id, unit.phase === 'clear' || unit.phase === 'at_gate' ? 'all' : 'in places');
+  const lifted = unit.phase === 'clear' || unit.phase === 'at_gate' ? await liftWaitsFor(tx, id) : [];
+  return [...lifted, ...(await liftWaitsInPlaces(tx, [id]))];
 }
 
 /** It is released: nothing holds it, and it stands in its places again. */
@@ -216,13 +217,17 @@ interface ClaimRow {
 const CLAIM = `c.item, c.is_exclusive AS "isExclusive", c.holder::float8 AS holder, h.unit,
   h.told_command AS "commandId", h.told_id AS "requestId"`;
 
-/** Whether a claim `c` of a unit `u` is one that others meet. */
-const IS_MET = `u.phase <> 'at_gate' AND NOT (u.is_held AND ${isPlaceIn('c.item')})`;
+/**
+ * Whether a claim `c` of a unit `u` is one that others meet, beside STUCK: which is read where one that waits is met in
+ * a place, and else not.
+ */
+const IS_MET = `u.phase <> 'at_gate'
+  AND (u.phase = 'clear' OR NOT ${isPlaceIn('c.item')} OR u.id NOT IN (SELECT id FROM stuck))`;
 
 /** Claims of units on these items: all on what is claimed exclusively, and the exclusive ones on what is intended. */
 export async function claimsOn(tx: Transaction, exclusive: string[], intended: string[]): Promise<Claim[]> {
   if (exclusive.length + intended.length === 0) return [];
-  const text = `SELECT ${CLAIM} FROM item_claim c JOIN claim_holder h ON h.number = c.holder
+  const text = `WITH RECURSIVE ${STUCK} SELECT ${CLAIM} FROM item_claim c JOIN claim_holder h ON h.number = c.holder
       JOIN claim_holder u ON u.id = h.unit
     WHERE ${IS_MET} AND (c.item = ANY ($1::text[]) OR (c.item = ANY ($2::text[]) AND c.is_exclusive))`;
   const { rows } = await tx.query<ClaimRow>({ name: 'item-claims-on', text, values: [exclusive, intended] });
@@ -230,7 +235,7 @@ export async function claimsOn(tx: Transaction, exclusive: string[], intended: s
 }
 
 /** $1: a unit, $2: its rank. Of the many that mean a place no row is read for one that means it too. */
-export const MEETINGS = `SELECT DISTINCT ${CLAIM}
+export const MEETINGS = `WITH RECURSIVE ${STUCK} SELECT DISTINCT ${CLAIM}
     FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
     JOIN LATERAL (
       SELECT * FROM item_claim WHERE item = mine.item AND is_exclusive

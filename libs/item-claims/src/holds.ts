@@ -1,4 +1,4 @@
-import { isForPredecessor, type Hold } from '#domain';
+import { isForPredecessor, type DocumentReference, type Hold } from '#domain';
 import { neverReached } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { ClaimEvent } from './read-page.js';
@@ -7,7 +7,7 @@ import type { ClaimEvent } from './read-page.js';
 export const holdKeyOf = (hold: Hold): string => (isForPredecessor(hold) ? hold.for.requestId : hold.kind);
 
 /** What may end a hold of a document or a group that waits on. */
-type EndOfHolds = Extract<ClaimEvent, { type: keyof typeof ENDS_OF_HOLDS }>;
+export type EndOfHolds = Extract<ClaimEvent, { type: keyof typeof ENDS_OF_HOLDS }>;
 
 const ENDS_OF_HOLDS = {
   HoldWaived: true,
@@ -47,6 +47,10 @@ export function endedHolds({ type, data }: EndOfHolds): string[] {
       return neverReached(type, 'end of a hold');
   }
 }
+
+/** What never came, where a person decided that it is not waited for. */
+export const missingIn = ({ type, data }: EndOfHolds): DocumentReference[] =>
+  type === 'HoldWaived' || type === 'GroupHoldWaived' ? (data.missing ?? []) : [];
 
 /** Those of these units that are held. */
 export async function heldAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {

@@ -309,6 +309,24 @@ describe('what waits by its items', () => {
     expect(await world.rows('item_wait')).toBe(0);
   });
 
+  it('is no link to a command that never came, once a person has decided that, whatever that comes after', async () => {
+    await world.register('first', { items: [Q] });
+    await world.register('waits', { items: [P], after: ['never', 'first'] });
+    await world.settle();
+    await world.execute('waits', { type: 'WaiveHolds', predecessors: [], missing: ['never'] });
+    await world.settle();
+    expect(world.waitsFor('waits')).toEqual(['first']);
+    // It comes after all, and after the one that waited for it: that is no ring.
+    await world.register('never', { items: [P], after: ['waits'] });
+    await world.settle();
+    for (const id of ['first', 'waits', 'never']) {
+      expect(world.sent.at(-1)).toBe(id);
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(await world.rows('item_wait')).toBe(0);
+  });
+
   it('refuses a ring of `after` alone', async () => {
     await world.register('a', { items: [P], after: ['c'] });
     await world.register('b', { items: [Q], after: ['a'] });

@@ -31,7 +31,7 @@ import {
   wasTold,
   type Holder,
 } from './holders.js';
-import { endedHolds, endHolds, heldAmong, mayEndHolds } from './holds.js';
+import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, type EndOfHolds } from './holds.js';
 import type { NamedItems } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
@@ -44,8 +44,10 @@ import {
   comeAfter,
   insertWaits,
   liftWaitsForHeld,
+  liftWaitsInPlaces,
   notAwaited,
   removeWaits,
+  removeWaitsFor,
   takePlace,
   type LiftedWait,
   type WaitBasis,
@@ -119,7 +121,7 @@ export class PageOfClaims {
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
     else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
-    else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), endedHolds(event));
+    else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), event);
   }
 
   private async registered(data: Registration, position: bigint, expected: Set<string>): Promise<void> {
@@ -226,6 +228,8 @@ export class PageOfClaims {
     const waiter = { ...unit, rounds: unit.rounds + 1 };
     await movePhase(tx, waiter, 'deciding');
     await insertWaits(tx, unit.id, { predecessors, isItem: true });
+    // Who waits for it in places was told before it came to wait for what is held.
+    if (unit.rounds > 0) await this.lift(await liftWaitsInPlaces(tx, [unit.id]));
     this.planWait(waiter, predecessors);
   }
 
@@ -257,10 +261,13 @@ export class PageOfClaims {
   }
 
   /** It may wait on, and that for hours: from here on others meet it in its places again, if nothing else holds it. */
-  private async holdsEnded(id: string, ended: string[]): Promise<void> {
-    if (!this.held.has(id)) return;
+  private async holdsEnded(id: string, event: EndOfHolds): Promise<void> {
+    const { tx } = this.options;
+    const missing = missingIn(event);
+    if (!this.held.has(id) && missing.length === 0) return;
     await this.run.flush();
-    await endHolds(this.options.tx, id, ended);
+    if (missing.length > 0) await removeWaitsFor(tx, id, missing);
+    await endHolds(tx, id, endedHolds(event));
   }
 
   /**

@@ -118,9 +118,10 @@ describe('a move of a whole place', () => {
     await world.conclude('x', 'rejected');
     await world.settle();
     expect(world.sent).toEqual(['x', 'move']);
+    expect(world.state('later')).toMatchObject({ phase: 'waiting', itemWaits: 1 });
     // One that comes now does not wait for it either.
     await given('next', { docType: 432, items: [], place: CELLAR, to: HOME });
-    expect(world.waitsFor('next')).toEqual(['later', 'move', 'same pack']);
+    expect(world.waitsFor('next')).toEqual(['later', 'move']);
     expect(world.waitsFor('same pack')).toEqual(['stuck']);
     await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
     await world.settle();
@@ -131,6 +132,75 @@ describe('a move of a whole place', () => {
     }
     expect(world.sent).toEqual(['x', 'move', 'stuck', 'later', 'same pack', 'next']);
     expect(await world.rows('item_wait')).toBe(0);
+  });
+
+  it.each([
+    ['registers before the hold', 'first', given],
+    ['registers after it', 'last', given],
+    ['registers with it in one page', 'last', (...of: Parameters<typeof given>) => world.register(...of)],
+  ])('does not wait for what waits for what is held, in any number of steps: it %s', async (_how, when, take) => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('stuck', { items: [P] });
+    const follow = async (): Promise<void> => {
+      await take('same', { items: [P] });
+      await take('behind', { items: [P, Q] });
+      await take('by command', { items: [], after: ['behind'] });
+      await take('move', { docType: 432, items: [], to: ATTIC });
+    };
+    if (when === 'first') await follow();
+    await world.conclude('x', 'rejected');
+    await world.settle();
+    if (when === 'last') await follow();
+    await world.settle();
+    expect(world.sent).toEqual(['x', 'move']);
+    await given('later', { items: ['046070000000011234567890003'], place: ATTIC });
+    expect(world.waitsFor('later')).toEqual(['move']);
+    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+    await given('next', { docType: 432, items: [], to: ATTIC });
+    for (const id of ['move', 'stuck', 'same', 'behind', 'by command', 'later', 'next']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['x', 'move', 'stuck', 'later', 'same', 'behind', 'by command', 'next']);
+    expect(await world.rows('item_wait')).toBe(0);
+  });
+
+  it('does not wait for what registers with it in one page, and waits for what is held', async () => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('stuck', { items: [P] });
+    await world.conclude('x', 'rejected');
+    await world.settle();
+    await world.register('same', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect([world.sent, world.waitsFor('same')]).toEqual([['x', 'move'], ['stuck']]);
+  });
+
+  it('does not wait for what comes after what the gate holds, and waits for it when that is let go', async () => {
+    await given('held', { items: [P], place: CELLAR });
+    await given('after it', { items: [Q], after: ['held'] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['after it']);
+    await world.execute('held', { type: 'HoldAtGate', finding: { packs: [], packCount: 1, knownAt: '7' } });
+    await world.settle();
+    expect(world.sent).toEqual(['held', 'move']);
+    await world.execute('held', { type: 'WaiveHolds', predecessors: ['gate@7'] });
+    await given('next', { docType: 432, items: [], to: ATTIC });
+    await world.conclude('move', 'accepted');
+    await world.settle();
+    expect(world.waitsFor('next')).toEqual(['after it']);
+  });
+
+  it('does not wait for what comes to wait for what is held when it was about to go', async () => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('stuck', { items: [P], place: CELLAR });
+    await world.conclude('x', 'rejected');
+    await given('hides it', { items: [P], place: CELLAR, waives: true });
+    await given('late', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect([world.waitsFor('late'), world.waitsFor('move')]).toEqual([['hides it'], ['late']]);
+    await world.conclude('hides it', 'accepted');
+    await world.settle();
+    expect([world.waitsFor('late'), world.sent]).toEqual([['stuck'], ['x', 'hides it', 'move']]);
   });
 
   it('keeps waiting for what is held, where a document of its group names the same pack', async () => {
@@ -205,19 +275,43 @@ describe('a move of a whole place', () => {
     expect([world.state('last').phase, world.sent]).toEqual(['waiting', ['whole']]);
   });
 
+  it('in a ring goes ahead of a chain in which packs keep their order', async () => {
+    await given('first', { items: [P], after: ['last'] });
+    await given('same pack', { items: [P] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['first', 'same pack']);
+    await given('last', { items: [Q] });
+    for (const id of ['move', 'last', 'first', 'same pack']) {
+      expect(world.sent.at(-1)).toBe(id);
+      if (id === 'first') expect(world.state('same pack')).toMatchObject({ itemWaits: 1 });
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(await world.rows('item_wait')).toBe(0);
+  });
+
+  it('lies beside a ring of `after` and packs, which is refused as it is without it', async () => {
+    await given('first', { items: [P], after: ['last'] });
+    await given('between', { items: [P, Q] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    await given('last', { items: [Q] });
+    expect(world.state('last')).toMatchObject({ outcome: 'failed', cause: 'waits_in_ring' });
+    expect(world.waitsFor('between')).toEqual(['first']);
+  });
+
   it.each([
-    ['by the place alone', [Q]],
-    ['by a pack', [P, Q]],
-  ])('refuses nothing of a chain of `after` that it lies in, and that it meets %s', async (_how, items) => {
+    ['by the place alone', [Q], ['between', 'move', 'last', 'first']],
+    ['by a pack', [P, Q], ['move', 'last', 'first', 'between']],
+  ])('refuses nothing of a chain of `after` that it lies in, and that it meets %s', async (_how, items, order) => {
     await given('first', { items: [P], after: ['last'] });
     await given('between', { items, place: items.length === 1 ? HOME : ATTIC });
     await given('move', { docType: 432, items: [], to: ATTIC });
     await given('last', { items: [], docType: 415 });
-    for (const id of ['between', 'move', 'last', 'first']) {
+    for (const id of order) {
       await world.conclude(id, 'accepted');
       await world.settle();
     }
-    expect(world.sent).toEqual(['between', 'move', 'last', 'first']);
+    expect(world.sent).toEqual(order);
   });
 
   it('waits for packs that go there, and leaves all in its container', async () => {

@@ -13,7 +13,7 @@ import {
 import { changeBy, mayChange } from './late-changes.js';
 import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
 import type { PageOptions } from './read-page.js';
-import { insertWaits, removeWaits } from './waits.js';
+import { insertWaits, liftWaitsInPlaces, removeWaits } from './waits.js';
 
 /** A registration that waits for nobody but by its items; those of a run are decided together, in memory. */
 export interface Plain {
@@ -68,6 +68,12 @@ export class RunOfClaims {
     );
     await insertClaims(tx, plain);
     for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
+    // A move of this run has met all of it. It is not told yet, and hears when it is.
+    if (plain.some((one) => one.named.isWholePlace))
+      await liftWaitsInPlaces(
+        tx,
+        waits.map((one) => one.unit.id),
+      );
     await this.end(steps, ended);
   }
 

@@ -37,18 +37,19 @@ export function runItemClaims(options: ItemClaimsOptions): Promise<void> {
   return runSubscription({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle });
 }
 
-/** Works up to the end of the log and returns the position. */
+/** Works up to the end of the log and returns the position. `isFirst`: as a process begins, and not as it goes on. */
 export function catchUpItemClaims(
-  options: ItemClaimsParts & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>,
+  options: ItemClaimsParts & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'> & { isFirst?: boolean },
 ): Promise<bigint> {
-  const { evidence, documents, queue, ...rest } = options;
-  return catchUp({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle: handler({ evidence, documents, queue }) });
+  const { evidence, documents, queue, isFirst, ...rest } = options;
+  const handle = handler({ evidence, documents, queue }, isFirst);
+  return catchUp({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle });
 }
 
-function handler(parts: ItemClaimsParts) {
+function handler(parts: ItemClaimsParts, isFirst = true) {
   let began: bigint | undefined;
   // Until nothing is found: a page that has found some may come again.
-  let mayWaitForHeld = true;
+  let mayWaitForHeld = isFirst;
   return async (recorded: object[], tx: Transaction, handledAt: Date): Promise<number> => {
     began ??= await startOf(tx);
     const start = began;

@@ -18,7 +18,8 @@ export async function insertWaits(
     name: 'item-wait-insert',
     text: `INSERT INTO item_wait SELECT p.id, $1, $3, u.rank FROM unnest($2::text[]) AS p(id)
         LEFT JOIN claim_holder h ON h.id = p.id LEFT JOIN claim_holder u ON u.id = h.unit
-      ON CONFLICT (predecessor, dependent) DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank)`,
+      ON CONFLICT (predecessor, dependent)
+        DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank), is_told = true`,
     values: [dependent, predecessors.map((one) => one.requestId), isItem],
   });
 }
@@ -34,6 +35,13 @@ export async function removeWaits(tx: Transaction, dependents: string[], which?:
   await tx.query({ name: `item-wait-remove${name}`, text, values: [dependents] });
 }
 
+/** A person decided that it does not wait for these commands, which never came. One that comes late is no link. */
+export async function removeWaitsFor(tx: Transaction, dependent: string, missing: DocumentReference[]): Promise<void> {
+  const text = 'DELETE FROM item_wait WHERE dependent = $1 AND predecessor = ANY ($2::text[]) AND NOT is_item';
+  const ids = missing.map((one) => one.requestId);
+  await tx.query({ name: 'item-wait-remove-missing', text, values: [dependent, ids] });
+}
+
 /** Which of these somebody waits for. */
 export async function awaited(tx: Transaction, ids: string[]): Promise<Set<string>> {
   const text = 'SELECT DISTINCT predecessor FROM item_wait WHERE predecessor = ANY ($1::text[])';
@@ -42,8 +50,9 @@ export async function awaited(tx: Transaction, ids: string[]): Promise<Set<strin
 }
 
 /**
- * What came in place of another takes its place: whoever waits for the old one waits for the new one too. Returns the
- * place, where anybody waits.
+ * What came in place of another takes its place: whoever waits for the old one waits for the new one too. Nobody is
+ * told so: it is held for the old one, and so it waits whatever holds the new one. Returns the place, where anybody
+ * waits.
  */
 export async function takePlace(
   tx: Transaction,
@@ -53,7 +62,7 @@ export async function takePlace(
   const { rows } = await tx.query<{ rank: bigint | null }>({
     name: 'item-wait-place',
     text: `WITH moved AS (
-        INSERT INTO item_wait SELECT r.new, w.dependent, w.is_item, w.rank
+        INSERT INTO item_wait SELECT r.new, w.dependent, w.is_item, w.rank, false
         FROM unnest($1::text[], $2::text[]) AS r(old, new) JOIN item_wait w ON w.predecessor = r.old
         ON CONFLICT DO NOTHING
       ) SELECT min(w.rank) AS rank FROM item_wait w WHERE w.predecessor = ANY ($1::text[])`,
@@ -132,84 +141,146 @@ export async function liftWaits(tx: Transaction, ids: string[]): Promise<LiftedW
 /** Whether an item of `item_claim` is a place. */
 export const isPlaceIn = (column: string): string => `${column} ~ '^\\d{14}$'`;
 
+/** The two of a row `w` of item_wait meet in something that is no place. */
+const MEET_IN_PACKS = `EXISTS (
+    SELECT FROM claim_holder t JOIN item_claim theirs ON theirs.holder = t.number
+      JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
+      JOIN claim_holder d ON d.number = mine.holder
+    WHERE (t.id = w.predecessor OR (t.unit = w.predecessor AND t.unit <> t.id)) AND t.told_id = w.predecessor
+      AND (d.id = w.dependent OR (d.unit = w.dependent AND d.unit <> d.id)) AND NOT ${isPlaceIn('theirs.item')}
+  )`;
+
 /**
- * The units through which one of `ids` waits for itself, by way of these predecessors; those among them that come after
- * a document of which nothing is known here, over any number of steps: it may be on its way, and say how they stand.
- * Where a whole place moves in the ring, also those that come after another one of it.
+ * By which rule a ring is opened. `in places`: a wait in places alone, for one that comes after another one of the ring
+ * by a command, over steps of `after` and of packs. `unknown`: a wait by items, for one that comes by its command, over
+ * any number of steps, after a document of which nothing is known here: it may be on its way, and say how they stand.
  */
+export type RingRule = 'in places' | 'unknown';
+
+const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
+  'in places': {
+    table: `step AS (
+        SELECT w.dependent AS unit, coalesce(h.unit, w.predecessor) AS id, NOT w.is_item AS by_command
+        FROM item_wait w LEFT JOIN claim_holder h ON h.id = w.predecessor
+        WHERE w.dependent IN (SELECT id FROM whole) AND coalesce(h.unit, w.predecessor) IN (SELECT id FROM whole)
+          AND (NOT w.is_item OR ${MEET_IN_PACKS})
+      ), chain AS (
+        SELECT id AS unit, id, false AS by_command FROM ring
+        UNION SELECT c.unit, s.id, c.by_command OR s.by_command FROM chain c JOIN step s ON s.unit = c.id
+      )`,
+    condition: 'c.by_command AND c.id <> c.unit',
+  },
+  unknown: {
+    table: `chain AS (
+        SELECT id AS unit, id FROM ring
+        UNION SELECT c.unit, coalesce(h.unit, w.predecessor) FROM chain c
+          JOIN item_wait w ON w.dependent = c.id AND NOT w.is_item LEFT JOIN claim_holder h ON h.id = w.predecessor
+      )`,
+    condition: 'NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)',
+  },
+};
+
+/** The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later. */
 export async function ringUnits(
   tx: Transaction,
   ids: string[],
-  predecessors: DocumentReference[],
+  { predecessors, rule }: { predecessors: DocumentReference[]; rule: RingRule },
 ): Promise<{ units: string[]; later: Set<string> }> {
+  const { table, condition } = IS_LATER[rule];
   const { rows } = await tx.query<{ id: string; isLater: boolean }>({
-    name: 'item-wait-ring-units',
+    name: `item-wait-ring-units-${rule}`,
     text: `WITH RECURSIVE ${WAITERS('true')}, reached AS (
         SELECT coalesce(h.unit, p.id) AS id FROM unnest($2::text[]) AS p(id) LEFT JOIN claim_holder h ON h.id = p.id
         UNION ${steps('reached', 'true')}
       ), ring AS (SELECT id FROM reached WHERE id IN (SELECT id FROM waiter) AND id <> ALL ($1::text[])
       ), whole AS (SELECT id FROM ring UNION SELECT unnest($1::text[])
-      ), chain AS (
-        SELECT id AS unit, id FROM ring
-        UNION SELECT c.unit, coalesce(h.unit, w.predecessor) FROM chain c
-          JOIN item_wait w ON w.dependent = c.id AND NOT w.is_item LEFT JOIN claim_holder h ON h.id = w.predecessor
-      ) SELECT id, EXISTS (
-        SELECT FROM chain c WHERE c.unit = ring.id AND (
-          NOT EXISTS (SELECT FROM claim_holder h WHERE h.id = c.id)
-          OR (c.id <> c.unit AND c.id IN (SELECT id FROM whole) AND EXISTS (
-            SELECT FROM whole JOIN claim_holder h ON h.id = whole.id OR (h.unit = whole.id AND h.unit <> h.id)
-              JOIN item_claim i ON i.holder = h.number
-            WHERE i.is_exclusive AND ${isPlaceIn('i.item')}
-          ))
-        )
-      ) AS "isLater" FROM ring`,
+      ), ${table}
+      SELECT id, EXISTS (SELECT FROM chain c WHERE c.unit = ring.id AND ${condition}) AS "isLater" FROM ring`,
     values: [ids, predecessors.map((one) => one.requestId)],
   });
   const later = rows.filter((row) => row.isLater);
   return { units: rows.map((row) => row.id), later: new Set(later.map((row) => row.id)) };
 }
 
-/** Takes away the waits by items of `dependents` for any of these units. */
-export async function liftWaitsBetween(tx: Transaction, dependents: string[], units: string[]): Promise<LiftedWait[]> {
+/** Takes away the waits by items of the units of a ring for those of it that come later. */
+export async function liftWaitsBetween(
+  tx: Transaction,
+  { units, later }: { units: string[]; later: Set<string> },
+  rule: RingRule,
+): Promise<LiftedWait[]> {
   const { rows } = await tx.query<LiftedWait>({
-    name: 'item-wait-lift-between',
+    name: `item-wait-lift-between-${rule}`,
     text: `DELETE FROM item_wait w WHERE w.dependent = ANY ($1::text[]) AND w.is_item AND (
         w.predecessor = ANY ($2::text[]) OR w.predecessor IN (SELECT id FROM claim_holder WHERE unit = ANY ($2::text[]))
-      ) RETURNING w.dependent, w.predecessor`,
-    values: [dependents, units],
+      ) ${rule === 'in places' ? `AND NOT ${MEET_IN_PACKS}` : ''} RETURNING w.dependent, w.predecessor`,
+    values: [units, [...later]],
   });
   return rows;
 }
 
-/** Units that are held, with their members. `told`: for whom others wait where they meet its claims. */
-const HELD = (which: string): string =>
-  `held AS (SELECT h.id, h.unit, h.number, h.told_id AS told FROM claim_holder h WHERE ${which})`;
-/** The two meet in something that is no place. */
-const MEET_IN_PACKS = `EXISTS (
-    SELECT FROM held t JOIN item_claim theirs ON theirs.holder = t.number
-      JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
-      JOIN claim_holder d ON d.number = mine.holder AND d.unit = w.dependent
-    WHERE t.unit = p.unit AND t.told = p.id AND NOT ${isPlaceIn('theirs.item')}
-  )`;
-const liftingFor = (which: string, kept: string): string =>
-  `WITH ${HELD(which)} DELETE FROM item_wait w USING held p
-    WHERE w.predecessor = p.id AND w.is_item AND NOT ${kept} RETURNING w.dependent, w.predecessor`;
-
-/** Takes away the waits by items for a unit and its members: all, or those of whom they meet in places alone. */
-export async function liftWaitsFor(tx: Transaction, unit: string, which: 'all' | 'in places'): Promise<LiftedWait[]> {
-  const isUnit = 'h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)';
-  const { rows } = await tx.query<LiftedWait>(
-    which === 'all'
-      ? { name: 'item-wait-lift-for', text: liftingFor(isUnit, 'false'), values: [unit] }
-      : { name: 'item-wait-lift-in-places', text: liftingFor(isUnit, MEET_IN_PACKS), values: [unit] },
-  );
+/** Takes away the waits by items for a unit and its members that were told. Who waits for what it replaces waits on. */
+export async function liftWaitsFor(tx: Transaction, unit: string): Promise<LiftedWait[]> {
+  const { rows } = await tx.query<LiftedWait>({
+    name: 'item-wait-lift-for',
+    text: `DELETE FROM item_wait w USING claim_holder h
+      WHERE (h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)) AND w.predecessor = h.id AND w.is_item AND w.is_told
+      RETURNING w.dependent, w.predecessor`,
+    values: [unit],
+  });
   return rows;
 }
 
-/** The same, in places alone, for all that are held: in the version before they kept their places. */
+/**
+ * Units that are held, and those that wait for them, over any number of steps: none has a place. No row is followed of
+ * which nobody was told: its dependent is held itself, or does not wait.
+ */
+export const STUCK = `stuck AS (
+    SELECT id FROM claim_holder WHERE is_held
+    UNION ${behind('NOT w.is_item OR w.is_told')}
+  )`;
+
+/** The dependents of those in `stuck`. */
+function behind(condition: string): string {
+  return `SELECT w.dependent FROM stuck JOIN LATERAL (
+      SELECT stuck.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = stuck.id AND m.unit <> m.id
+    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND (${condition})`;
+}
+
+/** It waits for more than its turn in places. */
+const WAITS_ANYHOW = `NOT w.is_item OR (w.is_told AND ${MEET_IN_PACKS})`;
+
+/**
+ * Takes away the waits in places alone for those of these units that are held, or wait for what is held, and for all
+ * that wait for those. Who waits in places alone goes on, and stands in the way of nobody.
+ */
+export async function liftWaitsInPlaces(tx: Transaction, units: string[]): Promise<LiftedWait[]> {
+  if (units.length === 0) return [];
+  const { rows } = await tx.query<LiftedWait>({
+    name: 'item-wait-lift-in-places',
+    text: `WITH RECURSIVE ahead AS (
+        SELECT u.id COLLATE "C" AS unit, u.id COLLATE "C" AS id FROM unnest($1::text[]) AS u(id)
+        UNION SELECT a.unit, coalesce(h.unit, w.predecessor) FROM ahead a
+          JOIN item_wait w ON w.dependent = a.id AND (${WAITS_ANYHOW}) LEFT JOIN claim_holder h ON h.id = w.predecessor
+      ), stuck AS (
+        SELECT a.unit AS id FROM ahead a JOIN claim_holder h ON h.id = a.id AND h.is_held
+        UNION ${behind(WAITS_ANYHOW)}
+      ), named AS (
+        SELECT id FROM stuck
+        UNION SELECT m.id FROM stuck JOIN claim_holder m ON m.unit = stuck.id AND m.unit <> m.id
+      ) DELETE FROM item_wait w USING named WHERE w.predecessor = named.id AND w.is_item AND w.is_told
+        AND NOT ${MEET_IN_PACKS} RETURNING w.dependent, w.predecessor`,
+    values: [units],
+  });
+  return rows;
+}
+
+/** The same for all that is held: in the version before, that or what waited for it kept its places. */
 export async function liftWaitsForHeld(tx: Transaction): Promise<LiftedWait[]> {
-  const areHeld = 'h.unit IN (SELECT id FROM claim_holder WHERE is_held)';
-  return (await tx.query<LiftedWait>(liftingFor(areHeld, MEET_IN_PACKS))).rows;
+  const { rows } = await tx.query<{ id: string }>('SELECT id FROM claim_holder WHERE is_held');
+  return liftWaitsInPlaces(
+    tx,
+    rows.map((row) => row.id),
+  );
 }
 
 /** Those of these that a unit does not wait for. */

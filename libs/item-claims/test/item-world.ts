@@ -74,6 +74,8 @@ export class ItemWorld {
   onSend: (task: PlannedTask<'send'>) => void = () => undefined;
   /** Thrown away after the page's work, as a crash before the commit does. */
   crashes = 0;
+  /** All is one process, so that nothing is made good that is made good when one begins. */
+  private isFirst = true;
   private readonly blobs = new Map<Sha256, Buffer>();
   private readonly store: PostgresEventStore;
 
@@ -266,12 +268,14 @@ export class ItemWorld {
     const work = () =>
       catchUpItemClaims({
         ...{ store, pool, batchSize, evidence: this.evidence(), documents: this.reading(), queue: { schedule } },
+        isFirst: this.isFirst,
         onBatch: () => {
           for (const task of planned.splice(0)) this.plan(task);
         },
       });
     try {
       await work();
+      this.isFirst = false;
     } catch (error) {
       if ((error as Error).message !== 'crash') throw error;
       planned.length = 0;

@@ -9,9 +9,10 @@ interface Decided {
   held_at_gate?: { packs: string[]; pack_count: number };
   held_for_suspension?: { suspensions: string[]; pack_count: number };
   held_by_person?: { by: string; reason: string };
+  missing?: { command_id: string }[];
 }
 
-/** Releases or ends a document that is held, or a group: whichever has the id. */
+/** Releases or ends a document or a group, whichever has the id, that is held or waits for what never came. */
 export async function decideHold(
   gateway: GatewayClient,
   decision: 'release' | 'end',
@@ -25,8 +26,14 @@ export async function decideHold(
     throw error;
   });
   const done = decision === 'release' ? 'is released' : 'is ended';
-  out(`${decided.request_id} ${done}, though held: ${whyHeld(decided).join(', ')}`);
+  out(`${decided.request_id} ${done}, ${whyNot(decided)}`);
   return 0;
+}
+
+function whyNot(decided: Decided): string {
+  const held = whyHeld(decided);
+  const missing = (decided.missing ?? []).map((one) => `${one.command_id} never came`);
+  return [...(held.length === 0 ? [] : [`though held: ${held.join(', ')}`]), ...missing].join(', ');
 }
 
 function whyHeld(decided: Decided): string[] {

@@ -23,6 +23,10 @@ export const holdDecision = z.strictObject({
     .optional()
     .describe('Set where suspensions hold it: which, and how many packs they concern.'),
   held_by_person: z.strictObject({ by: z.string(), reason: z.string() }).optional(),
+  missing: z
+    .array(reference)
+    .optional()
+    .describe('What it comes after, and of which nothing is known here: it waits for these no more.'),
 });
 
 /** A group whose command nobody has run yet: durable, and not in the log. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { PostgresEventStore } from '#event-store';
+import { randomUUID } from 'node:crypto';
+import { decideGroup, groupStream, NO_GROUP, type DocumentCommand } from '#domain';
+import { PostgresEventStore, type NewEvent } from '#event-store';
 import { PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, TestHarness } from '../../test/test-harness.js';
@@ -40,5 +42,76 @@ it('a document that two persons hold before the worker looks is held by the firs
   const { rows } = await pool.query<{ payload: string }>(`SELECT payload FROM task WHERE kind = 'hold_document'`);
   expect(rows.map(({ payload }) => JSON.parse(payload) as object)).toEqual([
     { requestId, ...by('anna', 'quality looks'), holds: 0 },
+  ]);
+});
+
+it('a document that waits for commands which never came is released, or ended, for those alone', async () => {
+  const { pool } = harness.db;
+  const holds = new Holds({ pool, store, queue });
+  await harness.post({ command_id: 'there', xml: arrival() });
+  await harness.run('there', [], { projected: false });
+  const given = async (id: string, after: string[]): Promise<string> => {
+    await harness.post({ command_id: id, xml: arrival(), after });
+    return harness.run(id, [], { projected: false });
+  };
+  const waits = await given('waits', ['there', 'never', 'nor this']);
+  const release = { decision: 'release' as const, ...by('anna', 'they were cancelled') };
+  const decided = await holds.decide('document', waits, release);
+  expect(decided).toMatchObject({ heldFor: [], missing: [{ commandId: 'never' }, { commandId: 'nor this' }] });
+  const payloads = async (requestId: string) => {
+    const { rows } = await pool.query<{ payload: string }>(
+      `SELECT payload FROM task WHERE kind = 'decide_hold' AND key LIKE '%' || $1 || '%'`,
+      [requestId],
+    );
+    return rows.map(({ payload }) => JSON.parse(payload) as { missing?: string[] });
+  };
+  // The same once more is no other decision.
+  await holds.decide('document', waits, release);
+  expect(await payloads(waits)).toEqual([
+    expect.objectContaining({ predecessors: [], missing: decided.missing?.map((one) => one.requestId) }),
+  ]);
+  // One that waits for what is known here is not held, as ever.
+  const known = await given('known', ['there']);
+  await expect(holds.decide('document', known, release)).rejects.toMatchObject({ code: 'not_held' });
+});
+
+it('a person who held what waits for what never came releases it from both, and nobody from a bad end and that', async () => {
+  const { pool } = harness.db;
+  const holds = new Holds({ pool, store, queue });
+  const release = { decision: 'release' as const, ...by('anna', 'it was cancelled') };
+  const person: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'where is it' };
+  await harness.post({ command_id: 'bad', xml: arrival() });
+  const bad = await harness.run('bad', [], { projected: false });
+  for (const [id, command] of [
+    ['by person', person],
+    ['by both', { type: 'NotePredecessor', requestId: bad, outcome: 'rejected' }],
+  ] as const) {
+    await harness.post({ command_id: id, xml: arrival(), after: ['bad', 'never came'] });
+    const requestId = await harness.run(id, [command], { projected: false });
+    const { missing } = await holds.decide('document', requestId, release);
+    expect(missing?.map((one) => one.commandId)).toEqual(command === person ? ['never came'] : undefined);
+  }
+});
+
+it('a group that waits for a command which never came is ended, over the API', async () => {
+  const after = [{ commandId: 'never', requestId: randomUUID() }];
+  const groupId = randomUUID();
+  const member = { requestId: randomUUID(), commandId: 'member', account: 'main', after: [] };
+  const registration = { groupId, commandId: 'g', account: 'main', kind: 'split', members: [member], after };
+  const events = decideGroup(NO_GROUP, { type: 'Register', registration: registration as never });
+  await store.append(
+    groupStream(groupId),
+    'none',
+    events.map((event) => ({ ...event, id: randomUUID(), schemaVersion: 1, metadata: {} }) as unknown as NewEvent),
+  );
+  const { status, json } = await harness.post({ reason: 'it was cancelled' }, `/v1/groups/${groupId}/end`);
+  const missing = [{ command_id: 'never', request_id: after[0]?.requestId }];
+  expect([status, json()]).toEqual([202, { request_id: groupId, decision: 'end', held_for: [], missing }]);
+  const { rows } = await harness.db.pool.query<{ payload: string }>(
+    `SELECT payload FROM task WHERE kind = 'decide_hold' AND key LIKE '%' || $1 || '%'`,
+    [groupId],
+  );
+  expect(rows.map(({ payload }) => JSON.parse(payload) as object)).toMatchObject([
+    { requestId: groupId, isGroup: true, decision: 'end', predecessors: [], missing: [after[0]?.requestId] },
   ]);
 });

@@ -8,6 +8,7 @@ import {
   isForPredecessor,
   NO_GROUP,
   type DocumentEvent,
+  type DocumentReference,
   type DocumentState,
   type GroupEvent,
   type GroupState,
@@ -33,6 +34,8 @@ interface Decided {
   /** Where suspensions hold it, and how many packs they concern. */
   heldForSuspension?: { suspensions: string[]; packCount: number };
   heldByPerson?: { by: string; reason: string };
+  /** What it comes after, and of which nothing is known: it does not wait for that any more. */
+  missing?: DocumentReference[];
 }
 
 interface Found {
@@ -40,18 +43,22 @@ interface Found {
   waiting: Waiting | undefined;
   /** Of the newest event by which it was held: what is decided is decided about that. */
   heldAt: number;
+  /** Of its newest event. */
+  version: number;
 }
 
 /**
  * What a person decides about documents and groups that are held: by a bad end of their predecessors, at the gate, for
- * suspensions, or by a person. The worker does it: it alone writes to their streams.
+ * suspensions, or by a person; or that wait for a command which never came. The worker does it: it alone writes to
+ * their streams.
  */
 export class Holds {
   constructor(private readonly options: WorkerAccess) {}
 
   /**
-   * Releases it, or ends it as failed, for what it is held for at this moment. The same decision about the same hold
-   * again is a no-op.
+   * Releases it, or ends it as failed, for what it is held for at this moment. Where nothing holds it but a person, it
+   * waits no more either for what it comes after and has not registered. The same decision about the same hold again is
+   * a no-op.
    * @throws PedigreeError not_found, not_held.
    */
   async decide(
@@ -63,7 +70,8 @@ export class Holds {
     const found = await this.find(noun, requestId);
     if (found.phase === 'absent') throw refusal('not_found', requestId, `no ${noun} has the id ${requestId}`);
     const held = found.waiting?.holds ?? [];
-    if (held.length === 0)
+    const missing = held.every((one) => one.kind === 'person') ? await this.missing(found.waiting) : [];
+    if (held.length + missing.length === 0)
       throw refusal('not_held', requestId, `${noun} ${requestId} is not held: ${whyNotHeld(found)}`);
     const { pool, queue } = this.options;
     const payload = {
@@ -71,12 +79,26 @@ export class Holds {
       ...(noun === 'group' ? { isGroup: true as const } : {}),
       decision,
       predecessors: held.map(holdIdOf),
+      ...(missing.length === 0 ? {} : { missing: missing.map((one) => one.requestId) }),
       actor,
       reason,
     };
-    const key = `decide_hold:${requestId}:${found.heldAt}:${decision}`;
+    const about = missing.length === 0 ? found.heldAt : `missing:${found.version}`;
+    const key = `decide_hold:${requestId}:${about}:${decision}`;
     await queue.schedule(pool, [{ key, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
-    return { ...{ requestId, decision }, ...whyHeld(held) };
+    return { ...{ requestId, decision }, ...whyHeld(held), ...(missing.length === 0 ? {} : { missing }) };
+  }
+
+  /** What it comes after, and that is neither a document nor a group here. */
+  private async missing(waiting: Waiting | undefined): Promise<DocumentReference[]> {
+    const after = (waiting?.waitingFor ?? []).filter((one) => !('items' in one));
+    const found = await Promise.all(
+      after.map(async ({ commandId, requestId }) => {
+        const phases = await Promise.all([this.find('document', requestId), this.find('group', requestId)]);
+        return phases.every(({ phase }) => phase === 'absent') ? [{ commandId, requestId }] : [];
+      }),
+    );
+    return found.flat();
   }
 
   /**
@@ -129,7 +151,8 @@ function foundIn<State extends DocumentState | GroupState, Event extends { type:
 ): Found {
   const heldAt = events.findLast(({ type }) => type === 'DocumentHeld' || type === 'GroupHeld')?.version ?? -1;
   const state = events.reduce(evolve, absent);
-  return { phase: state.phase, waiting: state.phase === 'waiting' ? state : undefined, heldAt };
+  const version = events.at(-1)?.version ?? -1;
+  return { phase: state.phase, waiting: state.phase === 'waiting' ? state : undefined, heldAt, version };
 }
 
 function whyHeld(held: Hold[]): Omit<Decided, 'requestId' | 'decision'> {

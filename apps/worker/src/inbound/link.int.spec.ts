@@ -102,6 +102,12 @@ it('is looked for as long as a shipment that it could tell of is under way, howe
   const told: unknown[] = [];
   await stores.pool.query('DELETE FROM movement_document');
   const late = { plannedAt: '20', attempts: 8 };
+  // What registered before the notification came, and its end, may not be known yet.
+  for (const known of [0, 19]) {
+    await reached(known, 'document-outcomes');
+    expect(await linking(late, told)).toMatchObject({ kind: 'retry', delayMs: 600_000, countsAsAttempt: false });
+  }
+  await reached(20, 'document-outcomes');
   expect(await linking(late, told)).toEqual({ kind: 'done' });
   await stores.pool.query(
     `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,

@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import {
   ACCOMPLISHED_FACTS,
   type DocumentEvent,
@@ -9,7 +9,7 @@ import {
 import { hasPassed, isStoppedBy, rejudged, rejudgedSuspension, releasedBy } from './gate.js';
 import type { GateFinding, GateWarned } from './gate-events.js';
 import {
-  decidedHolds,
+  decidedBy,
   isFreeWithout,
   itemWaitFor,
   lapsingHolds,
@@ -135,15 +135,22 @@ export function endedFor(registration: Registration, hold: Hold): DocumentEvent[
 }
 
 function waiveHolds(state: DocumentState, command: HoldDecision): DocumentEvent[] {
-  const holds = state.phase === 'waiting' ? decidedHolds(state, command) : [];
-  if (state.phase !== 'waiting' || holds.length === 0) return [];
-  const waived: DocumentEvent = { type: 'HoldWaived', data: { holds } };
-  return isFreeWithout(state, holds) ? [waived, releasedBy(state)] : [waived];
+  const decided = state.phase === 'waiting' ? decidedBy(state, command) : undefined;
+  if (state.phase !== 'waiting' || decided === undefined) return [];
+  const waived: DocumentEvent = { type: 'HoldWaived', data: decided };
+  return isFreeWithout(state, decided) ? [waived, releasedBy(state)] : [waived];
 }
 
 function endHeld(state: DocumentState, command: HoldDecision): DocumentEvent[] {
-  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command) : [];
-  return state.phase === 'waiting' && hold !== undefined ? endedFor(state.registration, hold) : [];
+  const decided = state.phase === 'waiting' ? decidedBy(state, command) : undefined;
+  if (state.phase !== 'waiting' || decided === undefined) return [];
+  const { holds, missing = [] } = decided;
+  const [hold] = holds;
+  if (hold !== undefined) return endedFor(state.registration, hold);
+  return [
+    { type: 'DocumentRefused', data: defined({ predecessor: missing[0] }) },
+    failed(state.registration, 'predecessor_failed'),
+  ];
 }
 
 /**
@@ -172,7 +179,7 @@ function lapseHolds(state: DocumentState): DocumentEvent[] {
   const holds = lapsingHolds(state);
   if (holds.length === 0) return [];
   const lapsed: DocumentEvent = { type: 'HoldLapsed', data: { holds } };
-  return isFreeWithout(state, holds) ? [lapsed, releasedBy(state)] : [lapsed];
+  return isFreeWithout(state, { holds }) ? [lapsed, releasedBy(state)] : [lapsed];
 }
 
 function refuseRing(state: DocumentState, ring: DocumentReference[]): DocumentEvent[] {

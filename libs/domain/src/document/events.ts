@@ -182,7 +182,10 @@ export interface DocumentHeld {
 /** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
 interface HoldWaived {
   type: 'HoldWaived';
-  data: { holds: Hold[] };
+  data: {
+    holds: Hold[];
+    /** Nor that these commands, which it comes after, never came. */ missing?: DocumentReference[];
+  };
 }
 
 /**
@@ -220,7 +223,7 @@ export interface DocumentRefused {
   data: {
     /** Absent where packs forbid it. */
     predecessor?: DocumentReference;
-    /** Absent for a ring. */
+    /** Absent for a ring, and where the predecessor never came. */
     predecessorOutcome?: DocumentOutcome;
     /** Set where it would wait for itself, by `after` and by items: those that wait for it, from `predecessor` on. */
     ring?: DocumentReference[];

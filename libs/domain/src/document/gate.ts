@@ -113,7 +113,7 @@ export function rejudged(
   if (finding.packCount > 0)
     return isSame(hold, finding) ? [] : [{ type: 'DocumentHeld', data: { hold: { kind: 'gate', ...finding } } }];
   const lifted: DocumentEvent = { type: 'GateHoldLifted', data: { knownAt: finding.knownAt } };
-  return isFreeWithout(waiting, [hold]) ? [lifted, releasedBy(waiting)] : [lifted];
+  return isFreeWithout(waiting, { holds: [hold] }) ? [lifted, releasedBy(waiting)] : [lifted];
 }
 
 /** The same where a suspension holds it. Another suspension of its packs takes the place of the one that ended. */
@@ -128,7 +128,7 @@ export function rejudgedSuspension(
       ? []
       : [{ type: 'DocumentHeld', data: { hold: { kind: 'suspension', ...finding } } }];
   const lifted: DocumentEvent = { type: 'SuspensionHoldLifted', data: { knownAt: finding.knownAt } };
-  return isFreeWithout(waiting, [hold]) ? [lifted, releasedBy(waiting)] : [lifted];
+  return isFreeWithout(waiting, { holds: [hold] }) ? [lifted, releasedBy(waiting)] : [lifted];
 }
 
 const isSame = (one: GateFinding, other: GateFinding): boolean => textOf(one) === textOf(other);

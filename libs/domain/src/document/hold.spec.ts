@@ -110,6 +110,42 @@ describe('a person decides', () => {
     ]);
   });
 
+  it('has it wait no more for what never came, and for nothing else', () => {
+    const missing = (type: 'WaiveHolds' | 'EndHeld', ...ids: string[]): DocumentCommand => ({
+      ...{ type, predecessors: [], missing: ids },
+    });
+    const [waived] = when(waiting, missing('WaiveHolds', 'r-1')) as [DocumentEvent];
+    expect(when(waiting, missing('WaiveHolds', 'r-1'))).toEqual([
+      { type: 'HoldWaived', data: { holds: [], missing: [FIRST] } },
+    ]);
+    // It comes after all, and that is no news any more.
+    expect(when([...waiting, waived], note('r-1', 'rejected'))).toEqual([]);
+    expect(typesOf(when([...waiting, waived], note('r-2', 'accepted')))).toEqual([
+      'PredecessorConcluded',
+      'DocumentReleased',
+    ]);
+    expect(when([...waiting, waived], missing('WaiveHolds', 'r-1'))).toEqual([]);
+    expect(when(waiting, missing('EndHeld', 'r-2'))).toEqual([
+      { type: 'DocumentRefused', data: { predecessor: SECOND } },
+      ENDED,
+    ]);
+    const items: DocumentEvent = {
+      type: 'DocumentWaiting',
+      data: { kind: 'items', account: 'main', round: 1, for: [{ ...FIRST, items: ['p'], itemCount: 1 }] },
+    };
+    expect(when([registered(), items], missing('WaiveHolds', 'r-1'))).toEqual([]);
+  });
+
+  it('holds it, and then releases it from what never came with its own hold', () => {
+    const byPerson: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'where is r-1' };
+    const held = [...waiting, ...when(waiting, byPerson)];
+    const decided = when(held, { type: 'WaiveHolds', predecessors: ['person@1'], missing: ['r-1', 'r-2'] });
+    expect(decided).toMatchObject([
+      { type: 'HoldWaived', data: { holds: [{ kind: 'person' }], missing: [FIRST, SECOND] } },
+      { type: 'DocumentReleased' },
+    ]);
+  });
+
   it('says nothing new where nothing is held, or not any more', () => {
     for (const command of [release('r-1'), end('r-1')]) {
       expect(when(waiting, command)).toEqual([]);
@@ -153,6 +189,17 @@ describe('a group after something that ended badly', () => {
     expect(groupTypesOf(eventsOf([start, { type: 'EndHeld', predecessors: ['r-1'] }]))).toEqual([
       'GroupRegistered',
       'GroupWaiting',
+    ]);
+  });
+
+  it('is released or ended by a person where what it comes after never came', () => {
+    const decided = (type: 'WaiveHolds' | 'EndHeld'): GroupCommand => ({ type, predecessors: [], missing: ['r-1'] });
+    expect(then([start, decided('WaiveHolds')])).toEqual([
+      { type: 'GroupHoldWaived', data: { holds: [], missing: [FIRST] } },
+      { type: 'GroupReleased', data: {} },
+    ]);
+    expect(then([start, decided('EndHeld')])).toMatchObject([
+      { type: 'GroupHalted', data: { cause: 'predecessor_failed', started: false, text: 'c-1 never came' } },
     ]);
   });
 

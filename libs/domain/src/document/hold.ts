@@ -35,6 +35,14 @@ export interface PredecessorNews {
  */
 export interface HoldDecision {
   predecessors: string[];
+  /** Request_ids of commands that it comes after, and of which nothing was known then. */
+  missing?: string[];
+}
+
+/** What a decision is about. */
+interface Decided {
+  holds: Hold[];
+  missing?: DocumentReference[];
 }
 
 /** What a hold is known by: the predecessor's request_id; of a judgement its position; of a person's its number. */
@@ -157,13 +165,21 @@ export const NO_WAIT: Waiting = { waitingFor: [], holds: [] };
 /** The holds that lapse where what they hold reports an accomplished fact. */
 export const lapsingHolds = ({ holds }: Waiting): ItemHold[] => holds.filter((one) => one.kind === 'items');
 
-/** The holds that a person's decision is about. */
-export const decidedHolds = ({ holds }: Waiting, { predecessors }: HoldDecision): Hold[] =>
-  holds.filter((one) => predecessors.includes(holdIdOf(one)));
+/** The holds that a person's decision is about, and what never came; undefined where there is nothing of it. */
+export function decidedBy({ waitingFor, holds }: Waiting, decision: HoldDecision): Decided | undefined {
+  const decided = holds.filter((one) => decision.predecessors.includes(holdIdOf(one)));
+  const missing = waitingFor
+    .filter((one) => !('items' in one) && decision.missing?.includes(one.requestId) === true)
+    .map(({ commandId, requestId }) => ({ commandId, requestId }));
+  if (decided.length + missing.length === 0) return undefined;
+  return { holds: decided, ...(missing.length === 0 ? {} : { missing }) };
+}
 
-/** True when nothing is waited for once these holds are waived. */
-export const isFreeWithout = ({ waitingFor, holds }: Waiting, waived: Hold[]): boolean =>
-  waitingFor.length === 0 && holds.every((one) => waived.includes(one));
+/** True when nothing is waited for once these holds are waived, and nobody waits for what never came. */
+export const isFreeWithout = (waiting: Waiting, waived: Decided): boolean => {
+  const { waitingFor, holds } = withoutDecided(waiting, waived);
+  return waitingFor.length + holds.length === 0;
+};
 
 export const withoutPredecessor = ({ waitingFor, holds }: Waiting, requestId: string): Waiting => ({
   waitingFor: waitingFor.filter((one) => one.requestId !== requestId),
@@ -183,7 +199,7 @@ export const withoutOwn = ({ waitingFor, holds }: Waiting, kind: OwnHold['kind']
   holds: holds.filter((one) => one.kind !== kind),
 });
 
-export const withoutHolds = ({ waitingFor, holds }: Waiting, waived: Hold[]): Waiting => ({
-  waitingFor,
+export const withoutDecided = ({ waitingFor, holds }: Waiting, { holds: waived, missing = [] }: Decided): Waiting => ({
+  waitingFor: waitingFor.filter((one) => !missing.some((other) => other.requestId === one.requestId)),
   holds: holds.filter((one) => !waived.some((other) => holdIdOf(other) === holdIdOf(one))),
 });

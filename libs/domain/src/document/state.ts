@@ -21,7 +21,7 @@ import {
   isAboutWaiting,
   NO_WAIT,
   withHold,
-  withoutHolds,
+  withoutDecided,
   withoutOwn,
   withoutPredecessor,
   type Waiting,
@@ -279,7 +279,7 @@ function evolveWaiting(
       return withoutOwn(waiting, 'suspension');
     case 'HoldWaived':
     case 'HoldLapsed':
-      return withoutHolds(waiting, event.data.holds);
+      return withoutDecided(waiting, event.data);
     default:
       return neverReached(event, 'event of a waiting document');
   }

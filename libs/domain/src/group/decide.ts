@@ -9,7 +9,7 @@ import {
   type PredecessorHold,
 } from '../document/events.js';
 import {
-  decidedHolds,
+  decidedBy,
   isForPredecessor,
   isFreeWithout,
   judgeNews,
@@ -155,7 +155,7 @@ function lapseHolds(state: RegisteredGroup): GroupEvent[] {
   const holds = state.phase === 'waiting' && isFact ? lapsingHolds(state) : [];
   if (state.phase !== 'waiting' || holds.length === 0) return [];
   const lapsed: GroupEvent = { type: 'GroupHoldLapsed', data: { holds } };
-  return isFreeWithout(state, holds) ? [lapsed, { type: 'GroupReleased', data: {} }] : [lapsed];
+  return isFreeWithout(state, { holds }) ? [lapsed, { type: 'GroupReleased', data: {} }] : [lapsed];
 }
 
 function refuseRing(state: RegisteredGroup, ring: DocumentReference[]): GroupEvent[] {
@@ -165,15 +165,20 @@ function refuseRing(state: RegisteredGroup, ring: DocumentReference[]): GroupEve
 }
 
 function waiveHolds(state: RegisteredGroup, command: HoldDecision): GroupEvent[] {
-  const holds = state.phase === 'waiting' ? decidedHolds(state, command).filter(isForPredecessor) : [];
-  if (state.phase !== 'waiting' || holds.length === 0) return [];
-  const waived: GroupEvent = { type: 'GroupHoldWaived', data: { holds } };
-  return isFreeWithout(state, holds) ? [waived, { type: 'GroupReleased', data: {} }] : [waived];
+  const decided = state.phase === 'waiting' ? decidedBy(state, command) : undefined;
+  if (state.phase !== 'waiting' || decided === undefined) return [];
+  const data = { ...decided, holds: decided.holds.filter(isForPredecessor) };
+  const waived: GroupEvent = { type: 'GroupHoldWaived', data };
+  return isFreeWithout(state, data) ? [waived, { type: 'GroupReleased', data: {} }] : [waived];
 }
 
 function endHeld(state: RegisteredGroup, command: HoldDecision): GroupEvent[] {
-  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command).filter(isForPredecessor) : [];
-  return hold === undefined ? [] : [haltedFor(state, hold)];
+  const decided = state.phase === 'waiting' ? decidedBy(state, command) : undefined;
+  const [hold] = decided?.holds.filter(isForPredecessor) ?? [];
+  if (hold !== undefined) return [haltedFor(state, hold)];
+  const [missing] = decided?.missing ?? [];
+  if (missing === undefined) return [];
+  return [halted(state, 'predecessor_failed', { text: `${missing.commandId} never came` })];
 }
 
 function noteMemberSent(

@@ -87,7 +87,10 @@ interface GroupHeld {
 /** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
 interface GroupHoldWaived {
   type: 'GroupHoldWaived';
-  data: { holds: PredecessorHold[] };
+  data: {
+    holds: PredecessorHold[];
+    /** Nor that these commands, which it comes after, never came. */ missing?: DocumentReference[];
+  };
 }
 
 /** The time of a group of reports of accomplished facts is up: the bad end of these predecessors holds it no longer. */

@@ -1,7 +1,7 @@
 import { defined, neverReached } from '#kernel';
 import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
 import type { DocumentOutcome, FailureCause } from '../document/events.js';
-import { endedBadly, NO_WAIT, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
+import { endedBadly, NO_WAIT, withHold, withoutDecided, withoutPredecessor, type Waiting } from '../document/hold.js';
 import {
   isAboutStart,
   startStepOf,
@@ -141,7 +141,7 @@ function evolveWaiting(
       return withHold(waiting, event.data.hold);
     case 'GroupHoldWaived':
     case 'GroupHoldLapsed':
-      return withoutHolds(waiting, event.data.holds);
+      return withoutDecided(waiting, event.data);
     default:
       return neverReached(event, 'event of a waiting group');
   }

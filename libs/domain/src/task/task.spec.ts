@@ -69,6 +69,7 @@ const STORED: [TaskKind, string][] = [
   ['ask_inbound_again', `{"documentId":"d1","account":"main",${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"r1","decision":"release","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
   ['decide_hold', `{"requestId":"g1","isGroup":true,"decision":"end","predecessors":["r0"],${ACTOR},"reason":"seen"}`],
+  ['decide_hold', `{"requestId":"r1","decision":"end","predecessors":[],"missing":["r0"],${ACTOR},"reason":"seen"}`],
   ['replan', '{"kind":"group","id":"g1","replanId":"7@2026-03-02"}'],
   ['retry_parked', '{"saga":"document","key":"r1"}'],
   ['reconcile_documents', '{"runId":"u1"}'],

@@ -147,6 +147,7 @@ export const TASK_PAYLOADS = {
     isGroup: yes,
     decision: z.enum(['release', 'end']),
     predecessors: z.array(text),
+    missing: z.exactOptional(z.array(text)),
     actor,
     reason: text,
   }),

@@ -13,7 +13,7 @@ import { type RecordedEvent, typedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
 import { stoppedListed } from '../stop-words.js';
-import { changedHolds, withWait } from './holds.js';
+import { changedHolds, waivedIn, withWait } from './holds.js';
 import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 
 /**
@@ -116,7 +116,7 @@ function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Parti
       return changedHolds(row, { hold: event.data.hold, at });
     case 'HoldWaived':
     case 'HoldLapsed':
-      return changedHolds(row, { waived: event.data.holds });
+      return changedHolds(row, waivedIn(event.data));
     case 'GateHoldLifted':
       return changedHolds(row, { lifted: 'gate' });
     case 'SuspensionHoldLifted':
@@ -144,7 +144,7 @@ function refusedFor(data: DocumentRefused['data']): string {
   if (suspension !== undefined) return `suspended: ${stoppedListed(suspension)}`;
   if (person !== undefined) return `held by ${person.by}: ${person.reason}`;
   return ring === undefined
-    ? `${predecessor?.commandId} ${predecessorOutcome}`
+    ? `${predecessor?.commandId} ${predecessorOutcome ?? 'never came'}`
     : ring.map(({ commandId }) => commandId).join(', ');
 }
 

@@ -3,6 +3,7 @@ import {
   isForPredecessor,
   type AfterHold,
   type Awaited,
+  type DocumentReference,
   type DocumentWaiting,
   type Hold,
   type OwnHold,
@@ -52,7 +53,17 @@ interface DocumentStand {
   registeredAt: Date;
 }
 
-type HoldChange = { predecessor: string } | { hold: Hold; at: Date } | { waived: Hold[] } | { lifted: OwnHold['kind'] };
+type HoldChange =
+  | { predecessor: string }
+  | { hold: Hold; at: Date }
+  | { waived: Hold[]; missing: DocumentReference[] }
+  | { lifted: OwnHold['kind'] };
+
+/** What was waived or lapsed; and what is not waited for any more, because it never came. */
+export const waivedIn = ({ holds, missing = [] }: { holds: Hold[]; missing?: DocumentReference[] }) => ({
+  waived: holds,
+  missing,
+});
 
 /** The row after one more wait; that by items comes on top of another. */
 export function withWait({ waitingFor, heldFor }: HeldRow, wait: DocumentWaiting['data'], at: Date) {
@@ -60,14 +71,17 @@ export function withWait({ waitingFor, heldFor }: HeldRow, wait: DocumentWaiting
   return withPhase({ waitingFor: [...waitingFor, ...wait.for.map((one) => ({ ...one, ...since }))], heldFor });
 }
 
-/** The row after one more event of waiting: a predecessor ended well, or badly, or holds were waived or lapsed. */
+/**
+ * The row after one more event of waiting: a predecessor ended well, or badly, or never came; or holds were waived or
+ * lapsed.
+ */
 export function changedHolds(
   { waitingFor, heldFor }: HeldRow,
   change: HoldChange,
 ): HeldRow & { phase: 'waiting' | 'held' } {
   if ('waived' in change)
     return withPhase({
-      waitingFor,
+      waitingFor: waitingFor.filter((one) => change.missing.every((other) => other.requestId !== one.requestId)),
       heldFor: heldFor.filter((one) => !change.waived.some((other) => holdIdOf(other) === rowIdOf(one))),
     });
   const withoutKind = (kind: OwnHold['kind']): HeldFor[] => heldFor.filter((one) => !isOwn(one) || one.kind !== kind);

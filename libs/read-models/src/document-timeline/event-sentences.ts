@@ -22,9 +22,7 @@ const SENTENCES: SentenceOf = {
     isForPredecessor(hold)
       ? `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`
       : `Held: ${heldBy(hold)}.`,
-  HoldWaived: (data) =>
-    data.holds.flatMap((one) => (isForPredecessor(one) ? [] : [WAIVED[one.kind]]))[0] ??
-    `A person decided that it need not wait for ${listed(commandsOf(data.holds))}.`,
+  HoldWaived: (data) => waivedBy(data).join(' '),
   HoldLapsed: (data) =>
     `Warning: sent all the same, though ${listed(data.holds.map((one) => one.for.commandId))} did not succeed: it ` +
     'reports what has happened, and its time is up. The registry may refuse it.',
@@ -46,7 +44,9 @@ const SENTENCES: SentenceOf = {
       ? `Not to be sent: it would wait for itself, for ${listed(data.ring.map((one) => one.commandId))} wait for it.`
       : data.predecessor === undefined
         ? `Not to be sent: a person ended it, for ${endedFor(data)}.`
-        : `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
+        : data.predecessorOutcome === undefined
+          ? `Not to be sent: a person ended it, for ${data.predecessor.commandId} never came.`
+          : `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
   SendAttempted: (data) => `Attempt ${data.attempt}: signed and handed to the registry as account ${data.account}.`,
   DocumentSent: (data) =>
     data.foundByLookUp
@@ -126,6 +126,15 @@ const WAIVED: Record<OwnHold['kind'], string> = {
   suspension: 'A person decided that it is sent, though packs of it are suspended.',
   person: 'A person decided that it is held no longer.',
 };
+
+function waivedBy({ holds, missing }: Extract<DocumentEvent, { type: 'HoldWaived' }>['data']): string[] {
+  const need = (commands: string[]): string => `A person decided that it need not wait for ${listed(commands)}.`;
+  const own = holds.flatMap((one) => (isForPredecessor(one) ? [] : [WAIVED[one.kind]])).slice(0, 1);
+  return [
+    ...(own.length > 0 || holds.length === 0 ? own : [need(commandsOf(holds))]),
+    ...(missing === undefined ? [] : [need(missing.map((one) => one.commandId))]),
+  ];
+}
 
 function endedFor({ suspension, person }: Extract<DocumentEvent, { type: 'DocumentRefused' }>['data']): string {
   if (person !== undefined) return 'a person held it';

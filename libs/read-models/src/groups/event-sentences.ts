@@ -20,7 +20,8 @@ const SENTENCES: SentenceOf = {
     `${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
   GroupHeld: ({ hold }) => `Held: the earlier document or group ${hold.for.commandId} ended ${hold.outcome}.`,
   GroupHoldWaived: (data) =>
-    `A person decided that it need not wait for ${data.holds.map((one) => one.for.commandId).join(', ')}.`,
+    'A person decided that it need not wait for ' +
+    `${[...data.holds.map((one) => one.for), ...(data.missing ?? [])].map((one) => one.commandId).join(', ')}.`,
   GroupHoldLapsed: (data) =>
     `Warning: sent all the same, though ${data.holds.map((one) => one.for.commandId).join(', ')} did not succeed: it ` +
     'reports what has happened, and its time is up. The registry may refuse it.',

@@ -1,7 +1,7 @@
 import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type StartEvent } from '#domain';
 import { type RecordedEvent, typedEvent } from '#event-store';
 import { defined, neverReached } from '#kernel';
-import { changedHolds, withWait } from '../document-outcomes/holds.js';
+import { changedHolds, waivedIn, withWait } from '../document-outcomes/holds.js';
 import { DOCUMENT_GROUP, type GroupRow } from './row.js';
 
 /**
@@ -86,7 +86,7 @@ function otherChanges(
       return changedHolds(row, { hold: event.data.hold, at });
     case 'GroupHoldWaived':
     case 'GroupHoldLapsed':
-      return changedHolds(row, { waived: event.data.holds });
+      return changedHolds(row, waivedIn(event.data));
     case 'GroupReleased':
       return { phase: 'sending', waitingFor: [], heldFor: [] };
     case 'MemberSent': {

@@ -111,7 +111,7 @@ function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
     case 'member_not_sent':
       return `It was not started, because the registry did not take ${stoppedBy}`;
     case 'predecessor_failed':
-      return `It was not sent, because it was to come after ${stoppedBy}`;
+      return `It was not sent, because it was to come after ${stoppedBy ?? problem}`;
     case 'waits_in_ring':
       return `It was not sent${because(problem)}`;
     case 'check_denied':

@@ -41,7 +41,7 @@ const SHARING = `WITH best AS (
 ), read AS (
   SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to,
     coalesce((SELECT position FROM checkpoint WHERE name = $8), 0) AS ends_up_to
-) SELECT read.up_to, read.up_to < read.ends_up_to AS is_behind, best.request_id, best.shared,
+) SELECT read.up_to, read.up_to < read.ends_up_to OR read.ends_up_to < $7 AS is_behind, best.request_id, best.shared,
     EXISTS (SELECT FROM document_outcome o
       WHERE o.outcome IS NULL AND o.doc_type = ANY ($2::int[]) AND o.subject_id = $3 AND o.counterparty_id = $4
         AND o.registered_position < $7
@@ -52,7 +52,8 @@ const SHARING = `WITH best AS (
  * The document of ours that names most of these items, of these types, between these places; of several the one that
  * the registry took last, and rather before the other one came. As far as the log has been read, which is told beside
  * it, of the same moment: one that is under way is not found yet. `isOpen`: such a one there is, which registered
- * before. `isBehind`: ends of documents are known, so that they are open no more, of whose packs nothing is known yet.
+ * before. `isBehind`: ends of documents are known, so that they are open no more, of whose packs nothing is known yet;
+ * or not all are known that registered before, so that one may be open.
  */
 export async function ownDocumentSharing(
   db: Queryable,

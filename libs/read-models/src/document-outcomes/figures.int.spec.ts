@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { readModelSchemas } from '../schema.js';
+import { documentFigures } from './figures.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
+});
+afterAll(() => db.drop());
+
+let position = 0;
+async function given(id: string, { phase, group, hours }: { phase: string; group?: string; hours: number }) {
+  position += 1;
+  await db.pool.query(
+    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,
+       operation_date, item_count, phase, waiting_for, held_for, attempts, error_count, document_sha256, duplicate,
+       registered_at, group_id)
+     VALUES ($1, $5, $5, $1, 'main', 415, '', '', 1, $2, '[]', '[]', 0, 0, '', false,
+       now() - make_interval(hours => $4), $3)`,
+    [id, phase, group ?? null, hours, position],
+  );
+}
+
+async function givenGroup(id: string, phase: string): Promise<void> {
+  await db.pool.query(
+    `INSERT INTO document_group (group_id, registered_position, position, command_id, account, kind, phase, waiting_for,
+       held_for, member_count, sent_count, ended_count, item_count, registered_at)
+     VALUES ($1, $3, $3, $1, 'main', 'group', $2, '[]', '[]', 2, 0, 0, 2, now())`,
+    [id, phase, (position += 1)],
+  );
+}
+
+it('counts the documents of a group that waits, or is held, as it stands, with their age', async () => {
+  for (const phase of ['waiting', 'held', 'sending']) await givenGroup(phase, phase);
+  await given('alone', { phase: 'ready', hours: 1 });
+  await given('waits', { phase: 'waiting', hours: 2 });
+  for (const index of [0, 1]) {
+    await given(`waiting ${index}`, { phase: 'ready', group: 'waiting', hours: 5 });
+    await given(`held ${index}`, { phase: 'ready', group: 'held', hours: 4 });
+  }
+  await given('sending 0', { phase: 'sent', group: 'sending', hours: 3 });
+  await given('sending 1', { phase: 'ready', group: 'sending', hours: 3 });
+  const { phases } = await documentFigures(db.pool);
+  const hours = Object.fromEntries(
+    phases.map(({ phase, documents, oldestSeconds }) => [phase, [documents, Math.round(oldestSeconds / 3600)]]),
+  );
+  expect(hours).toEqual({ ready: [2, 3], waiting: [3, 5], held: [2, 4], sent: [1, 3] });
+});

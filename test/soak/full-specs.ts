@@ -31,7 +31,7 @@ export function fullSpecs(root: string, { short = false } = {}): { run: string[]
   return { run: all.filter((path) => !isLeft(path)), left: all.filter(isLeft) };
 }
 
-/** The specs that a whole `npm test` does not run: what they show takes long, and it shows something shorter of the same. */
+/** The specs that a whole `npm test` does not run: they take long, and it has something shorter of the same. */
 export const leftToTheSoak = (root: string): string[] => specsWith(root, (text) => LEFT_TO_THE_SOAK.test(text));
 
 const specsWith = (root: string, has: (text: string) => boolean): string[] =>

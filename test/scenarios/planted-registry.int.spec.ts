@@ -203,6 +203,7 @@ const compared = (files: Files, moment: number, way: string): Promise<FinishedRu
     const run = await fileRun(config, files.stock, {
       ...{ mapping: files.mapping, moment: new Date(moment).toISOString(), account: 'main', way, disposals },
       ...{ settings: files.settings, processes: '1', reason: 'the planted world', sayProgress: () => undefined },
+      now: new Date(moment),
     });
     const { items } = await stack.client.get<{ items: { id: string; packs?: { calls: number } }[] }>(
       '/v1/reconciliations?limit=1',

@@ -82,9 +82,10 @@ export interface FinishedRun {
 export async function fileRun(
   config: CliConfig,
   file: string,
-  { sayProgress = say, ...flags }: FileRunFlags & { sayProgress?: typeof say },
+  { sayProgress = say, now = systemClock.now(), ...flags }: FileRunFlags & { sayProgress?: typeof say; now?: Date },
 ): Promise<FinishedRun> {
   const run = await requestOf(config, resolve(file), flags);
+  if (run.moment !== null) mustHaveCome(run.moment, now, { field: '--moment', what: `--moment: ${run.stock}` });
   const folder = runFolder(config, run.runId);
   mkdirSync(folder, { recursive: true });
   writeFileRun(folder, run);
@@ -153,9 +154,9 @@ async function mappingFor(config: CliConfig, stock: string, given: string | unde
 }
 
 function momentOf(stock: string, given: string | undefined): string {
-  const moment = given ?? statSync(stock).mtime.toISOString();
-  mustHaveCome(moment, systemClock.now(), { field: '--moment', what: `--moment: ${stock}` });
-  if (given === undefined) say(`--moment: none is given; the file was last written at ${moment}`);
+  if (given !== undefined) return given;
+  const moment = statSync(stock).mtime.toISOString();
+  say(`--moment: none is given; the file was last written at ${moment}`);
   return moment;
 }
 

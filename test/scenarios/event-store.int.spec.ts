@@ -180,7 +180,12 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
     const pem = newSigningKey();
     writeFileSync(keyFile, pem, { mode: 0o600 });
     // The whole sweep is asked for below.
-    const own = { AUDIT_FOLDER: folder, AUDIT_KEY_FILE: keyFile, AUDIT_CHECKPOINT_SECONDS: '1', AUDIT_SWEEP_HOURS: '0' };
+    const own = {
+      AUDIT_FOLDER: folder,
+      AUDIT_KEY_FILE: keyFile,
+      AUDIT_CHECKPOINT_SECONDS: '1',
+      AUDIT_SWEEP_HOURS: '0',
+    };
     const auditor = await startAuditor(auditorConfig({ ...env, ...own }));
     try {
       const key = verifierKeyOf(noteSigner(DEFAULT_ORIGIN, pem));

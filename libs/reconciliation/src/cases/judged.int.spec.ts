@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { caseIdOf, packsSeen } from '#domain';
+import { caseIdOf, packsSeen, type CaseCause } from '#domain';
 import { Duck } from '#duckdb';
 import { sha256Hex } from '#kernel';
 import { CaseWorld, pack, told } from '../../test/case-world.js';
@@ -27,7 +27,20 @@ const boxed = (code: string, over: object = {}) => ({
   ...{ code, item: P, severity: 'warning', held: true, g_container: BOX, g_place: 'B1', g_series: code, ...over },
 });
 const inBox = (over: object = {}) => told(P, { container: BOX, place: 'B1', ...over });
-/** A file of a version before. */
+/** A file of a version before, in the place of what the run would write now: its case has all of its rows. */
+async function openedBefore(found: Parameters<CaseWorld['runOf']>[1], code: string, cause: CaseCause, column: string) {
+  const out = await runOf(found);
+  await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
+  const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
+  await withoutColumn(column, join(out, file), join(out, 'items-of-cases.parquet'));
+  const { inputs: id, moment } = await readRun(out);
+  const count = found?.findings?.length ?? 0;
+  const seen = { count, findingsSha256: sha256Hex(''), legs: ['stock', 'registry'], rows: { from: 0, to: count } };
+  await world.tell({
+    ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
+    seen: { ...seen, run: { kind: 'packs', id, moment } },
+  });
+}
 async function withoutColumn(column: string, from: string, to: string): Promise<void> {
   const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(world.folder.path, 'duck') });
   await duck.run(`CREATE TABLE rows AS FROM '${from}'; COPY (SELECT * EXCLUDE (${column}) FROM rows) TO '${to}'
@@ -129,22 +142,7 @@ describe('a pack in a box of the stock', () => {
     const code = 'archived_in_stock';
     const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };
     const found = { findings: [seen], registry: [inBox()], record: [], ...ofA1() };
-    const out = await runOf(found);
-    await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
-    const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
-    await withoutColumn('boxed', join(out, file), join(out, 'items-of-cases.parquet'));
-    const { inputs: id, moment } = await readRun(out);
-    const cause = { kind: 'container', container: BOX } as const;
-    const seenBefore = {
-      count: 1,
-      findingsSha256: sha256Hex(''),
-      legs: ['stock', 'registry'],
-      rows: { from: 0, to: 1 },
-    };
-    await world.tell({
-      ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
-      seen: { ...seenBefore, run: { kind: 'packs', id, moment } },
-    });
+    await openedBefore(found, code, { kind: 'container', container: BOX }, 'boxed');
     const gone = { registry: [told(BOX)], record: [], ...ofA1() };
     expect(await opened(gone)).toMatchObject({ resolved: 0, notCovered: 1 });
     // Found again it is known not to have been.
@@ -161,6 +159,29 @@ describe('a pack in a box of the stock', () => {
     expect(await caseOf(code)).toMatchObject({ container: OTHER, state: { lastSeen: { places: ['B1'] } } });
     expect(await opened({ registry: [inBox()], record, places: ['B1'] })).toMatchObject({ resolved: 0 });
     expect(await opened({ registry: [inBox()], record, ...ofA1() })).toMatchObject({ resolved: 1 });
+  });
+
+  it.each([
+    ['of that place', ['B1'], opened],
+    [
+      'of none where a file of before does not tell it',
+      null,
+      (found: Parameters<typeof opened>[0]) =>
+        openedBefore(found, 'container_mismatch', { kind: 'container', container: OTHER }, 'acts_at'),
+    ],
+  ])('is of a case whose document is, also while a run cannot judge the pack, %s', async (_, places, openedFirst) => {
+    const code = 'container_mismatch';
+    const items = [P, pack(2)];
+    const findings = items.map((item) => ({ ...boxed(code, { g_container: OTHER, r_container: BOX }), item }));
+    const record = items.map((item) => ({ item, container: BOX }));
+    const inOther = told(pack(2), { container: OTHER, place: 'B1' });
+    await openedFirst({ findings, registry: [inBox({ container: OTHER }), inOther], record, ...ofA1() });
+    const denied = { registry: [inBox(), { ...inOther, answer: 'denied' }], record, ...ofA1() };
+    expect(await opened(denied)).toMatchObject({ seen: 1 });
+    const [open] = (await world.rows(code)).filter(({ phase }) => phase !== 'resolved');
+    expect(open).toMatchObject({ itemCount: 1, state: { lastSeen: { unjudged: 1, places } } });
+    const mended = { registry: [inBox(), { ...inOther, container: BOX }], record, ...ofA1() };
+    expect(await opened(mended)).toMatchObject({ resolved: 1 });
   });
 
   it('is judged where this run compares containers, and not where it was found', async () => {

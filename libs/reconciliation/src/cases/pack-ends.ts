@@ -180,7 +180,8 @@ function refused({ folder, files }: LegInput): string {
  */
 export const loadCarried = (duck: Duck): Promise<void> =>
   duck.run(`INSERT INTO carried BY NAME SELECT c.code, c.kind, c.c1, c.series, c.place, l.item, c.severity, l.stands_at,
-      true AS carried, n.judged AS told, l.answered_at, l.boxed, ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
+      l.acts_at, true AS carried, n.judged AS told, l.answered_at, l.boxed,
+      ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
     FROM last_item l JOIN candidate c USING (case_id) SEMI JOIN unjudged u ON u.case_id = l.case_id AND u.item = l.item
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);

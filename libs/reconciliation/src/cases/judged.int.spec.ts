@@ -6,6 +6,7 @@ import { Duck } from '#duckdb';
 import { sha256Hex } from '#kernel';
 import { CaseWorld, pack, told } from '../../test/case-world.js';
 import { readRun } from '../comparison/run-record.js';
+import type { Opening } from './opening.js';
 
 const [P, BOX, OTHER, PALLET] = [pack(1), '046012345678900048', '046012345678900031', '046012345678900024'];
 
@@ -138,12 +139,35 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ registry: [inBox()], ...about })).toMatchObject({ resolved: 1 });
   });
 
+  it('is over when the container of the stock that had it left whole: then nobody asks about it any more', async () => {
+    const code = 'owner_or_branch_mismatch';
+    const nested = told(BOX, { container: PALLET });
+    await opened({ findings: [boxed(code)], registry: [inBox(), nested], record: [], ...ofA1(PALLET) });
+    // A case that is told for another pack carries it on.
+    const other = [told(pack(2), { container: BOX, place: 'B1' }), nested];
+    const seen = { ...boxed(code), item: pack(2) };
+    expect(await opened({ findings: [seen], registry: other, record: [], ...ofA1(PALLET) })).toMatchObject({ seen: 1 });
+    const isOver = async (over: object) => {
+      const left = { places: ['A1'], registry: [told(pack(9))], record: [], stock: [{ item: pack(9), place: 'A1' }] };
+      const { resolved, notCovered } = (await opened({ ...left, ...over })) as Opening;
+      expect(resolved + notCovered).toBe(1);
+      return resolved === 1;
+    };
+    expect(await isOver(ofA1(PALLET))).toBe(false);
+    expect(await isOver({ ...ofA1(OTHER), registry: [told(PALLET, { container: OTHER })] })).toBe(false);
+    expect(await isOver({ refused: [PALLET] })).toBe(false);
+    expect(await isOver({ inFlight: [PALLET] })).toBe(false);
+    expect(await isOver({ record: [P, pack(2)].map((item) => ({ item, container: BOX })) })).toBe(false);
+    expect(await isOver({ places: ['B1'] })).toBe(false);
+    expect(await isOver({})).toBe(true);
+  });
+
   it('may have been in one where a file of before does not tell it', async () => {
     const code = 'archived_in_stock';
     const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };
     const found = { findings: [seen], registry: [inBox()], record: [], ...ofA1() };
-    await openedBefore(found, code, { kind: 'container', container: BOX }, 'boxed');
-    const gone = { registry: [told(BOX)], record: [], ...ofA1() };
+    await openedBefore(found, code, { kind: 'container', container: BOX }, 'box');
+    const gone = { registry: [told(pack(9))], record: [], places: ['A1'], stock: [{ item: pack(9), place: 'A1' }] };
     expect(await opened(gone)).toMatchObject({ resolved: 0, notCovered: 1 });
     // Found again it is known not to have been.
     expect(await opened(found)).toMatchObject({ seen: 1 });

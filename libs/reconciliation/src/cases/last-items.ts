@@ -28,7 +28,7 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
       seen_at BIGINT, seen_by VARCHAR, whole BOOLEAN);
     CREATE TABLE last_rows (case_id VARCHAR, n INTEGER, run VARCHAR, file VARCHAR, first BIGINT, behind BIGINT);
     CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, n INTEGER, file VARCHAR,
-      stands_at VARCHAR, acts_at VARCHAR, answered_at BIGINT, boxed BOOLEAN,
+      stands_at VARCHAR, acts_at VARCHAR, answered_at BIGINT, box VARCHAR,
       ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
   const missing: NotAtHand = new Map();
   await loadCandidates(opening, new ItemFiles(duck, folders, options.onWarning), missing);
@@ -205,20 +205,25 @@ async function loadLastFindings(duck: Duck, file: string): Promise<void> {
   if (basename(file) === OLD_ITEMS_FILE && !findings.every((one) => existsSync(one))) return;
   const [from, at, more, by] =
     basename(file) === OLD_ITEMS_FILE
-      ? [parquet(findings), 'g_moment', [BOXED, ACTS_AT], (cell: (typeof CELLS)[number]) => FOUND_BY[cell]]
+      ? [
+          parquet(findings),
+          'g_moment',
+          [`CASE WHEN NOT (${BOXED}) THEN '' END`, ACTS_AT],
+          (cell: (typeof CELLS)[number]) => FOUND_BY[cell],
+        ]
       : [parquet([file]), 'answered_at', await laterColumns(duck, file), (cell: string) => `by_${cell}`];
-  const [boxed, actsAt] = more;
+  const [box, actsAt] = more;
   const cells = CELLS.map((cell) => `, bool_or(coalesce(${by(cell)}, false)) AS by_${cell}`).join('');
   const set = CELLS.map((cell) => `, by_${cell} = f.by_${cell}`).join('');
-  await duck.run(`UPDATE last_item SET answered_at = f.at, boxed = f.boxed, acts_at = f.acts_at${set}
-    FROM (SELECT item, code, max(${at}) AS at, bool_or(${boxed}) AS boxed, any_value(${actsAt}) AS acts_at${cells}
+  await duck.run(`UPDATE last_item SET answered_at = f.at, box = f.box, acts_at = f.acts_at${set}
+    FROM (SELECT item, code, max(${at}) AS at, any_value(${box}) AS box, any_value(${actsAt}) AS acts_at${cells}
       FROM ${from} GROUP BY item, code) f
     WHERE last_item.file = ${quoted(file)} AND f.item = last_item.item AND f.code = last_item.code`);
 }
 
-/** `boxed` and `acts_at`: files of earlier versions do not tell them. */
-async function laterColumns(duck: Duck, file: string): Promise<[boxed: string, actsAt: string]> {
+/** `box` and `acts_at`: files of earlier versions do not tell them. */
+async function laterColumns(duck: Duck, file: string): Promise<[box: string, actsAt: string]> {
   const columns = await duck.rows<{ name: string }>(`SELECT name FROM parquet_schema(${quoted(file)})`);
   const has = (name: string): boolean => columns.some((column) => column.name === name);
-  return [has('boxed') ? 'boxed' : 'NULL::BOOLEAN', has('acts_at') ? 'acts_at' : 'NULL::VARCHAR'];
+  return [has('box') ? 'box' : 'NULL::VARCHAR', has('acts_at') ? 'acts_at' : 'NULL::VARCHAR'];
 }

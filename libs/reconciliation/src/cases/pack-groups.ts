@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { digestOfFile, digestOfLines, listed, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { CANONICAL, durable } from '../comparison/compare-buckets.js';
-import { openRun } from '../comparison/joined.js';
+import { HELD_IN, openRun } from '../comparison/joined.js';
 import { refuseOldFiles } from '../comparison/old-files.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
@@ -72,8 +72,8 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
 }
 
 /**
- * Columns of the items beside the cause: where the item stands, and on what its finding rests. `boxed`: it was in no
- * row of the stock, but in a container of it. `acts_at`: as {@link ACTS_AT}.
+ * Columns of the items beside the cause: where the item stands, and on what its finding rests. `box`: it was in no
+ * row of the stock, but in this container of it; empty: in none; NULL: nobody knows. `acts_at`: as {@link ACTS_AT}.
  */
 const ITEM_COLUMNS = {
   ...{
@@ -84,7 +84,7 @@ const ITEM_COLUMNS = {
     carried: 'BOOLEAN',
     told: 'BOOLEAN',
   },
-  ...{ answered_at: 'BIGINT', boxed: 'BOOLEAN' },
+  ...{ answered_at: 'BIGINT', box: 'VARCHAR' },
   ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
 };
 const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];
@@ -112,7 +112,7 @@ export async function beginGroups(
       CASE WHEN code IN ${listed(BY_UNFINISHED)} THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
       coalesce(s_place, CASE WHEN held THEN coalesce(hg.place, hr.place) END, g_place, r_place) AS stands_at,
-      ${ACTS_AT} AS acts_at, g_moment AS answered_at, ${BOXED} AS boxed,
+      ${ACTS_AT} AS acts_at, g_moment AS answered_at, CASE WHEN ${BOXED} THEN coalesce(hg.box, hr.box) ELSE '' END AS box,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
     FROM ${parquet(files)} LEFT JOIN held_in hg ON hg.container = g_container
       LEFT JOIN held_in hr ON hr.container = r_container;
@@ -129,7 +129,7 @@ async function openSides(duck: Duck, run: RunRecord): Promise<boolean> {
     () => false,
   );
   if (isOfThisVersion) await openRun(duck, run);
-  else await duck.run('CREATE TABLE held_in (container VARCHAR, state VARCHAR, place VARCHAR)');
+  else await duck.run(`CREATE TABLE held_in ${HELD_IN}`);
   return isOfThisVersion;
 }
 
@@ -193,7 +193,7 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, f.acts_at
       WHEN 'container' THEN coalesce(l.top, f.container)
       ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
     CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place,
-    false AS carried, true AS told, f.answered_at, f.boxed, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
+    false AS carried, true AS told, f.answered_at, f.box, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
   FROM found f LEFT JOIN document_at d ON d.position = f.told_by
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;

@@ -18,7 +18,7 @@ afterAll(() => world.close());
 
 let day = 0;
 /** Runs, each of a later moment than the one before. */
-const runOf = (found: Parameters<CaseWorld['runOf']>[1]) => world.runOf((day += 0.5), found);
+const runOf = (found: Parameters<CaseWorld['runOf']>[1]) => world.runOf((day += 0.25), found);
 const opened = async (found: Parameters<CaseWorld['runOf']>[1]) => world.openedOf(await runOf(found));
 
 /** A run of A1, whose stock has this container. */
@@ -48,7 +48,7 @@ async function withoutColumn(column: string, from: string, to: string): Promise<
     (FORMAT parquet)`);
   await duck.close();
 }
-const caseOf = async (code: string) => (await world.rows(code))[0];
+const caseOf = async (code: string) => (await world.rows(code)).at(-1);
 
 describe('what the stock alone tells', () => {
   const twice = (item: string) => ({ item, code: 'duplicate_locally', severity: 'warning', copies: 2, s_place: 'A1' });
@@ -98,6 +98,20 @@ describe('an item that a person took out of one of its two cases', () => {
     expect(await opened({ findings: findings.slice(1), registry })).toMatchObject({ seen: 1, resolved: 1 });
     expect(await open()).toMatchObject([{ caseId: part, itemCount: 1 }]);
     expect(await opened({ registry })).toMatchObject({ resolved: 1 });
+  });
+});
+
+describe('a container that the stock named', () => {
+  it.each(['container_dissolved', 'container_mismatch'])('is over when no side names it any more: %s', async (code) => {
+    const settings = { containers: ['A1'] };
+    const seen = { item: BOX, code, severity: 'warning', copies: 1, s_place: 'A1' };
+    await opened({ findings: [seen], registry: [told(BOX), told(P, { container: OTHER })], settings, ...ofA1() });
+    const left = { places: ['A1'], registry: [told(P, { container: OTHER })], record: [], settings };
+    expect(await opened({ ...left, stock: [{ item: BOX, place: 'A1' }] })).toMatchObject({ notCovered: 1 });
+    expect(await opened({ ...left, refused: [BOX] })).toMatchObject({ notCovered: 1 });
+    expect(await opened({ ...left, record: [{ item: BOX }] })).toMatchObject({ notCovered: 1 });
+    expect(await opened({ ...left, places: ['B1'] })).toMatchObject({ notCovered: 1 });
+    expect(await opened(left)).toMatchObject({ resolved: 1 });
   });
 });
 

@@ -27,6 +27,8 @@ const codesLike = (begin: RegExp): string[] => codesOf(({ when }) => begin.test(
 export const NAMED_BY_US = codesLike(
   /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
 );
+/** Nor of these, which our record has off the shelf, too. */
+export const OF_CONTAINERS = codesLike(/^\$containers AND .* AND (in_stock|in_record|r_container IS NOT NULL) AND /s);
 /** Of these only what is not on the shelf. */
 const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
 /** What a row of the stock tells by itself. */
@@ -83,8 +85,8 @@ export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' 
  * No side names the item any more: nobody asks about it, and no rule needs the answer. What was in a container of the
  * stock, or may have been, can be there still as long as that one is: the registry alone told it.
  */
-const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND l.item NOT IN (SELECT item FROM now_at)
-  AND l.box IS NOT NULL AND l.box NOT IN (SELECT box FROM box_now)`;
+const IS_OVER_UNASKED = `l.item NOT IN (SELECT item FROM now_at) AND (l.code IN ${listed(OF_CONTAINERS)}
+  OR (l.code IN ${listed(NAMED_BY_US)} AND l.box IS NOT NULL AND l.box NOT IN (SELECT box FROM box_now)))`;
 
 /**
  * Makes the tables `now_at` of the last items that a side names, with their place in the order of the rules, and
@@ -145,12 +147,12 @@ function untoldByRegistry(registry: readonly string[], stock: readonly string[])
         AND NOT EXISTS (SELECT 1 FROM ${parquet(registry)} WHERE container IS NOT NULL)))`;
 }
 
-/** And items whose containers were not compared where they stand in this run. */
+/** And items whose containers were not compared where they stand in this run, as far as a side names them. */
 const notCompared = ({ containers }: ComparisonSettings): string =>
   typeof containers === 'boolean'
     ? ''
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
-        AND item NOT IN (SELECT item FROM compared)`;
+        AND item IN (SELECT item FROM now_at) AND item NOT IN (SELECT item FROM compared)`;
 
 /** What documents are the cause of, and what one in flight explains. */
 const BY_DOCUMENT = OVERRIDES.flatMap(({ code, of, quiet }) => (of === undefined || quiet === true ? [] : [code]));

@@ -237,6 +237,24 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ ...mended, settings: { containers: ['B1'] } })).toMatchObject({ resolved: 1 });
   });
 
+  it.each([
+    ['is elsewhere by all sides', { place: 'C1' }],
+    ['was sold', { place: 'B1', status: 'in_sale' }],
+  ])('is judged also where no rule speaks of its container any more: it %s', async (_, over) => {
+    const code = 'container_dissolved';
+    const other = told(pack(2), { container: OTHER, place: 'A1' });
+    const seen = { ...boxed(code, { held: false, copies: 1, g_container: null, r_container: BOX }), s_place: 'A1' };
+    const about = { places: ['A1', 'B1'], settings: { containers: ['A1'] } };
+    const at = (place: string) => [{ item: P, container: BOX, place }];
+    const stock = [{ item: P, place: 'A1' }];
+    await opened({ findings: [seen], registry: [told(P, { place: 'A1' }), other], record: at('A1'), stock, ...about });
+    // The ERP has it at B1, where nobody compares containers.
+    const there = { registry: [told(P, { place: 'B1' }), other], record: at('B1'), ...about };
+    expect(await opened(there)).toMatchObject({ resolved: 0, notCovered: 1 });
+    const left = { registry: [told(P, over), other], record: at(over.place), ...about };
+    expect(await opened(left)).toMatchObject({ resolved: 1 });
+  });
+
   it('is judged off the shelf at the place of our record before that of the registry, as by the rules', async () => {
     const code = 'container_dissolved';
     const seen = {

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { caseIdOf, packsSeen, type CaseCause } from '#domain';
+import { caseIdOf, packsSeen } from '#domain';
 import { Duck } from '#duckdb';
 import { sha256Hex } from '#kernel';
 import { CaseWorld, pack, told } from '../../test/case-world.js';
+import type { FoundItem } from '../../test/finished-run.js';
 import { readRun } from '../comparison/run-record.js';
 import type { Opening } from './opening.js';
 
@@ -29,13 +30,14 @@ const boxed = (code: string, over: object = {}) => ({
 });
 const inBox = (over: object = {}) => told(P, { container: BOX, place: 'B1', ...over });
 /** A file of a version before, in the place of what the run would write now: its case has all of its rows. */
-async function openedBefore(found: Parameters<CaseWorld['runOf']>[1], code: string, cause: CaseCause, column: string) {
+async function openedBefore(found: { findings: FoundItem[] }, container: string, column: string) {
   const out = await runOf(found);
   await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
   const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
   await withoutColumn(column, join(out, file), join(out, 'items-of-cases.parquet'));
   const { inputs: id, moment } = await readRun(out);
-  const count = found?.findings?.length ?? 0;
+  const [{ code = '' } = {}, { length: count }] = [found.findings[0], found.findings];
+  const cause = { kind: 'container', container } as const;
   const seen = { count, findingsSha256: sha256Hex(''), legs: ['stock', 'registry'], rows: { from: 0, to: count } };
   await world.tell({
     ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
@@ -180,7 +182,7 @@ describe('a pack in a box of the stock', () => {
     const code = 'archived_in_stock';
     const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };
     const found = { findings: [seen], registry: [inBox()], record: [], ...ofA1() };
-    await openedBefore(found, code, { kind: 'container', container: BOX }, 'box');
+    await openedBefore(found, BOX, 'box');
     const gone = { registry: [told(pack(9))], record: [], places: ['A1'], stock: [{ item: pack(9), place: 'A1' }] };
     expect(await opened(gone)).toMatchObject({ resolved: 0, notCovered: 1 });
     // Found again it is known not to have been.
@@ -204,8 +206,7 @@ describe('a pack in a box of the stock', () => {
     [
       'of none where a file of before does not tell it',
       null,
-      (found: Parameters<typeof opened>[0]) =>
-        openedBefore(found, 'container_mismatch', { kind: 'container', container: OTHER }, 'acts_at'),
+      (found: { findings: FoundItem[] }) => openedBefore(found, OTHER, 'acts_at'),
     ],
   ])('is of a case whose document is, also while a run cannot judge the pack, %s', async (_, places, openedFirst) => {
     const code = 'container_mismatch';

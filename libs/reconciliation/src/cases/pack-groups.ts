@@ -112,7 +112,8 @@ export async function beginGroups(
       CASE WHEN code IN ${listed(BY_UNFINISHED)} THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
       coalesce(s_place, CASE WHEN held THEN coalesce(hg.place, hr.place) END, g_place, r_place) AS stands_at,
-      ${ACTS_AT} AS acts_at, g_moment AS answered_at, CASE WHEN ${BOXED} THEN coalesce(hg.box, hr.box) ELSE '' END AS box,
+      ${ACTS_AT} AS acts_at, g_moment AS answered_at,
+      CASE WHEN ${BOXED} THEN coalesce(hg.box, hr.box) ELSE '' END AS box,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
     FROM ${parquet(files)} LEFT JOIN held_in hg ON hg.container = g_container
       LEFT JOIN held_in hr ON hr.container = r_container;

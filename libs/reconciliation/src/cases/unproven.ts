@@ -41,7 +41,7 @@ export async function loadUnproven({
       WHERE h.code IN ${listed(FROM_A_SHELF)}`);
 }
 
-/** Where containers are compared, or no rule would speak of the item's: it is neither here nor ours, or not in trade. */
+/** Where containers are compared, or no rule speaks of them: the item is neither here nor ours, or out of trade. */
 const COMPARED = `$containers OR NOT (here OR ours)
   OR (answer = 'found' AND g_standing NOT IN ('shelf', 'transit', 'suspended'))`;
 

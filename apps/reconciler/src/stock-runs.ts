@@ -290,11 +290,12 @@ export class PackRuns {
       .catch((err: unknown) => log.warn({ err }, 'could not record the progress of a run'));
   }
 
-  private async openCases({ runId, unconfirmed = false }: FileRun, folder: string): Promise<void> {
+  private async openCases(run: FileRun, folder: string): Promise<void> {
+    const { runId, unconfirmed = false } = run;
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
     const record = await readRun(folder);
     if (record.unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);
-    const later = await laterRun(runsFolder(segments.folder), record);
+    const later = await laterRun(runsFolder(segments.folder), run, record);
     if (later !== undefined)
       log.warn({ runId, later }, 'a run of a later moment has looked at the same, so that no new case opens');
     await casesAreRead(pool, await store.head(), { patienceMs: CASES_PATIENCE_MS, clock, signal });

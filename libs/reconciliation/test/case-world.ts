@@ -38,6 +38,7 @@ interface Found {
   record?: Row[];
   disposals?: Row[];
   stock?: Row[];
+  refused?: string[];
   inFlight?: string[];
   inFlightSince?: string;
   containers?: boolean;

@@ -225,4 +225,25 @@ describe('cases of a comparison of documents', () => {
     await open(await made());
     expect(await cases()).toMatchObject({ 'rejected_document r-12': 'resolved' });
   });
+
+  it('that packs are over for are resolved when the rejected resend has left the window, too', async () => {
+    const resends = [['r-14', 'r-15'] as const, ['r-16', 'r-17'] as const, ['r-18', 'r-19'] as const];
+    for (const document of resends.flat()) await endedAs(document, 'rejected');
+    expect(await open(await made())).toMatchObject({ opened: 6 });
+    for (const [document, resentAs] of resends)
+      await db.pool.query('UPDATE document_outcome SET resent_as = $2 WHERE request_id = $1', [document, resentAs]);
+    const code = 'rejected_document';
+    for (const document of ['r-14', 'r-16', 'r-18', 'r-19']) await packsAreOver(document);
+    await db.pool.query(
+      `UPDATE document_outcome SET registered_at = now() - interval '50 days' WHERE request_id IN
+        ('r-14', 'r-15', 'r-16', 'r-18', 'r-19')`,
+    );
+    // Of the first, the resend has not ended; of the second, it lies in the window; of the third, it is behind it.
+    await endedAs('r-15', null);
+    await open(await made());
+    expect(await cases()).toMatchObject({
+      ...{ [`${code} r-14`]: 'open', [`${code} r-16`]: 'open', [`${code} r-17`]: 'open' },
+      ...{ [`${code} r-18`]: 'resolved', [`${code} r-19`]: 'resolved' },
+    });
+  });
 });

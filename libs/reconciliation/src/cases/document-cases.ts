@@ -136,7 +136,8 @@ const isLive = (state: KnownCase): boolean => liveSighting(state, 'documents') !
 
 /**
  * Those that the run would have found, were they still there: documents without an outcome always; others within its
- * window, and behind it where a run of packs has found that their items are as they should be; and one that was missing
+ * window, and behind it, where what was sent in their place is there, too, and a run of packs has found that their
+ * items are as they should be; and one that was missing
  * only where the account's list was read without a gap.
  */
 async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
@@ -149,8 +150,9 @@ async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): P
   return rows.filter(({ code, document, state }) => {
     const one = known.get(document ?? '');
     if (one === undefined) return false;
-    // What was sent in its place speaks for itself: while it is not accepted, the packs prove nothing.
-    const mended = one.mended || (sightingsOf(state).packs?.missed === true && !one.replaced);
+    // What was sent in its place speaks for itself: while it can still be found, the packs prove nothing.
+    const isFollowed = one.replaced && (!one.last_ended || isInWindow(one.last_registered_at, started));
+    const mended = one.mended || (sightingsOf(state).packs?.missed === true && !isFollowed);
     return isCovered(code, { ...one, mended }, started);
   });
 }
@@ -163,7 +165,8 @@ const MENDED = `WITH RECURSIVE sent AS (
       FROM sent s JOIN document_outcome d USING (request_id)
       WHERE coalesce(d.resent_as, d.superseded_by) IS NOT NULL AND s.n < $2),
   last AS (SELECT DISTINCT ON (first) first, request_id, n FROM sent ORDER BY first, n DESC)
-  SELECT o.request_id, o.account, o.registered_at, l.n > 0 AS replaced,
+  SELECT o.request_id, o.account, o.registered_at, l.n > 0 AS replaced, d.registered_at AS last_registered_at,
+    d.outcome IS NOT NULL AS last_ended,
     CASE WHEN l.n = 0 THEN coalesce(o.outcome NOT IN ('rejected', 'failed'), true)
       ELSE coalesce(d.outcome IN ('accepted', 'partial'), false) END AS mended
   FROM last l JOIN document_outcome o ON o.request_id = l.first
@@ -175,16 +178,21 @@ interface OwnDocument {
   registered_at: Date;
   /** Another was sent in its place. */
   replaced: boolean;
+  /** The last of these; null: not known yet. */
+  last_registered_at: Date | null;
+  last_ended: boolean;
   /** It did not end badly after all, or what was sent in its place was accepted, or its items are as they should be. */
   mended: boolean;
 }
 
-function isCovered(code: string, own: OwnDocument, { asOf, rules, coverage }: RunStarted): boolean {
+const isInWindow = (at: Date | null, { asOf, rules }: RunStarted): boolean =>
+  at !== null && at.getTime() >= Date.parse(asOf) - rules.windowMs;
+
+function isCovered(code: string, own: OwnDocument, started: RunStarted): boolean {
   if (code === 'overdue_document') return true;
-  const registeredMs = own.registered_at.getTime();
-  const isInWindow = registeredMs >= Date.parse(asOf) - rules.windowMs;
-  if (TROUBLED_CODES.includes(code)) return own.mended || (isInWindow && !own.replaced);
-  const list = coverage.find(({ account }) => account === own.account);
-  const isListRead = list !== undefined && Date.parse(list.from) <= registeredMs;
-  return isInWindow && (isListRead || code !== 'missing_in_registry');
+  const isRecent = isInWindow(own.registered_at, started);
+  if (TROUBLED_CODES.includes(code)) return own.mended || (isRecent && !own.replaced);
+  const list = started.coverage.find(({ account }) => account === own.account);
+  const isListRead = list !== undefined && Date.parse(list.from) <= own.registered_at.getTime();
+  return isRecent && (isListRead || code !== 'missing_in_registry');
 }

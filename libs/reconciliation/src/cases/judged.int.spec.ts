@@ -5,7 +5,9 @@ import { caseIdOf, packsSeen } from '#domain';
 import { Duck } from '#duckdb';
 import { sha256Hex } from '#kernel';
 import { CaseWorld, pack, told } from '../../test/case-world.js';
+import type { FoundItem } from '../../test/finished-run.js';
 import { readRun } from '../comparison/run-record.js';
+import type { Opening } from './opening.js';
 
 const [P, BOX, OTHER, PALLET] = [pack(1), '046012345678900048', '046012345678900031', '046012345678900024'];
 
@@ -17,7 +19,7 @@ afterAll(() => world.close());
 
 let day = 0;
 /** Runs, each of a later moment than the one before. */
-const runOf = (found: Parameters<CaseWorld['runOf']>[1]) => world.runOf((day += 0.5), found);
+const runOf = (found: Parameters<CaseWorld['runOf']>[1]) => world.runOf((day += 0.25), found);
 const opened = async (found: Parameters<CaseWorld['runOf']>[1]) => world.openedOf(await runOf(found));
 
 /** A run of A1, whose stock has this container. */
@@ -27,14 +29,28 @@ const boxed = (code: string, over: object = {}) => ({
   ...{ code, item: P, severity: 'warning', held: true, g_container: BOX, g_place: 'B1', g_series: code, ...over },
 });
 const inBox = (over: object = {}) => told(P, { container: BOX, place: 'B1', ...over });
-/** A file of a version before. */
+/** A file of a version before, in the place of what the run would write now: its case has all of its rows. */
+async function openedBefore(found: { findings: FoundItem[] }, container: string, column: string) {
+  const out = await runOf(found);
+  await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
+  const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
+  await withoutColumn(column, join(out, file), join(out, 'items-of-cases.parquet'));
+  const { inputs: id, moment } = await readRun(out);
+  const [{ code = '' } = {}, { length: count }] = [found.findings[0], found.findings];
+  const cause = { kind: 'container', container } as const;
+  const seen = { count, findingsSha256: sha256Hex(''), legs: ['stock', 'registry'], rows: { from: 0, to: count } };
+  await world.tell({
+    ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
+    seen: { ...seen, run: { kind: 'packs', id, moment } },
+  });
+}
 async function withoutColumn(column: string, from: string, to: string): Promise<void> {
   const duck = await Duck.open({ memoryMb: 200, threads: 1, temporary: join(world.folder.path, 'duck') });
   await duck.run(`CREATE TABLE rows AS FROM '${from}'; COPY (SELECT * EXCLUDE (${column}) FROM rows) TO '${to}'
     (FORMAT parquet)`);
   await duck.close();
 }
-const caseOf = async (code: string) => (await world.rows(code))[0];
+const caseOf = async (code: string) => (await world.rows(code)).at(-1);
 
 describe('what the stock alone tells', () => {
   const twice = (item: string) => ({ item, code: 'duplicate_locally', severity: 'warning', copies: 2, s_place: 'A1' });
@@ -87,6 +103,20 @@ describe('an item that a person took out of one of its two cases', () => {
   });
 });
 
+describe('a container that the stock named', () => {
+  it.each(['container_dissolved', 'container_mismatch'])('is over when no side names it any more: %s', async (code) => {
+    const settings = { containers: ['A1'] };
+    const seen = { item: BOX, code, severity: 'warning', copies: 1, s_place: 'A1' };
+    await opened({ findings: [seen], registry: [told(BOX), told(P, { container: OTHER })], settings, ...ofA1() });
+    const left = { places: ['A1'], registry: [told(P, { container: OTHER })], record: [], settings };
+    expect(await opened({ ...left, stock: [{ item: BOX, place: 'A1' }] })).toMatchObject({ notCovered: 1 });
+    expect(await opened({ ...left, refused: [BOX] })).toMatchObject({ notCovered: 1 });
+    expect(await opened({ ...left, record: [{ item: BOX }] })).toMatchObject({ notCovered: 1 });
+    expect(await opened({ ...left, places: ['B1'] })).toMatchObject({ notCovered: 1 });
+    expect(await opened(left)).toMatchObject({ resolved: 1 });
+  });
+});
+
 describe('a pack in a box of the stock', () => {
   it.each([
     ['the registry tells', ofA1(), [inBox()]],
@@ -125,27 +155,35 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ registry: [inBox()], ...about })).toMatchObject({ resolved: 1 });
   });
 
+  it('is over when the container of the stock that had it left whole: then nobody asks about it any more', async () => {
+    const code = 'owner_or_branch_mismatch';
+    const nested = told(BOX, { container: PALLET });
+    await opened({ findings: [boxed(code)], registry: [inBox(), nested], record: [], ...ofA1(PALLET) });
+    // A case that is told for another pack carries it on.
+    const other = [told(pack(2), { container: BOX, place: 'B1' }), nested];
+    const seen = { ...boxed(code), item: pack(2) };
+    expect(await opened({ findings: [seen], registry: other, record: [], ...ofA1(PALLET) })).toMatchObject({ seen: 1 });
+    const isOver = async (over: object) => {
+      const left = { places: ['A1'], registry: [told(pack(9))], record: [], stock: [{ item: pack(9), place: 'A1' }] };
+      const { resolved, notCovered } = (await opened({ ...left, ...over })) as Opening;
+      expect(resolved + notCovered).toBe(1);
+      return resolved === 1;
+    };
+    expect(await isOver(ofA1(PALLET))).toBe(false);
+    expect(await isOver({ ...ofA1(OTHER), registry: [told(PALLET, { container: OTHER })] })).toBe(false);
+    expect(await isOver({ refused: [PALLET] })).toBe(false);
+    expect(await isOver({ inFlight: [PALLET] })).toBe(false);
+    expect(await isOver({ record: [P, pack(2)].map((item) => ({ item, container: BOX })) })).toBe(false);
+    expect(await isOver({ places: ['B1'] })).toBe(false);
+    expect(await isOver({})).toBe(true);
+  });
+
   it('may have been in one where a file of before does not tell it', async () => {
     const code = 'archived_in_stock';
     const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };
     const found = { findings: [seen], registry: [inBox()], record: [], ...ofA1() };
-    const out = await runOf(found);
-    await expect(world.openedOf(out, { log: world.dying(0) })).rejects.toThrow('killed');
-    const file = readdirSync(out).find((name) => name.startsWith('items-of-cases-')) as string;
-    await withoutColumn('boxed', join(out, file), join(out, 'items-of-cases.parquet'));
-    const { inputs: id, moment } = await readRun(out);
-    const cause = { kind: 'container', container: BOX } as const;
-    const seenBefore = {
-      count: 1,
-      findingsSha256: sha256Hex(''),
-      legs: ['stock', 'registry'],
-      rows: { from: 0, to: 1 },
-    };
-    await world.tell({
-      ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity: 'warning', dueAt: moment },
-      seen: { ...seenBefore, run: { kind: 'packs', id, moment } },
-    });
-    const gone = { registry: [told(BOX)], record: [], ...ofA1() };
+    await openedBefore(found, BOX, 'box');
+    const gone = { registry: [told(pack(9))], record: [], places: ['A1'], stock: [{ item: pack(9), place: 'A1' }] };
     expect(await opened(gone)).toMatchObject({ resolved: 0, notCovered: 1 });
     // Found again it is known not to have been.
     expect(await opened(found)).toMatchObject({ seen: 1 });
@@ -163,6 +201,28 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ registry: [inBox()], record, ...ofA1() })).toMatchObject({ resolved: 1 });
   });
 
+  it.each([
+    ['of that place', ['B1'], opened],
+    [
+      'of none where a file of before does not tell it',
+      null,
+      (found: { findings: FoundItem[] }) => openedBefore(found, OTHER, 'acts_at'),
+    ],
+  ])('is of a case whose document is, also while a run cannot judge the pack, %s', async (_, places, openedFirst) => {
+    const code = 'container_mismatch';
+    const items = [P, pack(2)];
+    const findings = items.map((item) => ({ ...boxed(code, { g_container: OTHER, r_container: BOX }), item }));
+    const record = items.map((item) => ({ item, container: BOX }));
+    const inOther = told(pack(2), { container: OTHER, place: 'B1' });
+    await openedFirst({ findings, registry: [inBox({ container: OTHER }), inOther], record, ...ofA1() });
+    const denied = { registry: [inBox(), { ...inOther, answer: 'denied' }], record, ...ofA1() };
+    expect(await opened(denied)).toMatchObject({ seen: 1 });
+    const [open] = (await world.rows(code)).filter(({ phase }) => phase !== 'resolved');
+    expect(open).toMatchObject({ itemCount: 1, state: { lastSeen: { unjudged: 1, places } } });
+    const mended = { registry: [inBox(), { ...inOther, container: BOX }], record, ...ofA1() };
+    expect(await opened(mended)).toMatchObject({ resolved: 1 });
+  });
+
   it('is judged where this run compares containers, and not where it was found', async () => {
     const code = 'container_dissolved';
     const at = (place: string) => [told(P, { place }), told(pack(2), { container: OTHER })];
@@ -176,6 +236,24 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ ...moved, settings })).toMatchObject({ resolved: 0, notCovered: 1 });
     const mended = { registry: at('B1'), record: [{ item: P, container: null }], stock: stock('B1') };
     expect(await opened({ ...mended, settings: { containers: ['B1'] } })).toMatchObject({ resolved: 1 });
+  });
+
+  it.each([
+    ['is elsewhere by all sides', { place: 'C1' }],
+    ['was sold', { place: 'B1', status: 'in_sale' }],
+  ])('is judged also where no rule speaks of its container any more: it %s', async (_, over) => {
+    const code = 'container_dissolved';
+    const other = told(pack(2), { container: OTHER, place: 'A1' });
+    const seen = { ...boxed(code, { held: false, copies: 1, g_container: null, r_container: BOX }), s_place: 'A1' };
+    const about = { places: ['A1', 'B1'], settings: { containers: ['A1'] } };
+    const at = (place: string) => [{ item: P, container: BOX, place }];
+    const stock = [{ item: P, place: 'A1' }];
+    await opened({ findings: [seen], registry: [told(P, { place: 'A1' }), other], record: at('A1'), stock, ...about });
+    // The ERP has it at B1, where nobody compares containers.
+    const there = { registry: [told(P, { place: 'B1' }), other], record: at('B1'), ...about };
+    expect(await opened(there)).toMatchObject({ resolved: 0, notCovered: 1 });
+    const left = { registry: [told(P, over), other], record: at(over.place), ...about };
+    expect(await opened(left)).toMatchObject({ resolved: 1 });
   });
 
   it('is judged off the shelf at the place of our record before that of the registry, as by the rules', async () => {

@@ -7,7 +7,7 @@ import { findingsFile } from '../comparison/run-record.js';
 import { OVERRIDES, RULES } from '../comparison/rules.js';
 import { BUCKETS } from '../snapshots/manifest.js';
 import { ItemFiles, OLD_ITEMS_FILE, type RunFolders } from './item-files.js';
-import { BOXED, CELLS, FOUND_BY, ofOneCase } from './pack-groups.js';
+import { ACTS_AT, BOXED, CELLS, FOUND_BY, ofOneCase } from './pack-groups.js';
 import type { PackOpening } from './pack-opening.js';
 
 const AT_ONCE = 1_000;
@@ -28,7 +28,8 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
       seen_at BIGINT, seen_by VARCHAR, whole BOOLEAN);
     CREATE TABLE last_rows (case_id VARCHAR, n INTEGER, run VARCHAR, file VARCHAR, first BIGINT, behind BIGINT);
     CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, n INTEGER, file VARCHAR,
-      stands_at VARCHAR, answered_at BIGINT, boxed BOOLEAN, ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
+      stands_at VARCHAR, acts_at VARCHAR, answered_at BIGINT, box VARCHAR,
+      ${CELLS.map((cell) => `by_${cell} BOOLEAN`).join(', ')})`);
   const missing: NotAtHand = new Map();
   await loadCandidates(opening, new ItemFiles(duck, folders, options.onWarning), missing);
   const files = await duck.rows<{ file: string }>(`SELECT DISTINCT file FROM last_rows UNION
@@ -202,19 +203,27 @@ async function loadLastFindings(duck: Duck, file: string): Promise<void> {
     WHERE last_item.file = ${quoted(file)} AND i.item = last_item.item AND i.code = last_item.code`);
   const findings = [...Array(BUCKETS).keys()].map((bucket) => join(dirname(file), findingsFile(bucket)));
   if (basename(file) === OLD_ITEMS_FILE && !findings.every((one) => existsSync(one))) return;
-  const [from, at, boxed, by] =
+  const [from, at, more, by] =
     basename(file) === OLD_ITEMS_FILE
-      ? [parquet(findings), 'g_moment', BOXED, (cell: (typeof CELLS)[number]) => FOUND_BY[cell]]
-      : [parquet([file]), 'answered_at', await boxedIn(duck, file), (cell: string) => `by_${cell}`];
+      ? [
+          parquet(findings),
+          'g_moment',
+          [`CASE WHEN NOT (${BOXED}) THEN '' END`, ACTS_AT],
+          (cell: (typeof CELLS)[number]) => FOUND_BY[cell],
+        ]
+      : [parquet([file]), 'answered_at', await laterColumns(duck, file), (cell: string) => `by_${cell}`];
+  const [box, actsAt] = more;
   const cells = CELLS.map((cell) => `, bool_or(coalesce(${by(cell)}, false)) AS by_${cell}`).join('');
   const set = CELLS.map((cell) => `, by_${cell} = f.by_${cell}`).join('');
-  await duck.run(`UPDATE last_item SET answered_at = f.at, boxed = f.boxed${set}
-    FROM (SELECT item, code, max(${at}) AS at, bool_or(${boxed}) AS boxed${cells} FROM ${from} GROUP BY item, code) f
+  await duck.run(`UPDATE last_item SET answered_at = f.at, box = f.box, acts_at = f.acts_at${set}
+    FROM (SELECT item, code, max(${at}) AS at, any_value(${box}) AS box, any_value(${actsAt}) AS acts_at${cells}
+      FROM ${from} GROUP BY item, code) f
     WHERE last_item.file = ${quoted(file)} AND f.item = last_item.item AND f.code = last_item.code`);
 }
 
-/** Files of earlier versions do not tell it. */
-async function boxedIn(duck: Duck, file: string): Promise<string> {
-  const [column] = await duck.rows(`SELECT 1 FROM parquet_schema(${quoted(file)}) WHERE name = 'boxed'`);
-  return column === undefined ? 'NULL::BOOLEAN' : 'boxed';
+/** `box` and `acts_at`: files of earlier versions do not tell them. */
+async function laterColumns(duck: Duck, file: string): Promise<[box: string, actsAt: string]> {
+  const columns = await duck.rows<{ name: string }>(`SELECT name FROM parquet_schema(${quoted(file)})`);
+  const has = (name: string): boolean => columns.some((column) => column.name === name);
+  return [has('box') ? 'box' : 'NULL::VARCHAR', has('acts_at') ? 'acts_at' : 'NULL::VARCHAR'];
 }

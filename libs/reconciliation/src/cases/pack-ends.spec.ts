@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { NAMED_BY_US, OF_STOCK_ALONE } from './pack-ends.js';
+import { NAMED_BY_US, OF_CONTAINERS, OF_STOCK_ALONE } from './pack-ends.js';
 
 it('takes from the rules which codes need an item in our stock or record', () => {
   expect([...NAMED_BY_US].sort()).toEqual([
@@ -8,6 +8,7 @@ it('takes from the rules which codes need an item in our stock or record', () =>
     ...['not_accepted_inbound', 'owner_or_branch_mismatch', 'part_mismatch'],
     ...['sold_in_registry_in_stock_here', 'suspended_in_stock', 'unknown_serial'],
   ]);
+  expect([...OF_CONTAINERS].sort()).toEqual(['container_dissolved', 'container_mismatch']);
 });
 
 it('takes from the rules which codes the stock alone tells', () => {

@@ -27,6 +27,8 @@ const codesLike = (begin: RegExp): string[] => codesOf(({ when }) => begin.test(
 export const NAMED_BY_US = codesLike(
   /^(\$containers AND tells_containers AND )?(here|in_stock|copies|state|s_\w+) |^NOT here AND ours .*AND r_standing = '/s,
 );
+/** Nor of these, which our record has off the shelf, too. */
+export const OF_CONTAINERS = codesLike(/^\$containers AND .* AND (in_stock|in_record|r_container IS NOT NULL) AND /s);
 /** Of these only what is not on the shelf. */
 const OFF_SHELF = codesLike(/^NOT (here|in_stock) AND /);
 /** What a row of the stock tells by itself. */
@@ -81,19 +83,25 @@ export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' 
 
 /**
  * No side names the item any more: nobody asks about it, and no rule needs the answer. What was in a container of the
- * stock, or may have been, can be there still: the registry alone told it.
+ * stock, or may have been, can be there still as long as that one is: the registry alone told it.
  */
-const IS_OVER_UNASKED = `l.code IN ${listed(NAMED_BY_US)} AND NOT coalesce(l.boxed, true)
-  AND l.item NOT IN (SELECT item FROM now_at)`;
+const IS_OVER_UNASKED = `l.item NOT IN (SELECT item FROM now_at) AND (l.code IN ${listed(OF_CONTAINERS)}
+  OR (l.code IN ${listed(NAMED_BY_US)} AND l.box IS NOT NULL AND l.box NOT IN (SELECT box FROM box_now)))`;
 
-/** Makes the table `now_at` of the last items that a side names, with their place in the order of the rules. */
+/**
+ * Makes the tables `now_at` of the last items that a side names, with their place in the order of the rules, and
+ * `box_now` of the containers that stand in stock.
+ */
 async function loadNow(duck: Duck, { legs }: PackOpening['record']): Promise<void> {
   const sides = [legs.stock, legs.registry, legs.record, legs.disposals].flatMap((leg, side) =>
     leg === undefined ? [] : [`SELECT item, place, ${side} AS side FROM ${parquet(leg.files)}`],
   );
   await duck.run(`CREATE TABLE now_at AS SELECT item, bool_or(side = 0) AS in_stock,
       arg_min(place, side) FILTER (place IS NOT NULL) AS place
-    FROM (${sides.join(' UNION ALL ')}) SEMI JOIN last_item USING (item) GROUP BY item`);
+    FROM (${sides.join(' UNION ALL ')}) SEMI JOIN last_item USING (item) GROUP BY item;
+    CREATE TABLE box_now AS SELECT container AS box FROM held_in${
+      legs.stock === undefined ? '' : ` UNION SELECT item FROM ${parquet(legs.stock.files)} WHERE length(item) = 18`
+    }`);
 }
 
 /** What the run found in the case itself. Without a side it may put the same finding down to something else. */
@@ -139,12 +147,12 @@ function untoldByRegistry(registry: readonly string[], stock: readonly string[])
         AND NOT EXISTS (SELECT 1 FROM ${parquet(registry)} WHERE container IS NOT NULL)))`;
 }
 
-/** And items whose containers were not compared where they stand in this run. */
+/** And items whose containers were not compared where they stand in this run, as far as a side names them. */
 const notCompared = ({ containers }: ComparisonSettings): string =>
   typeof containers === 'boolean'
     ? ''
     : `UNION ALL SELECT case_id, code, item FROM last_item l WHERE starts_with(code, 'container_')
-        AND item NOT IN (SELECT item FROM compared)`;
+        AND item IN (SELECT item FROM now_at) AND item NOT IN (SELECT item FROM compared)`;
 
 /** What documents are the cause of, and what one in flight explains. */
 const BY_DOCUMENT = OVERRIDES.flatMap(({ code, of, quiet }) => (of === undefined || quiet === true ? [] : [code]));
@@ -159,19 +167,20 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
   const containers = [record, registry].flatMap((leg) =>
     leg === undefined ? [] : [`SELECT l.item, a.container FROM last_item l JOIN ${parquet(leg.files)} a USING (item)`],
   );
-  const names = ['SELECT item, item AS name FROM last_item', ...containers].join(' UNION ALL ');
+  const names = ['SELECT item, unnest([item, box]) AS name FROM last_item', ...containers].join(' UNION ALL ');
   return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l JOIN (${names}) n ON n.item = l.item
       JOIN ${parquet(documents.files)} x ON x.item = n.name
     WHERE x.standing = 'in_flight' AND (l.code IN ${listed(BY_DOCUMENT)} OR (l.code IN ${listed(EXPLAINED)}
       AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}))`;
 }
 
-/** And cases of which the stock has an item in a row that was refused: it may be on the shelf still. */
+/** And cases of which the stock has an item, or its box, in a row that was refused: it may be on the shelf still. */
 function refused({ folder, files }: LegInput): string {
   const items = join(folder, REFUSED_ITEMS);
   if (!existsSync(items)) return '';
-  return `UNION ALL SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN ${parquet([items])} r ON r.item = l.item
-    ANTI JOIN ${parquet(files)} s ON s.item = l.item`;
+  return `UNION ALL SELECT l.case_id, l.code, l.item FROM (SELECT *, unnest([item, box]) AS name FROM last_item) l
+    SEMI JOIN ${parquet([items])} r ON r.item = l.name
+    ANTI JOIN ${parquet(files)} s ON s.item = l.item ANTI JOIN ${parquet(files)} b ON b.item = l.name`;
 }
 
 /**
@@ -180,7 +189,8 @@ function refused({ folder, files }: LegInput): string {
  */
 export const loadCarried = (duck: Duck): Promise<void> =>
   duck.run(`INSERT INTO carried BY NAME SELECT c.code, c.kind, c.c1, c.series, c.place, l.item, c.severity, l.stands_at,
-      true AS carried, n.judged AS told, l.answered_at, l.boxed, ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
+      l.acts_at, true AS carried, n.judged AS told, l.answered_at, l.box,
+      ${CELLS.map((cell) => `l.by_${cell}`).join(', ')}
     FROM last_item l JOIN candidate c USING (case_id) SEMI JOIN unjudged u ON u.case_id = l.case_id AND u.item = l.item
       JOIN (SELECT case_id, count(u.item) < count(*) AS judged FROM last_item LEFT JOIN unjudged u USING (case_id, item)
         GROUP BY case_id) n USING (case_id)`);

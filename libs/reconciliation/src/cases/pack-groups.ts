@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { digestOfFile, digestOfLines, listed, parquet, quoted, type Duck } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { CANONICAL, durable } from '../comparison/compare-buckets.js';
-import { openRun } from '../comparison/joined.js';
+import { HELD_IN, openRun } from '../comparison/joined.js';
 import { refuseOldFiles } from '../comparison/old-files.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
@@ -24,6 +24,8 @@ export const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
 
 /** Whether the item of a finding stands in no row of the stock, but in a container of it. */
 export const BOXED = 'copies IS NULL AND coalesce(held, false)';
+/** Of what is put down to a container of the registry: where the document that opens it acts. */
+export const ACTS_AT = "CASE WHEN code = 'container_mismatch' THEN coalesce(s_place, g_place, r_place) END";
 
 /** Findings of one code and one cause. */
 export interface PackGroup {
@@ -70,12 +72,19 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
 }
 
 /**
- * Columns of the items beside the cause: where the item stands, and on what its finding rests. `boxed`: it was in no
- * row of the stock, but in a container of it.
+ * Columns of the items beside the cause: where the item stands, and on what its finding rests. `box`: it was in no
+ * row of the stock, but in this container of it; empty: in none; NULL: nobody knows. `acts_at`: as {@link ACTS_AT}.
  */
 const ITEM_COLUMNS = {
-  ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', carried: 'BOOLEAN', told: 'BOOLEAN' },
-  ...{ answered_at: 'BIGINT', boxed: 'BOOLEAN' },
+  ...{
+    item: 'VARCHAR',
+    severity: 'VARCHAR',
+    stands_at: 'VARCHAR',
+    acts_at: 'VARCHAR',
+    carried: 'BOOLEAN',
+    told: 'BOOLEAN',
+  },
+  ...{ answered_at: 'BIGINT', box: 'VARCHAR' },
   ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
 };
 const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];
@@ -103,8 +112,8 @@ export async function beginGroups(
       CASE WHEN code IN ${listed(BY_UNFINISHED)} THEN x_document ELSE r_known_from::VARCHAR END AS told_by,
       coalesce(g_series, s_series) AS series, coalesce(s_place, r_place, g_place) AS place,
       coalesce(s_place, CASE WHEN held THEN coalesce(hg.place, hr.place) END, g_place, r_place) AS stands_at,
-      CASE WHEN code = '${BY_REGISTRY}' THEN coalesce(s_place, g_place, r_place) END AS acts_at,
-      g_moment AS answered_at, ${BOXED} AS boxed,
+      ${ACTS_AT} AS acts_at, g_moment AS answered_at,
+      CASE WHEN ${BOXED} THEN coalesce(hg.box, hr.box) ELSE '' END AS box,
       ${CELLS.map((cell) => `coalesce(${FOUND_BY[cell]}, false) AS by_${cell}`).join(', ')}
     FROM ${parquet(files)} LEFT JOIN held_in hg ON hg.container = g_container
       LEFT JOIN held_in hr ON hr.container = r_container;
@@ -121,7 +130,7 @@ async function openSides(duck: Duck, run: RunRecord): Promise<boolean> {
     () => false,
   );
   if (isOfThisVersion) await openRun(duck, run);
-  else await duck.run('CREATE TABLE held_in (container VARCHAR, state VARCHAR, place VARCHAR)');
+  else await duck.run(`CREATE TABLE held_in ${HELD_IN}`);
   return isOfThisVersion;
 }
 
@@ -149,10 +158,9 @@ export async function groupFindings(duck: Duck, folder: string): Promise<string>
     SELECT code, kind, c1, series, place, count(*) AS count, count(*) FILTER (carried) AS unjudged,
       min(file_row_number) AS first,
       min(CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END)::INTEGER AS severity,
-      list_slice(list(DISTINCT coalesce(acts_at, stands_at, '')), 1, ${MOST_PLACES + 1}) AS places
-    FROM read_parquet(${quoted(join(folder, name))}, file_row_number = true) LEFT JOIN (
-      SELECT code, item, any_value(acts_at) AS acts_at, false AS carried FROM found WHERE acts_at IS NOT NULL
-      GROUP BY code, item) USING (code, item, carried)
+      list_slice(list(DISTINCT coalesce(CASE code WHEN '${BY_REGISTRY}' THEN acts_at ELSE stands_at END, '')), 1,
+        ${MOST_PLACES + 1}) AS places
+    FROM read_parquet(${quoted(join(folder, name))}, file_row_number = true)
     GROUP BY code, kind, c1, series, place) g`);
   return name;
 }
@@ -175,7 +183,7 @@ async function writeItems(duck: Duck, folder: string): Promise<string> {
 }
 
 /** What a finding is put down to. `stands_at`: the place of the item in the order of the rules, whatever that is. */
-export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
+export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, f.acts_at, CASE
       WHEN p.part IS NOT NULL THEN 'part'
       WHEN f.code IN ${listed(BY_DOCUMENT)} AND NOT f.on_shelf AND f.told_by IS NOT NULL
         THEN 'document'
@@ -186,7 +194,7 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, CASE
       WHEN 'container' THEN coalesce(l.top, f.container)
       ELSE CASE length(f.item) WHEN 18 THEN f.item ELSE substr(f.item, 1, 14) END END AS c1,
     CASE kind WHEN 'series' THEN f.series END AS series, CASE kind WHEN 'series' THEN f.place END AS place,
-    false AS carried, true AS told, f.answered_at, f.boxed, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
+    false AS carried, true AS told, f.answered_at, f.box, ${CELLS.map((cell) => `f.by_${cell}`).join(', ')}
   FROM found f LEFT JOIN document_at d ON d.position = f.told_by
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;

@@ -41,9 +41,13 @@ export async function loadUnproven({
       WHERE h.code IN ${listed(FROM_A_SHELF)}`);
 }
 
+/** Where containers are compared, or no rule speaks of them: the item is neither here nor ours, or out of trade. */
+const COMPARED = `$containers OR NOT (here OR ours)
+  OR (answer = 'found' AND g_standing NOT IN ('shelf', 'transit', 'suspended'))`;
+
 /**
  * Makes the table `compared (item)`: where containers are compared at some places alone, the items of cases about them
- * of which this run's rules spoke.
+ * of which this run shows that their difference is there or over.
  */
 export async function loadCompared({
   duck,
@@ -55,7 +59,7 @@ export async function loadCompared({
   if (typeof record.settings.containers === 'boolean' || !isOpen) return;
   for (const buckets of groupsOf(record))
     await duck.run(`INSERT INTO compared SELECT item FROM (${joined(record, { buckets }, 'of_containers')})
-      WHERE ${withValues('$containers', record)}`);
+      WHERE ${withValues(COMPARED, record)}`);
 }
 
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u

@@ -65,11 +65,14 @@ const COLUMNS = Object.values(LEG_COLUMNS)
 /** Containers within containers that are followed. */
 const MOST_LEVELS = 10;
 
+/** Containers that stand in stock. `box`: the one that the stock names. */
+export const HELD_IN = '(container VARCHAR, state VARCHAR, place VARCHAR, box VARCHAR)';
+
 /** What all buckets of a run need: standings of statuses, and which containers stand in stock, through others too. */
 export async function openRun(duck: Duck, { legs, containers }: RunRecord): Promise<void> {
   const values = [...STANDINGS].map(([status, standing]) => `(${quoted(status)}, ${quoted(standing)})`).join(', ');
   await duck.run(`CREATE TABLE standing AS SELECT * FROM (VALUES ${values}) t(status, standing);
-    CREATE TABLE held_in (container VARCHAR, state VARCHAR, place VARCHAR);
+    CREATE TABLE held_in ${HELD_IN};
     CREATE TABLE content_of ${CONTENT_OF};
     CREATE TABLE telling AS SELECT ${
       legs.registry === undefined
@@ -79,12 +82,13 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
     CREATE TABLE document_of_container AS SELECT item AS sscc, * EXCLUDE (item)
       FROM ${legOf('documents', legs.documents?.files)} WHERE length(item) = 18`);
   if (!containers || legs.stock === undefined) return;
-  await duck.run(`INSERT INTO held_in SELECT item, state, place FROM ${of(legs.stock.files)} WHERE length(item) = 18`);
+  await duck.run(`INSERT INTO held_in SELECT item, state, place, item FROM ${of(legs.stock.files)}
+    WHERE length(item) = 18`);
   if (legs.registry === undefined) return;
   await duck.run(`CREATE TABLE nested AS SELECT item, container FROM ${of(legs.registry.files)}
     WHERE length(item) = 18 AND container IS NOT NULL`);
   for (let level = 0; level < MOST_LEVELS; level += 1)
-    await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item, h.state, h.place FROM nested n JOIN held_in h
+    await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item, h.state, h.place, h.box FROM nested n JOIN held_in h
       ON n.container = h.container ANTI JOIN held_in o ON n.item = o.container`);
   await openContents(duck, { legs, levels: MOST_LEVELS });
 }

@@ -56,9 +56,9 @@ export class Holds {
   constructor(private readonly options: WorkerAccess) {}
 
   /**
-   * Releases it, or ends it as failed, for what it is held for at this moment. Where nothing holds it but a person, it
-   * waits no more either for what it comes after and has not registered. The same decision about the same hold again is
-   * a no-op.
+   * Releases it, or ends it as failed, for what it is held for at this moment. Where nothing holds it, the decision is
+   * about what it comes after and never came: who looks at a hold says nothing of that. The same decision about the
+   * same hold again is a no-op.
    * @throws PedigreeError not_found, not_held.
    */
   async decide(
@@ -70,7 +70,7 @@ export class Holds {
     const found = await this.find(noun, requestId);
     if (found.phase === 'absent') throw refusal('not_found', requestId, `no ${noun} has the id ${requestId}`);
     const held = found.waiting?.holds ?? [];
-    const missing = held.every((one) => one.kind === 'person') ? await this.missing(found.waiting) : [];
+    const missing = held.length === 0 ? await this.missing(found.waiting) : [];
     if (held.length + missing.length === 0)
       throw refusal('not_held', requestId, `${noun} ${requestId} is not held: ${whyNotHeld(found)}`);
     const { pool, queue } = this.options;

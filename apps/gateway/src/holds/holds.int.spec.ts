@@ -96,6 +96,29 @@ it('what holds it is decided about first, whoever that is, and what never came b
   }
 });
 
+it('a command that is acknowledged and not run yet is waited for: nobody decides that it never came', async () => {
+  const { pool } = harness.db;
+  const holds = new Holds({ pool, store, queue });
+  await harness.post({ command_id: 'not run', xml: arrival() });
+  await harness.post({
+    ...{ command_id: 'group not run', type: 'send_group' },
+    group: { members: ['m1', 'm2'].map((command_id) => ({ command_id, xml: arrival() })) },
+  });
+  const given = async (id: string, after: string[]): Promise<string> => {
+    expect((await harness.post({ command_id: id, xml: arrival(), after })).status).toBe(202);
+    return harness.run(id, [], { projected: false });
+  };
+  for (const decision of ['release', 'end'] as const) {
+    const asked = { decision, ...by('anna', 'it was cancelled') };
+    for (const name of ['not run', 'group not run', 'm2'])
+      await expect(holds.decide('document', await given(`${decision} ${name}`, [name]), asked)).rejects.toMatchObject({
+        ...{ code: 'not_held', message: expect.stringContaining(`${name} is acknowledged and not run yet`) },
+      });
+    const both = await given(`${decision} both`, ['not run', 'never came']);
+    expect((await holds.decide('document', both, asked)).missing).toMatchObject([{ commandId: 'never came' }]);
+  }
+});
+
 it('a group that waits for a command which never came is ended, over the API', async () => {
   const after = [{ commandId: 'never', requestId: randomUUID() }];
   const groupId = randomUUID();

@@ -236,7 +236,7 @@ export async function liftWaitsFor(tx: Transaction, unit: string): Promise<Lifte
  */
 export const STUCK = `stuck AS (
     SELECT id FROM claim_holder WHERE is_held
-    UNION ${behind('NOT w.is_item OR w.is_told')}
+    UNION ${behind('w.is_told')}
   )`;
 
 /** The dependents of those in `stuck`. */
@@ -247,7 +247,7 @@ function behind(condition: string): string {
 }
 
 /** It waits for more than its turn in places. */
-const WAITS_ANYHOW = `NOT w.is_item OR (w.is_told AND ${MEET_IN_PACKS})`;
+const WAITS_ANYHOW = `w.is_told AND (NOT w.is_item OR ${MEET_IN_PACKS})`;
 
 /**
  * Takes away the waits in places alone for those of these units that are held, or wait for what is held, and for all

@@ -203,6 +203,20 @@ describe('a move of a whole place', () => {
     expect([world.waitsFor('late'), world.sent]).toEqual([['stuck'], ['x', 'hides it', 'move']]);
   });
 
+  it.each<[string, Parameters<ItemWorld['register']>[1]]>([
+    ['by its command', { items: [], place: CELLAR, after: ['held'] }],
+    ['by its packs', { items: [P], place: CELLAR }],
+  ])('does not wait for what a link that registers late has wait for what is held: %s', async (_how, link) => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('held', { items: [P], place: CELLAR });
+    await world.conclude('x', 'rejected');
+    await given('first', { items: [Q], after: ['link'] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['first']);
+    await given('link', link);
+    expect([world.waitsFor('link'), world.waitsFor('move'), world.sent]).toEqual([['held'], [], ['x', 'move']]);
+  });
+
   it('keeps waiting for what is held, where a document of its group names the same pack', async () => {
     await given('x', { items: [P], place: CELLAR });
     await given('stuck', { items: [P] });

@@ -230,24 +230,35 @@ export async function liftWaitsFor(tx: Transaction, unit: string): Promise<Lifte
   return rows;
 }
 
+/** The dependents of those in `from`. */
+const behind = (from: string, condition: string): string => `SELECT w.dependent FROM ${from} JOIN LATERAL (
+      SELECT ${from}.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = ${from}.id AND m.unit <> m.id
+    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND ${condition}`;
+
 /**
  * Units that are held, and those that wait for them, over any number of steps: none has a place. No row is followed of
  * which nobody was told: its dependent is held itself, or does not wait.
  */
 export const STUCK = `stuck AS (
     SELECT id FROM claim_holder WHERE is_held
-    UNION ${behind('w.is_told')}
+    UNION ${behind('stuck', 'w.is_told')}
   )`;
-
-/** The dependents of those in `stuck`. */
-function behind(condition: string): string {
-  return `SELECT w.dependent FROM stuck JOIN LATERAL (
-      SELECT stuck.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = stuck.id AND m.unit <> m.id
-    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND (${condition})`;
-}
 
 /** It waits for more than its turn in places. */
 const WAITS_ANYHOW = `w.is_told AND (NOT w.is_item OR ${MEET_IN_PACKS})`;
+
+/** $1: units. The waits of these, and of those that they wait for, are gone through once for all of them. */
+export const LIFT_IN_PLACES = `WITH RECURSIVE ahead AS (
+    SELECT u.id COLLATE "C" AS id FROM unnest($1::text[]) AS u(id) UNION ${steps('ahead', WAITS_ANYHOW)}
+  ), barred AS (
+    SELECT a.id FROM ahead a JOIN claim_holder h ON h.id = a.id AND h.is_held
+    UNION ${behind('barred', `w.dependent IN (SELECT id FROM ahead) AND ${WAITS_ANYHOW}`)}
+  ), stuck AS (
+    SELECT id FROM barred WHERE id = ANY ($1::text[]) UNION ${behind('stuck', WAITS_ANYHOW)}
+  ), named AS (
+    SELECT id FROM stuck UNION SELECT m.id FROM stuck JOIN claim_holder m ON m.unit = stuck.id AND m.unit <> m.id
+  ) DELETE FROM item_wait w USING named WHERE w.predecessor = named.id AND w.is_item AND w.is_told
+    AND NOT ${MEET_IN_PACKS} RETURNING w.dependent, w.predecessor`;
 
 /**
  * Takes away the waits in places alone for those of these units that are held, or wait for what is held, and for all
@@ -257,18 +268,7 @@ export async function liftWaitsInPlaces(tx: Transaction, units: string[]): Promi
   if (units.length === 0) return [];
   const { rows } = await tx.query<LiftedWait>({
     name: 'item-wait-lift-in-places',
-    text: `WITH RECURSIVE ahead AS (
-        SELECT u.id COLLATE "C" AS unit, u.id COLLATE "C" AS id FROM unnest($1::text[]) AS u(id)
-        UNION SELECT a.unit, coalesce(h.unit, w.predecessor) FROM ahead a
-          JOIN item_wait w ON w.dependent = a.id AND (${WAITS_ANYHOW}) LEFT JOIN claim_holder h ON h.id = w.predecessor
-      ), stuck AS (
-        SELECT a.unit AS id FROM ahead a JOIN claim_holder h ON h.id = a.id AND h.is_held
-        UNION ${behind(WAITS_ANYHOW)}
-      ), named AS (
-        SELECT id FROM stuck
-        UNION SELECT m.id FROM stuck JOIN claim_holder m ON m.unit = stuck.id AND m.unit <> m.id
-      ) DELETE FROM item_wait w USING named WHERE w.predecessor = named.id AND w.is_item AND w.is_told
-        AND NOT ${MEET_IN_PACKS} RETURNING w.dependent, w.predecessor`,
+    text: LIFT_IN_PLACES,
     values: [units],
   });
   return rows;

@@ -278,56 +278,6 @@ describe('a move of a whole place', () => {
     expect(world.waitsFor('same pack')).toEqual(['g']);
   });
 
-  it('in a group refuses nothing of a chain of `after` that it lies in', async () => {
-    await given('first', { items: [P], after: ['last'] });
-    await world.register('whole', { docType: 432, items: [], to: ATTIC, group: 'g' });
-    await world.register('with it', { items: [Q], group: 'g' });
-    await world.registerGroup('g', ['whole', 'with it'], { waives: false });
-    await world.settle();
-    expect(world.group('g')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'first' }] });
-    await given('last', { items: [], docType: 415 });
-    expect([world.state('last').phase, world.sent]).toEqual(['waiting', ['whole']]);
-  });
-
-  it('in a ring goes ahead of a chain in which packs keep their order', async () => {
-    await given('first', { items: [P], after: ['last'] });
-    await given('same pack', { items: [P] });
-    await given('move', { docType: 432, items: [], to: ATTIC });
-    expect(world.waitsFor('move')).toEqual(['first', 'same pack']);
-    await given('last', { items: [Q] });
-    for (const id of ['move', 'last', 'first', 'same pack']) {
-      expect(world.sent.at(-1)).toBe(id);
-      if (id === 'first') expect(world.state('same pack')).toMatchObject({ itemWaits: 1 });
-      await world.conclude(id, 'accepted');
-      await world.settle();
-    }
-    expect(await world.rows('item_wait')).toBe(0);
-  });
-
-  it('lies beside a ring of `after` and packs, which is refused as it is without it', async () => {
-    await given('first', { items: [P], after: ['last'] });
-    await given('between', { items: [P, Q] });
-    await given('move', { docType: 432, items: [], to: ATTIC });
-    await given('last', { items: [Q] });
-    expect(world.state('last')).toMatchObject({ outcome: 'failed', cause: 'waits_in_ring' });
-    expect(world.waitsFor('between')).toEqual(['first']);
-  });
-
-  it.each([
-    ['by the place alone', [Q], ['between', 'move', 'last', 'first']],
-    ['by a pack', [P, Q], ['move', 'last', 'first', 'between']],
-  ])('refuses nothing of a chain of `after` that it lies in, and that it meets %s', async (_how, items, order) => {
-    await given('first', { items: [P], after: ['last'] });
-    await given('between', { items, place: items.length === 1 ? HOME : ATTIC });
-    await given('move', { docType: 432, items: [], to: ATTIC });
-    await given('last', { items: [], docType: 415 });
-    for (const id of order) {
-      await world.conclude(id, 'accepted');
-      await world.settle();
-    }
-    expect(world.sent).toEqual(order);
-  });
-
   it('waits for packs that go there, and leaves all in its container', async () => {
     const BOX = '146070000000000011';
     await given('packing', { docType: 911, items: [P], into: BOX });

@@ -164,8 +164,9 @@ const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
         FROM item_wait w LEFT JOIN claim_holder h ON h.id = w.predecessor
         WHERE w.dependent IN (SELECT id FROM whole) AND coalesce(h.unit, w.predecessor) IN (SELECT id FROM whole)
           AND (NOT w.is_item OR ${MEET_IN_PACKS})
+        UNION SELECT $1[1], id, false FROM unnest($3::text[]) AS met(id) WHERE id IN (SELECT id FROM ring)
       ), chain AS (
-        SELECT id AS unit, id, false AS by_command FROM ring
+        SELECT id AS unit, id, false AS by_command FROM whole
         UNION SELECT c.unit, s.id, c.by_command OR s.by_command FROM chain c JOIN step s ON s.unit = c.id
       )`,
     condition: 'c.by_command AND c.id <> c.unit',
@@ -180,11 +181,14 @@ const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
   },
 };
 
-/** The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later. */
+/**
+ * The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later, itself
+ * among them. `metInPacks`: units for which it is to wait by packs.
+ */
 export async function ringUnits(
   tx: Transaction,
   ids: string[],
-  { predecessors, rule }: { predecessors: DocumentReference[]; rule: RingRule },
+  { predecessors, metInPacks, rule }: { predecessors: DocumentReference[]; metInPacks: string[]; rule: RingRule },
 ): Promise<{ units: string[]; later: Set<string> }> {
   const { table, condition } = IS_LATER[rule];
   const { rows } = await tx.query<{ id: string; isLater: boolean }>({
@@ -195,11 +199,11 @@ export async function ringUnits(
       ), ring AS (SELECT id FROM reached WHERE id IN (SELECT id FROM waiter) AND id <> ALL ($1::text[])
       ), whole AS (SELECT id FROM ring UNION SELECT unnest($1::text[])
       ), ${table}
-      SELECT id, EXISTS (SELECT FROM chain c WHERE c.unit = ring.id AND ${condition}) AS "isLater" FROM ring`,
-    values: [ids, predecessors.map((one) => one.requestId)],
+      SELECT id, EXISTS (SELECT FROM chain c WHERE c.unit = whole.id AND ${condition}) AS "isLater" FROM whole`,
+    values: [ids, predecessors.map((one) => one.requestId), ...(rule === 'in places' ? [metInPacks] : [])],
   });
-  const later = rows.filter((row) => row.isLater);
-  return { units: rows.map((row) => row.id), later: new Set(later.map((row) => row.id)) };
+  const later = rows.flatMap((row) => (row.isLater ? [row.id] : []));
+  return { units: rows.flatMap(({ id }) => (ids.includes(id) ? [] : [id])), later: new Set(later) };
 }
 
 /** Takes away the waits by items of the units of a ring for those of it that come later. */

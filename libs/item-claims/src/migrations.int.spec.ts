@@ -47,12 +47,15 @@ async function given(id: string, { number, docType, rank = number, ...more }: Gi
   );
 }
 
-async function givenGroup(id: string, { heldFor = [], resumes = null }: { heldFor?: object[]; resumes?: string | null }) {
+async function givenGroup(
+  id: string,
+  { heldFor = [], resumes }: { heldFor?: object[]; resumes?: string },
+): Promise<void> {
   await db.pool.query(
     `INSERT INTO document_group (group_id, registered_position, position, command_id, account, kind, phase, waiting_for,
        held_for, member_count, sent_count, ended_count, item_count, resumes, registered_at)
      VALUES ($1, 5, 5, $1, 'main', 'given', 'held', '[]', $2, 2, 0, 0, 2, $3, now())`,
-    [id, JSON.stringify(heldFor), resumes],
+    [id, JSON.stringify(heldFor), resumes ?? null],
   );
 }
 

@@ -232,7 +232,7 @@ export class PageOfClaims {
     this.planWait(waiter, predecessors);
   }
 
-  /** Who waits in places for it, or for what waits for it, may have been told before it came to wait for what is held. */
+  /** Who waits in places for it, or for what waits for it, may have been told before it waited for what is held. */
   private async waits(unit: Holder, phase: 'deciding' | 'waiting'): Promise<void> {
     const { tx } = this.options;
     await movePhase(tx, unit, phase);

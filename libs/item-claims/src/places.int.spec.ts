@@ -443,22 +443,25 @@ describe('what waits on when nothing holds it any more', () => {
     expect(world.sent).toEqual(['y', 'under way', 'stuck', 'to be planned']);
   });
 
-  it.each(['before', 'after'])('is waited for by a move that registers %s the resend of what held it is held', async (when) => {
-    await given('x', { items: [P], place: CELLAR });
-    await given('y', { items: [Q], place: CELLAR });
-    await given('stuck', { items: [], docType: 415, after: ['x', 'y'] });
-    await world.conclude('x', 'rejected');
-    await given('resend', { items: [P], place: CELLAR, resendOf: 'x' });
-    await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
-    await world.settle();
-    const move = () => given('move', { docType: 432, items: [], to: ATTIC });
-    if (when === 'before') await move();
-    await world.execute('resend', HOLD);
-    await world.settle();
-    if (when === 'after') await move();
-    expect(world.state('stuck')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'y' }], holds: [] });
-    expect(world.waitsFor('move')).toEqual(['stuck']);
-  });
+  it.each(['before', 'after'])(
+    'is waited for by a move that registers %s the resend of what held it is held',
+    async (when) => {
+      await given('x', { items: [P], place: CELLAR });
+      await given('y', { items: [Q], place: CELLAR });
+      await given('stuck', { items: [], docType: 415, after: ['x', 'y'] });
+      await world.conclude('x', 'rejected');
+      await given('resend', { items: [P], place: CELLAR, resendOf: 'x' });
+      await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+      await world.settle();
+      const move = () => given('move', { docType: 432, items: [], to: ATTIC });
+      if (when === 'before') await move();
+      await world.execute('resend', HOLD);
+      await world.settle();
+      if (when === 'after') await move();
+      expect(world.state('stuck')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'y' }], holds: [] });
+      expect(world.waitsFor('move')).toEqual(['stuck']);
+    },
+  );
 
   it('is not waited for while another hold is left', async () => {
     await given('x', { items: [P], place: CELLAR });

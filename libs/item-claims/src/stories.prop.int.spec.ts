@@ -515,7 +515,9 @@ const RING_BY_PLACE: Step[] = [
 /** A move waits for a document, and that comes to wait for what is held by a link that registers late. */
 const LATE_LINK: Step[] = [
   ...[registering, ...settling, registering, ...settling],
-  ...[{ do: 'send' as const, which: 0 }, { do: 'answer' as const, which: 0, outcome: 'rejected' as const }, ...settling],
+  { do: 'send', which: 0 },
+  { do: 'answer', which: 0, outcome: 'rejected' },
+  ...settling,
   ...[{ ...registering, items: PACKS.slice(1, 2), after: [1] }, ...settling],
   ...[{ ...registering, docType: WHOLE_PLACE }, ...settling],
   ...[{ ...registering, place: PLACES[2] as string }, ...settling],

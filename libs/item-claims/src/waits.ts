@@ -182,8 +182,8 @@ const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
 };
 
 /**
- * The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later, itself
- * among them. `metInPacks`: units for which it is to wait by packs.
+ * The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later,
+ * itself among them. `metInPacks`: units for which it is to wait by packs.
  */
 export async function ringUnits(
   tx: Transaction,

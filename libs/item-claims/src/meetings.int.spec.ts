@@ -1,9 +1,12 @@
 import { expect, it } from '@jest/globals';
-import { indexConditions, planOf } from '../../../test/support/plan.js';
+import { indexConditions, planOf, rowsVisited } from '../../../test/support/plan.js';
 import { HOME, P, inEachTest, type ItemWorld } from '../test/item-world.js';
 import { MEETINGS } from './holders.js';
+import { LIFT_IN_PLACES } from './waits.js';
 
 const THERE = 5_000;
+/** Rows that are looked at for each of those that wait. */
+const MOST_PER_UNIT = 100;
 
 let world: ItemWorld;
 inEachTest((one) => (world = one));
@@ -28,3 +31,31 @@ it('whom a document meets is looked up by item and kind of claim: of a place, no
     expect.stringMatching(/item = .* AND \(is_exclusive = false\)/),
   ]);
 });
+
+it.each([250, 1_000])(
+  'what a chain of %i that waits for what is held costs grows with its length alone',
+  async (length) => {
+    const { pool } = world;
+    await pool.query(
+      `INSERT INTO claim_holder SELECT 'h' || n, n, 'h' || n, n, 'main', 'h' || n, 'h' || n, 'waiting', 0, false, 'h' || n
+     FROM generate_series(1, $1::int + 1) AS n`,
+      [length],
+    );
+    await pool.query(`UPDATE claim_holder SET holds = '{person}' WHERE id = 'h1'`);
+    // Each names a pack of the one before it, the last but one and the move behind it a place alone.
+    await pool.query(
+      `INSERT INTO item_claim SELECT 'pack ' || n + d, n, true FROM generate_series(1, $1::int) AS n,
+       generate_series(0, 1) AS d`,
+      [length],
+    );
+    await pool.query(
+      `INSERT INTO item_wait SELECT 'h' || n, 'h' || n + 1, n % 3 > 0 OR n = $1, n FROM generate_series(1, $1::int) AS n`,
+      [length],
+    );
+    await pool.query('ANALYZE claim_holder, item_claim, item_wait');
+    const units = Array.from({ length }, (_, n) => `h${n + 1}`);
+    const visited = rowsVisited(await planOf(pool, LIFT_IN_PLACES, [units]));
+    expect(await world.rows('item_wait')).toBe(length - 1);
+    expect(visited / length).toBeLessThan(MOST_PER_UNIT);
+  },
+);

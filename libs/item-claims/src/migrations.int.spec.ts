@@ -47,6 +47,18 @@ async function given(id: string, { number, docType, rank = number, ...more }: Gi
   );
 }
 
+async function givenGroup(
+  id: string,
+  { heldFor = [], resumes }: { heldFor?: object[]; resumes?: string },
+): Promise<void> {
+  await db.pool.query(
+    `INSERT INTO document_group (group_id, registered_position, position, command_id, account, kind, phase, waiting_for,
+       held_for, member_count, sent_count, ended_count, item_count, resumes, registered_at)
+     VALUES ($1, 5, 5, $1, 'main', 'given', 'held', '[]', $2, 2, 0, 0, 2, $3, now())`,
+    [id, JSON.stringify(heldFor), resumes ?? null],
+  );
+}
+
 const claims = async (): Promise<string[]> =>
   (
     await db.pool.query<{ claim: string }>(
@@ -79,12 +91,9 @@ it('what is held and waits, or stands aside, is known to be held after 0005, and
   await given('waiting', { number: 3, docType: 415, phase: 'waiting' });
   await given('released since', { number: 4, docType: 415, heldFor });
   await given('group', { number: 5, docType: 415, phase: 'waiting' });
-  await pool.query(
-    `INSERT INTO document_group (group_id, registered_position, position, command_id, account, kind, phase, waiting_for,
-       held_for, member_count, sent_count, ended_count, item_count, registered_at)
-     VALUES ('group', 5, 5, 'group', 'main', 'given', 'held', '[]', $1, 2, 0, 0, 2, now())`,
-    [JSON.stringify([{ commandId: 'one', requestId: 'bad', outcome: 'rejected', since: '2026-03-01T10:00:00Z' }])],
-  );
+  await givenGroup('group', {
+    heldFor: [{ commandId: 'one', requestId: 'bad', outcome: 'rejected', since: '2026-03-01T10:00:00Z' }],
+  });
   await migrate(pool, ItemWorld.schemas);
   const { rows } = await pool.query('SELECT id, holds, is_held, is_moved FROM claim_holder ORDER BY number');
   expect(rows).toEqual([
@@ -94,6 +103,25 @@ it('what is held and waits, or stands aside, is known to be held after 0005, and
     { id: 'released since', holds: [], is_held: false, is_moved: false },
     { id: 'group', holds: ['bad'], is_held: true, is_moved: false },
   ]);
+});
+
+it('after 0007 nobody was told of what came in place of another, but for who waits for it by its own events', async () => {
+  const pool = await upTo('0006-moved.sql');
+  for (const [n, id] of ['bad', 'resend', 'behind', 'told', 'halted', 'replaced', 'replacing'].entries())
+    await given(id, { number: n + 1, docType: 415, phase: 'waiting' });
+  await pool.query(`UPDATE document_outcome SET resend_of = 'bad' WHERE request_id = 'resend'`);
+  await pool.query(`UPDATE document_outcome SET superseded_by = 'replacing' WHERE request_id = 'replaced'`);
+  await pool.query(`UPDATE document_outcome SET waiting_for = '[{"commandId": "c", "requestId": "resend"}]'
+    WHERE request_id = 'told'`);
+  await givenGroup('resumption', { resumes: 'halted' });
+  await pool.query(`INSERT INTO item_wait SELECT p, d, true, 1 FROM (VALUES ('bad', 'behind'), ('resend', 'behind'),
+    ('bad', 'told'), ('resend', 'told'), ('resend', 'by itself'), ('halted', 'behind'), ('resumption', 'behind'),
+    ('replaced', 'behind'), ('replacing', 'behind')) AS v(p, d)`);
+  await migrate(pool, ItemWorld.schemas);
+  const { rows } = await pool.query('SELECT predecessor, dependent FROM item_wait WHERE NOT is_told ORDER BY 1');
+  expect(rows).toEqual(
+    ['replacing', 'resend', 'resumption'].map((predecessor) => ({ predecessor, dependent: 'behind' })),
+  );
 });
 
 it('a move of a whole place that waited for what was held hears with the first page that it waits no more', async () => {

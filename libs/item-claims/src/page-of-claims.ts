@@ -77,6 +77,7 @@ export class PageOfClaims {
     this.run = new RunOfClaims(options, {
       send: (holder) => this.planSend(holder),
       wait: (holder, predecessors) => this.planWait(holder, predecessors),
+      lift: (lifted) => this.lift(lifted),
     });
   }
 
@@ -196,7 +197,7 @@ export class PageOfClaims {
     await this.lift(lifted);
     if (ring.length > 0) return this.refuse(unit, ring);
     if (predecessors.length > 0) return this.hold(unit, predecessors);
-    if (after.length > 0) return movePhase(tx, unit, 'waiting');
+    if (after.length > 0) return this.waits(unit, 'waiting');
     await removeWaits(tx, [unit.id]);
     await movePhase(tx, unit, 'clear');
     this.planSend(unit, this.cause.released);
@@ -226,11 +227,16 @@ export class PageOfClaims {
   private async hold(unit: Holder, predecessors: ItemPredecessor[]): Promise<void> {
     const { tx } = this.options;
     const waiter = { ...unit, rounds: unit.rounds + 1 };
-    await movePhase(tx, waiter, 'deciding');
     await insertWaits(tx, unit.id, { predecessors, isItem: true });
-    // Who waits for it in places was told before it came to wait for what is held.
-    if (unit.rounds > 0) await this.lift(await liftWaitsInPlaces(tx, [unit.id]));
+    await this.waits(waiter, 'deciding');
     this.planWait(waiter, predecessors);
+  }
+
+  /** Who waits in places for it, or for what waits for it, may have been told before it waited for what is held. */
+  private async waits(unit: Holder, phase: 'deciding' | 'waiting'): Promise<void> {
+    const { tx } = this.options;
+    await movePhase(tx, unit, phase);
+    await this.lift(await liftWaitsInPlaces(tx, [unit.id]));
   }
 
   private planWait(unit: Holder, predecessors: ItemPredecessor[]): void {

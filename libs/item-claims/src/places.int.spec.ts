@@ -203,6 +203,20 @@ describe('a move of a whole place', () => {
     expect([world.waitsFor('late'), world.sent]).toEqual([['stuck'], ['x', 'hides it', 'move']]);
   });
 
+  it.each<[string, Parameters<ItemWorld['register']>[1]]>([
+    ['by its command', { items: [], place: CELLAR, after: ['held'] }],
+    ['by its packs', { items: [P], place: CELLAR }],
+  ])('does not wait for what a link that registers late has wait for what is held: %s', async (_how, link) => {
+    await given('x', { items: [P], place: CELLAR });
+    await given('held', { items: [P], place: CELLAR });
+    await world.conclude('x', 'rejected');
+    await given('first', { items: [Q], after: ['link'] });
+    await given('move', { docType: 432, items: [], to: ATTIC });
+    expect(world.waitsFor('move')).toEqual(['first']);
+    await given('link', link);
+    expect([world.waitsFor('link'), world.waitsFor('move'), world.sent]).toEqual([['held'], [], ['x', 'move']]);
+  });
+
   it('keeps waiting for what is held, where a document of its group names the same pack', async () => {
     await given('x', { items: [P], place: CELLAR });
     await given('stuck', { items: [P] });
@@ -262,56 +276,6 @@ describe('a move of a whole place', () => {
     expect(world.group('g')).toMatchObject({ phase: 'waiting', holds: [{ kind: 'after' }] });
     expect(world.sent).toEqual(['x', 'later', 'ahead']);
     expect(world.waitsFor('same pack')).toEqual(['g']);
-  });
-
-  it('in a group refuses nothing of a chain of `after` that it lies in', async () => {
-    await given('first', { items: [P], after: ['last'] });
-    await world.register('whole', { docType: 432, items: [], to: ATTIC, group: 'g' });
-    await world.register('with it', { items: [Q], group: 'g' });
-    await world.registerGroup('g', ['whole', 'with it'], { waives: false });
-    await world.settle();
-    expect(world.group('g')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'first' }] });
-    await given('last', { items: [], docType: 415 });
-    expect([world.state('last').phase, world.sent]).toEqual(['waiting', ['whole']]);
-  });
-
-  it('in a ring goes ahead of a chain in which packs keep their order', async () => {
-    await given('first', { items: [P], after: ['last'] });
-    await given('same pack', { items: [P] });
-    await given('move', { docType: 432, items: [], to: ATTIC });
-    expect(world.waitsFor('move')).toEqual(['first', 'same pack']);
-    await given('last', { items: [Q] });
-    for (const id of ['move', 'last', 'first', 'same pack']) {
-      expect(world.sent.at(-1)).toBe(id);
-      if (id === 'first') expect(world.state('same pack')).toMatchObject({ itemWaits: 1 });
-      await world.conclude(id, 'accepted');
-      await world.settle();
-    }
-    expect(await world.rows('item_wait')).toBe(0);
-  });
-
-  it('lies beside a ring of `after` and packs, which is refused as it is without it', async () => {
-    await given('first', { items: [P], after: ['last'] });
-    await given('between', { items: [P, Q] });
-    await given('move', { docType: 432, items: [], to: ATTIC });
-    await given('last', { items: [Q] });
-    expect(world.state('last')).toMatchObject({ outcome: 'failed', cause: 'waits_in_ring' });
-    expect(world.waitsFor('between')).toEqual(['first']);
-  });
-
-  it.each([
-    ['by the place alone', [Q], ['between', 'move', 'last', 'first']],
-    ['by a pack', [P, Q], ['move', 'last', 'first', 'between']],
-  ])('refuses nothing of a chain of `after` that it lies in, and that it meets %s', async (_how, items, order) => {
-    await given('first', { items: [P], after: ['last'] });
-    await given('between', { items, place: items.length === 1 ? HOME : ATTIC });
-    await given('move', { docType: 432, items: [], to: ATTIC });
-    await given('last', { items: [], docType: 415 });
-    for (const id of order) {
-      await world.conclude(id, 'accepted');
-      await world.settle();
-    }
-    expect(world.sent).toEqual(order);
   });
 
   it('waits for packs that go there, and leaves all in its container', async () => {
@@ -478,6 +442,26 @@ describe('what waits on when nothing holds it any more', () => {
     }
     expect(world.sent).toEqual(['y', 'under way', 'stuck', 'to be planned']);
   });
+
+  it.each(['before', 'after'])(
+    'is waited for by a move that registers %s the resend of what held it is held',
+    async (when) => {
+      await given('x', { items: [P], place: CELLAR });
+      await given('y', { items: [Q], place: CELLAR });
+      await given('stuck', { items: [], docType: 415, after: ['x', 'y'] });
+      await world.conclude('x', 'rejected');
+      await given('resend', { items: [P], place: CELLAR, resendOf: 'x' });
+      await world.execute('stuck', { type: 'WaiveHolds', predecessors: ['x'] });
+      await world.settle();
+      const move = () => given('move', { docType: 432, items: [], to: ATTIC });
+      if (when === 'before') await move();
+      await world.execute('resend', HOLD);
+      await world.settle();
+      if (when === 'after') await move();
+      expect(world.state('stuck')).toMatchObject({ phase: 'waiting', waitingFor: [{ requestId: 'y' }], holds: [] });
+      expect(world.waitsFor('move')).toEqual(['stuck']);
+    },
+  );
 
   it('is not waited for while another hold is left', async () => {
     await given('x', { items: [P], place: CELLAR });

@@ -33,7 +33,8 @@ export async function openRing(
   if (lifted.length > 0) ring = await ringBy(predecessors);
   for (const rule of ['in places', 'unknown'] as const) {
     if (ring.length === 0) break;
-    const { units, later } = await ringUnits(tx, ids, { predecessors: ring, rule });
+    const metInPacks = meant.flatMap((one) => (isPlace(one.item) ? [] : [one.unit]));
+    const { units, later } = await ringUnits(tx, ids, { predecessors: ring, metInPacks, rule });
     lifted.push(...(await liftWaitsBetween(tx, { units, later }, rule)));
     meant = meant.filter((one) => !later.has(one.unit) || (rule === 'in places' && !isPlace(one.item)));
     predecessors = predecessorsOf(meant);

@@ -13,7 +13,7 @@ import {
 import { changeBy, mayChange } from './late-changes.js';
 import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
 import type { PageOptions } from './read-page.js';
-import { insertWaits, liftWaitsInPlaces, removeWaits } from './waits.js';
+import { insertWaits, liftWaitsInPlaces, removeWaits, type LiftedWait } from './waits.js';
 
 /** A registration that waits for nobody but by its items; those of a run are decided together, in memory. */
 export interface Plain {
@@ -24,10 +24,11 @@ export interface Plain {
 
 type Step = { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; event: DocumentConcluded['data'] };
 
-/** Plans what follows for a holder: its send, or that it is told for whom it waits. */
+/** Plans what follows for a holder: its send, or that it is told for whom it waits, or waits no more. */
 interface Plans {
   send(holder: Holder): void;
   wait(holder: Holder, predecessors: ItemPredecessor[]): void;
+  lift(lifted: LiftedWait[]): Promise<void>;
 }
 
 /** A run of plain registrations and ends: worked in memory, then in the tables, by a few statements for them all. */
@@ -69,11 +70,10 @@ export class RunOfClaims {
     await insertClaims(tx, plain);
     for (const { unit, predecessors } of waits) await insertWaits(tx, unit.id, { predecessors, isItem: true });
     // A move of this run has met all of it. It is not told yet, and hears when it is.
-    if (plain.some((one) => one.named.isWholePlace))
-      await liftWaitsInPlaces(
-        tx,
-        waits.map((one) => one.unit.id),
-      );
+    if (plain.some((one) => one.named.isWholePlace)) {
+      const waiters = waits.map((one) => one.unit.id);
+      await this.plan.lift(await liftWaitsInPlaces(tx, waiters));
+    }
     await this.end(steps, ended);
   }
 

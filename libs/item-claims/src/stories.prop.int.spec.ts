@@ -512,6 +512,17 @@ const RING_BY_PLACE: Step[] = [
   ...[{ ...registering, docType: WHOLE_PLACE }, ...settling, { ...registering, items: PACKS.slice(1, 2) }, ...settling],
 ];
 
+/** A move waits for a document, and that comes to wait for what is held by a link that registers late. */
+const LATE_LINK: Step[] = [
+  ...[registering, ...settling, registering, ...settling],
+  { do: 'send', which: 0 },
+  { do: 'answer', which: 0, outcome: 'rejected' },
+  ...settling,
+  ...[{ ...registering, items: PACKS.slice(1, 2), after: [1] }, ...settling],
+  ...[{ ...registering, docType: WHOLE_PLACE }, ...settling],
+  ...[{ ...registering, place: PLACES[2] as string }, ...settling],
+];
+
 describe(`stories of documents about the same items (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
   it('end, one of them under way at a time, in their order, and containment is known', async () => {
     await fc.assert(
@@ -537,7 +548,7 @@ describe(`stories of documents about the same items (seed ${SEED}; repeat with P
           await db.drop();
         }
       }),
-      { seed: SEED, numRuns: RUNS, examples: [[HELD_IN_A_CHAIN], [HELD_RESEND], [RING_BY_PLACE]] },
+      { seed: SEED, numRuns: RUNS, examples: [[HELD_IN_A_CHAIN], [HELD_RESEND], [RING_BY_PLACE], [LATE_LINK]] },
     );
   }, 600_000);
 });

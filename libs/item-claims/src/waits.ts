@@ -164,8 +164,9 @@ const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
         FROM item_wait w LEFT JOIN claim_holder h ON h.id = w.predecessor
         WHERE w.dependent IN (SELECT id FROM whole) AND coalesce(h.unit, w.predecessor) IN (SELECT id FROM whole)
           AND (NOT w.is_item OR ${MEET_IN_PACKS})
+        UNION SELECT $1[1], id, false FROM unnest($3::text[]) AS met(id) WHERE id IN (SELECT id FROM ring)
       ), chain AS (
-        SELECT id AS unit, id, false AS by_command FROM ring
+        SELECT id AS unit, id, false AS by_command FROM whole
         UNION SELECT c.unit, s.id, c.by_command OR s.by_command FROM chain c JOIN step s ON s.unit = c.id
       )`,
     condition: 'c.by_command AND c.id <> c.unit',
@@ -180,11 +181,14 @@ const IS_LATER: Record<RingRule, { table: string; condition: string }> = {
   },
 };
 
-/** The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later. */
+/**
+ * The units through which one of `ids` waits for itself, by way of these predecessors; and those that come later,
+ * itself among them. `metInPacks`: units for which it is to wait by packs.
+ */
 export async function ringUnits(
   tx: Transaction,
   ids: string[],
-  { predecessors, rule }: { predecessors: DocumentReference[]; rule: RingRule },
+  { predecessors, metInPacks, rule }: { predecessors: DocumentReference[]; metInPacks: string[]; rule: RingRule },
 ): Promise<{ units: string[]; later: Set<string> }> {
   const { table, condition } = IS_LATER[rule];
   const { rows } = await tx.query<{ id: string; isLater: boolean }>({
@@ -195,11 +199,11 @@ export async function ringUnits(
       ), ring AS (SELECT id FROM reached WHERE id IN (SELECT id FROM waiter) AND id <> ALL ($1::text[])
       ), whole AS (SELECT id FROM ring UNION SELECT unnest($1::text[])
       ), ${table}
-      SELECT id, EXISTS (SELECT FROM chain c WHERE c.unit = ring.id AND ${condition}) AS "isLater" FROM ring`,
-    values: [ids, predecessors.map((one) => one.requestId)],
+      SELECT id, EXISTS (SELECT FROM chain c WHERE c.unit = whole.id AND ${condition}) AS "isLater" FROM whole`,
+    values: [ids, predecessors.map((one) => one.requestId), ...(rule === 'in places' ? [metInPacks] : [])],
   });
-  const later = rows.filter((row) => row.isLater);
-  return { units: rows.map((row) => row.id), later: new Set(later.map((row) => row.id)) };
+  const later = rows.flatMap((row) => (row.isLater ? [row.id] : []));
+  return { units: rows.flatMap(({ id }) => (ids.includes(id) ? [] : [id])), later: new Set(later) };
 }
 
 /** Takes away the waits by items of the units of a ring for those of it that come later. */
@@ -230,24 +234,35 @@ export async function liftWaitsFor(tx: Transaction, unit: string): Promise<Lifte
   return rows;
 }
 
+/** The dependents of those in `from`. */
+const behind = (from: string, condition: string): string => `SELECT w.dependent FROM ${from} JOIN LATERAL (
+      SELECT ${from}.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = ${from}.id AND m.unit <> m.id
+    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND ${condition}`;
+
 /**
  * Units that are held, and those that wait for them, over any number of steps: none has a place. No row is followed of
  * which nobody was told: its dependent is held itself, or does not wait.
  */
 export const STUCK = `stuck AS (
     SELECT id FROM claim_holder WHERE is_held
-    UNION ${behind('NOT w.is_item OR w.is_told')}
+    UNION ${behind('stuck', 'w.is_told')}
   )`;
 
-/** The dependents of those in `stuck`. */
-function behind(condition: string): string {
-  return `SELECT w.dependent FROM stuck JOIN LATERAL (
-      SELECT stuck.id UNION ALL SELECT m.id FROM claim_holder m WHERE m.unit = stuck.id AND m.unit <> m.id
-    ) named ON true JOIN item_wait w ON w.predecessor = named.id AND (${condition})`;
-}
-
 /** It waits for more than its turn in places. */
-const WAITS_ANYHOW = `NOT w.is_item OR (w.is_told AND ${MEET_IN_PACKS})`;
+const WAITS_ANYHOW = `w.is_told AND (NOT w.is_item OR ${MEET_IN_PACKS})`;
+
+/** $1: units. The waits of these, and of those that they wait for, are gone through once for all of them. */
+export const LIFT_IN_PLACES = `WITH RECURSIVE ahead AS (
+    SELECT u.id COLLATE "C" AS id FROM unnest($1::text[]) AS u(id) UNION ${steps('ahead', WAITS_ANYHOW)}
+  ), barred AS (
+    SELECT a.id FROM ahead a JOIN claim_holder h ON h.id = a.id AND h.is_held
+    UNION ${behind('barred', `w.dependent IN (SELECT id FROM ahead) AND ${WAITS_ANYHOW}`)}
+  ), stuck AS (
+    SELECT id FROM barred WHERE id = ANY ($1::text[]) UNION ${behind('stuck', WAITS_ANYHOW)}
+  ), named AS (
+    SELECT id FROM stuck UNION SELECT m.id FROM stuck JOIN claim_holder m ON m.unit = stuck.id AND m.unit <> m.id
+  ) DELETE FROM item_wait w USING named WHERE w.predecessor = named.id AND w.is_item AND w.is_told
+    AND NOT ${MEET_IN_PACKS} RETURNING w.dependent, w.predecessor`;
 
 /**
  * Takes away the waits in places alone for those of these units that are held, or wait for what is held, and for all
@@ -257,18 +272,7 @@ export async function liftWaitsInPlaces(tx: Transaction, units: string[]): Promi
   if (units.length === 0) return [];
   const { rows } = await tx.query<LiftedWait>({
     name: 'item-wait-lift-in-places',
-    text: `WITH RECURSIVE ahead AS (
-        SELECT u.id COLLATE "C" AS unit, u.id COLLATE "C" AS id FROM unnest($1::text[]) AS u(id)
-        UNION SELECT a.unit, coalesce(h.unit, w.predecessor) FROM ahead a
-          JOIN item_wait w ON w.dependent = a.id AND (${WAITS_ANYHOW}) LEFT JOIN claim_holder h ON h.id = w.predecessor
-      ), stuck AS (
-        SELECT a.unit AS id FROM ahead a JOIN claim_holder h ON h.id = a.id AND h.is_held
-        UNION ${behind(WAITS_ANYHOW)}
-      ), named AS (
-        SELECT id FROM stuck
-        UNION SELECT m.id FROM stuck JOIN claim_holder m ON m.unit = stuck.id AND m.unit <> m.id
-      ) DELETE FROM item_wait w USING named WHERE w.predecessor = named.id AND w.is_item AND w.is_told
-        AND NOT ${MEET_IN_PACKS} RETURNING w.dependent, w.predecessor`,
+    text: LIFT_IN_PLACES,
     values: [units],
   });
   return rows;

@@ -75,21 +75,47 @@ it('a document that waits for commands which never came is released, or ended, f
   await expect(holds.decide('document', known, release)).rejects.toMatchObject({ code: 'not_held' });
 });
 
-it('a person who held what waits for what never came releases it from both, and nobody from a bad end and that', async () => {
+it('what holds it is decided about first, whoever that is, and what never came by a second decision', async () => {
   const { pool } = harness.db;
   const holds = new Holds({ pool, store, queue });
   const release = { decision: 'release' as const, ...by('anna', 'it was cancelled') };
   const person: DocumentCommand = { type: 'HoldByPerson', by: 'anna', reason: 'where is it' };
   await harness.post({ command_id: 'bad', xml: arrival() });
   const bad = await harness.run('bad', [], { projected: false });
-  for (const [id, command] of [
-    ['by person', person],
-    ['by both', { type: 'NotePredecessor', requestId: bad, outcome: 'rejected' }],
+  for (const [id, hold, hold_id] of [
+    ['by person', person, 'person@1'],
+    ['by a bad end', { type: 'NotePredecessor', requestId: bad, outcome: 'rejected' }, bad],
   ] as const) {
     await harness.post({ command_id: id, xml: arrival(), after: ['bad', 'never came'] });
-    const requestId = await harness.run(id, [command], { projected: false });
-    const { missing } = await holds.decide('document', requestId, release);
-    expect(missing?.map((one) => one.commandId)).toEqual(command === person ? ['never came'] : undefined);
+    const requestId = await harness.run(id, [hold], { projected: false });
+    expect(await holds.decide('document', requestId, release)).not.toHaveProperty('missing');
+    await harness.post({ command_id: `${id}, waived`, xml: arrival(), after: ['bad', 'never came'] });
+    const waive: DocumentCommand = { type: 'WaiveHolds', predecessors: [hold_id] };
+    const waived = await harness.run(`${id}, waived`, [hold, waive], { projected: false });
+    expect(await holds.decide('document', waived, release)).toMatchObject({ missing: [{ commandId: 'never came' }] });
+  }
+});
+
+it('a command that is acknowledged and not run yet is waited for: nobody decides that it never came', async () => {
+  const { pool } = harness.db;
+  const holds = new Holds({ pool, store, queue });
+  await harness.post({ command_id: 'not run', xml: arrival() });
+  await harness.post({
+    ...{ command_id: 'group not run', type: 'send_group' },
+    group: { members: ['m1', 'm2'].map((command_id) => ({ command_id, xml: arrival() })) },
+  });
+  const given = async (id: string, after: string[]): Promise<string> => {
+    expect((await harness.post({ command_id: id, xml: arrival(), after })).status).toBe(202);
+    return harness.run(id, [], { projected: false });
+  };
+  for (const decision of ['release', 'end'] as const) {
+    const asked = { decision, ...by('anna', 'it was cancelled') };
+    for (const name of ['not run', 'group not run', 'm2'])
+      await expect(holds.decide('document', await given(`${decision} ${name}`, [name]), asked)).rejects.toMatchObject({
+        ...{ code: 'not_held', message: expect.stringContaining(`${name} is acknowledged and not run yet`) },
+      });
+    const both = await given(`${decision} both`, ['not run', 'never came']);
+    expect((await holds.decide('document', both, asked)).missing).toMatchObject([{ commandId: 'never came' }]);
   }
 });
 

@@ -19,6 +19,7 @@ import {
 } from '#domain';
 import type { Actor, TypedEvent } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
+import { acknowledgedAmong } from '../intake/command-table.js';
 import { streamEvents } from '../stream-events.js';
 import { INTERNAL_LANE, type WorkerAccess } from '../worker-access.js';
 
@@ -56,9 +57,9 @@ export class Holds {
   constructor(private readonly options: WorkerAccess) {}
 
   /**
-   * Releases it, or ends it as failed, for what it is held for at this moment. Where nothing holds it but a person, it
-   * waits no more either for what it comes after and has not registered. The same decision about the same hold again is
-   * a no-op.
+   * Releases it, or ends it as failed, for what it is held for at this moment. Where nothing holds it, the decision is
+   * about what it comes after and never came: who looks at a hold says nothing of that. The same decision about the
+   * same hold again is a no-op.
    * @throws PedigreeError not_found, not_held.
    */
   async decide(
@@ -70,9 +71,9 @@ export class Holds {
     const found = await this.find(noun, requestId);
     if (found.phase === 'absent') throw refusal('not_found', requestId, `no ${noun} has the id ${requestId}`);
     const held = found.waiting?.holds ?? [];
-    const missing = held.every((one) => one.kind === 'person') ? await this.missing(found.waiting) : [];
+    const { missing, notRun } = held.length === 0 ? await this.unknown(found.waiting) : { missing: [], notRun: [] };
     if (held.length + missing.length === 0)
-      throw refusal('not_held', requestId, `${noun} ${requestId} is not held: ${whyNotHeld(found)}`);
+      throw refusal('not_held', requestId, `${noun} ${requestId} is not held: ${whyNotHeld(found, notRun)}`);
     const { pool, queue } = this.options;
     const payload = {
       requestId,
@@ -89,16 +90,24 @@ export class Holds {
     return { ...{ requestId, decision }, ...whyHeld(held), ...(missing.length === 0 ? {} : { missing }) };
   }
 
-  /** What it comes after, and that is neither a document nor a group here. */
-  private async missing(waiting: Waiting | undefined): Promise<DocumentReference[]> {
+  /** What it comes after, and that is neither a document nor a group here: it never came, or is not run yet. */
+  private async unknown(waiting: Waiting | undefined): Promise<Record<'missing' | 'notRun', DocumentReference[]>> {
     const after = (waiting?.waitingFor ?? []).filter((one) => !('items' in one));
-    const found = await Promise.all(
+    const looked = await Promise.all(
       after.map(async ({ commandId, requestId }) => {
         const phases = await Promise.all([this.find('document', requestId), this.find('group', requestId)]);
         return phases.every(({ phase }) => phase === 'absent') ? [{ commandId, requestId }] : [];
       }),
     );
-    return found.flat();
+    const unknown = looked.flat();
+    const acknowledged = await acknowledgedAmong(
+      this.options.pool,
+      unknown.map((one) => one.requestId),
+    );
+    return {
+      missing: unknown.filter((one) => !acknowledged.has(one.requestId)),
+      notRun: unknown.filter((one) => acknowledged.has(one.requestId)),
+    };
   }
 
   /**
@@ -190,7 +199,11 @@ const heldAlready = ({ by, reason }: HeldBy): string => `${by} holds it already:
 const refusal = (code: 'not_found' | 'not_held' | 'not_holdable', requestId: string, message: string): PedigreeError =>
   new PedigreeError(code, message, { field: 'requestId', item: requestId });
 
-function whyNotHeld({ phase, waiting }: Found): string {
+function whyNotHeld({ phase, waiting }: Found, notRun: DocumentReference[]): string {
   if (waiting === undefined) return `it is ${phase}`;
-  return `it waits for ${waiting.waitingFor.map((one) => one.commandId).join(', ')}, which has not concluded`;
+  const isNotRun = (id: string): boolean => notRun.some((one) => one.requestId === id);
+  const awaited = waiting.waitingFor.map(({ commandId, requestId }) =>
+    isNotRun(requestId) ? `${commandId} is acknowledged and not run yet` : `${commandId} has not concluded`,
+  );
+  return `it waits: ${awaited.join(', ')}`;
 }

@@ -448,6 +448,28 @@ describe('dependents', () => {
     ]);
   });
 
+  it.each(['release', 'end'] as const)('that came since a person decided on %s are waited for', async (decision) => {
+    const never = randomUUID();
+    const { requestId: document } = await registerDocument(stores);
+    const { group, command } = await acceptGroup(stores, 1);
+    await runTask(context, command);
+    const decide = async (requestId: string, missing: string[]) => {
+      const { payload, ...task } = holdDecision(requestId, decision, '');
+      const { isGroup: _, ...about } = { ...payload, predecessors: [], missing };
+      expect(await runTask(context, asTask({ ...task, payload: about } as never))).toEqual({ kind: 'done' });
+      return (await eventsOf(stores.store, requestId)).slice(2).map(({ type }) => type as string);
+    };
+    const came = await waitFor(document, group.groupId);
+    expect(await decide(came, [document, group.groupId])).toEqual([]);
+    const both = await waitFor(document, never);
+    const isReleased = decision === 'release';
+    expect(await decide(both, [document, never])).toEqual(
+      isReleased ? ['HoldWaived'] : ['DocumentRefused', 'DocumentConcluded'],
+    );
+    if (isReleased)
+      expect(await stateIn(stores.store, both)).toMatchObject({ waitingFor: [referTo(document)], holds: [] });
+  });
+
   it('in a state that the version before wrote are not lost', async () => {
     const { requestId } = await registerDocument(stores);
     const kept = await waitFor(requestId);

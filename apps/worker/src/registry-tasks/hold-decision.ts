@@ -6,12 +6,24 @@ import { causeOf, type TaskContext } from './context.js';
 /** Releases or ends, in the name of a person, what is held, for whatever reason, or waits for what never came. */
 export async function decideHold(context: TaskContext, task: TaskOf<'decide_hold'>): Promise<TaskResult> {
   const { requestId, isGroup, decision, actor, reason } = task.payload;
-  const { predecessors, missing } = task.payload;
+  const { predecessors } = task.payload;
+  const missing = task.payload.missing && (await absentAmong(context, task.payload.missing));
   const type = decision === 'release' ? ('WaiveHolds' as const) : ('EndHeld' as const);
   const command = { type, predecessors, ...defined({ missing }) };
   const cause = { ...causeOf(task, actor), reason };
   await (isGroup === true ? context.groups : context.documents).execute(requestId, command, cause);
   return { kind: 'done' };
+}
+
+/** Those that have not registered since the decision either, as a document or as a group: these never came. */
+async function absentAmong({ documents, groups }: TaskContext, requestIds: string[]): Promise<string[]> {
+  const found = await Promise.all(
+    requestIds.map(async (id) => {
+      const states = await Promise.all([documents.stateInLog(id), groups.stateInLog(id)]);
+      return states.every(({ phase }) => phase === 'absent') ? [id] : [];
+    }),
+  );
+  return found.flat();
 }
 
 /** Holds, in the name of a person, what was not sent. Where its send has begun meanwhile, nothing follows. */

@@ -105,6 +105,9 @@ async function* each(lines: string[]): AsyncGenerator<string> {
   yield* lines;
 }
 
+/** The whole sweep is asked for. */
+const SEALS_AND_SWEEPS_NOT = { AUDIT_CHECKPOINT_SECONDS: '1', AUDIT_SWEEP_HOURS: '0' };
+
 describe('a day whose event log is a FAKE EventStoreDB that is killed on the way', () => {
   it('ends every document as the registry had reason to end it', async () => {
     expect(summarise(day, await rows())).toMatchObject({ documents: day.length, unfinished: 0, unexpected: [] });
@@ -179,13 +182,7 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
     const [env, keyFile] = [{ ...stack.env, DATABASE_URL: stack.roles?.url('auditor') }, join(folder, 'key.pem')];
     const pem = newSigningKey();
     writeFileSync(keyFile, pem, { mode: 0o600 });
-    // The whole sweep is asked for below.
-    const own = {
-      AUDIT_FOLDER: folder,
-      AUDIT_KEY_FILE: keyFile,
-      AUDIT_CHECKPOINT_SECONDS: '1',
-      AUDIT_SWEEP_HOURS: '0',
-    };
+    const own = { AUDIT_FOLDER: folder, AUDIT_KEY_FILE: keyFile, ...SEALS_AND_SWEEPS_NOT };
     const auditor = await startAuditor(auditorConfig({ ...env, ...own }));
     try {
       const key = verifierKeyOf(noteSigner(DEFAULT_ORIGIN, pem));

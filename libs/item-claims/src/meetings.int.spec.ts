@@ -37,7 +37,8 @@ it.each([250, 1_000])(
   async (length) => {
     const { pool } = world;
     await pool.query(
-      `INSERT INTO claim_holder SELECT 'h' || n, n, 'h' || n, n, 'main', 'h' || n, 'h' || n, 'waiting', 0, false, 'h' || n
+      `INSERT INTO claim_holder
+     SELECT 'h' || n, n, 'h' || n, n, 'main', 'h' || n, 'h' || n, 'waiting', 0, false, 'h' || n
      FROM generate_series(1, $1::int + 1) AS n`,
       [length],
     );
@@ -49,7 +50,8 @@ it.each([250, 1_000])(
       [length],
     );
     await pool.query(
-      `INSERT INTO item_wait SELECT 'h' || n, 'h' || n + 1, n % 3 > 0 OR n = $1, n FROM generate_series(1, $1::int) AS n`,
+      `INSERT INTO item_wait SELECT 'h' || n, 'h' || n + 1, n % 3 > 0 OR n = $1, n
+       FROM generate_series(1, $1::int) AS n`,
       [length],
     );
     await pool.query('ANALYZE claim_holder, item_claim, item_wait');

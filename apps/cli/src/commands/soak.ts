@@ -23,7 +23,7 @@ export function addSoakCommand(pedigree: Command, action: Action): void {
   pedigree
     .command('soak')
     .description('type every command of the documentation, run the specs at full size, send nonsense to every route')
-    .option('--ci', 'in under 20 minutes, as it runs after npm test: without the longest of the specs')
+    .option('--ci', 'as it runs after npm test: without the longest of the specs')
     .option('--fuzz-minutes <m>', 'only the nonsense, for so long', minutesUpTo(MOST_MINUTES))
     .option('--full-specs', 'only the specs that npm test leaves to it or runs in a short form, at their full size')
     .option('--page <file>', 'only this page, for example docs/sandbox.md')

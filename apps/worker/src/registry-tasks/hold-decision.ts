@@ -5,8 +5,7 @@ import { causeOf, type TaskContext } from './context.js';
 
 /** Releases or ends, in the name of a person, what is held, for whatever reason, or waits for what never came. */
 export async function decideHold(context: TaskContext, task: TaskOf<'decide_hold'>): Promise<TaskResult> {
-  const { requestId, isGroup, decision, actor, reason } = task.payload;
-  const { predecessors } = task.payload;
+  const { requestId, isGroup, decision, predecessors, actor, reason } = task.payload;
   const missing = task.payload.missing && (await absentAmong(context, task.payload.missing));
   const type = decision === 'release' ? ('WaiveHolds' as const) : ('EndHeld' as const);
   const command = { type, predecessors, ...defined({ missing }) };

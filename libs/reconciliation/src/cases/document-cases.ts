@@ -137,8 +137,7 @@ const isLive = (state: KnownCase): boolean => liveSighting(state, 'documents') !
 /**
  * Those that the run would have found, were they still there: documents without an outcome always; others within its
  * window, and behind it, where what was sent in their place is there, too, and a run of packs has found that their
- * items are as they should be; and one that was missing
- * only where the account's list was read without a gap.
+ * items are as they should be; and one that was missing only where the account's list was read without a gap.
  */
 async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
   const { rows: own } = await db.query<OwnDocument>({

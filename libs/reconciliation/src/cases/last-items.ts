@@ -203,16 +203,8 @@ async function loadLastFindings(duck: Duck, file: string): Promise<void> {
     WHERE last_item.file = ${quoted(file)} AND i.item = last_item.item AND i.code = last_item.code`);
   const findings = [...Array(BUCKETS).keys()].map((bucket) => join(dirname(file), findingsFile(bucket)));
   if (basename(file) === OLD_ITEMS_FILE && !findings.every((one) => existsSync(one))) return;
-  const [from, at, more, by] =
-    basename(file) === OLD_ITEMS_FILE
-      ? [
-          parquet(findings),
-          'g_moment',
-          [`CASE WHEN NOT (${BOXED}) THEN '' END`, ACTS_AT],
-          (cell: (typeof CELLS)[number]) => FOUND_BY[cell],
-        ]
-      : [parquet([file]), 'answered_at', await laterColumns(duck, file), (cell: string) => `by_${cell}`];
-  const [box, actsAt] = more;
+  const { from, at, box, actsAt, by } =
+    basename(file) === OLD_ITEMS_FILE ? inFindings(findings) : await inItems(duck, file);
   const cells = CELLS.map((cell) => `, bool_or(coalesce(${by(cell)}, false)) AS by_${cell}`).join('');
   const set = CELLS.map((cell) => `, by_${cell} = f.by_${cell}`).join('');
   await duck.run(`UPDATE last_item SET answered_at = f.at, box = f.box, acts_at = f.acts_at${set}
@@ -221,9 +213,24 @@ async function loadLastFindings(duck: Duck, file: string): Promise<void> {
     WHERE last_item.file = ${quoted(file)} AND f.item = last_item.item AND f.code = last_item.code`);
 }
 
-/** `box` and `acts_at`: files of earlier versions do not tell them. */
-async function laterColumns(duck: Duck, file: string): Promise<[box: string, actsAt: string]> {
+/** From what the things known of an item are read, and how each. */
+interface ToldBy {
+  from: string;
+  at: string;
+  box: string;
+  actsAt: string;
+  by(cell: (typeof CELLS)[number]): string;
+}
+
+const inFindings = (files: string[]): ToldBy => ({
+  ...{ from: parquet(files), at: 'g_moment', box: `CASE WHEN NOT (${BOXED}) THEN '' END`, actsAt: ACTS_AT },
+  by: (cell) => FOUND_BY[cell],
+});
+
+/** Files of earlier versions tell neither `box` nor `acts_at`. */
+async function inItems(duck: Duck, file: string): Promise<ToldBy> {
   const columns = await duck.rows<{ name: string }>(`SELECT name FROM parquet_schema(${quoted(file)})`);
-  const has = (name: string): boolean => columns.some((column) => column.name === name);
-  return [has('box') ? 'box' : 'NULL::VARCHAR', has('acts_at') ? 'acts_at' : 'NULL::VARCHAR'];
+  const orNull = (name: string): string => (columns.some((one) => one.name === name) ? name : 'NULL::VARCHAR');
+  const [box, actsAt] = [orNull('box'), orNull('acts_at')];
+  return { from: parquet([file]), at: 'answered_at', box, actsAt, by: (cell) => `by_${cell}` };
 }

@@ -9,7 +9,7 @@ import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { REFUSED_ITEMS } from '../snapshots/manifest.js';
 import { CAUSES, CELLS, ofOneCase } from './pack-groups.js';
-import type { PackOpening } from './pack-opening.js';
+import type { OpenedRun, PackOpening } from './pack-opening.js';
 import { loadCompared, loadUnproven, OF_UNPROVEN } from './unproven.js';
 
 const AT_ONCE = 1_000;
@@ -48,7 +48,7 @@ const isAmong = (texts: readonly string[], value: string): string =>
  * of the last sighting, is none. Nor is a stock, or a registry, that does not tell what was compared, nor what explains
  * a difference and proves nothing: a document in flight, a sale that may come, a place that nobody tells.
  */
-export async function loadUnjudged(opening: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+export async function loadUnjudged(opening: OpenedRun): Promise<void> {
   const { duck, record } = opening;
   const [last] = await duck.rows('SELECT 1 FROM last_item LIMIT 1');
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');

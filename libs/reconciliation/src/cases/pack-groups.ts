@@ -76,15 +76,8 @@ export async function checkFindings(duck: Duck, folder: string, { buckets }: Com
  * row of the stock, but in this container of it; empty: in none; NULL: nobody knows. `acts_at`: as {@link ACTS_AT}.
  */
 const ITEM_COLUMNS = {
-  ...{
-    item: 'VARCHAR',
-    severity: 'VARCHAR',
-    stands_at: 'VARCHAR',
-    acts_at: 'VARCHAR',
-    carried: 'BOOLEAN',
-    told: 'BOOLEAN',
-  },
-  ...{ answered_at: 'BIGINT', box: 'VARCHAR' },
+  ...{ item: 'VARCHAR', severity: 'VARCHAR', stands_at: 'VARCHAR', acts_at: 'VARCHAR', box: 'VARCHAR' },
+  ...{ carried: 'BOOLEAN', told: 'BOOLEAN', answered_at: 'BIGINT' },
   ...Object.fromEntries(CELLS.map((cell) => [`by_${cell}`, 'BOOLEAN'])),
 };
 const CAUSE_COLUMNS = ['code', 'kind', 'c1', 'series', 'place'];

@@ -28,6 +28,9 @@ export interface PackCasesOptions {
 }
 
 /** What one opening is made of. */
+/** The sides of a run, of which rules may be asked. */
+export type OpenedRun = Pick<PackOpening, 'duck' | 'record' | 'isOpen'>;
+
 export interface PackOpening {
   options: PackCasesOptions;
   duck: Duck;

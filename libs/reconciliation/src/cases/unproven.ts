@@ -2,7 +2,7 @@ import { listed } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
 import { joined } from '../comparison/joined.js';
 import { withValues } from '../comparison/values.js';
-import type { PackOpening } from './pack-opening.js';
+import type { OpenedRun } from './pack-opening.js';
 
 /** What explains a difference, and proves nothing: a till may still tell its sale, and nobody tells the place. */
 const EXPLAINING = ['till_sale_may_come', 'place_not_told'];
@@ -20,11 +20,7 @@ const FROM_A_SHELF = [
  * something that proves nothing, and those that the ERP has on their way and the registry has on a
  * shelf. Of sides of a version before, the rules cannot be asked, and all of them are.
  */
-export async function loadUnproven({
-  duck,
-  record: run,
-  isOpen,
-}: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+export async function loadUnproven({ duck, record: run, isOpen }: OpenedRun): Promise<void> {
   const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF])];
   await duck.run(`CREATE TABLE unproven (item VARCHAR, code VARCHAR);
     CREATE TABLE hidden AS SELECT DISTINCT item, code FROM last_item WHERE code IN ${listed(codes)}`);
@@ -49,14 +45,11 @@ const COMPARED = `$containers OR NOT (here OR ours)
  * Makes the table `compared (item)`: where containers are compared at some places alone, the items of cases about them
  * of which this run shows that their difference is there or over.
  */
-export async function loadCompared({
-  duck,
-  record,
-  isOpen,
-}: Pick<PackOpening, 'duck' | 'record' | 'isOpen'>): Promise<void> {
+export async function loadCompared({ duck, record, isOpen }: OpenedRun): Promise<void> {
+  if (typeof record.settings.containers === 'boolean') return;
   await duck.run(`CREATE TABLE compared (item VARCHAR);
     CREATE TABLE of_containers AS SELECT DISTINCT item FROM last_item WHERE starts_with(code, 'container_')`);
-  if (typeof record.settings.containers === 'boolean' || !isOpen) return;
+  if (!isOpen) return;
   for (const buckets of groupsOf(record))
     await duck.run(`INSERT INTO compared SELECT item FROM (${joined(record, { buckets }, 'of_containers')})
       WHERE ${withValues(COMPARED, record)}`);

@@ -66,7 +66,8 @@ export async function containersBefore(folder: string, { runId, account }: FileR
   return newest?.containersThrough;
 }
 
-async function isAlike(own: string, { account, way }: FileRun): Promise<boolean> {
+/** Whether the run in this folder is whole, and has asked the registry as this one does. */
+export async function isAlike(own: string, { account, way }: Pick<FileRun, 'account' | 'way'>): Promise<boolean> {
   const other = await readFileRun(own).catch(() => undefined);
   const isWhole = existsSync(join(own, 'comparison', RESULT_FILE));
   return isWhole && other?.account === account && other.way === way && !other.dryRun && other.registry === null;

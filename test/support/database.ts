@@ -10,6 +10,9 @@ export interface TestDatabase {
 
 let server: Promise<string> | undefined;
 
+/** Several specs run at once, and some have three stacks or more, of some 15 connections each. */
+const SETTINGS = { shared_buffers: '64MB', max_connections: '600' };
+
 /**
  * The URL of a PostgreSQL for tests: DATABASE_URL, or the one server of this Jest run, started by whoever asks first.
  * It does not wait for the disk unless PEDIGREE_TEST_FSYNC=on: a test that proves durability sets it.
@@ -26,7 +29,7 @@ async function findServer(): Promise<string> {
   if (dataDir === undefined)
     throw new Error('neither DATABASE_URL nor PEDIGREE_TEST_POSTGRES_DIR is set: Jest ran without its globalSetup');
   const durable = process.env['PEDIGREE_TEST_FSYNC'] === 'on';
-  return (await startEmbeddedPostgres({ dataDir, durable, settings: { shared_buffers: '64MB' } })).url;
+  return (await startEmbeddedPostgres({ dataDir, durable, settings: SETTINGS })).url;
 }
 
 /**

@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import type { ToldContent, ToldItem } from '#domain';
 import { defined } from '#kernel';
 import type { FullHierarchy, HierarchyNode, HierarchyPack } from '#registry-client';
+import { registryDay } from '../registry-day.js';
 
 /** What an answer says of the content of this container; undefined where it says none of it. Pure. */
 export function contentIn(sscc: string, { down }: FullHierarchy): ToldContent | undefined {
@@ -17,11 +17,5 @@ const itemsIn = ({ sscc, containers, packs }: HierarchyNode): ToldItem[] => [
 
 const packIn = (into: string, { sgtin, series, expiresOn }: HierarchyPack): ToldItem => ({
   ...{ id: sgtin, into },
-  ...defined({ series: series === '' ? undefined : series, expiresOn: dayOf(expiresOn) }),
+  ...defined({ series: series === '' ? undefined : series, expiresOn: registryDay(expiresOn) }),
 });
-
-/** As the registry writes days: DD.MM.YYYY, or ISO 8601 with or without a time. */
-function dayOf(text = ''): string | undefined {
-  const day = /^\d{4}-\d\d-\d\d/.exec(text)?.[0] ?? text.replace(/^(\d\d)\.(\d\d)\.(\d{4}).*$/, '$3-$2-$1');
-  return z.iso.date().safeParse(day).data;
-}

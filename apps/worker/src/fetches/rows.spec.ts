@@ -30,6 +30,19 @@ describe('an answer by list', () => {
 });
 
 describe('a record', () => {
+  it.each([
+    ['2027-05-31', '2027-05-31'],
+    ['2027-05-31T00:00:00Z', '2027-05-31'],
+    ['31.05.2027', '2027-05-31'],
+    ['31.05.2027 00:00', '2027-05-31'],
+    ['2027-02-31', undefined],
+    ['31.02.2027', undefined],
+    ['2027-05', undefined],
+  ])('that expires on %s expires on the day %s', (expiresOn, expiry) => {
+    const record = { sgtin: 's', status: 'word', expiresOn, fields: {} };
+    expect(pageOfFilter([record], RAW).rows[0]?.expiry).toBe(expiry);
+  });
+
   it('becomes a row with the moment of its answer; what is not a day is left out', () => {
     const record = {
       ...{ sgtin: 's', status: 'new word', sscc: 'box', expiresOn: 'soon', statusAt: '2026-01-01T00:00:00Z' },
@@ -96,12 +109,14 @@ describe('an answer about a container', () => {
       { kind: 'refused', code: '', text: 'no SSCC', raw: raw(400) },
       { kind: 'unknown', reason: 'no JSON', raw: raw(200) },
       { kind: 'refused', code: '', text: 'signed out', raw: raw(401) },
+      { kind: 'refused', code: 'http_403', text: 'a page of a proxy', mayBeOthers: true, raw: raw(403) },
+      { kind: 'refused', code: 'http_400', text: 'a page of a proxy', mayBeOthers: true, raw: raw(400) },
       { kind: 'unknown', reason: 'bad gateway', raw: raw(502) },
       { kind: 'unknown', reason: 'no connection' },
       { kind: 'rate_limited', text: 'later', raw: raw(429) },
       { kind: 'not_sent', reason: 'no slot' },
     ] as const;
     const told = said.map((one) => pageOfContainer(BOX, one)?.unanswered);
-    expect(told).toEqual([[BOX], [BOX], ...Array<undefined>(5).fill(undefined)]);
+    expect(told).toEqual([[BOX], [BOX], ...Array<undefined>(7).fill(undefined)]);
   });
 });

@@ -10,16 +10,14 @@ import type {
   SgtinRecord,
 } from '#registry-client';
 import { contentIn } from '../container/content-in.js';
-
-/** A day as the registry writes it; other forms are left out. */
-const dayOf = (text: string | undefined): string | undefined => /^\d{4}-\d{2}-\d{2}/.exec(text ?? '')?.[0];
+import { registryDay } from '../registry-day.js';
 
 function rowOf(record: SgtinRecord, answer: 'found' | 'archived', moment: string): FetchedRow {
   const { sgtin, status, place, sscc, series, expiresOn, funding, inn, movedAt, statusAt } = record;
   return {
     item: sgtin,
     answer,
-    ...defined({ status, place, container: sscc, series, expiry: dayOf(expiresOn), moved_at: movedAt ?? statusAt }),
+    ...defined({ status, place, container: sscc, series, expiry: registryDay(expiresOn), moved_at: movedAt ?? statusAt }),
     ...defined({ funding, owner: inn }),
     moment,
   };
@@ -83,6 +81,7 @@ export function pageOfContainer(
     return told === undefined ? { ...whole, unanswered: [sscc] } : { ...whole, ...told };
   }
   if (outcome.kind === 'not_found') return { ...whole, rows: [{ item: sscc, answer: 'not_found', moment }] };
+  if (outcome.kind === 'refused' && outcome.mayBeOthers === true) return undefined;
   if (outcome.kind === 'access_denied' || httpStatus === FORBIDDEN)
     return { ...whole, rows: [{ item: sscc, answer: 'denied', moment }] };
   const isOfThisOne = httpStatus === BAD_REQUEST || (outcome.kind === 'unknown' && isWhole(httpStatus));

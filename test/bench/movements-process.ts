@@ -1,9 +1,7 @@
-import { documentReading } from '#documents';
 import { PostgresEventStore } from '#event-store';
-import { PostgresEvidenceStore } from '#evidence';
 import { openPool } from '#postgres';
-import { projections } from '#read-models';
 import { catchUpProjection } from '#subscriptions';
+import { movementProjection } from './movement-projection.js';
 import type { Projected } from './movements.js';
 
 /**
@@ -14,12 +12,8 @@ const SAMPLE_MS = 20;
 const [, , connectionString = ''] = process.argv;
 const pool = openPool({ connectionString, applicationName: 'pedigree-bench-movements' });
 const store = new PostgresEventStore({ pool });
-const evidence = new PostgresEvidenceStore({ pool });
 const head = await store.head();
-const projection = projections({ evidence, documents: documentReading(), store }).find(
-  ({ name }) => name === 'sgtin-history',
-);
-if (projection === undefined) throw new Error('no projection writes movements');
+const projection = movementProjection(pool, store);
 let [peak, peakOfFirstQuarter] = [0, 0];
 const sampling = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), SAMPLE_MS);
 const [begunMs, cpu] = [performance.now(), process.cpuUsage()];

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { copyText, inTransaction, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { PostgresEventStore } from '#event-store';
+import { copyText, inTransaction, openPool, startEmbeddedPostgres, type Pool, type Queryable } from '#postgres';
+import { catchUpProjection, type Projection } from '#subscriptions';
 import { fillLog } from './movement-log.js';
+import { movementProjection } from './movement-projection.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 const MOST_MS = 60 * 60_000;
-/** Movements that one transaction writes, as a page of the projection does. */
-const ROWS_OF_PAGE = 25_000;
 
 /** What the process of the projection says of itself, see movements-process.ts. */
 export interface Projected {
@@ -22,8 +23,8 @@ export interface Projected {
 
 /**
  * Movements per second from log and evidence into their tables and `pack_state`, in a process of its own; beside
- * it COPY of the same movements and an upsert of the packs that they name, written down before, into the same tables in
- * transactions of the same size. Segments are written by another program and are no part of it.
+ * it COPY of the same movements and an upsert of the same rows of packs, written down before, into the same tables in
+ * the same transactions. Segments are written by another program and are no part of it.
  * @param options `rows`: movements, default 1,000,000 and 100,000 when quick.
  */
 export async function movements(options: { quick: boolean; rows?: number }): Promise<BenchReport> {
@@ -70,44 +71,48 @@ function reportOf(
   };
 }
 
-/** What a page of the projection wrote, as the lines of COPY, in files by table. */
+/** What each page of the projection wrote, as the lines of COPY, in files by table. */
 interface Pages {
   rows: number;
   files: { table: string; file: string }[][];
 }
 
 const OF_MOVEMENTS = ['movement_document', 'movement_effect', 'item_movement', 'containment'] as const;
-const PAGES = `SELECT min(known_from) AS "from", max(known_from) AS "to", sum(items)::int AS rows FROM (
-    SELECT known_from, items, (sum(items) OVER (ORDER BY known_from) - 1) / ${ROWS_OF_PAGE} AS page
-    FROM movement_document) AS document
-  GROUP BY page ORDER BY page`;
+const WRITTEN_NOW = 'xmin = pg_current_xact_id()::xid';
 
+/**
+ * Projects the log once more, from empty tables, and writes down the rows of each page as the page wrote them: a pack
+ * is another row on each page that names it, and to write its last row each time would change no index.
+ */
 async function writeDown(pool: Pool, folder: string): Promise<Pages> {
-  const { rows } = await pool.query<{ from: bigint; to: bigint; rows: number }>(PAGES);
+  const store = new PostgresEventStore({ pool });
+  const projection = movementProjection(pool, store);
   const files: Pages['files'] = [];
-  for (const [n, { from, to }] of rows.entries()) {
-    const range = `known_from BETWEEN ${from} AND ${to}`;
-    const selects = OF_MOVEMENTS.map((table): [string, string] => [table, `SELECT * FROM ${table} WHERE ${range}`]);
-    const named = `SELECT item FROM item_movement WHERE ${range}`;
-    selects.push(['pack_state', `SELECT * FROM pack_state WHERE item IN (${named})`]);
+  const project: Projection['project'] = async (events, tx) => {
+    const count = await projection.project(events, tx);
     const page: Pages['files'][number] = [];
-    for (const [table, select] of selects) {
-      const file = join(folder, `${n}-${table}`);
-      writeFileSync(file, await linesOf(pool, select));
+    for (const table of [...OF_MOVEMENTS, 'pack_state']) {
+      const file = join(folder, `${files.length}-${table}`);
+      writeFileSync(file, await linesOf(tx, `SELECT * FROM ${table} WHERE ${WRITTEN_NOW}`));
       page.push({ table, file });
     }
     files.push(page);
-  }
-  return { rows: rows.reduce((all, page) => all + page.rows, 0), files };
+    return count;
+  };
+  await inTransaction(pool, (tx) => projection.truncate(tx));
+  await catchUpProjection({ projection: { ...projection, name: 'written-down', project }, store, pool });
+  await store.close();
+  const { rows } = await pool.query<{ rows: number }>('SELECT count(*)::int AS rows FROM item_movement');
+  return { rows: rows[0]?.rows ?? 0, files };
 }
 
 /** The rows of a query as lines of COPY. */
-async function linesOf(pool: Pool, select: string): Promise<Buffer> {
-  const { fields } = await pool.query(`${select} LIMIT 0`);
+async function linesOf(db: Queryable, select: string): Promise<Buffer> {
+  const { fields } = await db.query(`${select} LIMIT 0`);
   const escaped = fields.map(
     ({ name }) => `coalesce(replace(replace(${name}::text, '\\', '\\\\'), E'\\t', '\\t'), '\\N')`,
   );
-  const { rows } = await pool.query<{ line: string }>(
+  const { rows } = await db.query<{ line: string }>(
     `SELECT concat_ws(E'\\t', ${escaped.join(', ')}) AS line FROM (${select}) AS one`,
   );
   return Buffer.from(rows.map(({ line }) => `${line}\n`).join(''));

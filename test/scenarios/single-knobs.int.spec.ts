@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KNOB_NAMES, type KnobName } from '../../apps/sandbox/src/misbehaviour/knobs.js';
 import * as doc from '../../apps/sandbox/test/documents.js';
-import { systemClock } from '#kernel';
+import { PedigreeError, systemClock } from '#kernel';
 import { sized } from '../support/sized.js';
 import { quickStack } from './quick-stack.js';
 import type { ProfileName, Stack } from './stack.js';
@@ -70,10 +70,17 @@ async function round({ client, control }: Stack, knob: KnobName, index: number):
   }));
   for await (const result of client.send(commands)) if ('error' in result) throw new Error(result.error.detail);
   const endMs = systemClock.monotonicMs() + LIMIT_MS;
+  const asked = async (id: string): Promise<{ document?: { outcome?: string } }> => {
+    try {
+      return await client.get(`/v1/commands/${id}`);
+    } catch (error) {
+      // So an ERP does, too: it asks again.
+      if (error instanceof PedigreeError && error.code === 'unavailable') return {};
+      throw error;
+    }
+  };
   const ours = async (): Promise<Seen['outcomes']> => {
-    const found = await Promise.all(
-      commands.map(({ command_id: id }) => client.get<{ document?: { outcome?: string } }>(`/v1/commands/${id}`)),
-    );
+    const found = await Promise.all(commands.map(({ command_id: id }) => asked(id)));
     return Object.fromEntries(found.map((one, n) => [commandId(knob, n), one.document?.outcome]));
   };
   let outcomes = await ours();

@@ -9,7 +9,6 @@ import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   breakWords,
   type CheckedEvent,
-  type LogBreak,
   PACK_PROOF_BEGIN,
   type TrustedWitnesses,
   trustedWitnesses,
@@ -28,6 +27,7 @@ import { answerShown, answerWords, isWhole, type AnsweredReading } from '../answ
 import { ambiguous, unknownDocument } from '../named-document.js';
 import { printExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
+import { breakAnswer } from './audit-break-answer.js';
 import { provePack, verifiedPackAnswer, verifiedPackWords } from './audit-pack.js';
 import { mustBeKeys, neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 import { textLines } from './text-lines.js';
@@ -107,16 +107,6 @@ async function requestIdInLog(pool: Pool, store: EventStore, named: string): Pro
   if (rows[0] === undefined) throw unknownDocument(named);
   return rows[0].request_id;
 }
-
-const breakAnswer = ({ number, before, differsAtLeaf, toldAt, toldBy, reason, nextOrigin }: LogBreak): object => ({
-  number,
-  told_at: toldAt.toISOString(),
-  told_by: toldBy,
-  reason,
-  before_size: before.size,
-  differs_at_leaf: differsAtLeaf ?? null,
-  next_origin: nextOrigin,
-});
 
 export interface VerifyOptions {
   /** The verifier key of the log; where it was changed several, with blanks between. */

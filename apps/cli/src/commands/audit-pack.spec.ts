@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PackProofMaker, type MadeSegment } from '../../../../libs/proofs/test/made-pack-proof.js';
+import { textOf } from '../../../../libs/proofs/test/made-proof.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { verifyProof } from './audit-proof.js';
+
+const ITEM = '04607001770001ABCDEFGHIJKLM';
+const SEGMENTS: MadeSegment[] = [0, 1_000].map((from) => ({
+  from,
+  to: from + 1_000,
+  rows: [{ item: ITEM, position: from + 1, ordinal: 0, docType: 415 }],
+}));
+
+let folder: TemporaryFolder;
+let printed: string[];
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  printed = [];
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await folder.remove();
+});
+
+async function verified(lines: object[], { key, json }: { key: string; json?: boolean }): Promise<number> {
+  printed = [];
+  const file = join(folder.path, 'pack.ndjson');
+  writeFileSync(file, textOf(lines));
+  return verifyProof(file, { key, ...(json === undefined ? {} : { json }) });
+}
+
+it('prints each break of the log, in words and as JSON', async () => {
+  const maker = new PackProofMaker(2);
+  const lines = await maker.lines(ITEM, SEGMENTS);
+  expect(await verified(lines, { key: maker.key })).toBe(0);
+  expect(printed.join('')).toMatch(/^break 1 of the log, told by anna at .*: a restore\..*\nbreak 2 of the log/m);
+  await verified(lines, { key: maker.key, json: true });
+  expect(JSON.parse(printed.join(''))).toMatchObject({
+    breaks: [
+      { number: 1, told_by: 'anna', reason: 'a restore' },
+      { number: 2, next_origin: 'pedigree.example/log/3' },
+    ],
+  });
+});

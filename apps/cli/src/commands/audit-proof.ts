@@ -118,8 +118,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint, or
- * events of an answer are not sealed yet.
+ * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint,
+ * events of an answer are not sealed yet, or no signed count shows that no later segment is left out of a pack's proof.
  */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
   mustBeKeys(key);
@@ -143,7 +143,7 @@ async function verifyLines(
   if (first.startsWith(PACK_PROOF_BEGIN)) {
     const pack = await verifyPackProof(all, key, { trusted });
     out(json === true ? JSON.stringify(verifiedPackAnswer(pack)) : verifiedPackWords(pack));
-    return pack.log.witnessed.isMet ? 0 : 1;
+    return pack.log.witnessed.isMet && pack.noLaterBefore !== undefined ? 0 : 1;
   }
   const reading = new AnswerReading();
   const verified = await verifyProofLines(all, key, { trusted, onEvent: print.event, ...reading.listening });

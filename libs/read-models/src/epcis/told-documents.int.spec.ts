@@ -161,11 +161,20 @@ describe('the history of a pack in EPCIS', () => {
     const { epcisBody } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(11)), reading), new Date(0));
     const [packings, others] = [epcisBody.eventList.slice(0, -2), epcisBody.eventList.slice(-2)];
     expect(packings.map(({ parentID, childEPCs }) => [childEPCs, parentID].flat().map((id) => id?.slice(-2)))).toEqual([
-      ...[['11', '11'], ['11', '12']],
+      ...[
+        ['11', '11'],
+        ['11', '12'],
+      ],
       ['11', '12'],
-      ...[['12', '13'], ['12', '14']],
+      ...[
+        ['12', '13'],
+        ['12', '14'],
+      ],
       // The pack goes first, and the first packing of its box is at the same place of the document.
-      ...[['11', '12'], ['12', '14']],
+      ...[
+        ['11', '12'],
+        ['12', '14'],
+      ],
     ]);
     const released = { ...others[0] };
     expect(released).toMatchObject({ type: 'ObjectEvent', 'pedigree:docType': '313' });

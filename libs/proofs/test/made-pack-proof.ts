@@ -23,6 +23,7 @@ import {
   COUNTS_SEALED,
   itemDigits,
   MOVEMENT_FIELDS,
+  originAfter,
   PACK_FORMAT,
   SEGMENT_SEALED,
   sealData,
@@ -34,7 +35,7 @@ import {
   type ProvenSegment,
   type SegmentSeal,
 } from '../src/index.js';
-import { provenIn } from './made-proof.js';
+import { breakNotes, provenIn } from './made-proof.js';
 
 const ORIGIN = 'pedigree.example/log';
 const AT = new Date('2026-03-01T10:00:00.000Z');
@@ -66,8 +67,17 @@ export interface Unkind {
 }
 
 export class PackProofMaker {
-  readonly signer: NoteSigner = noteSigner(ORIGIN, newSigningKey());
-  readonly key = verifierKeyOf(this.signer);
+  readonly key: string;
+  private readonly signer: NoteSigner;
+  private readonly notes: string[];
+
+  /** Of a log that was broken so many times before. */
+  constructor(breaks = 0) {
+    const first = noteSigner(ORIGIN, newSigningKey());
+    this.key = verifierKeyOf(first);
+    this.signer = { ...first, name: originAfter(ORIGIN, breaks) };
+    this.notes = breakNotes(breaks, first);
+  }
 
   /** The lines of a proof of these segments, each of which was sealed as it stands here. */
   async lines(item: string, made: readonly MadeSegment[], { shown, next, again }: Unkind = {}): Promise<object[]> {
@@ -109,9 +119,10 @@ export class PackProofMaker {
         count: { statement, bucket: (buckets.get(bucket) ?? Buffer.alloc(0)).toString('base64'), path },
       };
     };
-    const text = checkpointText({ origin: ORIGIN, size: seals.length + 1, root });
+    const text = checkpointText({ origin: this.signer.name, size: seals.length + 1, root });
+    const breaks = this.notes.length === 0 ? {} : { breaks: this.notes };
     return [
-      { format: BUNDLE_FORMAT, checkpoint: signNote(text, this.signer) },
+      { format: BUNDLE_FORMAT, checkpoint: signNote(text, this.signer), ...breaks },
       ...streams.flatMap((stream) => {
         const own = proven.filter((_, n) => seals[n]?.stream === stream);
         return [{ stream, events: own.length, notYetSealed: 0 }, count(stream), ...own];

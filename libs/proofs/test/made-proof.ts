@@ -145,7 +145,7 @@ export async function provenIn(events: LeafEvent[]): Promise<{ proven: ProvenEve
   return { proven, root };
 }
 
-function breakNotes(count: number, signer: NoteSigner): string[] {
+export function breakNotes(count: number, signer: NoteSigner): string[] {
   const notes: string[] = [];
   for (let number = 1; number <= count; number += 1) {
     const told = { number, differsAtLeaf: undefined, logHead: 3n, toldAt: AT, toldBy: 'anna', reason: 'a restore' };

@@ -134,9 +134,9 @@ function saidOf({ series: told = [] }: DocumentFacts, { kind, id }: DocumentItem
 
 export interface DocumentOfTest {
   docType: number;
-  /** SGTINs and SSCCs, or the place of which all is moved; for 911 with `into`. */
+  /** SGTINs and SSCCs, or the place of which all is moved; for 911 with `into`, of several each with its own. */
   items: string[];
-  into?: string;
+  into?: string | string[];
   /** For 912: what nests within is opened too. */
   recursive?: true;
   /** The registry's acceptance. Default: a minute after the document before. */
@@ -377,10 +377,10 @@ export const DIGEST = sha256Hex('an answer');
 export const documentIdOf = (requestId: string): string => uuid5(requestId, NAMESPACE);
 
 function factsOf(of: DocumentOfTest): DocumentFacts {
-  const items = of.items.map((id) => ({
+  const items = of.items.map((id, n) => ({
     kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const),
     id,
-    ...defined({ into: of.into }),
+    ...defined({ into: typeof of.into === 'string' ? of.into : of.into?.[n] }),
   }));
   return {
     docType: of.docType,

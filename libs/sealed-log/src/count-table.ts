@@ -45,6 +45,10 @@ export async function countEpochs(db: Queryable): Promise<StoredEpoch[]> {
   }));
 }
 
+/** Whether an epoch is still kept. Asked after its buckets were read: then those were whole. */
+export const isCounted = async (db: Queryable, { epoch, note }: Pick<CountEpoch, 'epoch' | 'note'>): Promise<boolean> =>
+  (await countEpochs(db)).some((one) => one.epoch === epoch && one.note === note);
+
 export async function writeEpoch(
   db: Queryable,
   { epoch, leaves, streams, note, statementPosition, nodes }: CountEpoch,
@@ -109,8 +113,8 @@ export interface BucketProof {
 }
 
 /**
- * All at once: epochs that are older than the newest two are removed. The paths are only as good as what others may
- * write into the tables: whoever gives them away holds them against the root.
+ * All at once: epochs that are older than the newest two are removed (`isCounted`). The paths are only as good as what
+ * others may write into the tables: whoever gives them away holds them against the root.
  */
 export async function bucketProofsAt(
   db: Queryable,

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { canonicalJson } from '#kernel';
+import { canonicalJson, PedigreeError } from '#kernel';
 import { InclusionChecks, leafHash, noteText, proveInclusions, tlogProofText, type Hash } from '#merkle';
 import {
   bucketOf,
@@ -18,7 +18,7 @@ import {
 import { bestCheckpoint, type Counted, type ProofSource, type ProvenUnder } from './best-checkpoint.js';
 import type { StoredCheckpoint } from './checkpoints.js';
 import { Contradiction } from './contradiction.js';
-import { bucketProofsAt, bucketProofsInTree, type BucketProof } from './count-table.js';
+import { bucketProofsAt, bucketProofsInTree, isCounted, type BucketProof } from './count-table.js';
 import { knownNodes } from './known-nodes.js';
 import type { LogState } from './log-state.js';
 import { NamedEvidence, type EvidenceOfNext } from './named-evidence.js';
@@ -62,7 +62,7 @@ export class StreamProofs {
     this.evidence = new NamedEvidence(new PostgresEvidenceStore({ pool: source.pool, maxCacheBytes: 0 }));
   }
 
-  /** Throws Contradiction where the log is not what was signed. */
+  /** Throws Contradiction where the log is not what was signed, and PedigreeError `unavailable`. */
   static async open(
     source: ProofSource,
     { state, newest, spans, hasEvidence = true, hasUnsealed = false }: ProofsOpening,
@@ -104,10 +104,16 @@ export class StreamProofs {
     }
   }
 
-  /** The nodes that are kept of the counts are not what was signed: the hashes of all buckets may be. */
+  /**
+   * The nodes that are kept of the counts are not what was signed: the hashes of all buckets may be. What newer counts
+   * have removed meanwhile was changed by nobody.
+   */
   private async bucketsAnew(root: Hash, spans: StreamSpan[], { epoch }: Counted): Promise<Map<number, BucketProof>> {
-    const buckets = await bucketProofsInTree(this.source.pool, epoch.epoch, bucketsOf(spans));
+    const { pool } = this.source;
+    const buckets = await bucketProofsInTree(pool, epoch.epoch, bucketsOf(spans));
     if (areUnder(root, spans, buckets)) return buckets;
+    if (!(await isCounted(pool, epoch)))
+      throw new PedigreeError('unavailable', 'the log was counted again while the proof was made: ask again');
     throw new Contradiction('the table audit_count_bucket was changed: a bucket is not under the root that was signed');
   }
 

@@ -1,6 +1,8 @@
 // Left to the soak: each change of the tree. `npm test` has proof.int.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { QueryConfig } from 'pg';
 import { verifierKeyOf } from '#merkle';
+import type { Pool } from '#postgres';
 import type { ProofLine, ProvenEvent } from '#proofs';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 import { countOf, eventsIn, provenLines, verifyLines } from '../../test/proofs.js';
@@ -129,6 +131,48 @@ describe('the count in a proof', () => {
       name: 'Contradiction',
       message: expect.stringContaining('audit_count_bucket'),
     });
+  });
+});
+
+describe('a proof that is made while the log is counted', () => {
+  /** Once the program knows what was signed, this happens before it reads on. */
+  const poolThatWaits = (meanwhile: () => Promise<void>): Pool => {
+    let hasHappened = false;
+    const asked = async (statement: QueryConfig | string, values?: unknown[]): Promise<unknown> => {
+      const answer = await log.db.pool.query(statement, values);
+      if (hasHappened || typeof statement === 'string' || statement.name !== 'audit-log-state') return answer;
+      hasHappened = true;
+      await meanwhile();
+      return answer;
+    };
+    return new Proxy(log.db.pool, { get: (pool, name) => (name === 'query' ? asked : Reflect.get(pool, name)) });
+  };
+  const counted = async (n: number): Promise<void> => {
+    await log.append('near', [{ n }]);
+    await signedBy(auditor);
+    await log.counting().advance();
+    await auditor.seal();
+  };
+
+  it('says that it is to be asked for again where the counts of its checkpoint are gone, and accuses nobody', async () => {
+    await filled();
+    // These counts are in the log, and under no checkpoint yet: the ones before are taken.
+    await counted(6);
+    const pool = poolThatWaits(() => counted(7));
+    await expect(provenLines(pool, log.store, 'near')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('ask again'),
+    });
+    expect((await verifyLines(await proof('near'), key())).streams).toMatchObject([{ whole: { events: 7 } }]);
+  });
+
+  it('says so too where the log was counted anew from its first event under the same numbers', async () => {
+    await filled();
+    const pool = poolThatWaits(async () => {
+      await query('TRUNCATE audit_count, audit_count_bucket');
+      await counted(6);
+    });
+    await expect(provenLines(pool, log.store, 'near')).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
 

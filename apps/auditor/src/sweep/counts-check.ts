@@ -7,6 +7,7 @@ import {
   bucketHashesAt,
   bucketsAt,
   countEpochs,
+  isCounted,
   nodesAt,
   sealedEvents,
   tilesIn,
@@ -127,7 +128,7 @@ async function holdBuckets({ pool, report, signal }: CountsCheckParts, signed: S
     const slice = named.slice(at, at + SLICE_BUCKETS);
     const entries = await bucketsAt(pool, epoch, slice);
     // Others ended meanwhile: its buckets may be gone.
-    if (!(await isThere(pool, signed))) return;
+    if (!(await isCounted(pool, signed))) return;
     for (const bucket of slice) {
       if (leafHash(entries.get(bucket) ?? Buffer.alloc(0)).equals(hashes.get(bucket) as Hash)) continue;
       await report({
@@ -140,9 +141,6 @@ async function holdBuckets({ pool, report, signal }: CountsCheckParts, signed: S
   }
 }
 
-const isThere = async (pool: Pool, { epoch, note }: Pick<Signed, 'epoch' | 'note'>): Promise<boolean> =>
-  (await countEpochs(pool)).some((one) => one.epoch === epoch && one.note === note);
-
 /**
  * The newest counts that were signed; undefined where nothing was counted yet. Why they cannot be held against the log
  * where the table has not what was signed, which is told, or where others end each time that they are read.
@@ -154,7 +152,7 @@ async function signedCounts({ pool, keys, report }: CountsCheckParts): Promise<S
     const { epoch, note } = newest;
     const breaks = await breakCount(pool);
     const [hashes, nodes] = [await bucketHashesAt(pool, epoch), await nodesAt(pool, epoch)];
-    const isSame = await isThere(pool, { epoch, note });
+    const isSame = await isCounted(pool, { epoch, note });
     if ((await breakCount(pool)) !== breaks || !isSame) continue;
     try {
       const said = parseCounts(keys.openNote(note, breaks), keys.signerAfter(breaks).name);

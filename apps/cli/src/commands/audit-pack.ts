@@ -5,6 +5,7 @@ import type { EventStore } from '#event-store';
 import { PedigreeError, readItemCode } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import {
+  breakWords,
   PACK_FORMAT,
   parseSeal,
   segmentStream,
@@ -19,6 +20,7 @@ import type { CliConfig } from '../config.js';
 import { instant } from '../print.js';
 import { printExport } from '../stack/host-export.js';
 import { withDatabase, withStore } from '../stack/with-database.js';
+import { breakAnswer } from './audit-break-answer.js';
 import { witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 import { segmentSettings } from './segment-settings.js';
 
@@ -94,6 +96,7 @@ export const verifiedPackAnswer = (verified: VerifiedPack): object => {
       counted_until: countedUntil === undefined ? null : String(countedUntil),
       ...says,
     })),
+    breaks: log.breaks.map(breakAnswer),
     ...witnessedAnswer(log.witnessed),
   };
 };
@@ -111,6 +114,7 @@ export const verifiedPackWords = (verified: VerifiedPack): string => {
         `counted at ${instant(noLaterBefore.at)}`,
     `NOT COVERED: log positions after ${upTo}.`,
     ...containerWords(item, movements),
+    ...log.breaks.map(breakWords),
     'Not proven: that segments hold what the documents say. Whoever has the log and its evidence can write them again.',
     ...witnessedWords(log.witnessed),
   ].join('\n');

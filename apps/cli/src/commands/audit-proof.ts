@@ -9,7 +9,6 @@ import { installationId, migrateOrCheck, type Pool } from '#postgres';
 import {
   breakWords,
   type CheckedEvent,
-  type LogBreak,
   PACK_PROOF_BEGIN,
   type TrustedWitnesses,
   trustedWitnesses,
@@ -28,6 +27,7 @@ import { answerShown, answerWords, isWhole, type AnsweredReading } from '../answ
 import { ambiguous, unknownDocument } from '../named-document.js';
 import { printExport } from '../stack/host-export.js';
 import { withDatabase } from '../stack/with-database.js';
+import { breakAnswer } from './audit-break-answer.js';
 import { provePack, verifiedPackAnswer, verifiedPackWords } from './audit-pack.js';
 import { mustBeKeys, neededWitnesses, witnessedAnswer, witnessedWords } from './audit-witnessed.js';
 import { textLines } from './text-lines.js';
@@ -108,16 +108,6 @@ async function requestIdInLog(pool: Pool, store: EventStore, named: string): Pro
   return rows[0].request_id;
 }
 
-const breakAnswer = ({ number, before, differsAtLeaf, toldAt, toldBy, reason, nextOrigin }: LogBreak): object => ({
-  number,
-  told_at: toldAt.toISOString(),
-  told_by: toldBy,
-  reason,
-  before_size: before.size,
-  differs_at_leaf: differsAtLeaf ?? null,
-  next_origin: nextOrigin,
-});
-
 export interface VerifyOptions {
   /** The verifier key of the log; where it was changed several, with blanks between. */
   key: string;
@@ -128,8 +118,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint, or
- * events of an answer are not sealed yet.
+ * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint,
+ * events of an answer are not sealed yet, or no signed count shows that no later segment is left out of a pack's proof.
  */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
   mustBeKeys(key);
@@ -153,7 +143,7 @@ async function verifyLines(
   if (first.startsWith(PACK_PROOF_BEGIN)) {
     const pack = await verifyPackProof(all, key, { trusted });
     out(json === true ? JSON.stringify(verifiedPackAnswer(pack)) : verifiedPackWords(pack));
-    return pack.log.witnessed.isMet ? 0 : 1;
+    return pack.log.witnessed.isMet && pack.noLaterBefore !== undefined ? 0 : 1;
   }
   const reading = new AnswerReading();
   const verified = await verifyProofLines(all, key, { trusted, onEvent: print.event, ...reading.listening });

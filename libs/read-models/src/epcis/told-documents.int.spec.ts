@@ -43,6 +43,14 @@ beforeAll(async () => {
   log.document({ docType: 417, items: [pack(9)], counterpartyId: THEM });
   log.document({ docType: 701, items: [pack(9)], subjectId: THEM, counterpartyId: US });
   moveThatWasTold();
+  log.document({ docType: 911, items: [pack(11), pack(11), pack(12)], into: [box(11), box(12), box(12)] });
+  log.document({ docType: 911, items: [pack(11)], into: box(12) });
+  log.document({ docType: 911, items: [box(12), box(12)], into: [box(13), box(14)] });
+  log.document({ docType: 911, items: [pack(11), box(12), box(12)], into: [box(12), box(13), box(14)] });
+  const twice = { docType: 313, items: [pack(11), pack(11)] };
+  const wrong = log.send(twice);
+  log.conclude(wrong, twice);
+  log.document({ docType: 250, items: [], fields: { operation_id: wrong } });
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
     projection.project(
@@ -147,6 +155,30 @@ describe('the history of a pack in EPCIS', () => {
     expect(told.epcisBody.eventList.every(({ readPoint }) => readPoint?.id === `urn:x-pedigree:place:${US}`)).toBe(
       true,
     );
+  });
+
+  it('tells of an item that a document names twice what each time says, and one event once', async () => {
+    const { epcisBody } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(11)), reading), new Date(0));
+    const [packings, others] = [epcisBody.eventList.slice(0, -2), epcisBody.eventList.slice(-2)];
+    expect(packings.map(({ parentID, childEPCs }) => [childEPCs, parentID].flat().map((id) => id?.slice(-2)))).toEqual([
+      ...[
+        ['11', '11'],
+        ['11', '12'],
+      ],
+      ['11', '12'],
+      ...[
+        ['12', '13'],
+        ['12', '14'],
+      ],
+      // The pack goes first, and the first packing of its box is at the same place of the document.
+      ...[
+        ['11', '12'],
+        ['12', '14'],
+      ],
+    ]);
+    const released = { ...others[0] };
+    expect(released).toMatchObject({ type: 'ObjectEvent', 'pedigree:docType': '313' });
+    expect(others[1]).toEqual({ ...released, errorDeclaration: expect.objectContaining({ reason: 'did_not_occur' }) });
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import type { ConcludedDocument, DocumentFacts, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
+import type { ConcludedDocument, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
 import { eventsOf, RECALL, typeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel';
@@ -13,7 +13,7 @@ export interface EpcisReading {
   documents: DocumentReading;
 }
 
-/** Each movement is read from its document again. */
+/** Their documents are read again. */
 const MOST_MOVEMENTS = 2_000;
 
 /**
@@ -35,17 +35,31 @@ export async function toldOfItem(
   const told: ToldDocument[] = [];
   const idsOf = namesOf(movements);
   let order: Order;
-  for (const movement of movements) {
-    if (movement.channel === 'registry_answer') {
-      told.push(toldByAnswer(movement));
+  for (const own of byDocument(movements)) {
+    const [first] = own;
+    if (first.channel === 'registry_answer') {
+      told.push(...own.map(toldByAnswer));
       continue;
     }
-    const { facts, effects } = await readMovement(movement, reading);
-    const own = movement.through === 'place' ? effects.map((one) => ({ ...one, item: namedItem(item) })) : effects;
-    told.push({ ...toldOf(movement, fromTheGoods({ facts, effects: own }, order)), ids: idsOf.get(movement) ?? [] });
-    order = orderAfter(order, movement);
+    const story = await readMovements({ own, item }, reading);
+    const source = own.find(({ corrects }) => corrects !== undefined) ?? first;
+    told.push({ ...toldOf(source, fromTheGoods(story, order)), ids: idsOf.get(first) ?? [] });
+    order = own.reduce(orderAfter, order);
   }
   return told;
+}
+
+type OfDocument = [ContainerStep, ...ContainerStep[]];
+
+/** Movements in their order, those of one document together. */
+function byDocument(movements: readonly ContainerStep[]): OfDocument[] {
+  const documents: OfDocument[] = [];
+  for (const movement of movements) {
+    const last = documents.at(-1);
+    if (last?.[0].knownAt === movement.knownAt) last.push(movement);
+    else documents.push([movement]);
+  }
+  return documents;
 }
 
 /** By which ids a later document may name a movement: as a recall does in the history. */
@@ -89,23 +103,37 @@ const toldByAnswer = ({ docType, documentSha256 }: Movement): ToldDocument => ({
 
 const namedItem = (id: string): ItemEffect['item'] => ({ kind: isSgtin(id) ? 'sgtin' : 'sscc', id });
 
-/** The document of a movement, and what it did to the movement's item, or put into it. */
-async function readMovement(
-  movement: ContainerStep,
-  reading: EpcisReading,
-): Promise<{ facts: DocumentFacts; effects: ItemEffect[] }> {
+/** The document of these movements in the life of an item, and what it did to the item of each, or put into it. */
+async function readMovements({ own, item }: { own: OfDocument; item: string }, reading: EpcisReading): Promise<Story> {
   const { documents } = reading;
-  const isOurs = movement.channel === undefined;
-  const bytes = await bytesOf(movement.documentSha256, reading);
-  const facts = isOurs ? documents.readDocument(bytes, movement.documentSha256) : documents.readForeignDocument(bytes);
-  const { result, errorText, item, isPacking } = movement;
-  if (result !== 'applied') return { facts, effects: [{ item: namedItem(item), result, ...defined({ errorText }) }] };
-  const receipt = await receiptOf(movement.receiptSha256, reading);
-  const all = isOurs ? documents.effectsOf(facts, receipt as ReceiptFacts) : documents.foreignEffectsOf(facts, receipt);
-  if (isPacking === true) return { facts, effects: all.filter((one) => isPackedInto(one, item)) };
-  const own = all.filter((one) => one.item.id === item).slice(0, 1);
+  const [{ channel, documentSha256, receiptSha256 }] = own;
+  const isOurs = channel === undefined;
+  const bytes = await bytesOf(documentSha256, reading);
+  const facts = isOurs ? documents.readDocument(bytes, documentSha256) : documents.readForeignDocument(bytes);
+  let all: ItemEffect[] = [];
+  if (own.some(({ result }) => result === 'applied')) {
+    const receipt = await receiptOf(receiptSha256, reading);
+    all = isOurs ? documents.effectsOf(facts, receipt as ReceiptFacts) : documents.foreignEffectsOf(facts, receipt);
+  }
+  const effects = own.flatMap((movement, n) => {
+    const behind = own.slice(n + 1).filter((one) => one.item === movement.item).length;
+    const here = effectsIn(all, { movement, behind });
+    return movement.through === 'place' ? here.map((one) => ({ ...one, item: namedItem(item) })) : here;
+  });
+  return { facts, effects };
+}
+
+/** Of an item that a document names several times, the last movements are here: so many are `behind` this one. */
+function effectsIn(
+  all: readonly ItemEffect[],
+  { movement, behind }: { movement: ContainerStep; behind: number },
+): ItemEffect[] {
+  const { result, errorText, item, isPacking, status } = movement;
+  if (result !== 'applied') return [{ item: namedItem(item), result, ...defined({ errorText }) }];
+  if (isPacking === true) return all.filter((one) => isPackedInto(one, item));
+  const told = all.filter((one) => one.item.id === item).at(-1 - behind);
   // What the pack was before decides, too: a suspended one stays so.
-  return { facts, effects: own.map((one) => ({ ...one, ...defined({ status: movement.status ?? one.status }) })) };
+  return told === undefined ? [] : [{ ...told, ...defined({ status: status ?? told.status }) }];
 }
 
 const isPackedInto = ({ containment }: ItemEffect, sscc: string): boolean =>

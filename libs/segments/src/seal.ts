@@ -25,7 +25,7 @@ export async function rootNextSegment(parts: SegmentParts): Promise<'rooted' | '
     if (next === undefined) return 'none';
     // What is sealed stays: bits that rotted since they were written are found by their digest only.
     await checkFiles(parts.files, [next], { deep: true });
-    const { rows, root, hashes, closings, closingsSha256 } = await rootedRows(parts, next);
+    const { rows, root, hashes, closings, closingsSha256 } = await rootedRows(parts, filesOf(parts, next));
     if (rows !== rowsOf(next)) throw new Error(`${setOf(next)} has ${rows} rows instead of ${rowsOf(next)}`);
     await parts.pool.query(
       'UPDATE segment SET root = $2, blocks = $3, closings = $4, closings_sha256 = $5 WHERE to_position = $1',

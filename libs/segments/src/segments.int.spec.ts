@@ -8,7 +8,7 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { livesOf, writeLives } from '../test/lives.js';
-import { Duck, type FileStore, FolderStore, parquet } from '#duckdb';
+import { digestOfFile, Duck, type FileStore, FolderStore, parquet } from '#duckdb';
 import { ITEM_ID } from './rows.js';
 import { segmentsSchema } from './schema.js';
 import { noteSealed, rootNextSegment, unsealedSegments } from './seal.js';
@@ -47,6 +47,10 @@ const stored = async (): Promise<object[]> =>
   (await segments(db.pool)).map(({ from, to, packRows, containerRows, rowsSha256 }) => ({
     ...{ from, to, packRows, containerRows, rowsSha256 },
   }));
+const digestsIn = async (path: string): Promise<object> =>
+  Object.fromEntries(
+    await Promise.all((await readdir(path)).map(async (name) => [name, await digestOfFile(join(path, name))])),
+  );
 let outs = 0;
 const digestAt = async (at?: bigint): Promise<string> =>
   (
@@ -216,13 +220,27 @@ describe('the sweep', () => {
     expect(await digestAt()).toBe(digest);
   });
 
-  it('does not put other rows in the place of those that a segment had', async () => {
-    const [first] = await segments(db.pool);
-    await db.pool.query(`DELETE FROM item_movement WHERE known_from =
-      (SELECT min(known_from) FROM item_movement WHERE length(item) = 27)`);
-    await parts.files.remove(setOf(first as never));
-    expect(await sweepSegments(parts, { deep: false, mend: true })).toMatchObject([{ mended: false }]);
-  });
+  const FIRST = (length: number): string =>
+    `(known_from, effect) IN (SELECT known_from, effect FROM item_movement WHERE length(item) = ${length}
+      ORDER BY known_from LIMIT 1)`;
+  it.each([
+    ['pack', 'before', `DELETE FROM item_movement WHERE ${FIRST(27)}`],
+    ['container', 'before', `DELETE FROM item_movement WHERE ${FIRST(18)}`],
+    ['status', 'after', `UPDATE movement_effect SET status = 'other' WHERE ${FIRST(27)}`],
+  ])(
+    'keeps the files that are left where the tables have another %s, %s the root is known',
+    async (_, when, change) => {
+      if (when === 'after') while ((await rootNextSegment(parts)) === 'rooted');
+      const folders = dirname(dirname(parts.files.path('1-2', 'packs.parquet')));
+      const [first] = (await segments(db.pool)).map(setOf) as [string];
+      await rm(parts.files.path(first, 'items.parquet'));
+      const left = await digestsIn(join(folders, first));
+      await db.pool.query(change);
+      expect(await sweepSegments(parts, { deep: false, mend: true })).toMatchObject([{ set: first, mended: false }]);
+      expect(await digestsIn(join(folders, first))).toEqual(left);
+      expect(await readdir(folders)).toEqual(await parts.files.sets());
+    },
+  );
 
   it('leaves nothing in the temporary folder', async () => {
     expect(await readdir(join(folder.path, 'temporary'))).toEqual([]);

@@ -23,7 +23,7 @@ export interface Range {
   to: bigint;
 }
 
-interface Written {
+export interface Written {
   packRows: number;
   containerRows: number;
   rowsSha256: Sha256;

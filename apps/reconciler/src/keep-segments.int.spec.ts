@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PostgresEventStore, eventStoreSchema } from '#event-store';
 import { systemClock } from '#kernel';
-import { installationSchema } from '#postgres';
+import { inTransaction, installationSchema } from '#postgres';
 import { readModelSchemas } from '#read-models';
-import { segments, segmentsSchema, setOf } from '#segments';
+import { forgettingSegments, segments, segmentsSchema, setOf } from '#segments';
 import type { ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
 import { livesOf, writeLives } from '../../../libs/segments/test/lives.js';
@@ -64,6 +64,12 @@ const tell = (from: number, to: number): Promise<void> =>
   writeLives(db.pool, told.slice(from, to), told[to - 1]?.knownFrom ?? 0);
 const isSealed = async (): Promise<boolean[]> =>
   (await segments(db.pool)).map(({ sealedPosition }) => sealedPosition !== null);
+/** The root of each segment, and the last that its stream has. */
+const roots = async (): Promise<{ stored: (string | null)[]; sealed: unknown[] }> => {
+  const all = await segments(db.pool);
+  const streams = await Promise.all(all.map(({ from }) => store.readStream(`segment-${from}`)));
+  return { stored: all.map(({ root }) => root), sealed: streams.map((events) => events.at(-1)?.data['root']) };
+};
 
 it('writes the segments of whole days and seals each in the log, once', async () => {
   await tell(0, told.length);
@@ -110,4 +116,45 @@ it('seals what there is, also where a segment cannot be mended and none can foll
     { level: 'error', message: 'could not write segments', err: expect.objectContaining({ code: 'not_found' }) },
   ]);
   expect(await segments(db.pool)).toEqual(before);
+});
+
+it('seals last what is there, also where a rebuild gives other rows and another reconciler seals them', async () => {
+  await tell(0, told.length);
+  const rebuild = async (): Promise<void> => {
+    await inTransaction(db.pool, async (tx) => {
+      await tx.query(`SET LOCAL lock_timeout = '200ms'`);
+      await forgettingSegments.lock(tx);
+      await tx.query(`UPDATE movement_effect SET status = 'other'`);
+      await forgettingSegments.change(tx);
+    });
+    await look();
+  };
+  let refused: unknown;
+  // After the first segment is chosen, and before it is sealed.
+  const read = store.readStream.bind(store);
+  jest.spyOn(store, 'readStream').mockImplementationOnce(async (...args) => {
+    refused = await rebuild().catch((error: unknown) => error);
+    return read(...args);
+  });
+  await look();
+  expect(refused).toMatchObject({ code: '55P03' });
+  await rebuild();
+  const { stored, sealed } = await roots();
+  expect(sealed).toEqual(stored);
+  expect((await store.readAll(0n, { limit: 100 })).events).toHaveLength(2 * stored.length);
+  expect(await isSealed()).not.toContain(false);
+});
+
+it('seals once more where a version before left the seal of other rows as the last one', async () => {
+  await tell(0, told.length);
+  await look();
+  const before = (await store.readAll(0n, { limit: 100 })).events.length;
+  await db.pool.query('UPDATE segment SET root = $1 WHERE from_position = 0', ['f'.repeat(64)]);
+  await look();
+  expect((await roots()).sealed).not.toContain('f'.repeat(64));
+  await db.pool.query(await readFile(new URL('0004-seal-again.sql', segmentsSchema.directory), 'utf8'));
+  await look();
+  const { stored, sealed } = await roots();
+  expect(sealed).toEqual(stored);
+  expect((await store.readAll(0n, { limit: 100 })).events).toHaveLength(before + 1);
 });

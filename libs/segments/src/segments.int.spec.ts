@@ -11,7 +11,7 @@ import { livesOf, writeLives } from '../test/lives.js';
 import { digestOfFile, Duck, type FileStore, FolderStore, parquet } from '#duckdb';
 import { ITEM_ID } from './rows.js';
 import { segmentsSchema } from './schema.js';
-import { noteSealed, rootNextSegment, unsealedSegments } from './seal.js';
+import { rootNextSegment, sealNextSegment } from './seal.js';
 import { segments, setOf, statesAt, sweepSegments, writeNextSegment, type SegmentParts } from './segments.js';
 
 const DOCUMENTS = 200;
@@ -123,12 +123,21 @@ describe('segments', () => {
     await writeLives(db.pool, told, UP_TO);
     await writeAll();
     while ((await rootNextSegment(parts)) === 'rooted');
-    const [seal] = await unsealedSegments(db.pool);
-    if (seal === undefined) throw new Error('there is nothing to seal');
-    await noteSealed(db.pool, { ...seal, root: 'f'.repeat(64) }, 77n);
-    expect((await unsealedSegments(db.pool))[0]).toEqual(seal);
-    await noteSealed(db.pool, seal, 78n);
-    expect((await unsealedSegments(db.pool))[0]?.from).toBe(seal.to);
+    const sealed: object[] = [];
+    const seal = (position: bigint, meanwhile = ''): Promise<string> =>
+      sealNextSegment(db.pool, async (one) => {
+        sealed.push(one);
+        await db.pool.query(meanwhile);
+        return position;
+      });
+    // As when the session with the lock was lost, and somebody else wrote and sealed other rows.
+    const others = `UPDATE segment SET root = '${'f'.repeat(64)}', sealed_position = 76 WHERE from_position = 0`;
+    expect(await seal(77n, others)).toBe('sealed');
+    expect(await seal(78n)).toBe('sealed');
+    expect(await seal(79n)).toBe('sealed');
+    const [first, second] = await segments(db.pool);
+    expect(sealed).toMatchObject([{ from: 0n }, { from: 0n, root: first?.root }, { from: second?.from }]);
+    expect([first, second]).toMatchObject([{ sealedPosition: 78n }, { sealedPosition: 79n }]);
   });
 
   it('are sorted by the first two digits of the MD5 of the item, and then by the item', async () => {

@@ -47,6 +47,9 @@ const SELECT = `SELECT from_position AS "from", to_position AS "to", pack_rows A
 export const segments = async (db: Queryable): Promise<Segment[]> =>
   (await db.query<Segment>(`${SELECT} ORDER BY to_position`)).rows;
 
+export const firstUnsealed = async (db: Queryable): Promise<Segment | undefined> =>
+  (await db.query<Segment>(`${SELECT} WHERE sealed_position IS NULL ORDER BY to_position LIMIT 1`)).rows[0];
+
 /** How long ago the log recorded what the newest segment ends with; undefined while there is none. */
 export async function newestSegmentSeconds(db: Queryable): Promise<number | undefined> {
   const { rows } = await db.query<{ seconds: number | null }>(

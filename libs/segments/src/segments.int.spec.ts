@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import pg from 'pg';
 import { typeKnowledge } from '#documents';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
@@ -107,6 +108,24 @@ describe('segments', () => {
     expect(fromSegments).toEqual(fromTables);
     expect(new Set(fromTables).size).toBe(sized({ test: 3, soak: 4 }));
     await expect(digestAt(BigInt(UP_TO) + 1n)).rejects.toMatchObject({ code: 'invalid_parameter' });
+  });
+
+  it('are not needed: no transaction copies more rows out of the tables than a segment has', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    const queries = jest.spyOn(pg.Client.prototype, 'query');
+    const digest = await digestAt();
+    const copies = queries.mock.calls
+      .map(([query]) => /^COPY \((.*)\) TO/s.exec((query as unknown as { text?: string }).text ?? '')?.[1])
+      .filter((select) => select !== undefined);
+    queries.mockRestore();
+    const counts: number[] = [];
+    for (const select of copies) counts.push((await db.pool.query(select)).rowCount ?? 0);
+    // A range ends with the document with which it has 60 rows.
+    const most = 60 + Math.max(...told.map(({ rows }) => rows.length));
+    expect(counts.length).toBeGreaterThan(4);
+    expect(Math.max(...counts)).toBeLessThan(most);
+    await writeAll();
+    expect(await digestAt()).toBe(digest);
   });
 
   it('give no states where a rebuild puts others in their place meanwhile', async () => {

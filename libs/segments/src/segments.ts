@@ -8,7 +8,7 @@ import type { TypeKnowledge } from '#documents';
 import { readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
 import type { Movements } from './fold/documents.js';
 import { foldStates, type States } from './fold/state.js';
-import { historyUpTo, nextRange, SEGMENT_ROWS } from './ranges.js';
+import { historyUpTo, nextRange, rangesOf, SEGMENT_ROWS } from './ranges.js';
 import { FILES, FORMAT } from './rows.js';
 import { writeFiles, type Range, type Written } from './write-files.js';
 
@@ -105,7 +105,7 @@ async function writeDraft({ pool, files, duck: options }: SegmentParts, range: R
   const duck = await Duck.open(options);
   try {
     const folder = await files.draft(setOf(range));
-    return { folder, ...(await writeFiles({ pool, duck }, range, { folder, earlier: itemsOf(files, earlier) })) };
+    return { folder, ...(await writeFiles({ pool, duck }, [range], { folder, earlier: itemsOf(files, earlier) })) };
   } finally {
     await duck.close();
   }
@@ -325,10 +325,7 @@ async function tailOf(parts: SegmentParts, duck: Duck, { used, to }: { used: Seg
   const folder = join(duck.temporary, 'tail');
   await mkdir(folder, { recursive: true });
   const from = used.at(-1)?.to ?? 0n;
-  await writeFiles(
-    { pool: parts.pool, duck },
-    { from: to < from ? to : from, to },
-    { folder, earlier: itemsOf(parts.files, used) },
-  );
+  const ranges = await rangesOf(parts.pool, { from: to < from ? to : from, to }, parts.rows ?? SEGMENT_ROWS);
+  await writeFiles({ pool: parts.pool, duck }, ranges, { folder, earlier: itemsOf(parts.files, used) });
   return folder;
 }

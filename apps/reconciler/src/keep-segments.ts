@@ -14,8 +14,8 @@ const SWEEP_EVERY_MS = 3_600_000;
 const DEEP_SWEEP = 24;
 
 /**
- * Writes each segment once its range is complete, compares files with rows, and seals segments in the log. Errors are
- * said, never thrown.
+ * Compares files with rows, writes each segment once its range is complete, and seals segments in the log. None of
+ * these waits for another that fails. Errors are said, never thrown.
  */
 export async function keepSegments({
   pool,
@@ -39,20 +39,21 @@ export async function keepSegments({
     log.warn({ err }, 'left over'),
   );
   let [sweeps, sweptMs] = [0, -Infinity];
+  const sweep = async (): Promise<void> => {
+    if (clock.monotonicMs() - sweptMs < SWEEP_EVERY_MS) return;
+    const found = await sweepSegments(parts, { deep: sweeps % DEEP_SWEEP === 0, mend: true });
+    if (found === 'busy') return;
+    [sweeps, sweptMs] = [sweeps + 1, clock.monotonicMs()];
+    for (const one of found)
+      log[one.mended ? 'warn' : 'error'](one, one.mended ? 'a segment was mended' : 'a segment is wrong');
+  };
+  const saying = (verb: string, work: Promise<void>): Promise<void> =>
+    work.catch((err: unknown) => log.error({ err }, `could not ${verb} segments`));
   for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
-    try {
-      await writeAll(parts, signal);
-      if (clock.monotonicMs() - sweptMs >= SWEEP_EVERY_MS) {
-        const found = await sweepSegments(parts, { deep: sweeps % DEEP_SWEEP === 0, mend: true });
-        if (found === 'busy') continue;
-        [sweeps, sweptMs] = [sweeps + 1, clock.monotonicMs()];
-        for (const one of found)
-          log[one.mended ? 'warn' : 'error'](one, one.mended ? 'a segment was mended' : 'a segment is wrong');
-      }
-      await sealSegments({ parts, pool, store, installation, log, clock }, signal);
-    } catch (error) {
-      log.error({ err: error }, 'could not write segments');
-    }
+    // First: a new segment needs the files of all before it.
+    await saying('sweep', sweep());
+    await saying('write', writeAll(parts, signal));
+    await saying('seal', sealSegments({ parts, pool, store, installation, log, clock }, signal));
   }
 }
 

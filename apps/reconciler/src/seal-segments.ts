@@ -2,7 +2,7 @@ import { newEvent, type EventStore, type Says } from '#event-store';
 import { canonicalJson, uuid5, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { SEGMENT_SEALED, sealData, segmentStream, type SegmentSeal } from '#proofs';
-import { noteSealed, rootNextSegment, unsealedSegments, type SegmentParts } from '#segments';
+import { rootNextSegment, sealNextSegment, type SegmentParts } from '#segments';
 import type { ServiceLog } from '#service';
 
 /** Whose log it is, and what writes it. */
@@ -22,13 +22,9 @@ const MOST_AT_ONCE = 10_000;
 export async function sealSegments(sealing: SealingParts, signal: AbortSignal): Promise<void> {
   for (let n = 0; n < MOST_AT_ONCE && !signal.aborted; n += 1)
     if ((await rootNextSegment(sealing.parts)) !== 'rooted') break;
-  for (const seal of await unsealedSegments(sealing.pool)) {
-    if (signal.aborted) return;
-    const position = await appendSeal(sealing, seal);
-    // Another reconciler was faster: the next look finds its event.
-    if (position === undefined) return;
-    await noteSealed(sealing.pool, seal, position);
-  }
+  // Where another reconciler was faster, the next look finds its event.
+  for (let n = 0; n < MOST_AT_ONCE && !signal.aborted; n += 1)
+    if ((await sealNextSegment(sealing.pool, (seal) => appendSeal(sealing, seal))) !== 'sealed') break;
 }
 
 /**

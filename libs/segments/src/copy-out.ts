@@ -5,11 +5,11 @@ import type { Connection } from 'pg';
 import type { Transaction } from '#postgres';
 
 /**
- * The answer of a query as a CSV file, straight from the server to the disk: memory is that of one network buffer.
- * `select` comes from the code, never from input. Resolves when the file is whole.
+ * Adds the answer of a query to a CSV file, straight from the server to the disk: memory is that of one network buffer.
+ * `select` comes from the code, never from input. Resolves when the file has all of it.
  */
 export async function copyOut(tx: Transaction, select: string, file: string): Promise<void> {
-  const out = createWriteStream(file);
+  const out = createWriteStream(file, { flags: 'a' });
   try {
     await new Promise<void>((resolve, reject) => {
       out.once('error', reject);

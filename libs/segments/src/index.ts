@@ -20,7 +20,7 @@ export {
   type StatesRequest,
   type SweepFinding,
 } from './segments.js';
-export { noteSealed, proveInSegment, rootNextSegment, unsealedSegments } from './seal.js';
+export { proveInSegment, rootNextSegment, sealNextSegment } from './seal.js';
 export { readStates, STATE_COLUMNS, STATES_FILE, type States } from './fold/state.js';
 export { foldStates } from './fold/state.js';
 export type { Movements } from './fold/documents.js';

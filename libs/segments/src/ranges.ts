@@ -26,6 +26,17 @@ export async function nextRange(
   return next === undefined ? undefined : { from, ...next };
 }
 
+/** All ranges that are complete, one behind the other, and what is left behind them. */
+export async function rangesOf(db: Queryable, { from, to }: Range, rows: number): Promise<Range[]> {
+  const found: Range[] = [];
+  for (let begin = from; ;) {
+    const next = await nextRange(db, { from: begin, upTo: to, rows });
+    if (next === undefined) return [...found, { from: begin, to }];
+    found.push(next);
+    begin = next.to;
+  }
+}
+
 /** Up to where the history of packs knows the log. */
 export const historyUpTo = (db: Queryable): Promise<bigint> =>
   checkpointPosition(db, projectionCheckpoint({ name: 'sgtin-history' }));

@@ -6,6 +6,7 @@ import { closingsOf, placeInSegment, rowsBetween, type RowText } from './blocks.
 import {
   checkFiles,
   filesOf,
+  firstUnsealed,
   locked,
   rootedRows,
   segments,
@@ -25,7 +26,7 @@ export async function rootNextSegment(parts: SegmentParts): Promise<'rooted' | '
     if (next === undefined) return 'none';
     // What is sealed stays: bits that rotted since they were written are found by their digest only.
     await checkFiles(parts.files, [next], { deep: true });
-    const { rows, root, hashes, closings, closingsSha256 } = await rootedRows(parts, next);
+    const { rows, root, hashes, closings, closingsSha256 } = await rootedRows(parts, filesOf(parts, next));
     if (rows !== rowsOf(next)) throw new Error(`${setOf(next)} has ${rows} rows instead of ${rowsOf(next)}`);
     await parts.pool.query(
       'UPDATE segment SET root = $2, blocks = $3, closings = $4, closings_sha256 = $5 WHERE to_position = $1',
@@ -37,20 +38,28 @@ export async function rootNextSegment(parts: SegmentParts): Promise<'rooted' | '
 
 const rowsOf = ({ packRows, containerRows }: Segment): number => packRows + containerRows;
 
-/** Seals that no event has yet, in the order of the log. They wait where one before them has no root. */
-export async function unsealedSegments(pool: Pool): Promise<SegmentSeal[]> {
-  const all = await segments(pool);
-  const end = all.findIndex(({ root }) => root === null);
-  return all
-    .slice(0, end < 0 ? all.length : end)
-    .filter(({ sealedPosition }) => sealedPosition === null)
-    .map(sealOf);
-}
-
-/** Notes that the event which seals a segment is in the log. One that has other rows by now is not sealed by it. */
-export async function noteSealed(pool: Pool, { to, root }: SegmentSeal, position: bigint): Promise<void> {
-  const text = 'UPDATE segment SET sealed_position = $2 WHERE to_position = $1 AND root = $3';
-  await pool.query(text, [to, position, root]);
+/**
+ * Seals the first segment that no event seals yet; it waits where it has no root. Nobody forgets segments meanwhile, so
+ * that the last seal of a segment is of the rows that it has.
+ * @param append gives the position of the event that seals it; undefined where somebody else wrote its stream.
+ * @returns `none` when there is nothing to seal, `busy` when another process works on segments or writes the stream.
+ */
+export async function sealNextSegment(
+  pool: Pool,
+  append: (seal: SegmentSeal) => Promise<bigint | undefined>,
+): Promise<'sealed' | 'none' | 'busy'> {
+  return locked(pool, async () => {
+    const next = await firstUnsealed(pool);
+    if (next === undefined || next.root === null) return 'none';
+    const position = await append(sealOf(next));
+    if (position === undefined) return 'busy';
+    // Whoever lost the lock meanwhile may have sealed rows that are gone: those of now are sealed once more.
+    await pool.query(
+      'UPDATE segment SET sealed_position = CASE WHEN root = $3 THEN $2::bigint END WHERE to_position = $1',
+      [next.to, position, next.root],
+    );
+    return 'sealed';
+  });
 }
 
 function sealOf(segment: Segment): SegmentSeal {

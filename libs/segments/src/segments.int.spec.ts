@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import pg from 'pg';
 import { typeKnowledge } from '#documents';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
@@ -8,10 +9,10 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { livesOf, writeLives } from '../test/lives.js';
-import { Duck, type FileStore, FolderStore, parquet } from '#duckdb';
+import { digestOfFile, Duck, type FileStore, FolderStore, parquet } from '#duckdb';
 import { ITEM_ID } from './rows.js';
 import { segmentsSchema } from './schema.js';
-import { noteSealed, rootNextSegment, unsealedSegments } from './seal.js';
+import { rootNextSegment, sealNextSegment } from './seal.js';
 import { segments, setOf, statesAt, sweepSegments, writeNextSegment, type SegmentParts } from './segments.js';
 
 const DOCUMENTS = 200;
@@ -47,6 +48,10 @@ const stored = async (): Promise<object[]> =>
   (await segments(db.pool)).map(({ from, to, packRows, containerRows, rowsSha256 }) => ({
     ...{ from, to, packRows, containerRows, rowsSha256 },
   }));
+const digestsIn = async (path: string): Promise<object> =>
+  Object.fromEntries(
+    await Promise.all((await readdir(path)).map(async (name) => [name, await digestOfFile(join(path, name))])),
+  );
 let outs = 0;
 const digestAt = async (at?: bigint): Promise<string> =>
   (
@@ -105,6 +110,24 @@ describe('segments', () => {
     await expect(digestAt(BigInt(UP_TO) + 1n)).rejects.toMatchObject({ code: 'invalid_parameter' });
   });
 
+  it('are not needed: no transaction copies more rows out of the tables than a segment has', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    const queries = jest.spyOn(pg.Client.prototype, 'query');
+    const digest = await digestAt();
+    const copies = queries.mock.calls
+      .map(([query]) => /^COPY \((.*)\) TO/s.exec((query as unknown as { text?: string }).text ?? '')?.[1])
+      .filter((select) => select !== undefined);
+    queries.mockRestore();
+    const counts: number[] = [];
+    for (const select of copies) counts.push((await db.pool.query(select)).rowCount ?? 0);
+    // A range ends with the document with which it has 60 rows.
+    const most = 60 + Math.max(...told.map(({ rows }) => rows.length));
+    expect(counts.length).toBeGreaterThan(4);
+    expect(Math.max(...counts)).toBeLessThan(most);
+    await writeAll();
+    expect(await digestAt()).toBe(digest);
+  });
+
   it('give no states where a rebuild puts others in their place meanwhile', async () => {
     await writeLives(db.pool, told, UP_TO);
     await writeAll();
@@ -119,12 +142,21 @@ describe('segments', () => {
     await writeLives(db.pool, told, UP_TO);
     await writeAll();
     while ((await rootNextSegment(parts)) === 'rooted');
-    const [seal] = await unsealedSegments(db.pool);
-    if (seal === undefined) throw new Error('there is nothing to seal');
-    await noteSealed(db.pool, { ...seal, root: 'f'.repeat(64) }, 77n);
-    expect((await unsealedSegments(db.pool))[0]).toEqual(seal);
-    await noteSealed(db.pool, seal, 78n);
-    expect((await unsealedSegments(db.pool))[0]?.from).toBe(seal.to);
+    const sealed: object[] = [];
+    const seal = (position: bigint, meanwhile = ''): Promise<string> =>
+      sealNextSegment(db.pool, async (one) => {
+        sealed.push(one);
+        await db.pool.query(meanwhile);
+        return position;
+      });
+    // As when the session with the lock was lost, and somebody else wrote and sealed other rows.
+    const others = `UPDATE segment SET root = '${'f'.repeat(64)}', sealed_position = 76 WHERE from_position = 0`;
+    expect(await seal(77n, others)).toBe('sealed');
+    expect(await seal(78n)).toBe('sealed');
+    expect(await seal(79n)).toBe('sealed');
+    const [first, second] = await segments(db.pool);
+    expect(sealed).toMatchObject([{ from: 0n }, { from: 0n, root: first?.root }, { from: second?.from }]);
+    expect([first, second]).toMatchObject([{ sealedPosition: 78n }, { sealedPosition: 79n }]);
   });
 
   it('are sorted by the first two digits of the MD5 of the item, and then by the item', async () => {
@@ -216,13 +248,27 @@ describe('the sweep', () => {
     expect(await digestAt()).toBe(digest);
   });
 
-  it('does not put other rows in the place of those that a segment had', async () => {
-    const [first] = await segments(db.pool);
-    await db.pool.query(`DELETE FROM item_movement WHERE known_from =
-      (SELECT min(known_from) FROM item_movement WHERE length(item) = 27)`);
-    await parts.files.remove(setOf(first as never));
-    expect(await sweepSegments(parts, { deep: false, mend: true })).toMatchObject([{ mended: false }]);
-  });
+  const FIRST = (length: number): string =>
+    `(known_from, effect) IN (SELECT known_from, effect FROM item_movement WHERE length(item) = ${length}
+      ORDER BY known_from LIMIT 1)`;
+  it.each([
+    ['pack', 'before', `DELETE FROM item_movement WHERE ${FIRST(27)}`],
+    ['container', 'before', `DELETE FROM item_movement WHERE ${FIRST(18)}`],
+    ['status', 'after', `UPDATE movement_effect SET status = 'other' WHERE ${FIRST(27)}`],
+  ])(
+    'keeps the files that are left where the tables have another %s, %s the root is known',
+    async (_, when, change) => {
+      if (when === 'after') while ((await rootNextSegment(parts)) === 'rooted');
+      const folders = dirname(dirname(parts.files.path('1-2', 'packs.parquet')));
+      const [first] = (await segments(db.pool)).map(setOf) as [string];
+      await rm(parts.files.path(first, 'items.parquet'));
+      const left = await digestsIn(join(folders, first));
+      await db.pool.query(change);
+      expect(await sweepSegments(parts, { deep: false, mend: true })).toMatchObject([{ set: first, mended: false }]);
+      expect(await digestsIn(join(folders, first))).toEqual(left);
+      expect(await readdir(folders)).toEqual(await parts.files.sets());
+    },
+  );
 
   it('leaves nothing in the temporary folder', async () => {
     expect(await readdir(join(folder.path, 'temporary'))).toEqual([]);

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, type DuckOptions, type FileStore, type StoredFile } from '#duckdb';
 import { PedigreeError } from '#kernel';
@@ -8,9 +8,9 @@ import type { TypeKnowledge } from '#documents';
 import { readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
 import type { Movements } from './fold/documents.js';
 import { foldStates, type States } from './fold/state.js';
-import { historyUpTo, nextRange, SEGMENT_ROWS } from './ranges.js';
+import { historyUpTo, nextRange, rangesOf, SEGMENT_ROWS } from './ranges.js';
 import { FILES, FORMAT } from './rows.js';
-import { writeFiles, type Range } from './write-files.js';
+import { writeFiles, type Range, type Written } from './write-files.js';
 
 export interface SegmentParts {
   pool: Pool;
@@ -47,6 +47,9 @@ const SELECT = `SELECT from_position AS "from", to_position AS "to", pack_rows A
 export const segments = async (db: Queryable): Promise<Segment[]> =>
   (await db.query<Segment>(`${SELECT} ORDER BY to_position`)).rows;
 
+export const firstUnsealed = async (db: Queryable): Promise<Segment | undefined> =>
+  (await db.query<Segment>(`${SELECT} WHERE sealed_position IS NULL ORDER BY to_position LIMIT 1`)).rows[0];
+
 /** How long ago the log recorded what the newest segment ends with; undefined while there is none. */
 export async function newestSegmentSeconds(db: Queryable): Promise<number | undefined> {
   const { rows } = await db.query<{ seconds: number | null }>(
@@ -72,7 +75,8 @@ export async function writeNextSegment(parts: SegmentParts): Promise<Range | 'no
     const upTo = await historyUpTo(parts.pool);
     const range = await nextRange(parts.pool, { from: last?.to ?? 0n, upTo, rows: parts.rows ?? SEGMENT_ROWS });
     if (range === undefined) return 'none';
-    const segment = { ...range, ...(await writeSet(parts, range)) };
+    const { folder, ...written } = await writeDraft(parts, range);
+    const segment = { ...range, ...written, files: await parts.files.keep(setOf(range), folder) };
     await parts.pool.query(
       `INSERT INTO segment (from_position, to_position, pack_rows, container_rows, rows_sha256, files, recorded_at,
          format)
@@ -92,17 +96,16 @@ export async function writeNextSegment(parts: SegmentParts): Promise<Range | 'no
   });
 }
 
-async function writeSet(
-  { pool, files, duck: options }: SegmentParts,
-  range: Range,
-): Promise<Pick<Segment, 'packRows' | 'containerRows' | 'rowsSha256' | 'files'>> {
+type Draft = Written & { folder: string };
+
+/** What the tables say of a range, as files that are no set yet. */
+async function writeDraft({ pool, files, duck: options }: SegmentParts, range: Range): Promise<Draft> {
   const earlier = (await segments(pool)).filter(({ to }) => to <= range.from);
   await checkFiles(files, earlier);
   const duck = await Duck.open(options);
   try {
     const folder = await files.draft(setOf(range));
-    const written = await writeFiles({ pool, duck }, range, { folder, earlier: itemsOf(files, earlier) });
-    return { ...written, files: await files.keep(setOf(range), folder) };
+    return { folder, ...(await writeFiles({ pool, duck }, [range], { folder, earlier: itemsOf(files, earlier) })) };
   } finally {
     await duck.close();
   }
@@ -185,8 +188,12 @@ async function rewrite(parts: SegmentParts, segment: Segment): Promise<boolean> 
   // It names packs that no earlier one names, so those come first: a sweep goes in their order.
   for (const earlier of await segments(parts.pool))
     if (earlier.to < segment.to && (await faultOf(parts.files, earlier, { deep: false })) !== undefined) return false;
-  const { rowsSha256, files } = await writeSet(parts, segment);
-  if (rowsSha256 !== segment.rowsSha256 || !(await isAsRooted(parts, segment))) return false;
+  const draft = await writeDraft(parts, segment);
+  if (!(await hasItsRows(parts, segment, draft))) {
+    await rm(draft.folder, { recursive: true });
+    return false;
+  }
+  const files = await parts.files.keep(setOf(segment), draft.folder);
   await parts.pool.query('UPDATE segment SET files = $2, format = $3 WHERE to_position = $1', [
     segment.to,
     JSON.stringify(files),
@@ -196,28 +203,33 @@ async function rewrite(parts: SegmentParts, segment: Segment): Promise<boolean> 
 }
 
 /** The digest of rows is of packs, and only of which effect they have. The root is of all that the rows say. */
-async function isAsRooted(parts: SegmentParts, segment: Segment): Promise<boolean> {
+async function hasItsRows(parts: SegmentParts, segment: Segment, draft: Draft): Promise<boolean> {
+  const { rowsSha256, containerRows } = draft;
+  if (rowsSha256 !== segment.rowsSha256 || containerRows !== segment.containerRows) return false;
   if (segment.root === null) return true;
-  const { root, closingsSha256 } = await rootedRows(parts, segment);
+  const { root, closingsSha256 } = await rootedRows(
+    parts,
+    filesBy((name) => join(draft.folder, name)),
+  );
   return root === segment.root && closingsSha256 === segment.closingsSha256;
 }
 
-/** The rows of a segment, as its files have them, under one root. */
-export async function rootedRows(parts: SegmentParts, segment: Range): Promise<Blocks & { root: string }> {
-  const blocks = await withDuck(parts, (duck) => readBlocks(duck, filesOf(parts, segment)));
+/** The rows of a segment, as files have them, under one root. */
+export async function rootedRows(parts: SegmentParts, files: SegmentFiles): Promise<Blocks & { root: string }> {
+  const blocks = await withDuck(parts, (duck) => readBlocks(duck, files));
   return { ...blocks, root: treeInMemory(hashesIn(blocks.hashes)).root.toString('hex') };
 }
 
-export const filesOf = ({ files }: SegmentParts, segment: Range): SegmentFiles => {
-  const path = (name: keyof typeof FILES): string => files.path(setOf(segment), FILES[name]);
-  return {
-    packs: path('packs'),
-    containers: path('containers'),
-    documents: path('documents'),
-    effects: path('effects'),
-    closings: path('closings'),
-  };
-};
+export const filesOf = ({ files }: SegmentParts, segment: Range): SegmentFiles =>
+  filesBy((name) => files.path(setOf(segment), name));
+
+const filesBy = (path: (name: string) => string): SegmentFiles => ({
+  packs: path(FILES.packs),
+  containers: path(FILES.containers),
+  documents: path(FILES.documents),
+  effects: path(FILES.effects),
+  closings: path(FILES.closings),
+});
 
 export async function withDuck<T>(parts: SegmentParts, work: (duck: Duck) => Promise<T>): Promise<T> {
   const duck = await Duck.open(parts.duck);
@@ -313,10 +325,7 @@ async function tailOf(parts: SegmentParts, duck: Duck, { used, to }: { used: Seg
   const folder = join(duck.temporary, 'tail');
   await mkdir(folder, { recursive: true });
   const from = used.at(-1)?.to ?? 0n;
-  await writeFiles(
-    { pool: parts.pool, duck },
-    { from: to < from ? to : from, to },
-    { folder, earlier: itemsOf(parts.files, used) },
-  );
+  const ranges = await rangesOf(parts.pool, { from: to < from ? to : from, to }, parts.rows ?? SEGMENT_ROWS);
+  await writeFiles({ pool: parts.pool, duck }, ranges, { folder, earlier: itemsOf(parts.files, used) });
   return folder;
 }

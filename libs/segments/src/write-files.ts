@@ -23,28 +23,29 @@ export interface Range {
   to: bigint;
 }
 
-interface Written {
+export interface Written {
   packRows: number;
   containerRows: number;
   rowsSha256: Sha256;
 }
 
 /**
- * Writes the Parquet files of a range into a folder, from the tables of movements. One statement a table, each of them
- * a transaction of its own: what a closed range holds does not change any more.
+ * Writes the Parquet files of ranges that follow one another into a folder, from the tables of movements. One statement
+ * a range and table, each of them a transaction of its own: what a closed range holds does not change any more, and all
+ * that no segment has yet is more than one transaction may last.
  * @param earlier files with the items of all earlier segments.
  */
 export async function writeFiles(
   { pool, duck }: { pool: Pool; duck: Duck },
-  range: Range,
+  ranges: readonly Range[],
   { folder, earlier }: { folder: string; earlier: readonly string[] },
 ): Promise<Written> {
   for (const [part, file, order] of PLAIN) {
-    await load({ pool, duck }, { part, table: 'plain' }, { range, folder });
+    await load({ pool, duck }, { part, table: 'plain' }, { ranges, folder });
     await write(duck, `SELECT * FROM plain ORDER BY ${order}`, { file: join(folder, file) });
     await duck.run('DROP TABLE plain');
   }
-  await load({ pool, duck }, { part: ITEMS, table: 'item_text' }, { range, folder });
+  await load({ pool, duck }, { part: ITEMS, table: 'item_text' }, { ranges, folder });
   await duck.run(
     `CREATE TABLE item AS SELECT ${ITEM_ID} AS id, ${ITEM_CHECK} AS "check", item, known_from, ordinal, effect,
         ${IS_PACK} AS is_pack, file_row_number::INTEGER AS "row"
@@ -99,12 +100,11 @@ const PLAIN: [Part, string, string][] = [
 async function load(
   { pool, duck }: { pool: Pool; duck: Duck },
   { part, table }: { part: Part; table: string },
-  { range, folder }: { range: Range; folder: string },
+  { ranges, folder }: { ranges: readonly Range[]; folder: string },
 ): Promise<void> {
   const text = join(folder, `${table}.csv`);
-  await inTransaction(pool, (tx) => copyOut(tx, part.select(range.from, range.to), text), {
-    name: 'rows of a segment',
-  });
+  for (const { from, to } of ranges)
+    await inTransaction(pool, (tx) => copyOut(tx, part.select(from, to), text), { name: 'rows of a segment' });
   const columns = Object.entries(part.columns).map(([name, type]) => `${quoted(name)}: ${quoted(type)}`);
   // An empty text is quoted where it is no NULL.
   await duck.run(

@@ -34,7 +34,7 @@ async function imported(
   const out = join(folder.path, `set-${made}`, 'stock');
   const manifest = await importSnapshot({
     ...{ kind: 'stock', path, moment: MOMENT, out, duck: { memoryMb: 200, threads: 2 } },
-    mapping: mappingOf({ format: 'csv', delimiter: ';', columns: COLUMNS, ...map }, 'stock'),
+    mapping: mappingOf({ format: 'csv', delimiter: ';', columns: COLUMNS, ...map }, rest.kind ?? 'stock'),
     ...rest,
   });
   return { ...manifest, out };
@@ -191,6 +191,40 @@ describe('a stock file', () => {
     expect(told.map(({ line }) => line)).toEqual(bad.map((_, n) => 3 + 2 * n));
     told.forEach(({ reason }, n) => expect(reason).toMatch(bad[n]?.[1] as RegExp));
   });
+
+  it.each(['stock', 'disposals'] as const)(
+    'of %s has dates and moments of these years, as they are written',
+    async (kind) => {
+      const dated = kind === 'stock' ? { expiry: 'Exp' } : {};
+      const map = { columns: { item: 'KM', moment: 'At', ...dated } };
+      const rows = [
+        '31.12.2027;22.11.2026 8:00',
+        ';22.11.26 08:00',
+        ';1926-11-22T08:00:00Z',
+        '31.12.27;',
+        '31.12.1927;',
+      ];
+      const { out } = await imported(`KM;Exp;At\n${rows.map((rest, n) => `${sgtin(n)};${rest}\n`).join('')}`, {
+        kind,
+        map,
+      });
+      const told = (await refusedOf(out)).map(({ line, reason }) => `${line} ${reason}`);
+      const like = 'is not a moment like 2026-01-31T08:00:00+03:00, from 1990 on';
+      expect(told.slice(0, 2)).toEqual([
+        `3 moment: "22.11.26 08:00" ${like}`,
+        `4 moment: "1926-11-22T08:00:00Z" ${like}`,
+      ]);
+      expect(told.slice(2)).toEqual(
+        (kind === 'stock' ? ['5 expiry: "31.12.27"', '6 expiry: "31.12.1927"'] : []).map(
+          (cell) => `${cell} is not a date like YYYY-MM-DD or DD.MM.YYYY, from 1990 on`,
+        ),
+      );
+      const [{ moment }] = (await query<{ moment: bigint }>(
+        `SELECT moment FROM ${parquet(all(out))} WHERE item = '${sgtin(0)}'`,
+      )) as [{ moment: bigint }];
+      expect(moment).toBe(BigInt(Date.parse('2026-11-22T08:00:00+03:00')));
+    },
+  );
 
   it('loses no row to quotes that never close, however many there are', async () => {
     const opens = (n: number): string => `"${row(n)}`;

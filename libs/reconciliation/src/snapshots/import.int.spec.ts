@@ -353,6 +353,22 @@ describe('a stock file', () => {
       'column "KM" is BIGINT, and codes are text',
     );
   });
+
+  it.each(['+03:00', '-03:30'])('may be Parquet with instants: a day and a time of the zone %s', async (zone) => {
+    const columns = { item: 'KM', expiry: 'Exp', moment: 'At' };
+    const rows = ['2027-12-31;2026-11-22 08:00:00', '2027-12-31;2026-11-22 23:30:00.5', ';'];
+    const csv = await imported(`KM;Exp;At\n${rows.map((rest, n) => `${sgtin(n)};${rest}\n`).join('')}`, {
+      map: { columns, zone },
+    });
+    const path = join(folder.path, 'instants.parquet');
+    await query(`COPY (SELECT '${sgtin(0)}' AS KM, TIMESTAMPTZ '2027-12-31T00:00:00${zone}' AS Exp,
+        TIMESTAMPTZ '2026-11-22T08:00:00${zone}' AS At
+      UNION ALL SELECT '${sgtin(1)}', TIMESTAMPTZ '2027-12-31T23:59:59${zone}', TIMESTAMPTZ '2026-11-22T23:30:00.5${zone}'
+      UNION ALL SELECT '${sgtin(2)}', NULL, NULL) TO '${path}' (FORMAT parquet)`);
+    const columnar = await imported('', { path, map: { columns, zone, format: 'parquet' } });
+    expect(await refusedOf(columnar.out)).toEqual([]);
+    expect(columnar.digest).toBe(csv.digest);
+  });
 });
 
 describe('a file that cannot be right', () => {

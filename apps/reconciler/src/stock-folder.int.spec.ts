@@ -1,5 +1,6 @@
-import { appendFile, chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sha256Hex, VirtualClock } from '#kernel';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
@@ -80,10 +81,21 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-it('looks at so many files and says that there are more', async () => {
-  for (let n = 0; n < 1_002; n += 1) await writeFile(path(`${n}.csv`), '');
+it('looks at so many files that changed last, however they are called, and says that there are more', async () => {
+  const old = ['stock-20260101T080000000Z-0.csv', 'stock-20260102T080000000Z-0.csv'];
+  for (const name of old) await writeFile(path(name), '');
+  // Clocks of files are coarser than writes.
+  await setTimeout(50);
+  const newer = Array.from({ length: 1_000 }, (_, n) => `stock-20261122T080000000Z-${n}.csv`);
+  for (const name of newer) await writeFile(path(name), '');
   await names();
   clock.advance(SETTLED_MS);
   const { settled, tooMany } = await stock.look();
-  expect([settled.length, tooMany]).toEqual([1_000, 2]);
+  expect(settled.map(({ name }) => name)).toEqual(newer.toSorted());
+  expect(tooMany).toBe(2);
+  await rm(path(newer[7] as string));
+  // Whatever its own time is.
+  await utimes(path(old[0] as string), 1, 1);
+  await names();
+  expect(await names(SETTLED_MS)).toEqual([old[0], ...newer.filter((_, n) => n !== 7)].sort());
 });

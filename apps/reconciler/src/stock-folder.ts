@@ -19,7 +19,7 @@ export interface UnreadableFile {
   why: string;
 }
 
-/** Files that are looked at; more are not, and that is said. */
+/** Files that are looked at, those that changed last; more are not, and that is said. */
 export const MOST_FILES = 1_000;
 /** Names of files that are being written, by the habits of programs that copy. */
 const UNFINISHED = /^\.|\.(part|partial|tmp|temp|filepart|crdownload)$|~$/i;
@@ -50,7 +50,7 @@ export class StockFolder {
     const names = (await readdir(this.folder, { withFileTypes: true })).filter(isCandidate).map(({ name }) => name);
     for (const name of this.seen.keys()) if (!names.includes(name)) this.seen.delete(name);
     const [settled, unreadable]: [SettledFile[], UnreadableFile[]] = [[], []];
-    for (const name of names.sort().slice(0, MOST_FILES)) {
+    for (const name of await this.newest(names)) {
       try {
         const file = await this.lookAt(name);
         if (file !== undefined) settled.push(file);
@@ -60,6 +60,18 @@ export class StockFolder {
       }
     }
     return { settled, unreadable, tooMany: Math.max(0, names.length - MOST_FILES) };
+  }
+
+  /** Those that changed last, by name: old files that nobody removes keep no new one out. */
+  private async newest(names: string[]): Promise<string[]> {
+    if (names.length <= MOST_FILES) return names.sort();
+    const files: { name: string; changedMs: number }[] = [];
+    for (const name of names) files.push({ name, changedMs: (await markOf(join(this.folder, name)))?.changedMs ?? 0 });
+    files.sort((a, b) => b.changedMs - a.changedMs);
+    return files
+      .slice(0, MOST_FILES)
+      .map(({ name }) => name)
+      .sort();
   }
 
   private async lookAt(name: string): Promise<SettledFile | undefined> {
@@ -83,9 +95,17 @@ export class StockFolder {
 
 const isCandidate = (entry: Dirent): boolean => entry.isFile() && !UNFINISHED.test(entry.name);
 
-async function markOf(path: string): Promise<{ mark: string; bytes: number; modifiedAt: Date } | undefined> {
+interface Mark {
+  mark: string;
+  bytes: number;
+  modifiedAt: Date;
+  /** When it came, or was written or renamed: no program sets that. */
+  changedMs: number;
+}
+
+async function markOf(path: string): Promise<Mark | undefined> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isFile() !== true) return undefined;
   const { size, mtimeMs, ctimeMs, ino, mtime } = found;
-  return { mark: [size, mtimeMs, ctimeMs, ino].join(' '), bytes: size, modifiedAt: mtime };
+  return { mark: [size, mtimeMs, ctimeMs, ino].join(' '), bytes: size, modifiedAt: mtime, changedMs: ctimeMs };
 }

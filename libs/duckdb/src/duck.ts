@@ -70,7 +70,10 @@ export class Duck {
       // Nothing is fetched from outside, whatever a query names.
       autoinstall_known_extensions: 'false',
     });
-    return new Duck(library, instance, await instance.connect(), temporary, threads);
+    const connection = await instance.connect();
+    // An instant as text, or its day, is the same on each machine.
+    await connection.run("SET GLOBAL TimeZone = 'UTC'");
+    return new Duck(library, instance, connection, temporary, threads);
   }
 
   /** Runs statements for what they do. */

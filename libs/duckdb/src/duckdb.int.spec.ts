@@ -39,6 +39,12 @@ describe('digests over rows', () => {
   });
 });
 
+it('has the same time of day on each machine, also beside and in lanes', async () => {
+  const zone = async (duck: Duck): Promise<unknown> => duck.rows("SELECT current_setting('TimeZone') AS zone");
+  const zones = await withDuck(async (duck) => [await zone(duck), await duck.beside(zone)]);
+  expect(zones).toEqual([[{ zone: 'UTC' }], [{ zone: 'UTC' }]]);
+});
+
 describe('an order', () => {
   it('is kept for a large file, on a connection beside others that do not keep it', async () => {
     const file = join(folder.path, 'numbers.parquet');

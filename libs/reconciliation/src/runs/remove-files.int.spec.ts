@@ -124,6 +124,14 @@ describe('old files of runs', () => {
     expect(await readdir(join(folder.path, 'removed'))).toEqual([]);
   });
 
+  it('go beside a run whose schedule is damaged, which stays', async () => {
+    for (const name of ['damaged', 'beside-damaged']) await run(name, 200, { places: ['P6'] });
+    await run('newest-of-place', 199, { places: ['P6'] });
+    await writeFile(join(runs(), 'damaged', 'schedule.json'), '{"attempts":');
+    await age(join(runs(), 'damaged'), 200);
+    expect(await removed()).toEqual(['runs/beside-damaged']);
+  });
+
   it('go with their snapshots, and not those that a run which stays was made of', async () => {
     await Promise.all([
       snapshot('A-old', 400),

@@ -90,10 +90,19 @@ async function runsIn(folder: string): Promise<RunFolder[]> {
     runs.push({
       ...{ runId: name, folder: own, changedMs: Math.max(...changed.map((one) => one ?? 0)) },
       ...{ record: await recordIn(own), snapshots: await snapshotsOf(name, own) },
-      ...{ isWhole: changed.at(-1) !== undefined, isWaiting: readSchedule(own)?.ended === null },
+      ...{ isWhole: changed.at(-1) !== undefined, isWaiting: isWaiting(own) },
     });
   }
   return runs;
+}
+
+/** What cannot be read may be of a run that goes on. */
+function isWaiting(own: string): boolean {
+  try {
+    return readSchedule(own)?.ended === null;
+  } catch {
+    return true;
+  }
 }
 
 async function recordIn(own: string): Promise<RunFolder['record']> {

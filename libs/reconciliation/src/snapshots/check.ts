@@ -1,7 +1,8 @@
 import { quoted, type Duck } from '#duckdb';
 import { ITEM, PLAIN_ITEM, readCodes } from './codes.js';
+import { dateOf, instantOf } from './dates.js';
 import type { Column } from './kinds.js';
-import { DATE_FORMS, type Mapping } from './mapping.js';
+import type { Mapping } from './mapping.js';
 import { MOST_AHEAD_MS } from './to-come.js';
 
 /** Longest text in a cell. */
@@ -103,12 +104,12 @@ const itemReason = `CASE WHEN l.item IS NULL THEN 'item: is empty'
 
 function valueOf(column: Column, cell: string, { mapping, moment, branch }: Checking): string {
   if (column.type === 'instant') {
-    const instant = instantOf(cell, mapping);
+    const instant = instantOf(cell, column, mapping);
     return column.name === 'moment'
       ? `epoch_ms(coalesce(${instant}, ${quoted(moment)}::TIMESTAMPTZ))`
       : `epoch_ms(${instant})`;
   }
-  if (column.type === 'date') return dateOf(cell, mapping);
+  if (column.type === 'date') return dateOf(cell, column, mapping);
   if (column.type === 'word') return wordOf(column, cell, mapping);
   if (column.type === 'part') return partOf(cell);
   if (column.translated === true) return translated(cell, mapping.words[column.name] ?? {});
@@ -120,15 +121,17 @@ function reasonOf(column: Column, { mapping, branch, moment }: Checking): string
   const bad = (why: string): string => `concat('${column.name}: ', ${shown(cell)}, ${quoted(why)})`;
   const unless = (value: string, why: string): string =>
     `CASE WHEN ${cell} IS NOT NULL AND ${value} IS NULL THEN ${bad(why)} END`;
+  const since = column.recent === true ? ', from 1990 on' : '';
   if (column.type === 'instant') {
-    const reason = unless(instantOf(cell, mapping), 'is not a moment like 2026-01-31T08:00:00+03:00');
+    const reason = unless(instantOf(cell, column, mapping), `is not a moment like 2026-01-31T08:00:00+03:00${since}`);
     if (column.past !== true) return reason;
     // What is true later than all answers would be held against none of them.
     const last = new Date(Date.parse(moment) + MOST_AHEAD_MS).toISOString();
-    return `coalesce(${reason}, CASE WHEN ${instantOf(cell, mapping)} > ${quoted(last)}::TIMESTAMPTZ
+    return `coalesce(${reason}, CASE WHEN ${instantOf(cell, column, mapping)} > ${quoted(last)}::TIMESTAMPTZ
       THEN ${bad(`is to come: the moment of the file is ${moment}, and a row may be a day later`)} END)`;
   }
-  if (column.type === 'date') return unless(dateOf(cell, mapping), `is not a date like ${mapping.dates.join(' or ')}`);
+  if (column.type === 'date')
+    return unless(dateOf(cell, column, mapping), `is not a date like ${mapping.dates.join(' or ')}${since}`);
   if (column.type === 'word')
     return unless(wordOf(column, cell, mapping), 'is not a word that the mapping knows (words)');
   if (column.type === 'part') return unless(partOf(cell), 'is not a part of a pack like 7/10 or 1');
@@ -138,19 +141,6 @@ function reasonOf(column: Column, { mapping, branch, moment }: Checking): string
       : '';
   return `CASE WHEN length(${cell}) > ${MOST_TEXT} THEN ${bad(`is longer than ${MOST_TEXT} characters`)}
     WHEN regexp_matches(${cell}, ${CONTROL}) THEN '${column.name}: holds a control character'${other} END`;
-}
-
-/** A time of day behind the date is left out. */
-const dateOf = (cell: string, { dates }: Pick<Mapping, 'dates'>): string =>
-  `try_strptime(regexp_extract(${cell}, '^([0-9./-]{8,10})(?:[T ][0-9:.,Z+-]*)?$', 1),
-    [${dates.map((form) => quoted(DATE_FORMS[form])).join(', ')}])::DATE`;
-
-/** Without a zone in the cell it is that of the mapping. A date alone is its first moment. */
-function instantOf(cell: string, { zone, dates }: Mapping): string {
-  const text = `CASE WHEN regexp_full_match(${cell}, '.{10,}(?:Z|[+-][0-9]{2}:?[0-9]{2})') THEN ${cell}
-    WHEN length(${cell}) <= 10 THEN concat(${dateOf(cell, { dates })}::VARCHAR, ' 00:00:00', ${quoted(zone)})
-    ELSE concat(${cell}, ${quoted(zone)}) END`;
-  return `try_cast(${text} AS TIMESTAMPTZ)`;
 }
 
 function wordOf({ name, words = [], absent }: Column, cell: string, mapping: Mapping): string {

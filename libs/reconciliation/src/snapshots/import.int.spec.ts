@@ -34,7 +34,7 @@ async function imported(
   const out = join(folder.path, `set-${made}`, 'stock');
   const manifest = await importSnapshot({
     ...{ kind: 'stock', path, moment: MOMENT, out, duck: { memoryMb: 200, threads: 2 } },
-    mapping: mappingOf({ format: 'csv', delimiter: ';', columns: COLUMNS, ...map }, 'stock'),
+    mapping: mappingOf({ format: 'csv', delimiter: ';', columns: COLUMNS, ...map }, rest.kind ?? 'stock'),
     ...rest,
   });
   return { ...manifest, out };
@@ -192,6 +192,40 @@ describe('a stock file', () => {
     told.forEach(({ reason }, n) => expect(reason).toMatch(bad[n]?.[1] as RegExp));
   });
 
+  it.each(['stock', 'disposals'] as const)(
+    'of %s has dates and moments of these years, as they are written',
+    async (kind) => {
+      const dated = kind === 'stock' ? { expiry: 'Exp' } : {};
+      const map = { columns: { item: 'KM', moment: 'At', ...dated } };
+      const rows = [
+        '31.12.2027;22.11.2026 8:00',
+        ';22.11.26 08:00',
+        ';1926-11-22T08:00:00Z',
+        '31.12.27;',
+        '31.12.1927;',
+      ];
+      const { out } = await imported(`KM;Exp;At\n${rows.map((rest, n) => `${sgtin(n)};${rest}\n`).join('')}`, {
+        kind,
+        map,
+      });
+      const told = (await refusedOf(out)).map(({ line, reason }) => `${line} ${reason}`);
+      const like = 'is not a moment like 2026-01-31T08:00:00+03:00, from 1990 on';
+      expect(told.slice(0, 2)).toEqual([
+        `3 moment: "22.11.26 08:00" ${like}`,
+        `4 moment: "1926-11-22T08:00:00Z" ${like}`,
+      ]);
+      expect(told.slice(2)).toEqual(
+        (kind === 'stock' ? ['5 expiry: "31.12.27"', '6 expiry: "31.12.1927"'] : []).map(
+          (cell) => `${cell} is not a date like YYYY-MM-DD or DD.MM.YYYY, from 1990 on`,
+        ),
+      );
+      const [{ moment }] = (await query<{ moment: bigint }>(
+        `SELECT moment FROM ${parquet(all(out))} WHERE item = '${sgtin(0)}'`,
+      )) as [{ moment: bigint }];
+      expect(moment).toBe(BigInt(Date.parse('2026-11-22T08:00:00+03:00')));
+    },
+  );
+
   it('loses no row to quotes that never close, however many there are', async () => {
     const opens = (n: number): string => `"${row(n)}`;
     const text = HEAD + Array.from({ length: 2_000 }, (_, n) => row(2 * n) + opens(2 * n + 1)).join('');
@@ -318,6 +352,22 @@ describe('a stock file', () => {
     await expect(imported('', { path: file, map: { format: 'parquet', columns: { item: 'KM' } } })).rejects.toThrow(
       'column "KM" is BIGINT, and codes are text',
     );
+  });
+
+  it.each(['+03:00', '-03:30'])('may be Parquet with instants: a day and a time of the zone %s', async (zone) => {
+    const columns = { item: 'KM', expiry: 'Exp', moment: 'At' };
+    const rows = ['2027-12-31;2026-11-22 08:00:00', '2027-12-31;2026-11-22 23:30:00.5', ';'];
+    const csv = await imported(`KM;Exp;At\n${rows.map((rest, n) => `${sgtin(n)};${rest}\n`).join('')}`, {
+      map: { columns, zone },
+    });
+    const path = join(folder.path, 'instants.parquet');
+    await query(`COPY (SELECT '${sgtin(0)}' AS KM, TIMESTAMPTZ '2027-12-31T00:00:00${zone}' AS Exp,
+        TIMESTAMPTZ '2026-11-22T08:00:00${zone}' AS At
+      UNION ALL SELECT '${sgtin(1)}', TIMESTAMPTZ '2027-12-31T23:59:59${zone}', TIMESTAMPTZ '2026-11-22T23:30:00.5${zone}'
+      UNION ALL SELECT '${sgtin(2)}', NULL, NULL) TO '${path}' (FORMAT parquet)`);
+    const columnar = await imported('', { path, map: { columns, zone, format: 'parquet' } });
+    expect(await refusedOf(columnar.out)).toEqual([]);
+    expect(columnar.digest).toBe(csv.digest);
   });
 });
 

@@ -226,11 +226,11 @@ class Job {
 
   private async readParquet(): Promise<SourceFacts> {
     const { mapping, path, kind } = this.request;
-    const { rows } = await parquetShape(this.duck, path, mapping);
+    const { rows, at } = await parquetShape(this.duck, path, mapping);
     const facts = await digestOfSource(path);
     await this.duck.inLanes(LANES, Math.ceil(rows / PARQUET_ROWS), async (duck, piece, lane) => {
       const from = piece * PARQUET_ROWS;
-      await loadParquet(duck, { path, from }, { mapping, columns: columnsOf(kind) });
+      await loadParquet(duck, { path, from }, { at, columns: columnsOf(kind) });
       await this.take(duck, Math.floor((facts.bytes * Math.min(rows, from + PARQUET_ROWS)) / rows), lane);
     });
     return facts;

@@ -12,6 +12,8 @@ export interface Column {
   newest?: true;
   /** Of an instant: refused where it is later than the moment of the file by more than a day. */
   past?: true;
+  /** Of a date or an instant: refused before 1990. It is mistyped, or a program writes it where it has none. */
+  recent?: true;
   /** What people call it, in lower case, for a proposal of the mapping. */
   known: readonly string[];
 }
@@ -61,7 +63,7 @@ export const KINDS = {
   stock: [
     place,
     series,
-    expiry,
+    { ...expiry, recent: true },
     {
       name: 'state',
       type: 'word',
@@ -77,7 +79,7 @@ export const KINDS = {
     },
     { name: 'part', type: 'part', known: ['part', 'part_left', 'остаток доли', 'доля'] },
     owner,
-    { ...moment(['moment', 'date', 'as_of', 'дата', 'на дату']), past: true },
+    { ...moment(['moment', 'date', 'as_of', 'дата', 'на дату']), past: true, recent: true },
   ],
   registry: [
     { name: 'answer', type: 'word', words: ANSWERS, absent: 'found', known: ['answer'] },
@@ -96,7 +98,12 @@ export const KINDS = {
     place,
     { name: 'receipt', type: 'text', known: ['receipt', 'receipt_number', 'doc_num', 'чек', 'номер чека', 'документ'] },
     // A pack comes back and is sold again, or is sold in parts.
-    { ...moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']), newest: true, past: true },
+    {
+      ...moment(['moment', 'sold_at', 'operation_date', 'date', 'дата', 'дата продажи']),
+      newest: true,
+      past: true,
+      recent: true,
+    },
   ],
   /** The newest document of ours about an item that has no good end. */
   documents: [

@@ -161,33 +161,46 @@ export async function loadNdjson(
 /** Rows of Parquet that are looked at together. */
 export const PARQUET_ROWS = 500_000;
 
-/** @throws PedigreeError `invalid_parameter` for a missing column, or one of numbers where codes belong. */
-export async function parquetShape(duck: Duck, path: string, mapping: Mapping): Promise<{ rows: number }> {
+/**
+ * Number of rows, and where the mapped columns are.
+ * @throws PedigreeError `invalid_parameter` for a missing column, or one of numbers where codes belong.
+ */
+export async function parquetShape(duck: Duck, path: string, mapping: Mapping): Promise<{ rows: number; at: Cells }> {
   const found = await duck.rows<{ column_name: string; column_type: string }>(
     `DESCRIBE SELECT * FROM read_parquet(${quoted(path)})`,
   );
+  const types = new Map(found.map((one) => [one.column_name, one.column_type]));
   for (const [column, name] of Object.entries(mapping.columns)) {
-    const type = found.find((one) => one.column_name === name)?.column_type;
+    const type = types.get(name);
     const field = { field: `columns.${column}` };
     if (type === undefined)
       throw new PedigreeError('invalid_parameter', `the file has no column "${name}" for ${column}`, field);
     if (column === 'item' && type !== 'VARCHAR')
       throw new PedigreeError('invalid_parameter', `column "${name}" is ${type}, and codes are text`, field);
   }
+  const at: Cells = (column) => {
+    const name = mapping.columns[column];
+    return name === undefined ? undefined : parquetCell(name, types.get(name), mapping);
+  };
   const [counted] = await duck.rows<{ rows: bigint }>(`SELECT count(*) AS rows FROM read_parquet(${quoted(path)})`);
-  return { rows: Number(counted?.rows) };
+  return { rows: Number(counted?.rows), at };
+}
+
+/** An instant is written in the zone of the mapping, whose day is meant where a date is wanted. */
+function parquetCell(name: string, type: string | undefined, { zone }: Mapping): string {
+  const value = `"${name.replaceAll('"', '""')}"`;
+  if (type !== 'TIMESTAMP WITH TIME ZONE') return `${value}::VARCHAR`;
+  // DuckDB reads no sign of a span that is ahead.
+  const ahead = `INTERVAL ${quoted(`${zone.replace('+', '')}:00`)}`;
+  return `(${value} AT TIME ZONE 'UTC' + ${ahead})::VARCHAR || ${quoted(zone)}`;
 }
 
 /** Loads a range of rows into `cell`; a row's line is its number from 1 on. */
 export async function loadParquet(
   duck: Duck,
   { path, from }: { path: string; from: number },
-  { mapping, columns }: { mapping: Mapping; columns: readonly Column[] },
+  { at, columns }: { at: Cells; columns: readonly Column[] },
 ): Promise<void> {
-  const at: Cells = (column) => {
-    const name = mapping.columns[column];
-    return name === undefined ? undefined : `"${name.replaceAll('"', '""')}"::VARCHAR`;
-  };
   const source = `(SELECT *, file_row_number + 1 AS line FROM read_parquet(${quoted(path)}, file_row_number = true)
     WHERE file_row_number >= ${from} AND file_row_number < ${from + PARQUET_ROWS})`;
   const found = { from: source, line: 'line', fault: 'NULL::VARCHAR', at };

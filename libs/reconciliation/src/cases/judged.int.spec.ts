@@ -178,6 +178,17 @@ describe('a pack in a box of the stock', () => {
     expect(await isOver({})).toBe(true);
   });
 
+  it('that nobody missed before is not over while the row of a container around it is refused', async () => {
+    const code = 'missing_locally';
+    const seen = { item: P, code, severity: 'warning', g_place: 'A1', g_container: BOX };
+    const registry = [inBox({ place: 'A1' }), told(BOX, { container: PALLET })];
+    await opened({ findings: [seen], registry, places: ['A1'], record: [] });
+    const other = { places: ['A1'], registry, record: [], stock: [{ item: pack(9), place: 'A1' }] };
+    expect(await opened({ ...other, refused: [PALLET] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    // Another row has it.
+    expect(await opened({ ...other, ...ofA1(PALLET), refused: [PALLET] })).toMatchObject({ resolved: 1 });
+  });
+
   it('may have been in one where a file of before does not tell it', async () => {
     const code = 'archived_in_stock';
     const seen = { ...boxed(code), held: false, copies: 1, s_place: 'A1' };

@@ -89,6 +89,8 @@ export const RULES: readonly Rule[] = [
     ['missing_in_registry', 'critical', 'registry'],
     `answer = 'not_found' AND (here OR (covered AND r_standing IN ('shelf', 'transit', 'suspended')))`,
   ),
+  // It may be on the shelf still: no rule below says that it is not.
+  rule('presence', ['row_refused', 'information', 'stock', 'quiet'], 'refused'),
   rule(
     'presence',
     ['till_sale_may_come', 'information', 'disposals registry', 'quiet'],
@@ -229,7 +231,8 @@ export const RULES: readonly Rule[] = [
   rule(
     'place',
     ['owner_or_branch_mismatch', 'warning', 'record registry'],
-    `NOT here AND ours AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place`,
+    `NOT here AND ours AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place
+      AND NOT refused`,
   ),
 
   rule(

@@ -14,6 +14,8 @@ export interface LegInput {
   rows: number;
   /** By bucket. */
   files: string[];
+  /** Of a stock: digest of the items of its refused rows; absent: it has none, or nobody looked for them then. */
+  refused?: Sha256;
 }
 
 /** An earlier run from which rows of the registry were taken over, and the digest of its registry's side. */
@@ -92,7 +94,7 @@ export function inputsDigest({ moment, settings, rules, legs, places, standsOn }
   return sha256Hex(
     canonicalJson({
       ...{ moment, settings, legs: digests, places },
-      ...defined({ standsOn }),
+      ...defined({ standsOn, refused: legs.stock?.refused }),
       rules: rules ?? [RULES, OVERRIDES],
     }),
   );

@@ -1,4 +1,4 @@
-import { TELLING_PARTS } from './statuses.js';
+import { EXPECTED, TELLING_PARTS } from './statuses.js';
 
 export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
@@ -300,10 +300,11 @@ export const RULES: readonly Rule[] = [
   ),
 
   // An export or a list that has no row of an item says nothing about it: registry and archive are still to be asked.
+  // But of what has left by our record nobody asks.
   rule(
     'coverage',
     ['registry_not_asked', 'information', 'registry', 'quiet'],
-    '(in_stock OR in_record) AND NOT in_registry',
+    `(here OR ${EXPECTED}) AND NOT in_registry`,
   ),
 ];
 

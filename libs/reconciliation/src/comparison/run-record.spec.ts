@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { canonicalJson, sha256Hex } from '#kernel';
-import { inputsDigest, RULES_DIGEST, type RunRecord } from './run-record.js';
+import { OVERRIDES, RULES } from './rules.js';
+import { COMPARISON, inputsDigest, RULES_DIGEST, type RunRecord } from './run-record.js';
 import { comparisonSettings } from './settings.js';
+import { STANDINGS } from './statuses.js';
 
 const side = (name: string) => ({ folder: `/${name}`, digest: sha256Hex(name), rows: 1, files: [`/${name}/0`] });
 const RUN: Omit<RunRecord, 'inputs'> = {
@@ -22,5 +24,15 @@ describe('the digest of the inputs of a run', () => {
     const refusing = (items: string) =>
       inputsDigest({ ...RUN, legs: { ...RUN.legs, stock: { ...side('stock'), refused: sha256Hex(items) } } });
     expect(new Set([inputsDigest(RUN), refusing('one'), refusing('other')]).size).toBe(3);
+  });
+});
+
+describe('the digest of the rules', () => {
+  it('is another with another number of the comparison', () => {
+    const rules = { rules: [RULES, OVERRIDES], standings: [...STANDINGS] };
+    const [of, ofNext] = [COMPARISON, COMPARISON + 1].map((comparison) =>
+      sha256Hex(canonicalJson({ ...rules, comparison })),
+    );
+    expect([RULES_DIGEST === of, RULES_DIGEST === ofNext]).toEqual([true, false]);
   });
 });

@@ -137,6 +137,7 @@ function recordOf(
   const leg = (name: string) => ({
     ...{ folder, digest: sha256Hex(String((made += 1))), rows: registry.length },
     files: [join(folder, `${name}.parquet`)],
+    ...(name === 'stock' && rest.refused !== undefined ? { refused: sha256Hex(rest.refused.join()) } : {}),
   });
   const record: Omit<RunRecord, 'inputs'> = {
     ...{

@@ -81,9 +81,13 @@ class Item {
   quiet(): string[] {
     const all = [this.presence(), this.statusOf(), this.attribute()];
     const said = [...new Set(all.flatMap((one) => (one?.[1] === QUIET ? [one[0]] : [])))];
-    return this.g === undefined && (this.s !== undefined || this.r !== undefined)
-      ? [...said, 'registry_not_asked']
-      : said;
+    return this.g === undefined && (this.isHere || this.isExpected) ? [...said, 'registry_not_asked'] : said;
+  }
+
+  /** It has not left by our record, or may not have. */
+  private get isExpected(): boolean {
+    const isThere = this.r?.uncertain === true || ['shelf', 'transit', 'suspended'].includes(this.own);
+    return this.r !== undefined && this.isCovered && isThere;
   }
 
   private get isHeld(): boolean {

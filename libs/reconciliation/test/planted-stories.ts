@@ -20,6 +20,7 @@ import {
   notFound,
   archived,
   denied,
+  unread,
   OURS,
   THEIRS,
   type Finds,
@@ -64,6 +65,7 @@ export const PLANTED: readonly Story[] = [
     ...inBox,
     registry: notFound,
   }),
+  plant(['missing_in_registry', 'critical', 'document'], { name: 'row refused', ...unread, registry: notFound }),
   plant(['sold_here_open_in_registry', 'critical', 'document'], { name: 'disposed of', ...notHere, disposal: {} }),
   plant(['sold_here_open_in_registry', 'critical', 'document'], {
     name: 'sold by our document, open',

@@ -9,6 +9,7 @@ import { INNOCENT } from './innocent-stories.js';
 import { PLANTED } from './planted-stories.js';
 import {
   BOX,
+  BOX_ON_REFUSED,
   FAR_BOX,
   FLYING_BOX,
   HELD_BOX,
@@ -19,9 +20,11 @@ import {
   OPENED_BOX,
   OURS,
   PALLET,
+  REFUSED_PALLET,
   SERIES,
   TRAVELLING,
   UNKNOWN_BOX,
+  UNREAD,
   WHOLE_BOX,
   type CauseKind,
   type Finds,
@@ -133,6 +136,9 @@ function addContainers(made: PlantedWorld): void {
     if (code === undefined || severity === undefined) continue;
     made.expected.push({ item, code, severity, kind: 'container', cause: item, story: `the container ${item}` });
   }
+  stock.push({ ...row, item: REFUSED_PALLET, state: UNREAD });
+  registry.push({ ...ANSWERED, item: BOX_ON_REFUSED, answer: 'found', container: REFUSED_PALLET });
+  explained['row_refused'] = 1;
   documents.push({ item: FLYING_BOX, standing: 'in_flight', document: 'doc-1', position: '1', moment: MOMENT });
   explained['registry_not_asked'] = Object.keys(state).length;
 }
@@ -244,7 +250,7 @@ const WORDS = { sellable: 'Free', reserved: 'Picked', quarantine: 'Blocked', in_
 const lineOf = ({ item, place, series, expiry, state, funding, part, owner }: StockRow): string =>
   [
     ...[item, place, series, (expiry ?? '').split('-').reverse().join('.')],
-    ...[WORDS[state as keyof typeof WORDS], funding, part, owner],
+    ...[WORDS[state as keyof typeof WORDS] ?? state, funding, part, owner],
   ].join(';');
 const ndjson = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 

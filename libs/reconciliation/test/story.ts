@@ -62,6 +62,9 @@ export const MIXED_BOX = sscc(50);
 /** At another place at the registry. */
 export const FAR_BOX = sscc(65);
 export const UNKNOWN_BOX = sscc(72);
+/** The row of the pallet is refused, and the box is on it. */
+export const REFUSED_PALLET = sscc(9);
+export const BOX_ON_REFUSED = sscc(10);
 export const HIDDEN_BOX = sscc(108);
 
 export const SERIES = 'AB1';
@@ -78,6 +81,10 @@ export const notHere = { stock: null };
 export const notFound = { answer: 'not_found' };
 export const archived = { answer: 'archived' };
 export const denied = { answer: 'denied' };
+
+/** A word that no mapping knows: the row is refused. */
+export const UNREAD = 'Waiting';
+export const unread = { stock: { state: UNREAD } };
 
 export const inFlight = { standing: 'in_flight' };
 export const refused = { standing: 'refused' };

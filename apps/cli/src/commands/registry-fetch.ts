@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { defined, invalidParameter } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
 import {
+  countExpected,
   fetchWayOf,
   fetchProgress,
   fetchRegistrySide,
@@ -11,7 +12,6 @@ import {
   type RegistryFetch,
   type SideRequest,
 } from '#reconciliation';
-import { readStates } from '#segments';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import type { CliConfig } from '../config.js';
 import { facts, out as print, say, table } from '../print.js';
@@ -61,8 +61,11 @@ type Side = Omit<SideRequest, 'actor' | 'expected'>;
 async function registrySide(config: CliConfig, pool: Pool, side: Side): ReturnType<typeof fetchRegistrySide> {
   await migrateOrCheck(pool, [tasksSchema, registryFetchSchema]);
   const queue = new PostgresTaskQueue({ pool });
-  const { memoryMb, threads } = segmentSettings(config);
-  const expected = side.of.record === undefined ? null : (await readStates(side.of.record)).packs;
+  const { memoryMb, threads, folder } = segmentSettings(config);
+  const { stock, record } = side.of;
+  const temporary = join(folder, 'temporary');
+  const expected =
+    record === undefined ? null : await countExpected({ stock, record }, { memoryMb, threads, temporary });
   const actor = personOnHost();
   try {
     return await fetchRegistrySide(

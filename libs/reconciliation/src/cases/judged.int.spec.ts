@@ -117,6 +117,22 @@ describe('a container that the stock named', () => {
   });
 });
 
+describe('a pack that is gone, and that nobody asks about', () => {
+  it('is over when it has left by our record, and is in no list of all packs', async () => {
+    const code = 'missing_locally';
+    const seen = { item: P, code, severity: 'warning', r_place: 'A1', g_place: 'A1' };
+    await opened({ findings: [seen], registry: [told(P, { place: 'A1' })], places: ['A1'] });
+    const run = (record: object, over: object = {}) =>
+      opened({ places: ['A1'], registry: [told(pack(9))], record: [{ item: P, place: 'A1', ...record }], ...over });
+    const left = { status: 'in_sale' };
+    expect(await run({ status: 'in_circulation' })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await run({ ...left, uncertain: true })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await run(left, { namedOnly: true })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await run(left, { disposals: [{ item: P, moment: 1 }] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await run(left)).toMatchObject({ resolved: 1 });
+  });
+});
+
 describe('a pack in a box of the stock', () => {
   it.each([
     ['the registry tells', ofA1(), [inBox()]],
@@ -176,6 +192,17 @@ describe('a pack in a box of the stock', () => {
     expect(await isOver({ record: [P, pack(2)].map((item) => ({ item, container: BOX })) })).toBe(false);
     expect(await isOver({ places: ['B1'] })).toBe(false);
     expect(await isOver({})).toBe(true);
+  });
+
+  it('that nobody missed before is not over while the row of a container around it is refused', async () => {
+    const code = 'missing_locally';
+    const seen = { item: P, code, severity: 'warning', g_place: 'A1', g_container: BOX };
+    const registry = [inBox({ place: 'A1' }), told(BOX, { container: PALLET })];
+    await opened({ findings: [seen], registry, places: ['A1'], record: [] });
+    const other = { places: ['A1'], registry, record: [], stock: [{ item: pack(9), place: 'A1' }] };
+    expect(await opened({ ...other, refused: [PALLET] })).toMatchObject({ resolved: 0, notCovered: 1 });
+    // Another row has it.
+    expect(await opened({ ...other, ...ofA1(PALLET), refused: [PALLET] })).toMatchObject({ resolved: 1 });
   });
 
   it('may have been in one where a file of before does not tell it', async () => {

@@ -1,16 +1,12 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { CaseCommand } from '#domain';
 import { listed, parquet, quoted, type Duck } from '#duckdb';
-import type { LegInput } from '../comparison/run-record.js';
 import { LEG_COLUMNS } from '../comparison/joined.js';
 import { OVERRIDES, RULES, type Rule } from '../comparison/rules.js';
 import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
-import { REFUSED_ITEMS } from '../snapshots/manifest.js';
 import { CAUSES, CELLS, ofOneCase } from './pack-groups.js';
 import type { OpenedRun, PackOpening } from './pack-opening.js';
-import { loadCompared, loadUnproven, OF_UNPROVEN } from './unproven.js';
+import { loadCompared, loadLeft, loadRefusedNow, loadUnproven, OF_UNPROVEN } from './unproven.js';
 
 const AT_ONCE = 1_000;
 const HOUR_MS = 3_600_000;
@@ -54,6 +50,8 @@ export async function loadUnjudged(opening: OpenedRun): Promise<void> {
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
   await loadUnproven(opening);
   await loadCompared(opening);
+  await loadRefusedNow(opening);
+  await loadLeft(opening);
   await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =
@@ -71,10 +69,10 @@ export async function loadUnjudged(opening: OpenedRun): Promise<void> {
           AND NOT (${stock === undefined ? 'false' : IS_OVER_UNASKED})
       UNION ALL ${of} SEMI JOIN found f ON f.item = l.item AND f.code IN ${NO_ANSWER}
         WHERE l.code NOT IN ${listed(OF_STOCK_ALONE)}
-      ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)} ${refused(stock)}`}
+      ${stock === undefined ? '' : `UNION ALL ${untold(stock.files, record.settings)}`}
       ${registry && stock ? `UNION ALL ${untoldByRegistry(registry.files, stock.files)}` : ''}
       ${underWay(record)} ${notCompared(record.settings)}
-      UNION ALL ${OF_UNPROVEN}
+      UNION ALL ${OF_UNPROVEN} UNION ALL ${of} SEMI JOIN refused_now r ON r.item = l.item
     ) u ANTI JOIN found f ON f.item = u.item AND f.code = u.code
     UNION SELECT l.case_id, l.item FROM last_item l JOIN candidate c USING (case_id)
       ANTI JOIN (${FOUND_AGAIN}) f ON f.case_id = l.case_id AND f.item = l.item
@@ -82,11 +80,13 @@ export async function loadUnjudged(opening: OpenedRun): Promise<void> {
 }
 
 /**
- * No side names the item any more: nobody asks about it, and no rule needs the answer. What was in a container of the
+ * It has left, by our record and by the registry's list of ours. Or no side names the item any more: nobody asks about
+ * it, and no rule needs the answer. What was in a container of the
  * stock, or may have been, can be there still as long as that one is: the registry alone told it.
  */
-const IS_OVER_UNASKED = `l.item NOT IN (SELECT item FROM now_at) AND (l.code IN ${listed(OF_CONTAINERS)}
-  OR (l.code IN ${listed(NAMED_BY_US)} AND l.box IS NOT NULL AND l.box NOT IN (SELECT box FROM box_now)))`;
+const IS_OVER_UNASKED = `l.item IN (FROM left_now) OR (l.item NOT IN (SELECT item FROM now_at)
+  AND (l.code IN ${listed(OF_CONTAINERS)}
+    OR (l.code IN ${listed(NAMED_BY_US)} AND l.box IS NOT NULL AND l.box NOT IN (SELECT box FROM box_now))))`;
 
 /**
  * Makes the tables `now_at` of the last items that a side names, with their place in the order of the rules, and
@@ -172,15 +172,6 @@ function underWay({ legs: { documents, record, registry }, moment, settings }: P
       JOIN ${parquet(documents.files)} x ON x.item = n.name
     WHERE x.standing = 'in_flight' AND (l.code IN ${listed(BY_DOCUMENT)} OR (l.code IN ${listed(EXPLAINED)}
       AND x.moment >= ${Date.parse(moment) - settings.inFlightHours * HOUR_MS}))`;
-}
-
-/** And cases of which the stock has an item, or its box, in a row that was refused: it may be on the shelf still. */
-function refused({ folder, files }: LegInput): string {
-  const items = join(folder, REFUSED_ITEMS);
-  if (!existsSync(items)) return '';
-  return `UNION ALL SELECT l.case_id, l.code, l.item FROM (SELECT *, unnest([item, box]) AS name FROM last_item) l
-    SEMI JOIN ${parquet([items])} r ON r.item = l.name
-    ANTI JOIN ${parquet(files)} s ON s.item = l.item ANTI JOIN ${parquet(files)} b ON b.item = l.name`;
 }
 
 /**

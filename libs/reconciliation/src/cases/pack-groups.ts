@@ -6,6 +6,7 @@ import { PedigreeError } from '#kernel';
 import { CANONICAL, durable } from '../comparison/compare-buckets.js';
 import { HELD_IN, openRun } from '../comparison/joined.js';
 import { refuseOldFiles } from '../comparison/old-files.js';
+import { loadRefused } from '../comparison/refused-rows.js';
 import type { ComparisonResult } from '../comparison/run-comparison.js';
 import type { RunRecord } from '../comparison/run-record.js';
 import { itemsFileName } from './item-files.js';
@@ -123,7 +124,10 @@ async function openSides(duck: Duck, run: RunRecord): Promise<boolean> {
     () => false,
   );
   if (isOfThisVersion) await openRun(duck, run);
-  else await duck.run(`CREATE TABLE held_in ${HELD_IN}`);
+  else {
+    await duck.run(`CREATE TABLE held_in ${HELD_IN}`);
+    await loadRefused(duck, run.legs);
+  }
   return isOfThisVersion;
 }
 

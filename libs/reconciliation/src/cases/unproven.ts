@@ -1,6 +1,7 @@
-import { listed } from '#duckdb';
+import { listed, parquet } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
 import { joined } from '../comparison/joined.js';
+import { EXPECTED } from '../comparison/statuses.js';
 import { withValues } from '../comparison/values.js';
 import type { OpenedRun } from './pack-opening.js';
 
@@ -53,6 +54,36 @@ export async function loadCompared({ duck, record, isOpen }: OpenedRun): Promise
   for (const buckets of groupsOf(record))
     await duck.run(`INSERT INTO compared SELECT item FROM (${joined(record, { buckets }, 'of_containers')})
       WHERE ${withValues(COMPARED, record)}`);
+}
+
+/**
+ * Makes the table `refused_now (item)` of the items of cases that the stock has in a row that was refused, by themselves,
+ * in their box of the last sighting, or in a container of now: they may be on the shelf still.
+ */
+export async function loadRefusedNow({ duck, record, isOpen }: OpenedRun): Promise<void> {
+  const { stock } = record.legs;
+  await duck.run(`CREATE TABLE refused_now AS SELECT item FROM (SELECT item, unnest([item, box]) AS name FROM last_item)
+    SEMI JOIN refused_in r ON r.item = name`);
+  if (stock === undefined) return;
+  await duck.run(`DELETE FROM refused_now USING ${parquet(stock.files)} s WHERE s.item = refused_now.item`);
+  if (!isOpen || stock.refused === undefined) return;
+  for (const buckets of groupsOf(record))
+    await duck.run(
+      `INSERT INTO refused_now SELECT item FROM (${joined(record, { buckets }, 'last_item')}) WHERE refused`,
+    );
+}
+
+/**
+ * Makes the table `left_now (item)` of the items of cases that have left by our record, and that the registry's side,
+ * where it is a list of all packs, does not show: about these nobody asks by name.
+ */
+export async function loadLeft({ duck, record, isOpen }: OpenedRun): Promise<void> {
+  await duck.run('CREATE TABLE left_now (item VARCHAR)');
+  const { legs, namedOnly, unconfirmed } = record;
+  if (!isOpen || legs.registry === undefined || namedOnly === true || unconfirmed === true) return;
+  for (const buckets of groupsOf(record))
+    await duck.run(`INSERT INTO left_now SELECT item FROM (${joined(record, { buckets }, 'last_item')})
+      WHERE in_record AND NOT (in_registry OR here OR disposed OR ${EXPECTED})`);
 }
 
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Sha256 } from '#kernel';
+import { sha256Hex, type Sha256 } from '#kernel';
 import { Duck, parquet, quoted } from '#duckdb';
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { RUN } from '../snapshots/codes.js';
+import { REFUSED_ITEMS } from '../snapshots/manifest.js';
 import { findDifferences, type BucketsOfRun } from './compare-buckets.js';
 import { differing, openRun } from './joined.js';
 import type { Leg } from './rules.js';
@@ -18,6 +19,8 @@ const ITEMS = sized({ test: 20_000, soak: 100_000 });
 const MOMENT_MS = Date.parse('2026-11-23T05:00:00.000Z');
 const DAY_MS = 86_400_000;
 const BOX = '046012345678900017';
+/** Of no row of the stock but one that was refused, where rows were. */
+const REFUSED_BOX = '046012345678900024';
 
 /** Values of a column: most items have the first. Each column of an item is drawn by itself. */
 const oneOf = (name: string, usual: string, ...others: string[]): string => {
@@ -28,7 +31,7 @@ const oneOf = (name: string, usual: string, ...others: string[]): string => {
 const daysBefore = (days: number): string => String(MOMENT_MS - days * DAY_MS);
 const placeOf = (leg: string): string => oneOf(`${leg} place`, `'P1'`, `'P2'`, 'NULL');
 const seriesOf = (leg: string): string => oneOf(`${leg} series`, `'AB1'`, `'АB1'`, `'CD2'`, 'NULL');
-const containerOf = (leg: string): string => oneOf(`${leg} container`, 'NULL', quoted(BOX), `'046012345678900024'`);
+const containerOf = (leg: string): string => oneOf(`${leg} container`, 'NULL', quoted(BOX), quoted(REFUSED_BOX));
 const expiryOf = (leg: string): string =>
   oneOf(`${leg} expiry`, `DATE '2027-01-31'`, `DATE '2026-11-22'`, `DATE '2026-11-23'`, 'NULL');
 const fundingOf = (leg: string): string => oneOf(`${leg} funding`, 'NULL', `'own'`, `'budget'`);
@@ -92,6 +95,8 @@ beforeAll(async () => {
         WHERE hash(i, ${SEED}, ${quoted(leg)}) % 100 < ${SHARES[leg]} ${boxes}) ORDER BY run, item)
       TO ${quoted(fileOf(leg))} (FORMAT parquet)`);
   }
+  await duck.run(`COPY (SELECT ${item} AS item FROM range(${ITEMS}) t(i) WHERE hash(i, ${SEED}, 'refused') % 100 < 3
+      UNION ALL SELECT ${quoted(REFUSED_BOX)}) TO ${quoted(join(folder.path, 'legs', REFUSED_ITEMS))} (FORMAT parquet)`);
   await duck.close();
 });
 afterAll(() => folder.remove());
@@ -107,12 +112,21 @@ const runOf = (given: Partial<RunRecord>, legs: readonly Leg[]): RunRecord => ({
   ...given,
 });
 
+function withRefused(run: RunRecord): RunRecord {
+  const { stock } = run.legs;
+  if (stock === undefined) return run;
+  const refused = { folder: join(folder.path, 'legs'), refused: sha256Hex('') };
+  return { ...run, legs: { ...run.legs, stock: { ...stock, ...refused } } };
+}
+
 const RUNS: Record<string, () => RunRecord> = {
   'all sides': () => runOf({}, LEGS),
   'no containers or hung stock': () =>
     runOf({ containers: false, wrongCheckDigits: false, settings: comparisonSettings({ containers: false }) }, LEGS),
   'some places': () => runOf({ places: ['P1'] }, LEGS),
   'an owner of ours': () => runOf({ settings: comparisonSettings({ hungDays: 100, owner: '7700000001' }) }, LEGS),
+  'refused rows': () => withRefused(runOf({}, LEGS)),
+  'refused rows and no containers': () => withRefused(runOf({ containers: false }, LEGS)),
   'no record': () => runOf({}, ['stock', 'registry']),
   'no stock': () => runOf({}, ['record', 'registry', 'disposals']),
   'no registry': () => runOf({}, ['stock', 'record']),
@@ -142,6 +156,8 @@ describe(`items about which sides agree (seed ${SEED})`, () => {
       const all = await told(duck, { run, withAgreeing: true });
       expect(await told(duck, { run })).toEqual(all);
       expect(all.length).toBeGreaterThan(5);
+      const isRefused = run.legs.stock?.refused !== undefined;
+      expect(all.some((one) => 'code' in one && one.code === 'row_refused')).toBe(isRefused);
       const items = differing(run, { buckets: [0] });
       if (items === undefined) return;
       // The pass leaves out some, or it proves nothing.

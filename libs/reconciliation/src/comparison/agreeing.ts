@@ -50,14 +50,16 @@ export function columnsOfAgreement(leg: Leg, run: RunRecord): string {
  * else. Either it is in stock and the registry has it on that shelf, or it is not in stock and has left circulation;
  * and our record, if it has it, says the same. What this calls agreeing, no rule may speak of: agreeing.int.spec.ts.
  */
-export function agrees({ containers, settings: { owner } }: RunRecord): string {
+export function agrees({ containers, legs, settings: { owner } }: RunRecord): string {
   const inStock = `s_calm AND g_calm AND s_place = g_place AND coalesce(s_series = g_series, true)
       AND coalesce(s_expiry = g_expiry, true) AND (r_shelf OR r_status IS NULL)
       AND coalesce(r_whole, true) AND coalesce(s_funding = g_funding, true)
       AND coalesce(coalesce(s_owner, ${owner === null ? 'NULL' : quoted(owner)}) = g_owner, true)
       AND (r_container IS NOT DISTINCT FROM g_container OR (r_container IS NULL AND r_known_from IS NULL))`;
-  // An item in a container of the stock is in stock.
-  const loose = containers ? 'AND r_container IS NULL AND g_container IS NULL' : '';
-  const left = `copies IS NULL AND g_left AND (r_status = g_status OR r_status IS NULL) ${loose}`;
+  // An item in a container of the stock is in stock, and of one in a refused row nobody knows.
+  const isRefused = legs.stock?.refused !== undefined;
+  const loose = containers || isRefused ? 'AND r_container IS NULL AND g_container IS NULL' : '';
+  const named = isRefused ? 'AND item NOT IN (FROM refused_in)' : '';
+  const left = `copies IS NULL AND g_left AND (r_status = g_status OR r_status IS NULL) ${loose} ${named}`;
   return `coalesce((${inStock}) OR (${left}), false)`;
 }

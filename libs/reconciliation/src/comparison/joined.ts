@@ -1,6 +1,7 @@
 import { quoted, type Duck } from '#duckdb';
 import { CONTENT_OF, openContents } from './contents.js';
 import { agrees, columnsOfAgreement, WRONG_DIGIT } from './agreeing.js';
+import { loadRefused } from './refused-rows.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
 import { STANDINGS } from './statuses.js';
@@ -81,7 +82,8 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
     } AS tells_containers;
     CREATE TABLE document_of_container AS SELECT item AS sscc, * EXCLUDE (item)
       FROM ${legOf('documents', legs.documents?.files)} WHERE length(item) = 18`);
-  if (!containers || legs.stock === undefined) return;
+  await loadRefused(duck, legs);
+  if (legs.stock === undefined || !(containers || legs.stock.refused !== undefined)) return;
   await duck.run(`INSERT INTO held_in SELECT item, state, place, item FROM ${of(legs.stock.files)}
     WHERE length(item) = 18`);
   if (legs.registry === undefined) return;
@@ -89,7 +91,9 @@ export async function openRun(duck: Duck, { legs, containers }: RunRecord): Prom
     WHERE length(item) = 18 AND container IS NOT NULL`);
   for (let level = 0; level < MOST_LEVELS; level += 1)
     await duck.run(`INSERT INTO held_in SELECT DISTINCT n.item, h.state, h.place, h.box FROM nested n JOIN held_in h
-      ON n.container = h.container ANTI JOIN held_in o ON n.item = o.container`);
+        ON n.container = h.container ANTI JOIN held_in o ON n.item = o.container;
+      INSERT INTO refused_in SELECT DISTINCT n.item FROM nested n JOIN refused_in r ON n.container = r.item
+        ANTI JOIN refused_in o ON n.item = o.item`);
   await openContents(duck, { legs, levels: MOST_LEVELS });
 }
 
@@ -116,6 +120,9 @@ const latin = (text: string): string => `upper(translate(${text}, '${LOOK_ALIKES
 const HOLDERS = `LEFT JOIN held_in hg ON hg.container = g_container LEFT JOIN held_in hr ON hr.container = r_container`;
 const HELD = `hg.container IS NOT NULL OR hr.container IS NOT NULL AS held, coalesce(hg.state, hr.state) AS h_state,
       coalesce(hg.place, hr.place) AS h_place`;
+/** It is not here, for the row of the stock that names it, or what it is in, was refused. */
+const REFUSED = `NOT (in_stock OR held) AND (item IN (FROM refused_in)
+      OR coalesce(g_container IN (FROM refused_in), false) OR coalesce(r_container IN (FROM refused_in), false))`;
 const NOT_HELD = 'false AS held, NULL::VARCHAR AS h_state, NULL::VARCHAR AS h_place';
 
 /** First two digits of an item's MD5, as numbers: files are sorted by them. */
@@ -160,7 +167,8 @@ export function joined(run: RunRecord, { buckets, runs }: Slice, among?: string)
   const places = run.places === null ? undefined : run.places.map(quoted).join(', ');
   const isOf = (place: string): string =>
     places === undefined ? 'true' : places === '' ? 'false' : `${place} IN (${places})`;
-  return `SELECT *, in_stock OR held AS here, coalesce(s_place, h_place) AS place,
+  return `SELECT *, in_stock OR held AS here, ${run.legs.stock?.refused === undefined ? 'false' : REFUSED} AS refused,
+      coalesce(s_place, h_place) AS place,
       CASE WHEN in_stock THEN coalesce(s_state, 'sellable') WHEN held THEN coalesce(h_state, 'sellable') END AS state,
       covered OR of_record AS ours, of_disposal OR of_record OR coalesce(${isOf('d_place')}, false) AS disposal_ours
     FROM (SELECT item, ${COLUMNS}, tells_containers,

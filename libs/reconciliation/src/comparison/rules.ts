@@ -1,4 +1,4 @@
-import { TELLING_PARTS } from './statuses.js';
+import { EXPECTED, TELLING_PARTS } from './statuses.js';
 
 export const LEGS = ['stock', 'record', 'registry', 'disposals', 'documents'] as const;
 export type Leg = (typeof LEGS)[number];
@@ -89,6 +89,8 @@ export const RULES: readonly Rule[] = [
     ['missing_in_registry', 'critical', 'registry'],
     `answer = 'not_found' AND (here OR (covered AND r_standing IN ('shelf', 'transit', 'suspended')))`,
   ),
+  // It may be on the shelf still: no rule below says that it is not.
+  rule('presence', ['row_refused', 'information', 'stock', 'quiet'], 'refused'),
   rule(
     'presence',
     ['till_sale_may_come', 'information', 'disposals registry', 'quiet'],
@@ -229,7 +231,8 @@ export const RULES: readonly Rule[] = [
   rule(
     'place',
     ['owner_or_branch_mismatch', 'warning', 'record registry'],
-    `NOT here AND ours AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place`,
+    `NOT here AND ours AND ${FOUND} AND g_standing = 'shelf' AND r_standing = 'shelf' AND r_place <> g_place
+      AND NOT refused`,
   ),
 
   rule(
@@ -297,10 +300,11 @@ export const RULES: readonly Rule[] = [
   ),
 
   // An export or a list that has no row of an item says nothing about it: registry and archive are still to be asked.
+  // But of what has left by our record nobody asks.
   rule(
     'coverage',
     ['registry_not_asked', 'information', 'registry', 'quiet'],
-    '(in_stock OR in_record) AND NOT in_registry',
+    `(here OR ${EXPECTED}) AND NOT in_registry`,
   ),
 ];
 

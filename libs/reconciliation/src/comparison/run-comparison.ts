@@ -6,6 +6,7 @@ import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#
 import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { refuseOldFiles } from './old-files.js';
+import { refusedDigest } from './refused-rows.js';
 import { BUCKETS, bucketFiles, isOfFile, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import {
   findingsFile,
@@ -136,7 +137,7 @@ async function legsOf({ stock, record, registry, disposals, documents }: Pick<Co
   }
   if (stock !== undefined) {
     found.shelf = await readSnapshot(stock, 'stock');
-    found.legs.stock = inputOf(stock, found.shelf);
+    found.legs.stock = { ...inputOf(stock, found.shelf), ...defined({ refused: await refusedDigest(stock) }) };
     found.pinned = found.shelf.moment;
   }
   if (record !== undefined) found.legs.record = await recordInput(record);

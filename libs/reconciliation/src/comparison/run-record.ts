@@ -14,6 +14,8 @@ export interface LegInput {
   rows: number;
   /** By bucket. */
   files: string[];
+  /** Of a stock: digest of the items of its refused rows; absent: it has none, or nobody looked for them then. */
+  refused?: Sha256;
 }
 
 /** An earlier run from which rows of the registry were taken over, and the digest of its registry's side. */
@@ -79,8 +81,15 @@ export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
   return [...new Set([...RULES, ...OVERRIDES].map(({ code }) => code))].filter((code) => !seen.has(code)).sort();
 }
 
-/** The rules of this version, and what each status of the registry says in them. */
-export const RULES_DIGEST = sha256Hex(canonicalJson({ rules: [RULES, OVERRIDES], standings: [...STANDINGS] }));
+/**
+ * What decides beside the table: how sides are joined, when they agree, what a setting means, in which order rules
+ * speak. Raise it with each change of these that finds something else; comparison-text.spec.ts tells when they change.
+ */
+export const COMPARISON = 1;
+/** The rules of this version, what each status of the registry says in them, and how they are applied. */
+export const RULES_DIGEST = sha256Hex(
+  canonicalJson({ rules: [RULES, OVERRIDES], standings: [...STANDINGS], comparison: COMPARISON }),
+);
 
 const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST, settings }: RunRecord): string =>
   canonicalJson([Object.keys(legs).sort(), places, namedOnly === true, rules, settings]);
@@ -92,7 +101,7 @@ export function inputsDigest({ moment, settings, rules, legs, places, standsOn }
   return sha256Hex(
     canonicalJson({
       ...{ moment, settings, legs: digests, places },
-      ...defined({ standsOn }),
+      ...defined({ standsOn, refused: legs.stock?.refused }),
       rules: rules ?? [RULES, OVERRIDES],
     }),
   );

@@ -1,3 +1,5 @@
+import { quoted } from '#duckdb';
+
 /** What a status of the registry says about a shelf. */
 export type Standing =
   /** The pack is expected where its owner keeps it. */
@@ -43,3 +45,19 @@ export const STANDINGS: ReadonlyMap<string, Standing> = new Map(
 
 export const statusesOf = (...standings: Standing[]): string[] =>
   [...STANDINGS].flatMap(([status, standing]) => (standings.includes(standing) ? [status] : []));
+
+/** Standings by which a pack has not left the places that it is told of. */
+const NOT_LEFT = ['shelf', 'transit', 'suspended'] as const;
+
+/**
+ * Whether a pack is expected, over the columns of our record: it has not left by its status, or may not have, and is at
+ * one of these places, or nobody tells its place. `places`: null: anywhere.
+ */
+export function isExpected(places: readonly string[] | null): string {
+  const statuses = statusesOf(...NOT_LEFT).map(quoted);
+  const there = places === null ? 'true' : `(place IS NULL OR place IN (${['', ...places].map(quoted).join(', ')}))`;
+  return `(uncertain OR coalesce(status IN (${statuses.join(', ')}), false)) AND ${there}`;
+}
+/** The same over the columns of joined.ts, where the registry's side has no row. */
+export const EXPECTED = `(in_record AND covered
+  AND (uncertain OR coalesce(r_standing IN (${NOT_LEFT.map(quoted).join(', ')}), false)))`;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { readStates } from '#segments';
+import { isExpected } from '../comparison/statuses.js';
 import { bucketFiles, BUCKETS, readSnapshot } from '../snapshots/manifest.js';
 
 /** Which packs a comparison speaks of. */
@@ -12,6 +13,11 @@ export interface ItemsOf {
   disposals?: string | undefined;
   /** Folder with states of packs. */
   record?: string | undefined;
+  /**
+   * Of the record those packs alone that are expected at the places of the stock, and those in its containers: a list of
+   * all packs at the registry tells that the others are not ours there.
+   */
+  expectedOnly?: true | undefined;
   /** File of packs that lie in containers of the stock, as `item` in NDJSON. */
   inside?: string | undefined;
   /** A registry snapshot whose packs are meant, too, as far as they were found. */
@@ -28,9 +34,10 @@ const AT_ONCE = 5_000;
  * order. Containers are not among them.
  */
 export async function* itemsOf(
-  { stock, disposals, record, inside, known, except = [] }: ItemsOf,
+  { stock, disposals, record, expectedOnly, inside, known, except = [] }: ItemsOf,
   options: DuckOptions,
 ): AsyncGenerator<string[]> {
+  const isMeant = await isMeantOf({ stock, expectedOnly });
   const files = {
     stock: stock === undefined ? [] : (await readSnapshot(stock, 'stock'), bucketFiles(stock)),
     disposals: disposals === undefined ? [] : (await readSnapshot(disposals, 'disposals'), bucketFiles(disposals)),
@@ -41,9 +48,11 @@ export async function* itemsOf(
   const duck = await Duck.open(options);
   try {
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      const from = [files.stock[bucket], files.disposals[bucket], files.record[bucket]]
-        .filter((file) => file !== undefined)
-        .map((file) => `SELECT item FROM ${parquet([file])} WHERE length(item) = 27`);
+      const from = [files.stock[bucket], files.disposals[bucket], files.record[bucket]].flatMap((file, side) =>
+        file === undefined
+          ? []
+          : [`SELECT item FROM ${parquet([file])} WHERE length(item) = 27 AND (${side === 2 ? isMeant : 'true'})`],
+      );
       const found = files.known[bucket];
       if (found !== undefined)
         from.push(`SELECT item FROM ${parquet([found])} WHERE answer = 'found' AND length(item) = 27`);
@@ -57,6 +66,33 @@ export async function* itemsOf(
         FROM ((${from.join(' UNION ')}) ${left})`);
       yield* pagesOf(duck);
     }
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Whether a pack of the record is meant: as one that is expected at the places of the stock, or in a container of it. */
+async function isMeantOf({ stock, expectedOnly }: Pick<ItemsOf, 'stock' | 'expectedOnly'>): Promise<string> {
+  if (expectedOnly !== true) return 'true';
+  if (stock === undefined) return isExpected(null);
+  const { places } = await readSnapshot(stock, 'stock');
+  return `(${isExpected(places)})
+    OR container IN (SELECT item FROM ${parquet(bucketFiles(stock))} WHERE length(item) = 18)`;
+}
+
+/** How many packs of the record are expected at the places of the stock. */
+export async function countExpected(
+  { stock, record }: { stock: string | undefined; record: string },
+  options: DuckOptions,
+): Promise<number> {
+  const places = stock === undefined ? null : (await readSnapshot(stock, 'stock')).places;
+  const files = (await readStates(record)).buckets.map(({ file }) => join(record, file));
+  const duck = await Duck.open(options);
+  try {
+    const [counted] = await duck.rows<{ packs: bigint }>(
+      `SELECT count(*) AS packs FROM ${parquet(files)} WHERE ${isExpected(places)}`,
+    );
+    return Number(counted?.packs);
   } finally {
     await duck.close();
   }

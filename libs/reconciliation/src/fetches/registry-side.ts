@@ -14,7 +14,7 @@ export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   way: FetchWay;
   expected: number | null;
   /** Whose packs are asked for by name. */
-  of: Omit<ItemsOf, 'except' | 'known' | 'inside'>;
+  of: Omit<ItemsOf, 'except' | 'known' | 'inside' | 'expectedOnly'>;
   /** Containers of the stock that are asked about first, and then the packs in them by name; absent: none are. */
   containers?: Omit<ContainersOf, 'except' | 'stock'>;
   /** The folder that becomes the snapshot. */
@@ -78,10 +78,12 @@ export async function fetchRegistrySide(
     const all = { ...options, ...folders };
     try {
       const boxes = await readContainers(request, all);
-      const whole = { ...request, of: { ...of, inside: boxes.inside } };
-      const read = await readSide(whole, all);
+      const namedOnly = await isNamedOnly(request);
+      // What a list of all packs does not show, and has left by our record, is nobody's question.
+      const expectedOnly = namedOnly || of.record === undefined ? undefined : true;
+      const read = await readSide({ ...request, of: { ...of, inside: boxes.inside, expectedOnly } }, all);
       const fetchIds = [...boxes.fetchIds, ...read.fetchIds];
-      await gatherFetches({ pool, out, duck, ...read, fetchIds, namedOnly: await isNamedOnly(request) });
+      await gatherFetches({ pool, out, duck, ...read, fetchIds, namedOnly });
     } finally {
       for (const folder of Object.values(folders)) await rm(folder, { recursive: true, force: true });
     }

@@ -11,7 +11,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { zipOf } from '../../test/made-zip.js';
 import { writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
-import { HERE, SERIES } from '../../test/story.js';
+import { BOX, CUSTOMER, HERE, SERIES } from '../../test/story.js';
 import { runOf } from '../comparison/run-comparison.js';
 import { comparisonSettings } from '../comparison/settings.js';
 import { NEW_ORDER } from '../fetches/export-order.js';
@@ -201,6 +201,41 @@ describe('a run by list', () => {
     };
     expect(await told('list')).toEqual([true, true]);
     expect(await told('export')).toEqual([undefined, undefined]);
+  }, 60_000);
+});
+
+describe('packs that have left by our record', () => {
+  it('are asked about by list alone: a list of all packs tells that they are not ours', async () => {
+    await db.pool.query('DELETE FROM suspension');
+    const { stock, record, ...none } = world();
+    const known = (n: number, over: object) => ({ ...(record[0] as (typeof record)[0]), item: item(n), ...over });
+    const left = [
+      known(10, { status: 'in_sale' }),
+      known(11, { place: CUSTOMER }),
+      known(12, { status: 'in_realization', place: CUSTOMER }),
+      known(13, { status: 'disposed', place: null }),
+    ];
+    const expected = [
+      known(20, {}),
+      known(21, { status: 'in_realization' }),
+      known(22, { status: 'paused_circulation', place: null }),
+      known(23, { status: 'in_sale', uncertain: true }),
+    ];
+    const boxed = known(24, { status: 'in_sale', container: BOX });
+    const made = await writePlantedWorld(join(folder.path, 'left'), {
+      ...none,
+      stock: [...stock, { item: BOX, place: HERE, ...SHELF }],
+      record: [...record, ...left, ...expected, boxed],
+    });
+    const read = async (way: FileRun['way']): Promise<object> => {
+      const run: FileRun = { ...begunRun(), way };
+      const { registry = '' } = await registryReading(partsOf(false), { run, ...made });
+      const { rows } = await db.pool.query('SELECT expected FROM registry_fetch WHERE fetch_id = $1', [run.runId]);
+      return [(await rowsIn(registry)).map((one) => Number(one.split(' ')[0])), ...rows];
+    };
+    const expectedHere = { expected: PACKS + expected.length };
+    expect(await read('export')).toEqual([[0, 1, 2, 3, 4, 5, 20, 21, 22, 23, 24], expectedHere]);
+    expect(await read('list')).toEqual([[0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 20, 21, 22, 23, 24], expectedHere]);
   }, 60_000);
 });
 

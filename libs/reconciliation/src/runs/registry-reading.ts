@@ -7,7 +7,7 @@ import { readStates } from '#segments';
 import { writeDurably } from '#service';
 import { runOf } from '../comparison/run-comparison.js';
 import { refusedOf } from '../fetches/gather.js';
-import { lastContainerOf } from '../fetches/items.js';
+import { countExpected, lastContainerOf } from '../fetches/items.js';
 import { fetchRegistrySide, type SideRequest, type TakenOver } from '../fetches/registry-side.js';
 import { takeOver, type Fates } from '../fetches/take-over.js';
 import { bucketFiles, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
@@ -65,7 +65,9 @@ async function read(parts: ComparingParts, sides: Sides, { own, out }: { own: st
   if (account === null) throw new Error('a run without an account reads nothing');
   const duck = { memoryMb: settings.memoryMb, threads: settings.threads };
   const of = { stock, record, disposals: run.disposals ?? undefined };
-  const expected = (await readStates(record)).packs;
+  const temporary = join(own, 'expected');
+  const expected = await countExpected({ stock, record }, { ...duck, temporary });
+  await rm(temporary, { recursive: true, force: true });
   const { calls, containers } = await fetchRegistrySide(
     {
       ...{ fetchId: runId, account, way, reason, actor, expected, of, out },

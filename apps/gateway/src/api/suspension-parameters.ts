@@ -41,7 +41,7 @@ export const suspensionSeries = z.strictObject({ gtin, series });
 export const suspensionAnswerParameters = z
   .strictObject({
     at: instant.optional().describe('The moment (RFC 3339, with an offset or Z). Default: now.'),
-    document: z.uuid().optional().describe('request_id of a document: the moment of its first send. Not with `at`.'),
+    document: z.uuid().optional().describe('request_id of a document: the moment of the attempt that brought it, or may have. Not with `at`.'),
   })
   .refine(({ at, document }) => at === undefined || document === undefined, {
     error: 'name a moment or a document, not both',

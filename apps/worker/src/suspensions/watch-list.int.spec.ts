@@ -441,10 +441,17 @@ describe('the decisions of the registry', () => {
 
 /** A process whose first statement of these words is its last. */
 function dyingAt(words: string): SuspendedListContext & FetchContext {
+  return meetingAt(words, () => {
+    throw new Error('the database is away');
+  });
+}
+
+/** A process that meets something else where it makes a statement of these words. */
+function meetingAt(words: string, meets: (asked: () => Promise<never>) => Promise<unknown>) {
   const pool = Object.create(db.pool) as typeof db.pool;
   pool.query = ((query: string, ...rest: []) => {
-    if (String(query).includes(words)) throw new Error('the database is away');
-    return db.pool.query(query, ...rest);
+    const ask = () => db.pool.query(query, ...rest) as never;
+    return String(query).includes(words) ? meets(ask) : ask();
   }) as never;
   return { ...processOfTest(), pool };
 }
@@ -507,6 +514,39 @@ describe('a reading that cannot go on', () => {
     expect((await held()).length).toBe(before + 1);
   });
 
+  it('because a page of it is damaged is given up at once, before anything of it is told', async () => {
+    registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4, M4: 1 }));
+    const before = (await held()).length;
+    const damaged = meetingAt('SELECT phase, n, rows', async (asked) => {
+      const { rows }: { rows: object[] } = await asked();
+      return { rows: rows.map((row) => ({ ...row, sha256: 'a'.repeat(64) })) };
+    });
+    expect(await readAgain(damaged)).toBe('done');
+    expect([(await held()).length, await standing('M4')]).toEqual([before, ['never']]);
+    const [{ fetch_id: id = '', phase = '' } = {}] = (await read()).rows;
+    const left = await db.pool.query('SELECT FROM registry_fetch_page WHERE fetch_id = $1', [id]);
+    expect([phase, left.rowCount]).toEqual(['failed', 0]);
+    expect(await readAgain()).toBe('done');
+    expect([(await held()).length, await standing('M4')]).toEqual([before + 1, ['suspend']]);
+  });
+
+  it('because it fails to be taken over is given up after some hours', async () => {
+    registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4, M4: 1 }));
+    let tries = 0;
+    const failing = meetingAt('SELECT phase, n, rows', async () => {
+      tries += 1;
+      const ago = tries < 3 ? '5 hours' : '7 hours';
+      await db.pool.query('UPDATE registry_fetch SET completed_at = now() - $1::interval', [ago]);
+      throw new Error('no memory');
+    });
+    expect(await readAgain(failing)).toBe('done');
+    expect(tries).toBeGreaterThan(3);
+    expect((await read()).rows[0]?.phase).toBe('failed');
+    const before = (await held()).length;
+    expect(await readAgain()).toBe('done');
+    expect((await held()).length).toBe(before + 1);
+  });
+
   it('because nobody serves its account any more is given up after some hours', async () => {
     registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4 }));
     registry.before = (call) => {
@@ -531,13 +571,9 @@ describe('the watch', () => {
   it('goes on with the first account, also where their order changes and changes back', async () => {
     registry = new ListedPacks(packsOf({ M1: 1 }));
     const read: string[] = [];
-    for (const accounts of [
-      ['second', 'main'],
-      ['main', 'second'],
-      ['second', 'main'],
-    ]) {
+    for (const first of ['second', 'main', 'second']) {
       await queue.schedule(db.pool, [SUSPENSION_WATCH]);
-      expect(await readAgain(processOfTest(), accounts)).toBe('done');
+      expect(await readAgain(processOfTest(), [first, first === 'main' ? 'second' : 'main'])).toBe('done');
       read.push((await newest()).account);
     }
     expect(read).toEqual(['second', 'main', 'second']);

@@ -7,14 +7,15 @@ import {
   keepFetch,
   newestPageAt,
   newestWatchFetch,
+  removeStaged,
   type RegistryFetch,
   type WatchWay,
 } from '#reconciliation';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { checkedLane, type Lane, type Planning } from '../lane.js';
-import type { TakeContext } from './list-taken.js';
-import { takeList } from './take-list.js';
+import { UnusableList, type TakeContext } from './list-taken.js';
+import { prepareList, tellList } from './take-list.js';
 
 export interface SuspendedListContext extends TakeContext {
   queue: Planning;
@@ -77,7 +78,7 @@ async function lookAfter(context: SuspendedListContext, account: string, way: Wa
   const { suspendedListEveryMs: everyMs } = context;
   try {
     const newest = await newestWatchFetch(context.pool, way);
-    if (newest?.phase === 'complete') await takeList(context, newest);
+    if (newest?.phase === 'complete') await takeOver(context, newest);
     else if (isDue(newest, { nowMs: context.clock.now().getTime(), everyMs })) {
       await begin(context, { account, way }, newest);
       return { delayMs: BUSY_LOOK_MS };
@@ -93,14 +94,30 @@ async function lookAfter(context: SuspendedListContext, account: string, way: Wa
   }
 }
 
+/** What cannot be taken over, for hours or for good, would keep every later reading away. */
+async function takeOver(context: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+  const taken = await prepareList(context, fetch).catch(async (error: Error) => {
+    // Nothing of it was told yet.
+    if (error instanceof UnusableList || isStill(context, fetch.completedAt ?? fetch.requestedAt)) {
+      await abandonFetch(context.pool, fetch, `it could not be taken over: ${error.message}`);
+      await removeStaged(context.pool, fetch.fetchId);
+    }
+    throw error;
+  });
+  if (taken !== undefined) await tellList(context, taken);
+}
+
+const isStill = ({ clock }: Pick<SuspendedListContext, 'clock'>, since: Date): boolean =>
+  clock.now().getTime() - since.getTime() >= STILL_MS;
+
 /**
  * A reading whose task is gone, or failed for good, or waits for an account that nobody serves any more, would keep
  * every later one away.
  */
-async function giveUpStill({ pool, clock, warn }: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+async function giveUpStill(context: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+  const { pool, warn } = context;
   const { fetchId, account, way, requestedAt } = fetch;
-  const isStill = (since: Date): boolean => clock.now().getTime() - since.getTime() >= STILL_MS;
-  if (!isStill(requestedAt) || !isStill((await newestPageAt(pool, fetchId)) ?? requestedAt)) return;
+  if (!isStill(context, requestedAt) || !isStill(context, (await newestPageAt(pool, fetchId)) ?? requestedAt)) return;
   warn({ fetch: fetchId, account, way }, 'a reading of suspensions stands still: it is given up, and begun anew');
   await abandonFetch(pool, fetch, 'it stood still for hours');
 }

@@ -44,7 +44,10 @@ export const suspensionAnswerParameters = z
       .refine((at) => at.getTime() <= Date.now(), 'has not come yet')
       .optional()
       .describe('The moment (RFC 3339, with an offset or Z), not in the future. Default: now.'),
-    document: z.uuid().optional().describe('request_id of a document: the moment of the attempt that brought it, or may have. Not with `at`.'),
+    document: z
+      .uuid()
+      .optional()
+      .describe('request_id of a document: the moment of the attempt that brought it, or may have. Not with `at`.'),
   })
   .refine(({ at, document }) => at === undefined || document === undefined, {
     error: 'name a moment or a document, not both',

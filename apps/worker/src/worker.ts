@@ -36,7 +36,7 @@ import type { InboundContext } from './inbound/context.js';
 import { fetchLanes } from './fetches/lanes.js';
 import { beginSuspensionMails, runSuspensionMails } from './mail/plan-mails.js';
 import { mailLane } from './mail/suspension-mail.js';
-import { suspendedListLanes, suspendedListTask } from './suspensions/watch-list.js';
+import { SUSPENSION_WATCH, suspensionWatchLanes } from './suspensions/watch-list.js';
 import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
@@ -133,13 +133,13 @@ async function startParts(
   const lanes = observedLanes(
     [
       ...together([...lanesOf(context, accounts, context), ...fetchLanes(context, accounts)]),
-      ...[...suspendedListLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
+      ...[...suspensionWatchLanes(context, accounts), sagaLane(sagas, { pool, store, queue })],
       mailLaneOf(config, { ...opened, ...context }),
     ],
     watching,
   );
   await beginReadingLists(context, accounts);
-  if (config.suspendedListEveryMs > 0) await queue.schedule(pool, accounts.slice(0, 1).map(suspendedListTask));
+  if (config.suspendedListEveryMs > 0) await queue.schedule(pool, [SUSPENSION_WATCH]);
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();

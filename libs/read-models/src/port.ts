@@ -314,7 +314,7 @@ export interface Suspensions {
   reply(suspensionId: string): Promise<SuspensionReply | undefined>;
   /** Versions of the registry's lists that we held, the newest first. */
   lists(query: { limit?: number; cursor?: string; source?: RegistryList }): Promise<Page<SuspendedListVersion>>;
-  /** By what we held then. @throws PedigreeError `not_found` for a document that was never sent. */
+  /** By what we held then. @throws PedigreeError `not_found` for a document that the registry cannot have. */
   answer(question: SuspensionQuestion): Promise<SuspensionAnswer>;
 }
 

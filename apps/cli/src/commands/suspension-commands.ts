@@ -60,7 +60,7 @@ function addReading(suspensions: Command, { action, gateway }: Parts): void {
     .argument('<gtin>')
     .argument('<series>', 'letter by letter')
     .option('--at <moment>', 'then: RFC 3339, with an offset or Z; default: now')
-    .option('--document <request_id>', 'then: when this document was first sent')
+    .option('--document <request_id>', 'then: the attempt that brought this document to the registry, or may have')
     .option(...JSON_OPTION)
     .action(
       action((gtin: string, series: string, options: JsonFlag & { at?: string; document?: string }) =>

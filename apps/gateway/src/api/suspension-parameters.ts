@@ -40,8 +40,14 @@ export const suspensionSeries = z.strictObject({ gtin, series });
 /** Query parameters of that question. */
 export const suspensionAnswerParameters = z
   .strictObject({
-    at: instant.optional().describe('The moment (RFC 3339, with an offset or Z). Default: now.'),
-    document: z.uuid().optional().describe('request_id of a document: the moment of its first send. Not with `at`.'),
+    at: instant
+      .refine((at) => at.getTime() <= Date.now(), 'has not come yet')
+      .optional()
+      .describe('The moment (RFC 3339, with an offset or Z), not in the future. Default: now.'),
+    document: z
+      .uuid()
+      .optional()
+      .describe('request_id of a document: the moment of the attempt that brought it, or may have. Not with `at`.'),
   })
   .refine(({ at, document }) => at === undefined || document === undefined, {
     error: 'name a moment or a document, not both',

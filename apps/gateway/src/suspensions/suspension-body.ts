@@ -65,6 +65,7 @@ export const suspensionActionBody = z.discriminatedUnion('action', [
       .array(reply)
       .min(1)
       .max(MOST_PLACES)
+      .refine((all) => new Set(all.map((one) => one.place)).size === all.length, 'names a place twice')
       .describe('Each place that was looked at, also where nothing was found.'),
     reason,
   }),

@@ -65,3 +65,15 @@ describe('a webhook whose receiver is away', () => {
     expect(firing([await toldOf([{ ...delivery, ...state }])])).not.toContain('WebhookFails');
   });
 });
+
+it('a watch for suspensions that has never brought a list raises an alert after a day', async () => {
+  const toldOf = async (hours: number | null): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const at = hours === null ? null : new Date(Date.now() - hours * 3_600_000);
+    const query = (text: string) => Promise.resolve({ rows: text.includes('FROM registry_fetch') ? [{ at }] : [] });
+    collectGatewayMetrics(metrics, { pool: { query } } as unknown as GatewayFigures);
+    return (await metrics.text()).body;
+  };
+  expect(firing([await toldOf(25)])).toContain('SuspendedListOld');
+  for (const hours of [23, null]) expect(firing([await toldOf(hours)])).not.toContain('SuspendedListOld');
+});

@@ -3,6 +3,7 @@ import { typeKnowledge } from '#documents';
 import { CASE_SEVERITIES } from '#domain';
 import type { Pool } from '#postgres';
 import { caseFigures, documentFigures, notUnderstoodCount, suspendedListFigures } from '#read-models';
+import { watchedSince } from '#reconciliation';
 import { newestSegmentSeconds } from '#segments';
 import { parkedFigures } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
@@ -78,8 +79,10 @@ const cases: Collect = async (metrics, { pool }) => {
 
 const suspendedList: Collect = async (metrics, { pool }) => {
   const found = await suspendedListFigures(pool, new Date());
+  // Without any list it is as old as the first reading that was to bring one.
+  const since = found === undefined ? await watchedSince(pool) : undefined;
   const gauge = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
-  metrics.replace('pedigree_suspended_list_age_seconds', gauge(found?.ageSeconds));
+  metrics.replace('pedigree_suspended_list_age_seconds', gauge(found?.ageSeconds ?? (since && secondsSince(since))));
   metrics.replace('pedigree_suspended_list_doubted', gauge(found && Number(found.isDoubted)));
   metrics.replace('pedigree_suspension_decisions_not_understood', gauge(found?.notUnderstood));
 };

@@ -12,6 +12,9 @@ export interface TakeContext {
   warn(about: object, message: string): void;
 }
 
+/** What was read is no list that can be taken over, however often that is tried. */
+export class UnusableList extends Error {}
+
 /** What follows from a list that was read whole. */
 export interface ListTaken {
   /** Its content, and what counts with us from here on: canonical JSON of it is evidence. */

@@ -17,7 +17,7 @@ import {
 import { defined } from '#kernel';
 import { toldDecisions } from '#read-models';
 import { stagedPages, type FetchedDecision, type RegistryFetch } from '#reconciliation';
-import type { ListTaken, TakeContext } from './list-taken.js';
+import { UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
 
 /** Decisions of one list, each for each of its series; more is no list that was ever seen. */
 const MOST_DECISIONS = 200_000;
@@ -85,7 +85,8 @@ async function readPages({ pool }: TakeContext, { fetchId, nextPage }: RegistryF
       packs.set(decisionKeyOf(decision), count);
       told.push(decision);
     }
-    if (told.length > MOST_DECISIONS) throw new Error(`the registry tells more than ${MOST_DECISIONS} decisions`);
+    if (told.length > MOST_DECISIONS)
+      throw new UnusableList(`the registry tells more than ${MOST_DECISIONS} decisions`);
   }
   if (fetchedAt === undefined || pages !== nextPage) return undefined;
   return { decisions: decisionsInOrder(told), packs, fetchedAt };

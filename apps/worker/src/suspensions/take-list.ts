@@ -25,7 +25,7 @@ import {
 } from '#reconciliation';
 import { registryActor, type Cause } from '../aggregate/aggregate-repository.js';
 import { countPacks, type PackCount } from './count-packs.js';
-import type { ListTaken, TakeContext } from './list-taken.js';
+import { UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
 import { readDecisions } from './take-decisions.js';
 
 /** Series of one list; more is no list that was ever seen. */
@@ -38,30 +38,55 @@ const unzipped = promisify(gunzip);
 
 const STREAMS = { suspended: SUSPENDED_LIST_STREAM, decisions: DECISION_LIST_STREAM } as const;
 
+/** A list that was read whole, with all that is to be durable before it is told. */
+interface Prepared {
+  fetch: RegistryFetch;
+  stream: string;
+  taken: ListTaken;
+  version: ListVersion;
+  inForceSha256: Sha256;
+  /** Where its content is another than before. */
+  answerSha256: Sha256 | undefined;
+}
+
 /**
- * Makes a list that was read whole the newest version: what is new in it is suspended, and what it leaves out or ends
- * is released, unless the list is doubted. All digests are durable before the events that name them, and the version is
- * recorded last: after a crash the same pages tell the same events again, under the same ids.
+ * Reads what follows from a list that was read whole, and keeps its content and its answers: all digests are durable
+ * before the events that name them. Undefined where there is nothing to tell.
+ * @throws UnusableList where it can never be told.
  */
-export async function takeList(context: TakeContext, fetch: RegistryFetch): Promise<void> {
+export async function prepareList(context: TakeContext, fetch: RegistryFetch): Promise<Prepared | undefined> {
   const { fetchId } = fetch;
   const stream = STREAMS[fetch.way as WatchWay];
   const state = await context.suspensions.list.stateInLog(stream);
   // It is held already, and a process ended before it cleared away. What a person has said since is about the version
   // that stands, and counts for the next one.
-  if (state.phase !== 'never_held' && state.newest.fetchId === fetchId) return removeStaged(context.pool, fetchId);
+  if (state.phase !== 'never_held' && state.newest.fetchId === fetchId)
+    return void (await removeStaged(context.pool, fetchId));
   const taken = await (fetch.way === 'decisions' ? readDecisions : readList)(context, fetch, state);
-  if (taken === undefined) return abandonFetch(context.pool, fetch, 'pages of it are gone');
-  const version = {
-    listSha256: await keepContent(context, taken.content),
-    fetchedAt: taken.fetchedAt.toISOString(),
+  if (taken === undefined) return void (await abandonFetch(context.pool, fetch, 'pages of it are gone'));
+  const listSha256 = await keepContent(context, taken.content);
+  const isNew = state.phase === 'never_held' || state.newest.listSha256 !== listSha256;
+  return {
+    ...{ fetch, stream, taken, version: { listSha256, fetchedAt: taken.fetchedAt.toISOString() } },
+    inForceSha256: await keepContent(context, taken.inForce),
+    answerSha256: isNew ? await keepAnswers(context, fetchId) : undefined,
   };
+}
+
+/**
+ * Makes it the newest version: what is new in it is suspended, and what it leaves out or ends is released, unless the
+ * list is doubted. The version is recorded last: after a crash the same pages tell the same events again, under the
+ * same ids.
+ */
+export async function tellList(context: TakeContext, prepared: Prepared): Promise<void> {
+  const { fetch, taken, version } = prepared;
+  const { fetchId } = fetch;
   const cause: Cause = {
     ...{ taskKey: `suspended_list:${fetchId}`, lease: '1', effectiveAt: taken.fetchedAt },
     actor: registryActor(context.profile.name),
   };
   await tellAll(context, cause, taken.commands(version));
-  await hold(context, { fetch, stream, state, taken, version }, cause);
+  await hold(context, prepared, cause);
   const { doubt, vanished, figures } = taken;
   if (doubt !== undefined) {
     const what = fetch.way === 'decisions' ? 'decisions about circulation' : 'suspended packs';
@@ -71,21 +96,11 @@ export async function takeList(context: TakeContext, fetch: RegistryFetch): Prom
   await removeStaged(context.pool, fetchId);
 }
 
-interface Taken {
-  fetch: RegistryFetch;
-  stream: string;
-  state: SuspendedListState;
-  taken: ListTaken;
-  version: ListVersion;
-}
-
-/** Records the version. Its answers are kept where its content is another than before. */
-async function hold(context: TakeContext, { fetch, stream, state, taken, version }: Taken, cause: Cause) {
+/** Records the version. */
+async function hold(context: TakeContext, prepared: Prepared, cause: Cause) {
+  const { fetch, stream, taken, version, inForceSha256, answerSha256 } = prepared;
   const { fetchId, account, calls } = fetch;
   const { figures, appeared, vanished, doubt } = taken;
-  const isNew = state.phase === 'never_held' || state.newest.listSha256 !== version.listSha256;
-  const answerSha256 = isNew ? await keepAnswers(context, fetchId) : undefined;
-  const inForceSha256 = await keepContent(context, taken.inForce);
   await context.suspensions.list.execute(
     stream,
     {
@@ -147,7 +162,8 @@ async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Prom
         if (series !== '') seen.set(`${gtin} ${series}`, { gtin, series });
         yield { item, series };
       }
-      if (seen.size > MOST_SERIES) throw new Error(`the list of suspended packs names more than ${MOST_SERIES} series`);
+      if (seen.size > MOST_SERIES)
+        throw new UnusableList(`the list of suspended packs names more than ${MOST_SERIES} series`);
     }
   }
   const packs = await countPacks(lines);
@@ -195,7 +211,7 @@ async function keepAnswers({ pool, evidence }: TakeContext, fetchId: string): Pr
   const lines: string[] = [];
   for await (const { n, answer, sha256, fetched_at: at } of stagedPages(pool, fetchId)) {
     const bytes = await unzipped(answer);
-    if (sha256Hex(bytes) !== sha256) throw new Error(`page ${n + 1} of the fetch ${fetchId} is damaged`);
+    if (sha256Hex(bytes) !== sha256) throw new UnusableList(`page ${n + 1} of the fetch ${fetchId} is damaged`);
     await evidence.put(bytes, 'application/json');
     lines.push(`${canonicalJson({ page: n + 1, fetchedAt: at.toISOString(), sha256 })}\n`);
   }

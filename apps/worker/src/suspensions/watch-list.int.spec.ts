@@ -24,13 +24,13 @@ import {
 import { registryFetchSchema } from '#reconciliation';
 import { loadProfile } from '#registry-client';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
-import { PostgresTaskQueue, tasksSchema, type TaskResult } from '#tasks';
+import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { ListedPacks, type Decision, type Pack } from '../../test/listed-packs.js';
 import { fetchLanes } from '../fetches/lanes.js';
 import type { FetchContext } from '../fetches/read-pages.js';
 import { SuspendedListRepository, SuspensionRepository } from './repositories.js';
-import { suspendedListLanes, suspendedListTask, type SuspendedListContext } from './watch-list.js';
+import { SUSPENSION_WATCH, suspensionWatchLanes, type SuspendedListContext } from './watch-list.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const LATIN = 'A1';
@@ -60,7 +60,7 @@ beforeAll(async () => {
   queue = new PostgresTaskQueue({ pool: db.pool });
   store = new PostgresEventStore({ pool: db.pool });
   evidence = new PostgresEvidenceStore({ pool: db.pool });
-  await queue.schedule(db.pool, [suspendedListTask('main')]);
+  await queue.schedule(db.pool, [SUSPENSION_WATCH]);
 });
 afterAll(async () => {
   await queue.close();
@@ -97,13 +97,13 @@ function processOfTest(): SuspendedListContext & FetchContext {
 }
 
 /** Reads the list once more: an hour later, as far as the table says. Does what is due until nothing is read. */
-async function readAgain(context = processOfTest()): Promise<'done' | 'died'> {
+async function readAgain(context = processOfTest(), accounts = ['main']): Promise<'done' | 'died'> {
   await db.pool.query(`UPDATE registry_fetch SET requested_at = requested_at - interval '1 hour'`);
-  return work(context);
+  return work(context, accounts);
 }
 
-async function work(context: SuspendedListContext & FetchContext): Promise<'done' | 'died'> {
-  const lanes = [...suspendedListLanes(context, ['main']), ...fetchLanes(context, ['main'])];
+async function work(context: SuspendedListContext & FetchContext, accounts = ['main']): Promise<'done' | 'died'> {
+  const lanes = [...suspensionWatchLanes(context, accounts), ...fetchLanes(context, accounts)];
   for (let steps = 0; steps < MOST_STEPS; steps += 1) {
     await db.pool.query(`UPDATE task SET due_at = '2026-01-01'`);
     for (const { name, kinds } of lanes) {
@@ -441,10 +441,17 @@ describe('the decisions of the registry', () => {
 
 /** A process whose first statement of these words is its last. */
 function dyingAt(words: string): SuspendedListContext & FetchContext {
+  return meetingAt(words, () => {
+    throw new Error('the database is away');
+  });
+}
+
+/** A process that meets something else where it makes a statement of these words. */
+function meetingAt(words: string, meets: (asked: () => Promise<never>) => Promise<unknown>) {
   const pool = Object.create(db.pool) as typeof db.pool;
   pool.query = ((query: string, ...rest: []) => {
-    if (String(query).includes(words)) throw new Error('the database is away');
-    return db.pool.query(query, ...rest);
+    const ask = () => db.pool.query(query, ...rest) as never;
+    return String(query).includes(words) ? meets(ask) : ask();
   }) as never;
   return { ...processOfTest(), pool };
 }
@@ -507,6 +514,39 @@ describe('a reading that cannot go on', () => {
     expect((await held()).length).toBe(before + 1);
   });
 
+  it('because a page of it is damaged is given up at once, before anything of it is told', async () => {
+    registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4, M4: 1 }));
+    const before = (await held()).length;
+    const damaged = meetingAt('SELECT phase, n, rows', async (asked) => {
+      const { rows }: { rows: object[] } = await asked();
+      return { rows: rows.map((row) => ({ ...row, sha256: 'a'.repeat(64) })) };
+    });
+    expect(await readAgain(damaged)).toBe('done');
+    expect([(await held()).length, await standing('M4')]).toEqual([before, ['never']]);
+    const [{ fetch_id: id = '', phase = '' } = {}] = (await read()).rows;
+    const left = await db.pool.query('SELECT FROM registry_fetch_page WHERE fetch_id = $1', [id]);
+    expect([phase, left.rowCount]).toEqual(['failed', 0]);
+    expect(await readAgain()).toBe('done');
+    expect([(await held()).length, await standing('M4')]).toEqual([before + 1, ['suspend']]);
+  });
+
+  it('because it fails to be taken over is given up after some hours', async () => {
+    registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4, M4: 1 }));
+    let tries = 0;
+    const failing = meetingAt('SELECT phase, n, rows', async () => {
+      tries += 1;
+      const ago = tries < 3 ? '5 hours' : '7 hours';
+      await db.pool.query('UPDATE registry_fetch SET completed_at = now() - $1::interval', [ago]);
+      throw new Error('no memory');
+    });
+    expect(await readAgain(failing)).toBe('done');
+    expect(tries).toBeGreaterThan(3);
+    expect((await read()).rows[0]?.phase).toBe('failed');
+    const before = (await held()).length;
+    expect(await readAgain()).toBe('done');
+    expect((await held()).length).toBe(before + 1);
+  });
+
   it('because nobody serves its account any more is given up after some hours', async () => {
     registry = new ListedPacks(packsOf({ M1: 4, M2: 4, M3: 4 }));
     registry.before = (call) => {
@@ -525,13 +565,30 @@ describe('a reading that cannot go on', () => {
     expect(await work(processOfTest())).toBe('done');
     expect((await held()).length).toBe(before + 1);
   });
+});
 
-  it('is no matter of another account than the first: the task of one that was the first ends', async () => {
-    const [, lane] = suspendedListLanes(processOfTest(), ['main', 'second']);
-    type Handler = { handle(one: object, by: object): Promise<TaskResult> };
-    const handler = lane?.kinds['suspended_list'] as unknown as Handler;
-    const by = { signal: new AbortController().signal };
-    expect(await handler.handle(suspendedListTask('second'), by)).toEqual({ kind: 'done' });
+describe('the watch', () => {
+  it('goes on with the first account, also where their order changes and changes back', async () => {
+    registry = new ListedPacks(packsOf({ M1: 1 }));
+    const read: string[] = [];
+    for (const first of ['second', 'main', 'second']) {
+      await queue.schedule(db.pool, [SUSPENSION_WATCH]);
+      expect(await readAgain(processOfTest(), [first, first === 'main' ? 'second' : 'main'])).toBe('done');
+      read.push((await newest()).account);
+    }
+    expect(read).toEqual(['second', 'main', 'second']);
+  });
+
+  it('ends the tasks of the version before, which had one for each account', async () => {
+    const before = {
+      kind: 'suspended_list',
+      lane: 'main/suspended_list',
+      dueAt: new Date(0),
+      payload: { account: 'main' },
+    };
+    await queue.schedule(db.pool, [{ ...before, key: 'suspended_list:main' }]);
+    await readAgain();
+    expect((await db.pool.query(`SELECT FROM task WHERE lane = 'main/suspended_list'`)).rowCount).toBe(0);
   });
 });
 

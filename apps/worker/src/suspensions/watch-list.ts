@@ -7,14 +7,15 @@ import {
   keepFetch,
   newestPageAt,
   newestWatchFetch,
+  removeStaged,
   type RegistryFetch,
   type WatchWay,
 } from '#reconciliation';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
-import { checkedLane, type Lane, type Planning, type TaskOf } from '../lane.js';
-import type { TakeContext } from './list-taken.js';
-import { takeList } from './take-list.js';
+import { checkedLane, type Lane, type Planning } from '../lane.js';
+import { UnusableList, type TakeContext } from './list-taken.js';
+import { prepareList, tellList } from './take-list.js';
 
 export interface SuspendedListContext extends TakeContext {
   queue: Planning;
@@ -33,35 +34,40 @@ const AGAIN_AFTER_MS = 600_000;
 /** A page that fails is tried for three quarters of an hour. After so long without one nobody reads any more. */
 const STILL_MS = 6 * 3_600_000;
 
-const laneName = (account: string): string => `${account}/suspended_list`;
+const LANE = 'watch_suspensions';
 
-/** The task of the first account, which never ends: one reader over all processes, because it is one task. */
-export const suspendedListTask = (account: string): PlannedTask<'suspended_list'> => ({
-  ...{ key: `suspended_list:${account}`, kind: 'suspended_list', lane: laneName(account), priority: LOWEST_PRIORITY },
-  ...{ dueAt: new Date(0), payload: { account } },
-});
+/**
+ * It never ends: one reader over all processes, because it is one task. It belongs to no account, for the key of a task
+ * that ended is not used again, and the accounts file may change its order, and change back.
+ */
+export const SUSPENSION_WATCH: PlannedTask<'watch_suspensions'> = {
+  ...{ key: 'watch_suspensions', kind: 'watch_suspensions', lane: LANE, priority: LOWEST_PRIORITY },
+  ...{ dueAt: new Date(0), payload: {} },
+};
 
-export const suspendedListLanes = (context: SuspendedListContext, accounts: string[]): Lane[] =>
-  accounts.map((account) =>
+/** Reads with the first account; there is always one. */
+export const suspensionWatchLanes = (context: SuspendedListContext, accounts: string[]): Lane[] => [
+  checkedLane({
+    ...{ name: LANE, concurrency: 1 },
+    kinds: { watch_suspensions: { handle: () => watchList(context, accounts[0] as string) } },
+  }),
+  // A version before had a task for each account that was ever the first.
+  ...accounts.map((account) =>
     checkedLane({
-      ...{ name: laneName(account), concurrency: 1 },
-      // One that is the first no more leaves it to that which is.
-      kinds: {
-        suspended_list: {
-          handle: async (task) => (account === accounts[0] ? watchList(context, task) : { kind: 'done' }),
-        },
-      },
+      ...{ name: `${account}/suspended_list`, concurrency: 1 },
+      kinds: { suspended_list: { handle: () => Promise.resolve({ kind: 'done' }) } },
     }),
-  );
+  ),
+];
 
 /** What is read, each by readings of its own: one that fails keeps the other from nothing. */
 const WAYS = ['suspended', 'decisions'] as const;
 
 /** Begins readings when they are due, and takes over what was read whole. It never fails for good. */
-export async function watchList(context: SuspendedListContext, task: TaskOf<'suspended_list'>): Promise<TaskResult> {
+export async function watchList(context: SuspendedListContext, account: string): Promise<TaskResult> {
   if (context.suspendedListEveryMs === 0) return { kind: 'retry', delayMs: IDLE_LOOK_MS, countsAsAttempt: false };
   const looks: { delayMs: number; error?: string }[] = [];
-  for (const way of WAYS) looks.push(await lookAfter(context, task.payload.account, way));
+  for (const way of WAYS) looks.push(await lookAfter(context, account, way));
   const error = looks.flatMap((one) => one.error ?? []).join('; ');
   const delayMs = Math.min(...looks.map((one) => one.delayMs));
   return { kind: 'retry', delayMs, countsAsAttempt: false, ...(error === '' ? {} : { error }) };
@@ -72,7 +78,7 @@ async function lookAfter(context: SuspendedListContext, account: string, way: Wa
   const { suspendedListEveryMs: everyMs } = context;
   try {
     const newest = await newestWatchFetch(context.pool, way);
-    if (newest?.phase === 'complete') await takeList(context, newest);
+    if (newest?.phase === 'complete') await takeOver(context, newest);
     else if (isDue(newest, { nowMs: context.clock.now().getTime(), everyMs })) {
       await begin(context, { account, way }, newest);
       return { delayMs: BUSY_LOOK_MS };
@@ -88,14 +94,30 @@ async function lookAfter(context: SuspendedListContext, account: string, way: Wa
   }
 }
 
+/** What cannot be taken over, for hours or for good, would keep every later reading away. */
+async function takeOver(context: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+  const taken = await prepareList(context, fetch).catch(async (error: Error) => {
+    // Nothing of it was told yet.
+    if (error instanceof UnusableList || isStill(context, fetch.completedAt ?? fetch.requestedAt)) {
+      await abandonFetch(context.pool, fetch, `it could not be taken over: ${error.message}`);
+      await removeStaged(context.pool, fetch.fetchId);
+    }
+    throw error;
+  });
+  if (taken !== undefined) await tellList(context, taken);
+}
+
+const isStill = ({ clock }: Pick<SuspendedListContext, 'clock'>, since: Date): boolean =>
+  clock.now().getTime() - since.getTime() >= STILL_MS;
+
 /**
  * A reading whose task is gone, or failed for good, or waits for an account that nobody serves any more, would keep
  * every later one away.
  */
-async function giveUpStill({ pool, clock, warn }: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+async function giveUpStill(context: SuspendedListContext, fetch: RegistryFetch): Promise<void> {
+  const { pool, warn } = context;
   const { fetchId, account, way, requestedAt } = fetch;
-  const isStill = (since: Date): boolean => clock.now().getTime() - since.getTime() >= STILL_MS;
-  if (!isStill(requestedAt) || !isStill((await newestPageAt(pool, fetchId)) ?? requestedAt)) return;
+  if (!isStill(context, requestedAt) || !isStill(context, (await newestPageAt(pool, fetchId)) ?? requestedAt)) return;
   warn({ fetch: fetchId, account, way }, 'a reading of suspensions stands still: it is given up, and begun anew');
   await abandonFetch(pool, fetch, 'it stood still for hours');
 }

@@ -9,7 +9,7 @@ import type {
   SuspensionEvent,
   SuspensionListed,
 } from './events.js';
-import type { KnownSuspension, SuspensionState } from './state.js';
+import type { KnownSuspension, LetterVersion, SuspensionState, SuspensionVersion } from './state.js';
 
 /** Versions of one suspension. */
 const MOST_VERSIONS = 1_000;
@@ -69,7 +69,7 @@ function ofKnown(
     case 'Change': {
       const { type: _, ...data } = command;
       // A caller that lost the answer repeats it: nobody owes another reply.
-      return isRepeat(state, data) ? [] : [{ type: 'SuspensionChanged', data }];
+      return isSaidBy(state.newest, data) ? [] : [{ type: 'SuspensionChanged', data }];
     }
     case 'Reply':
       return [{ type: 'SuspensionReplied', data: { suspensionId, version: state.versions, places: command.places } }];
@@ -80,10 +80,10 @@ function ofKnown(
   }
 }
 
-function isRepeat({ newest }: KnownSuspension, { action, ...letter }: Letter & { action: SuspensionAction }): boolean {
-  const parts = ['from', 'number', 'date', 'letterSha256'] as const;
-  return 'letterSha256' in newest && newest.action === action && parts.every((part) => newest[part] === letter[part]);
-}
+const PARTS = ['action', 'from', 'number', 'date', 'letterSha256'] as const;
+
+const isSaidBy = (version: SuspensionVersion | undefined, letter: LetterVersion): boolean =>
+  version !== undefined && 'letterSha256' in version && PARTS.every((part) => version[part] === letter[part]);
 
 const isSame = (before: ProductSeries[], after: ProductSeries[]): boolean =>
   before.length === after.length &&
@@ -100,6 +100,9 @@ export function whyNotSuspension(state: SuspensionState, command: SuspensionComm
       return state.source !== 'letter' ? 'the registry names the product itself' : undefined;
     case 'Change':
       if (state.source !== 'letter') return 'it stands by the registry: enter the letter as one of its own';
+      // One that comes late must not count again: it may release what a later letter suspends.
+      if (!isSaidBy(state.newest, command) && state.letters.some((one) => isSaidBy(one, command)))
+        return 'it had this letter before, and a later letter has changed it since';
       if (state.versions >= MOST_VERSIONS) return `it has ${MOST_VERSIONS} versions`;
       return undefined;
     case 'Reply':
@@ -115,13 +118,7 @@ export function whyNotSuspension(state: SuspensionState, command: SuspensionComm
 
 function whyNotBegun(state: SuspensionState, command: SuspensionCommand & { type: 'List' | 'Enter' }) {
   if (state.phase === 'absent' || command.type === 'List') return undefined;
-  const { newest } = state;
   const isRepeat =
-    state.versions === 1 &&
-    'letterSha256' in newest &&
-    newest.letterSha256 === command.letterSha256 &&
-    newest.action === command.action &&
-    state.product === command.product &&
-    state.series === command.series;
+    isSaidBy(state.letters[0], command) && state.product === command.product && state.series === command.series;
   return isRepeat ? undefined : 'a letter of this writer, number and date was entered already, with other content';
 }

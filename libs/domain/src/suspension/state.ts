@@ -17,9 +17,12 @@ export const SUSPENSION_PHASES = ['unmatched', 'open', 'replied', 'closed'] as c
 export type SuspensionPhase = (typeof SUSPENSION_PHASES)[number];
 
 /** What last said how the series stands. */
-export type SuspensionVersion = { action: SuspensionAction } & (ByRegistry | Letter);
+export type SuspensionVersion = ({ action: SuspensionAction } & ByRegistry) | LetterVersion;
 
-/** Bounded, and plain JSON: the read model keeps it. */
+/** A letter, and what it says. */
+export type LetterVersion = { action: SuspensionAction } & Letter;
+
+/** Bounded, and plain JSON: the read model keeps it without the letters. */
 export interface KnownSuspension {
   phase: SuspensionPhase;
   suspensionId: string;
@@ -31,6 +34,8 @@ export interface KnownSuspension {
   /** Of how many versions the newest one is `newest`. */
   versions: number;
   newest: SuspensionVersion;
+  /** All its letters, the first one first. */
+  letters: LetterVersion[];
   reply: { version: number; places: PlaceReply[] } | null;
 }
 
@@ -39,7 +44,7 @@ export type SuspensionState = { phase: 'absent' } | KnownSuspension;
 export const NO_SUSPENSION: SuspensionState = { phase: 'absent' };
 
 /** Whether its packs must not be sold or sent on. */
-export const isInForce = ({ newest }: KnownSuspension): boolean => newest.action !== 'release';
+export const isInForce = ({ newest }: Pick<KnownSuspension, 'newest'>): boolean => newest.action !== 'release';
 
 /** The state after one event. Throws on an event that cannot follow: the stream is damaged. */
 export function evolveSuspension(state: SuspensionState, event: SuspensionEvent): SuspensionState {
@@ -55,7 +60,8 @@ export function evolveSuspension(state: SuspensionState, event: SuspensionEvent)
     case 'SuspensionChanged': {
       const { suspensionId: _, ...newest } = event.data;
       const after = phase === 'unmatched' ? phase : 'open';
-      return { ...state, phase: after, newest, versions: state.versions + 1, reply: null };
+      const letters = 'letterSha256' in newest ? [...state.letters, newest] : state.letters;
+      return { ...state, phase: after, newest, letters, versions: state.versions + 1, reply: null };
     }
     case 'SuspensionReplied': {
       if (phase === 'unmatched') throw new Error('SuspensionReplied in phase unmatched');
@@ -79,9 +85,9 @@ function begun(event: Beginning): KnownSuspension {
     const newest = { action: 'suspend', ...version } as const;
     const about = { suspensionId, source: version.decision === undefined ? 'list' : 'decision' } as const;
     const matches = [{ gtin, series }];
-    return { phase: 'open', ...about, product: gtin, series, matches, versions: 1, newest, reply: null };
+    return { phase: 'open', ...about, product: gtin, series, matches, versions: 1, newest, letters: [], reply: null };
   }
   const { suspensionId: _, product, series, ...newest } = event.data;
   const about = { suspensionId, source: 'letter', product, series } as const;
-  return { phase: 'unmatched', ...about, matches: [], versions: 1, newest, reply: null };
+  return { phase: 'unmatched', ...about, matches: [], versions: 1, newest, letters: [newest], reply: null };
 }

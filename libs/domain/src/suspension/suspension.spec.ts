@@ -79,6 +79,22 @@ describe('a letter about the same', () => {
     const other = { ...RELEASE, letterSha256: 'b'.repeat(64) } as SuspensionCommand;
     expect(told(...IN.open, RELEASE, other)).toMatchObject({ newest: ['SuspensionChanged'], state: { versions: 3 } });
   });
+
+  it('that is repeated after a later one releases nothing, and that is said', () => {
+    const suspends = { ...RELEASE, action: 'suspend', number: '01И-10/26' } as SuspensionCommand;
+    const late = told(...IN.open, RELEASE, suspends, RELEASE);
+    expect(late).toMatchObject({ newest: [], state: { versions: 3, newest: { action: 'suspend' } } });
+    expect(whyNotSuspension(late.state, RELEASE)).toContain('a later letter');
+    expect(whyNotSuspension(late.state, suspends)).toBeUndefined();
+    const first = { ...RELEASE, ...LETTER, action: 'suspend' } as SuspensionCommand;
+    expect(told(...IN.open, RELEASE, first)).toMatchObject({ newest: [], state: { newest: { action: 'release' } } });
+  });
+
+  it('is no other content of the one that it began with', () => {
+    expect(whyNotSuspension(known(...IN.open, RELEASE), ENTER)).toBeUndefined();
+    expect(told(...IN.open, RELEASE, ENTER)).toMatchObject({ newest: [], state: { versions: 2 } });
+    expect(whyNotSuspension(known(...IN.open, RELEASE), { ...ENTER, series: 'A2' })).toContain('with other content');
+  });
 });
 
 describe('a letter', () => {

@@ -84,6 +84,7 @@ const STORED: [TaskKind, string][] = [
   ['download_pack_export', '{"fetchId":"f1","account":"main"}'],
   ['remove_pack_export', '{"fetchId":"f1","account":"main"}'],
   ['fetch_containers', '{"fetchId":"f1","account":"main"}'],
+  ['watch_suspensions', '{}'],
   ['suspended_list', '{"account":"main"}'],
   ['mail_suspensions', `{"suspensions":["s1"],"count":3}`],
   ['mail_suspensions', `{"suspensions":["s1"],"count":3,"to":"quality@example.org"}`],
@@ -100,12 +101,15 @@ describe('the payload of a task', () => {
     expect([...new Set(STORED.map(([kind]) => kind))].sort()).toEqual(Object.keys(TASK_PAYLOADS).sort());
   });
 
-  it.each(STORED)('of kind %s is not read without a field that it must have: %s', (kind, text) => {
-    const payload = JSON.parse(text) as Record<string, unknown>;
-    const [first] = Object.keys(payload) as [string];
-    delete payload[first];
-    expect(TASK_PAYLOADS[kind].safeParse(payload).success).toBe(false);
-  });
+  it.each(STORED.filter(([, text]) => text !== '{}'))(
+    'of kind %s is not read without a field that it must have: %s',
+    (kind, text) => {
+      const payload = JSON.parse(text) as Record<string, unknown>;
+      const [first] = Object.keys(payload) as [string];
+      delete payload[first];
+      expect(TASK_PAYLOADS[kind].safeParse(payload).success).toBe(false);
+    },
+  );
 
   it('is that of its kind, or the planner does not compile', () => {
     const place = { key: 'k', lane: 'l', dueAt: new Date(0) };

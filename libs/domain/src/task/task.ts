@@ -173,6 +173,8 @@ export const TASK_PAYLOADS = {
   remove_pack_export: fetched,
   fetch_containers: fetched,
   // The registry's list of suspended packs: the worker's own, again and again, and what it has read.
+  watch_suspensions: z.object({}),
+  /** Of a version before: it ends. */
   suspended_list: z.object({ account: text }),
   fetch_suspended_sgtins: fetched,
   fetch_suspension_decisions: fetched,

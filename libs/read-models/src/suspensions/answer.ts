@@ -10,7 +10,7 @@ import {
   type ProductSeries,
   type SuspensionEvent,
 } from '#domain';
-import { typedEvent, type EventStore } from '#event-store';
+import { typedEvent, type EventStore, type RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { Queryable } from '#postgres';
@@ -57,7 +57,7 @@ async function decidedAt({ pool, evidence }: AnswerOptions, one: ProductSeries, 
 /**
  * Whether a series was suspended at a moment, by what we held then: the newest lists, read from their own bytes, and
  * the letters that were entered by then. Nothing that came later speaks in it.
- * @throws PedigreeError `not_found` for a document that was never sent.
+ * @throws PedigreeError `not_found` for a document that the registry cannot have.
  */
 export async function answerSuspension(
   options: AnswerOptions,
@@ -86,15 +86,28 @@ export async function answerSuspension(
 
 const ageOf = ({ fetchedAt }: { fetchedAt: Date }, at: Date): number => (at.getTime() - fetchedAt.getTime()) / 1_000;
 
-/** When a document was first sent, or its intent stood in the log. */
+/** When a document was sent. */
 async function sentAt(store: AnswerOptions['store'], requestId: string): Promise<Date> {
-  const events = await wholeStream(store, documentStream(requestId));
-  const sent = events.find(({ type }) => type === 'SendAttempted' || type === 'DocumentSent');
+  const sent = sentBy(await wholeStream(store, documentStream(requestId)));
   if (sent === undefined)
-    throw new PedigreeError('not_found', `the document ${requestId} was never sent`, {
+    throw new PedigreeError('not_found', `the document ${requestId} was never sent, or no attempt has arrived`, {
       ...{ field: 'document', item: requestId },
     });
   return sent.recordedAt;
+}
+
+/** Ends of an attempt after which it is known that the registry took nothing. */
+const TOOK_NOTHING = ['SendNotDelivered', 'SendAbsenceProven', 'SendRefused'];
+
+/** The intent of the attempt by which the registry has a document, or may have it. */
+function sentBy(events: RecordedEvent[]): RecordedEvent | undefined {
+  const attempts = events.filter(({ type }) => type === 'SendAttempted');
+  const sent = events.find(({ type }) => type === 'DocumentSent');
+  if (sent !== undefined) return attempts.findLast(({ data }) => data['attempt'] === sent.data['attempt']) ?? sent;
+  // The registry has one that was ended as not sent.
+  if (events.some(({ type }) => type === 'DuplicateDetected')) return attempts.at(-1);
+  const newest = events.findLast(({ type }) => type === 'SendAttempted' || TOOK_NOTHING.includes(type));
+  return newest?.type === 'SendAttempted' ? newest : undefined;
 }
 
 /** Suspensions of a series that counted with us at a moment, from their streams up to then. */

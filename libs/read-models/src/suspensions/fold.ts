@@ -6,8 +6,11 @@ import type { SuspensionRow } from './row.js';
 export function foldSuspension(row: SuspensionRow | undefined, recorded: RecordedEvent): SuspensionRow {
   const { position, recordedAt } = recorded;
   if (row !== undefined && position <= row.position) return row;
-  const state = evolveSuspension(row?.state ?? NO_SUSPENSION, typedEvent<SuspensionEvent>(recorded));
-  if (state.phase === 'absent') throw new Error(`${recorded.type} of ${recorded.stream} begins no suspension`);
+  const before = row === undefined ? NO_SUSPENSION : { ...row.state, letters: [] };
+  const after = evolveSuspension(before, typedEvent<SuspensionEvent>(recorded));
+  if (after.phase === 'absent') throw new Error(`${recorded.type} of ${recorded.stream} begins no suspension`);
+  // Which letters there were before decides what may be said next, and shows nothing.
+  const { letters: _, ...state } = after;
   const { suspensionId, source, phase, newest } = state;
   return {
     ...{ suspensionId, openedPosition: row?.openedPosition ?? position, position, source, phase },

@@ -24,7 +24,7 @@ export class SuspensionRow {
   @column('text') action!: SuspensionAction;
   @column('boolean') inForce!: boolean;
   @column('timestamptz') changedAt!: Date;
-  @column('jsonb') state!: KnownSuspension;
+  @column('jsonb') state!: Omit<KnownSuspension, 'letters'>;
   /** Every series that it was ever matched with. */
   @column('jsonb') matched!: ProductSeries[];
 }

@@ -144,7 +144,7 @@ export const suspensionAnswer = z.strictObject({
   gtin: z.string(),
   series: z.string(),
   at: instant.describe('The moment that the answer is about.'),
-  request_id: z.uuid().optional().describe('The document whose first send that was.'),
+  request_id: z.uuid().optional().describe('The document that was sent then.'),
   suspended: z.boolean().describe('In the newest lists that we held then, or by a letter that was entered by then.'),
   listed: z.boolean().optional().describe('In that list. Absent: we held none.'),
   list: z

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { checkDigitOf } from '#kernel';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { ASKED_AT_ONCE, findFetch, keepFetch, MOST_ASKED, type FetchWay } from './fetch.js';
+import { ASKED_AT_ONCE, findFetch, keepFetch, MOST_ASKED, watchedSince, type FetchWay } from './fetch.js';
 import { registryFetchSchema } from './schema.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
@@ -38,4 +38,17 @@ describe('the names of a fetch', () => {
   it('limit no fetch that reads all packs', async () => {
     expect(await kept('filter', MOST_ASKED + 1)).toEqual({ items: MOST_ASKED + 1, rows: 0 });
   }, 120_000);
+});
+
+it('the watch for suspensions is known by its readings, and off two days after the last one', async () => {
+  const daysAgo = (days: number) =>
+    db.pool.query(`UPDATE registry_fetch SET requested_at = requested_at - $1::int * interval '1 day'`, [days]);
+  expect(await watchedSince(db.pool)).toBeUndefined();
+  await kept('suspended', 0);
+  await daysAgo(30);
+  await kept('decisions', 0);
+  const since = await watchedSince(db.pool);
+  expect(Math.round((Date.now() - (since?.getTime() ?? 0)) / 86_400_000)).toBe(30);
+  await daysAgo(2);
+  expect(await watchedSince(db.pool)).toBeUndefined();
 });

@@ -174,6 +174,18 @@ export async function newestWatchFetch(db: Queryable, way: WatchWay): Promise<Re
   return rows[0] === undefined ? undefined : fetchOf(rows[0]);
 }
 
+/**
+ * When the watch for suspensions asked for its first reading; undefined: never, or it is off. One that is on asks at
+ * least each day, or stands still for some hours first.
+ */
+export async function watchedSince(db: Queryable): Promise<Date | undefined> {
+  const { rows } = await db.query<{ at: Date | null }>(
+    `SELECT min(requested_at) AS at FROM registry_fetch WHERE way IN ('suspended', 'decisions')
+     HAVING max(requested_at) > statement_timestamp() - interval '2 days'`,
+  );
+  return rows[0]?.at ?? undefined;
+}
+
 /** Newest first. */
 export async function listFetches(db: Queryable, limit: number): Promise<RegistryFetch[]> {
   const { rows } = await db.query<Parameters<typeof fetchOf>[0]>(

@@ -21,7 +21,7 @@ const STREAM = 'inbound-';
 const PACKING = 911;
 
 /** Lists are read for ever, and a content that is denied is asked for over days. */
-const RECURRING = ['list_incoming', 'list_outgoing', 'container_content', 'suspended_list', 'rejudge_suspension'];
+const RECURRING = ['list_incoming', 'list_outgoing', 'container_content', 'watch_suspensions', 'rejudge_suspension'];
 
 /**
  * What others send to us, and what is sent in our name past Pedigree: each seen, kept and concluded once, and nothing

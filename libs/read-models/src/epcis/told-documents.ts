@@ -1,4 +1,4 @@
-import type { ConcludedDocument, DocumentFacts, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
+import type { ConcludedDocument, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
 import { eventsOf, RECALL, typeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
 import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel';

@@ -160,21 +160,14 @@ describe('the history of a pack in EPCIS', () => {
   it('tells of an item that a document names twice what each time says, and one event once', async () => {
     const { epcisBody } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(11)), reading), new Date(0));
     const [packings, others] = [epcisBody.eventList.slice(0, -2), epcisBody.eventList.slice(-2)];
-    expect(packings.map(({ parentID, childEPCs }) => [childEPCs, parentID].flat().map((id) => id?.slice(-2)))).toEqual([
-      ...[
-        ['11', '11'],
-        ['11', '12'],
-      ],
-      ['11', '12'],
-      ...[
-        ['12', '13'],
-        ['12', '14'],
-      ],
+    const ends = ({ parentID, childEPCs = [] }: EpcisEvent): string =>
+      [...childEPCs, parentID].map((id) => id?.slice(-2)).join(' in ');
+    expect(packings.map(ends)).toEqual([
+      ...['11 in 11', '11 in 12'],
+      '11 in 12',
+      ...['12 in 13', '12 in 14'],
       // The pack goes first, and the first packing of its box is at the same place of the document.
-      ...[
-        ['11', '12'],
-        ['12', '14'],
-      ],
+      ...['11 in 12', '12 in 14'],
     ]);
     const released = { ...others[0] };
     expect(released).toMatchObject({ type: 'ObjectEvent', 'pedigree:docType': '313' });

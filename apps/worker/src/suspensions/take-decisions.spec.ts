@@ -11,7 +11,7 @@ const OTHER = { ...told('x', 'suspend', '2026-01-01'), series: 'X' };
 const [D0, E0] = [told('d0', 'suspend', '2024-01-01'), told('e0', 'end', '2024-06-01')];
 const D1 = told('d1', 'suspend', '2026-02-01');
 const E1 = told('e1', 'end', '2026-03-01');
-const BEFORE = { inForce: [D1, OTHER], believed: [D0, E0, D1, OTHER], at: AT };
+const BEFORE = { inForce: [D1, OTHER], believed: [D0, E0, D1, OTHER], newest: [] as CirculationDecision[], at: AT };
 const change = (decisions: CirculationDecision[], before: Partial<typeof BEFORE> = {}) => {
   const { released, inForce } = changeByDecisions(decisions, { ...BEFORE, ...before });
   return {
@@ -26,6 +26,12 @@ describe('the release of a series that was suspended before, and ended then', ()
     expect(change([D0, E0, OTHER], { believed: [D0, E0, OTHER] })).toEqual({
       ...{ released: [['d1', undefined]], inForce: ['x'] },
     });
+  });
+
+  it('does not follow where only the newest, doubted decisions told it, and the next ones do not', () => {
+    const believed = [D0, E0, OTHER];
+    expect(change(believed, { believed, newest: [D1] })).toEqual({ released: [], inForce: ['d1', 'x'] });
+    expect(change(believed, { believed, newest: [OTHER] }).released).toEqual([['d1', undefined]]);
   });
 
   it('does not follow from an end that is announced for later', () => {

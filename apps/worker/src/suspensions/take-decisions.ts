@@ -92,24 +92,25 @@ async function readPages({ pool }: TakeContext, { fetchId, nextPage }: RegistryF
   return { decisions: decisionsInOrder(told), packs, fetchedAt };
 }
 
-/** The decisions that counted with us, and all that the believed list told. */
+/** The decisions that counted with us, and all that the believed list and the newest one told. */
 async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) {
-  if (state.phase === 'never_held') return { inForce: [], believed: [] };
-  const { inForceSha256, believed } = state;
+  if (state.phase === 'never_held') return { inForce: [], believed: [], newest: [] };
+  const { inForceSha256, believed, newest } = state;
   return {
     inForce: await toldDecisions(evidence, inForceSha256),
     believed: believed === null ? [] : await toldDecisions(evidence, believed.listSha256),
+    newest: await toldDecisions(evidence, newest.listSha256),
   };
 }
 
 /**
- * What follows from these decisions at a moment. What nothing ends that is told, and the believed list still told,
- * is released only when the next list does not tell it either: entries that change places while the pages are read may
- * be passed over once. An end of before the decision, or one that is announced, ends nothing of it. Pure.
+ * What follows from these decisions at a moment. What nothing ends that is told, and the believed list or the newest
+ * one still told, is released only when the next list does not tell it either: entries that change places while the
+ * pages are read may be passed over once. An end of before the decision, or one that is announced, ends nothing of it. Pure.
  */
 export function changeByDecisions(
   decisions: CirculationDecision[],
-  { inForce, believed, at }: { inForce: CirculationDecision[]; believed: CirculationDecision[]; at: Date },
+  { inForce, believed, newest, at }: Record<'inForce' | 'believed' | 'newest', CirculationDecision[]> & { at: Date },
 ) {
   const holding = holdingDecisions(decisions, at);
   const vanished = decisionsWithout(believed, decisions).length;
@@ -123,7 +124,7 @@ export function changeByDecisions(
     series,
     end: endOfDecision(told.get(decisionKeyOf(series)) ?? series, decisions, at),
   }));
-  const missed = new Set(decisionsWithout(believed, decisions).map(decisionKeyOf));
+  const missed = new Set(decisionsWithout([...believed, ...newest], decisions).map(decisionKeyOf));
   const isMissed = ({ series, end }: (typeof left)[number]): boolean =>
     end === undefined && missed.has(decisionKeyOf(series));
   const released = left.filter((one) => !isMissed(one));

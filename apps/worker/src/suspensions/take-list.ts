@@ -171,30 +171,31 @@ async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Prom
   return { series: seriesInOrder(seen.values()), ...packs, fetchedAt };
 }
 
-/** What counted with us, and what the list said that is believed. */
+/** What counted with us, what the list said that is believed, and what the newest one said. */
 async function heldBefore(context: TakeContext, state: SuspendedListState) {
-  if (state.phase === 'never_held') return { inForce: [], believed: [] };
-  const { inForceSha256, believed } = state;
+  if (state.phase === 'never_held') return { inForce: [], believed: [], newest: [] };
+  const { inForceSha256, believed, newest } = state;
   return {
     inForce: await suspendedSeries(context.evidence, inForceSha256),
     believed: believed === null ? [] : await suspendedSeries(context.evidence, believed.listSha256),
+    newest: await suspendedSeries(context.evidence, newest.listSha256),
   };
 }
 
 /**
- * What follows from a list. Of a doubted one only what it adds. What the believed list before it still named is
- * released only when the next one leaves it out too: entries that change places while the pages are read may be passed
- * over once. Pure.
+ * What follows from a list. Of a doubted one only what it adds. What the believed list before it still named, or the
+ * newest one, is released only when the next one leaves it out too: entries that change places while the pages are read
+ * may be passed over once. Pure.
  */
 export function changeBy(
   series: ProductSeries[],
-  { inForce, believed }: { inForce: ProductSeries[]; believed: ProductSeries[] },
+  { inForce, believed, newest }: Record<'inForce' | 'believed' | 'newest', ProductSeries[]>,
 ) {
   const appeared = seriesWithout(series, inForce);
   const vanished = seriesWithout(believed, series).length;
   const doubt = doubtOf(believed.length, { series: series.length, vanished });
   const left = seriesWithout(inForce, series);
-  const released = doubt === undefined ? seriesWithout(left, believed) : [];
+  const released = doubt === undefined ? seriesWithout(left, [...believed, ...newest]) : [];
   return {
     ...{ appeared, released, vanished, doubt },
     inForce: seriesInOrder([...seriesWithout(inForce, released), ...series]),

@@ -580,13 +580,8 @@ describe('the watch', () => {
   });
 
   it('ends the tasks of the version before, which had one for each account', async () => {
-    const before = {
-      kind: 'suspended_list',
-      lane: 'main/suspended_list',
-      dueAt: new Date(0),
-      payload: { account: 'main' },
-    };
-    await queue.schedule(db.pool, [{ ...before, key: 'suspended_list:main' }]);
+    const before = { kind: 'suspended_list', lane: 'main/suspended_list', payload: { account: 'main' } };
+    await queue.schedule(db.pool, [{ ...before, key: 'suspended_list:main', dueAt: new Date(0) }]);
     await readAgain();
     expect((await db.pool.query(`SELECT FROM task WHERE lane = 'main/suspended_list'`)).rowCount).toBe(0);
   });

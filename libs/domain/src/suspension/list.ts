@@ -27,7 +27,7 @@ export interface SuspendedListHeld {
     vanished: number;
     /**
      * What counts with us from here on: its own content, and what counted before that it does not release: of a doubted
-     * list all, else what the believed list before it still named.
+     * list all, else what the believed list before it, or the newest one, still named.
      */
     inForceSha256: Sha256;
     /** The answers, page by page, with their digests; absent where the content is the same as before. */

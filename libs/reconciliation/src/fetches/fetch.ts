@@ -148,7 +148,11 @@ async function keepItems(
     ]);
     [kept, n] = [kept + row.length, n + 1];
     if (kept > MOST_ASKED)
-      throw new PedigreeError('invalid_parameter', `more than ${MOST_ASKED} packs; give fewer at a time`, {});
+      throw new PedigreeError(
+        'invalid_parameter',
+        `more than ${MOST_ASKED} packs are asked for by name; give fewer at a time, or take another way than list`,
+        {},
+      );
   };
   for await (const some of items) {
     waiting = waiting.concat(some.filter(isWanted));

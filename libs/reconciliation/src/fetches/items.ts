@@ -75,7 +75,8 @@ export async function* itemsOf(
 async function isMeantOf({ stock, expectedOnly }: Pick<ItemsOf, 'stock' | 'expectedOnly'>): Promise<string> {
   if (expectedOnly !== true) return 'true';
   if (stock === undefined) return isExpected(null);
-  const { places } = await readSnapshot(stock, 'stock');
+  const { places, containers } = await readSnapshot(stock, 'stock');
+  if (containers === 0) return isExpected(places);
   return `(${isExpected(places)})
     OR container IN (SELECT item FROM ${parquet(bucketFiles(stock))} WHERE length(item) = 18)`;
 }

@@ -236,7 +236,7 @@ describe('packs that have left by our record', () => {
     const expectedHere = { expected: PACKS + expected.length };
     expect(await read('export')).toEqual([[0, 1, 2, 3, 4, 5, 20, 21, 22, 23, 24], expectedHere]);
     expect(await read('list')).toEqual([[0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 20, 21, 22, 23, 24], expectedHere]);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('a run with an export that a person has downloaded', () => {

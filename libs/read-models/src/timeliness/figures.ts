@@ -8,6 +8,7 @@ import {
   type DueUnknown,
 } from '#domain';
 import type { Queryable } from '#postgres';
+import { withClocks } from './clock.js';
 import { roleOf } from './duty.js';
 import { judge, type JudgeSources } from './judge.js';
 import { DOCUMENT_TIMING, type DocumentTimingRow, type TimingKind } from './row.js';
@@ -74,12 +75,14 @@ export async function nearToSend(
   const wanted = wantedOf(calendar, { now, soon: new Date(now.getTime() + soonMs) });
   const { rows } = await db.query<{ docType: number; near: number; breached: number }>({
     name: 'timeliness-near',
-    text: `SELECT w.doc_type AS "docType", count(*) FILTER (WHERE s.at >= w.late_before)::int AS near,
+    text: `${withClocks("kind = 'own' AND outcome IS NULL AND doc_type = ANY ($1::int[])")}
+      SELECT w.doc_type AS "docType", count(*) FILTER (WHERE s.at >= w.late_before)::int AS near,
         count(*) FILTER (WHERE s.at < w.late_before)::int AS breached
       FROM unnest($1::int[], $2::boolean[], $3::boolean[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
         AS w (doc_type, operation_clock, by_send, from_at, late_before, near_before)
       JOIN document_timing t ON t.kind = 'own' AND t.outcome IS NULL AND t.doc_type = w.doc_type
-      CROSS JOIN LATERAL (SELECT CASE WHEN w.operation_clock THEN t.operation_at ELSE t.known_at END AS at) s
+      JOIN clock c ON c.request_id = t.id
+      CROSS JOIN LATERAL (SELECT CASE WHEN w.operation_clock THEN c.operation_at ELSE c.known_at END AS at) s
       WHERE s.at >= w.from_at AND s.at < w.near_before AND NOT (w.by_send AND t.sent_at IS NOT NULL)
       GROUP BY w.doc_type ORDER BY w.doc_type`,
     values: Object.values(wanted),

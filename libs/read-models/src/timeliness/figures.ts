@@ -10,7 +10,7 @@ import {
 import type { Queryable } from '#postgres';
 import { withClocks } from './clock.js';
 import { roleOf } from './duty.js';
-import { judge, type JudgeSources } from './judge.js';
+import { judge, mayBeLate, type JudgeSources } from './judge.js';
 import { DOCUMENT_TIMING, type DocumentTimingRow, type TimingKind } from './row.js';
 
 /** Documents of a type that are not sent, or not answered: due soon, and due already. */
@@ -125,14 +125,15 @@ export async function nearToAnswer(
   });
   const soon = new Date(now.getTime() + soonMs);
   const figures = new Map<number, NearDeadlines>();
-  for (const { row, standing } of await judge(sources, rows.slice(0, MOST_TOLD), false)) {
+  for (const one of await judge(sources, rows.slice(0, MOST_TOLD), false)) {
+    const { row, standing } = one;
     if (standing.doneAt !== undefined) answered.add(row.stream);
     const at = standing.due?.at;
     if (at === undefined || at > soon || at <= since || row.docType === null) continue;
-    const one = figures.get(row.docType) ?? { role: 'receiver', docType: row.docType, near: 0, breached: 0 };
-    if (standing.state === 'pending') one.near += 1;
-    if (standing.state === 'overdue') one.breached += 1;
-    figures.set(row.docType, one);
+    const figure = figures.get(row.docType) ?? { role: 'receiver', docType: row.docType, near: 0, breached: 0 };
+    if (standing.state === 'pending') figure.near += 1;
+    else if (standing.doneAt === undefined && mayBeLate(one)) figure.breached += 1;
+    figures.set(row.docType, figure);
   }
   return { figures: [...figures.values()].toSorted((a, b) => a.docType - b.docType), isCut: rows.length > MOST_TOLD };
 }

@@ -19,6 +19,8 @@ export interface JudgeSources extends AnswerSources {
 
 const LATE: Judged['standing']['state'][] = ['late', 'overdue'];
 export const isLate = ({ standing }: Judged): boolean => LATE.includes(standing.state);
+/** Late, or due while nobody can tell whether it was answered: somebody must look into it. */
+export const mayBeLate = (one: Judged): boolean => isLate(one) || one.standing.why === 'content_not_known';
 
 /**
  * Judges documents by the calendar. Only what may be late is asked for its answers where `lateOnly` is set: before its

@@ -8,7 +8,7 @@ import type { DutyRow, Timeliness, TimelinessQuery } from '../port.js';
 import { delayOf, delaySentence, type Delay } from './cause.js';
 import { readPlace, writePlace, type Place } from './cursor.js';
 import { roleOf, shownDue } from './duty.js';
-import { isLate, judge, type Judged, type JudgeSources } from './judge.js';
+import { isLate, judge, mayBeLate, type Judged, type JudgeSources } from './judge.js';
 import { DOCUMENT_TIMING, type DocumentTimingRow } from './row.js';
 
 export interface TimelinessSources extends JudgeSources {
@@ -59,7 +59,7 @@ async function lateOnes(sources: TimelinessSources, query: RowsQuery): Promise<F
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
     const { rows, next } = await readRows(sources.pool, { ...query, after, limit: LOOKED_AT_ONCE });
     for (const one of await judge(sources, rows, true)) {
-      if (isLate(one)) found.push(one);
+      if (mayBeLate(one)) found.push(one);
       if (found.length === query.limit) return { found, next: one.row };
     }
     if (next === undefined) return { found };

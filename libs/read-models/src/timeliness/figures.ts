@@ -105,6 +105,18 @@ function toldSince(calendar: DeadlineCalendar, since: Date): [number[], Date[]] 
   return [open.map(({ docType }) => docType), open.map(({ at }) => at)];
 }
 
+/**
+ * $1 types, $2 since when documents of each are looked at, $3 streams that are known to be answered: NOT IN hashes them
+ * by any plan, and an anti-join may compare each with each.
+ */
+export const SELECT_TOLD = `SELECT ${DOCUMENT_TIMING.select({ of: 't' })} FROM document_timing t
+  WHERE t.kind = 'incoming'
+    AND t.known_at >= (SELECT min(w.known_at) FROM unnest($1::int[], $2::timestamptz[]) AS w (doc_type, known_at)
+      WHERE w.doc_type = t.doc_type)
+    AND t.known_at >= (SELECT min(known_at) FROM unnest($2::timestamptz[]) AS w (known_at))
+    AND t.stream NOT IN (SELECT unnest($3::text[]))
+  ORDER BY t.known_at DESC LIMIT ${MOST_TOLD + 1}`;
+
 /** What was told to us, and is not answered: due soon, or due already. `isCut`: there is more than one look takes. */
 export async function nearToAnswer(
   sources: JudgeSources & { calendar: DeadlineCalendar },
@@ -114,13 +126,7 @@ export async function nearToAnswer(
   const since = new Date(now.getTime() - LOOK_BACK_MS);
   const { rows } = await sources.pool.query<DocumentTimingRow>({
     name: 'timeliness-told',
-    text: `SELECT ${DOCUMENT_TIMING.select({ of: 't' })} FROM document_timing t
-      WHERE t.kind = 'incoming'
-        AND t.known_at >= (SELECT min(w.known_at) FROM unnest($1::int[], $2::timestamptz[]) AS w (doc_type, known_at)
-          WHERE w.doc_type = t.doc_type)
-        AND t.known_at >= (SELECT min(known_at) FROM unnest($2::timestamptz[]) AS w (known_at))
-        AND NOT EXISTS (SELECT FROM unnest($3::text[]) AS a (stream) WHERE a.stream = t.stream)
-      ORDER BY t.known_at DESC LIMIT ${MOST_TOLD + 1}`,
+    text: SELECT_TOLD,
     values: [...toldSince(calendar, since), [...answered]],
   });
   const soon = new Date(now.getTime() + soonMs);
@@ -147,7 +153,7 @@ export async function unknownDeadlines(
   const { rows } = await db.query<{ kind: TimingKind; docType: number; channel: DeadlineChannel; newest: Date }>({
     name: 'timeliness-types',
     text: `SELECT kind, doc_type AS "docType", channel, max(known_at) AS newest FROM document_timing
-      WHERE known_at > $1 AND kind <> 'recognised' AND doc_type IS NOT NULL
+      WHERE known_at > $1 AND kind IN ('own', 'adopted', 'incoming') AND doc_type IS NOT NULL
       GROUP BY kind, doc_type, channel ORDER BY kind, doc_type, channel`,
     values: [new Date(now.getTime() - SEEN_MS)],
   });

@@ -89,6 +89,14 @@ const KINDS: Record<DeadlineRole | 'any', DocumentTimingRow['kind'][]> = {
 type RowsQuery = Omit<TimelinessQuery, 'cursor' | 'late'> & { after: Place | undefined; limit: number };
 
 async function readRows(db: Queryable, query: RowsQuery): Promise<{ rows: DocumentTimingRow[]; next?: Place }> {
+  const { text, values } = selectRows(query);
+  const read = (await db.query<DocumentTimingRow>(text, values)).rows;
+  const rows = read.slice(0, query.limit);
+  return { rows, ...present({ next: read.length > query.limit ? rows.at(-1) : undefined }) };
+}
+
+/** The statement of a page, and of one row more, for the report and for the test of its plan. */
+export function selectRows(query: RowsQuery): { text: string; values: unknown[] } {
   const values: unknown[] = [];
   const given = (value: unknown): string => `$${values.push(value)}`;
   const { after, operationFrom, operationTo, account, docType } = query;
@@ -104,9 +112,7 @@ async function readRows(db: Queryable, query: RowsQuery): Promise<{ rows: Docume
   ];
   const text = `SELECT ${DOCUMENT_TIMING.select()} FROM document_timing WHERE ${conditions.join(' AND ')}
     ORDER BY day_at DESC, first_position DESC LIMIT ${query.limit + 1}`;
-  const read = (await db.query<DocumentTimingRow>(text, values)).rows;
-  const rows = read.slice(0, query.limit);
-  return { rows, ...present({ next: read.length > query.limit ? rows.at(-1) : undefined }) };
+  return { text, values };
 }
 
 async function shownAll(sources: TimelinessSources, all: Judged[]): Promise<Duty[]> {

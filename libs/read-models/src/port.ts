@@ -325,7 +325,7 @@ export interface TimelinessQuery {
   /** By the day that a document claims; by the moment at which it was known, where it claims none. */
   operationFrom?: Date;
   operationTo?: Date;
-  /** True: only what is late, met or not. */
+  /** True: only what is late, met or not, or was due while nobody can tell whether it was answered. */
   late?: boolean;
   /** 1 to 1,000, default 100. */
   limit?: number;

@@ -9,7 +9,14 @@ import { accessEntryOf, listAccess } from './access-log/query.js';
 import { caseDetailOf, listCases } from './cases/query.js';
 import { accountStanding } from './accounts/standing.js';
 import { documentDetailOf, documentRow, needsAccount } from './document-outcomes/detail.js';
-import { countOutcomes, listDocuments, registered, waitedFor, type Received } from './document-outcomes/query.js';
+import {
+  clocksFor,
+  countOutcomes,
+  listDocuments,
+  registered,
+  waitedFor,
+  type Received,
+} from './document-outcomes/query.js';
 import { inboundDetailOf, inboundRow, receiptWithErrors } from './inbound-documents/detail.js';
 import { listInbound, longestGivenUp, notificationsOf, type InboundTypes } from './inbound-documents/query.js';
 import { toldOfDocument, toldOfItem } from './epcis/told-documents.js';
@@ -103,6 +110,7 @@ export class PostgresReadModels implements ReadModels {
       notifications: await notificationsOf(pool, requestId, types),
       account: needsAccount(row) ? await accountStanding(store, row.account) : undefined,
       calendar,
+      clock: (await clocksFor(pool, [row], calendar)).get(requestId),
     });
   }
 

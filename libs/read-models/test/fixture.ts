@@ -365,6 +365,11 @@ export class LogOfTest {
     return position;
   }
 
+  /** Nothing happens for so long. */
+  pass(minutes: number): void {
+    this.minutes += minutes;
+  }
+
   private now(): string {
     this.minutes += 1;
     return new Date(Date.parse('2026-03-01T08:00:00Z') + this.minutes * 60_000).toISOString();

@@ -171,7 +171,7 @@ export const timelinessParameters = z.strictObject({
     .optional()
     .describe('Only documents that claim this instant or a later one (RFC 3339, with an offset or Z).'),
   operation_to: instant.optional().describe('Only documents that claim an earlier instant.'),
-  late: flag.optional().describe('true: only what is late, met or not.'),
+  late: flag.optional().describe('true: only what is late, met or not, or was due with its content not known.'),
   ...page,
 });
 

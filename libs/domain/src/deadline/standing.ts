@@ -4,8 +4,8 @@ import { daysLate, dueOf, type Due, type DueUnknown, type DutyFacts } from './du
 
 /**
  * How a duty stands. `pending`: it is not met, and there is time. `overdue`: it is not met, and the time is over.
- * `late`: it was met too late. `replaced`: the document ended badly, and another one was sent in its place, which has
- * the same due moment. `no_deadline`: the calendar says that there is none. `not_known`: nobody can tell.
+ * `late`: it was met too late. `replaced`: the document ended badly, and another one was sent in its place, whose
+ * clock started no later. `no_deadline`: the calendar says that there is none. `not_known`: nobody can tell.
  */
 export const DUTY_STATES = ['on_time', 'late', 'overdue', 'pending', 'replaced', 'no_deadline', 'not_known'] as const;
 type DutyState = (typeof DUTY_STATES)[number];

@@ -1,22 +1,21 @@
-import type { DeadlineCalendar, Registration } from '#domain';
+import type { Registration } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { accountHolds, type AccountStanding } from '../accounts/standing.js';
 import { timelineOf } from '../document-timeline/timeline.js';
 import { toldWarnings } from '../outbox/item-warnings.js';
 import type { DocumentDetail, WaitedFor } from '../port.js';
 import { foldDocumentOutcome } from './fold.js';
-import { summaryOf } from './query.js';
+import { summaryOf, type Timing } from './query.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 /** What an answer about a document is made from, beside the events of its own stream. */
-export interface DocumentFacts {
+export interface DocumentFacts extends Timing {
   waitingFor: WaitedFor[];
   /** Of its receipt, where it has one. */
   errors: DocumentDetail['errors'];
   notifications: DocumentDetail['notifications'];
   /** Undefined where it no longer matters. */
   account: AccountStanding | undefined;
-  calendar?: DeadlineCalendar | undefined;
 }
 
 /** Where a document stands by the events of its stream; undefined where there are none. Pure. */
@@ -30,9 +29,9 @@ export const needsAccount = ({ phase }: DocumentOutcomeRow): boolean => phase !=
 export function documentDetailOf(
   row: DocumentOutcomeRow,
   events: RecordedEvent[],
-  { waitingFor, errors, notifications, account, calendar }: DocumentFacts,
+  { errors, notifications, account, ...beside }: DocumentFacts,
 ): DocumentDetail {
-  const summary = summaryOf(row, { waitingFor, errors, calendar });
+  const summary = summaryOf(row, { errors, ...beside });
   const ofAccount = account === undefined ? [] : accountHolds(row.phase, account);
   const { warnings } = (events[0]?.data ?? {}) as Partial<Registration>;
   return {

@@ -8,6 +8,7 @@ import { DOCUMENT_COUNT, DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentO
 import { wordsFor } from './sentences.js';
 import { documentSummary } from './shape.js';
 import { fieldsOf } from '../shapes.js';
+import { clocksOf, type ClockStart } from '../timeliness/clock.js';
 import { dueOfOwn } from '../timeliness/duty.js';
 
 /**
@@ -23,15 +24,23 @@ export async function listDocuments(
 ): Promise<Page<DocumentSummary>> {
   const limit = pageLimit(query.limit);
   const { rows } = await db.query<DocumentOutcomeRow>(selectDocuments(query, limit + 1));
-  const waitingFor = await waitedFor(rows.slice(0, limit), received);
+  const shownRows = rows.slice(0, limit);
+  const waitingFor = await waitedFor(shownRows, received);
+  const clocks = await clocksFor(db, shownRows, calendar);
   return pageOf(rows, limit, {
-    show: (row) => summaryOf(row, { waitingFor: waitingFor(row), calendar }),
+    show: (row) => summaryOf(row, { waitingFor: waitingFor(row), calendar, clock: clocks.get(row.requestId) }),
     positionOf: (row) => row.registeredPosition,
   });
 }
 
 /** Filters of the list that compare one column. */
 const COMPARED = ['outcome', 'cause', 'account', 'docType', 'requestId', 'reference'] as const;
+
+/** By what a due moment is told. */
+export interface Timing {
+  calendar?: DeadlineCalendar | undefined;
+  clock?: ClockStart | undefined;
+}
 
 /** The statement of a page, for the list and for the test of its plan. */
 export function selectDocuments(query: DocumentListQuery, limit: number): { text: string; values: unknown[] } {
@@ -113,6 +122,19 @@ export async function registered(db: Queryable, requestIds: string[]): Promise<S
   return new Set(rows.map((row) => row.request_id));
 }
 
+/** What may start the clock of each, by request_id; nothing where no calendar asks. */
+export const clocksFor = async (
+  db: Queryable,
+  rows: readonly DocumentOutcomeRow[],
+  calendar: DeadlineCalendar | undefined,
+): Promise<Map<string, ClockStart>> =>
+  calendar === undefined
+    ? new Map()
+    : clocksOf(
+        db,
+        rows.map(({ requestId }) => requestId),
+      );
+
 const shown = fieldsOf(documentSummary);
 
 /**
@@ -121,14 +143,11 @@ const shown = fieldsOf(documentSummary);
  */
 export function summaryOf(
   row: DocumentOutcomeRow,
-  {
-    calendar,
-    ...beside
-  }: { waitingFor: WaitedFor[]; errors?: { text: string }[]; calendar?: DeadlineCalendar | undefined },
+  { calendar, clock, ...beside }: { waitingFor: WaitedFor[]; errors?: { text: string }[] } & Timing,
 ): DocumentSummary {
   const { waitingFor } = beside;
   const words = wordsFor({ ...row, ...beside });
-  return { ...shown(row), ...dueOfOwn(calendar, row), waitingFor, holds: holdsOf(row), ...words };
+  return { ...shown(row), ...dueOfOwn(calendar, row, clock), waitingFor, holds: holdsOf(row), ...words };
 }
 
 /**

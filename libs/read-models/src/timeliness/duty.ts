@@ -4,11 +4,12 @@ import type { InboundDocumentRow } from '../inbound-documents/row.js';
 import type { DocumentDetail } from '../port.js';
 import { instantOf } from '../sgtin-history/movements.js';
 import type { Answers } from './answers.js';
+import type { ClockStart } from './clock.js';
 import type { DocumentTimingRow, TimingKind } from './row.js';
 
 export const roleOf = (kind: TimingKind): DeadlineRole => (kind === 'incoming' ? 'receiver' : 'sender');
 
-/** What the deadline of a document follows from. */
+/** What the deadline of a document follows from, where it was sent in place of no other. */
 export const factsOf = ({
   kind,
   docType,
@@ -26,19 +27,13 @@ export const factsOf = ({
 });
 
 /** What is known of the deadline of a document, and of what meets it: itself, or the answers of ours. */
-export function dutyOf(row: DocumentTimingRow, answers: Answers | undefined): Duty {
+export function dutyOf(row: DocumentTimingRow, facts: DutyFacts, answers: Answers | undefined): Duty {
   const isReplaced = row.replacedBy !== null;
   if (row.kind === 'incoming') {
     const { sentAt = null, acceptedAt = null } = answers ?? {};
-    return {
-      ...factsOf(row),
-      metSentAt: sentAt,
-      metAcceptedAt: acceptedAt,
-      metOutcome: acceptedAt && 'accepted',
-      isReplaced,
-    };
+    return { ...facts, metSentAt: sentAt, metAcceptedAt: acceptedAt, metOutcome: acceptedAt && 'accepted', isReplaced };
   }
-  return { ...factsOf(row), metSentAt: row.sentAt, metAcceptedAt: row.acceptedAt, metOutcome: row.outcome, isReplaced };
+  return { ...facts, metSentAt: row.sentAt, metAcceptedAt: row.acceptedAt, metOutcome: row.outcome, isReplaced };
 }
 
 type DueShown = Pick<DocumentDetail, 'dueAt' | 'dueBy'>;
@@ -55,10 +50,14 @@ const momentOf = (text: string | null): Date | null => {
   return instant === undefined ? null : new Date(instant);
 };
 
-/** When a document of ours is due. */
-export function dueOfOwn(calendar: DeadlineCalendar | undefined, row: DocumentOutcomeRow): DueShown {
+/** When a document of ours is due; by its own moments where its clock is not known yet. */
+export function dueOfOwn(
+  calendar: DeadlineCalendar | undefined,
+  row: DocumentOutcomeRow,
+  clock: ClockStart | undefined,
+): DueShown {
   const { docType, operationDate, registeredAt: knownAt, acceptedAt } = row;
-  const facts = { docType, operationAt: momentOf(operationDate), knownAt, acceptedAt };
+  const facts = { docType, operationAt: momentOf(operationDate), knownAt, acceptedAt, ...clock };
   return shownDue(dueOf(calendar, { ...facts, role: 'sender', channel: 'api' }), calendar);
 }
 

@@ -8,8 +8,9 @@ import {
   type DueUnknown,
 } from '#domain';
 import type { Queryable } from '#postgres';
+import { withClocks } from './clock.js';
 import { roleOf } from './duty.js';
-import { judge, type JudgeSources } from './judge.js';
+import { judge, mayBeLate, type JudgeSources } from './judge.js';
 import { DOCUMENT_TIMING, type DocumentTimingRow, type TimingKind } from './row.js';
 
 /** Documents of a type that are not sent, or not answered: due soon, and due already. */
@@ -74,12 +75,14 @@ export async function nearToSend(
   const wanted = wantedOf(calendar, { now, soon: new Date(now.getTime() + soonMs) });
   const { rows } = await db.query<{ docType: number; near: number; breached: number }>({
     name: 'timeliness-near',
-    text: `SELECT w.doc_type AS "docType", count(*) FILTER (WHERE s.at >= w.late_before)::int AS near,
+    text: `${withClocks("kind = 'own' AND outcome IS NULL AND doc_type = ANY ($1::int[])")}
+      SELECT w.doc_type AS "docType", count(*) FILTER (WHERE s.at >= w.late_before)::int AS near,
         count(*) FILTER (WHERE s.at < w.late_before)::int AS breached
       FROM unnest($1::int[], $2::boolean[], $3::boolean[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
         AS w (doc_type, operation_clock, by_send, from_at, late_before, near_before)
       JOIN document_timing t ON t.kind = 'own' AND t.outcome IS NULL AND t.doc_type = w.doc_type
-      CROSS JOIN LATERAL (SELECT CASE WHEN w.operation_clock THEN t.operation_at ELSE t.known_at END AS at) s
+      JOIN clock c ON c.request_id = t.id
+      CROSS JOIN LATERAL (SELECT CASE WHEN w.operation_clock THEN c.operation_at ELSE c.known_at END AS at) s
       WHERE s.at >= w.from_at AND s.at < w.near_before AND NOT (w.by_send AND t.sent_at IS NOT NULL)
       GROUP BY w.doc_type ORDER BY w.doc_type`,
     values: Object.values(wanted),
@@ -102,6 +105,18 @@ function toldSince(calendar: DeadlineCalendar, since: Date): [number[], Date[]] 
   return [open.map(({ docType }) => docType), open.map(({ at }) => at)];
 }
 
+/**
+ * $1 types, $2 since when documents of each are looked at, $3 streams that are known to be answered: NOT IN hashes them
+ * by any plan, and an anti-join may compare each with each.
+ */
+export const SELECT_TOLD = `SELECT ${DOCUMENT_TIMING.select({ of: 't' })} FROM document_timing t
+  WHERE t.kind = 'incoming'
+    AND t.known_at >= (SELECT min(w.known_at) FROM unnest($1::int[], $2::timestamptz[]) AS w (doc_type, known_at)
+      WHERE w.doc_type = t.doc_type)
+    AND t.known_at >= (SELECT min(known_at) FROM unnest($2::timestamptz[]) AS w (known_at))
+    AND t.stream NOT IN (SELECT unnest($3::text[]))
+  ORDER BY t.known_at DESC LIMIT ${MOST_TOLD + 1}`;
+
 /** What was told to us, and is not answered: due soon, or due already. `isCut`: there is more than one look takes. */
 export async function nearToAnswer(
   sources: JudgeSources & { calendar: DeadlineCalendar },
@@ -111,25 +126,20 @@ export async function nearToAnswer(
   const since = new Date(now.getTime() - LOOK_BACK_MS);
   const { rows } = await sources.pool.query<DocumentTimingRow>({
     name: 'timeliness-told',
-    text: `SELECT ${DOCUMENT_TIMING.select({ of: 't' })} FROM document_timing t
-      WHERE t.kind = 'incoming'
-        AND t.known_at >= (SELECT min(w.known_at) FROM unnest($1::int[], $2::timestamptz[]) AS w (doc_type, known_at)
-          WHERE w.doc_type = t.doc_type)
-        AND t.known_at >= (SELECT min(known_at) FROM unnest($2::timestamptz[]) AS w (known_at))
-        AND NOT EXISTS (SELECT FROM unnest($3::text[]) AS a (stream) WHERE a.stream = t.stream)
-      ORDER BY t.known_at DESC LIMIT ${MOST_TOLD + 1}`,
+    text: SELECT_TOLD,
     values: [...toldSince(calendar, since), [...answered]],
   });
   const soon = new Date(now.getTime() + soonMs);
   const figures = new Map<number, NearDeadlines>();
-  for (const { row, standing } of await judge(sources, rows.slice(0, MOST_TOLD), false)) {
+  for (const one of await judge(sources, rows.slice(0, MOST_TOLD), false)) {
+    const { row, standing } = one;
     if (standing.doneAt !== undefined) answered.add(row.stream);
     const at = standing.due?.at;
     if (at === undefined || at > soon || at <= since || row.docType === null) continue;
-    const one = figures.get(row.docType) ?? { role: 'receiver', docType: row.docType, near: 0, breached: 0 };
-    if (standing.state === 'pending') one.near += 1;
-    if (standing.state === 'overdue') one.breached += 1;
-    figures.set(row.docType, one);
+    const figure = figures.get(row.docType) ?? { role: 'receiver', docType: row.docType, near: 0, breached: 0 };
+    if (standing.state === 'pending') figure.near += 1;
+    else if (standing.doneAt === undefined && mayBeLate(one)) figure.breached += 1;
+    figures.set(row.docType, figure);
   }
   return { figures: [...figures.values()].toSorted((a, b) => a.docType - b.docType), isCut: rows.length > MOST_TOLD };
 }
@@ -143,7 +153,7 @@ export async function unknownDeadlines(
   const { rows } = await db.query<{ kind: TimingKind; docType: number; channel: DeadlineChannel; newest: Date }>({
     name: 'timeliness-types',
     text: `SELECT kind, doc_type AS "docType", channel, max(known_at) AS newest FROM document_timing
-      WHERE known_at > $1 AND kind <> 'recognised' AND doc_type IS NOT NULL
+      WHERE known_at > $1 AND kind IN ('own', 'adopted', 'incoming') AND doc_type IS NOT NULL
       GROUP BY kind, doc_type, channel ORDER BY kind, doc_type, channel`,
     values: [new Date(now.getTime() - SEEN_MS)],
   });

@@ -8,7 +8,7 @@ import type { DutyRow, Timeliness, TimelinessQuery } from '../port.js';
 import { delayOf, delaySentence, type Delay } from './cause.js';
 import { readPlace, writePlace, type Place } from './cursor.js';
 import { roleOf, shownDue } from './duty.js';
-import { isLate, judge, type Judged, type JudgeSources } from './judge.js';
+import { isLate, judge, mayBeLate, type Judged, type JudgeSources } from './judge.js';
 import { DOCUMENT_TIMING, type DocumentTimingRow } from './row.js';
 
 export interface TimelinessSources extends JudgeSources {
@@ -59,7 +59,7 @@ async function lateOnes(sources: TimelinessSources, query: RowsQuery): Promise<F
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
     const { rows, next } = await readRows(sources.pool, { ...query, after, limit: LOOKED_AT_ONCE });
     for (const one of await judge(sources, rows, true)) {
-      if (isLate(one)) found.push(one);
+      if (mayBeLate(one)) found.push(one);
       if (found.length === query.limit) return { found, next: one.row };
     }
     if (next === undefined) return { found };
@@ -89,6 +89,14 @@ const KINDS: Record<DeadlineRole | 'any', DocumentTimingRow['kind'][]> = {
 type RowsQuery = Omit<TimelinessQuery, 'cursor' | 'late'> & { after: Place | undefined; limit: number };
 
 async function readRows(db: Queryable, query: RowsQuery): Promise<{ rows: DocumentTimingRow[]; next?: Place }> {
+  const { text, values } = selectRows(query);
+  const read = (await db.query<DocumentTimingRow>(text, values)).rows;
+  const rows = read.slice(0, query.limit);
+  return { rows, ...present({ next: read.length > query.limit ? rows.at(-1) : undefined }) };
+}
+
+/** The statement of a page, and of one row more, for the report and for the test of its plan. */
+export function selectRows(query: RowsQuery): { text: string; values: unknown[] } {
   const values: unknown[] = [];
   const given = (value: unknown): string => `$${values.push(value)}`;
   const { after, operationFrom, operationTo, account, docType } = query;
@@ -104,9 +112,7 @@ async function readRows(db: Queryable, query: RowsQuery): Promise<{ rows: Docume
   ];
   const text = `SELECT ${DOCUMENT_TIMING.select()} FROM document_timing WHERE ${conditions.join(' AND ')}
     ORDER BY day_at DESC, first_position DESC LIMIT ${query.limit + 1}`;
-  const read = (await db.query<DocumentTimingRow>(text, values)).rows;
-  const rows = read.slice(0, query.limit);
-  return { rows, ...present({ next: read.length > query.limit ? rows.at(-1) : undefined }) };
+  return { text, values };
 }
 
 async function shownAll(sources: TimelinessSources, all: Judged[]): Promise<Duty[]> {

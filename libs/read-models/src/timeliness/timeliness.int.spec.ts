@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
 import { readCalendar, type InboundSeen, type Registration } from '#domain';
+import type { EventStore } from '#event-store';
 import { isSscc } from '#kernel';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, DIGEST, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
+import { documentOutcomesProjection } from '../document-outcomes/projection.js';
 import type { DutyRow, TimelinessQuery } from '../port.js';
+import { PostgresReadModels } from '../postgres-read-models.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { nearToAnswer, nearToSend, unknownDeadlines } from './figures.js';
@@ -27,6 +30,7 @@ const CALENDAR = readCalendar({
   deadlines: [
     { ...SENDER, docTypes: [415], limit: { hours: 1 }, metWhen: 'sent' },
     { ...SENDER, docTypes: [552], limit: { hours: 1 }, metWhen: 'accepted' },
+    { ...SENDER, docTypes: [313], startsAt: 'known', limit: { hours: 1 }, metWhen: 'sent' },
     { ...SENDER, docTypes: [415], channel: 'cabinet', limit: { hours: 1 }, metWhen: 'sent' },
     { ...TOLD, docTypes: [601], startsAt: 'known', limit: { hours: 1 }, metWhen: 'accepted', metBy: [701] },
   ],
@@ -54,6 +58,7 @@ beforeAll(async () => {
   };
   ours();
   theirs();
+  sentAgain();
   await project();
 });
 afterAll(() => db.drop());
@@ -87,9 +92,32 @@ function ours(): void {
 function resend(of: DocumentOfTest, first: string): string {
   const data: Registration = { ...log.registration(of), resendOf: { commandId: 'first', requestId: first } };
   log.add(data.requestId, { type: 'DocumentRegistered', data });
-  log.sent(data.requestId, of);
   log.add(first, { type: 'DocumentResent', data: { by: data } });
-  return data.requestId;
+  return log.sent(data.requestId, of);
+}
+
+/** Two hours after what ended badly: every limit is an hour. */
+function sentAgain(): void {
+  const later = (of: DocumentOfTest): string => {
+    const requestId = log.send(of);
+    log.conclude(requestId, { ...of, outcome: 'rejected' });
+    log.pass(120);
+    return requestId;
+  };
+  const known = { docType: 313, items: [pack(20)] };
+  named['known again'] = resend(known, later(known));
+  const third = resend(known, later(known));
+  log.conclude(third, { ...known, outcome: 'failed' });
+  named['known once more'] = resend(known, third);
+  const halted = later(known);
+  const member: Registration = { ...log.registration(known), supersedes: { commandId: 'first', requestId: halted } };
+  named['resumed'] = member.requestId;
+  log.add(member.requestId, { type: 'DocumentRegistered', data: member });
+  log.add(halted, { type: 'DocumentSuperseded', data: { by: member, groupId: 'g' } });
+  const claimed = later(shipment(21, '2026-03-01T16:00:00Z'));
+  named['with another date'] = resend(shipment(21, '2026-03-01T23:00:00Z'), claimed);
+  const early = later(shipment(22, '2026-03-01T23:30:00Z'));
+  named['with an earlier date'] = resend(shipment(22, '2026-03-01T15:30:00Z'), early);
 }
 
 /** What another participant tells, of these packs; without bytes where `items` is absent. */
@@ -165,10 +193,11 @@ function inBoxes(): void {
 
 async function project(): Promise<void> {
   const parts = { evidence: log.evidence, documents: jsonDocuments };
-  for (const projection of [timelinessProjection(), sgtinHistoryProjection(parts)]) {
+  for (const projection of [timelinessProjection(), sgtinHistoryProjection(parts), documentOutcomesProjection()]) {
     const { streamPrefixes = [], types } = projection.filter;
     const wanted = log.events.filter(
-      ({ stream, type }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)) && types?.includes(type),
+      ({ stream, type }) =>
+        streamPrefixes.some((prefix) => stream.startsWith(prefix)) && types?.includes(type) !== false,
     );
     await inTransaction(db.pool, (tx) => projection.project(wanted, tx));
     await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())`, [
@@ -204,6 +233,19 @@ describe('the report on deadlines', () => {
     ['unlisted', { state: 'not_known', why: 'not_listed' }],
     ['no instant', { state: 'not_known', why: 'not_started', operationDate: '2026-03-01' }],
     ['no deadline', { state: 'no_deadline' }],
+    ['known again', { state: 'late', cause: 'rejected_and_resent', daysLate: 1 }],
+    ['known once more', { state: 'late', cause: 'rejected_and_resent' }],
+    ['resumed', { state: 'overdue', cause: 'rejected_and_resent' }],
+    [
+      'with another date',
+      {
+        state: 'late',
+        cause: 'rejected_and_resent',
+        startedAt: '2026-03-01T16:00:00.000Z',
+        operationDate: '2026-03-01T23:00:00Z',
+      },
+    ],
+    ['with an earlier date', { state: 'late', startedAt: '2026-03-01T15:30:00.000Z' }],
     ['adopted', { state: 'late', cause: 'past_this_system', role: 'sender', channel: 'cabinet' }],
     ['answered', { state: 'on_time', itemsAnswered: 2, doneAt: '2026-03-01T09:51:00.000Z' }],
     ['half', { state: 'overdue', cause: 'registry_slow', items: 2, itemsAnswered: 1 }],
@@ -225,6 +267,18 @@ describe('the report on deadlines', () => {
       expect(dueBy).toEqual(dueAt === undefined ? undefined : { clause: 'Made-up rule', edition: '1', calendar });
   });
 
+  it('tells no other due moment of a document than the document itself does, in a list and alone', async () => {
+    const read = { pool: db.pool, evidence: log.evidence, documents: jsonDocuments, types: typeKnowledge };
+    const models = new PostgresReadModels({ ...read, store: log as unknown as EventStore, calendar: CALENDAR });
+    const listed = new Map((await models.documents({ limit: 1_000 })).items.map((one) => [one.requestId, one.dueAt]));
+    for (const { requestId = '', dueAt } of await all({ role: 'sender' })) {
+      if (!listed.has(requestId)) continue;
+      expect([requestId, listed.get(requestId)]).toEqual([requestId, dueAt]);
+      expect((await models.document(requestId))?.dueAt).toBe(dueAt);
+    }
+    expect(listed.size).toBeGreaterThan(20);
+  });
+
   it('knows nothing without a calendar, and says so of every document', async () => {
     const rows = await all({}, { calendar: undefined });
     expect(rows.length).toBeGreaterThan(15);
@@ -237,7 +291,8 @@ describe('the report on deadlines', () => {
     expect(whole.map(idOf)).not.toContain('recognised');
     expect(new Set(whole.map(idOf)).size).toBe(whole.length);
     for (const limit of [1, 2, 7]) expect(await all({ limit })).toEqual(whole);
-    const late = whole.filter(({ state }) => state === 'late' || state === 'overdue');
+    const late = whole.filter(({ state, why = '' }) => /late|overdue|content_not_known/.test(`${state} ${why}`));
+    expect(late.map(idOf)).toContain('no bytes');
     for (const limit of [1, 3, 100]) expect(await all({ late: true, limit })).toEqual(late);
   });
 
@@ -268,11 +323,22 @@ describe('what is told before it is too late', () => {
     expect(await at('2026-03-01T08:40:00Z')).toEqual([{ role: 'sender', docType: 552, near: 0, breached: 1 }]);
   });
 
+  it('counts what was sent in place of another by when the first one was known', async () => {
+    const registered = log.events.findLast(({ type }) => type === 'DocumentSuperseded') as { recordedAt: Date };
+    const now = new Date(registered.recordedAt.getTime() + 60_000);
+    expect(await nearToSend(db.pool, CALENDAR, { now, soonMs: 3_600_000 })).toContainEqual({
+      role: 'sender',
+      docType: 313,
+      near: 0,
+      breached: 1,
+    });
+  });
+
   it('counts what is not answered, and looks at the answered no second time', async () => {
     const answered = new Set<string>();
     const look = (now: Date) => nearToAnswer({ ...sources, calendar: CALENDAR, now }, { soonMs: 3_600_000, answered });
     expect(await look(NOW)).toEqual({
-      figures: [{ role: 'receiver', docType: 601, near: 0, breached: 5 }],
+      figures: [{ role: 'receiver', docType: 601, near: 0, breached: 6 }],
       isCut: false,
     });
     const done = ['answered', 'answered late', 'box by its name', 'in a box'];
@@ -305,8 +371,8 @@ describe('what is told before it is too late', () => {
     // Known on 1 March, due when 31 May begins.
     expect(await look('2026-05-30T22:59:59Z')).toEqual([]);
     expect(await look('2026-05-30T23:00:00Z')).toEqual(figure(6, 0));
-    expect(await look('2026-05-31T00:00:00Z')).toEqual(figure(0, 5));
-    expect(await look('2026-06-29T23:59:59Z')).toEqual(figure(0, 5));
+    expect(await look('2026-05-31T00:00:00Z')).toEqual(figure(0, 6));
+    expect(await look('2026-06-29T23:59:59Z')).toEqual(figure(0, 6));
     expect(await look('2026-06-30T00:00:00Z')).toEqual([]);
   });
 
@@ -319,6 +385,7 @@ describe('what is told before it is too late', () => {
     expect(types.sort()).toEqual([
       'receiver 601',
       'receiver 701',
+      'sender 313',
       'sender 415',
       'sender 431',
       'sender 552',

@@ -191,7 +191,10 @@ export const historyParameters = z.strictObject({
       instant,
     ])
     .optional()
-    .describe('As it was known at this position of the log, or at this instant: later corrections are left out.'),
+    .describe(
+      'As it was known at this position of the log, or at this instant: later corrections are left out. 503 unavailable ' +
+        'while the record of packs has not come so far.',
+    ),
 });
 
 /** A day of the calendar; no calendar of ours has a year 0. */

@@ -59,7 +59,7 @@ export function checkOf(
   if (pack === undefined)
     return {
       answer: 'unknown',
-      reasons: [{ code: 'not_in_record', sentence: 'No document that we know of has named this pack.' }, ...hidden],
+      reasons: [{ code: 'not_in_record', sentence: 'No document that we know of has moved this pack.' }, ...hidden],
     };
   const isReceipt = query.purpose === 'receive';
   const against = isReceipt ? againstReceipt(pack, query) : againstLeaving(pack, query);

@@ -5,6 +5,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { toldOfItem } from '../epcis/told-documents.js';
 import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
+import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { checkPacks } from '../pack-state/check.js';
 import type { ContainerContent, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
@@ -124,6 +125,48 @@ describe('what the registry told of a container', () => {
   });
 });
 
+/** Projects what these add to the log. */
+async function projectMore(add: () => void): Promise<void> {
+  const from = log.events.length;
+  add();
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const events = log.events.slice(from).filter(({ type }) => projection.filter.types?.includes(type));
+  await inTransaction(db.pool, (tx) => projection.project(events, tx));
+}
+const containersUnknown = async (): Promise<number> => {
+  const of = { gtin: OUTER.slice(0, 14), series: 'S-1' };
+  return (await tracedSeries(db.pool, of, { ...TYPES, asOf: new Date() })).containersUnknown;
+};
+
+describe('a content that documents told', () => {
+  const [CLOSED, REFUSED] = [box(20), box(21)];
+
+  it('is not known as of before they did', async () => {
+    await projectMore(() => {
+      log.document({ docType: 701, items: [CLOSED], acceptedAt: '2026-04-01T12:00:00Z' });
+      log.document({ docType: 912, items: [CLOSED], acceptedAt: '2026-04-03T12:00:00Z' });
+      log.document({ docType: 911, items: [pack(60)], into: CLOSED, acceptedAt: '2026-04-04T12:00:00Z' });
+    });
+    const asOf = (day: string) => contentOf(db.pool, CLOSED, { ...TYPES, asOf: new Date(`2026-04-${day}T18:00:00Z`) });
+    expect(await asOf('02')).toMatchObject({ isKnown: false, packs: 0, unknown: { standing: 'not_asked' } });
+    expect(await asOf('04')).toMatchObject({ isKnown: true, packs: 1 });
+  });
+
+  it('is not known any more when their conclusion is revised', async () => {
+    const before = await containersUnknown();
+    const packing = { docType: 911, items: [pack(61)], into: REFUSED };
+    let requestId = '';
+    await projectMore(() => {
+      log.document({ docType: 701, items: [REFUSED] });
+      requestId = log.send(packing);
+      log.conclude(requestId, packing);
+    });
+    expect([await containersUnknown(), (await content(REFUSED)).isKnown]).toEqual([before, true]);
+    await projectMore(() => void log.conclude(requestId, { ...packing, outcome: 'rejected' }, 'accepted'));
+    expect([await containersUnknown(), (await content(REFUSED)).isKnown]).toEqual([before + 1, false]);
+  });
+});
+
 describe('a content that is not known', () => {
   it.each([
     ['before anybody asked', DENIED, () => shipped, 'not_asked', undefined],
@@ -152,10 +195,7 @@ describe('a content that is not known', () => {
 
   it('is none any more once the registry is asked again and tells it', async () => {
     expect(await unknownContentsAt(db.pool, HERE)).toBe(2);
-    const from = log.events.length;
-    log.tell(DENIED, [{ id: pack(41), into: DENIED }], ACCEPTED_AT);
-    const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
-    await inTransaction(db.pool, (tx) => projection.project(log.events.slice(from), tx));
+    await projectMore(() => void log.tell(DENIED, [{ id: pack(41), into: DENIED }], ACCEPTED_AT));
     expect(await unknownContentsAt(db.pool, HERE)).toBe(1);
   });
 });

@@ -194,8 +194,58 @@ describe('a content that is not known', () => {
   });
 
   it('is none any more once the registry is asked again and tells it', async () => {
-    expect(await unknownContentsAt(db.pool, HERE)).toBe(2);
+    expect(await unknownContentsAt(db.pool, HERE, typeKnowledge)).toBe(2);
     await projectMore(() => void log.tell(DENIED, [{ id: pack(41), into: DENIED }], ACCEPTED_AT));
-    expect(await unknownContentsAt(db.pool, HERE)).toBe(1);
+    expect(await unknownContentsAt(db.pool, HERE, typeKnowledge)).toBe(1);
+  });
+});
+
+describe('containers of unknown content at a place', () => {
+  const [PLACE, BRANCH] = ['00000000000321', '00000000000322'] as const;
+  let came = 0;
+  /** A container comes to a place, and the registry does not tell what is in it. */
+  function comes(sscc: string): void {
+    came += 1;
+    const documentId = `came-${came}`;
+    const arrival = { documentId, docType: 601, subjectId: OTHER, acceptedAt: acceptedAt(12) };
+    const { documentSha256 } = log.registration({ ...arrival, items: [sscc], counterpartyId: PLACE });
+    const seen = { documentId, direction: 'incoming', channel: 'counterparty' } as const;
+    const read = { docType: 601, documentSha256, acceptedAt: acceptedAt(12), isReadable: true };
+    log.addInbound(documentId, { type: 'InboundConcluded', data: { ...seen, ...read, outcome: 'accepted' } });
+    log.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
+    const gaveUp = { sscc, documentId, reason: 'access_denied', answerSha256: DIGEST } as const;
+    log.addToContainer(sscc, { type: 'ContainerContentUnavailable', data: { ...gaveUp, attempts: 12 } });
+  }
+  const acceptedAt = (hour: number): string => `2026-05-0${came}T${hour}:00:00.000Z`;
+  const at = (place: string): Promise<number> => unknownContentsAt(db.pool, place, typeKnowledge);
+
+  it('are none that was opened, until it comes again', async () => {
+    await projectMore(() => {
+      comes(box(30));
+      log.document({ docType: 701, items: [box(30)], counterpartyId: PLACE, acceptedAt: acceptedAt(13) });
+    });
+    expect(await at(PLACE)).toBe(1);
+    await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
+    expect(await at(PLACE)).toBe(0);
+    await projectMore(() => comes(box(30)));
+    expect(await at(PLACE)).toBe(1);
+    await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
+    expect(await at(PLACE)).toBe(0);
+  });
+
+  it('are none of which documents tell what lies in it', async () => {
+    await projectMore(() => comes(box(31)));
+    expect(await at(PLACE)).toBe(1);
+    const packing = { docType: 911, items: [pack(70)], into: box(31), acceptedAt: acceptedAt(13) };
+    await projectMore(() => void log.document(packing));
+    expect(await at(PLACE)).toBe(0);
+    await projectMore(() => void log.document({ docType: 913, items: [pack(70)], acceptedAt: acceptedAt(14) }));
+    expect(await at(PLACE)).toBe(1);
+  });
+
+  it('go with all that their place holds', async () => {
+    const move = { docType: 432, items: [PLACE], counterpartyId: BRANCH, acceptedAt: acceptedAt(15) };
+    await projectMore(() => void log.document(move));
+    expect([await at(PLACE), await at(BRANCH)]).toEqual([0, 1]);
   });
 });

@@ -9,6 +9,7 @@ import {
   inboundDirection,
   inboundOutcome,
   inboundPhase,
+  SERIES_FATES,
   shapes,
   STOCK_PARTS,
 } from '#read-models';
@@ -234,6 +235,15 @@ export const packListParameters = z.strictObject({
     .describe(
       'false: only packs that were never ours: on their way to us, or refused or recalled on it; true: all others.',
     ),
+  fate: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(SERIES_FATES)).min(1))
+    .optional()
+    .meta({
+      type: 'string',
+      description: `Only packs of which this became, as in the file of a series, or several: ${SERIES_FATES.join(',')}.`,
+    }),
   container: z
     .string()
     .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')

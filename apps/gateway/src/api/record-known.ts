@@ -46,6 +46,5 @@ async function refuseToCome(store: EventStore, knownAt: bigint | Date): Promise<
   if (typeof knownAt === 'bigint') {
     const head = await store.head();
     if (knownAt > head) throw invalidParameter('known_at', `the log ends at ${head}: ${knownAt} is to come`);
-  } else if (knownAt > systemClock.now())
-    throw invalidParameter('known_at', `${knownAt.toISOString()} is to come`);
+  } else if (knownAt > systemClock.now()) throw invalidParameter('known_at', `${knownAt.toISOString()} is to come`);
 }

@@ -222,7 +222,7 @@ describe('the figures of a series', () => {
     ]);
     for (const { packsAt, packs: some } of found) {
       const asked = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
-      const { status_unknown, place_unknown, place_left, ...rest } = asked;
+      const { status_unknown, place_unknown, place_left, fate: _, ...rest } = asked;
       const wanted = { statusUnknown: status_unknown, placeUnknown: place_unknown, placeLeft: place_left };
       const flags = Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value === 'true']));
       expect([packsAt, (await packs.list({ ...rest, ...flags })).items.length]).toEqual([packsAt, some]);

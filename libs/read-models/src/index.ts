@@ -53,6 +53,7 @@ export {
 export { calendarName, dutyRow, timeliness } from './timeliness/shape.js';
 export {
   CHECK_PURPOSES,
+  SERIES_FATES,
   packChecks,
   packPage,
   packSummary,

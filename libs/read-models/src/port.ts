@@ -166,6 +166,8 @@ export interface PackListQuery extends PackFilter, Pick<DocumentListQuery, 'limi
   placeLeft?: boolean;
   /** Whether they were ever ours, as in the file of a series. */
   received?: boolean;
+  /** What became of them, as in the file of a series: one of these. */
+  fates?: readonly SeriesFile['fates'][number]['fate'][];
   container?: string;
   /** A request_id of ours, or the registry's id: what the document names, and what is in containers that it names. */
   document?: string;

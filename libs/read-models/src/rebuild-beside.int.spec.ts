@@ -179,6 +179,7 @@ describe('rows of an older version (decision 70)', () => {
     log.document({ docType: 431, items: [pack(8)], counterpartyId: MOVED_TO });
     log.document({ docType: 417, items: [pack(6)], counterpartyId: '00000000000334' });
     log.document({ docType: 254, items: [pack(8)] });
+    log.document({ docType: 210, items: [pack(10)] });
     log.add(log.send({ docType: 701, items: [pack(7)] }), {
       type: 'DuplicateDetected',
       data: { documentIds: ['a', 'b'], answerSha256: DIGEST },
@@ -212,6 +213,21 @@ describe('rows of an older version (decision 70)', () => {
       expect(await compared()).toEqual({ differ: [], skipped: {} });
       await db.pool.query('UPDATE suspended_list SET not_understood = NULL');
       expect((await compared()).differ).toHaveLength(1);
+    } finally {
+      await db.drop();
+    }
+  }, 120_000);
+
+  it('are packs that only a query had named', async () => {
+    const query = `SELECT max(known_from) FROM movement_document WHERE doc_type = 210`;
+    await upgraded([
+      `INSERT INTO pack_state SELECT (jsonb_populate_record(s, jsonb_build_object('item', '${pack(10)}',
+        'position', (${query}), 'first_from', (${query})))).* FROM pack_state s WHERE s.item = '${pack(8)}'`,
+    ]);
+    try {
+      const { differ, skipped } = await compared();
+      expect([differ, Object.keys(skipped)]).toEqual([[], ['sgtin-history']]);
+      expect(skipped['sgtin-history']).toMatch(/^pack_state: an older version took queries to move packs/);
     } finally {
       await db.drop();
     }

@@ -225,6 +225,26 @@ describe('answers are as their description says, in the names of the commands', 
   });
 });
 
+it('an answer as known then waits for the record of packs, and is refused while that has not come so far', async () => {
+  const { rows } = await harness.db.pool.query<{ head: bigint }>('SELECT max(position) AS head FROM event');
+  const head = rows[0]!.head;
+  const moveRecord = (position: bigint): Promise<unknown> =>
+    harness.db.pool.query(`UPDATE checkpoint SET position = $1 WHERE name = 'projection:sgtin-history'`, [position]);
+  const askKnownAt = (when: bigint | string) => harness.ask(`/v1/packs/${SGTIN}?known_at=${when}`);
+  const now = await harness.ask(`/v1/packs/${SGTIN}`);
+  await moveRecord(head - 1n);
+  expect((await askKnownAt(head - 1n)).status).toBe(200);
+  expect((await askKnownAt('2020-01-01T00:00:00Z')).status).toBe(404);
+  const behind = await Promise.all([askKnownAt(head), askKnownAt(new Date().toISOString())]);
+  expect(behind.map(({ status }) => status)).toEqual([503, 503]);
+  expect(behind[0]!.json()).toMatchObject({ code: 'unavailable', field: 'known_at' });
+  const waiting = askKnownAt(head);
+  await moveRecord(head);
+  expect(await waiting).toMatchObject({ status: 200, text: now.text });
+  const toCome = await askKnownAt(new Date(Date.now() + 60_000).toISOString());
+  expect([toCome.status, toCome.json()['detail']]).toEqual([400, expect.stringContaining('is to come')]);
+});
+
 describe('rows as one file', () => {
   const checks = { purpose: 'pick', place: '00000000000777', codes: [SGTIN, 'nonsense', THIRD_PACK] };
   const fileOf = async (path: string, accept: string): Promise<Response> =>

@@ -100,7 +100,7 @@ export const evidencePaths = {
       parameters: [ofPack, ...queryParameters(historyParameters)],
       responses: {
         200: answered('PackState', 'What is known of the pack'),
-        ...errors(400, 404, 422),
+        ...errors(400, 404, 422, 503),
       },
     }),
   },
@@ -113,7 +113,7 @@ export const evidencePaths = {
       parameters: [ofPack, ...queryParameters(historyParameters)],
       responses: {
         200: orEpcis(orFile('PackHistory', 'Where the pack is now, and its movements in their order')),
-        ...errors(400, 404, 422),
+        ...errors(400, 404, 422, 503),
       },
     }),
   },
@@ -126,7 +126,7 @@ export const evidencePaths = {
       parameters: [ofContainer, ...queryParameters(historyParameters)],
       responses: {
         200: orEpcis(orFile('ContainerHistory', 'Where the container is now, and its movements in their order')),
-        ...errors(400, 404, 422),
+        ...errors(400, 404, 422, 503),
       },
     },
   },
@@ -141,7 +141,7 @@ export const evidencePaths = {
       parameters: [ofContainer, ...queryParameters(historyParameters)],
       responses: {
         200: orFile('ContainerContent', 'The content, as far as documents tell it'),
-        ...errors(400, 404, 422),
+        ...errors(400, 404, 422, 503),
       },
     },
   },

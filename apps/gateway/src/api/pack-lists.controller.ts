@@ -46,7 +46,7 @@ export class PackListsController {
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const given = parameters(packListParameters, query);
     const { expires_by: expiresBy, expires_within: expiresWithin, series_unknown, status_unknown, ...others } = given;
-    const { place_unknown, place_left, ...rest } = others;
+    const { place_unknown, place_left, fate: fates, ...rest } = others;
     const now = new Date();
     const wanted = {
       ...{
@@ -56,7 +56,7 @@ export class PackListsController {
         seriesUnknown: series_unknown === 'true',
         statusUnknown: status_unknown === 'true',
       },
-      ...{ placeUnknown: place_unknown === 'true', placeLeft: place_left === 'true' },
+      ...{ fates, placeUnknown: place_unknown === 'true', placeLeft: place_left === 'true' },
     } as PackListQuery;
     const pageAfter = async (cursor?: string): Promise<z.infer<typeof packPage>> =>
       snakeCase(await this.readModels.packs.list({ ...wanted, ...(cursor === undefined ? {} : { cursor }) }, now));

@@ -3,7 +3,8 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { EventStore } from '#event-store';
-import { defined, invalidParameter, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
+import { defined, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
+import type { Pool } from '#postgres';
 import type { containerContent, containerHistory, HistoryQuery, packHistory, packState } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
@@ -17,9 +18,11 @@ import {
   HistoryOfContainer,
   HistoryOfSgtin,
   LOG,
+  POOL,
   StateOfPack,
   STORE,
 } from './queries.js';
+import { awaitKnown } from './record-known.js';
 import { sendRows } from './send-list.js';
 import { snakeCase } from './snake-case.js';
 
@@ -29,6 +32,7 @@ export class PacksController {
   constructor(
     @Inject(QueryBus) private readonly queries: QueryBus,
     @Inject(LOG) private readonly log: ServiceLog,
+    @Inject(POOL) private readonly pool: Pool,
     @Inject(STORE) private readonly store: EventStore,
   ) {}
 
@@ -77,13 +81,10 @@ export class PacksController {
     await sendRows({ request, reply, log: this.log }, answer, CONTENT);
   }
 
-  /** @throws PedigreeError `invalid_parameter` also for a position that the log does not have yet. */
+  /** @throws PedigreeError also as `awaitKnown`. */
   private async historyQuery(query: unknown): Promise<HistoryQuery> {
     const { as_of, known_at } = parameters(historyParameters, query);
-    if (typeof known_at === 'bigint') {
-      const head = await this.store.head();
-      if (known_at > head) throw invalidParameter('known_at', `the log ends at ${head}: ${known_at} is to come`);
-    }
+    if (known_at !== undefined) await awaitKnown({ pool: this.pool, store: this.store }, known_at);
     return defined({ asOf: as_of, knownAt: known_at });
   }
 }

@@ -9,6 +9,7 @@ import {
   inboundDirection,
   inboundOutcome,
   inboundPhase,
+  SERIES_FATES,
   shapes,
   STOCK_PARTS,
 } from '#read-models';
@@ -191,7 +192,10 @@ export const historyParameters = z.strictObject({
       instant,
     ])
     .optional()
-    .describe('As it was known at this position of the log, or at this instant: later corrections are left out.'),
+    .describe(
+      'As it was known at this position of the log, or at this instant: later corrections are left out. 503 unavailable ' +
+        'while the record of packs has not come so far.',
+    ),
 });
 
 /** A day of the calendar; no calendar of ours has a year 0. */
@@ -231,6 +235,15 @@ export const packListParameters = z.strictObject({
     .describe(
       'false: only packs that were never ours: on their way to us, or refused or recalled on it; true: all others.',
     ),
+  fate: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(SERIES_FATES)).min(1))
+    .optional()
+    .meta({
+      type: 'string',
+      description: `Only packs of which this became, as in the file of a series, or several: ${SERIES_FATES.join(',')}.`,
+    }),
   container: z
     .string()
     .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')

@@ -17,8 +17,8 @@ function rowOf(record: SgtinRecord, answer: 'found' | 'archived', moment: string
   return {
     item: sgtin,
     answer,
-    ...defined({ status, place, container: sscc, series, expiry: registryDay(expiresOn), moved_at: movedAt ?? statusAt }),
-    ...defined({ funding, owner: inn }),
+    ...defined({ status, place, container: sscc, series, expiry: registryDay(expiresOn) }),
+    ...defined({ moved_at: movedAt ?? statusAt, funding, owner: inn }),
     moment,
   };
 }
@@ -72,7 +72,7 @@ export function pageOfContainer(
   sscc: string,
   outcome: ReadOutcome<FullHierarchy>,
 ): FetchedPage<FetchedRow> | undefined {
-  if (!('raw' in outcome) || outcome.raw === undefined) return undefined;
+  if (!('raw' in outcome) || outcome.raw === undefined || mayBeOthers(outcome)) return undefined;
   const { body, receivedAt, httpStatus } = outcome.raw;
   const whole = { rows: [], missing: [], unanswered: [], answer: body, fetchedAt: receivedAt };
   const moment = receivedAt.toISOString();
@@ -81,7 +81,6 @@ export function pageOfContainer(
     return told === undefined ? { ...whole, unanswered: [sscc] } : { ...whole, ...told };
   }
   if (outcome.kind === 'not_found') return { ...whole, rows: [{ item: sscc, answer: 'not_found', moment }] };
-  if (outcome.kind === 'refused' && outcome.mayBeOthers === true) return undefined;
   if (outcome.kind === 'access_denied' || httpStatus === FORBIDDEN)
     return { ...whole, rows: [{ item: sscc, answer: 'denied', moment }] };
   const isOfThisOne = httpStatus === BAD_REQUEST || (outcome.kind === 'unknown' && isWhole(httpStatus));
@@ -102,6 +101,10 @@ function toldOfContainer(
     missing: content.items.map(({ id }) => id).filter(isPack),
   };
 }
+
+/** A server before the registry may have said so. */
+const mayBeOthers = (outcome: ReadOutcome<unknown>): boolean =>
+  outcome.kind === 'refused' && outcome.mayBeOthers === true;
 
 /** A whole answer that is not understood will not be another time. */
 const isWhole = (httpStatus: number): boolean => httpStatus >= 200 && httpStatus < 300;

@@ -10,6 +10,9 @@ import {
   type TypeEffect,
 } from './effect.js';
 
+/** Numbers for containers that are still to be made. */
+const RESERVATION_OF_NUMBERS = 213;
+
 /** The recall of an earlier operation. */
 export const RECALL = 250;
 
@@ -69,6 +72,9 @@ export const typeKnowledge = {
   },
   /** Whether it brings back a pack whole that was sold, used or withdrawn, also in part. */
   bringsBack: (docType: number): boolean => BRING_BACK.has(docType),
+  /** Whether it only asks, or reserves numbers: it moves nothing of what it names, which may not even exist. */
+  movesNothing: (docType: number): boolean =>
+    documentTypeOf(docType)?.direction === 'query' || docType === RESERVATION_OF_NUMBERS,
   /** Whether, told to us, it brings goods: they are ours, or on their way to us. */
   bringsGoods: (docType: number): boolean => BRING_GOODS.has(docType),
   /** Whether, sent by us, it moves goods from one place of ours to another one. */

@@ -13,11 +13,12 @@ const SERIES_UNKNOWN = `SELECT count(*)::int AS packs FROM pack_state
   WHERE item > $1 AND item < $2 AND length(item) = 27 AND series IS NULL`;
 
 /**
- * Containers into which no document and no answer has ever put anything, and which nobody has opened: what is in them
+ * Containers into which no document that counts and no answer has ever put anything, and which nobody has opened: what is in them
  * is named nowhere.
  */
 const CONTENT_UNKNOWN = `SELECT count(*)::int AS containers FROM pack_state s
-  WHERE length(s.item) = 18 AND NOT EXISTS (SELECT FROM containment c WHERE c.parent = s.item)
+  WHERE length(s.item) = 18 AND NOT EXISTS (SELECT FROM containment c JOIN movement_document d USING (known_from)
+      WHERE c.parent = s.item AND d.known_to IS NULL)
     AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
       JOIN movement_document d USING (known_from)
       WHERE m.item = s.item AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL)`;

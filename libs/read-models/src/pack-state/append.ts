@@ -226,6 +226,8 @@ function numbering(
   const numberOf = (effect: number, item: string): number | NotDone => {
     const what = effects[effect];
     if (what?.result === 'refused') return 'moves nothing';
+    // A query may tell a series, of what other documents have moved.
+    if (typeKnowledge.movesNothing(document.docType)) return 'more to read';
     // What is left of a pack is in no row: how much earlier parts were is in its life.
     if (what?.part !== undefined || what === undefined || atMicros === undefined) return 'more to read';
     const one = doneBy(what, { document, atMicros, told: toldWithin(told, item) });

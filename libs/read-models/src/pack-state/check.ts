@@ -29,7 +29,7 @@ export async function checkPacks(db: Queryable, query: CheckOnDay, types: PackTy
   const told = await packsTold(db, await packsNow(db, items, types), types);
   const packs = new Map(told.map((pack) => [pack.sgtin, pack]));
   const { purpose, place, day } = query;
-  const unknownContents = await unknownContentsAt(db, place);
+  const unknownContents = await unknownContentsAt(db, place, types);
   const suspended = await recordedInForce(db, [...new Set(told.map(({ gtin }) => gtin))]);
   return {
     ...{ purpose, place, day, adviceOnly: purpose === 'sell', knownAt: String(knownAt) },
@@ -59,7 +59,7 @@ export function checkOf(
   if (pack === undefined)
     return {
       answer: 'unknown',
-      reasons: [{ code: 'not_in_record', sentence: 'No document that we know of has named this pack.' }, ...hidden],
+      reasons: [{ code: 'not_in_record', sentence: 'No document that we know of has moved this pack.' }, ...hidden],
     };
   const isReceipt = query.purpose === 'receive';
   const against = isReceipt ? againstReceipt(pack, query) : againstLeaving(pack, query);

@@ -62,15 +62,26 @@ const HOW_NEW = `SELECT item, ${mayBeNew('$2')} AS "mayBeNew", ${isComing('$2')}
       ${PLACE} AS place
     FROM pack_state s ${JOIN_STAY} WHERE s.item = ANY ($1::text[])) AS pack`;
 
-/** Of these items those that were never ours: on their way to us, or refused or recalled on it. */
-export async function neverOurs(db: Queryable, items: readonly string[], ours: Ours): Promise<Set<string>> {
+/** How items came to us, or did not. */
+interface Ways {
+  /** On their way to us, or refused or recalled on it, and never ours. */
+  isNew: ReadonlySet<string>;
+  /** Refused or recalled on their way to us, whether they were ever ours or not. */
+  isRefused: ReadonlySet<string>;
+}
+
+export async function waysToUs(db: Queryable, items: readonly string[], ours: Ours): Promise<Ways> {
   const { rows } = await db.query<{ item: string; mayBeNew: boolean; isComing: boolean }>(HOW_NEW, [
     ...[items, [...ours.own]],
   ]);
   const asked = rows.filter(({ mayBeNew: isAsked }) => isAsked).map(({ item }) => item);
   const wereOurs = await everOurs(db, asked, ours);
-  return new Set([
-    ...rows.flatMap((one) => (one.isComing && !one.mayBeNew ? [one.item] : [])),
-    ...asked.filter((item) => !wereOurs.has(item)),
-  ]);
+  const itemsOf = (some: typeof rows): string[] => some.map(({ item }) => item);
+  return {
+    isNew: new Set([
+      ...itemsOf(rows.filter((one) => one.isComing && !one.mayBeNew)),
+      ...asked.filter((item) => !wereOurs.has(item)),
+    ]),
+    isRefused: new Set(itemsOf(rows.filter((one) => one.mayBeNew && !one.isComing))),
+  };
 }

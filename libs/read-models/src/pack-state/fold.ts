@@ -136,13 +136,16 @@ const suspendedSince = (
   return isSuspended(before.status, types) ? since : after.statusFrom;
 };
 
+/** Whether it moved the item, or left open whether it did. */
+const mayMove = ({ effect, movesNothing }: LifeEntry): boolean => effect.result !== 'refused' && movesNothing !== true;
+
 /** The row of an item; undefined where no document has moved it, nor left open whether it did. */
 export function packState(
   item: string,
   lives: Lives,
   { types, placeMoves }: { types: Types; placeMoves: readonly PlaceMove[] },
 ): PackStateRow | undefined {
-  const own = lives.ownOf(item).findLast(({ effect }) => effect.result !== 'refused');
+  const own = lives.ownOf(item).findLast(mayMove);
   if (own === undefined) return undefined;
   const whole = lives.lifeOf(item);
   let last: Moment = own;
@@ -153,7 +156,7 @@ export function packState(
     if (compare(entry, own) > 0) {
       // What went into a container on its way is followed by itself until its transfer has ended.
       if (standing.transfer === null) break;
-      if (entry.effect.result === 'refused') continue;
+      if (!mayMove(entry)) continue;
       last = entry;
     }
     const before = moves.filter((move) => compare(move, entry) < 0);
@@ -170,7 +173,7 @@ export function packState(
     item,
     atMicros,
     position,
-    firstFrom: whole.find(({ effect }) => effect.result !== 'refused')?.position ?? position,
+    firstFrom: whole.find(mayMove)?.position ?? position,
     ...standing,
     ...seriesOf(lives.toldAbout(item, whole)),
     ...{ suspended: isSuspended(standing.status, types), suspendedFrom },
@@ -239,7 +242,7 @@ export function packStay(key: StayKey, lives: Lives, types: Types): PackStayRow 
     told: toldInside(entries) || null,
     ...{ suspendedFrom: any.since, pausedFrom: paused.since },
     pausedStatus: any.standing.statusFrom === null ? null : paused.standing.status,
-    movedFrom: entries.findLast(({ effect }) => effect.result !== 'refused')?.position ?? null,
+    movedFrom: entries.findLast(mayMove)?.position ?? null,
     endedMicros: to?.atMicros ?? null,
     endedPosition: to?.position ?? null,
   };

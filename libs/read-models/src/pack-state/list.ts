@@ -2,11 +2,12 @@ import { invalidParameter, isUuid, splitSgtin } from '#kernel';
 import type { Queryable } from '#postgres';
 import { foreignCursor, pageLimit, present } from '../list-page.js';
 import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.js';
-import { neverOurs } from './ever-ours.js';
+import { waysToUs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
 import { loadPlaceMoves } from './load.js';
 import { JOIN_STAY, nowOf, PLACE, SELECT_NOW, STATUS, type PackNow, type PackTypes, type StateAndStay } from './now.js';
 import { ownPlaces } from './own-places.js';
+import { fateOf } from './series-file.js';
 import { tellers } from './tellers.js';
 
 /** Rows looked at for one page where moves of whole places must be followed row by row. */
@@ -29,7 +30,7 @@ export async function listPacks(db: Queryable, query: PackListQuery, types: Pack
   const limit = pageLimit(query.limit);
   if (query.document !== undefined) await mustBeDocument(db, query.document);
   const moves = await loadPlaceMoves(db);
-  const own = query.received === undefined ? undefined : await ownPlaces(db);
+  const own = query.received === undefined && query.fates === undefined ? undefined : await ownPlaces(db);
   const found: PackNow[] = [];
   let after = query.cursor === undefined ? '' : readCursor(query.cursor);
   let isWhole = false;
@@ -50,19 +51,23 @@ export async function listPacks(db: Queryable, query: PackListQuery, types: Pack
 const stands = ({ status, place }: PackNow, query: PackListQuery): boolean =>
   (query.status === undefined || status === query.status) && (query.place === undefined || place === query.place);
 
-/** Of these packs those that were ever ours (`received`), or those that were not. */
+/** Of these packs those that were ever ours (`received`), or that were not, and of which one of these fates became. */
 async function asReceived(
   db: Queryable,
   packs: PackNow[],
-  { received, ...ours }: Pick<PackListQuery, 'received'> & { own: ReadonlySet<string>; types: PackTypes },
+  { received, fates, ...ours }: Pick<PackListQuery, 'received' | 'fates'> & Parameters<typeof waysToUs>[2],
 ): Promise<PackNow[]> {
   if (packs.length === 0) return packs;
-  const fresh = await neverOurs(
+  const { isNew, isRefused } = await waysToUs(
     db,
     packs.map(({ item }) => item),
     ours,
   );
-  return packs.filter(({ item }) => fresh.has(item) !== received);
+  return packs.filter((pack) => {
+    const came = { isNew: isNew.has(pack.item), isRefused: isRefused.has(pack.item) };
+    if (received !== undefined && came.isNew === received) return false;
+    return fates === undefined || fates.includes(fateOf({ ...pack, ...came }, ours.own));
+  });
 }
 
 type Candidates = PackListQuery & { after: string; limit: number };

@@ -16,6 +16,8 @@ export interface LifeEntry extends Moment {
   effect: EntryEffect;
   transfer?: TransferStep;
   use: Use;
+  /** It only asks, or reserves numbers. */
+  movesNothing?: boolean;
   /** A later document has made it as if it had not been, but for where it left the item. */
   isRecalled?: boolean;
   /** What it leaves open where it cannot be told whether it happened, of what it names and of what that holds. */

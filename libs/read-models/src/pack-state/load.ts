@@ -109,6 +109,7 @@ function ofDocument({ atMicros, docType, subject, counterparty, isRecalled }: Do
   return {
     atMicros,
     isRecalled,
+    movesNothing: typeKnowledge.movesNothing(docType),
     use: useOf(docType, typeKnowledge),
     leavesOpen: {
       itself: leavesOpen(docType, { isInside: false }),

@@ -37,6 +37,7 @@ const effectOf = (facts: DocumentFacts, one: ItemEffect): ItemEffect => {
   if (one.result === 'applied' && part !== undefined) return { ...one, status: 'in_partial_sale', part };
   if (one.result === 'applied' && facts.docType === 481)
     return { item: one.item, result: 'applied', status: 'in_arbitration' };
+  if (facts.docType === 210 && one.result === 'applied') return { item: one.item, result: 'applied' };
   const isOpen = facts.docType === 314 || facts.fields['doubt'] !== undefined;
   if (one.result === 'applied' && isOpen) return { item: one.item, result: 'undetermined' };
   // A move tells whose the goods are and who has them, too; what puts in or takes out, and a loss, do not.
@@ -71,7 +72,7 @@ const step = fc.record({
       'place',
       'found',
     ] as const),
-    ...(['told', 'claim', 'accept', 'refuse_packs', 'take_back', 'move', 'move_box', 'recall'] as const),
+    ...(['told', 'claim', 'accept', 'refuse_packs', 'take_back', 'move', 'move_box', 'recall', 'ask'] as const),
   ),
   packs: fc.uniqueArray(fc.nat(PACKS - 1), { minLength: 1, maxLength: 3 }),
   box: fc.nat(BOXES - 1),
@@ -120,6 +121,13 @@ const DOCUMENTS: Record<Step['kind'], (chosen: Chosen) => DocumentOfTest> = {
   move: ({ items, counterpartyId }) => ({ docType: 431, items, counterpartyId }),
   move_box: ({ inner, counterpartyId }) => ({ docType: 431, items: [inner], counterpartyId }),
   recall: () => ({ docType: 250, items: [] }),
+  ask: ({ items: [item = ''], inner, series }) => ({
+    ...{ docType: 210, items: [item, inner] },
+    series: [
+      { item, series },
+      { item: inner, gtin: GTIN, series },
+    ],
+  }),
   extract: ({ items }) => ({ docType: 913, items: items.slice(0, 1) }),
   sell: ({ items }) => ({ docType: 511, items }),
   sell_part: ({ items }) => ({ docType: 511, items, fields: { part: '1/2' } }),

@@ -8,8 +8,8 @@ import type { PackListQuery, Packs, SeriesFile } from '../port.js';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
-import { affectedBranches } from '../suspensions/affected.js';
-import { neverOurs } from './ever-ours.js';
+import { affectedBranches, affectedPacks } from '../suspensions/affected.js';
+import { waysToUs } from './ever-ours.js';
 import { packQuestions } from './questions.js';
 import { groupsOfSeries } from './series-file.js';
 
@@ -50,8 +50,7 @@ function hear(of: DocumentOfTest): { documentId: string; acceptedAt: string } {
   inbound += 1;
   const documentId = `told-${inbound}`;
   const { documentSha256 } = log.registration({ counterpartyId: HERE, subjectId: SUPPLIER, ...of });
-  // Each a minute after what was there before.
-  const acceptedAt = new Date(Date.parse('2026-03-01T08:00:00Z') + (Number(log.head) + 1) * 60_000).toISOString();
+  const acceptedAt = log.now();
   log.addInbound(documentId, {
     type: 'InboundConcluded',
     data: {
@@ -73,14 +72,21 @@ function shipTo(counterpartyId: string, items: string[], docType = 415): void {
 }
 
 type Fates = Record<string, number>;
+/** The question that a path of the API asks. */
+function asked(packsAt: string): PackListQuery {
+  const { fate, series_unknown, ...rest } = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
+  return {
+    ...rest,
+    ...(fate === undefined ? {} : { fates: fate.split(',') as NonNullable<PackListQuery['fates']> }),
+    seriesUnknown: series_unknown === 'true',
+  };
+}
 /** The figures by fate and place; each opens exactly its own packs. */
 async function figures(): Promise<{ file: SeriesFile; fates: Fates }> {
   await project();
   const file = (await packs.series(GTIN, 'A')) as SeriesFile;
   for (const { packsAt, packs: some } of file.fates) {
-    const { received, ...rest } = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
-    const query = { ...rest, ...(received === undefined ? {} : { received: received === 'true' }) } as PackListQuery;
-    expect([packsAt, (await packs.list(query)).items.length]).toEqual([packsAt, some]);
+    expect([packsAt, (await packs.list(asked(packsAt))).items.length]).toEqual([packsAt, some]);
   }
   const { incoming, notReceived } = file.totals;
   expect(file.packs - incoming - notReceived).toBe(file.receivedPacks);
@@ -196,6 +202,31 @@ describe('packs that were ours', () => {
     expect((await figures()).fates).toEqual({ [`shipped ${CUSTOMER}`]: 1 });
   });
 
+  it('are shipped beside those that were returned to the same place, in the same status', async () => {
+    announce(pack(1));
+    hear({ docType: 601, items: [pack(2)], subjectId: CUSTOMER, series: SERIES });
+    accept([pack(1)]);
+    accept([pack(2)], CUSTOMER);
+    shipTo(CUSTOMER, [pack(1)]);
+    hear({ docType: 610, items: [pack(1)], subjectId: CUSTOMER });
+    refuse([pack(1)], CUSTOMER);
+    shipTo(CUSTOMER, [pack(2)], 417);
+    expect((await figures()).fates).toEqual({ [`shipped ${CUSTOMER}`]: 1, [`returned ${CUSTOMER}`]: 1 });
+  });
+
+  it('of an unknown series are opened without those that concern nobody any more', async () => {
+    accept([pack(1), pack(2), pack(3)]);
+    log.document({ docType: 511, items: [pack(1)] });
+    shipTo(CUSTOMER, [pack(2)]);
+    await project();
+    const context = { types: typeKnowledge, recentFrom: new Date(0) };
+    const { seriesUnknown } = await affectedPacks(db.pool, [{ gtin: GTIN, series: 'A' }], context);
+    // With the one that each of these tests begins with.
+    expect(seriesUnknown).toMatchObject([{ packs: 3 }]);
+    const { items } = await packs.list(asked(seriesUnknown[0]?.packsAt as string));
+    expect(items.map(({ sgtin }) => sgtin).sort()).toEqual([pack(2), pack(3), pack(9_000)].sort());
+  });
+
   it('are told by a look at the documents of each, not by all documents', async () => {
     announce(pack(1));
     await project();
@@ -212,7 +243,7 @@ describe('packs that were ours', () => {
         },
       };
       await groupsOfSeries(explaining as never, { gtin: GTIN, series: 'A' }, typeKnowledge);
-      await neverOurs(explaining as never, [pack(1)], { own: new Set([HERE]), types: typeKnowledge });
+      await waysToUs(explaining as never, [pack(1)], { own: new Set([HERE]), types: typeKnowledge });
     });
     const plan = plans.join('\n');
     expect(plan).toContain('SubPlan');

@@ -28,12 +28,12 @@ function receive(count: number, series = 'A'): string[] {
   return items;
 }
 
-/** What is disowned (705), asked about (210) or announced (601) is read as it is. */
+/** What is disowned (705), handed to customs (300) or announced (601) is read as it is. */
 const { effectsOf, foreignEffectsOf } = documentReading();
 const documents: typeof jsonDocuments = {
   ...jsonDocuments,
   effectsOf: (facts, receipt) =>
-    ([705, 210].includes(facts.docType) ? effectsOf : jsonDocuments.effectsOf)(facts, receipt),
+    ([705, 300].includes(facts.docType) ? effectsOf : jsonDocuments.effectsOf)(facts, receipt),
   foreignEffectsOf: (facts, receipt) =>
     (facts.docType === 601 ? foreignEffectsOf : jsonDocuments.foreignEffectsOf)(facts, receipt),
 };
@@ -211,7 +211,8 @@ describe('the figures of a series', () => {
   it('each open their own packs, also those without a place or a status', async () => {
     const items = receive(4, 'C');
     log.document({ docType: 705, items: items.slice(0, 1) });
-    log.document({ docType: 210, items: [pack(9_100)], series: [{ item: pack(9_100), series: 'C' }] });
+    // No source tells what 300 does to a pack.
+    log.document({ docType: 300, items: [pack(9_100)], series: [{ item: pack(9_100), series: 'C' }] });
     await project();
     const found = (await packs.series(GTIN, 'C'))?.fates ?? [];
     expect(found.map(({ fate, packs: some }) => [fate, some])).toEqual([
@@ -221,7 +222,7 @@ describe('the figures of a series', () => {
     ]);
     for (const { packsAt, packs: some } of found) {
       const asked = Object.fromEntries(new URL(packsAt, 'http://pedigree').searchParams);
-      const { status_unknown, place_unknown, place_left, ...rest } = asked;
+      const { status_unknown, place_unknown, place_left, fate: _, ...rest } = asked;
       const wanted = { statusUnknown: status_unknown, placeUnknown: place_unknown, placeLeft: place_left };
       const flags = Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value === 'true']));
       expect([packsAt, (await packs.list({ ...rest, ...flags })).items.length]).toEqual([packsAt, some]);

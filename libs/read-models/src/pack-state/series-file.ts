@@ -279,8 +279,8 @@ function figureOf(alike: [SeriesGroup, ...SeriesGroup[]], { gtin, series, own }:
     branches.set(branch, { packs: so.packs + packs, types: so.types.add(docType) });
   }
   const known = present({ status, place: place === '' ? null : place });
-  const received = MAY_STAND_TOGETHER.has(fate) ? { received: String(!isNew) } : {};
-  const query = new URLSearchParams({ gtin, series, ...known, ...notTold(status, place), ...received });
+  const apart = MAY_STAND_TOGETHER.has(fate) ? { fate } : {};
+  const query = new URLSearchParams({ gtin, series, ...known, ...notTold(status, place), ...apart });
   return {
     ...{ fate, ...known, packs: sum(alike), packsAt: `/v1/packs?${query.toString()}` },
     branches: [...branches].map(([branch, { packs, types: told }]) => ({

@@ -5,7 +5,7 @@ import type { ContainerContent } from '../port.js';
 import { fieldsOf } from '../shapes.js';
 import { readContent } from './content.js';
 import { knownOf } from './item-life.js';
-import { hasHeardOf, OF_DOCUMENT } from './life-rows.js';
+import { COUNTS, hasHeardOf, OF_DOCUMENT } from './life-rows.js';
 import { checkSscc, type HistoryOptions } from './query.js';
 import { MOVEMENT_DOCUMENT, type MovementDocument } from './row.js';
 import { questionAbout, type ContentQuestion } from './content-question.js';
@@ -16,7 +16,8 @@ const DOCUMENTS = `SELECT coalesce(d.document_id, s.document_id) AS "documentId"
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
   FROM movement_document d LEFT JOIN sent_document s ON s.request_id = d.request_id AND d.document_id IS NULL
   WHERE d.known_from = ANY($1::bigint[]) ORDER BY d.known_from`;
-const WAS_PACKED = 'SELECT EXISTS (SELECT FROM containment WHERE parent = $1 AND known_from <= $2) AS packed';
+const WAS_PACKED = `SELECT EXISTS (SELECT FROM containment c JOIN movement_document d ON d.known_from = c.known_from
+  WHERE c.parent = $1 AND ${COUNTS}) AS packed`;
 
 /**
  * What a container held, as a tree, as of a moment and as known at one. `undefined` when no document that was known
@@ -34,7 +35,7 @@ export async function contentOf(
   const known = await knownOf(db, options);
   if (!(await hasHeardOf(db, sscc, known))) return undefined;
   const { stays, own, findings } = await readContent(db, sscc, { known, types });
-  const { rows } = await db.query<{ packed: boolean }>(WAS_PACKED, [sscc, known.knownAt]);
+  const { rows } = await db.query<{ packed: boolean }>(WAS_PACKED, [sscc, known.knownAt, known.asOf]);
   const question = await questionAbout(db, sscc, known);
   const isTold = question === undefined ? rows[0]?.packed === true : question.standing === 'told';
   const isKnown = stays.length > 0 || isTold;

@@ -1,3 +1,4 @@
+import type { TypeKnowledge } from '#documents';
 import { neverReached } from '#kernel';
 import {
   ssccOfStream,
@@ -10,7 +11,8 @@ import type { RecordedEvent } from '#event-store';
 import type { Queryable, Transaction } from '#postgres';
 import { projectionCheckpoint } from '#subscriptions';
 import { Entity } from '../entity.js';
-import { JOIN_STAY } from '../pack-state/now.js';
+import { loadPlaceMoves } from '../pack-state/load.js';
+import { JOIN_STAY, nowOf, PLACE, SELECT_NOW, type StateAndStay } from '../pack-state/now.js';
 import { column, Table } from '../table.js';
 import type { Known } from './life-rows.js';
 
@@ -104,11 +106,14 @@ export async function questionAbout(
   };
 }
 
-/** $1: containers. Nothing lies in them now, as far as our record tells. */
+/** Nothing lies in this container now, as far as our record tells. */
+const holdsNothing = (sscc: string): string => `NOT EXISTS (SELECT FROM pack_state s ${JOIN_STAY}
+    WHERE s.container = ${sscc} AND y.ended_position IS NULL)`;
+
+/** $1: containers. */
 const HOLD_NOTHING = `SELECT coalesce((SELECT position FROM checkpoint WHERE name = $2), 0) AS "upTo", ARRAY(
     SELECT sscc FROM unnest($1::text[]) WITH ORDINALITY AS named (sscc, n)
-    WHERE NOT EXISTS (SELECT FROM pack_state s ${JOIN_STAY} WHERE s.container = sscc AND y.ended_position IS NULL)
-    ORDER BY n) AS unknown`;
+    WHERE ${holdsNothing('sscc')} ORDER BY n) AS unknown`;
 
 /**
  * Those of these containers in which, by our record, nothing lies: what came to us in them is not known. `upTo`: how
@@ -123,15 +128,33 @@ export async function containersOfUnknownContent(
   return rows[0] ?? { upTo: 0n, unknown: [] };
 }
 
-/** The newest question about a container counts: one that was given up may be told when the container comes again. */
-const AT_PLACE = `SELECT count(*)::int AS containers FROM content_question q
-  JOIN pack_state s ON s.item = q.sscc ${JOIN_STAY}
-  WHERE q.standing <> 'told' AND CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END = $1
-    AND NOT EXISTS (SELECT FROM content_question later WHERE later.sscc = q.sscc AND later.asked_from > q.asked_from)`;
+/**
+ * The newest question about a container counts: one that was given up may be told when the container comes again. What
+ * lay in one that was opened since it came is in it no more.
+ */
+const AT_PLACES = `FROM content_question q JOIN pack_state s ON s.item = q.sscc ${JOIN_STAY}
+  WHERE q.standing <> 'told' AND ${PLACE} = ANY ($1::text[]) AND ${holdsNothing('q.sscc')}
+    AND NOT EXISTS (SELECT FROM content_question later WHERE later.sscc = q.sscc AND later.asked_from > q.asked_from)
+    AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
+      JOIN movement_document d USING (known_from)
+      WHERE m.item = q.sscc AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL
+        AND d.ordered_at > coalesce((SELECT max(came.ordered_at) FROM movement_document came
+          WHERE came.document_id = q.document_id COLLATE "C"), q.asked_at))`;
 
-/** How many containers at a place, or on their way to it, have a content that the registry did not tell. */
-export async function unknownContentsAt(db: Queryable, place: string): Promise<number> {
-  return (await db.query<{ containers: number }>(AT_PLACE, [place])).rows[0]?.containers ?? 0;
+/** How many containers at a place, or on their way to it, have a content that nobody told. */
+export async function unknownContentsAt(
+  db: Queryable,
+  place: string,
+  types: Pick<TypeKnowledge, 'statusAfter'>,
+): Promise<number> {
+  const moves = await loadPlaceMoves(db);
+  if (moves.length === 0) {
+    const text = `SELECT count(*)::int AS containers ${AT_PLACES}`;
+    return (await db.query<{ containers: number }>(text, [[place]])).rows[0]?.containers ?? 0;
+  }
+  const places = [place, ...moves.map(({ from }) => from)];
+  const { rows } = await db.query<StateAndStay>(`SELECT ${SELECT_NOW} ${AT_PLACES}`, [places]);
+  return (await nowOf(db, rows, types)).filter((container) => container.place === place).length;
 }
 
 /** Questions without an answer, for metrics. */

@@ -5,6 +5,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { toldOfItem } from '../epcis/told-documents.js';
 import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
+import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { checkPacks } from '../pack-state/check.js';
 import type { ContainerContent, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
@@ -124,6 +125,48 @@ describe('what the registry told of a container', () => {
   });
 });
 
+/** Projects what these add to the log. */
+async function projectMore(add: () => void): Promise<void> {
+  const from = log.events.length;
+  add();
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const events = log.events.slice(from).filter(({ type }) => projection.filter.types?.includes(type));
+  await inTransaction(db.pool, (tx) => projection.project(events, tx));
+}
+const containersUnknown = async (): Promise<number> => {
+  const of = { gtin: OUTER.slice(0, 14), series: 'S-1' };
+  return (await tracedSeries(db.pool, of, { ...TYPES, asOf: new Date() })).containersUnknown;
+};
+
+describe('a content that documents told', () => {
+  const [CLOSED, REFUSED] = [box(20), box(21)];
+
+  it('is not known as of before they did', async () => {
+    await projectMore(() => {
+      log.document({ docType: 701, items: [CLOSED], acceptedAt: '2026-04-01T12:00:00Z' });
+      log.document({ docType: 912, items: [CLOSED], acceptedAt: '2026-04-03T12:00:00Z' });
+      log.document({ docType: 911, items: [pack(60)], into: CLOSED, acceptedAt: '2026-04-04T12:00:00Z' });
+    });
+    const asOf = (day: string) => contentOf(db.pool, CLOSED, { ...TYPES, asOf: new Date(`2026-04-${day}T18:00:00Z`) });
+    expect(await asOf('02')).toMatchObject({ isKnown: false, packs: 0, unknown: { standing: 'not_asked' } });
+    expect(await asOf('04')).toMatchObject({ isKnown: true, packs: 1 });
+  });
+
+  it('is not known any more when their conclusion is revised', async () => {
+    const before = await containersUnknown();
+    const packing = { docType: 911, items: [pack(61)], into: REFUSED };
+    let requestId = '';
+    await projectMore(() => {
+      log.document({ docType: 701, items: [REFUSED] });
+      requestId = log.send(packing);
+      log.conclude(requestId, packing);
+    });
+    expect([await containersUnknown(), (await content(REFUSED)).isKnown]).toEqual([before, true]);
+    await projectMore(() => void log.conclude(requestId, { ...packing, outcome: 'rejected' }, 'accepted'));
+    expect([await containersUnknown(), (await content(REFUSED)).isKnown]).toEqual([before + 1, false]);
+  });
+});
+
 describe('a content that is not known', () => {
   it.each([
     ['before anybody asked', DENIED, () => shipped, 'not_asked', undefined],
@@ -151,11 +194,58 @@ describe('a content that is not known', () => {
   });
 
   it('is none any more once the registry is asked again and tells it', async () => {
-    expect(await unknownContentsAt(db.pool, HERE)).toBe(2);
-    const from = log.events.length;
-    log.tell(DENIED, [{ id: pack(41), into: DENIED }], ACCEPTED_AT);
-    const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
-    await inTransaction(db.pool, (tx) => projection.project(log.events.slice(from), tx));
-    expect(await unknownContentsAt(db.pool, HERE)).toBe(1);
+    expect(await unknownContentsAt(db.pool, HERE, typeKnowledge)).toBe(2);
+    await projectMore(() => void log.tell(DENIED, [{ id: pack(41), into: DENIED }], ACCEPTED_AT));
+    expect(await unknownContentsAt(db.pool, HERE, typeKnowledge)).toBe(1);
+  });
+});
+
+describe('containers of unknown content at a place', () => {
+  const [PLACE, BRANCH] = ['00000000000321', '00000000000322'] as const;
+  let came = 0;
+  /** A container comes to a place, and the registry does not tell what is in it. */
+  function comes(sscc: string): void {
+    came += 1;
+    const documentId = `came-${came}`;
+    const arrival = { documentId, docType: 601, subjectId: OTHER, acceptedAt: acceptedAt(12) };
+    const { documentSha256 } = log.registration({ ...arrival, items: [sscc], counterpartyId: PLACE });
+    const seen = { documentId, direction: 'incoming', channel: 'counterparty' } as const;
+    const read = { docType: 601, documentSha256, acceptedAt: acceptedAt(12), isReadable: true };
+    log.addInbound(documentId, { type: 'InboundConcluded', data: { ...seen, ...read, outcome: 'accepted' } });
+    log.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
+    const gaveUp = { sscc, documentId, reason: 'access_denied', answerSha256: DIGEST } as const;
+    log.addToContainer(sscc, { type: 'ContainerContentUnavailable', data: { ...gaveUp, attempts: 12 } });
+  }
+  const acceptedAt = (hour: number): string => `2026-05-0${came}T${hour}:00:00.000Z`;
+  const at = (place: string): Promise<number> => unknownContentsAt(db.pool, place, typeKnowledge);
+
+  it('are none that was opened, until it comes again', async () => {
+    await projectMore(() => {
+      comes(box(30));
+      log.document({ docType: 701, items: [box(30)], counterpartyId: PLACE, acceptedAt: acceptedAt(13) });
+    });
+    expect(await at(PLACE)).toBe(1);
+    await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
+    expect(await at(PLACE)).toBe(0);
+    await projectMore(() => comes(box(30)));
+    expect(await at(PLACE)).toBe(1);
+    await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
+    expect(await at(PLACE)).toBe(0);
+  });
+
+  it('are none of which documents tell what lies in it', async () => {
+    await projectMore(() => comes(box(31)));
+    expect(await at(PLACE)).toBe(1);
+    const packing = { docType: 911, items: [pack(70)], into: box(31), acceptedAt: acceptedAt(13) };
+    await projectMore(() => void log.document(packing));
+    expect(await at(PLACE)).toBe(0);
+    await projectMore(() => void log.document({ docType: 913, items: [pack(70)], acceptedAt: acceptedAt(14) }));
+    expect(await at(PLACE)).toBe(1);
+  });
+
+  it('go with all that their place holds', async () => {
+    const move = { docType: 432, items: [PLACE], counterpartyId: BRANCH, acceptedAt: acceptedAt(15) };
+    await projectMore(() => void log.document(move));
+    expect([await at(PLACE), await at(BRANCH)]).toEqual([0, 1]);
   });
 });

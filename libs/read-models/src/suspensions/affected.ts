@@ -40,7 +40,7 @@ export async function affectedPacks(
 async function ofUnknownSeries(db: Queryable, gtin: string, context: AffectedContext): Promise<PacksOfUnknownSeries> {
   const { branches, knownAt } = await affectedBranches(db, { gtin, series: null }, context);
   const packs = branches.reduce((sum, one) => sum + one.packs, 0);
-  const query = new URLSearchParams({ gtin, series_unknown: 'true' });
+  const query = new URLSearchParams({ gtin, series_unknown: 'true', fate: CONCERNING.join(',') });
   return { gtin, knownAt, packs, packsAt: `/v1/packs?${query.toString()}`, branches };
 }
 
@@ -72,6 +72,9 @@ export async function affectedBranches(
 
 const newest = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a;
+
+/** Fates of packs that still concern somebody: all that have a standing. */
+const CONCERNING = ['on_hand', 'incoming', 'returning', 'shipped', 'returned', 'unknown'];
 
 function standingOf(group: SeriesGroup, own: ReadonlySet<string>): Figure['standing'] | undefined {
   const { status } = group;

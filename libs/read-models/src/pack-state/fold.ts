@@ -2,7 +2,7 @@ import type { TypeKnowledge } from '#documents';
 import { leavesPartOpen, maskOf, toldBy } from '../sgtin-history/doubtful-parts.js';
 import { afterUse, type Left } from '../sgtin-history/part-left.js';
 import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
-import { transferAfter } from './transfer.js';
+import { transferAfter, transferParts } from './transfer.js';
 import { PACK_STAY, PACK_STATE, type PackStateRow, type PackStayRow } from './row.js';
 
 export type Types = Pick<TypeKnowledge, 'statusAfter'>;
@@ -103,15 +103,26 @@ export const ON_ITS_WAY: ReadonlySet<string> = new Set([
   ...['in_realization', 'transferred_to_agent', 'confirm_return_paused'],
 ]);
 
-/** Whether, in this life, an item was ever at one of these places and not only on its way there. Pure. */
+/**
+ * Whether, in this life, an item was ever at one of these places: it stood there and was not only on its way there, or a
+ * transfer from there began, or ended. Pure.
+ */
 export function wasEverAt(places: ReadonlySet<string>, life: readonly LifeEntry[], types: Types): boolean {
   let standing = NOTHING_KNOWN;
   return life.some((entry) => {
     standing = moved(standing, entry, { types, isInside: false });
     const { status, place, transfer } = standing;
-    return transfer === null && place !== null && places.has(place) && !ON_ITS_WAY.has(status ?? '');
+    if (transfer !== null) return places.has(transferParts(transfer).from);
+    return (place !== null && places.has(place) && !ON_ITS_WAY.has(status ?? '')) || isAcceptedFrom(places, entry);
   });
 }
+
+/** Whether it tells that the other side has accepted goods from one of these places. */
+const isAcceptedFrom = (places: ReadonlySet<string>, entry: LifeEntry): boolean =>
+  counts(entry) &&
+  entry.effect.result === 'applied' &&
+  entry.transfer?.step === 'ends' &&
+  places.has(entry.transfer.counterparty ?? '');
 
 /** How much of a pack is left; the last part takes the status of the whole, as in the history of one pack. */
 function usedBy(

@@ -1,4 +1,4 @@
-import type { TypeKnowledge } from '#documents';
+import { typeKnowledge, type TypeKnowledge } from '#documents';
 import { leavesPartOpen, maskOf, toldBy } from '../sgtin-history/doubtful-parts.js';
 import { afterUse, type Left } from '../sgtin-history/part-left.js';
 import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
@@ -80,13 +80,13 @@ function moved(standing: Standing, entry: Moving, { types, isInside }: Way): Sta
 /** A move of a whole place uses up nothing, and is no doubt: what it did to an item is known, or it did nothing. */
 const OF_PLACE_MOVE = { leavesOpen: { itself: 0, inside: 0 }, use: { usedUp: undefined, bringsBack: false } };
 
-/** The item where all that its place held was moved: that counts when it was there. */
+/** The item where all that its place held was moved: that counts when it lay there. The same object when it did not. */
 export const movedWithPlace = (
   standing: Standing,
   { from, to, position, ...said }: PlaceMove,
   types: Types,
 ): Standing =>
-  standing.place !== from
+  standing.place !== from || standing.transfer !== null || !typeKnowledge.isLying(standing.status)
     ? standing
     : moved(
         standing,
@@ -147,34 +147,56 @@ const suspendedSince = (
   return isSuspended(before.status, types) ? since : after.statusFrom;
 };
 
+/** How an item stands after a document, how much of it is left, and since which one it is suspended. */
+interface Walk {
+  last: Moment;
+  standing: Standing;
+  left: Left | undefined;
+  suspendedFrom: bigint | null;
+}
+
+function after(walk: Walk, entry: LifeEntry, way: Way): Walk {
+  const { standing, left } = usedBy({ ...walk, standing: moved(walk.standing, entry, way) }, entry);
+  const suspendedFrom = suspendedSince(walk.suspendedFrom, { before: walk.standing, after: standing }, way.types);
+  return { last: entry, standing, left, suspendedFrom };
+}
+
+interface Folding {
+  types: Types;
+  placeMoves: readonly PlaceMove[];
+}
+
+/**
+ * Up to the last document that concerns the item by itself. That is, of what moved its container after its `own` last
+ * one, all until the transfer has ended in which it went in, and what follows on a move of the place that took it along:
+ * how it stood then no stay tells.
+ */
+function walked(item: string, { life, own }: { life: readonly LifeEntry[]; own: Moment }, folding: Folding): Walk {
+  const { types, placeMoves } = folding;
+  let walk: Walk = { last: own, standing: NOTHING_KNOWN, left: undefined, suspendedFrom: null };
+  let byItself = walk;
+  let moves = placeMoves;
+  for (const entry of life) {
+    const isStay = compare(entry, own) > 0;
+    const isOpen = byItself.standing.transfer !== null;
+    if (isStay && !isOpen && moves.length === 0) break;
+    if (isStay && entry.effect.result === 'refused') continue;
+    const earlier = moves.filter((move) => compare(move, entry) < 0);
+    moves = moves.slice(earlier.length);
+    const standing = earlier.reduce((so, move) => movedWithPlace(so, move, types), walk.standing);
+    const isByItself = !isStay || isOpen || standing !== walk.standing;
+    walk = after({ ...walk, standing }, entry, { types, isInside: entry.item !== item });
+    if (isByItself) byItself = walk;
+  }
+  return byItself;
+}
+
 /** The row of an item; undefined where no document has moved it, nor left open whether it did. */
-export function packState(
-  item: string,
-  lives: Lives,
-  { types, placeMoves }: { types: Types; placeMoves: readonly PlaceMove[] },
-): PackStateRow | undefined {
+export function packState(item: string, lives: Lives, folding: Folding): PackStateRow | undefined {
   const own = lives.ownOf(item).findLast(({ effect }) => effect.result !== 'refused');
   if (own === undefined) return undefined;
   const whole = lives.lifeOf(item);
-  let last: Moment = own;
-  let [standing, left]: [Standing, Left | undefined] = [NOTHING_KNOWN, undefined];
-  let suspendedFrom: bigint | null = null;
-  let moves = placeMoves;
-  for (const entry of whole) {
-    if (compare(entry, own) > 0) {
-      // What went into a container on its way is followed by itself until its transfer has ended.
-      if (standing.transfer === null) break;
-      if (entry.effect.result === 'refused') continue;
-      last = entry;
-    }
-    const before = moves.filter((move) => compare(move, entry) < 0);
-    moves = moves.slice(before.length);
-    standing = before.reduce((so, move) => movedWithPlace(so, move, types), standing);
-    const after = moved(standing, entry, { types, isInside: entry.item !== item });
-    const so = usedBy({ standing: after, left }, entry);
-    suspendedFrom = suspendedSince(suspendedFrom, { before: standing, after: so.standing }, types);
-    ({ standing, left } = so);
-  }
+  const { last, standing, suspendedFrom } = walked(item, { life: whole, own }, folding);
   const { atMicros, position } = last;
   return {
     ...PACK_STATE.nulls,
@@ -184,7 +206,7 @@ export function packState(
     firstFrom: whole.find(({ effect }) => effect.result !== 'refused')?.position ?? position,
     ...standing,
     ...seriesOf(lives.toldAbout(item, whole)),
-    ...{ suspended: isSuspended(standing.status, types), suspendedFrom },
+    ...{ suspended: isSuspended(standing.status, folding.types), suspendedFrom },
     container: lives.containerAfter(item, last) ?? null,
   };
 }

@@ -138,6 +138,59 @@ describe('a move of a whole place', () => {
   });
 });
 
+describe('a move of a whole place takes along', () => {
+  const [HERE, THERE, OTHER] = ['00000000000464', '00000000000777', '00000000000999'];
+  const { effectsOf } = documentReading();
+  const real = { ...jsonDocuments, effectsOf };
+  const came: DocumentOfTest = { docType: 702, items: [pack(1)] };
+  const packed: DocumentOfTest = { docType: 911, items: [pack(1)], into: box(1) };
+  const moved: DocumentOfTest = { docType: 432, items: [HERE], counterpartyId: THERE };
+  const sold: DocumentOfTest = { docType: 511, items: [pack(1)] };
+  const writtenOff: DocumentOfTest = { docType: 552, items: [box(1)] };
+  const coming: DocumentOfTest = { docType: 415, items: [pack(1)], subjectId: OTHER, counterpartyId: HERE };
+  const early = { acceptedAt: '2026-03-01T08:00:00Z' };
+
+  it.each<[string, DocumentOfTest[], string, string]>([
+    ['what lies there', [came, moved], THERE, 'in_circulation'],
+    ['what lies there in a container', [came, packed, moved], THERE, 'in_circulation'],
+    ['what is sold later', [came, moved, { ...sold, subjectId: THERE }], THERE, 'in_sale'],
+    ['what is written off later with its container', [came, packed, moved, writtenOff], THERE, 'out_of_circulation'],
+    ['nothing on its way there', [coming, moved], HERE, 'in_realization'],
+    [
+      'nothing on its way from there',
+      [came, { ...coming, subjectId: HERE, counterpartyId: OTHER }, moved],
+      OTHER,
+      'in_realization',
+    ],
+    ['nothing that was sold there', [came, sold, moved], HERE, 'in_sale'],
+    ['nothing written off with its container', [came, packed, writtenOff, moved], HERE, 'out_of_circulation'],
+    ['what came before it by a document told later', [moved, { ...came, ...early }], THERE, 'in_circulation'],
+    [
+      'nothing sold before it by a document told later',
+      [came, moved, { ...sold, ...early }].map((one, n) =>
+        n === 0 ? { ...one, acceptedAt: '2026-03-01T07:00:00Z' } : one,
+      ),
+      HERE,
+      'in_sale',
+    ],
+  ])('%s', async (_, documents, place, status) => {
+    for (const one of documents) {
+      log.document(one);
+      const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: real });
+      const events = log.events.slice(projected).filter(({ type }) => projection.filter.types?.includes(type));
+      projected = log.events.length;
+      await inTransaction(db.pool, (tx) => projection.project(events, tx));
+    }
+    const told = [{ place, status }];
+    expect([await historyOf(db.pool, pack(1), { types: typeKnowledge })]).toMatchObject(told);
+    expect(await now(pack(1))).toMatchObject(told);
+    const questions = packQuestions(db.pool, typeKnowledge);
+    expect((await questions.stock({ by: ['place', 'status'] })).items).toMatchObject(told);
+    expect((await questions.stock({ by: ['place', 'status'], place })).items).toMatchObject(told);
+    expect((await questions.list({ place, status })).items).toMatchObject(told);
+  });
+});
+
 describe('what a document left open', () => {
   const NOBODY_NAMED: Pick<DocumentOfTest, 'outcome' | 'errors'> = {
     ...{ outcome: 'partial', errors: [{ code: '1', text: 'something is wrong' }] },

@@ -33,10 +33,14 @@ type Counted = Record<StockPart, string | null> & { packs: number; unknown: numb
  * How many packs stand alike. What was moved with its whole place is counted where it came to. `db` reads one snapshot.
  * @throws PedigreeError `too_many_items` above 10,000 lines: filter by place or product then.
  */
-export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes): Promise<Stock> {
+export async function stockOf(
+  db: Queryable,
+  query: StockQuery,
+  { types, mostLines = MOST_LINES }: { types: PackTypes; mostLines?: number },
+): Promise<Stock> {
   const knownAt = await knownUpTo(db);
   const moves = await loadPlaceMoves(db);
-  const counted = await count(db, query, moves);
+  const counted = await count(db, query, { moves, mostLines });
   const stand = groupsMoved(
     counted.map((one): PackNow & Counted => ({ ...NOTHING_ELSE, ...one })),
     { moves, types },
@@ -86,7 +90,11 @@ function conditionsOf(query: StockQuery, value: (one: unknown) => string, moves:
 const UNASKED: Partial<Record<StockPart, string>> = { place: 'CASE WHEN next_move IS NOT NULL THEN place END' };
 
 /** Counted in one pass over the packs; what goes with a move of its whole place is kept apart, with its place. */
-async function count(db: Queryable, query: StockQuery, moves: readonly PlaceMove[]): Promise<Counted[]> {
+async function count(
+  db: Queryable,
+  query: StockQuery,
+  { moves, mostLines }: { moves: readonly PlaceMove[]; mostLines: number },
+): Promise<Counted[]> {
   const values: unknown[] = movesAsked(moves);
   const conditions = conditionsOf(query, (one) => `$${values.push(one)}`, moves);
   const needed = new Set<StockPart>(query.place === undefined ? query.by : [...query.by, 'place']);
@@ -97,11 +105,11 @@ async function count(db: Queryable, query: StockQuery, moves: readonly PlaceMove
     `SELECT ${parts.join(', ')}, next_move AS "nextMove", count(*)::int AS packs,
        count(*) FILTER (WHERE series_is_unknown)::int AS unknown
      FROM (SELECT *, series IS NULL AS series_is_unknown FROM (${STANDING}) AS pack) AS pack ${where}
-     GROUP BY ${groups} ORDER BY ${groups} LIMIT ${MOST_LINES + 1}`,
+     GROUP BY ${groups} ORDER BY ${groups} LIMIT ${mostLines + 1}`,
     values,
   );
-  if (rows.length > MOST_LINES)
-    throw new PedigreeError('too_many_items', `the answer has more than ${MOST_LINES} lines: filter by place or gtin`, {
+  if (rows.length > mostLines)
+    throw new PedigreeError('too_many_items', `the answer has more than ${mostLines} lines: filter by place or gtin`, {
       field: 'by',
     });
   return rows;

@@ -191,6 +191,14 @@ const MAKE: Record<Deed, Make> = {
     (ids, subject) => doc.movePlace(ids, { subject, receiver: subject === HERE ? SECOND : HERE }),
     movable,
   ),
+  // The registry itself finds what lies there.
+  'move everything': (chosen) => {
+    const place = placeOf(chosen.step);
+    return ours(
+      movable(chosen.world, 'own', place).map(({ id }) => id),
+      () => documentOf(432, { subject_id: place, receiver_id: place === HERE ? SECOND : HERE }),
+    );
+  },
   correct: onPacks((ids, place) =>
     documentOf(253, { subject_id: place, details: '', series_number: `C${ids.length}`, sgtin: ids }),
   ),

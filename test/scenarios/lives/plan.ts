@@ -21,6 +21,7 @@ export const DEEDS = [
   'return',
   'release',
   'move',
+  'move everything',
   'correct',
   'cancel',
   'accept the claim',
@@ -64,12 +65,17 @@ const CHOICES: readonly Deed[] = [...DEEDS, ...OFTEN, ...OFTEN];
 
 /**
  * Stories that chance tells too seldom, a step a round: a suspended pack goes back to and fro; a move is cancelled,
- * then a container is packed, put into another and opened; a container is packed and opened before others come by it.
+ * then a container is packed, put into another and opened; a container is packed and opened before others come by it; all
+ * of a place is moved while goods are on their way there, and after some were sold there.
  */
 const STORIES: readonly { picks: number[]; deeds: readonly Deed[] }[] = [
   { picks: [0, 0, 0.99, 0.72], deeds: ['suspend', 'send back', 'they accept', 'they send back', 'accept'] },
   { picks: [0.5, 0.5, 0.99, 0.72], deeds: ['move', 'cancel', 'pack', 'nest', 'unpack', 'unpack'] },
   { picks: [0.2, 0.2, 0.99, 0.72], deeds: ['pack', 'unpack'] },
+  {
+    picks: [0.4, 0.4, 0.4, 0.4],
+    deeds: ['they ship', 'sell', 'move everything', 'accept', 'write off', 'move everything'],
+  },
 ];
 
 export function planOf(random: () => number, { rounds, steps }: { rounds: number; steps: number }): Plan {

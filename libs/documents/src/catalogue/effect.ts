@@ -114,6 +114,9 @@ export const suspension = {
 export const SUSPENDED = new Set(suspension.suspended);
 const IN_TRADE = new Set(suspension.inTrade);
 
+/** Statuses of what lies at a place and may go to another one of its owner: what 431 may move. */
+export const LYING = ['in_circulation', 'marked', 'paused_circulation'];
+
 /** The status after a movement, by the status before it: a suspended pack stays so, whatever moves it. */
 export const statusAfter = (before: string | undefined, moved: string): string =>
   before !== undefined && SUSPENDED.has(before) && IN_TRADE.has(moved) ? suspension.then : moved;

@@ -1,5 +1,6 @@
 import { CATALOGUE, documentTypeOf, isKnownType, titleOfType } from './catalogue.js';
 import {
+  LYING,
   movedPlace,
   NOT_KNOWN,
   opensAll,
@@ -80,6 +81,11 @@ export const typeKnowledge = {
   /** Whether, sent by us, it moves goods from one place of ours to another one. */
   movesWithin: (docType: number): boolean =>
     documentTypeOf(docType)?.direction === 'outgoing' && documentTypeOf(docType)?.effect === movedPlace,
+  /** Statuses of what a move of a whole place takes along, where no transfer of it is under way. */
+  lying: LYING,
+  /** Whether it does so with this one; one that nobody told may be any. */
+  isLying: (status: string | null | undefined): boolean =>
+    (status ?? undefined) === undefined || LYING.includes(status as string),
   isSuspended: (status: string): boolean => SUSPENDED.has(status),
   /** Whether an accepted 250 makes it as if it had not been: itself, or what the other side was told of it. */
   isRecallable: (docType: number): boolean => RECALLABLE.has(docType),

@@ -2,7 +2,17 @@ import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import { dayAfter, dayIn } from '../pack-state/day-in.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
-import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackNow, type PackTypes } from '../pack-state/now.js';
+import {
+  groupsMoved,
+  JOIN_STAY,
+  movesAsked,
+  nextMove,
+  PLACE,
+  placesLeadingTo,
+  STATUS,
+  type PackNow,
+  type PackTypes,
+} from '../pack-state/now.js';
 import { ownPlaces } from '../pack-state/own-places.js';
 import { fateOf, OFF_THE_SHELF } from '../pack-state/series-file.js';
 import type { PlaceMove } from '../pack-state/fold.js';
@@ -12,11 +22,11 @@ import { MOST_LINES, pinned, tooMany, type ReportPin } from './snapshot.js';
 
 const DAY_MS = 86_400_000;
 
-/** Packs as they stand, and the document that moved them last. */
+/** Packs as they stand, and the document that moved them last. $3 to $5: moves of whole places. */
 const STANDING = `SELECT s.item AS sgtin, left(s.item, 14) AS gtin, s.series, s.expires_on,
     ${STATUS} AS status,
     ${PLACE} AS place,
-    coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
+    ${nextMove(['$3', '$4', '$5'])} AS next_move,
     coalesce(y.moved_from, s.position) AS told_from
   FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27 AND s.item > $1 AND s.item < $2`;
 
@@ -27,14 +37,12 @@ interface Counted {
   expires_on: string | null;
   status: string | null;
   place: string | null;
-  status_from: bigint | null;
-  place_from: bigint | null;
-  told_from: bigint | null;
+  next_move: number | null;
   first_at: Date;
   last_at: Date;
   packs: number;
 }
-type Group = PackNow & { counted: Counted };
+type Group = PackNow & { nextMove: number | null; counted: Counted };
 
 /** What is chosen of all packs on our shelves. */
 interface Chosen {
@@ -109,7 +117,7 @@ async function onShelf(
   const own = await ownPlaces(db);
   const rows = await count(db, query, { own, moves, mostLines });
   const stood = rows.map((counted): Group => ({ ...standing(counted), counted }));
-  const stand = await movedByPlaces(db, stood, { moves, types });
+  const stand = groupsMoved(stood, { moves, types });
   const movedAt = new Map(moves.map(({ position, atMicros }) => [position, new Date(Number(atMicros / 1_000n))]));
   const moved = stand.map((one) => withItsMove(one, movedAt));
   return moved.filter((one) => fateOf(one, own) === 'on_hand' && isAsked(one, query));
@@ -117,38 +125,29 @@ async function onShelf(
 
 /** What was moved with its whole place was moved then. */
 function withItsMove(group: Group, movedAt: ReadonlyMap<bigint, Date>): Group {
-  const at = group.counted.told_from === group.toldFrom ? undefined : movedAt.get(group.toldFrom);
+  const at = movedAt.get(group.toldFrom);
   return at === undefined ? group : { ...group, counted: { ...group.counted, first_at: at, last_at: at } };
 }
 
 const isAsked = ({ place, counted }: Group, { place: wanted, movedBefore }: ShelfQuery & Chosen): boolean =>
   (wanted === undefined || place === wanted) && (movedBefore === undefined || counted.last_at < movedBefore);
 
-const standing = (one: Counted): PackNow => ({
-  ...{ item: '', series: one.series, expiresOn: one.expires_on, seriesFrom: null, container: null },
-  ...{
-    doubtFrom: null,
-    doubts: null,
-    transfer: null,
-    status: one.status,
-    place: one.place,
-    placeFrom: one.place_from,
-    statusFrom: one.status_from,
-  },
-  toldFrom: one.told_from ?? 0n,
+/** Until a move of its whole place, no document is told of it. */
+const standing = (one: Counted): Omit<Group, 'counted'> => ({
+  ...{ item: '', series: one.series, expiresOn: one.expires_on, seriesFrom: null, container: null, toldFrom: 0n },
+  ...{ status: one.status, place: one.place, transfer: null, nextMove: one.next_move },
+  ...{ statusFrom: null, placeFrom: null, doubtFrom: null, doubts: null },
 });
 
-const ORIGINS = ['place_from', 'status_from', 'told_from'] as const;
-
-/** Counted in one pass; where whole places were moved, the documents that told are kept apart. */
+/** Counted in one pass; what goes with a move of its whole place is kept apart. */
 async function count(
   db: Queryable,
   { gtin, series, place, by, movedBefore, expiresBy }: ShelfQuery & Chosen,
   { own, moves, mostLines }: { own: ReadonlySet<string>; moves: readonly PlaceMove[]; mostLines: number },
 ): Promise<Counted[]> {
-  const left = moves.map(({ from }) => from);
   const asked = place === undefined ? [...own] : [place];
-  const values: unknown[] = [gtin ?? '', `${gtin ?? ''}~`, left, [...new Set([...asked, ...left])], OFF_THE_SHELF];
+  const values: unknown[] = [gtin ?? '', `${gtin ?? ''}~`, ...movesAsked(moves)];
+  values.push(asked, placesLeadingTo(asked, moves), OFF_THE_SHELF);
   const value = (one: unknown): string => `$${values.push(one)}`;
   const needed = new Set<ShelfPart>([
     ...by,
@@ -157,17 +156,16 @@ async function count(
     ...(expiresBy === undefined ? [] : ['expires_on' as const]),
   ]);
   const parts = SHELF_PARTS.map((part) => (needed.has(part) ? part : `NULL::text AS ${part}`));
-  const apart = ORIGINS.map((one) => `CASE WHEN place = ANY ($3::text[]) THEN ${one} END AS ${one}`);
   const conditions = [
-    'place = ANY ($4::text[])',
-    '(status <> ALL ($5::text[]) OR place = ANY ($3::text[]))',
+    '(place = ANY ($6::text[]) OR next_move IS NOT NULL AND place = ANY ($7::text[]))',
+    'status <> ALL ($8::text[])',
     ...(series === undefined ? [] : [`series = ${value(series)}`]),
     ...(movedBefore === undefined ? [] : [`d.ordered_at < ${value(movedBefore)}`]),
     ...(expiresBy === undefined ? [] : [`(expires_on <= ${value(expiresBy)}::date OR expires_on IS NULL)`]),
   ];
-  const groups = [...SHELF_PARTS, ...ORIGINS].map((_, n) => n + 1).join(', ');
+  const groups = [...SHELF_PARTS, 'next_move'].map((_, n) => n + 1).join(', ');
   const { rows } = await db.query<Counted>(
-    `SELECT ${[...parts, ...apart].join(', ')}, min(d.ordered_at) AS first_at, max(d.ordered_at) AS last_at,
+    `SELECT ${parts.join(', ')}, next_move, min(d.ordered_at) AS first_at, max(d.ordered_at) AS last_at,
        count(*)::int AS packs
      FROM (${STANDING}) AS pack JOIN movement_document d ON d.known_from = pack.told_from
      WHERE ${conditions.join(' AND ')} GROUP BY ${groups} LIMIT ${mostLines + 1}`,

@@ -2,10 +2,10 @@ import { typeKnowledge } from '#documents';
 import { arrayText, type Transaction } from '#postgres';
 import { toldBy, useOf } from '../sgtin-history/doubtful-parts.js';
 import type { Movements } from '../sgtin-history/movements.js';
-import { seriesOf, type StayKey } from './fold.js';
+import { seriesOf, type PlaceMove, type StayKey } from './fold.js';
 import { leavesOpen } from './load.js';
 import { isPlace, toldWithin, type Lives, type Told } from './lives.js';
-import { JOIN_STAY, PLACE, STATUS } from './now.js';
+import { JOIN_STAY, movesAsked, nextMove, PLACE, STATUS } from './now.js';
 import { transferAfter, type TransferStep } from './transfer.js';
 
 /** What a page says, and what must be known to bring rows up to date without the lives of their items. */
@@ -23,8 +23,7 @@ export interface Plain {
   without: ReadonlySet<string>;
   /** Containers that the page moves: what happened to their content is not written yet. */
   moving: readonly string[];
-  /** Places of which all was moved at any time. */
-  placesMoved: readonly string[];
+  placeMoves: readonly PlaceMove[];
   /** A document known before was accepted after one of these. */
   isLate: boolean;
 }
@@ -94,8 +93,8 @@ const AFTER: readonly [column: string, after: string][] = [
 /**
  * The row of an item after one more document, from the row before and its stay, where that document came after all that
  * is known of the item: the same that `packState` makes of its life. $1 and $2: items, and which of the rows from $3 on
- * tells of each; $14: containers that move; $15: places of which all was moved; $16: some document is late. Answers
- * with the items that were left out, and the stays that others have left. Rows that are there are updated by where they
+ * tells of each; $14: containers that move; $15, $20 and $21: moves of whole places; $16: some document is late.
+ * Answers with the items that were left out, and the stays that others have left. Rows that are there are updated by where they
  * lie: this transaction alone writes them, and an upsert would search, lock and log each of them once more.
  */
 const APPEND = `
@@ -109,7 +108,7 @@ WITH done AS (
 ), before AS (
   SELECT g.*, s.ctid AS row, s.first_from, s.series AS series_before, s.expires_on AS expires_before,
     s.series_from AS series_from_before, s.container AS left_container, s.position AS left_position,
-    s.at_micros AS left_micros, s.place AS own_place,
+    s.at_micros AS left_micros, ${nextMove(['$15', '$20', '$21'])} AS next_move,
     ${STATUS} AS status_before,
     coalesce(y.status_from, s.status_from) AS status_from_before,
     CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from) ELSE y.suspended_from END
@@ -135,7 +134,7 @@ WITH done AS (
   SELECT *, is_next AND (container IS NULL OR transfer_after IS NULL)
       AND (step IS NULL OR transfer_before IS NULL OR transfer IS NOT NULL
         OR step = 'ends' AND transfer_before LIKE 'direct %')
-      AND NOT coalesce(own_place = ANY ($15::text[]) OR place_before = ANY ($15::text[]), false) AS is_plain
+      AND next_move IS NULL AS is_plain
   FROM after
 ), updated AS (
   UPDATE pack_state s SET ${AFTER.map(([column, after]) => `${column} = ${after}`).join(', ')}
@@ -162,11 +161,13 @@ interface AnswerRow {
 export async function appendPlain(tx: Transaction, page: Plain): Promise<Appended> {
   const { done, items, numbers, others } = namedOnce(page);
   const column = <K extends keyof Done>(name: K): Done[K][] => done.map((one) => one[name]);
+  const [places, moments, positions] = movesAsked(page.placeMoves);
   const appended = tx.query<AnswerRow>(APPEND, [
     ...[arrayText(items), arrayText(numbers), done.map((_, number) => number)],
     ...[column('atMicros'), column('position'), column('opened'), column('tellsContainer'), column('status')],
     ...[column('place'), column('container'), column('series'), column('expiresOn'), column('seriesFrom')],
-    ...[page.moving, page.placesMoved, page.isLate, column('step'), column('transfer'), column('told')],
+    ...[page.moving, places, page.isLate, column('step'), column('transfer'), column('told')],
+    ...[moments, positions],
   ]);
   page.onWaiting();
   const { rows } = await appended;

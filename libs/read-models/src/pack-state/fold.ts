@@ -1,8 +1,8 @@
-import type { TypeKnowledge } from '#documents';
+import { typeKnowledge, type TypeKnowledge } from '#documents';
 import { leavesPartOpen, maskOf, toldBy } from '../sgtin-history/doubtful-parts.js';
 import { afterUse, type Left } from '../sgtin-history/part-left.js';
 import { compare, type LifeEntry, type Lives, type Moment, type Told } from './lives.js';
-import { transferAfter } from './transfer.js';
+import { transferAfter, transferParts } from './transfer.js';
 import { PACK_STAY, PACK_STATE, type PackStateRow, type PackStayRow } from './row.js';
 
 export type Types = Pick<TypeKnowledge, 'statusAfter'>;
@@ -80,13 +80,13 @@ function moved(standing: Standing, entry: Moving, { types, isInside }: Way): Sta
 /** A move of a whole place uses up nothing, and is no doubt: what it did to an item is known, or it did nothing. */
 const OF_PLACE_MOVE = { leavesOpen: { itself: 0, inside: 0 }, use: { usedUp: undefined, bringsBack: false } };
 
-/** The item where all that its place held was moved: that counts when it was there. */
+/** The item where all that its place held was moved: that counts when it lay there. The same object when it did not. */
 export const movedWithPlace = (
   standing: Standing,
   { from, to, position, ...said }: PlaceMove,
   types: Types,
 ): Standing =>
-  standing.place !== from
+  standing.place !== from || standing.transfer !== null || !typeKnowledge.isLying(standing.status)
     ? standing
     : moved(
         standing,
@@ -103,15 +103,26 @@ export const ON_ITS_WAY: ReadonlySet<string> = new Set([
   ...['in_realization', 'transferred_to_agent', 'confirm_return_paused'],
 ]);
 
-/** Whether, in this life, an item was ever at one of these places and not only on its way there. Pure. */
+/**
+ * Whether, in this life, an item was ever at one of these places: it stood there and was not only on its way there, or a
+ * transfer from there began, or ended. Pure.
+ */
 export function wasEverAt(places: ReadonlySet<string>, life: readonly LifeEntry[], types: Types): boolean {
   let standing = NOTHING_KNOWN;
   return life.some((entry) => {
     standing = moved(standing, entry, { types, isInside: false });
     const { status, place, transfer } = standing;
-    return transfer === null && place !== null && places.has(place) && !ON_ITS_WAY.has(status ?? '');
+    if (transfer !== null) return places.has(transferParts(transfer).from);
+    return (place !== null && places.has(place) && !ON_ITS_WAY.has(status ?? '')) || isAcceptedFrom(places, entry);
   });
 }
+
+/** Whether it tells that the other side has accepted goods from one of these places. */
+const isAcceptedFrom = (places: ReadonlySet<string>, entry: LifeEntry): boolean =>
+  counts(entry) &&
+  entry.effect.result === 'applied' &&
+  entry.transfer?.step === 'ends' &&
+  places.has(entry.transfer.counterparty ?? '');
 
 /** How much of a pack is left; the last part takes the status of the whole, as in the history of one pack. */
 function usedBy(
@@ -139,34 +150,56 @@ const suspendedSince = (
 /** Whether it moved the item, or left open whether it did. */
 const mayMove = ({ effect, movesNothing }: LifeEntry): boolean => effect.result !== 'refused' && movesNothing !== true;
 
+/** How an item stands after a document, how much of it is left, and since which one it is suspended. */
+interface Walk {
+  last: Moment;
+  standing: Standing;
+  left: Left | undefined;
+  suspendedFrom: bigint | null;
+}
+
+function after(walk: Walk, entry: LifeEntry, way: Way): Walk {
+  const { standing, left } = usedBy({ ...walk, standing: moved(walk.standing, entry, way) }, entry);
+  const suspendedFrom = suspendedSince(walk.suspendedFrom, { before: walk.standing, after: standing }, way.types);
+  return { last: entry, standing, left, suspendedFrom };
+}
+
+interface Folding {
+  types: Types;
+  placeMoves: readonly PlaceMove[];
+}
+
+/**
+ * Up to the last document that concerns the item by itself. That is, of what moved its container after its `own` last
+ * one, all until the transfer has ended in which it went in, and what follows on a move of the place that took it along:
+ * how it stood then no stay tells.
+ */
+function walked(item: string, { life, own }: { life: readonly LifeEntry[]; own: Moment }, folding: Folding): Walk {
+  const { types, placeMoves } = folding;
+  let walk: Walk = { last: own, standing: NOTHING_KNOWN, left: undefined, suspendedFrom: null };
+  let byItself = walk;
+  let moves = placeMoves;
+  for (const entry of life) {
+    const isStay = compare(entry, own) > 0;
+    const isOpen = byItself.standing.transfer !== null;
+    if (isStay && !isOpen && moves.length === 0) break;
+    if (isStay && !mayMove(entry)) continue;
+    const earlier = moves.filter((move) => compare(move, entry) < 0);
+    moves = moves.slice(earlier.length);
+    const standing = earlier.reduce((so, move) => movedWithPlace(so, move, types), walk.standing);
+    const isByItself = !isStay || isOpen || standing !== walk.standing;
+    walk = after({ ...walk, standing }, entry, { types, isInside: entry.item !== item });
+    if (isByItself) byItself = walk;
+  }
+  return byItself;
+}
+
 /** The row of an item; undefined where no document has moved it, nor left open whether it did. */
-export function packState(
-  item: string,
-  lives: Lives,
-  { types, placeMoves }: { types: Types; placeMoves: readonly PlaceMove[] },
-): PackStateRow | undefined {
+export function packState(item: string, lives: Lives, folding: Folding): PackStateRow | undefined {
   const own = lives.ownOf(item).findLast(mayMove);
   if (own === undefined) return undefined;
   const whole = lives.lifeOf(item);
-  let last: Moment = own;
-  let [standing, left]: [Standing, Left | undefined] = [NOTHING_KNOWN, undefined];
-  let suspendedFrom: bigint | null = null;
-  let moves = placeMoves;
-  for (const entry of whole) {
-    if (compare(entry, own) > 0) {
-      // What went into a container on its way is followed by itself until its transfer has ended.
-      if (standing.transfer === null) break;
-      if (!mayMove(entry)) continue;
-      last = entry;
-    }
-    const before = moves.filter((move) => compare(move, entry) < 0);
-    moves = moves.slice(before.length);
-    standing = before.reduce((so, move) => movedWithPlace(so, move, types), standing);
-    const after = moved(standing, entry, { types, isInside: entry.item !== item });
-    const so = usedBy({ standing: after, left }, entry);
-    suspendedFrom = suspendedSince(suspendedFrom, { before: standing, after: so.standing }, types);
-    ({ standing, left } = so);
-  }
+  const { last, standing, suspendedFrom } = walked(item, { life: whole, own }, folding);
   const { atMicros, position } = last;
   return {
     ...PACK_STATE.nulls,
@@ -176,7 +209,7 @@ export function packState(
     firstFrom: whole.find(mayMove)?.position ?? position,
     ...standing,
     ...seriesOf(lives.toldAbout(item, whole)),
-    ...{ suspended: isSuspended(standing.status, types), suspendedFrom },
+    ...{ suspended: isSuspended(standing.status, folding.types), suspendedFrom },
     container: lives.containerAfter(item, last) ?? null,
   };
 }

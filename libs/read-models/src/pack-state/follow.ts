@@ -6,6 +6,7 @@ import { appendPlain } from './append.js';
 import { packState, packStay, type PlaceMove, type StayKey } from './fold.js';
 import { isPlace } from './lives.js';
 import { IS_RECALLED, loadLives, loadPlaceMoves, MICROS } from './load.js';
+import { JOIN_STAY, movesAsked, nextMove } from './now.js';
 import { PACK_STATE, PACK_STAY, PLACE_MOVE, SERIES_TOLD, type PackStateRow } from './row.js';
 
 export interface Followed {
@@ -36,12 +37,13 @@ export async function followPacks(tx: Transaction, followed: Followed): Promise<
   const changed = await changedBy(tx, movements, closed);
   if (!changed.isAny && movements.every(({ series }) => series.length === 0)) return;
   const containers = await nestedIn(tx, changed.containers);
-  const others = new Set(await toldAbout(tx, { movements, closed }));
-  for (const item of await onTheirWay(tx, containers)) others.add(item);
-  if (changed.isLate) for (const item of await overtaken(tx, containers, changed)) others.add(item);
   const placeMoves = await loadPlaceMoves(tx);
+  const isBeforeMove = placeMoves.some(({ atMicros }) => atMicros >= changed.firstMicros);
+  const others = new Set(await toldAbout(tx, { movements, closed }));
+  for (const item of await byThemselves(tx, containers, { placeMoves, isBeforeMove })) others.add(item);
+  if (changed.isLate) for (const item of await overtaken(tx, containers, changed)) others.add(item);
   const stays = new Stays();
-  const page = { ...followed, changed, containers, others, placeMoves };
+  const page = { ...followed, changed, containers, others, placeMoves, isBeforeMove };
   const items = [...(await appendable(tx, page, stays))].filter((item) => !isPlace(item));
   for (let from = 0; from < items.length; from += ITEMS_AT_ONCE)
     await writeStates(tx, items.slice(from, from + ITEMS_AT_ONCE), { types, placeMoves, stays });
@@ -53,32 +55,48 @@ export async function followPacks(tx: Transaction, followed: Followed): Promise<
 const ON_THEIR_WAY = `SELECT item FROM pack_state
   WHERE container = ANY ($1::text[]) AND container IS NOT NULL AND transfer IS NOT NULL`;
 
-/** What is in these containers and was on its way when it went in. */
-async function onTheirWay(tx: Transaction, containers: string[]): Promise<string[]> {
-  if (containers.length === 0) return [];
-  return (await tx.query<{ item: string }>(ON_THEIR_WAY, [containers])).rows.map(({ item }) => item);
+/** Beside these, what a move of its place has taken along since; all, where $2. */
+const TAKEN_ALONG = `SELECT s.item FROM pack_state s ${JOIN_STAY}
+  WHERE s.container = ANY ($1::text[]) AND ($2 OR s.transfer IS NOT NULL OR ${nextMove(['$3', '$4', '$5'])} IS NOT NULL)`;
+
+interface PlaceMoves {
+  placeMoves: readonly PlaceMove[];
+  /** Some came after documents of the page: which of them concern items in containers by themselves, may be other now. */
+  isBeforeMove: boolean;
 }
 
-interface PageOfPacks extends Followed {
+/** What is in these containers, and is followed by itself there, as `packState` does. */
+async function byThemselves(
+  tx: Transaction,
+  containers: string[],
+  { placeMoves, isBeforeMove }: PlaceMoves,
+): Promise<string[]> {
+  if (containers.length === 0) return [];
+  const { rows } = await (placeMoves.length === 0
+    ? tx.query<{ item: string }>(ON_THEIR_WAY, [containers])
+    : tx.query<{ item: string }>(TAKEN_ALONG, [containers, isBeforeMove, ...movesAsked(placeMoves)]));
+  return rows.map(({ item }) => item);
+}
+
+interface PageOfPacks extends Followed, PlaceMoves {
   changed: Changed;
   /** All that the page moves, with what nests in them. */
   containers: string[];
   /** Items of which more has changed than that a document named them. */
   others: ReadonlySet<string>;
-  placeMoves: readonly PlaceMove[];
 }
 
 /** Appends to rows what can be; the items of which the lives must be read are left. */
 async function appendable(tx: Transaction, page: PageOfPacks, stays: Stays): Promise<Set<string>> {
   const { movements, closed, changed, containers, others, placeMoves, namedTwice, onWaiting } = page;
-  if (closed.length > 0) return new Set([...movedBy(movements), ...changed.closed, ...others]);
+  if (closed.length > 0 || page.isBeforeMove) return new Set([...movedBy(movements), ...changed.closed, ...others]);
   const into = movements.flatMap(({ effects }) => effects.flatMap(({ container }) => container ?? []));
   const appended = await appendPlain(tx, {
     ...{ movements, acceptedOf: changed.acceptedOf, isLate: changed.isLate, without: others, moving: containers },
     ...{
       ...{ namedTwice, onWaiting },
       lives: await loadLives(tx, [...new Set(into)]),
-      placesMoved: [...new Set(placeMoves.map(({ from }) => from))],
+      placeMoves,
     },
   });
   stays.entered.add(...appended.entered);
@@ -250,11 +268,12 @@ async function nestedIn(tx: Transaction, containers: string[]): Promise<string[]
 const OVERTAKEN = `SELECT DISTINCT c.child AS item
   FROM containment c JOIN pack_state s ON s.item = c.child
   WHERE c.parent = ANY ($1::text[]) AND s.at_micros >= $2`;
-const AFTER_PLACE_MOVE = 'SELECT item FROM pack_state WHERE at_micros >= $1';
+const AFTER_PLACE_MOVE = `SELECT s.item FROM pack_state s ${JOIN_STAY}
+  LEFT JOIN movement_document d ON d.known_from = y.moved_from WHERE s.at_micros >= $1 OR ${MICROS} >= $1`;
 
 /**
  * Items whose rows already hold something that came after: of what was in these containers, those that a later document
- * has named; after a move of a whole place, everything that a later document has named.
+ * has named; after a move of a whole place, everything that a later document has moved.
  */
 async function overtaken(tx: Transaction, containers: string[], { hasPlace, firstMicros }: Changed): Promise<string[]> {
   if (!hasPlace && containers.length === 0) return [];

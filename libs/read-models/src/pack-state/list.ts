@@ -5,7 +5,17 @@ import type { PackListQuery, PackSummary, Page, TellingDocument } from '../port.
 import { waysToUs } from './ever-ours.js';
 import type { PlaceMove } from './fold.js';
 import { loadPlaceMoves } from './load.js';
-import { JOIN_STAY, nowOf, PLACE, SELECT_NOW, STATUS, type PackNow, type PackTypes, type StateAndStay } from './now.js';
+import {
+  JOIN_STAY,
+  nowOf,
+  PLACE,
+  placesLeadingTo,
+  SELECT_NOW,
+  STATUS,
+  type PackNow,
+  type PackTypes,
+  type StateAndStay,
+} from './now.js';
 import { ownPlaces } from './own-places.js';
 import { fateOf } from './series-file.js';
 import { tellers } from './tellers.js';
@@ -87,9 +97,8 @@ async function candidates(db: Queryable, query: Candidates, moves: readonly Plac
   const values: unknown[] = [];
   const value = (one: unknown): string => `$${values.push(one)}`;
   const common = commonConditions(query, value);
-  const isMoved = moves.length > 0;
-  const place = query.place === undefined ? undefined : placesIn(placesLeadingTo(query.place, moves), value);
-  const status = query.status === undefined || isMoved ? undefined : value(query.status);
+  const place = query.place === undefined ? undefined : placesIn(placesLeadingTo([query.place], moves), value);
+  const status = query.status === undefined ? undefined : value(query.status);
   const filled = (text: string): string =>
     text.replace('$place', () => String(place)).replace('$status', () => String(status));
   const statuses = `(${[OWN_STATUS, STAY_STATUS, PAUSED_STATUS].map((one) => `(${filled(one)})`).join(' OR ')})`;
@@ -125,13 +134,6 @@ function waysOf({ place, status }: { place: string | undefined; status: string |
 /** With one place alone the index gives the packs in their order. */
 const placesIn = (places: string[], value: (one: unknown) => string): string =>
   places.length === 1 ? value(places[0]) : `ANY (${value(places)}::text[])`;
-
-/** Places from which moves of whole places lead to this one, itself included. */
-function placesLeadingTo(place: string, moves: readonly PlaceMove[]): string[] {
-  const places = new Set([place]);
-  for (const one of places) for (const { from, to } of moves) if (to === one) places.add(from);
-  return [...places];
-}
 
 /** $id: a request_id, or the id of the registry, which of a document of ours is kept by its request_id. */
 const ID = 'ANY (ARRAY[$id, lower($id)])';

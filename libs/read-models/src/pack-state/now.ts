@@ -1,4 +1,4 @@
-import type { TypeKnowledge } from '#documents';
+import { typeKnowledge, type TypeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { movedWithPlace, standingNow, type PlaceMove, type StandingNow } from './fold.js';
 import { loadPlaceMoves, MICROS } from './load.js';
@@ -27,6 +27,31 @@ export const JOIN_STAY = 'LEFT JOIN pack_stay y ON y.container = s.container AND
 export const STATUS =
   'CASE WHEN y.status_from IS NULL THEN s.status WHEN s.suspended THEN y.paused_status ELSE y.status END';
 export const PLACE = 'CASE WHEN y.place_from IS NULL THEN s.place ELSE y.place END';
+
+const MOMENT_OF_STAY = `(SELECT ${MICROS} FROM movement_document d WHERE d.known_from = y.moved_from)`;
+/**
+ * Of a pack: the number of the first move of its whole place that came after all else that is known of it and took it
+ * along, from 1 on in the order of the moves; else NULL. `moves`: the parameters that `movesAsked` fills.
+ */
+export const nextMove = ([from, at, position]: readonly [string, string, string]): string => `CASE
+  WHEN ${PLACE} = ANY (${from}::text[]) AND coalesce(s.transfer, y.transfer) IS NULL
+    AND coalesce(${STATUS} IN (${typeKnowledge.lying.map((one) => `'${one}'`).join(', ')}), true)
+  THEN (SELECT min(m.n)::int
+    FROM unnest(${from}::text[], ${at}::bigint[], ${position}::bigint[]) WITH ORDINALITY AS m (place, at, position, n)
+    WHERE m.place = ${PLACE} AND (m.at, m.position) > (CASE WHEN y.moved_from IS NULL THEN s.at_micros
+      ELSE ${MOMENT_OF_STAY} END, coalesce(y.moved_from, s.position))) END`;
+export const movesAsked = (moves: readonly PlaceMove[]): [string[], bigint[], bigint[]] => [
+  moves.map(({ from }) => from),
+  moves.map(({ atMicros }) => atMicros),
+  moves.map(({ position }) => position),
+];
+
+/** Places from which moves of whole places lead to one of these, themselves included. */
+export function placesLeadingTo(wanted: readonly string[], moves: readonly PlaceMove[]): string[] {
+  const places = new Set(wanted);
+  for (const one of places) for (const { from, to } of moves) if (to === one) places.add(from);
+  return [...places];
+}
 
 /** How these rows stand now, in their order. */
 export async function nowOf(db: Queryable, rows: readonly StateAndStay[], types: Types): Promise<PackNow[]> {
@@ -58,38 +83,37 @@ function stayIn({ stay, container, position, atMicros }: StateAndStay): PackStay
 const MOMENTS = `SELECT d.known_from AS position, ${MICROS} AS "atMicros"
   FROM movement_document d WHERE d.known_from = ANY ($1::bigint[])`;
 
+type Moves = { moves: readonly PlaceMove[]; types: Types };
+
 /** Moves of whole places that came after what else is known of each item. */
-export async function movedByPlaces<Pack extends StandingNow>(
-  db: Queryable,
-  packs: Pack[],
-  { moves, types }: { moves: readonly PlaceMove[]; types: Types },
-): Promise<Pack[]> {
+async function movedByPlaces(db: Queryable, packs: PackNow[], { moves, types }: Moves): Promise<PackNow[]> {
   const from = new Set(moves.map((move) => move.from));
   const touched = packs.filter(({ place }) => place !== null && from.has(place));
   if (touched.length === 0) return packs;
-  const positions = new Set(
-    touched.flatMap(({ placeFrom, statusFrom, doubtFrom, toldFrom }) => [placeFrom, statusFrom, doubtFrom, toldFrom]),
-  );
-  const told = await db.query<Moment>(MOMENTS, [[...positions].filter((one) => one !== null)]);
-  const moments = new Map([...told.rows, ...moves].map((one) => [one.position, one]));
-  return packs.map((pack) => moves.reduce((so, move) => movedAfter(so, move, { moments, types }), pack));
+  const told = await db.query<Moment>(MOMENTS, [[...new Set(touched.map(({ toldFrom }) => toldFrom))]]);
+  const moments = new Map(told.rows.map((one) => [one.position, one]));
+  return packs.map((pack) => {
+    const moment = moments.get(pack.toldFrom);
+    const later = moment === undefined ? [] : moves.filter((move) => compare(move, moment) > 0);
+    return later.reduce((so, move) => movedBy(so, move, types), pack);
+  });
 }
 
-function movedAfter<Pack extends StandingNow>(
-  pack: Pack,
-  move: PlaceMove,
-  { moments, types }: { moments: Map<bigint, Moment>; types: Types },
-): Pack {
-  const isAfter = (position: bigint | null): boolean => {
-    const moment = position === null ? undefined : moments.get(position);
-    return moment === undefined || compare(move, moment) > 0;
-  };
-  if (pack.place !== move.from || !isAfter(pack.placeFrom)) return pack;
-  const after = movedWithPlace(pack, { ...move, status: isAfter(pack.statusFrom) ? move.status : null }, types);
-  // What was left open after it is open, and with it what was before.
-  const doubts = isAfter(pack.doubtFrom) ? {} : { doubts: pack.doubts, doubtFrom: pack.doubtFrom };
-  return { ...pack, ...after, ...doubts, toldFrom: isAfter(pack.toldFrom) ? move.position : pack.toldFrom };
+function movedBy<Pack extends StandingNow>(pack: Pack, move: PlaceMove, types: Types): Pack {
+  const after = movedWithPlace(pack, move, types);
+  return after === pack ? pack : { ...pack, ...after, toldFrom: move.position };
 }
+
+/** Packs that stand alike, as they stand now. What `nextMove` takes along is in no transfer. */
+export const groupsMoved = <Group extends StandingNow & { nextMove: number | null }>(
+  groups: readonly Group[],
+  { moves, types }: Moves,
+): Group[] =>
+  groups.map((group) =>
+    group.nextMove === null
+      ? group
+      : moves.slice(group.nextMove - 1).reduce((so, move) => movedBy(so, move, types), { ...group, transfer: null }),
+  );
 
 const OF_ITEMS = `SELECT ${SELECT_NOW} FROM pack_state s ${JOIN_STAY}
   WHERE s.item = ANY ($1::text[]) ORDER BY s.item`;

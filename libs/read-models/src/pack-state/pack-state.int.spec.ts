@@ -5,6 +5,7 @@ import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
+import type { StockQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { RUN_ITEMS, sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
@@ -135,6 +136,102 @@ describe('a move of a whole place', () => {
     const nested = log.document({ docType: 911, items: [box(1)], into: box(2) });
     await project();
     expect(await now(pack(1))).toMatchObject([{ place: there, toldFrom: nested }]);
+  });
+});
+
+describe('a move of a whole place takes along', () => {
+  const [HERE, THERE, OTHER] = ['00000000000464', '00000000000777', '00000000000999'];
+  const { effectsOf } = documentReading();
+  const real = { ...jsonDocuments, effectsOf };
+  const came: DocumentOfTest = { docType: 702, items: [pack(1)] };
+  const packed: DocumentOfTest = { docType: 911, items: [pack(1)], into: box(1) };
+  const moved: DocumentOfTest = { docType: 432, items: [HERE], counterpartyId: THERE };
+  const sold: DocumentOfTest = { docType: 511, items: [pack(1)] };
+  const writtenOff: DocumentOfTest = { docType: 552, items: [box(1)] };
+  const coming: DocumentOfTest = { docType: 415, items: [pack(1)], subjectId: OTHER, counterpartyId: HERE };
+  const early = { acceptedAt: '2026-03-01T08:00:00Z' };
+
+  async function projectReal(): Promise<void> {
+    const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: real });
+    const events = log.events.slice(projected).filter(({ type }) => projection.filter.types?.includes(type));
+    projected = log.events.length;
+    await inTransaction(db.pool, (tx) => projection.project(events, tx));
+  }
+
+  it.each<[string, DocumentOfTest[], string, string]>([
+    ['what lies there', [came, moved], THERE, 'in_circulation'],
+    ['what lies there in a container', [came, packed, moved], THERE, 'in_circulation'],
+    ['what is sold later', [came, moved, { ...sold, subjectId: THERE }], THERE, 'in_sale'],
+    ['what is written off later with its container', [came, packed, moved, writtenOff], THERE, 'out_of_circulation'],
+    ['nothing on its way there', [coming, moved], HERE, 'in_realization'],
+    [
+      'nothing on its way from there',
+      [came, { ...coming, subjectId: HERE, counterpartyId: OTHER }, moved],
+      OTHER,
+      'in_realization',
+    ],
+    ['nothing that was sold there', [came, sold, moved], HERE, 'in_sale'],
+    ['nothing written off with its container', [came, packed, writtenOff, moved], HERE, 'out_of_circulation'],
+    ['what came before it by a document told later', [moved, { ...came, ...early }], THERE, 'in_circulation'],
+    [
+      'nothing sold before it by a document told later',
+      [came, moved, { ...sold, ...early }].map((one, n) =>
+        n === 0 ? { ...one, acceptedAt: '2026-03-01T07:00:00Z' } : one,
+      ),
+      HERE,
+      'in_sale',
+    ],
+  ])('%s', async (_, documents, place, status) => {
+    for (const one of documents) {
+      log.document(one);
+      await projectReal();
+    }
+    const told = [{ place, status }];
+    expect([await historyOf(db.pool, pack(1), { types: typeKnowledge })]).toMatchObject(told);
+    expect(await now(pack(1))).toMatchObject(told);
+    const questions = packQuestions(db.pool, typeKnowledge);
+    expect((await questions.stock({ by: ['place', 'status'] })).items).toMatchObject(told);
+    expect((await questions.stock({ by: ['place', 'status'], place })).items).toMatchObject(told);
+    expect((await questions.list({ place, status })).items).toMatchObject(told);
+  });
+
+  it('leaves answers as short as they were, at a busy place and at all others', async () => {
+    log.document({ docType: 702, items: [pack(90)] });
+    log.document(moved);
+    for (let n = 0; n < 8; n += 1) {
+      log.document({ docType: 702, items: [pack(n)] });
+      log.document({
+        docType: 702,
+        items: [pack(20 + n)],
+        subjectId: OTHER,
+        series: [{ gtin: GTIN, series: `S${n}` }],
+      });
+      if (n < 5) log.document({ docType: 511, items: [pack(n)] });
+    }
+    await projectReal();
+    const asking = (mostLines: number) => packQuestions(db.pool, typeKnowledge, { mostLines });
+    const few = asking(4);
+    const packs = async (query: Partial<StockQuery>) =>
+      (await few.stock({ by: ['place', 'status'], ...query })).items.map((one) => [one.place, one.status, one.packs]);
+    expect((await packs({})).sort()).toEqual([
+      [HERE, 'in_circulation', 3],
+      [HERE, 'in_sale', 5],
+      [THERE, 'in_circulation', 1],
+      [OTHER, 'in_circulation', 8],
+    ]);
+    expect(await packs({ status: 'in_sale' })).toEqual([[HERE, 'in_sale', 5]]);
+    expect((await few.stock({ by: ['series'], place: THERE })).items).toMatchObject([{ packs: 1 }]);
+    expect((await few.stock({ by: ['gtin'] })).items).toMatchObject([{ packs: 17 }]);
+    await expect(few.stock({ by: ['series'] })).rejects.toMatchObject({ code: 'too_many_items' });
+    const later = new Date('2027-01-01T00:00:00Z');
+    const shelf = async (query: object) =>
+      (await asking(3).unmoved({ days: 1, by: ['place'], ...query }, later)).items.map((one) => [one.place, one.packs]);
+    expect((await shelf({})).sort()).toEqual([
+      [HERE, 3],
+      [THERE, 1],
+      [OTHER, 8],
+    ]);
+    expect(await shelf({ place: THERE, by: ['place', 'sgtin'] })).toEqual([[THERE, 1]]);
   });
 });
 

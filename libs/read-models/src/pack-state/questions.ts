@@ -27,7 +27,8 @@ export const packQuestions = (
   { zone = '+00:00', now = () => new Date(), ...limits }: PackQuestionOptions = {},
 ): Packs => ({
   list: (query, asOf = now()) => listPacks(pool, dated(query, zone, asOf), types),
-  stock: (query, asOf = now()) => pinnedStock(pool, asOf, (db) => stockOf(db, dated(query, zone, asOf), types)),
+  stock: (query, asOf = now()) =>
+    pinnedStock(pool, asOf, (db) => stockOf(db, dated(query, zone, asOf), { types, ...limits })),
   check: (query) => checkPacks(pool, { ...query, day: query.day ?? dayIn(zone, now()) }, types),
   unmoved: (query, asOf) => unmovedPacks(pool, query, { types, asOf, ...limits }),
   expiring: (query, asOf) => expiringPacks(pool, query, { types, asOf, zone, ...limits }),

@@ -183,6 +183,42 @@ describe('packs that were ours', () => {
     });
   });
 
+  it.each<[string, string, number, () => void]>([
+    [
+      'our shipment, of which no acceptance is told',
+      pack(1),
+      601,
+      () => void log.document({ docType: 415, items: [pack(1)], counterpartyId: CUSTOMER }),
+    ],
+    ['our return of suspended goods', pack(1), 610, () => shipTo(CUSTOMER, [pack(1)], 417)],
+    [
+      'that our goods were accepted',
+      pack(1),
+      601,
+      () => void hear({ docType: 607, items: [pack(1)], subjectId: CUSTOMER }),
+    ],
+    [
+      'our shipment of what holds them',
+      box(1),
+      601,
+      () => {
+        log.document({ docType: 911, items: [pack(1)], into: box(1), series: SERIES });
+        shipTo(CUSTOMER, [box(1)]);
+      },
+    ],
+  ])('also where the first document is %s', async (_, item, docType, begin) => {
+    begin();
+    hear({ docType, items: [item], subjectId: CUSTOMER, series: SERIES });
+    const coming = await figures();
+    expect(coming.fates).toEqual({ [`returning ${HERE}`]: 1 });
+    expect(coming.file.receivedPacks).toBe(1);
+    refuse([item], CUSTOMER);
+    expect((await figures()).file.totals).toMatchObject({ shipped: 1, notReceived: 0 });
+    const context = { types: typeKnowledge, recentFrom: new Date(0) };
+    const { branches } = await affectedBranches(db.pool, { gtin: GTIN, series: 'A' }, context);
+    expect(branches).toMatchObject([{ standing: 'shipped', place: CUSTOMER, packs: 1 }]);
+  });
+
   it('are returned also when the supplier has accepted suspended goods (417)', async () => {
     announce(pack(1));
     accept([pack(1)]);

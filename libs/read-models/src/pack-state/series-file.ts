@@ -3,7 +3,7 @@ import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { SeriesFile, SeriesPage } from '../port.js';
 import { loadPlaceMoves } from './load.js';
-import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackTypes } from './now.js';
+import { groupsMoved, JOIN_STAY, movesAsked, nextMove, PLACE, STATUS, type PackTypes } from './now.js';
 import { everOurs, mayBeNew, WAS_TAKEN_BACK_BY } from './ever-ours.js';
 import { ON_ITS_WAY, type StandingNow } from './fold.js';
 import { ownPlaces } from './own-places.js';
@@ -19,35 +19,33 @@ const MOST_GROUPS = 100_000;
 /** Packs of which lives and rows are in memory at once. */
 const ALONE_AT_ONCE = 5_000;
 
-/** What of a pack its group has. $4: places from which whole places were moved; there the documents that told stay. */
-const PACKS_WHERE = (which: string): string => `SELECT item, status, place,
-    CASE WHEN place = ANY ($4::text[]) THEN place_from END AS "placeFrom",
-    CASE WHEN place = ANY ($4::text[]) THEN status_from END AS "statusFrom",
+/** What of a pack its group has. $4: our places; $5 to $7: moves of whole places. */
+const PACKS_WHERE = (which: string): string => `SELECT item, status, place, next_move AS "nextMove",
     d.doc_type AS "docType", d.subject_id AS subject, d.counterparty_id AS counterparty,
     told_from AS "toldFrom", suspended_from AS "suspendedFrom", d.accepted_at AS "acceptedAt",
-    ${mayBeNew('$5', WAS_TAKEN_BACK_BY)} AS is_alone
+    ${mayBeNew('$4', WAS_TAKEN_BACK_BY)} AS is_alone
   FROM (SELECT s.item, s.first_from,
       ${STATUS} AS status,
       ${PLACE} AS place,
-      coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from,
+      ${nextMove(['$5', '$6', '$7'])} AS next_move, coalesce(y.place_from, s.place_from) AS place_from,
       coalesce(y.moved_from, s.position) AS told_from,
       CASE WHEN s.suspended THEN coalesce(y.paused_from, s.suspended_from, s.status_from)
         ELSE coalesce(y.suspended_from, y.status_from) END AS suspended_from
     FROM pack_state s ${JOIN_STAY} WHERE ${which}) AS pack
   JOIN movement_document d ON d.known_from = told_from`;
 
-const OF_GROUP = 'status, place, "placeFrom", "statusFrom", "docType", subject, counterparty';
+const OF_GROUP = 'status, place, "nextMove", "docType", subject, counterparty';
 
 /**
  * What no figure tells apart is one group: a series that was sold pack by pack has a document for each. Packs of which
- * only their lives tell whether they were ever ours are in groups of their own, with their `items`. $5: our places; $6:
- * the most groups, and one more. OFFSET 0: whether a pack is such a one is worked out once.
+ * only their lives tell whether they were ever ours are in groups of their own, with their `items`. $8: the most
+ * groups, and one more. OFFSET 0: whether a pack is such a one is worked out once.
  */
 const groupsWhere = (which: string): string => `SELECT ${OF_GROUP}, max("toldFrom") AS "toldFrom",
     min("suspendedFrom") AS "suspendedFrom", max("acceptedAt") AS "acceptedAt", count(*)::int AS packs,
     array_agg(item) FILTER (WHERE is_alone) AS items
   FROM (${PACKS_WHERE(which)} OFFSET 0) AS pack
-  GROUP BY ${OF_GROUP}, is_alone LIMIT $6`;
+  GROUP BY ${OF_GROUP}, is_alone LIMIT $8`;
 
 /** $1 to $3: items, and nothing. */
 const ALONE = `SELECT item, ${OF_GROUP}, "toldFrom", "suspendedFrom", "acceptedAt", 1 AS packs
@@ -58,6 +56,7 @@ const EXPIRIES = `SELECT s.expires_on AS day FROM pack_state s WHERE ${OF_SERIES
 
 /** Packs of a series that stand alike, and what is common to the documents that told it; `acceptedAt` is the newest. */
 export type SeriesGroup = StandingNow & {
+  nextMove: number | null;
   docType: number;
   subject: string;
   counterparty: string | null;
@@ -79,7 +78,7 @@ export async function groupsOfSeries(
   const moves = await loadPlaceMoves(db);
   const knownAt = await knownUpTo(db);
   const own = await ownPlaces(db);
-  const places = [moves.map(({ from }) => from), [...own]];
+  const places = [[...own], ...movesAsked(moves)];
   const values = [...rangeOf({ gtin, series }), ...places, mostGroups + 1];
   const { rows } = await db.query<GroupRow>(groupsWhere(series === null ? OF_NO_SERIES : OF_SERIES), values);
   if (rows.length > mostGroups)
@@ -93,7 +92,7 @@ export async function groupsOfSeries(
   );
   const alone = rows.flatMap(({ items }) => items ?? []);
   known.push(...(await groupsByLives(db, alone, { own, types, places })));
-  return { groups: await movedByPlaces(db, known, { moves, types }), own, knownAt };
+  return { groups: groupsMoved(known, { moves, types }), own, knownAt };
 }
 
 type GroupRow = Omit<SeriesGroup, 'isNew' | 'isRefused'> & { items: string[] | null };
@@ -102,7 +101,7 @@ type GroupRow = Omit<SeriesGroup, 'isNew' | 'isRefused'> & { items: string[] | n
 async function groupsByLives(
   db: Queryable,
   items: readonly string[],
-  { own, types, places }: { own: ReadonlySet<string>; types: PackTypes; places: string[][] },
+  { own, types, places }: { own: ReadonlySet<string>; types: PackTypes; places: unknown[] },
 ): Promise<SeriesGroup[]> {
   const groups = new Map<string, SeriesGroup>();
   for (let from = 0; from < items.length; from += ALONE_AT_ONCE) {
@@ -118,8 +117,7 @@ async function groupsByLives(
 
 function addTo(groups: Map<string, SeriesGroup>, one: SeriesGroup): void {
   const { status, place, docType, subject, counterparty, isNew, isRefused } = one;
-  const froms = [String(one.placeFrom), String(one.statusFrom)];
-  const key = JSON.stringify([status, place, ...froms, docType, subject, counterparty, isNew, isRefused]);
+  const key = JSON.stringify([status, place, one.nextMove, docType, subject, counterparty, isNew, isRefused]);
   const so = groups.get(key);
   if (so === undefined) return void groups.set(key, one);
   so.packs += one.packs;

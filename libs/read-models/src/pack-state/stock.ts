@@ -3,44 +3,52 @@ import { PedigreeError } from '#kernel';
 import { present } from '../list-page.js';
 import { STOCK_PARTS, type Stock, type StockLine, type StockPart, type StockQuery } from '../port.js';
 import { loadPlaceMoves } from './load.js';
-import { JOIN_STAY, movedByPlaces, PLACE, STATUS, type PackNow, type PackTypes } from './now.js';
+import type { PlaceMove } from './fold.js';
+import {
+  groupsMoved,
+  JOIN_STAY,
+  movesAsked,
+  nextMove,
+  PLACE,
+  placesLeadingTo,
+  STATUS,
+  type PackNow,
+  type PackTypes,
+} from './now.js';
 import { knownUpTo } from './record-age.js';
 
 /** Lines of one answer: more cannot be read, and a filter makes them fewer. */
 const MOST_LINES = 10_000;
 
-/** Status and place of a pack and its stay, and the documents that told them. */
+/** Status and place of a pack and its stay. $1 to $3: moves of whole places. */
 const STANDING = `SELECT left(s.item, 14) AS gtin, s.series, s.expires_on,
     ${STATUS} AS status,
     ${PLACE} AS place,
-    coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from
+    ${nextMove(['$1', '$2', '$3'])} AS next_move
   FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27`;
 
-type Counted = Record<StockPart, string | null> & {
-  packs: number;
-  unknown: number;
-  place_from: bigint | null;
-  status_from: bigint | null;
-};
+type Counted = Record<StockPart, string | null> & { packs: number; unknown: number; nextMove: number | null };
 
 /**
  * How many packs stand alike. What was moved with its whole place is counted where it came to. `db` reads one snapshot.
  * @throws PedigreeError `too_many_items` above 10,000 lines: filter by place or product then.
  */
-export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes): Promise<Stock> {
+export async function stockOf(
+  db: Queryable,
+  query: StockQuery,
+  { types, mostLines = MOST_LINES }: { types: PackTypes; mostLines?: number },
+): Promise<Stock> {
   const knownAt = await knownUpTo(db);
   const moves = await loadPlaceMoves(db);
-  const counted = await count(
-    db,
-    query,
-    moves.map(({ from }) => from),
+  const counted = await count(db, query, { moves, mostLines });
+  const stand = groupsMoved(
+    counted.map((one): PackNow & Counted => ({ ...NOTHING_ELSE, ...one })),
+    { moves, types },
   );
-  const stood = counted.map((one): PackNow & Counted => ({ ...standing(one), ...one }));
-  const stand = await movedByPlaces(db, stood, { moves, types });
   const lines = new Map<string, StockLine>();
   let [packs, seriesUnknown] = [0, 0];
   for (const one of stand) {
-    if (!isAsked(one, query)) continue;
+    if (query.place !== undefined && one.place !== query.place) continue;
     packs += one.packs;
     seriesUnknown += one.unknown;
     const line = { ...lineOf(one, query.by), knownAt: String(knownAt) };
@@ -50,14 +58,10 @@ export async function stockOf(db: Queryable, query: StockQuery, types: PackTypes
   return { knownAt: String(knownAt), packs, seriesUnknown, items: [...lines.values()] };
 }
 
-const standing = ({ status, place, place_from, status_from }: Counted): PackNow => ({
-  ...{ item: '', series: null, expiresOn: null, seriesFrom: null, container: null, toldFrom: 0n },
-  ...{ transfer: null, doubtFrom: null, doubts: null },
-  ...{ status, place, placeFrom: place_from, statusFrom: status_from },
-});
-
-const isAsked = ({ status, place }: PackNow, query: StockQuery): boolean =>
-  (query.place === undefined || query.place === place) && (query.status === undefined || query.status === status);
+const NOTHING_ELSE = {
+  ...{ item: '', expiresOn: null, seriesFrom: null, container: null, toldFrom: 0n, transfer: null },
+  ...{ statusFrom: null, placeFrom: null, doubtFrom: null, doubts: null },
+};
 
 function lineOf(one: PackNow & Counted, by: readonly StockPart[]): Omit<StockLine, 'packs' | 'knownAt'> {
   const { gtin, series, status } = one as Counted;
@@ -67,39 +71,45 @@ function lineOf(one: PackNow & Counted, by: readonly StockPart[]): Omit<StockLin
   return present({ ...asked, expiresOn: by.includes('expires_on') ? (one as Counted).expires_on : null });
 }
 
-/** Where whole places were moved, place and status are asked for when that is followed. */
-function conditionsOf(query: StockQuery, value: (one: unknown) => string, hasMoves: boolean): string[] {
+/** At this place, or what a move of a whole place may have brought there. */
+const atPlace = (place: string, moves: readonly PlaceMove[], value: (one: unknown) => string): string =>
+  `(place = ${value(place)} OR next_move IS NOT NULL AND place = ANY (${value(placesLeadingTo([place], moves))}::text[]))`;
+
+function conditionsOf(query: StockQuery, value: (one: unknown) => string, moves: readonly PlaceMove[]): string[] {
   const { gtin, series, expiresBy, place, status } = query;
-  const equal = Object.entries({ gtin, series, ...(hasMoves ? {} : { place, status }) });
+  const equal = Object.entries({ gtin, series, status });
   return [
     ...equal.flatMap(([name, wanted]) => (wanted === undefined ? [] : [`${name} = ${value(wanted)}`])),
+    ...(place === undefined ? [] : [atPlace(place, moves, value)]),
     ...(query.seriesUnknown === true ? ['series IS NULL'] : []),
     ...(expiresBy === undefined ? [] : [`expires_on <= ${value(expiresBy)}::date`]),
   ];
 }
 
-/** Counted in one pass over the packs; where whole places were moved, the documents that told are kept apart. */
-async function count(db: Queryable, query: StockQuery, movedPlaces: string[]): Promise<Counted[]> {
-  const values: unknown[] = [movedPlaces];
-  const hasMoves = movedPlaces.length > 0;
-  const conditions = conditionsOf(query, (one) => `$${values.push(one)}`, hasMoves);
-  const isFiltered = query.place !== undefined || query.status !== undefined;
-  const needed = new Set<StockPart>(hasMoves || isFiltered ? [...query.by, 'place', 'status'] : query.by);
-  const parts = STOCK_PARTS.map((part) => (needed.has(part) ? part : `NULL::text AS ${part}`));
-  const apart = ['place_from', 'status_from'].map(
-    (one) => `CASE WHEN place = ANY ($1::text[]) THEN ${one} END AS ${one}`,
-  );
+/** What of a part that is not asked for is needed all the same. */
+const UNASKED: Partial<Record<StockPart, string>> = { place: 'CASE WHEN next_move IS NOT NULL THEN place END' };
+
+/** Counted in one pass over the packs; what goes with a move of its whole place is kept apart, with its place. */
+async function count(
+  db: Queryable,
+  query: StockQuery,
+  { moves, mostLines }: { moves: readonly PlaceMove[]; mostLines: number },
+): Promise<Counted[]> {
+  const values: unknown[] = movesAsked(moves);
+  const conditions = conditionsOf(query, (one) => `$${values.push(one)}`, moves);
+  const needed = new Set<StockPart>(query.place === undefined ? query.by : [...query.by, 'place']);
+  const parts = STOCK_PARTS.map((part) => (needed.has(part) ? part : `${UNASKED[part] ?? 'NULL::text'} AS ${part}`));
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  const groups = [...STOCK_PARTS, 'place_from', 'status_from'].map((_, n) => n + 1).join(', ');
+  const groups = [...STOCK_PARTS, 'next_move'].map((_, n) => n + 1).join(', ');
   const { rows } = await db.query<Counted>(
-    `SELECT ${[...parts, ...apart].join(', ')}, count(*)::int AS packs,
+    `SELECT ${parts.join(', ')}, next_move AS "nextMove", count(*)::int AS packs,
        count(*) FILTER (WHERE series_is_unknown)::int AS unknown
      FROM (SELECT *, series IS NULL AS series_is_unknown FROM (${STANDING}) AS pack) AS pack ${where}
-     GROUP BY ${groups} ORDER BY ${groups} LIMIT ${MOST_LINES + 1}`,
+     GROUP BY ${groups} ORDER BY ${groups} LIMIT ${mostLines + 1}`,
     values,
   );
-  if (rows.length > MOST_LINES)
-    throw new PedigreeError('too_many_items', `the answer has more than ${MOST_LINES} lines: filter by place or gtin`, {
+  if (rows.length > mostLines)
+    throw new PedigreeError('too_many_items', `the answer has more than ${mostLines} lines: filter by place or gtin`, {
       field: 'by',
     });
   return rows;

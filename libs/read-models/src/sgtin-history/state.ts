@@ -62,7 +62,7 @@ export interface ItemState {
 
 export type StateKnowledge = Pick<
   TypeKnowledge,
-  'statusAfter' | 'transferOf' | 'mayChange' | 'usedUpStatus' | 'bringsBack' | 'isSuspended'
+  'statusAfter' | 'transferOf' | 'mayChange' | 'usedUpStatus' | 'bringsBack' | 'isSuspended' | 'isLying'
 >;
 
 /** A movement; `recalled` are the log positions of the earlier ones that it makes as if they had not been. */
@@ -82,15 +82,15 @@ export function foldState(
   const lived: LivedRow[] = [];
   const recalled = new Set<bigint>();
   const after = (before: ItemState, row: FoldedRow): ItemState =>
-    recalled.has(row.position) || !concerns(row, before) ? before : evolveState(before, row, { gtin, types });
+    recalled.has(row.position) || !concerns(row, before, types) ? before : evolveState(before, row, { gtin, types });
   let state = UNKNOWN;
   /** Whether an earlier movement, as all counts now, is one of the item. */
   const counted = (at: number): boolean => {
     const row = rows[at] as FoldedRow;
-    return row.depth >= 0 || concerns(row, rows.slice(0, at).reduce(after, UNKNOWN));
+    return row.depth >= 0 || concerns(row, rows.slice(0, at).reduce(after, UNKNOWN), types);
   };
   for (const [n, row] of rows.entries()) {
-    if (!concerns(row, state)) continue;
+    if (!concerns(row, state, types)) continue;
     const earlier = row.recalled === undefined ? [] : indexesOf(rows.slice(0, n), row.recalled);
     if (earlier.length === 0 && isOfPlace(rows, row.recalled)) continue;
     if (row.recalled === undefined || earlier.length === 0) {
@@ -114,9 +114,13 @@ const indexesOf = (rows: readonly FoldedRow[], positions: readonly bigint[]): nu
 const isOfPlace = (rows: readonly FoldedRow[], recalled: readonly bigint[] | undefined): boolean =>
   recalled !== undefined && rows.every(({ position, depth }) => !recalled.includes(position) || depth < 0);
 
-/** A move of a whole place concerns only what was there. */
-const concerns = ({ depth, result, item }: FoldedRow, { place }: ItemState): boolean =>
-  depth >= 0 || (result === 'applied' && item === place?.value);
+/** A move of a whole place concerns only what lay there: not what was on its way, sold, used or withdrawn. */
+const concerns = (
+  { depth, result, item }: FoldedRow,
+  { place, status, transfer }: ItemState,
+  { isLying }: Pick<StateKnowledge, 'isLying'>,
+): boolean =>
+  depth >= 0 || (result === 'applied' && item === place?.value && transfer === undefined && isLying(status?.value));
 
 /** The status after a movement that tells one; a refused or doubtful one tells none. */
 function statusTold(row: FoldedRow, { status }: ItemState): string | null {

@@ -43,7 +43,7 @@ const INSTALLATION = {
   ...{ id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: 'test' },
   profile: 'interface-v1',
 };
-const MOST_STEPS = 300;
+const MOST_STEPS = 100;
 
 let db: TestDatabase;
 let queue: PostgresTaskQueue;

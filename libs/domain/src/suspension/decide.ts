@@ -99,12 +99,7 @@ export function whyNotSuspension(state: SuspensionState, command: SuspensionComm
     case 'Match':
       return state.source !== 'letter' ? 'the registry names the product itself' : undefined;
     case 'Change':
-      if (state.source !== 'letter') return 'it stands by the registry: enter the letter as one of its own';
-      // One that comes late must not count again: it may release what a later letter suspends.
-      if (!isSaidBy(state.newest, command) && state.letters.some((one) => isSaidBy(one, command)))
-        return 'it had this letter before, and a later letter has changed it since';
-      if (state.versions >= MOST_VERSIONS) return `it has ${MOST_VERSIONS} versions`;
-      return undefined;
+      return whyNotChanged(state, command);
     case 'Reply':
       if (state.phase === 'unmatched') return 'nobody has said yet which products it means: match it first';
       return state.phase === 'closed' ? 'it is closed' : undefined;
@@ -114,6 +109,14 @@ export function whyNotSuspension(state: SuspensionState, command: SuspensionComm
     default:
       return neverReached(command, 'suspension command');
   }
+}
+
+function whyNotChanged({ source, newest, letters, versions }: KnownSuspension, letter: LetterVersion) {
+  if (source !== 'letter') return 'it stands by the registry: enter the letter as one of its own';
+  // One that comes late must not count again: it may release what a later letter suspends.
+  if (!isSaidBy(newest, letter) && letters.some((one) => isSaidBy(one, letter)))
+    return 'it had this letter before, and a later letter has changed it since';
+  return versions >= MOST_VERSIONS ? `it has ${MOST_VERSIONS} versions` : undefined;
 }
 
 function whyNotBegun(state: SuspensionState, command: SuspensionCommand & { type: 'List' | 'Enter' }) {

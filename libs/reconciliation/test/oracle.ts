@@ -86,7 +86,8 @@ class Item {
 
   /** It has not left by our record, or may not have. */
   private get isExpected(): boolean {
-    const isThere = this.r?.uncertain === true || ['shelf', 'transit', 'suspended'].includes(this.own);
+    const notLeft = ['shelf', 'transit', 'suspended', 'none', 'unmapped'];
+    const isThere = this.r?.uncertain === true || notLeft.includes(this.own);
     return this.r !== undefined && this.isCovered && isThere;
   }
 

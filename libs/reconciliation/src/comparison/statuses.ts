@@ -47,17 +47,17 @@ export const statusesOf = (...standings: Standing[]): string[] =>
   [...STANDINGS].flatMap(([status, standing]) => (standings.includes(standing) ? [status] : []));
 
 /** Standings by which a pack has not left the places that it is told of. */
-const NOT_LEFT = ['shelf', 'transit', 'suspended'] as const;
+const NOT_LEFT: readonly Standing[] = ['shelf', 'transit', 'suspended'];
+const LEFT = [...STANDINGS].flatMap(([status, standing]) => (NOT_LEFT.includes(standing) ? [] : [status]));
 
 /**
  * Whether a pack is expected, over the columns of our record: it has not left by its status, or may not have, and is at
  * one of these places, or nobody tells its place. `places`: null: anywhere.
  */
 export function isExpected(places: readonly string[] | null): string {
-  const statuses = statusesOf(...NOT_LEFT).map(quoted);
   const there = places === null ? 'true' : `(place IS NULL OR place IN (${['', ...places].map(quoted).join(', ')}))`;
-  return `(uncertain OR coalesce(status IN (${statuses.join(', ')}), false)) AND ${there}`;
+  return `(uncertain OR coalesce(status NOT IN (${LEFT.map(quoted).join(', ')}), true)) AND ${there}`;
 }
 /** The same over the columns of joined.ts, where the registry's side has no row. */
 export const EXPECTED = `(in_record AND covered
-  AND (uncertain OR coalesce(r_standing IN (${NOT_LEFT.map(quoted).join(', ')}), false)))`;
+  AND (uncertain OR coalesce(r_standing IN (${NOT_LEFT.map(quoted).join(', ')}), true)))`;

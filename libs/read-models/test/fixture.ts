@@ -365,7 +365,6 @@ export class LogOfTest {
     return position;
   }
 
-  /** A minute after all that this was asked for before. */
   now(): string {
     this.minutes += 1;
     return new Date(Date.parse('2026-03-01T08:00:00Z') + this.minutes * 60_000).toISOString();

@@ -193,8 +193,8 @@ export const historyParameters = z.strictObject({
     ])
     .optional()
     .describe(
-      'As it was known at this position of the log, or at this instant: later corrections are left out. 503 unavailable ' +
-        'while the record of packs has not come so far.',
+      'As it was known at this position of the log, or at this instant: later corrections are left out. ' +
+        '503 unavailable while the record of packs has not come so far.',
     ),
 });
 
@@ -207,6 +207,11 @@ export const gtinText = z.string().regex(/^\d{14}$/, 'must be a GTIN, 14 digits'
 export const seriesText = z.string().min(1).max(20);
 const packStatus = z.string().refine(isStandKnown, 'must be a status of a pack, such as in_circulation');
 
+const words = <Word extends string>(all: readonly Word[]) =>
+  z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(all)).min(1));
 const isTrue = z.literal('true').optional();
 
 /** Which packs are meant. */
@@ -235,15 +240,9 @@ export const packListParameters = z.strictObject({
     .describe(
       'false: only packs that were never ours: on their way to us, or refused or recalled on it; true: all others.',
     ),
-  fate: z
-    .string()
-    .transform((text) => text.split(','))
-    .pipe(z.array(z.enum(SERIES_FATES)).min(1))
+  fate: words(SERIES_FATES)
     .optional()
-    .meta({
-      type: 'string',
-      description: `Only packs of which this became, as in the file of a series, or several: ${SERIES_FATES.join(',')}.`,
-    }),
+    .meta({ type: 'string', description: `Only packs of these fates, by commas: ${SERIES_FATES.join(',')}.` }),
   container: z
     .string()
     .regex(/^\d{18}$/, 'must be an SSCC, 18 digits')
@@ -267,10 +266,7 @@ export const seriesSourceParameters = z.strictObject({ limit: limit(10_000, 1_00
 /** Query parameters of the stock. */
 export const stockParameters = z.strictObject({
   ...packFilter,
-  by: z
-    .string()
-    .transform((text) => text.split(','))
-    .pipe(z.array(z.enum(STOCK_PARTS)).min(1))
+  by: words(STOCK_PARTS)
     .default([...STOCK_PARTS])
     .meta({ type: 'string', default: STOCK_PARTS.join(','), description: 'What the lines are told apart by.' }),
 });

@@ -13,8 +13,8 @@ const SERIES_UNKNOWN = `SELECT count(*)::int AS packs FROM pack_state
   WHERE item > $1 AND item < $2 AND length(item) = 27 AND series IS NULL`;
 
 /**
- * Containers into which no document that counts and no answer has ever put anything, and which nobody has opened: what is in them
- * is named nowhere.
+ * Containers into which no document that counts and no answer has ever put anything, and which nobody has opened: what
+ * is in them is named nowhere.
  */
 const CONTENT_UNKNOWN = `SELECT count(*)::int AS containers FROM pack_state s
   WHERE length(s.item) = 18 AND NOT EXISTS (SELECT FROM containment c JOIN movement_document d USING (known_from)

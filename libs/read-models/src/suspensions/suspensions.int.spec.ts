@@ -77,7 +77,9 @@ describe('packs that a suspension concerns', () => {
     expect(seriesUnknown).toEqual([
       {
         ...{ gtin: GTIN, knownAt: affected[0]?.knownAt, packs: 8 },
-        packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true&fate=on_hand%2Cincoming%2Creturning%2Cshipped%2Creturned%2Cunknown`,
+        packsAt:
+          `/v1/packs?gtin=${GTIN}&series_unknown=true` +
+          '&fate=on_hand%2Cincoming%2Creturning%2Cshipped%2Creturned%2Cunknown',
         branches: [
           expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 6 }),
           expect.objectContaining({ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 2, recent: true }),

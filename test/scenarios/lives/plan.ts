@@ -65,8 +65,8 @@ const CHOICES: readonly Deed[] = [...DEEDS, ...OFTEN, ...OFTEN];
 
 /**
  * Stories that chance tells too seldom, a step a round: a suspended pack goes back to and fro; a move is cancelled,
- * then a container is packed, put into another and opened; a container is packed and opened before others come by it; all
- * of a place is moved while goods are on their way there, and after some were sold there.
+ * then a container is packed, put into another and opened; a container is packed and opened before others come by it;
+ * all of a place is moved while goods are on their way there, and after some were sold there.
  */
 const STORIES: readonly { picks: number[]; deeds: readonly Deed[] }[] = [
   { picks: [0, 0, 0.99, 0.72], deeds: ['suspend', 'send back', 'they accept', 'they send back', 'accept'] },

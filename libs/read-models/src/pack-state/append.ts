@@ -94,8 +94,8 @@ const AFTER: readonly [column: string, after: string][] = [
  * The row of an item after one more document, from the row before and its stay, where that document came after all that
  * is known of the item: the same that `packState` makes of its life. $1 and $2: items, and which of the rows from $3 on
  * tells of each; $14: containers that move; $15, $20 and $21: moves of whole places; $16: some document is late.
- * Answers with the items that were left out, and the stays that others have left. Rows that are there are updated by where they
- * lie: this transaction alone writes them, and an upsert would search, lock and log each of them once more.
+ * Answers with the items that were left out, and the stays that others have left. Rows that are there are updated by
+ * where they lie: this transaction alone writes them, and an upsert would search, lock and log each of them once more.
  */
 const APPEND = `
 WITH done AS (

@@ -104,8 +104,8 @@ export const ON_ITS_WAY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether, in this life, an item was ever at one of these places: it stood there and was not only on its way there, or a
- * transfer from there began, or ended. Pure.
+ * Whether, in this life, an item was ever at one of these places: it stood there and was not only on its way there, or
+ * a transfer from there began, or ended. Pure.
  */
 export function wasEverAt(places: ReadonlySet<string>, life: readonly LifeEntry[], types: Types): boolean {
   let standing = NOTHING_KNOWN;
@@ -171,8 +171,8 @@ interface Folding {
 
 /**
  * Up to the last document that concerns the item by itself. That is, of what moved its container after its `own` last
- * one, all until the transfer has ended in which it went in, and what follows on a move of the place that took it along:
- * how it stood then no stay tells.
+ * one, all until the transfer has ended in which it went in, and what follows on a move of the place that took it
+ * along: how it stood then no stay tells.
  */
 function walked(item: string, { life, own }: { life: readonly LifeEntry[]; own: Moment }, folding: Folding): Walk {
   const { types, placeMoves } = folding;

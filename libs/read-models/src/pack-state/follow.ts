@@ -57,11 +57,12 @@ const ON_THEIR_WAY = `SELECT item FROM pack_state
 
 /** Beside these, what a move of its place has taken along since; all, where $2. */
 const TAKEN_ALONG = `SELECT s.item FROM pack_state s ${JOIN_STAY}
-  WHERE s.container = ANY ($1::text[]) AND ($2 OR s.transfer IS NOT NULL OR ${nextMove(['$3', '$4', '$5'])} IS NOT NULL)`;
+  WHERE s.container = ANY ($1::text[]) AND ($2 OR s.transfer IS NOT NULL
+    OR ${nextMove(['$3', '$4', '$5'])} IS NOT NULL)`;
 
 interface PlaceMoves {
   placeMoves: readonly PlaceMove[];
-  /** Some came after documents of the page: which of them concern items in containers by themselves, may be other now. */
+  /** Some came after documents of the page: other documents may now concern items in containers by themselves. */
   isBeforeMove: boolean;
 }
 

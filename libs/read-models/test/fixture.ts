@@ -20,14 +20,8 @@ import {
   type SuspendedListHeld,
   type ToldItem,
 } from '#domain';
-import {
-  typeKnowledge,
-  type DocumentFacts,
-  type DocumentItem,
-  type ItemEffect,
-  type ReceiptFacts,
-  type SeriesTold,
-} from '#documents';
+import { typeKnowledge } from '#documents';
+import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts, SeriesTold } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { defined, sha256Hex, uuid5, type JsonObject, type Sha256 } from '#kernel';
@@ -365,14 +359,9 @@ export class LogOfTest {
     return position;
   }
 
-  /** Nothing happens for so long. */
-  pass(minutes: number): void {
+  /** So long after all that this was asked for before. */
+  now(minutes = 1): string {
     this.minutes += minutes;
-  }
-
-  /** A minute after all that this was asked for before. */
-  now(): string {
-    this.minutes += 1;
     return new Date(Date.parse('2026-03-01T08:00:00Z') + this.minutes * 60_000).toISOString();
   }
 }

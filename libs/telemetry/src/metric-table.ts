@@ -162,7 +162,7 @@ export const METRICS = {
   },
   pedigree_suspended_list_age_seconds: {
     kind: 'gauge',
-    help: 'Age of the older one of the newest lists, of suspended packs and of decisions; where none came, of the watch.',
+    help: 'Age of the older of the newest lists, of suspended packs and of decisions; where none came, of the watch.',
     labels: [],
   },
   pedigree_suspended_list_doubted: {

@@ -106,7 +106,8 @@ async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) 
 /**
  * What follows from these decisions at a moment. What nothing ends that is told, and the believed list or the newest
  * one still told, is released only when the next list does not tell it either: entries that change places while the
- * pages are read may be passed over once. An end of before the decision, or one that is announced, ends nothing of it. Pure.
+ * pages are read may be passed over once. An end of before the decision, or one that is announced, ends nothing of it.
+ * Pure.
  */
 export function changeByDecisions(
   decisions: CirculationDecision[],

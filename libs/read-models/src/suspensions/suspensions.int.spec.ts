@@ -74,12 +74,11 @@ describe('packs that a suspension concerns', () => {
     ]);
     // They are in none of the branches of the series, and none of them is left out. All three series are of one
     // product, and each pack counts once.
+    const fates = 'on_hand%2Cincoming%2Creturning%2Cshipped%2Creturned%2Cunknown';
     expect(seriesUnknown).toEqual([
       {
         ...{ gtin: GTIN, knownAt: affected[0]?.knownAt, packs: 8 },
-        packsAt:
-          `/v1/packs?gtin=${GTIN}&series_unknown=true` +
-          '&fate=on_hand%2Cincoming%2Creturning%2Cshipped%2Creturned%2Cunknown',
+        packsAt: `/v1/packs?gtin=${GTIN}&series_unknown=true&fate=${fates}`,
         branches: [
           expect.objectContaining({ branch: HERE, standing: 'in_stock', place: HERE, packs: 6 }),
           expect.objectContaining({ branch: HERE, standing: 'in_transit', place: CUSTOMER, packs: 2, recent: true }),

@@ -101,7 +101,7 @@ function sentAgain(): void {
   const later = (of: DocumentOfTest): string => {
     const requestId = log.send(of);
     log.conclude(requestId, { ...of, outcome: 'rejected' });
-    log.pass(120);
+    log.now(120);
     return requestId;
   };
   const known = { docType: 313, items: [pack(20)] };

@@ -57,8 +57,8 @@ export async function loadCompared({ duck, record, isOpen }: OpenedRun): Promise
 }
 
 /**
- * Makes the table `refused_now (item)` of the items of cases that the stock has in a row that was refused, by themselves,
- * in their box of the last sighting, or in a container of now: they may be on the shelf still.
+ * Makes the table `refused_now (item)` of the items of cases that the stock has in a row that was refused: by
+ * themselves, in their box of the last sighting, or in a container of now. They may be on the shelf still.
  */
 export async function loadRefusedNow({ duck, record, isOpen }: OpenedRun): Promise<void> {
   const { stock } = record.legs;

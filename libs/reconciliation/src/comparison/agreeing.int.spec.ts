@@ -95,8 +95,9 @@ beforeAll(async () => {
         WHERE hash(i, ${SEED}, ${quoted(leg)}) % 100 < ${SHARES[leg]} ${boxes}) ORDER BY run, item)
       TO ${quoted(fileOf(leg))} (FORMAT parquet)`);
   }
+  const refused = quoted(join(folder.path, 'legs', REFUSED_ITEMS));
   await duck.run(`COPY (SELECT ${item} AS item FROM range(${ITEMS}) t(i) WHERE hash(i, ${SEED}, 'refused') % 100 < 3
-      UNION ALL SELECT ${quoted(REFUSED_BOX)}) TO ${quoted(join(folder.path, 'legs', REFUSED_ITEMS))} (FORMAT parquet)`);
+      UNION ALL SELECT ${quoted(REFUSED_BOX)}) TO ${refused} (FORMAT parquet)`);
   await duck.close();
 });
 afterAll(() => folder.remove());

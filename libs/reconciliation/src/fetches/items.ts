@@ -14,8 +14,8 @@ export interface ItemsOf {
   /** Folder with states of packs. */
   record?: string | undefined;
   /**
-   * Of the record those packs alone that are expected at the places of the stock, and those in its containers: a list of
-   * all packs at the registry tells that the others are not ours there.
+   * Of the record those packs alone that are expected at the places of the stock, and those in its containers: a list
+   * of all packs at the registry tells that the others are not ours there.
    */
   expectedOnly?: true | undefined;
   /** File of packs that lie in containers of the stock, as `item` in NDJSON. */
@@ -71,7 +71,7 @@ export async function* itemsOf(
   }
 }
 
-/** Whether a pack of the record is meant: as one that is expected at the places of the stock, or in a container of it. */
+/** Whether a pack of the record is meant: one that is expected at the places of the stock, or in a container of it. */
 async function isMeantOf({ stock, expectedOnly }: Pick<ItemsOf, 'stock' | 'expectedOnly'>): Promise<string> {
   if (expectedOnly !== true) return 'true';
   if (stock === undefined) return isExpected(null);

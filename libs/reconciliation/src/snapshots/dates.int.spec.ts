@@ -21,8 +21,9 @@ const mapping = (dates?: string[]) => mappingOf({ format: 'csv', columns: { item
 
 /** What becomes of each cell, by an expression over `cell` that is NULL for what cannot be read. */
 async function read(cells: readonly string[], expression: string): Promise<Record<string, string | null>> {
+  const values = cells.map((one) => `(${quoted(one)})`).join(', ');
   const rows = await duck.rows<{ cell: string; told: string | null }>(
-    `SELECT cell, (${expression})::VARCHAR AS told FROM (VALUES ${cells.map((one) => `(${quoted(one)})`).join(', ')}) t(cell)`,
+    `SELECT cell, (${expression})::VARCHAR AS told FROM (VALUES ${values}) t(cell)`,
   );
   return Object.fromEntries(rows.map(({ cell, told }) => [cell, told]));
 }

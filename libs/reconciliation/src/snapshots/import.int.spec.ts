@@ -363,7 +363,8 @@ describe('a stock file', () => {
     const path = join(folder.path, 'instants.parquet');
     await query(`COPY (SELECT '${sgtin(0)}' AS KM, TIMESTAMPTZ '2027-12-31T00:00:00${zone}' AS Exp,
         TIMESTAMPTZ '2026-11-22T08:00:00${zone}' AS At
-      UNION ALL SELECT '${sgtin(1)}', TIMESTAMPTZ '2027-12-31T23:59:59${zone}', TIMESTAMPTZ '2026-11-22T23:30:00.5${zone}'
+      UNION ALL SELECT '${sgtin(1)}', TIMESTAMPTZ '2027-12-31T23:59:59${zone}',
+        TIMESTAMPTZ '2026-11-22T23:30:00.5${zone}'
       UNION ALL SELECT '${sgtin(2)}', NULL, NULL) TO '${path}' (FORMAT parquet)`);
     const columnar = await imported('', { path, map: { columns, zone, format: 'parquet' } });
     expect(await refusedOf(columnar.out)).toEqual([]);

@@ -11,6 +11,7 @@ import { testDatabase, type TestDatabase } from '../../../test/support/database.
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { CaseLog } from '../src/cases/case-log.js';
 import { DEFAULT_DUE_DAYS, dueDaysOf, type Opening } from '../src/cases/opening.js';
+import type { StandsOn } from '../src/comparison/run-record.js';
 import { openPackCases } from '../src/cases/pack-cases.js';
 import type { PackCasesOptions } from '../src/cases/pack-opening.js';
 import { writeFinishedRun, type FoundItem } from './finished-run.js';
@@ -39,6 +40,9 @@ interface Found {
   disposals?: Row[];
   stock?: Row[];
   refused?: string[];
+  answers?: { phase: string; unanswered?: string[] }[];
+  unread?: true;
+  standsOn?: StandsOn;
   inFlight?: string[];
   inFlightSince?: string;
   containers?: boolean;

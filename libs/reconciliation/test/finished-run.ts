@@ -11,10 +11,11 @@ import {
   inputsDigest,
   RUN_FILE,
   type RunRecord,
+  type StandsOn,
 } from '../src/comparison/run-record.js';
 import type { Leg } from '../src/comparison/rules.js';
 import { comparisonSettings, type ComparisonSettings } from '../src/comparison/settings.js';
-import { BUCKETS, REFUSED_ITEMS } from '../src/snapshots/manifest.js';
+import { ANSWERS_INDEX, BUCKETS, REFUSED, REFUSED_ITEMS } from '../src/snapshots/manifest.js';
 
 /** A row of a findings file; columns that are not named are NULL. */
 export type FoundItem = { item: string; code: string; severity: string } & Record<string, unknown>;
@@ -29,6 +30,7 @@ export interface RunOver {
   settings?: Partial<ComparisonSettings>;
   /** By which it compared; absent: by those of before they were recorded. */
   rules?: Sha256;
+  standsOn?: StandsOn;
 }
 
 interface FinishedRun extends RunOver {
@@ -44,6 +46,9 @@ interface FinishedRun extends RunOver {
   inFlightSince?: string;
   /** Items of rows of the stock that were refused. */
   refused?: string[];
+  /** Answers of which the registry's side is made, and whether rows of it were refused. */
+  answers?: { phase: string; unanswered?: string[] }[];
+  unread?: true;
   /** Cells of its rows of the stock; cells that are not named are NULL. */
   stock?: ({ item: string } & Record<string, unknown>)[];
   moment: string;
@@ -91,16 +96,22 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
       'documents',
       (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: since })),
     );
-    const refused = (run.refused ?? []).map((item) => ({ item }));
-    if (refused.length > 0)
-      await writeTable(duck, join(folder, REFUSED_ITEMS), { rows: refused, types: { item: 'VARCHAR' } });
+    const rows = (run.refused ?? []).map((item) => ({ item }));
+    if (rows.length > 0) await writeTable(duck, join(folder, REFUSED_ITEMS), { rows, types: { item: 'VARCHAR' } });
     await writeFindings(duck, folder, run.findings);
   } finally {
     await duck.close();
   }
+  await writeAnswers(folder, run);
   await writeFile(join(folder, RUN_FILE), JSON.stringify(recordOf(folder, run)));
   await resultOf(folder);
   return folder;
+}
+
+async function writeAnswers(folder: string, { answers = [], unread }: FinishedRun): Promise<void> {
+  const index = answers.map((one) => `${JSON.stringify({ unanswered: [], ...one })}\n`);
+  await writeFile(join(folder, ANSWERS_INDEX), index.join(''));
+  if (unread === true) await writeFile(join(folder, REFUSED), '{"line":1,"reason":"is not a date"}\n');
 }
 
 interface TableRows {
@@ -153,7 +164,7 @@ function recordOf(
       ),
     },
     ...{ places, wrongCheckDigits: false, containers: rest.containers ?? false, unseen },
-    ...defined({ namedOnly: rest.namedOnly, rules: rest.rules }),
+    ...defined({ namedOnly: rest.namedOnly, rules: rest.rules, standsOn: rest.standsOn }),
   };
   return { ...record, inputs: inputsDigest(record) };
 }

@@ -315,7 +315,8 @@ describe('the call budgets', () => {
   });
 
   it('hands a slot to the next when its caller gave up', async () => {
-    const one = budgets({ intervalsMs: () => 100 });
+    // Long enough that its caller gives up before the slot comes, on a busy machine too.
+    const one = budgets({ intervalsMs: () => 2_000 });
     await one.takeSlot('a', 'send');
     const stop = new AbortController();
     const leaver = one.takeSlot('a', 'send', stop.signal);

@@ -6,7 +6,7 @@ import { appendPlain } from './append.js';
 import { packState, packStay, type PlaceMove, type StayKey } from './fold.js';
 import { isPlace } from './lives.js';
 import { IS_RECALLED, loadLives, loadPlaceMoves, MICROS } from './load.js';
-import { JOIN_STAY, movesAsked, nextMove } from './now.js';
+import { movesAsked, nextMove } from './now.js';
 import { PACK_STATE, PACK_STAY, PLACE_MOVE, SERIES_TOLD, type PackStateRow } from './row.js';
 
 export interface Followed {
@@ -55,10 +55,15 @@ export async function followPacks(tx: Transaction, followed: Followed): Promise<
 const ON_THEIR_WAY = `SELECT item FROM pack_state
   WHERE container = ANY ($1::text[]) AND container IS NOT NULL AND transfer IS NOT NULL`;
 
-/** Beside these, what a move of its place has taken along since; all, where $2. */
-const TAKEN_ALONG = `SELECT s.item FROM pack_state s ${JOIN_STAY}
-  WHERE s.container = ANY ($1::text[]) AND ($2 OR s.transfer IS NOT NULL
-    OR ${nextMove(['$3', '$4', '$5'])} IS NOT NULL)`;
+const MOVED_AT = `coalesce((SELECT ${MICROS} FROM movement_document d WHERE d.known_from = y.moved_from), y.at_micros)`;
+/**
+ * Beside these, what a move of its place has taken along since; all, where $2. Packs are looked at only in stays that
+ * nothing has moved since the newest of those moves.
+ */
+const TAKEN_ALONG = `SELECT s.item FROM pack_stay y
+    JOIN pack_state s ON s.container = y.container AND s.position = y.position
+  WHERE y.container = ANY ($1::text[]) AND ($2 OR ${MOVED_AT} <= (SELECT max(at) FROM unnest($4::bigint[]) AS move (at))
+    AND ${nextMove(['$3', '$4', '$5'])} IS NOT NULL)`;
 
 interface PlaceMoves {
   placeMoves: readonly PlaceMove[];
@@ -73,9 +78,11 @@ async function byThemselves(
   { placeMoves, isBeforeMove }: PlaceMoves,
 ): Promise<string[]> {
   if (containers.length === 0) return [];
-  const { rows } = await (placeMoves.length === 0
-    ? tx.query<{ item: string }>(ON_THEIR_WAY, [containers])
-    : tx.query<{ item: string }>(TAKEN_ALONG, [containers, isBeforeMove, ...movesAsked(placeMoves)]));
+  const { rows } = await tx.query<{ item: string }>(ON_THEIR_WAY, [containers]);
+  if (placeMoves.length > 0) {
+    const values = [containers, isBeforeMove, ...movesAsked(placeMoves)];
+    rows.push(...(await tx.query<{ item: string }>(TAKEN_ALONG, values)).rows);
+  }
   return rows.map(({ item }) => item);
 }
 
@@ -269,8 +276,10 @@ async function nestedIn(tx: Transaction, containers: string[]): Promise<string[]
 const OVERTAKEN = `SELECT DISTINCT c.child AS item
   FROM containment c JOIN pack_state s ON s.item = c.child
   WHERE c.parent = ANY ($1::text[]) AND s.at_micros >= $2`;
-const AFTER_PLACE_MOVE = `SELECT s.item FROM pack_state s ${JOIN_STAY}
-  LEFT JOIN movement_document d ON d.known_from = y.moved_from WHERE s.at_micros >= $1 OR ${MICROS} >= $1`;
+const AFTER_PLACE_MOVE = `SELECT item FROM pack_state WHERE at_micros >= $1
+  UNION SELECT s.item FROM movement_document d JOIN pack_stay y ON y.moved_from = d.known_from
+    JOIN pack_state s ON s.container = y.container AND s.position = y.position
+  WHERE d.ordered_at >= to_timestamp($1 / 1000000) AND ${MICROS} >= $1`;
 
 /**
  * Items whose rows already hold something that came after: of what was in these containers, those that a later document

@@ -245,7 +245,11 @@ describe('containers of unknown content at a place', () => {
 
   it('go with all that their place holds', async () => {
     const move = { docType: 432, items: [PLACE], counterpartyId: BRANCH, acceptedAt: acceptedAt(15) };
-    await projectMore(() => void log.document(move));
+    // It is there once it is accepted.
+    await projectMore(() => {
+      log.document({ docType: 701, items: [box(31)], counterpartyId: PLACE, acceptedAt: acceptedAt(14) });
+      log.document(move);
+    });
     expect([await at(PLACE), await at(BRANCH)]).toEqual([0, 1]);
   });
 });

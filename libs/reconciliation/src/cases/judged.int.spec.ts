@@ -122,12 +122,22 @@ describe('a pack that is gone, and that nobody asks about', () => {
     const code = 'missing_locally';
     const seen = { item: P, code, severity: 'warning', r_place: 'A1', g_place: 'A1' };
     await opened({ findings: [seen], registry: [told(P, { place: 'A1' })], places: ['A1'] });
+    const list = { places: ['A1'], registry: [told(pack(9))], answers: [{ phase: 'filter' }, { phase: 'list' }] };
     const run = (record: object, over: object = {}) =>
-      opened({ places: ['A1'], registry: [told(pack(9))], record: [{ item: P, place: 'A1', ...record }], ...over });
+      opened({ ...list, record: [{ item: P, place: 'A1', ...record }], ...over });
     const left = { status: 'in_sale' };
     expect(await run({ status: 'in_circulation' })).toMatchObject({ resolved: 0, notCovered: 1 });
     expect(await run({ ...left, uncertain: true })).toMatchObject({ resolved: 0, notCovered: 1 });
-    expect(await run(left, { namedOnly: true })).toMatchObject({ resolved: 0, notCovered: 1 });
+    for (const answers of [
+      [],
+      [{ phase: 'list' }],
+      [{ phase: 'filter' }, { phase: 'export_file' }],
+      [{ phase: 'filter' }, { phase: 'list', unanswered: [P] }],
+    ])
+      expect(await run(left, { answers })).toMatchObject({ resolved: 0, notCovered: 1 });
+    const standsOn = { run: 'earlier', registry: sha256Hex('') };
+    expect(await run(left, { standsOn })).toMatchObject({ resolved: 0, notCovered: 1 });
+    expect(await run(left, { unread: true })).toMatchObject({ resolved: 0, notCovered: 1 });
     expect(await run(left, { disposals: [{ item: P, moment: 1 }] })).toMatchObject({ resolved: 0, notCovered: 1 });
     expect(await run(left)).toMatchObject({ resolved: 1 });
   });

@@ -1,8 +1,11 @@
-import { listed, parquet } from '#duckdb';
+import { join } from 'node:path';
+import { listed, parquet, quoted } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
 import { joined } from '../comparison/joined.js';
 import { EXPECTED } from '../comparison/statuses.js';
 import { withValues } from '../comparison/values.js';
+import { isWholeList } from '../fetches/whole-list.js';
+import { ANSWERS_INDEX } from '../snapshots/manifest.js';
 import type { OpenedRun } from './pack-opening.js';
 
 /** What explains a difference, and proves nothing: a till may still tell its sale, and nobody tells the place. */
@@ -74,16 +77,21 @@ export async function loadRefusedNow({ duck, record, isOpen }: OpenedRun): Promi
 }
 
 /**
- * Makes the table `left_now (item)` of the items of cases that have left by our record, and that the registry's side,
- * where it is a list of all packs, does not show: about these nobody asks by name.
+ * Makes the table `left_now (item)` of the items of cases that have left by our record, and that the registry's list of
+ * all packs, read for this run alone, does not show: about these nobody asks by name. An export may be older than what
+ * the case rests on. What a call by name left unanswered is not among them.
  */
 export async function loadLeft({ duck, record, isOpen }: OpenedRun): Promise<void> {
   await duck.run('CREATE TABLE left_now (item VARCHAR)');
-  const { legs, namedOnly, unconfirmed } = record;
-  if (!isOpen || legs.registry === undefined || namedOnly === true || unconfirmed === true) return;
+  const { legs, standsOn } = record;
+  const { registry } = legs;
+  if (!isOpen || registry === undefined || standsOn !== undefined || !(await isWholeList(registry.folder))) return;
   for (const buckets of groupsOf(record))
     await duck.run(`INSERT INTO left_now SELECT item FROM (${joined(record, { buckets }, 'last_item')})
       WHERE in_record AND NOT (in_registry OR here OR disposed OR ${EXPECTED})`);
+  await duck.run(`DELETE FROM left_now WHERE item IN (SELECT unnest(unanswered) FROM
+    read_json(${quoted(join(registry.folder, ANSWERS_INDEX))}, format = 'newline_delimited',
+      columns = {unanswered: 'VARCHAR[]'}))`);
 }
 
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u

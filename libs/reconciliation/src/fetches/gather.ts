@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
@@ -15,6 +15,7 @@ import {
   bucketFiles,
   readSnapshot,
   REFUSED,
+  REFUSED_ITEMS,
   type SnapshotManifest,
 } from '../snapshots/manifest.js';
 import { withDraft } from '../snapshots/draft.js';
@@ -67,7 +68,7 @@ export async function gatherFetches({
     const exported = fetches.filter(({ fetchId, way }) => way === 'export' && !answersOnly.includes(fetchId));
     const exports = [];
     for (const fetch of exported) exports.push(await importExport(fetch, { work, duck }));
-    for (const { refused } of exports) beside.push(refused);
+    for (const { refused } of exports) beside.push(...refused);
     const path = join(work, 'rows.parquet');
     const beneath = [...base, ...exports.map(({ folder }) => folder)];
     await newestOfEach({ rows, base: beneath, path }, { ...duck, temporary: work });
@@ -155,7 +156,7 @@ export const refusedOf = (fetchId: string): string => `export-${fetchId}-refused
 async function importExport(
   fetch: RegistryFetch,
   { work, duck }: { work: string; duck: GatherRequest['duck'] },
-): Promise<{ folder: string; refused: string }> {
+): Promise<{ folder: string; refused: string[] }> {
   const { file } = orderOf(fetch);
   if (file === null) throw new Error(`the export ${fetch.fetchId} is complete without a file`);
   const at = (name: string): string => join(work, `export-${fetch.fetchId}${name}`);
@@ -169,7 +170,9 @@ async function importExport(
   await rm(at('.csv'));
   const refused = join(work, refusedOf(fetch.fetchId));
   await copyFile(join(at(''), REFUSED), refused);
-  return { folder: at(''), refused };
+  if (!existsSync(join(at(''), REFUSED_ITEMS))) return { folder: at(''), refused: [refused] };
+  await copyFile(join(at(''), REFUSED_ITEMS), at(`-${REFUSED_ITEMS}`));
+  return { folder: at(''), refused: [refused, at(`-${REFUSED_ITEMS}`)] };
 }
 
 async function write(stream: WriteStream, bytes: string | Buffer): Promise<void> {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Duck, parquet, quoted, type DuckOptions } from '#duckdb';
 import { readStates } from '#segments';
 import { isExpected } from '../comparison/statuses.js';
-import { bucketFiles, BUCKETS, readSnapshot } from '../snapshots/manifest.js';
+import { bucketFiles, BUCKETS, readSnapshot, REFUSED_ITEMS } from '../snapshots/manifest.js';
 
 /** Which packs a comparison speaks of. */
 export interface ItemsOf {
@@ -20,9 +21,9 @@ export interface ItemsOf {
   expectedOnly?: true | undefined;
   /** File of packs that lie in containers of the stock, as `item` in NDJSON. */
   inside?: string | undefined;
-  /** A registry snapshot whose packs are meant, too, as far as they were found. */
+  /** A registry snapshot whose packs are meant, too, as far as they were found, and those of its refused rows. */
   known?: string | undefined;
-  /** Registry snapshots whose items are left out: they are answered. */
+  /** Registry snapshots whose items are left out: they are answered. Those of their refused rows are meant. */
   except?: readonly string[] | undefined;
 }
 
@@ -44,6 +45,7 @@ export async function* itemsOf(
     record: record === undefined ? [] : (await readStates(record)).buckets.map(({ file }) => join(record, file)),
     known: known === undefined ? [] : (await readSnapshot(known, 'registry'), bucketFiles(known)),
     except: await Promise.all(except.map(async (one) => (await readSnapshot(one, 'registry'), bucketFiles(one)))),
+    others: await othersOf({ inside, known, except }),
   };
   const duck = await Duck.open(options);
   try {
@@ -56,9 +58,9 @@ export async function* itemsOf(
       const found = files.known[bucket];
       if (found !== undefined)
         from.push(`SELECT item FROM ${parquet([found])} WHERE answer = 'found' AND length(item) = 27`);
-      if (inside !== undefined)
-        from.push(`SELECT item FROM read_json(${quoted(inside)}, format = 'newline_delimited',
-          columns = {item: 'VARCHAR'}) WHERE substr(md5(item), 1, 1) = '${bucket.toString(16)}'`);
+      for (const other of files.others)
+        from.push(`SELECT item FROM ${other}
+          WHERE length(item) = 27 AND substr(md5(item), 1, 1) = '${bucket.toString(16)}'`);
       if (from.length === 0) return;
       const answered = files.except.map((one) => one[bucket] as string);
       const left = answered.length === 0 ? '' : `EXCEPT SELECT item FROM ${parquet(answered)}`;
@@ -70,6 +72,23 @@ export async function* itemsOf(
     await duck.close();
   }
 }
+
+/** Tables of items that stand in no buckets. */
+async function othersOf({ inside, known, except = [] }: Pick<ItemsOf, 'inside' | 'known' | 'except'>) {
+  const refused = (await Promise.all([known, ...except].map((one) => refusedItemsIn(one)))).flat();
+  return [
+    ...(refused.length === 0 ? [] : [parquet(refused)]),
+    ...(inside === undefined
+      ? []
+      : [`read_json(${quoted(inside)}, format = 'newline_delimited', columns = {item: 'VARCHAR'})`]),
+  ];
+}
+
+/** Files with the items of refused rows of a registry snapshot, and of the exports that it is made of. */
+const refusedItemsIn = async (folder: string | undefined): Promise<string[]> =>
+  folder === undefined
+    ? []
+    : (await readdir(folder)).filter((name) => name.endsWith(REFUSED_ITEMS)).map((name) => join(folder, name));
 
 /** Whether a pack of the record is meant: one that is expected at the places of the stock, or in a container of it. */
 async function isMeantOf({ stock, expectedOnly }: Pick<ItemsOf, 'stock' | 'expectedOnly'>): Promise<string> {

@@ -3,7 +3,7 @@ import { PedigreeError, systemClock, uuid5, type Clock } from '#kernel';
 import type { DuckOptions } from '#duckdb';
 import type { PlannedTask } from '#domain';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
-import { readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
+import { isOfFile, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import { orderOf } from './export-pages.js';
 import { findFetch, keepFetch, resumeFetch, type FetchRequest, type FetchWay, type RegistryFetch } from './fetch.js';
 import { gatherFetches, removeStaged, type GatherRequest } from './gather.js';
@@ -78,9 +78,9 @@ export async function fetchRegistrySide(
     const all = { ...options, ...folders };
     try {
       const boxes = await readContainers(request, all);
-      const namedOnly = await isNamedOnly(request);
+      const { namedOnly, isOfAll } = await scopeOf(request);
       // What a list of all packs does not show, and has left by our record, is nobody's question.
-      const expectedOnly = namedOnly || of.record === undefined ? undefined : true;
+      const expectedOnly = isOfAll && of.record !== undefined ? true : undefined;
       const read = await readSide({ ...request, of: { ...of, inside: boxes.inside, expectedOnly } }, all);
       const fetchIds = [...boxes.fetchIds, ...read.fetchIds];
       await gatherFetches({ pool, out, duck, ...read, fetchIds, namedOnly });
@@ -97,9 +97,15 @@ export async function fetchRegistrySide(
   return { manifest: await readSnapshot(out, 'registry'), calls, containers };
 }
 
-/** A run by list stands on none but its like. Of rows that were given their snapshot tells it. */
-const isNamedOnly = async ({ way, given }: SideRequest): Promise<boolean> =>
-  given === undefined ? way === 'list' : (await readSnapshot(given.folder, 'registry')).namedOnly === true;
+/**
+ * A run by list stands on none but its like. Of rows that were given their snapshot tells it; whether a person's file
+ * is of all packs nobody knows.
+ */
+async function scopeOf({ way, given }: SideRequest): Promise<{ namedOnly: boolean; isOfAll: boolean }> {
+  const listed = given && (await readSnapshot(given.folder, 'registry'));
+  const namedOnly = listed === undefined ? way === 'list' : listed.namedOnly === true;
+  return { namedOnly, isOfAll: !namedOnly && (listed === undefined || !isOfFile(listed)) };
+}
 
 /** Of the ids of the fetches beside the first one. */
 const NAMESPACE = '5f0c1e0a-7d6c-4b53-9a70-7f2f5f0c9b11';

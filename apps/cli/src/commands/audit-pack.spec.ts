@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PackProofMaker, type MadeSegment } from '../../../../libs/proofs/test/made-pack-proof.js';
 import { textOf } from '../../../../libs/proofs/test/made-proof.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { printedInEachTest } from '../../test/printed.js';
 import { verifyProof } from './audit-proof.js';
 
 const ITEM = '04607001770001ABCDEFGHIJKLM';
@@ -13,20 +14,17 @@ const SEGMENTS: MadeSegment[] = [0, 1_000].map((from) => ({
   rows: [{ item: ITEM, position: from + 1, ordinal: 0, docType: 415 }],
 }));
 
+const printed = printedInEachTest();
 let folder: TemporaryFolder;
-let printed: string[];
 beforeEach(async () => {
   folder = await temporaryFolder();
-  printed = [];
-  jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   await folder.remove();
 });
 
 async function verified(lines: object[], { key, json }: { key: string; json?: boolean }): Promise<number> {
-  printed = [];
+  printed.length = 0;
   const file = join(folder.path, 'pack.ndjson');
   writeFileSync(file, textOf(lines));
   return verifyProof(file, { key, ...(json === undefined ? {} : { json }) });

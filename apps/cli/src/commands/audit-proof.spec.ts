@@ -1,23 +1,21 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { madeProof } from '../../../../libs/proofs/test/made-proof.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
+import { printedInEachTest } from '../../test/printed.js';
 import { verifyProof } from './audit-proof.js';
 
 const key = verifierKeyOf(noteSigner('pedigree.example/log', newSigningKey()));
 const stdin = Object.getOwnPropertyDescriptor(process, 'stdin') as PropertyDescriptor;
+printedInEachTest();
 let folder: TemporaryFolder;
-let printed: string[];
 beforeEach(async () => {
   folder = await temporaryFolder();
-  printed = [];
-  jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   Object.defineProperty(process, 'stdin', stdin);
   await folder.remove();
 });

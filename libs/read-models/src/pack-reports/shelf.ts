@@ -157,7 +157,7 @@ async function count(
   ]);
   const parts = SHELF_PARTS.map((part) => (needed.has(part) ? part : `NULL::text AS ${part}`));
   const conditions = [
-    '(place = ANY ($6::text[]) OR next_move IS NOT NULL AND place = ANY ($7::text[]))',
+    'place = ANY ($7::text[]) AND (place = ANY ($6::text[]) OR next_move IS NOT NULL)',
     'status <> ALL ($8::text[])',
     ...(series === undefined ? [] : [`series = ${value(series)}`]),
     ...(movedBefore === undefined ? [] : [`d.ordered_at < ${value(movedBefore)}`]),

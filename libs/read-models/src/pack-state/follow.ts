@@ -78,12 +78,11 @@ async function byThemselves(
   { placeMoves, isBeforeMove }: PlaceMoves,
 ): Promise<string[]> {
   if (containers.length === 0) return [];
-  const { rows } = await tx.query<{ item: string }>(ON_THEIR_WAY, [containers]);
-  if (placeMoves.length > 0) {
-    const values = [containers, isBeforeMove, ...movesAsked(placeMoves)];
-    rows.push(...(await tx.query<{ item: string }>(TAKEN_ALONG, values)).rows);
-  }
-  return rows.map(({ item }) => item);
+  const onTheirWay = (await tx.query<{ item: string }>(ON_THEIR_WAY, [containers])).rows;
+  if (placeMoves.length === 0) return onTheirWay.map(({ item }) => item);
+  const values = [containers, isBeforeMove, ...movesAsked(placeMoves)];
+  const taken = (await tx.query<{ item: string }>(TAKEN_ALONG, values)).rows;
+  return [...onTheirWay, ...taken].map(({ item }) => item);
 }
 
 interface PageOfPacks extends Followed, PlaceMoves {

@@ -73,8 +73,8 @@ function lineOf(one: PackNow & Counted, by: readonly StockPart[]): Omit<StockLin
 
 /** At this place, or what a move of a whole place may have brought there. */
 const atPlace = (place: string, moves: readonly PlaceMove[], value: (one: unknown) => string): string =>
-  `(place = ${value(place)} OR next_move IS NOT NULL
-    AND place = ANY (${value(placesLeadingTo([place], moves))}::text[]))`;
+  `place = ANY (${value(placesLeadingTo([place], moves))}::text[])
+    AND (place = ${value(place)} OR next_move IS NOT NULL)`;
 
 function conditionsOf(query: StockQuery, value: (one: unknown) => string, moves: readonly PlaceMove[]): string[] {
   const { gtin, series, expiresBy, place, status } = query;

@@ -12,7 +12,7 @@ import type { Queryable, Transaction } from '#postgres';
 import { projectionCheckpoint } from '#subscriptions';
 import { Entity } from '../entity.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
-import { JOIN_STAY, nowOf, PLACE, SELECT_NOW, type StateAndStay } from '../pack-state/now.js';
+import { JOIN_STAY, nowOf, PLACE, placesLeadingTo, SELECT_NOW, type StateAndStay } from '../pack-state/now.js';
 import { column, Table } from '../table.js';
 import type { Known } from './life-rows.js';
 
@@ -152,8 +152,7 @@ export async function unknownContentsAt(
     const text = `SELECT count(*)::int AS containers ${AT_PLACES}`;
     return (await db.query<{ containers: number }>(text, [[place]])).rows[0]?.containers ?? 0;
   }
-  const places = [place, ...moves.map(({ from }) => from)];
-  const { rows } = await db.query<StateAndStay>(`SELECT ${SELECT_NOW} ${AT_PLACES}`, [places]);
+  const { rows } = await db.query<StateAndStay>(`SELECT ${SELECT_NOW} ${AT_PLACES}`, [placesLeadingTo([place], moves)]);
   return (await nowOf(db, rows, types)).filter((container) => container.place === place).length;
 }
 

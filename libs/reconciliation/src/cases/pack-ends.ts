@@ -6,7 +6,7 @@ import type { ComparisonSettings } from '../comparison/settings.js';
 import { statusesOf } from '../comparison/statuses.js';
 import { CAUSES, CELLS, ofOneCase } from './pack-groups.js';
 import type { OpenedRun, PackOpening } from './pack-opening.js';
-import { loadCompared, loadLeft, loadRefusedNow, loadUnproven, OF_UNPROVEN } from './unproven.js';
+import { loadCompared, loadRefusedAndLeft, loadUnproven, OF_UNPROVEN } from './unproven.js';
 
 const AT_ONCE = 1_000;
 const HOUR_MS = 3_600_000;
@@ -50,8 +50,7 @@ export async function loadUnjudged(opening: OpenedRun): Promise<void> {
   if (last === undefined) return duck.run('CREATE TABLE unjudged (case_id VARCHAR, item VARCHAR)');
   await loadUnproven(opening);
   await loadCompared(opening);
-  await loadRefusedNow(opening);
-  await loadLeft(opening);
+  await loadRefusedAndLeft(opening);
   await loadNow(duck, record);
   const { registry, stock } = record.legs;
   const answered =
@@ -81,8 +80,8 @@ export async function loadUnjudged(opening: OpenedRun): Promise<void> {
 
 /**
  * It has left, by our record and by the registry's list of ours. Or no side names the item any more: nobody asks about
- * it, and no rule needs the answer. What was in a container of the
- * stock, or may have been, can be there still as long as that one is: the registry alone told it.
+ * it, and no rule needs the answer. What was in a container of the stock, or may have been, can be there still as long
+ * as that one is: the registry alone told it.
  */
 const IS_OVER_UNASKED = `l.item IN (FROM left_now) OR (l.item NOT IN (SELECT item FROM now_at)
   AND (l.code IN ${listed(OF_CONTAINERS)}

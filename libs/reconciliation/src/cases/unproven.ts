@@ -21,8 +21,8 @@ const FROM_A_SHELF = [
 
 /**
  * Makes the table `unproven (item, code)`: of the items of cases that this may hide, those that this run explains by
- * something that proves nothing, and those that the ERP has on their way and the registry has on a
- * shelf. Of sides of a version before, the rules cannot be asked, and all of them are.
+ * something that proves nothing, and those that the ERP has on their way and the registry has on a shelf. Of sides of a
+ * version before, the rules cannot be asked, and all of them are.
  */
 export async function loadUnproven({ duck, record: run, isOpen }: OpenedRun): Promise<void> {
   const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF])];
@@ -59,39 +59,34 @@ export async function loadCompared({ duck, record, isOpen }: OpenedRun): Promise
       WHERE ${withValues(COMPARED, record)}`);
 }
 
-/**
- * Makes the table `refused_now (item)` of the items of cases that the stock has in a row that was refused: by
- * themselves, in their box of the last sighting, or in a container of now. They may be on the shelf still.
- */
-export async function loadRefusedNow({ duck, record, isOpen }: OpenedRun): Promise<void> {
-  const { stock } = record.legs;
-  await duck.run(`CREATE TABLE refused_now AS SELECT item FROM (SELECT item, unnest([item, box]) AS name FROM last_item)
-    SEMI JOIN refused_in r ON r.item = name`);
-  if (stock === undefined) return;
-  await duck.run(`DELETE FROM refused_now USING ${parquet(stock.files)} s WHERE s.item = refused_now.item`);
-  if (!isOpen || stock.refused === undefined) return;
-  for (const buckets of groupsOf(record))
-    await duck.run(
-      `INSERT INTO refused_now SELECT item FROM (${joined(record, { buckets }, 'last_item')}) WHERE refused`,
-    );
-}
+/** It has left by our record, and no side shows it. */
+const HAS_LEFT = `in_record AND NOT (in_registry OR here OR disposed OR ${EXPECTED})`;
 
 /**
- * Makes the table `left_now (item)` of the items of cases that have left by our record, and that the registry's list of
- * all packs, read for this run alone, does not show: about these nobody asks by name. An export may be older than what
- * the case rests on. What a call by name left unanswered is not among them.
+ * Makes two tables of items of cases. `refused_now (item)`: the stock has them in a row that was refused, by
+ * themselves, in their box of the last sighting, or in a container of now: they may be on the shelf still. `left_now
+ * (item)`: they have left by our record, and the registry's list of all packs, read for this run alone, does not show
+ * them: about these nobody asks by name. An export may be older than what the case rests on. What a call by name left
+ * unanswered is not among them.
  */
-export async function loadLeft({ duck, record, isOpen }: OpenedRun): Promise<void> {
-  await duck.run('CREATE TABLE left_now (item VARCHAR)');
-  const { legs, standsOn } = record;
-  const { registry } = legs;
-  if (!isOpen || registry === undefined || standsOn !== undefined || !(await isWholeList(registry.folder))) return;
+export async function loadRefusedAndLeft({ duck, record, isOpen }: OpenedRun): Promise<void> {
+  const { stock, registry } = record.legs;
+  await duck.run(`CREATE TABLE left_now (item VARCHAR);
+    CREATE TABLE refused_now AS SELECT item FROM (SELECT item, unnest([item, box]) AS name FROM last_item)
+      SEMI JOIN refused_in r ON r.item = name`);
+  if (stock !== undefined)
+    await duck.run(`DELETE FROM refused_now USING ${parquet(stock.files)} s WHERE s.item = refused_now.item`);
+  const list = registry && record.standsOn === undefined && (await isWholeList(registry.folder)) ? registry : undefined;
+  if (!isOpen || (stock?.refused === undefined && list === undefined)) return;
+  await duck.run('CREATE TABLE standing_now (item VARCHAR, refused BOOLEAN, has_left BOOLEAN)');
   for (const buckets of groupsOf(record))
-    await duck.run(`INSERT INTO left_now SELECT item FROM (${joined(record, { buckets }, 'last_item')})
-      WHERE in_record AND NOT (in_registry OR here OR disposed OR ${EXPECTED})`);
-  await duck.run(`DELETE FROM left_now WHERE item IN (SELECT unnest(unanswered) FROM
-    read_json(${quoted(join(registry.folder, ANSWERS_INDEX))}, format = 'newline_delimited',
-      columns = {unanswered: 'VARCHAR[]'}))`);
+    await duck.run(`INSERT INTO standing_now
+      SELECT item, refused, ${HAS_LEFT} FROM (${joined(record, { buckets }, 'last_item')})`);
+  await duck.run('INSERT INTO refused_now SELECT item FROM standing_now WHERE refused');
+  if (list === undefined) return;
+  await duck.run(`INSERT INTO left_now SELECT item FROM standing_now WHERE has_left
+    AND item NOT IN (SELECT unnest(unanswered) FROM read_json(${quoted(join(list.folder, ANSWERS_INDEX))},
+      format = 'newline_delimited', columns = {unanswered: 'VARCHAR[]'}))`);
 }
 
 export const OF_UNPROVEN = `SELECT l.case_id, l.code, l.item FROM last_item l SEMI JOIN unproven u

@@ -1,4 +1,4 @@
-import { quoted } from '#duckdb';
+import { listed } from '#duckdb';
 
 /** What a status of the registry says about a shelf. */
 export type Standing =
@@ -55,9 +55,9 @@ const LEFT = [...STANDINGS].flatMap(([status, standing]) => (NOT_LEFT.includes(s
  * one of these places, or nobody tells its place. `places`: null: anywhere.
  */
 export function isExpected(places: readonly string[] | null): string {
-  const there = places === null ? 'true' : `(place IS NULL OR place IN (${['', ...places].map(quoted).join(', ')}))`;
-  return `(uncertain OR coalesce(status NOT IN (${LEFT.map(quoted).join(', ')}), true)) AND ${there}`;
+  const there = places === null ? 'true' : `(place IS NULL OR place IN ${listed(['', ...places])})`;
+  return `(uncertain OR coalesce(status NOT IN ${listed(LEFT)}, true)) AND ${there}`;
 }
 /** The same over the columns of joined.ts, where the registry's side has no row. */
 export const EXPECTED = `(in_record AND covered
-  AND (uncertain OR coalesce(r_standing IN (${NOT_LEFT.map(quoted).join(', ')}), true)))`;
+  AND (uncertain OR coalesce(r_standing IN ${listed(NOT_LEFT)}, true)))`;

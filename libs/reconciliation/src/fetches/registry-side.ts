@@ -79,7 +79,7 @@ export async function fetchRegistrySide(
     try {
       const boxes = await readContainers(request, all);
       const { namedOnly, isOfAll } = await scopeOf(request);
-      // What a list of all packs does not show, and has left by our record, is nobody's question.
+      // Of what a list of all packs does not show, packs that have left by our record are not asked about.
       const expectedOnly = isOfAll && of.record !== undefined ? true : undefined;
       const read = await readSide({ ...request, of: { ...of, inside: boxes.inside, expectedOnly } }, all);
       const fetchIds = [...boxes.fetchIds, ...read.fetchIds];

@@ -81,10 +81,19 @@ describe('a moment', () => {
       '01/31/2026 08:00:59.5': '2026-01-31T05:00:59Z',
     });
     expect(await moments(cells, ['YYYY-MM-DD'])).toEqual(all(cells, null));
+    const zoned = ['2026-01-31T05:00Z', '2026-01-31T08:00+03:00', '31.01.2026 0:00-0500', '2026-1-31 5:00+00'];
+    expect(await moments(zoned)).toEqual(all(zoned, '2026-01-31T05:00:00Z'));
   });
 
   it('is refused for an hour, a day or a text that there is not', async () => {
     const cells = ['31.01.2026 25:00', '30.02.2026 08:00', '31.01.2026 at 8', '31.01.2026 8', '2026-02-30T08:00:00Z'];
+    cells.push(
+      '2026-01-31T08:00+3',
+      '2026-02-30T08:00Z',
+      '31.01.2026 08:00+25:00',
+      '31.01.2026 08:00Z+03:00',
+      '2026-01-31T08:00:00+25:00',
+    );
     expect(await moments(cells, EVERY_FORM)).toEqual(all(cells, null));
   });
 

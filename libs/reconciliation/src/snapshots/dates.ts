@@ -5,9 +5,9 @@ import { DATE_FORMS, type Mapping } from './mapping.js';
 /** Seconds may be missing, and so may the first digit of the hour. */
 const TIME = '[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?';
 /** As ISO 8601 writes it, and PostgreSQL (`+03`). */
-const ZONE = '(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)';
-/** The shortest moment with a day as in ISO 8601 and with seconds that is cast as it stands; shorter ones are read. */
-const MOMENT_LENGTH = 17;
+const ZONE = '(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-9]{2})?)';
+/** Of a moment that is cast as it stands: it has seconds. */
+const DAY_TO_MINUTE = '[0-9/-]+[T ][0-9]+:[0-9]+:';
 
 type Years = Pick<Column, 'recent'>;
 
@@ -33,11 +33,13 @@ export const dateOf = (cell: string, years: Years, { dates }: Pick<Mapping, 'dat
 export function instantOf(cell: string, years: Years, { zone, dates }: Pick<Mapping, 'zone' | 'dates'>): string {
   const here = quoted(zone);
   // ISO 8601 without seconds is read whatever the forms of dates are, as it is with seconds.
-  const day = dayOf(cell, `[T ]${TIME}`, { years, dates: [...dates, 'YYYY-MM-DD'] });
+  const day = dayOf(cell, `[T ]${TIME}${ZONE}?`, { years, dates: [...dates, 'YYYY-MM-DD'] });
+  const time = `try_cast(regexp_extract(${cell}, '[T ](${TIME})', 1) AS TIME)`;
+  const told = `coalesce(nullif(regexp_extract(${cell}, ':[0-9.]+(${ZONE})$', 1), ''), ${here})`;
   return `try_cast(CASE
-    WHEN length(${cell}) >= ${MOMENT_LENGTH} AND regexp_matches(${cell}, '^${yearOf(years)}[-/]')
+    WHEN regexp_matches(${cell}, '^${yearOf(years)}[-/]${DAY_TO_MINUTE}')
       THEN CASE WHEN regexp_matches(${cell}, '[0-9]${ZONE}$') THEN ${cell} ELSE concat(${cell}, ${here}) END
     WHEN length(${cell}) <= 10 THEN concat(${dateOf(cell, years, { dates })}::VARCHAR, ' 00:00:00', ${here})
-    ELSE concat((${day} + try_cast(regexp_extract(${cell}, '[T ](.+)$', 1) AS TIME))::VARCHAR, ${here})
+    ELSE concat((${day} + ${time})::VARCHAR, ${told})
     END AS TIMESTAMPTZ)`;
 }

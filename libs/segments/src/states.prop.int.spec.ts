@@ -7,7 +7,8 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { boxOf, livesOf, packOf, placeOf, writeLives, type DocumentOfLife } from '../test/lives.js';
+import { packsAt } from '../../read-models/test/pack-states.js';
+import { boxOf, livesOf, ONLY_ASKED, packOf, placeOf, writeLives, type DocumentOfLife } from '../test/lives.js';
 import { Duck, FolderStore, parquet, quoted, rowsDigest } from '#duckdb';
 import { STATE_COLUMNS } from './fold/state.js';
 import { segmentsSchema } from './schema.js';
@@ -44,11 +45,11 @@ interface State {
   part_left: string | null;
 }
 
-/** What the history of one pack says: the other way to the same answer. */
+/** What the history of one pack says: the other way to the same answer. What only asks stands in it, too. */
 async function single(models: ReadModels, item: string, knownAt: bigint): Promise<State | undefined> {
   const told = await models.sgtinHistory(item, { knownAt });
   if (told === undefined) return undefined;
-  const applied = told.movements.filter(({ result }) => result === 'applied');
+  const applied = told.movements.filter(({ result, docType }) => result === 'applied' && !isQuery(docType));
   const state = await models.packState(item, { knownAt });
   return {
     item,
@@ -60,6 +61,21 @@ async function single(models: ReadModels, item: string, knownAt: bigint): Promis
     part_left: leftOf(state?.partLeft?.value),
   };
 }
+
+const isQuery = (docType: number): boolean => [210, 213, 220].includes(docType);
+
+/** Packs that a document known at a position names, and not only queries. */
+const namedBy = (told: readonly DocumentOfLife[], at: bigint): Set<string> =>
+  new Set(
+    told.flatMap(({ knownFrom, docType, rows }) =>
+      BigInt(knownFrom) > at || isQuery(docType) ? [] : rows.map(([, item]) => item),
+    ),
+  );
+
+type Standing = Pick<State, 'item' | 'status' | 'place' | 'container'>;
+const standing = ({ item, status, place, container }: Standing): Standing => ({
+  ...{ item, status, place: place === '' ? null : place, container },
+});
 
 /** A part: all of it, or nothing, is not a part. */
 const leftOf = (left: string | undefined): string | null => (left === undefined || left === '0' ? null : left);
@@ -100,7 +116,9 @@ describe('the state of all packs', () => {
         documents: DOCUMENTS,
         days: 6,
         plain: seed % 2 === 1,
+        asked: true,
       });
+      const packs = Array.from({ length: PACKS + ONLY_ASKED }, (_, n) => packOf(n));
       const upTo = 10 * (DOCUMENTS + 1);
       await writeLives(db.pool, told, upTo);
       const parts: SegmentParts = {
@@ -113,17 +131,24 @@ describe('the state of all packs', () => {
       const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
       for (const part of sized({ test: [0.4, 0.85, 1], soak: [0.15, 0.4, 0.6, 0.85, 1] })) {
         const at = BigInt(Math.floor(part * upTo));
+        const named = namedBy(told, at);
         const expected: State[] = [];
-        for (let n = 0; n < PACKS; n += 1) {
-          const one = await single(models, packOf(n), at);
-          if (one !== undefined) expected.push(one);
+        for (const item of packs) {
+          const one = await single(models, item, at);
+          if (one !== undefined && named.has(item)) expected.push(one);
         }
         expected.sort((a, b) => (a.item < b.item ? -1 : 1));
-        expect({ seed, at, states: await bulk(parts, at, `states-${seed}-${at}`) }).toEqual({
-          seed,
-          at,
-          states: expected,
+        const states = await bulk(parts, at, `states-${seed}-${at}`);
+        expect({ seed, at, states }).toEqual({ seed, at, states: expected });
+        // By their own rows: no row is of a pack that nothing has moved, and of such a one no state says anything.
+        const moved = new Map((await packsAt(db.pool, packs, at)).map((one) => [one.item, standing(one)]));
+        const unmoved = { status: null, place: null, container: null };
+        expect([...moved.keys()].filter((item) => !named.has(item))).toEqual([]);
+        expect({ seed, at, states: states.map(standing) }).toEqual({
+          ...{ seed, at },
+          states: states.map(({ item }) => moved.get(item) ?? { item, ...unmoved }),
         });
+        for (const { item, known_from: from } of states) if (!moved.has(item)) expect([item, from]).toEqual([item, null]);
       }
     },
   );

@@ -59,6 +59,8 @@ export interface LivesOptions {
    * come in stories alone. So most packs are like real ones, and few are unusual for more than one reason.
    */
   plain?: boolean;
+  /** Queries and reservations of numbers in between, also of packs that nothing else names. All else stays as it is. */
+  asked?: boolean;
 }
 
 /**
@@ -68,7 +70,7 @@ export interface LivesOptions {
  */
 export function livesOf(
   seed: number,
-  { packs, boxes, documents, days, plain = false }: LivesOptions,
+  { packs, boxes, documents, days, plain = false, asked = false }: LivesOptions,
 ): DocumentOfLife[] {
   const random = randomOf(seed);
   const below = (n: number): number => Math.floor(random() * n);
@@ -97,7 +99,31 @@ export function livesOf(
     }
     if (random() < 0.03) closeAlone(told, knownFrom + 5, below);
   }
-  return told;
+  return asked ? [...told, ...queriesOf(told, randomOf(seed + 1), { packs, boxes })] : told;
+}
+
+/** Packs that queries alone name: those behind the others. */
+export const ONLY_ASKED = 3;
+
+/** Queries about packs and containers, and reservations of numbers, a while after some documents: also late or closed. */
+function queriesOf(
+  told: readonly DocumentOfLife[],
+  random: () => number,
+  { packs, boxes }: Pick<LivesOptions, 'packs' | 'boxes'>,
+): DocumentOfLife[] {
+  const below = (n: number): number => Math.floor(random() * n);
+  return told.flatMap(({ knownFrom, recordedAt, isTold }): DocumentOfLife[] => {
+    if (isTold === true || random() < 0.5) return [];
+    const docType = [210, 210, 213, 220][below(4)] as number;
+    const isOfPack = docType === 210 && random() < 0.8;
+    const items = isOfPack ? [packOf(below(packs + ONLY_ASKED))] : [boxOf(below(boxes)), boxOf(below(boxes))];
+    const result = (['applied', 'applied', 'refused', 'undetermined'] as const)[below(4)] ?? 'applied';
+    const asked = { knownFrom: knownFrom + 7, recordedAt, operation: knownFrom + 7, docType };
+    const orderedAt = Math.floor((recordedAt - below(2) * below(3 * DAY_MS)) / 600_000) * 600_000;
+    const sides = { subject: placeOf(below(4)), counterparty: placeOf(below(4)) };
+    const knownTo = random() < 0.1 ? knownFrom + 10 * below(50) + 9 : undefined;
+    return [{ ...asked, ...sides, ...same({ result }, items), orderedAt, knownTo }];
+  });
 }
 
 /** Tells one document after another: parts of a story, recalls, and whatever comes. */

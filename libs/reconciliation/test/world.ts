@@ -184,6 +184,9 @@ export async function states(folder: string, record: (RecordRow & { known_from?:
   }
   await duck.close();
   const digest = sha256Hex(buckets.map(({ packs, sha256 }, n) => `${n.toString(16)} ${packs} ${sha256}\n`).join(''));
-  await writeFile(join(out, 'states.json'), JSON.stringify({ at: '1', fold: FOLD, packs: record.length, digest, buckets }));
+  await writeFile(
+    join(out, 'states.json'),
+    JSON.stringify({ at: '1', fold: FOLD, packs: record.length, digest, buckets }),
+  );
   return out;
 }

@@ -59,6 +59,8 @@ export interface LivesOptions {
    * come in stories alone. So most packs are like real ones, and few are unusual for more than one reason.
    */
   plain?: boolean;
+  /** What moves a whole place is a 432. Else it is any document, also a step of a transfer, and is recalled. */
+  onlyRealMoves?: boolean;
   /** Queries and reservations of numbers in between, also of packs that nothing else names. All else stays as it is. */
   asked?: boolean;
 }
@@ -68,13 +70,11 @@ export interface LivesOptions {
  * place, taken out, opened, suspended, sold in parts, recalled, transferred and taken back; documents that come late,
  * in one moment, are refused, in doubt, revised and name a pack beside its container or twice.
  */
-export function livesOf(
-  seed: number,
-  { packs, boxes, documents, days, plain = false, asked = false }: LivesOptions,
-): DocumentOfLife[] {
+export function livesOf(seed: number, options: LivesOptions): DocumentOfLife[] {
+  const { documents, days, plain = false } = options;
   const random = randomOf(seed);
   const below = (n: number): number => Math.floor(random() * n);
-  const next = tellerOf(random, { packs, boxes, plain });
+  const next = tellerOf(random, options);
   const told: DocumentOfLife[] = [];
   for (let n = 0; n < documents; n += 1) {
     const knownFrom = 10 * (n + 1);
@@ -99,18 +99,19 @@ export function livesOf(
     }
     if (random() < 0.03) closeAlone(told, knownFrom + 5, below);
   }
-  return asked ? [...told, ...queriesOf(told, randomOf(seed + 1), { packs, boxes })] : told;
+  return [...told, ...queriesOf(told, randomOf(seed + 1), options)];
 }
 
 /** Packs that queries alone name: those behind the others. */
 export const ONLY_ASKED = 3;
 
-/** Queries about packs and containers, and reservations of numbers, a while after some documents: also late or closed. */
+/** Queries about packs and containers, and reservations of numbers, behind some documents: also late or closed. */
 function queriesOf(
   told: readonly DocumentOfLife[],
   random: () => number,
-  { packs, boxes }: Pick<LivesOptions, 'packs' | 'boxes'>,
+  { packs, boxes, asked: areAsked }: LivesOptions,
 ): DocumentOfLife[] {
+  if (areAsked !== true) return [];
   const below = (n: number): number => Math.floor(random() * n);
   return told.flatMap(({ knownFrom, recordedAt, isTold }): DocumentOfLife[] => {
     if (isTold === true || random() < 0.5) return [];
@@ -129,10 +130,10 @@ function queriesOf(
 /** Tells one document after another: parts of a story, recalls, and whatever comes. */
 function tellerOf(
   random: () => number,
-  { packs, boxes, plain }: Pick<LivesOptions, 'packs' | 'boxes'> & { plain: boolean },
+  options: LivesOptions,
 ): (told: readonly DocumentOfLife[]) => { document: Told; inStory: boolean } {
-  const kinds = kindsOf(random, { packs, boxes, plain });
-  const tellings = tellingsOf(random, { packs, boxes });
+  const kinds = kindsOf(random, options);
+  const tellings = tellingsOf(random, options);
   const story: Told[] = [];
   const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
   return (told) => {
@@ -141,7 +142,10 @@ function tellerOf(
     // Which operation it recalls is known only now.
     if (next?.docType === 250) return { document: recallOf(told.slice(-3), random), inStory: true };
     if (next !== undefined) return { document: next, inStory: true };
-    return { document: random() < 0.05 && !plain ? recallOf(told, random) : one(kinds)(), inStory: false };
+    return {
+      document: random() < 0.05 && options.plain !== true ? recallOf(told, random) : one(kinds)(),
+      inStory: false,
+    };
   };
 }
 
@@ -201,10 +205,7 @@ function tellingsOf(random: () => number, { packs, boxes }: Pick<LivesOptions, '
 }
 
 /** What documents do, with random items. */
-function kindsOf(
-  random: () => number,
-  { packs, boxes, plain }: Pick<LivesOptions, 'packs' | 'boxes' | 'plain'>,
-): [Kind, ...Kind[]] {
+function kindsOf(random: () => number, { packs, boxes, plain, onlyRealMoves }: LivesOptions): [Kind, ...Kind[]] {
   const below = (n: number): number => Math.floor(random() * n);
   const some = <T>(most: number, one: () => T): T[] => Array.from({ length: 1 + below(most) }, one);
   const pack = (): string => packOf(below(packs));
@@ -230,7 +231,10 @@ function kindsOf(
     kinds.push(
       () => same({ result: 'applied', status: 'paused_circulation' }, some(3, unit)),
       () => same({ result: 'applied', status: 'confirm_return_paused', place: place() }, some(2, unit)),
-      () => same({ result: 'applied', status: 'in_circulation', place: place() }, [place()]),
+      () => ({
+        ...same({ result: 'applied', status: 'in_circulation', place: place() }, [place()]),
+        ...(onlyRealMoves === true ? { docType: 432 } : {}),
+      }),
       () => mixed(place(), [pack(), box(), box(), unit()]),
       () => packedTwice(unit(), [box(), box()]),
     );

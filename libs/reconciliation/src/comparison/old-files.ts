@@ -20,7 +20,8 @@ export async function refuseOldFiles(legs: RunRecord['legs']): Promise<void> {
       const there = await columnsIn(duck, files[0] ?? '');
       const wanted = Object.values(LEG_COLUMNS[leg as Leg]).map(([name]) => name);
       const missing = [...new Set(wanted)].filter((name) => !there.has(name));
-      if (missing.length > 0) throw notOfThis(folder, leg as Leg, `an earlier version: its files have no column ${missing.join(', ')}`);
+      if (missing.length > 0)
+        throw otherVersion(folder, leg as Leg, `an earlier version: its files have no column ${missing.join(', ')}`);
     }
   } finally {
     await duck.close();
@@ -47,8 +48,8 @@ const AGAIN: Record<Leg, string> = {
 export async function readStatesToCompare(folder: string): Promise<States> {
   const states = await readStates(folder);
   if (states.fold === FOLD) return states;
-  throw notOfThis(folder, 'record', 'another version, which counts other documents');
+  throw otherVersion(folder, 'record', 'another version, which counts other documents');
 }
 
-const notOfThis = (folder: string, leg: Leg, version: string): PedigreeError =>
+const otherVersion = (folder: string, leg: Leg, version: string): PedigreeError =>
   new PedigreeError('not_found', `${folder} is of ${version}. Begin the run anew, or ${AGAIN[leg]}`, { file: folder });

@@ -97,7 +97,15 @@ beforeAll(async () => {
   await db.pool.query("INSERT INTO item_claim VALUES ('046000000000000000', 10, false)");
   // Questions, and numbers that are reserved.
   await write({ document: 'asking', docType: 210, registered: 32, days: 0, items: [pack(1), pack(11)] });
-  await write({ document: 'asked', docType: 210, registered: 33, days: 0, concluded: 34, ...rejected, items: [pack(3)] });
+  await write({
+    document: 'asked',
+    docType: 210,
+    registered: 33,
+    days: 0,
+    concluded: 34,
+    ...rejected,
+    items: [pack(3)],
+  });
   await write({
     ...{ document: 'reserved', docType: 213, registered: 35, days: 0, concluded: 36, outcome: 'failed' },
     ...{ cause: 'not_processed', items: [NUMBER] },

@@ -95,8 +95,8 @@ export async function compareIn(
 }
 
 /**
- * States of all packs at the pinned position. A folder without its manifest is of a run that ended in between; with what
- * another version has left there no run goes on.
+ * States of all packs at the pinned position. A folder without its manifest is of a run that ended in between. No run
+ * goes on with what another version has left there.
  */
 async function recordSide(
   { settings, pool, say }: ComparingParts,

@@ -36,6 +36,9 @@ export const CLOSED = -1;
 /** In microseconds. A recall comes last within its second, as in the history of one pack. */
 const ORDER = 'CASE WHEN recalls IS NULL THEN ordered_at ELSE ordered_at // 1000000 * 1000000 + 999999 END';
 
+const mayMove = (at: bigint, { movingNothing }: TypeKnowledge): string =>
+  `known_from <= ${at} AND doc_type NOT IN (${movingNothing.join(', ')})`;
+
 /**
  * Tables on which the fold stands: `document` with its rank, `container` (a number for each), `container_row`
  * (movements of containers and places), `status_word` and `place_word` with a code for each; and what documents did. A
@@ -47,8 +50,7 @@ export async function openDocuments(
 ): Promise<Effects> {
   const effects = parquet(movements.effects);
   await duck.run(`
-    CREATE TABLE told AS SELECT * FROM ${parquet(movements.documents)} WHERE known_from <= ${at}
-      AND doc_type NOT IN (${types.movingNothing.join(', ')});
+    CREATE TABLE told AS SELECT * FROM ${parquet(movements.documents)} WHERE ${mayMove(at, types)};
     CREATE TABLE closed AS SELECT DISTINCT known_from FROM ${parquet(movements.closings)} WHERE known_to <= ${at};
     CREATE TABLE recall AS SELECT * FROM told ANTI JOIN closed USING (known_from)
       WHERE recalls IS NOT NULL AND outcome IN ('accepted', 'partial');

@@ -59,8 +59,11 @@ export interface LivesOptions {
    * come in stories alone. So most packs are like real ones, and few are unusual for more than one reason.
    */
   plain?: boolean;
-  /** What moves a whole place is a 432. Else it is any document, also a step of a transfer, and is recalled. */
-  onlyRealMoves?: boolean;
+  /**
+   * What moves a whole place is a 432: else it is any document, also a step of a transfer, and is recalled. And no move
+   * counts no longer of which the receiving place was told.
+   */
+  onlyReal?: boolean;
   /** Queries and reservations of numbers in between, also of packs that nothing else names. All else stays as it is. */
   asked?: boolean;
 }
@@ -97,7 +100,7 @@ export function livesOf(seed: number, options: LivesOptions): DocumentOfLife[] {
       if (one.docType === 431 && random() < 0.2)
         told.push({ ...one, knownFrom: knownFrom + 3, docType: 629, isTold: true });
     }
-    if (random() < 0.03) closeAlone(told, knownFrom + 5, below);
+    if (random() < 0.03) closeAlone(told[below(told.length)], knownFrom + 5, { told, ...options });
   }
   return [...told, ...queriesOf(told, randomOf(seed + 1), options)];
 }
@@ -205,7 +208,7 @@ function tellingsOf(random: () => number, { packs, boxes }: Pick<LivesOptions, '
 }
 
 /** What documents do, with random items. */
-function kindsOf(random: () => number, { packs, boxes, plain, onlyRealMoves }: LivesOptions): [Kind, ...Kind[]] {
+function kindsOf(random: () => number, { packs, boxes, plain, onlyReal }: LivesOptions): [Kind, ...Kind[]] {
   const below = (n: number): number => Math.floor(random() * n);
   const some = <T>(most: number, one: () => T): T[] => Array.from({ length: 1 + below(most) }, one);
   const pack = (): string => packOf(below(packs));
@@ -233,7 +236,7 @@ function kindsOf(random: () => number, { packs, boxes, plain, onlyRealMoves }: L
       () => same({ result: 'applied', status: 'confirm_return_paused', place: place() }, some(2, unit)),
       () => ({
         ...same({ result: 'applied', status: 'in_circulation', place: place() }, [place()]),
-        ...(onlyRealMoves === true ? { docType: 432 } : {}),
+        ...(onlyReal === true ? { docType: 432 } : {}),
       }),
       () => mixed(place(), [pack(), box(), box(), unit()]),
       () => packedTwice(unit(), [box(), box()]),
@@ -242,9 +245,14 @@ function kindsOf(random: () => number, { packs, boxes, plain, onlyRealMoves }: L
 }
 
 /** What turned out to be another document counts no longer, and nothing takes its place. */
-function closeAlone(told: DocumentOfLife[], at: number, below: (n: number) => number): void {
-  const one = told[below(told.length)];
-  if (one !== undefined && one.knownTo === undefined) one.knownTo = at;
+function closeAlone(
+  one: DocumentOfLife | undefined,
+  at: number,
+  { told, onlyReal }: { told: readonly DocumentOfLife[]; onlyReal?: boolean },
+): void {
+  if (one === undefined || one.knownTo !== undefined) return;
+  if (onlyReal === true && told.some(({ isTold, operation }) => isTold === true && operation === one.operation)) return;
+  one.knownTo = at;
 }
 
 const same = (effect: Effect, items: string[]): Told => ({

@@ -170,17 +170,18 @@ describe('the state of all packs', () => {
       [{ containment: 'packed', container: boxOf(0) }, packOf(0)],
       [{}, packOf(0)],
       [{}, boxOf(0)],
+      [{}, boxOf(0)],
       [{}, packOf(1)],
       [{ result: 'refused' }, packOf(2)],
       [{ result: 'refused' }, packOf(3)],
-    ]).map((one, n) => ({ ...one, docType: [702, 911, 210, 220, 210, 210, 702][n] as number }));
-    await writeLives(db.pool, told, 80);
+    ]).map((one, n) => ({ ...one, docType: [702, 911, 210, 213, 220, 210, 210, 702][n] as number }));
+    await writeLives(db.pool, told, 90);
     const parts: SegmentParts = {
       pool: db.pool,
       files: new FolderStore(join(folder.path, 'files-asked')),
       duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
     };
-    expect((await bulk(parts, 80n, 'states-asked')).map((one) => [one.item, one.known_from])).toEqual([
+    expect((await bulk(parts, 90n, 'states-asked')).map((one) => [one.item, one.known_from])).toEqual([
       [packOf(0), '20'],
       [packOf(3), null],
     ]);

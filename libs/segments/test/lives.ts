@@ -119,7 +119,7 @@ function queriesOf(
   return told.flatMap(({ knownFrom, recordedAt, isTold }): DocumentOfLife[] => {
     if (isTold === true || random() < 0.5) return [];
     const docType = [210, 210, 213, 220][below(4)] as number;
-    const isOfPack = docType === 210 && random() < 0.8;
+    const isOfPack = random() < 0.6;
     const items = isOfPack ? [packOf(below(packs + ONLY_ASKED))] : [boxOf(below(boxes)), boxOf(below(boxes))];
     const result = (['applied', 'applied', 'refused', 'undetermined'] as const)[below(4)] ?? 'applied';
     const asked = { knownFrom: knownFrom + 7, recordedAt, operation: knownFrom + 7, docType };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defined, PedigreeError, sha256Hex } from '#kernel';
 import { digestOfLines, Duck, parquet } from '#duckdb';
+import { FOLD } from '#segments';
 import {
   ANSWERS_INDEX,
   BUCKETS,
@@ -165,7 +166,7 @@ async function statesManifest(folder: string, packs: number): Promise<void> {
   const lines = buckets.map((one, n) => `${n.toString(16)} ${one.packs} ${one.sha256}\n`);
   await writeFile(
     join(folder, 'record', 'states.json'),
-    JSON.stringify({ at: '1', packs, digest: sha256Hex(lines.join('')), buckets }),
+    JSON.stringify({ at: '1', fold: FOLD, packs, digest: sha256Hex(lines.join('')), buckets }),
   );
 }
 

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkDigitOf, sha256Hex } from '#kernel';
 import { Duck, quoted } from '#duckdb';
+import { FOLD } from '#segments';
 import { RUN } from '../src/snapshots/codes.js';
 import { importSnapshot } from '../src/snapshots/import.js';
 import { mappingOf } from '../src/snapshots/mapping.js';
@@ -183,6 +184,9 @@ export async function states(folder: string, record: (RecordRow & { known_from?:
   }
   await duck.close();
   const digest = sha256Hex(buckets.map(({ packs, sha256 }, n) => `${n.toString(16)} ${packs} ${sha256}\n`).join(''));
-  await writeFile(join(out, 'states.json'), JSON.stringify({ at: '1', packs: record.length, digest, buckets }));
+  await writeFile(
+    join(out, 'states.json'),
+    JSON.stringify({ at: '1', fold: FOLD, packs: record.length, digest, buckets }),
+  );
   return out;
 }

@@ -21,7 +21,7 @@ export {
   type SweepFinding,
 } from './segments.js';
 export { proveInSegment, rootNextSegment, sealNextSegment } from './seal.js';
-export { readStates, STATE_COLUMNS, STATES_FILE, type States } from './fold/state.js';
+export { FOLD, readStates, STATE_COLUMNS, STATES_FILE, type States } from './fold/state.js';
 export { foldStates } from './fold/state.js';
 export type { Movements } from './fold/documents.js';
 export { inBucket, BUCKETS } from './fold/packs.js';

@@ -7,7 +7,8 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { boxOf, livesOf, packOf, placeOf, writeLives, type DocumentOfLife } from '../test/lives.js';
+import { packsAt } from '../../read-models/test/pack-states.js';
+import { boxOf, livesOf, ONLY_ASKED, packOf, placeOf, writeLives, type DocumentOfLife } from '../test/lives.js';
 import { Duck, FolderStore, parquet, quoted, rowsDigest } from '#duckdb';
 import { STATE_COLUMNS } from './fold/state.js';
 import { segmentsSchema } from './schema.js';
@@ -18,6 +19,7 @@ const FIRST = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 
 const RUNS = Number(process.env['PEDIGREE_RUNS'] ?? sized({ test: 2, soak: 20 }));
 const PACKS = 25;
 const DOCUMENTS = 90;
+const LIVING = Array.from({ length: PACKS + ONLY_ASKED }, (_, n) => packOf(n));
 
 let db: TestDatabase;
 let folder: TemporaryFolder;
@@ -44,11 +46,11 @@ interface State {
   part_left: string | null;
 }
 
-/** What the history of one pack says: the other way to the same answer. */
+/** What the history of one pack says: the other way to the same answer. What only asks stands in it, too. */
 async function single(models: ReadModels, item: string, knownAt: bigint): Promise<State | undefined> {
   const told = await models.sgtinHistory(item, { knownAt });
   if (told === undefined) return undefined;
-  const applied = told.movements.filter(({ result }) => result === 'applied');
+  const applied = told.movements.filter(({ result, docType }) => result === 'applied' && !isQuery(docType));
   const state = await models.packState(item, { knownAt });
   return {
     item,
@@ -60,6 +62,21 @@ async function single(models: ReadModels, item: string, knownAt: bigint): Promis
     part_left: leftOf(state?.partLeft?.value),
   };
 }
+
+const isQuery = (docType: number): boolean => [210, 213, 220].includes(docType);
+
+/** Packs that a document known at a position names, and not only queries. */
+const namedBy = (told: readonly DocumentOfLife[], at: bigint): Set<string> =>
+  new Set(
+    told.flatMap(({ knownFrom, docType, rows }) =>
+      BigInt(knownFrom) > at || isQuery(docType) ? [] : rows.map(([, item]) => item),
+    ),
+  );
+
+type Standing = Pick<State, 'item' | 'status' | 'place' | 'container'>;
+const standing = ({ item, status, place, container }: Standing): Standing => ({
+  ...{ item, status, place: place === '' ? null : place, container },
+});
 
 /** A part: all of it, or nothing, is not a part. */
 const leftOf = (left: string | undefined): string | null => (left === undefined || left === '0' ? null : left);
@@ -89,9 +106,23 @@ async function checkBucket(duck: Duck, { file, sha256 }: { file: string; sha256:
   expect(rows.map(({ run }) => run)).toEqual(rows.map(({ md5 }) => parseInt(md5.slice(0, 2), 16)));
 }
 
+/** No row is of a pack that nothing has moved, and of such a one no state says anything. */
+async function agreesWithRows(
+  states: readonly State[],
+  { seed, at, named }: { seed: number; at: bigint; named: ReadonlySet<string> },
+): Promise<void> {
+  const moved = new Map((await packsAt(db.pool, LIVING, at)).map((one) => [one.item, standing(one)]));
+  const unmoved = { status: null, place: null, container: null };
+  expect([...moved.keys()].filter((item) => !named.has(item))).toEqual([]);
+  expect({ seed, at, states: states.map(standing) }).toEqual({
+    ...{ seed, at },
+    states: states.map(({ item }) => moved.get(item) ?? { item, ...unmoved }),
+  });
+}
+
 describe('the state of all packs', () => {
   it.each(Array.from({ length: RUNS }, (_, n) => FIRST + n))(
-    'agrees with the history of each pack, now and at past positions (seed %d)',
+    'agrees with history and row of each pack, now and at past positions (seed %d)',
     async (seed) => {
       await db.pool.query(`TRUNCATE ${TABLES}`);
       const told: DocumentOfLife[] = livesOf(seed, {
@@ -100,6 +131,8 @@ describe('the state of all packs', () => {
         documents: DOCUMENTS,
         days: 6,
         plain: seed % 2 === 1,
+        onlyReal: seed % 4 !== 2,
+        asked: true,
       });
       const upTo = 10 * (DOCUMENTS + 1);
       await writeLives(db.pool, told, upTo);
@@ -113,20 +146,46 @@ describe('the state of all packs', () => {
       const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
       for (const part of sized({ test: [0.4, 0.85, 1], soak: [0.15, 0.4, 0.6, 0.85, 1] })) {
         const at = BigInt(Math.floor(part * upTo));
+        const named = namedBy(told, at);
         const expected: State[] = [];
-        for (let n = 0; n < PACKS; n += 1) {
-          const one = await single(models, packOf(n), at);
-          if (one !== undefined) expected.push(one);
+        for (const item of LIVING) {
+          const one = await single(models, item, at);
+          if (one !== undefined && named.has(item)) expected.push(one);
         }
         expected.sort((a, b) => (a.item < b.item ? -1 : 1));
-        expect({ seed, at, states: await bulk(parts, at, `states-${seed}-${at}`) }).toEqual({
-          seed,
-          at,
-          states: expected,
-        });
+        const states = await bulk(parts, at, `states-${seed}-${at}`);
+        expect({ seed, at, states }).toEqual({ seed, at, states: expected });
+        // And its own row, which follows from what can really happen.
+        if (seed % 4 === 2) continue;
+        await agreesWithRows(states, { at, seed, named });
       }
     },
   );
+
+  it('has no pack that was only asked about, and tells of no other one that a question has moved it', async () => {
+    await db.pool.query(`TRUNCATE ${TABLES}`);
+    const came: Effect = { status: 'in_circulation', place: placeOf(0) };
+    const told = documentsOf([
+      [came, packOf(0)],
+      [{ containment: 'packed', container: boxOf(0) }, packOf(0)],
+      [{}, packOf(0)],
+      [{}, boxOf(0)],
+      [{}, boxOf(0)],
+      [{}, packOf(1)],
+      [{ result: 'refused' }, packOf(2)],
+      [{ result: 'refused' }, packOf(3)],
+    ]).map((one, n) => ({ ...one, docType: [702, 911, 210, 213, 220, 210, 210, 702][n] as number }));
+    await writeLives(db.pool, told, 90);
+    const parts: SegmentParts = {
+      pool: db.pool,
+      files: new FolderStore(join(folder.path, 'files-asked')),
+      duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
+    };
+    expect((await bulk(parts, 90n, 'states-asked')).map((one) => [one.item, one.known_from])).toEqual([
+      [packOf(0), '20'],
+      [packOf(3), null],
+    ]);
+  });
 
   it('moves with its place what was left there, and nothing that had gone', async () => {
     await db.pool.query(`TRUNCATE ${TABLES}`);

@@ -59,6 +59,13 @@ export interface LivesOptions {
    * come in stories alone. So most packs are like real ones, and few are unusual for more than one reason.
    */
   plain?: boolean;
+  /**
+   * What moves a whole place is a 432: else it is any document, also a step of a transfer, and is recalled. And no move
+   * counts no longer of which the receiving place was told.
+   */
+  onlyReal?: boolean;
+  /** Queries and reservations of numbers in between, also of packs that nothing else names. All else stays as it is. */
+  asked?: boolean;
 }
 
 /**
@@ -66,13 +73,11 @@ export interface LivesOptions {
  * place, taken out, opened, suspended, sold in parts, recalled, transferred and taken back; documents that come late,
  * in one moment, are refused, in doubt, revised and name a pack beside its container or twice.
  */
-export function livesOf(
-  seed: number,
-  { packs, boxes, documents, days, plain = false }: LivesOptions,
-): DocumentOfLife[] {
+export function livesOf(seed: number, options: LivesOptions): DocumentOfLife[] {
+  const { documents, days, plain = false } = options;
   const random = randomOf(seed);
   const below = (n: number): number => Math.floor(random() * n);
-  const next = tellerOf(random, { packs, boxes, plain });
+  const next = tellerOf(random, options);
   const told: DocumentOfLife[] = [];
   for (let n = 0; n < documents; n += 1) {
     const knownFrom = 10 * (n + 1);
@@ -95,18 +100,43 @@ export function livesOf(
       if (one.docType === 431 && random() < 0.2)
         told.push({ ...one, knownFrom: knownFrom + 3, docType: 629, isTold: true });
     }
-    if (random() < 0.03) closeAlone(told, knownFrom + 5, below);
+    if (random() < 0.03) closeAlone(told[below(told.length)], knownFrom + 5, { told, ...options });
   }
-  return told;
+  return [...told, ...queriesOf(told, randomOf(seed + 1), options)];
+}
+
+/** Packs that queries alone name: those behind the others. */
+export const ONLY_ASKED = 3;
+
+/** Queries about packs and containers, and reservations of numbers, behind some documents: also late or closed. */
+function queriesOf(
+  told: readonly DocumentOfLife[],
+  random: () => number,
+  { packs, boxes, asked: areAsked }: LivesOptions,
+): DocumentOfLife[] {
+  if (areAsked !== true) return [];
+  const below = (n: number): number => Math.floor(random() * n);
+  return told.flatMap(({ knownFrom, recordedAt, isTold }): DocumentOfLife[] => {
+    if (isTold === true || random() < 0.5) return [];
+    const docType = [210, 210, 213, 220][below(4)] as number;
+    const isOfPack = random() < 0.6;
+    const items = isOfPack ? [packOf(below(packs + ONLY_ASKED))] : [boxOf(below(boxes)), boxOf(below(boxes))];
+    const result = (['applied', 'applied', 'refused', 'undetermined'] as const)[below(4)] ?? 'applied';
+    const asked = { knownFrom: knownFrom + 7, recordedAt, operation: knownFrom + 7, docType };
+    const orderedAt = Math.floor((recordedAt - below(2) * below(3 * DAY_MS)) / 600_000) * 600_000;
+    const sides = { subject: placeOf(below(4)), counterparty: placeOf(below(4)) };
+    const knownTo = random() < 0.1 ? knownFrom + 10 * below(50) + 9 : undefined;
+    return [{ ...asked, ...sides, ...same({ result }, items), orderedAt, knownTo }];
+  });
 }
 
 /** Tells one document after another: parts of a story, recalls, and whatever comes. */
 function tellerOf(
   random: () => number,
-  { packs, boxes, plain }: Pick<LivesOptions, 'packs' | 'boxes'> & { plain: boolean },
+  options: LivesOptions,
 ): (told: readonly DocumentOfLife[]) => { document: Told; inStory: boolean } {
-  const kinds = kindsOf(random, { packs, boxes, plain });
-  const tellings = tellingsOf(random, { packs, boxes });
+  const kinds = kindsOf(random, options);
+  const tellings = tellingsOf(random, options);
   const story: Told[] = [];
   const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
   return (told) => {
@@ -115,7 +145,10 @@ function tellerOf(
     // Which operation it recalls is known only now.
     if (next?.docType === 250) return { document: recallOf(told.slice(-3), random), inStory: true };
     if (next !== undefined) return { document: next, inStory: true };
-    return { document: random() < 0.05 && !plain ? recallOf(told, random) : one(kinds)(), inStory: false };
+    return {
+      document: random() < 0.05 && options.plain !== true ? recallOf(told, random) : one(kinds)(),
+      inStory: false,
+    };
   };
 }
 
@@ -175,10 +208,7 @@ function tellingsOf(random: () => number, { packs, boxes }: Pick<LivesOptions, '
 }
 
 /** What documents do, with random items. */
-function kindsOf(
-  random: () => number,
-  { packs, boxes, plain }: Pick<LivesOptions, 'packs' | 'boxes' | 'plain'>,
-): [Kind, ...Kind[]] {
+function kindsOf(random: () => number, { packs, boxes, plain, onlyReal }: LivesOptions): [Kind, ...Kind[]] {
   const below = (n: number): number => Math.floor(random() * n);
   const some = <T>(most: number, one: () => T): T[] => Array.from({ length: 1 + below(most) }, one);
   const pack = (): string => packOf(below(packs));
@@ -204,7 +234,10 @@ function kindsOf(
     kinds.push(
       () => same({ result: 'applied', status: 'paused_circulation' }, some(3, unit)),
       () => same({ result: 'applied', status: 'confirm_return_paused', place: place() }, some(2, unit)),
-      () => same({ result: 'applied', status: 'in_circulation', place: place() }, [place()]),
+      () => ({
+        ...same({ result: 'applied', status: 'in_circulation', place: place() }, [place()]),
+        ...(onlyReal === true ? { docType: 432 } : {}),
+      }),
       () => mixed(place(), [pack(), box(), box(), unit()]),
       () => packedTwice(unit(), [box(), box()]),
     );
@@ -212,9 +245,14 @@ function kindsOf(
 }
 
 /** What turned out to be another document counts no longer, and nothing takes its place. */
-function closeAlone(told: DocumentOfLife[], at: number, below: (n: number) => number): void {
-  const one = told[below(told.length)];
-  if (one !== undefined && one.knownTo === undefined) one.knownTo = at;
+function closeAlone(
+  one: DocumentOfLife | undefined,
+  at: number,
+  { told, onlyReal }: { told: readonly DocumentOfLife[]; onlyReal?: boolean },
+): void {
+  if (one === undefined || one.knownTo !== undefined) return;
+  if (onlyReal === true && told.some(({ isTold, operation }) => isTold === true && operation === one.operation)) return;
+  one.knownTo = at;
 }
 
 const same = (effect: Effect, items: string[]): Told => ({

@@ -45,6 +45,9 @@ const RECALLABLE = new Set(
 const STATE_PARTS = ['status', 'place', 'owner', 'holder', 'containment'] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
 
+const movesNothing = (docType: number): boolean =>
+  documentTypeOf(docType)?.direction === 'query' || docType === RESERVATION_OF_NUMBERS;
+
 const effectOfType = (docType: number): TypeEffect | typeof NOT_KNOWN => documentTypeOf(docType)?.effect ?? NOT_KNOWN;
 
 /** What read models want to know of document types, as one object. */
@@ -74,8 +77,9 @@ export const typeKnowledge = {
   /** Whether it brings back a pack whole that was sold, used or withdrawn, also in part. */
   bringsBack: (docType: number): boolean => BRING_BACK.has(docType),
   /** Whether it only asks, or reserves numbers: it moves nothing of what it names, which may not even exist. */
-  movesNothing: (docType: number): boolean =>
-    documentTypeOf(docType)?.direction === 'query' || docType === RESERVATION_OF_NUMBERS,
+  movesNothing,
+  /** All such types, for statements that are made of texts. */
+  movingNothing: CATALOGUE.map(({ docType }) => docType).filter(movesNothing),
   /** Whether, told to us, it brings goods: they are ours, or on their way to us. */
   bringsGoods: (docType: number): boolean => BRING_GOODS.has(docType),
   /** Whether, sent by us, it moves goods from one place of ours to another one. */

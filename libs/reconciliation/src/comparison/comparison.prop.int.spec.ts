@@ -129,6 +129,21 @@ describe(`the comparison of packs (seed ${SEED})`, () => {
     await expect(access(out)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  it.each([1, undefined])('refuses states of another version of the fold (%s)', async (fold) => {
+    const [out, old] = [join(folder.path, `of-fold-${fold}`), join(folder.path, `fold-${fold}`)];
+    await cp(legs.record, old, { recursive: true });
+    const file = join(old, 'states.json');
+    const states = JSON.parse(await readFile(file, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...states, fold }));
+    await expect(openComparison(out, { ...legs, record: old, settings })).rejects.toMatchObject({
+      code: 'not_found',
+      message:
+        `${old} is of another version, which counts other documents. Begin the run anew, or write the states ` +
+        'again (pedigree states)',
+    });
+    await expect(access(out)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   it('tells of hung stock when that is asked for', async () => {
     const out = join(folder.path, 'hung');
     await openComparison(out, { ...legs, settings: comparisonSettings({ hungDays: 100 }) });

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { Duck, quoted } from '#duckdb';
 import { PedigreeError } from '#kernel';
+import { FOLD, readStates, type States } from '#segments';
 import { LEG_COLUMNS } from './joined.js';
 import type { Leg } from './rules.js';
 import type { RunRecord } from './run-record.js';
@@ -19,7 +20,8 @@ export async function refuseOldFiles(legs: RunRecord['legs']): Promise<void> {
       const there = await columnsIn(duck, files[0] ?? '');
       const wanted = Object.values(LEG_COLUMNS[leg as Leg]).map(([name]) => name);
       const missing = [...new Set(wanted)].filter((name) => !there.has(name));
-      if (missing.length > 0) throw tooOld(folder, leg as Leg, missing);
+      if (missing.length > 0)
+        throw otherVersion(folder, leg as Leg, `an earlier version: its files have no column ${missing.join(', ')}`);
     }
   } finally {
     await duck.close();
@@ -39,10 +41,15 @@ const AGAIN: Record<Leg, string> = {
   documents: 'have them written again',
 };
 
-const tooOld = (folder: string, leg: Leg, missing: string[]): PedigreeError =>
-  new PedigreeError(
-    'not_found',
-    `${folder} is of an earlier version: its files have no column ${missing.join(', ')}. Begin the run anew, or ` +
-      `${AGAIN[leg]}`,
-    { file: folder },
-  );
+/**
+ * States of packs that may be compared. Another version may have counted other documents.
+ * @throws PedigreeError as `readStates`; `not_found` for states of another version, with what to do.
+ */
+export async function readStatesToCompare(folder: string): Promise<States> {
+  const states = await readStates(folder);
+  if (states.fold === FOLD) return states;
+  throw otherVersion(folder, 'record', 'another version, which counts other documents');
+}
+
+const otherVersion = (folder: string, leg: Leg, version: string): PedigreeError =>
+  new PedigreeError('not_found', `${folder} is of ${version}. Begin the run anew, or ${AGAIN[leg]}`, { file: folder });

@@ -3,9 +3,8 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SOFTWARE_VERSION } from '#event-store';
 import { canonicalJson, defined, PedigreeError, sha256Hex, type Sha256 } from '#kernel';
-import { readStates } from '#segments';
 import { writeDurably } from '#service';
-import { refuseOldFiles } from './old-files.js';
+import { readStatesToCompare, refuseOldFiles } from './old-files.js';
 import { refusedDigest } from './refused-rows.js';
 import { BUCKETS, bucketFiles, isOfFile, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import {
@@ -150,7 +149,7 @@ const inputOf = (folder: string, { digest, rows }: SnapshotManifest): LegInput =
 });
 
 async function recordInput(folder: string): Promise<LegInput> {
-  const { digest, packs, buckets } = await readStates(folder);
+  const { digest, packs, buckets } = await readStatesToCompare(folder);
   if (buckets.length !== BUCKETS)
     throw new PedigreeError('not_found', `${folder} has ${buckets.length} buckets, and ${BUCKETS} are compared`, {});
   return { folder: resolve(folder), digest, rows: packs, files: buckets.map(({ file }) => resolve(folder, file)) };

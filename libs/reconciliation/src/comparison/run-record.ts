@@ -83,9 +83,10 @@ export function unseenCodes(legs: Partial<Record<Leg, unknown>>): string[] {
 
 /**
  * What decides beside the table: how sides are joined, when they agree, what a setting means, in which order rules
- * speak. Raise it with each change of these that finds something else; comparison-text.spec.ts tells when they change.
+ * speak, and what the sides have that are made of our record. Raise it with each change of these that finds something
+ * else; comparison-text.spec.ts tells when they change, but for the sides.
  */
-export const COMPARISON = 1;
+export const COMPARISON = 2;
 /** The rules of this version, what each status of the registry says in them, and how they are applied. */
 export const RULES_DIGEST = sha256Hex(
   canonicalJson({ rules: [RULES, OVERRIDES], standings: [...STANDINGS], comparison: COMPARISON }),

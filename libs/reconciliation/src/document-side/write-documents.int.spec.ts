@@ -12,6 +12,7 @@ import { writeDocumentSide } from './write-documents.js';
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
 const pack = (n: number): string => `${GTIN}${String(n).padStart(13, '0')}`;
 const BOX = `04601234567890001${checkDigitOf('04601234567890001')}`;
+const NUMBER = `04601234567890002${checkDigitOf('04601234567890002')}`;
 const LIMITS = { memoryMb: 200, threads: 1 };
 const DAY_MS = 86_400_000;
 const MOMENT = '2026-11-23T05:00:00.000Z';
@@ -26,6 +27,7 @@ const CLAIMS = `CREATE TABLE claim_holder (id text PRIMARY KEY, number bigint);
 
 interface Told {
   document: string;
+  docType?: number;
   registered: number;
   days: number;
   /** Log position of its conclusion; absent: it has none. */
@@ -36,13 +38,13 @@ interface Told {
   refused?: boolean;
 }
 
-async function register({ document, registered, days }: Told): Promise<void> {
+async function register({ document, docType = 415, registered, days }: Told): Promise<void> {
   await db.pool.query(
     `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id,
        operation_date, item_count, phase, waiting_for, held_for, attempts, error_count, document_sha256, duplicate,
        registered_at)
-     VALUES ($1, $2, $2, $1, 'main', 415, 'P1', '', 1, 'sent', '[]', '[]', 1, 0, '', false, $3)`,
-    [document, registered, daysAgo(days)],
+     VALUES ($1, $2, $2, $1, 'main', $4, 'P1', '', 1, 'sent', '[]', '[]', 1, 0, '', false, $3)`,
+    [document, registered, daysAgo(days), docType],
   );
 }
 
@@ -52,7 +54,7 @@ async function write(told: Told): Promise<void> {
 }
 
 /** What claims and history make of it. */
-async function follow({ document, registered, days, items, ...end }: Told): Promise<void> {
+async function follow({ document, docType = 415, registered, days, items, ...end }: Told): Promise<void> {
   const { concluded, outcome = 'accepted', cause = null, refused = true } = end;
   if (concluded === undefined) {
     await db.pool.query('INSERT INTO claim_holder VALUES ($1, $2)', [document, registered]);
@@ -62,8 +64,8 @@ async function follow({ document, registered, days, items, ...end }: Told): Prom
   await db.pool.query(
     `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, cause, subject_id, operation_date,
        ordered_at, document_sha256, items, recorded_at)
-     VALUES ($1, $2, 415, $3, $4, 'P1', '', $5, '', 1, $5)`,
-    [concluded, document, outcome, cause, daysAgo(days)],
+     VALUES ($1, $2, $6, $3, $4, 'P1', '', $5, '', 1, $5)`,
+    [concluded, document, outcome, cause, daysAgo(days), docType],
   );
   const result = refused ? 'refused' : 'applied';
   await db.pool.query('INSERT INTO movement_effect (known_from, effect, result) VALUES ($1, 0, $2)', [
@@ -93,6 +95,22 @@ beforeAll(async () => {
   await write({ document: 'again', registered: 30, days: 0, items: [pack(4)] });
   await write({ document: 'late', registered: 31, days: 0, concluded: 50, ...rejected, items: [pack(8)] });
   await db.pool.query("INSERT INTO item_claim VALUES ('046000000000000000', 10, false)");
+  // Questions, and numbers that are reserved.
+  await write({ document: 'asking', docType: 210, registered: 32, days: 0, items: [pack(1), pack(11)] });
+  await write({
+    document: 'asked',
+    docType: 210,
+    registered: 33,
+    days: 0,
+    concluded: 34,
+    ...rejected,
+    items: [pack(3)],
+  });
+  await write({
+    ...{ document: 'reserved', docType: 213, registered: 35, days: 0, concluded: 36, outcome: 'failed' },
+    ...{ cause: 'not_processed', items: [NUMBER] },
+  });
+  await write({ document: 'opens', docType: 220, registered: 37, days: 0, concluded: 55, items: [NUMBER] });
 });
 afterAll(async () => {
   await db.drop();
@@ -154,6 +172,15 @@ describe('the side of documents', () => {
     expect(earlier.rows[pack(4)]).toBe('in_flight rejected 13');
     expect(earlier.rows[pack(6)]).toBeUndefined();
   });
+
+  it('has no document that only asks or reserves numbers, and not what it would hide', async () => {
+    for (const at of [50n, 60n]) {
+      const { rows } = await side(at, `asked-${at}`);
+      expect([rows[pack(1)], rows[pack(3)]]).toEqual(['in_flight flying 10', 'refused rejected 20']);
+      expect([rows[pack(11)], rows[NUMBER]]).toEqual([undefined, undefined]);
+    }
+  });
+
   it('loses no document that ends meanwhile: claims are read first, and the history has to follow them', async () => {
     const ending: Told = { document: 'ending', registered: 40, days: 0, concluded: 70, items: [pack(9)] };
     await register(ending);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { RECALL } from '#documents';
+import { RECALL, typeKnowledge } from '#documents';
 import { Duck, quoted, type DuckOptions } from '#duckdb';
 import type { Clock } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
@@ -31,8 +31,8 @@ export interface DocumentSideRequest {
 
 /**
  * Makes the snapshot of documents of ours that have no good end: in flight, refused, or halted with their group. Each
- * item and container that they name has one row, of the newest such document. The same position and the same moment
- * give the same digest.
+ * item and container that they name has one row, of the newest such document that would have moved it. The same
+ * position and the same moment give the same digest.
  */
 export async function writeDocumentSide(request: DocumentSideRequest): Promise<SnapshotManifest> {
   const { moment, out, duck } = request;
@@ -60,6 +60,8 @@ interface Row {
   moment: Date;
 }
 
+/** What only asks, or reserves numbers, can be the cause of no difference, however it ends. */
+const MAY_MOVE = (type: string): string => `${type} NOT IN (${typeKnowledge.movingNothing.join(', ')})`;
 /** Concluded by the position, as it counted there. */
 const ENDED = (at: bigint): string => `d.known_from <= ${at} AND (d.known_to IS NULL OR d.known_to > ${at})`;
 const NO_END = (at: bigint, id: string): string =>
@@ -74,7 +76,7 @@ const claimed = (at: bigint): string => `
     o.registered_at AS moment
   FROM claim_holder h JOIN item_claim c ON c.holder = h.number AND c.is_exclusive AND length(c.item) > ${PLACE_LENGTH}
     JOIN document_outcome o ON o.request_id = h.id AND o.doc_type <> ${RECALL}
-  WHERE o.registered_position <= ${at} AND ${NO_END(at, 'h.id')}`;
+  WHERE o.registered_position <= ${at} AND ${MAY_MOVE('o.doc_type')} AND ${NO_END(at, 'h.id')}`;
 
 /** Or it has concluded since. What an accepted document refused of its items is refused too. */
 const concluded = (at: bigint, from: bigint): string => `
@@ -83,12 +85,12 @@ const concluded = (at: bigint, from: bigint): string => `
   FROM movement_document d JOIN movement_effect e ON e.known_from = d.known_from AND e.result = 'refused'
     JOIN item_movement m ON m.known_from = d.known_from AND m.effect = e.effect
   WHERE d.known_from > ${from} AND ${ENDED(at)} AND d.document_id IS NULL
-    AND d.outcome IN ('rejected', 'failed', 'partial')
+    AND d.outcome IN ('rejected', 'failed', 'partial') AND ${MAY_MOVE('d.doc_type')}
   UNION ALL SELECT m.item, 'in_flight', o.request_id, o.registered_position, o.registered_at
   FROM movement_document d JOIN document_outcome o ON o.request_id = d.request_id
     JOIN item_movement m ON m.known_from = d.known_from
   WHERE d.known_from > ${at} AND d.document_id IS NULL AND o.registered_position <= ${at}
-    AND ${NO_END(at, 'd.request_id')}`;
+    AND ${MAY_MOVE('d.doc_type')} AND ${NO_END(at, 'd.request_id')}`;
 
 /**
  * Claims follow the log by themselves, and let go of what ends. So they are read first, once they have come to the

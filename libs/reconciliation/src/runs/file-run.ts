@@ -4,6 +4,7 @@ import { typeKnowledge } from '#documents';
 import { defined, PedigreeError } from '#kernel';
 import { readStates, segmentParts, STATES_FILE, statesAt } from '#segments';
 import { writeDurably } from '#service';
+import { readStatesToCompare } from '../comparison/old-files.js';
 import {
   missingBuckets,
   openComparison,
@@ -93,12 +94,18 @@ export async function compareIn(
   return resultOf(folder);
 }
 
-/** States of all packs at the pinned position. A folder without its manifest is of a run that ended in between. */
+/**
+ * States of all packs at the pinned position. A folder without its manifest is of a run that ended in between. No run
+ * goes on with what another version has left there.
+ */
 async function recordSide(
   { settings, pool, say }: ComparingParts,
   { folder, asOf }: { folder: string; asOf: string | null },
 ): Promise<string> {
-  if (existsSync(join(folder, STATES_FILE))) return folder;
+  if (existsSync(join(folder, STATES_FILE))) {
+    await readStatesToCompare(folder);
+    return folder;
+  }
   rmSync(folder, { recursive: true, force: true });
   const parts = segmentParts(pool, settings);
   const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-states') };

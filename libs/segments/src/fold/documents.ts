@@ -18,7 +18,7 @@ export interface Movements {
 export interface Effects {
   /** Of the first effect of each file. */
   begins: Int32Array;
-  /** Of its document, from 1 on. 0: not known yet. CLOSED: it counts no longer. */
+  /** Of its document, from 1 on. 0: not known yet, or it moves nothing. CLOSED: it counts no longer. */
   rank: Int32Array;
   /** Index into `meanings`. */
   meaning: Int32Array;
@@ -36,9 +36,13 @@ export const CLOSED = -1;
 /** In microseconds. A recall comes last within its second, as in the history of one pack. */
 const ORDER = 'CASE WHEN recalls IS NULL THEN ordered_at ELSE ordered_at // 1000000 * 1000000 + 999999 END';
 
+const mayMove = (at: bigint, { movingNothing }: TypeKnowledge): string =>
+  `known_from <= ${at} AND doc_type NOT IN (${movingNothing.join(', ')})`;
+
 /**
  * Tables on which the fold stands: `document` with its rank, `container` (a number for each), `container_row`
- * (movements of containers and places), `status_word` and `place_word` with a code for each; and what documents did.
+ * (movements of containers and places), `status_word` and `place_word` with a code for each; and what documents did. A
+ * document that moves nothing of what it names is in none of them.
  */
 export async function openDocuments(
   duck: Duck,
@@ -46,7 +50,7 @@ export async function openDocuments(
 ): Promise<Effects> {
   const effects = parquet(movements.effects);
   await duck.run(`
-    CREATE TABLE told AS SELECT * FROM ${parquet(movements.documents)} WHERE known_from <= ${at};
+    CREATE TABLE told AS SELECT * FROM ${parquet(movements.documents)} WHERE ${mayMove(at, types)};
     CREATE TABLE closed AS SELECT DISTINCT known_from FROM ${parquet(movements.closings)} WHERE known_to <= ${at};
     CREATE TABLE recall AS SELECT * FROM told ANTI JOIN closed USING (known_from)
       WHERE recalls IS NOT NULL AND outcome IN ('accepted', 'partial');

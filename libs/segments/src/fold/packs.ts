@@ -68,7 +68,8 @@ export class Packs {
     this.touch(ids);
     for (let n = 0; n < ordinal.length; n += 1) {
       const effect = (begins[file[n] as number] as number) + (row[n] as number);
-      // A document that is not known yet tells nothing; one that counts no longer tells that the pack is there.
+      // A document that is not known yet, or moves nothing, tells nothing; one that counts no longer tells that the
+      // pack is there.
       if (rank[effect] === 0) continue;
       const pack = this.numberOf(ids[2 * n] as number, ids[2 * n + 1] as number);
       if (rank[effect] !== CLOSED) this.chain(pack, effect, ordinal[n] as number);

@@ -10,9 +10,14 @@ import { BUCKETS, inBucket, Packs } from './packs.js';
 import { Unusual, type FoldedPack } from './unusual.js';
 import { APPLIED, DOUBT, PLACE, STATUS, Walk } from './walk.js';
 
+/** Which version of the fold has made a state. Raise it with each change that gives a pack another state, or none. */
+export const FOLD = 2;
+
 /** A state of all packs, as files. */
 export interface States {
   at: string;
+  /** FOLD of then; absent: of before it was written down. */
+  fold?: number;
   packs: number;
   /** Over the digests of the buckets. */
   digest: Sha256;
@@ -58,7 +63,7 @@ export async function foldStates(
     buckets[bucket] = { file, packs: packs.count, sha256 };
   });
   const count = buckets.reduce((sum, one) => sum + one.packs, 0);
-  return { at: String(at), packs: count, digest: digestOf(buckets), buckets };
+  return { at: String(at), fold: FOLD, packs: count, digest: digestOf(buckets), buckets };
 }
 
 const digestOf = (buckets: States['buckets']): Sha256 =>

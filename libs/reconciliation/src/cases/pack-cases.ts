@@ -165,10 +165,7 @@ async function commandsOf(
     // The sides without which items that were not judged cannot be: those of the sighting before.
     const needed = group.unjudged > 0 || older !== undefined ? (last?.legs ?? []) : [];
     const legs = [...new Set([...Object.keys(record.legs), ...needed])];
-    const seen: CaseSighting = {
-      ...{ findingsSha256, legs, places: older === undefined ? placesOf(group) : null, rows, run },
-      ...countsOf(group, older),
-    };
+    const seen = sightingOf(group, { findingsSha256, legs, rows, run }, older);
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
@@ -178,19 +175,22 @@ async function commandsOf(
 }
 
 /**
- * How many items the case has, and how many of these the run could not judge. What is not at hand may be what was
- * found: the case has at least so many.
+ * How many items the case has, where, and how many of these the run could not judge. What is not at hand may be what
+ * was found: the case has at least so many, and nobody knows where.
  */
-function countsOf(
-  { count, unjudged }: PackGroup,
+function sightingOf(
+  group: PackGroup,
+  { findingsSha256, legs, rows, run }: Required<Pick<CaseSighting, 'findingsSha256' | 'legs' | 'rows' | 'run'>>,
   older: OlderItems[] = [],
-): Pick<CaseSighting, 'count' | 'unjudged' | 'older'> {
-  const all = Math.max(count, ...older.map((one) => one.count));
-  const open = older.length === 0 ? unjudged : all - (count - unjudged);
+): CaseSighting {
+  const count = Math.max(group.count, ...older.map((one) => one.count));
+  const open = count - (group.count - group.unjudged);
+  const isWhole = older.length === 0;
   return {
-    count: all,
+    ...{ count, findingsSha256, legs },
+    ...(isWhole ? {} : { older: bounded(older) }),
+    ...{ places: isWhole ? placesOf(group) : null, rows, run },
     ...(open === 0 ? {} : { unjudged: open }),
-    ...(older.length === 0 ? {} : { older: bounded(older) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { v5 } from 'uuid';
 import {
   checkDigitOf,
   hasValidCheckDigit,
@@ -56,6 +57,19 @@ describe('identifiers', () => {
       }),
       { seed: SEED },
     );
+  });
+
+  it('makes UUIDs as the package of that name does, and none of what has no UTF-8', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.uuid(), (name, namespace) =>
+        expect(uuid5(name, namespace)).toBe(v5(name, namespace)),
+      ),
+      { seed: SEED },
+    );
+    const namespace = '6BA7B810-9DAD-11D1-80B4-00C04FD430C8';
+    expect(uuid5('a', namespace)).toBe(v5('a', namespace));
+    expect(() => uuid5('\ud800', namespace)).toThrow(TypeError);
+    expect(() => uuid5('a', '6ba7b810')).toThrow(TypeError);
   });
 
   it('derives request ids by RFC 9562', () => {

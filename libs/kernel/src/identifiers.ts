@@ -1,4 +1,4 @@
-import { v5 as uuidV5 } from 'uuid';
+import { hash } from 'node:crypto';
 
 /** Item-level identifier: GTIN-14 and a serial of 13 letters or digits (public-facts 2.1). 27 characters. */
 export type Sgtin = string;
@@ -10,6 +10,7 @@ export type Gtin = string;
 const SGTIN = /^\d{14}[A-Za-z0-9]{13}$/;
 const SSCC = /^\d{18}$/;
 const GTIN = /^\d{14}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const isSgtin = (text: string): text is Sgtin => SGTIN.test(text);
@@ -45,8 +46,18 @@ export function checkDigitOf(digits: string): string {
   throw new Error(`no check digit completes ${digits}`);
 }
 
-/** UUID version 5 (RFC 9562, 5.5) of `name` in `namespace` (a UUID). */
-export const uuid5 = (name: string, namespace: string): string => uuidV5(name, namespace);
+/** UUID version 5 (RFC 9562, 5.5) of `name` in `namespace` (a UUID): bits of a SHA-1, version and variant in theirs. */
+export function uuid5(name: string, namespace: string): string {
+  if (!isUuid(namespace)) throw new TypeError(`${namespace} is no UUID`);
+  if (LONE_SURROGATE.test(name)) throw new TypeError('a name of a UUID must have a form in UTF-8');
+  const named = Buffer.from(namespace.replaceAll('-', ''), 'hex');
+  const bits = hash('sha1', Buffer.concat([named, Buffer.from(name, 'utf8')]), 'hex');
+  const variant = ((parseInt(bits.charAt(16), 16) & 3) | 8).toString(16);
+  return [
+    ...[bits.slice(0, 8), bits.slice(8, 12), `5${bits.slice(13, 16)}`],
+    ...[`${variant}${bits.slice(17, 20)}`, bits.slice(20, 32)],
+  ].join('-');
+}
 
 /** The request_id under which a command's document is known to the registry: UUIDv5(installation, command id). */
 export const requestIdOf = (installationId: string, commandId: string): string => uuid5(commandId, installationId);

@@ -15,6 +15,7 @@ import type { StandsOn } from '../src/comparison/run-record.js';
 import { openPackCases } from '../src/cases/pack-cases.js';
 import type { PackCasesOptions } from '../src/cases/pack-opening.js';
 import { writeFinishedRun, type FoundItem } from './finished-run.js';
+import { inOrder } from './in-order.js';
 import { daysBefore } from './world.js';
 
 export const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
@@ -112,9 +113,10 @@ export class CaseWorld {
   async openedOf(out: string, over: Over = {}): Promise<Opening> {
     const duck = { memoryMb: 200, threads: 1 };
     const dueDays = dueDaysOf(DEFAULT_DUE_DAYS, 'test');
+    const log = CaseWorld.logOf(this.db, inOrder(this.store));
     try {
       return await openPackCases(out, {
-        ...{ db: this.db.pool, log: this.log, dueDays, duck, actor: ACTOR, now: NOW, ...over },
+        ...{ db: this.db.pool, log, dueDays, duck, actor: ACTOR, now: NOW, ...over },
       });
     } finally {
       await this.catchUp();

@@ -40,7 +40,7 @@ export async function openCases(config: CliConfig, run: string, flags: OpenCases
           earlier: flags.earlier?.map((one) => resolve(one)),
         }),
         now: systemClock.now(),
-        actor: { kind: 'person', name: `${userInfo().username}@${hostname()}`, authenticatedBy: 'database' },
+        actor: { authenticatedBy: 'database', kind: 'person', name: `${userInfo().username}@${hostname()}` },
         onWarning: say,
         onProgress: (done, all) => say(`${done} of ${all} causes`),
       });

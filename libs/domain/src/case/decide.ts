@@ -148,8 +148,8 @@ function missed(state: KnownCase, { caseId, run, findingsSha256 }: CaseCommand &
   const last = liveSighting(state, run.kind)?.seen.run.moment;
   if (last === undefined || state.remedy !== null || run.moment <= last || run.moment <= (state.reopenedAt ?? ''))
     return [];
-  if (goesOnWithout(state, run.kind)) return [{ type: 'CaseMissed', data: { caseId, run, findingsSha256 } }];
-  return [{ type: 'CaseResolved', data: { caseId, at: run.moment, by: { kind: 'run', run, findingsSha256 } } }];
+  if (goesOnWithout(state, run.kind)) return [{ type: 'CaseMissed', data: { caseId, findingsSha256, run } }];
+  return [{ type: 'CaseResolved', data: { at: run.moment, by: { findingsSha256, kind: 'run', run }, caseId } }];
 }
 
 function split(state: KnownCase, { type: _, ...data }: CaseCommand & { type: 'Split' }): CaseEvent[] {

@@ -1,5 +1,5 @@
 import { neverReached } from '#kernel';
-import type { CaseCause, CaseEnd, CaseEvent, CaseSeverity, CaseSighting } from './events.js';
+import type { CaseCause, CaseEnd, CaseEvent, CaseOpened, CaseSeverity, CaseSighting } from './events.js';
 import {
   missedBy,
   over,
@@ -58,12 +58,27 @@ export function evolveCase(state: CaseState, event: CaseEvent): CaseState {
   return { ...state, ...changes(state, event) };
 }
 
-function opened({ seen, ...data }: (CaseEvent & { type: 'CaseOpened' })['data']): KnownCase {
+/** One plain literal: a run opens tens of thousands, and spreads took an eighth of its time. */
+function opened({ caseId, cause, code, dueAt, seen, severity }: CaseOpened['data']): KnownCase {
   return {
-    ...data,
-    ...{ phase: 'open', assignee: null, firstSeen: seen, lastSeen: seen, runsSeen: 1, count: seen.count },
-    ...{ sightings: seenBy({}, seen, data.severity), explainedCount: null, parts: [], end: null, resolvedAt: null },
-    ...{ remedy: null, remedies: 0 },
+    caseId,
+    code,
+    cause,
+    severity,
+    dueAt,
+    phase: 'open',
+    assignee: null,
+    firstSeen: seen,
+    lastSeen: seen,
+    sightings: seenBy({}, seen, severity),
+    runsSeen: 1,
+    count: seen.count,
+    explainedCount: null,
+    parts: [],
+    end: null,
+    resolvedAt: null,
+    remedy: null,
+    remedies: 0,
   };
 }
 

@@ -8,6 +8,7 @@ import { installationSchema, migrate } from '#postgres';
 import { casesProjection, readModelSchemas } from '#read-models';
 import { catchUpProjection, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { inOrder } from '../../test/in-order.js';
 import { registryListsSchema } from '../registry-lists/schema.js';
 import { keepRequest, reconciliationSchema } from '../runs/request.js';
 import { makeRun, type RunRules } from '../runs/run.js';
@@ -67,7 +68,7 @@ const listRead = (from: string) =>
 const logOver = (over: Pick<EventStore, 'append' | 'readStream'> = store): CaseLog =>
   new CaseLog({ db: db.pool, store: over, installation: INSTALLATION });
 
-async function open(runId: string, log = logOver()): Promise<Opening | undefined> {
+async function open(runId: string, log = logOver(inOrder(store))): Promise<Opening | undefined> {
   const opening = await openDocumentCases(
     { db: db.pool, store, log, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 't') },
     runId,

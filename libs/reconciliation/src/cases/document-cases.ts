@@ -54,7 +54,7 @@ export async function openDocumentCases(options: DocumentCasesOptions, runId: st
   const shown = await findRun(options.db, options.store, runId);
   if (shown?.started === undefined || shown.completed === undefined || shown.findingsRemovedAt !== undefined) return;
   const { started, completed } = shown;
-  const run: CaseRun = { kind: 'documents', id: runId, moment: started.asOf };
+  const run: CaseRun = { id: runId, kind: 'documents', moment: started.asOf };
   const act: CaseAct = { actor: shown.actor, reason: shown.reason, id: `reconcile:${runId}`, at: started.asOf };
   const looked: Looked = { run, findingsSha256: completed.findingsDigest, act, started };
   const opening = noOpening();
@@ -101,12 +101,13 @@ function sightingOf(
   { run, findingsSha256 }: Looked,
   { code, document, n }: { code: string; document: string; n?: number },
 ): CaseCommand {
-  const cause = { kind: 'document', document } as const;
+  const cause = { document, kind: 'document' } as const;
   const severity = SEVERITY_OF[code] ?? 'warning';
+  const rows = n === undefined ? {} : { rows: { from: n, to: n + 1 } };
+  // In the order of canonical JSON, so that nothing is sorted when the log takes it.
   return {
-    ...{ type: 'See', caseId: caseIdOf(code, cause), code, cause, severity },
-    dueAt: dueAt(severity, run.moment, dueDays),
-    seen: { run, count: 1, findingsSha256, ...(n === undefined ? {} : { rows: { from: n, to: n + 1 } }) },
+    ...{ type: 'See', caseId: caseIdOf(code, cause), cause, code, dueAt: dueAt(severity, run.moment, dueDays) },
+    ...{ seen: { count: 1, findingsSha256, ...rows, run }, severity },
   };
 }
 

@@ -192,6 +192,20 @@ describe('the rows of a case', () => {
     await Promise.all(ducks.map((duck) => duck.close()));
   });
 
+  it('go to the disk where they do not fit into memory', async () => {
+    const out = await world.runOf(28, { findings: [{ ...story('status_mismatch', 'L'), item: A }] });
+    const duck = await Duck.open({ memoryMb: 100, threads: 1, temporary: join(out, 'd') });
+    await beginGroups(duck, { run: await readRun(out), folder: out, result: await resultOf(out) });
+    await duck.run(`CREATE TABLE one AS FROM found; DROP VIEW found;
+      CREATE VIEW found AS SELECT * REPLACE (substr(item, 1, 14) || lpad(i::VARCHAR, 13, '0') AS item,
+        'S' || i AS series) FROM one, range(300_000) r (i)`);
+    await groupFindings(duck, out);
+    expect(await duck.rows('SELECT count(*) AS n, sum(count)::INTEGER AS items FROM pack_group')).toEqual([
+      { n: 300_000n, items: 300_000 },
+    ]);
+    await duck.close();
+  });
+
   it('are judged as they were when it was told: what another run tells meanwhile has the run begin again', async () => {
     const seen = story('sold_with_deviation', 'K');
     const of = (...items: string[]) => items.map((item) => ({ ...seen, item }));

@@ -111,8 +111,10 @@ const caseOf = async (code: string): Promise<CaseRow> => {
   expect(found).toHaveLength(1);
   return found[0] as CaseRow;
 };
-const events = async (): Promise<number> =>
-  Number((await db.pool.query<{ n: bigint }>("SELECT count(*) AS n FROM event WHERE stream LIKE 'case-%'")).rows[0]?.n);
+const events = async (type = 'type'): Promise<number> => {
+  const text = `SELECT count(*) AS n FROM event WHERE stream LIKE 'case-%' AND type = ${type}`;
+  return Number((await db.pool.query<{ n: bigint }>(text)).rows[0]?.n);
+};
 
 describe('cases of a comparison of packs', () => {
   let first: string;
@@ -394,4 +396,24 @@ describe('cases of a comparison of packs', () => {
     await rm(join(out, 'run.json'));
     await expect(open(out)).rejects.toThrow('holds no run');
   });
+});
+
+it('more causes than are told at a time are each one case, also when the process dies between two pages', async () => {
+  const causes = 2_100;
+  const findings = Array.from({ length: causes }, (_, n) => ({
+    ...{ item: pack(1_000 + n), code: 'expired_in_stock', severity: 'warning', s_series: `M${n}`, s_place: 'P1' },
+    copies: 1,
+  }));
+  const before = await events("'CaseOpened'");
+  let left = 2_000;
+  const append: EventStore['append'] = (...args) =>
+    (left -= 1) < 0 ? Promise.reject(new Error('killed')) : store.append(...args);
+  const dying = { append, readStream: store.readStream.bind(store) };
+  const first = await run(findings, 20);
+  const options = { log: new CaseLog({ db: db.pool, store: dying, installation: INSTALLATION }) };
+  await expect(open(first, options)).rejects.toThrow('killed');
+  await open(first);
+  expect(await events("'CaseOpened'")).toBe(before + causes);
+  // Each is told by the run whose items it had, on whatever page it stands.
+  expect(await open(await run(findings, 21))).toMatchObject({ opened: 0, seen: causes });
 });

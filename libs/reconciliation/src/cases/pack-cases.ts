@@ -8,7 +8,7 @@ import {
   type CaseSighting,
   type OlderItems,
 } from '#domain';
-import { Duck, listed, quoted } from '#duckdb';
+import { Duck, quoted } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
@@ -24,6 +24,7 @@ import {
   checkFindings,
   groupFindings,
   MOST_PLACES,
+  ofOneCase,
   positionsOfCauses,
   readGroups,
   type PackGroup,
@@ -95,8 +96,7 @@ async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening>
   // One ahead: while the log writes some cases, others, for each cause is in one group, are made ready.
   let before = Promise.resolve();
   for (let from = 0; from < Number(n); from += AT_ONCE) {
-    const groups = await readGroups(duck, from, AT_ONCE);
-    const telling = tell(await commandsOf(opening, groups, { ...grouped, withNew }), from + AT_ONCE);
+    const telling = tell(await commandsOf(opening, from, { ...grouped, withNew }), from + AT_ONCE);
     // Its own failure is thrown when it is awaited.
     telling.catch(() => undefined);
     await before;
@@ -139,37 +139,31 @@ async function loadParts(duck: Duck, db: Queryable): Promise<void> {
     GROUP BY code, item`);
 }
 
+/** For groups from number `from` on. */
 async function commandsOf(
   { options, duck, record, run, findingsSha256 }: PackOpening,
-  groups: PackGroup[],
+  from: number,
   { file, missing, withNew }: Grouped & { withNew: ReadonlySet<string> },
 ): Promise<CaseCommand[]> {
+  const groups = await readGroups(duck, from, AT_ONCE);
+  const before = await candidatesOf(duck, from);
   const parts = await partsOf(
     options.db,
     groups.flatMap(({ kind, c1 }) => (kind === 'part' ? [c1] : [])),
   );
-  const found = groups.map((group) => {
-    const cause = causeOf(group, parts);
-    return { group, cause, caseId: caseIdOf(group.code, cause) };
-  });
-  const before = await candidatesOf(
-    duck,
-    found.map(({ caseId }) => caseId),
-  );
   // Names stand in the order of canonical JSON, so that nothing is sorted when the log takes the events.
-  return found.map(({ group, cause, caseId }): CaseCommand => {
+  return groups.map((group, n): CaseCommand => {
+    const { code } = group;
+    const cause = causeOf(group, parts);
+    const caseId = caseIdOf(code, cause);
     const severity = CASE_SEVERITIES[group.severity] ?? 'critical';
     const rows = { file, from: group.first, to: group.first + group.count };
-    const last = before.get(caseId);
+    const last = before.get(from + n);
     const older = missing.get(caseId);
     // The sides without which items that were not judged cannot be: those of the sighting before.
     const needed = group.unjudged > 0 || older !== undefined ? (last?.legs ?? []) : [];
     const legs = [...new Set([...Object.keys(record.legs), ...needed])];
-    const seen: CaseSighting = {
-      ...{ findingsSha256, legs, places: older === undefined ? placesOf(group) : null, rows, run },
-      ...countsOf(group, older),
-    };
-    const { code } = group;
+    const seen = sightingOf(group, { findingsSha256, legs, rows, run }, older);
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
     const news = { hasNew: withNew.has(caseId), onlyKnown: options.onlyKnown === true };
@@ -178,19 +172,22 @@ async function commandsOf(
 }
 
 /**
- * How many items the case has, and how many of these the run could not judge. What is not at hand may be what was
- * found: the case has at least so many.
+ * How many items the case has, where, and how many of these the run could not judge. What is not at hand may be what
+ * was found: the case has at least so many, and nobody knows where.
  */
-function countsOf(
-  { count, unjudged }: PackGroup,
+function sightingOf(
+  group: PackGroup,
+  { findingsSha256, legs, rows, run }: Required<Pick<CaseSighting, 'findingsSha256' | 'legs' | 'rows' | 'run'>>,
   older: OlderItems[] = [],
-): Pick<CaseSighting, 'count' | 'unjudged' | 'older'> {
-  const all = Math.max(count, ...older.map((one) => one.count));
-  const open = older.length === 0 ? unjudged : all - (count - unjudged);
+): CaseSighting {
+  const count = Math.max(group.count, ...older.map((one) => one.count));
+  const open = count - (group.count - group.unjudged);
+  const isWhole = older.length === 0;
   return {
-    count: all,
+    ...{ count, findingsSha256, legs },
+    ...(isWhole ? {} : { older: bounded(older) }),
+    ...{ places: isWhole ? placesOf(group) : null, rows, run },
     ...(open === 0 ? {} : { unjudged: open }),
-    ...(older.length === 0 ? {} : { older: bounded(older) }),
   };
 }
 
@@ -201,17 +198,14 @@ function bounded(older: OlderItems[]): OlderItems[] {
   return [...named, { run: first.run, count: Math.max(first.count, ...rest.map((one) => one.count)) }];
 }
 
-/** Of cases that had items before: the run that told them last, and its sides. */
-async function candidatesOf(
-  duck: Duck,
-  caseIds: readonly string[],
-): Promise<Map<string, { run: string; legs: string[] }>> {
-  if (caseIds.length === 0) return new Map();
-  const rows = await duck.rows<{ case_id: string; run: string; legs: string }>(
-    `SELECT case_id, seen_by AS run, legs FROM candidate WHERE case_id IN ${listed(caseIds)}`,
+/** Of cases that had items before, by the numbers of their groups: the run that told them last, and its sides. */
+async function candidatesOf(duck: Duck, from: number): Promise<Map<number, { run: string; legs: string[] }>> {
+  const rows = await duck.rows<{ n: bigint; run: string; legs: string }>(
+    `SELECT g.n, c.seen_by AS run, c.legs FROM pack_group g JOIN candidate c ON ${ofOneCase('c', 'g')}
+     WHERE g.n >= ${from} AND g.n < ${from + AT_ONCE}`,
   );
   const legsOf = (text: string): string[] => text.split(' ').filter((leg) => leg !== '');
-  return new Map(rows.map(({ case_id: caseId, run, legs }) => [caseId, { run, legs: legsOf(legs) }]));
+  return new Map(rows.map(({ n, run, legs }) => [Number(n), { run, legs: legsOf(legs) }]));
 }
 
 const placesOf = ({ places }: PackGroup): string[] | null => {

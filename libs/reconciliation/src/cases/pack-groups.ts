@@ -167,7 +167,8 @@ async function writeItems(duck: Duck, folder: string): Promise<string> {
   const temporary = join(folder, `items-of-cases.${randomBytes(6).toString('hex')}`);
   const columns = [...CAUSE_COLUMNS, ...Object.keys(ITEM_COLUMNS)].join(', ');
   try {
-    await duck.run(`COPY (SELECT ${columns} FROM (${CAUSES} UNION ALL BY NAME ${NAMED})
+    await duck.run(`COPY (WITH of_run AS MATERIALIZED (${CAUSES})
+      SELECT ${columns} FROM (FROM of_run UNION ALL BY NAME ${NAMED})
       ORDER BY code, kind, c1, series, place, item) TO ${quoted(temporary)} (FORMAT parquet)`);
     const name = itemsFileName((await digestOfFile(temporary)).sha256);
     await durable(temporary);
@@ -196,9 +197,12 @@ export const CAUSES = `SELECT f.code, f.item, f.severity, f.stands_at, f.acts_at
     LEFT JOIN part_item p ON p.code = f.code AND p.item = f.item
     LEFT JOIN lift l ON l.code = f.code AND l.container = f.container`;
 
-/** What is carried in cases that this run tells: those that it has judged in part, and those that it found. */
+/**
+ * What is carried in cases that this run tells: those that it has judged in part, and those that it found. `of_run`:
+ * what it found, once for both uses. Worked out twice at a time, a million findings did not fit into 200 MB.
+ */
 const NAMED = `FROM carried WHERE told UNION ALL BY NAME
-  SELECT k.* FROM carried k SEMI JOIN (${CAUSES}) i ON ${ofOneCase('k', 'i')} WHERE NOT k.told`;
+  SELECT k.* FROM carried k SEMI JOIN of_run i ON ${ofOneCase('k', 'i')} WHERE NOT k.told`;
 
 /** One lost pallet is one case: from a container to the one around it, as long as the same was found of that one. */
 async function liftContainers(duck: Duck, { legs }: RunRecord): Promise<void> {

@@ -17,8 +17,11 @@ export interface NamedItems {
   recalls?: string | undefined;
 }
 
-/** Pure. An item that a document names twice counts once, with its last container. */
+export const NOTHING: NamedItems = { items: [], places: [], isWholePlace: false, change: undefined };
+
+/** Pure. An item that a document names twice counts once, with its last container. What only asks claims nothing. */
 export function namedItemsOf(facts: DocumentFacts): NamedItems {
+  if (typeKnowledge.movesNothing(facts.docType)) return NOTHING;
   const { docType, subjectId, counterpartyId, fields, items } = facts;
   const wholePlace = documentTypeOf(docType)?.wholePlace;
   const parents = new Map(items.map(({ id, into }) => [id, into]));

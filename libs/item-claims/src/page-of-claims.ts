@@ -32,7 +32,7 @@ import {
   type Holder,
 } from './holders.js';
 import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, type EndOfHolds } from './holds.js';
-import type { NamedItems } from './named-items.js';
+import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { isPlain, unitOf, type ClaimEvent, type MovingEvent, type PageOptions } from './read-page.js';
@@ -52,8 +52,6 @@ import {
   type LiftedWait,
   type WaitBasis,
 } from './waits.js';
-
-const NOTHING: NamedItems = { items: [], places: [], isWholePlace: false, change: undefined };
 
 /**
  * One page of the log, in order, in one transaction. Runs of plain registrations and ends are worked in memory, with a

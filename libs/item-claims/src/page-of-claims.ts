@@ -186,12 +186,10 @@ export class PageOfClaims {
   /** Whether a unit goes, waits or is refused, by the claims in the tables. `after`: what it waits for anyway. */
   private async decide(unit: Holder, after: DocumentReference[], by: WaitBasis = 'command') {
     const { tx } = this.options;
-    const met = unit.waives ? [] : await meetingsOf(tx, unit);
-    const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
+    const ids = await this.idsOf(unit);
     // A document whose command says that it comes after this one is no predecessor, whichever came first.
-    const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids, by);
-    const meant = met.filter((one) => !behind.has(one.unit));
-    const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met: meant });
+    const met = unit.waives ? [] : await meetingsOf(tx, unit, await comeAfter(tx, ids, by));
+    const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met });
     await this.lift(lifted);
     if (ring.length > 0) return this.refuse(unit, ring);
     if (predecessors.length > 0) return this.hold(unit, predecessors);

@@ -362,6 +362,16 @@ describe('what waits by its items', () => {
     expect(world.sent).toEqual(['first']);
   });
 
+  it.each([1, 500])('is what lies in a container since a packing that has just ended, in pages of %i', async (size) => {
+    await world.register('pack', { items: [P] });
+    await world.register('into box', { docType: 911, items: [P], into: BOX, waives: true });
+    await world.settle(size);
+    await world.conclude('into box', 'accepted');
+    await world.register('box', { items: [BOX] });
+    await world.settle(size);
+    expect([world.sent, world.waitsFor('box')]).toEqual([['pack', 'into box'], ['pack']]);
+  });
+
   it('is nothing because of a query, whatever becomes of that; what a command names as `after` is waited for', async () => {
     await packed([P], BOX);
     await world.register('query', { docType: 220, items: [BOX] });

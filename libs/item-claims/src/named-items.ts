@@ -49,6 +49,12 @@ export function changesContainment(docType: number): boolean {
   return effect !== undefined && typeof effect !== 'string' && effect.containment !== undefined;
 }
 
+/** Whether a document of this type puts items into a container. */
+export function packs(docType: number): boolean {
+  const effect = documentTypeOf(docType)?.effect;
+  return effect !== undefined && typeof effect !== 'string' && effect.containment === 'packed';
+}
+
 /** In doubt an item stays inside its container: of what was accepted in part, packings alone count. */
 export const isApplied = ({ outcome }: { outcome: string }, change: ContainmentChange): boolean =>
   outcome === 'accepted' || (outcome === 'partial' && change === 'packed');

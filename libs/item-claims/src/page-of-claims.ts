@@ -118,7 +118,8 @@ export class PageOfClaims {
     } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
     else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream), data.hold);
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
-    else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
+    else if (type === 'DocumentConcluded')
+      await this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
     else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), event);
   }
@@ -130,7 +131,7 @@ export class PageOfClaims {
     const own = named.get(data.documentSha256) ?? NOTHING;
     const items = own.recalls === undefined ? own : await withRecalled(own, this.options);
     const plain: Plain = { holder: { ...holder, change: items.change ?? null }, named: items, own: [] };
-    this.run.add({ kind: 'register', plain });
+    await this.run.add({ kind: 'register', plain });
     if (position <= start) {
       // Nothing is decided about what the version before planned.
       if (data.after.length > 0) plain.holder.phase = 'waiting';

@@ -237,7 +237,10 @@ export async function claimsOn(tx: Transaction, exclusive: string[], intended: s
 /** The newest of what a unit meets. Who waits for one is decided anew when that has ended: older ones count then. */
 const MOST_MEETINGS = 20_000;
 
-/** $1: a unit, $2: its rank, $3: units that go after it. Of the many that mean a place no row is read for one that means it too. */
+/**
+ * $1: a unit, $2: its rank, $3: units that go after it. Of the many that mean a place no row is read for one that means
+ * it too.
+ */
 export const MEETINGS = `WITH RECURSIVE ${STUCK} SELECT DISTINCT ${CLAIM}
     FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
     JOIN LATERAL (

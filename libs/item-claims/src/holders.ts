@@ -234,24 +234,35 @@ export async function claimsOn(tx: Transaction, exclusive: string[], intended: s
   return rows.map(claimOf);
 }
 
-/** $1: a unit, $2: its rank. Of the many that mean a place no row is read for one that means it too. */
+/** The newest of what a unit meets. Who waits for one is decided anew when that has ended: older ones count then. */
+const MOST_MEETINGS = 20_000;
+
+/**
+ * $1: a unit, $2: its rank, $3: units that go after it. Of the many that mean a place no row is read for one that means
+ * it too.
+ */
 export const MEETINGS = `WITH RECURSIVE ${STUCK} SELECT DISTINCT ${CLAIM}
     FROM claim_holder me JOIN item_claim mine ON mine.holder = me.number
     JOIN LATERAL (
       SELECT * FROM item_claim WHERE item = mine.item AND is_exclusive
       UNION ALL SELECT * FROM item_claim WHERE item = mine.item AND mine.is_exclusive AND NOT is_exclusive
     ) c ON true
-    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 JOIN claim_holder u ON u.id = h.unit
+    JOIN claim_holder h ON h.number = c.holder AND h.unit <> $1 AND h.unit <> ALL ($3::text[])
+    JOIN claim_holder u ON u.id = h.unit
     WHERE (me.id = $1 OR (me.unit = $1 AND me.unit <> me.id)) AND ${IS_MET}
       AND (u.rank < $2 OR u.phase = 'clear')
-    ORDER BY holder DESC LIMIT 20000`;
+    ORDER BY holder DESC LIMIT ${MOST_MEETINGS}`;
 
 /**
  * Whom a unit meets by the claims in the tables: units before it in the order, and those that may be under way,
- * whatever their place and its own.
+ * whatever their place and its own. `behind`: those that go after it anyway.
  */
-export async function meetingsOf(tx: Transaction, unit: Pick<Holder, 'id' | 'rank'>): Promise<Claim[]> {
-  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text: MEETINGS, values: [unit.id, unit.rank] });
+export async function meetingsOf(
+  tx: Transaction,
+  { id, rank }: Pick<Holder, 'id' | 'rank'>,
+  behind: Set<string>,
+): Promise<Claim[]> {
+  const { rows } = await tx.query<ClaimRow>({ name: 'item-meetings', text: MEETINGS, values: [id, rank, [...behind]] });
   return rows.map(claimOf);
 }
 

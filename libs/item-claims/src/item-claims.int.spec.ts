@@ -362,6 +362,41 @@ describe('what waits by its items', () => {
     expect(world.sent).toEqual(['first']);
   });
 
+  it.each([1, 500])('is what lies in a container since a packing that has just ended, in pages of %i', async (size) => {
+    await world.register('pack', { items: [P] });
+    await world.register('into box', { docType: 911, items: [P], into: BOX, waives: true });
+    await world.settle(size);
+    await world.conclude('into box', 'accepted');
+    await world.register('box', { items: [BOX] });
+    await world.settle(size);
+    expect([world.sent, world.waitsFor('box')]).toEqual([['pack', 'into box'], ['pack']]);
+  });
+
+  it('is nothing because of a query, whatever becomes of that; what a command names as `after` is waited for', async () => {
+    await packed([P], BOX);
+    await world.register('query', { docType: 220, items: [BOX] });
+    await world.register('ship', { items: [BOX] });
+    await world.register('later', { items: [BOX], after: ['query'] });
+    await world.register('ask', { docType: 210, items: [P] });
+    await world.settle();
+    expect(world.sent.slice(1)).toEqual(['query', 'ship', 'ask']);
+    expect(world.waitsFor('later')).toEqual(['query', 'ship']);
+    await world.conclude('query', 'rejected');
+    await world.settle();
+    expect(world.state('later')).toMatchObject({ holds: [{ kind: 'after', for: { requestId: 'query' } }] });
+    for (const id of ['ship', 'ask']) await world.conclude(id, 'accepted');
+    await world.settle();
+    await world.execute('later', { type: 'WaiveHolds', predecessors: ['query'] });
+    await world.settle();
+    await world.conclude('later', 'accepted');
+    await world.settle();
+    expect([world.sent.at(-1), await world.rows('claim_holder'), await world.rows('item_wait')]).toEqual([
+      'later',
+      0,
+      0,
+    ]);
+  });
+
   it('goes on with the documents of before: those in flight claim, and nothing is planned for them again', async () => {
     await world.register('old', { items: [P] });
     await world.register('done', { items: [Q] });

@@ -23,13 +23,27 @@ it('whom a document meets is looked up by item and kind of claim: of a place, no
     HOME,
   ]);
   await world.pool.query('ANALYZE claim_holder, item_claim');
-  const conditions = indexConditions(await planOf(world.pool, MEETINGS, ['one', 1]));
+  const conditions = indexConditions(await planOf(world.pool, MEETINGS, ['one', 1, []]));
   // From version 17 on the server looks an array up that is made for each row; to others that is a filter.
   const ofClaims = conditions.filter((one) => one.includes('item = '));
   expect(ofClaims).toEqual([
     expect.stringMatching(/item = .* AND \(is_exclusive = true\)/),
     expect.stringMatching(/item = .* AND \(is_exclusive = false\)/),
   ]);
+});
+
+it('of one of more packs than are read at once, what goes after it hides nothing that is under way', async () => {
+  const packs = Array.from({ length: 20_500 }, (_, n) => `046070000000011${String(n).padStart(12, '0')}`);
+  await world.register('held', { items: packs });
+  await world.settle();
+  await world.execute('held', { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+  await world.settle();
+  await world.register('ahead', { items: packs.slice(0, 1) });
+  await world.register('behind', { items: packs, after: ['held'] });
+  await world.settle();
+  await world.execute('held', { type: 'WaiveHolds', predecessors: ['person@1'] });
+  await world.settle();
+  expect([world.waitsFor('held'), world.sent]).toEqual([['ahead'], ['held', 'ahead']]);
 });
 
 it.each([250, 1_000])(

@@ -17,3 +17,11 @@ it.each([
 ])('an unpacking that says %j is %s', (fields, change) => {
   expect(unpacking(fields)).toMatchObject({ items: [{ item: SSCC, parent: undefined }], change });
 });
+
+it.each([210, 213, 220])('a query of type %i claims nothing, not even a place', (docType) => {
+  const facts = { docType, element: 'query', schemaVersion: '1.38', subjectId: '00000000000464', fields: {} };
+  const items = [{ kind: 'sscc' as const, id: SSCC }];
+  expect(namedItemsOf({ ...facts, operationDate: '2026-02-28T10:00:00+03:00', items })).toEqual({
+    ...{ items: [], places: [], isWholePlace: false, change: undefined },
+  });
+});

@@ -17,8 +17,11 @@ export interface NamedItems {
   recalls?: string | undefined;
 }
 
-/** Pure. An item that a document names twice counts once, with its last container. */
+export const NOTHING: NamedItems = { items: [], places: [], isWholePlace: false, change: undefined };
+
+/** Pure. An item that a document names twice counts once, with its last container. What only asks claims nothing. */
 export function namedItemsOf(facts: DocumentFacts): NamedItems {
+  if (typeKnowledge.movesNothing(facts.docType)) return NOTHING;
   const { docType, subjectId, counterpartyId, fields, items } = facts;
   const wholePlace = documentTypeOf(docType)?.wholePlace;
   const parents = new Map(items.map(({ id, into }) => [id, into]));
@@ -44,6 +47,12 @@ function changeOf({ docType, fields }: DocumentFacts): ContainmentChange | undef
 export function changesContainment(docType: number): boolean {
   const effect = documentTypeOf(docType)?.effect;
   return effect !== undefined && typeof effect !== 'string' && effect.containment !== undefined;
+}
+
+/** Whether a document of this type puts items into a container. */
+export function packs(docType: number): boolean {
+  const effect = documentTypeOf(docType)?.effect;
+  return effect !== undefined && typeof effect !== 'string' && effect.containment === 'packed';
 }
 
 /** In doubt an item stays inside its container: of what was accepted in part, packings alone count. */

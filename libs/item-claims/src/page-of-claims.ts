@@ -32,7 +32,7 @@ import {
   type Holder,
 } from './holders.js';
 import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, type EndOfHolds } from './holds.js';
-import type { NamedItems } from './named-items.js';
+import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { isPlain, unitOf, type ClaimEvent, type MovingEvent, type PageOptions } from './read-page.js';
@@ -52,8 +52,6 @@ import {
   type LiftedWait,
   type WaitBasis,
 } from './waits.js';
-
-const NOTHING: NamedItems = { items: [], places: [], isWholePlace: false, change: undefined };
 
 /**
  * One page of the log, in order, in one transaction. Runs of plain registrations and ends are worked in memory, with a
@@ -120,7 +118,8 @@ export class PageOfClaims {
     } else if (type === 'DocumentReleased' || type === 'GroupReleased') await this.released(unitOf(stream), position);
     else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream), data.hold);
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
-    else if (type === 'DocumentConcluded') this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
+    else if (type === 'DocumentConcluded')
+      await this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
     else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), event);
   }
@@ -132,7 +131,7 @@ export class PageOfClaims {
     const own = named.get(data.documentSha256) ?? NOTHING;
     const items = own.recalls === undefined ? own : await withRecalled(own, this.options);
     const plain: Plain = { holder: { ...holder, change: items.change ?? null }, named: items, own: [] };
-    this.run.add({ kind: 'register', plain });
+    await this.run.add({ kind: 'register', plain });
     if (position <= start) {
       // Nothing is decided about what the version before planned.
       if (data.after.length > 0) plain.holder.phase = 'waiting';
@@ -188,12 +187,10 @@ export class PageOfClaims {
   /** Whether a unit goes, waits or is refused, by the claims in the tables. `after`: what it waits for anyway. */
   private async decide(unit: Holder, after: DocumentReference[], by: WaitBasis = 'command') {
     const { tx } = this.options;
-    const met = unit.waives ? [] : await meetingsOf(tx, unit);
-    const ids = met.length === 0 && after.length === 0 ? [] : await this.idsOf(unit);
+    const ids = await this.idsOf(unit);
     // A document whose command says that it comes after this one is no predecessor, whichever came first.
-    const behind = met.length === 0 ? new Set<string>() : await comeAfter(tx, ids, by);
-    const meant = met.filter((one) => !behind.has(one.unit));
-    const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met: meant });
+    const met = unit.waives ? [] : await meetingsOf(tx, unit, await comeAfter(tx, ids, by));
+    const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met });
     await this.lift(lifted);
     if (ring.length > 0) return this.refuse(unit, ring);
     if (predecessors.length > 0) return this.hold(unit, predecessors);

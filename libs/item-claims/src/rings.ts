@@ -27,7 +27,7 @@ export async function openRing(
     predecessorsIn(meetings).filter((one) => after.every((other) => other.requestId !== one.requestId));
   const ringBy = (all: ItemPredecessor[]): Promise<DocumentReference[]> => ringOf(tx, ids, [...after, ...all]);
   let predecessors = predecessorsOf(meant);
-  let ring = ids.length === 0 ? [] : await ringBy(predecessors);
+  let ring = after.length + predecessors.length === 0 ? [] : await ringBy(predecessors);
   if (ring.length === 0) return { predecessors, lifted: [], ring };
   const lifted = await liftWaits(tx, ids);
   if (lifted.length > 0) ring = await ringBy(predecessors);

@@ -11,7 +11,7 @@ import {
   type Holder,
 } from './holders.js';
 import { changeBy, mayChange } from './late-changes.js';
-import { isApplied, type ContainmentChange, type NamedItems } from './named-items.js';
+import { isApplied, packs, type ContainmentChange, type NamedItems } from './named-items.js';
 import type { PageOptions } from './read-page.js';
 import { insertWaits, liftWaitsInPlaces, removeWaits, type LiftedWait } from './waits.js';
 
@@ -34,13 +34,17 @@ interface Plans {
 /** A run of plain registrations and ends: worked in memory, then in the tables, by a few statements for them all. */
 export class RunOfClaims {
   private steps: Step[] = [];
+  private hasPacked = false;
 
   constructor(
     private readonly options: PageOptions,
     private readonly plan: Plans,
   ) {}
 
-  add(step: Step): void {
+  /** A packing that ended is worked before what registers next: who claims what it packed claims the container too. */
+  async add(step: Step): Promise<void> {
+    if (step.kind === 'register' && this.hasPacked) await this.flush();
+    if (step.kind === 'end') this.hasPacked ||= packs(step.event.docType) && isApplied(step.event, 'packed');
     this.steps.push(step);
   }
 
@@ -48,6 +52,7 @@ export class RunOfClaims {
   async flush(): Promise<void> {
     const steps = this.steps;
     this.steps = [];
+    this.hasPacked = false;
     if (steps.length === 0) return;
     const { tx } = this.options;
     const plain = steps.flatMap((step) => (step.kind === 'register' ? [step.plain] : []));

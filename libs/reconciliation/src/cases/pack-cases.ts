@@ -36,6 +36,9 @@ export const UNCONFIRMED =
   "the registry's side is a file, and nobody asked the registry about what was found, so no case opens";
 export const NO_CASES = `${UNCONFIRMED}: run it with an account, or say --unconfirmed`;
 
+export const EARLIER_RECORD =
+  'it compared with our record as of an earlier log position, so it tells no case: pedigree cases open does it by hand';
+
 /** Cases that are told at a time. */
 const AT_ONCE = 2_000;
 /** Runs whose items a case names though they are not at hand. */

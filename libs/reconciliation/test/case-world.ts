@@ -45,6 +45,7 @@ interface Found {
   standsOn?: StandsOn;
   inFlight?: string[];
   inFlightSince?: string;
+  standing?: 'refused' | 'halted';
   containers?: boolean;
   namedOnly?: true;
   settings?: object;

@@ -13,10 +13,10 @@ import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { resultOf } from '../comparison/run-comparison.js';
-import { readRun } from '../comparison/run-record.js';
+import { readRun, type RunRecord } from '../comparison/run-record.js';
 import { mustHaveCome } from '../snapshots/to-come.js';
 import { findEarlierRuns } from './item-files.js';
-import { loadLastItems, type NotAtHand } from './last-items.js';
+import { leaveParts, loadLastItems, type NotAtHand } from './last-items.js';
 import { loadCarried, loadUnjudged, packCasesOver } from './pack-ends.js';
 import {
   beginGroups,
@@ -66,9 +66,10 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
     await checkFindings(duck, folder, result);
     const isOpen = await beginGroups(duck, { run: record, folder, result });
     const opening: PackOpening = { options, duck, folder, record, isOpen, run, findingsSha256: result.digest, act };
-    await loadParts(duck, options.db);
     await loadDocuments(duck, options.db);
     const missing = await loadLastItems(opening, await findEarlierRuns(folder, options.earlier));
+    await loadParts(duck, options.db);
+    await leaveParts(duck);
     await loadUnjudged(opening);
     await loadCarried(duck);
     return await openAll(opening, { file: await groupFindings(duck, folder), missing });
@@ -111,7 +112,7 @@ async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening>
     await tell(over, Number(n));
   }
   if (stale > 0)
-    throw new PedigreeError('unavailable', `another run has told ${stale} of these cases meanwhile: open them again`);
+    throw new PedigreeError('unavailable', `${stale} of these cases were told or split meanwhile: open them again`);
   return counted;
 }
 
@@ -169,15 +170,28 @@ async function commandsOf(
     const needed = group.unjudged > 0 || older !== undefined ? (last?.legs ?? []) : [];
     const legs = [...new Set([...Object.keys(record.legs), ...needed])];
     const seen: CaseSighting = {
-      ...{ findingsSha256, legs, places: older === undefined ? placesOf(group) : null, rows, run },
+      ...{ findingsSha256, ...hungDaysOf(group, record, last), legs, places: older === undefined ? placesOf(group) : null, rows, run },
       ...countsOf(group, older),
     };
     const { code } = group;
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
     const news = { hasNew: withNew.has(caseId), onlyKnown: options.onlyKnown === true };
-    return { type: 'See', basis, caseId, cause, code, dueAt: due, ...news, seen, severity };
+    const parts = last === undefined ? {} : { parts: last.parts };
+    return { type: 'See', basis, caseId, cause, code, dueAt: due, ...news, ...parts, seen, severity };
   });
+}
+
+/** By which limit all of its items were found: where it has some of before, by the smaller one, if that is known. */
+function hungDaysOf(
+  { code, unjudged }: PackGroup,
+  { settings: { hungDays } }: RunRecord,
+  last: LastSeen | undefined,
+): Pick<CaseSighting, 'hungDays'> {
+  if (code !== 'hung_stock' || hungDays === null) return {};
+  if (unjudged === 0) return { hungDays };
+  const before = last?.hungDays ?? null;
+  return before === null ? {} : { hungDays: Math.min(hungDays, before) };
 }
 
 /**
@@ -204,17 +218,21 @@ function bounded(older: OlderItems[]): OlderItems[] {
   return [...named, { run: first.run, count: Math.max(first.count, ...rest.map((one) => one.count)) }];
 }
 
-/** Of cases that had items before: the run that told them last, and its sides. */
-async function candidatesOf(
-  duck: Duck,
-  caseIds: readonly string[],
-): Promise<Map<string, { run: string; legs: string[] }>> {
+/** What a case that had items before was told last. */
+interface LastSeen {
+  run: string;
+  legs: string[];
+  parts: number;
+  hungDays: number | null;
+}
+
+async function candidatesOf(duck: Duck, caseIds: readonly string[]): Promise<Map<string, LastSeen>> {
   if (caseIds.length === 0) return new Map();
-  const rows = await duck.rows<{ case_id: string; run: string; legs: string }>(
-    `SELECT case_id, seen_by AS run, legs FROM candidate WHERE case_id IN ${listed(caseIds)}`,
+  const rows = await duck.rows<{ case_id: string; legs: string } & Omit<LastSeen, 'legs'>>(
+    `SELECT case_id, seen_by AS run, legs, parts, hung_days AS "hungDays" FROM candidate WHERE case_id IN ${listed(caseIds)}`,
   );
   const legsOf = (text: string): string[] => text.split(' ').filter((leg) => leg !== '');
-  return new Map(rows.map(({ case_id: caseId, run, legs }) => [caseId, { run, legs: legsOf(legs) }]));
+  return new Map(rows.map(({ case_id: caseId, legs, ...last }) => [caseId, { ...last, legs: legsOf(legs) }]));
 }
 
 const placesOf = ({ places }: PackGroup): string[] | null => {

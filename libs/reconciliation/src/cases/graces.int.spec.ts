@@ -80,7 +80,9 @@ describe('items that a person takes out while a run is told', () => {
       }
       return world.store.append(...args);
     });
-    await expect(world.openedOf(out, { log })).rejects.toThrow('1 of these cases were told or split meanwhile');
+    await expect(world.openedOf(out, { log })).rejects.toThrow(
+      'told 1 of these cases meanwhile, or a person split them',
+    );
     expect(await world.openedOf(out, { log })).toMatchObject({ seen: 2 });
     expect((await world.rows(seen.code)).map(({ itemCount }) => itemCount)).toEqual([1, 1]);
   });

@@ -112,7 +112,10 @@ async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening>
     await tell(over, Number(n));
   }
   if (stale > 0)
-    throw new PedigreeError('unavailable', `${stale} of these cases were told or split meanwhile: open them again`);
+    throw new PedigreeError(
+      'unavailable',
+      `another run has told ${stale} of these cases meanwhile, or a person split them: open them again`,
+    );
   return counted;
 }
 
@@ -170,7 +173,14 @@ async function commandsOf(
     const needed = group.unjudged > 0 || older !== undefined ? (last?.legs ?? []) : [];
     const legs = [...new Set([...Object.keys(record.legs), ...needed])];
     const seen: CaseSighting = {
-      ...{ findingsSha256, ...hungDaysOf(group, record, last), legs, places: older === undefined ? placesOf(group) : null, rows, run },
+      ...{
+        findingsSha256,
+        ...hungDaysOf(group, record, last),
+        legs,
+        places: older === undefined ? placesOf(group) : null,
+        rows,
+        run,
+      },
       ...countsOf(group, older),
     };
     const { code } = group;

@@ -81,11 +81,11 @@ function seen(
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];
-  if (since !== undefined && wasKnown(state, since)) return [];
+  if (wasKnown(state, since)) return [];
   if (state.phase === 'resolved') return [{ type: 'CaseReopened', data: { caseId, dueAt, seen: sighting, severity } }];
   const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);
   const earlier = isWorse && dueAt < state.dueAt ? { dueAt } : {};
-  const news: { news?: true } = state.phase === 'explained' && (isWorse || hasNew) ? { news: true } : {};
+  const news = newsOf(state, isWorse || hasNew);
   return [{ type: 'CaseSeen', data: { caseId, ...earlier, ...news, seen: sighting, severity } }];
 }
 
@@ -98,9 +98,12 @@ function counts(state: KnownCase, { count, unjudged, run: { kind, moment } }: Ca
   return liveSighting(state, kind) === undefined || moment > (state.reopenedAt ?? '');
 }
 
+const newsOf = ({ phase }: KnownCase, isNews: boolean): { news?: true } =>
+  phase === 'explained' && isNews ? { news: true } : {};
+
 /** A person who resolved the case knew it: it is no news. */
-const wasKnown = ({ end, resolvedAt }: KnownCase, since: string): boolean =>
-  end?.kind === 'person' && since <= (resolvedAt ?? '');
+const wasKnown = ({ end, resolvedAt }: KnownCase, since: string | undefined): boolean =>
+  end?.kind === 'person' && since !== undefined && since <= (resolvedAt ?? '');
 
 function reopened(state: KnownCase, { caseId, at, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
   return state.phase === 'resolved'

@@ -165,7 +165,8 @@ const MENDED = `WITH RECURSIVE sent AS (
       FROM sent s JOIN document_outcome d USING (request_id)
       WHERE coalesce(d.resent_as, d.superseded_by) IS NOT NULL AND s.n < $2),
   last AS (SELECT DISTINCT ON (first) first, request_id, n FROM sent ORDER BY first, n DESC)
-  SELECT o.request_id, o.account, o.registered_at, CASE WHEN o.outcome IS NOT NULL THEN o.concluded_at END AS concluded_at,
+  SELECT o.request_id, o.account, o.registered_at,
+    CASE WHEN o.outcome IS NOT NULL THEN o.concluded_at END AS concluded_at,
     l.n > 0 AS replaced, d.registered_at AS last_registered_at,
     d.outcome IS NOT NULL AS last_ended,
     CASE WHEN l.n = 0 THEN coalesce(o.outcome NOT IN ('rejected', 'failed'), true)

@@ -175,7 +175,7 @@ async function commandsOf(
     const seen: CaseSighting = {
       ...{
         findingsSha256,
-        ...hungDaysOf(group, record, last),
+        ...hungDaysOf({ ...group, isWhole: group.unjudged === 0 && older === undefined }, record, last),
         legs,
         places: older === undefined ? placesOf(group) : null,
         rows,
@@ -194,12 +194,12 @@ async function commandsOf(
 
 /** By which limit all of its items were found: where it has some of before, by the smaller one, if that is known. */
 function hungDaysOf(
-  { code, unjudged }: PackGroup,
+  { code, isWhole }: Pick<PackGroup, 'code'> & { isWhole: boolean },
   { settings: { hungDays } }: RunRecord,
   last: LastSeen | undefined,
 ): Pick<CaseSighting, 'hungDays'> {
   if (code !== 'hung_stock' || hungDays === null) return {};
-  if (unjudged === 0) return { hungDays };
+  if (isWhole) return { hungDays };
   const before = last?.hungDays ?? null;
   return before === null ? {} : { hungDays: Math.min(hungDays, before) };
 }
@@ -239,7 +239,8 @@ interface LastSeen {
 async function candidatesOf(duck: Duck, caseIds: readonly string[]): Promise<Map<string, LastSeen>> {
   if (caseIds.length === 0) return new Map();
   const rows = await duck.rows<{ case_id: string; legs: string } & Omit<LastSeen, 'legs'>>(
-    `SELECT case_id, seen_by AS run, legs, parts, hung_days AS "hungDays" FROM candidate WHERE case_id IN ${listed(caseIds)}`,
+    `SELECT case_id, seen_by AS run, legs, parts, hung_days AS "hungDays" FROM candidate
+     WHERE case_id IN ${listed(caseIds)}`,
   );
   const legsOf = (text: string): string[] => text.split(' ').filter((leg) => leg !== '');
   return new Map(rows.map(({ case_id: caseId, legs, ...last }) => [caseId, { ...last, legs: legsOf(legs) }]));

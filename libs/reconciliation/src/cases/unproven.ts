@@ -27,7 +27,7 @@ const FROM_A_SHELF = [
 
 /**
  * Makes the table `unproven (item, code)`: of the items of cases that this may hide, those that this run explains by
- * something that proves nothing, and those that the ERP has on their way and the registry has on a shelf; and stock that
+ * something that proves nothing, those that the ERP has on their way and the registry has on a shelf, and stock that
  * hangs by the limit of before. Of sides of a version before, the rules cannot be asked, and all of them are.
  */
 export async function loadUnproven({ duck, record: run, isOpen }: OpenedRun): Promise<void> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { looksAtTheSame, readRun, type RunRecord } from '../comparison/run-record.js';
-import { namesIn, readFileRun, type FileRun } from './run-folder.js';
+import { isByEarlierRecord, namesIn, readFileRun, type FileRun } from './run-folder.js';
 import { readSchedule } from './schedule.js';
 import { isAlike } from './standing.js';
 

@@ -7,8 +7,10 @@ import {
   CaseLog,
   casesAreRead,
   compareFile,
+  EARLIER_RECORD,
   findRequest,
   findRun,
+  isByEarlierRecord,
   keepRequest,
   laterRun,
   mustHaveCome,
@@ -295,6 +297,7 @@ export class PackRuns {
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
     const record = await readRun(folder);
     if (record.unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);
+    if (isByEarlierRecord(run)) return log.warn({ runId }, EARLIER_RECORD);
     const later = await laterRun(runsFolder(segments.folder), run, record);
     if (later !== undefined)
       log.warn({ runId, later }, 'a run of a later moment has looked at the same, so that no new case opens');

@@ -215,6 +215,24 @@ describe('a run that was asked for', () => {
     }
   }, 120_000);
 
+  it('by an earlier record tells no case: what is different now is not said by it', async () => {
+    await snapshot('stock-4', '2026-11-25T00:00:00Z', `${ITEM}041;2020-01-31`);
+    const told = async (): Promise<number> =>
+      (await db.pool.query(`SELECT FROM event WHERE stream LIKE 'case-%'`)).rowCount ?? 0;
+    const before = await told();
+    const [now, earlier] = ['aaaaaaaa-9999-4999-8999-999999999991', 'aaaaaaaa-9999-4999-8999-999999999992'];
+    await snapshot('stock-5', '2026-11-25T01:00:00Z', `${ITEM}041;2020-01-31`);
+    let asOf: string | null = null;
+    for (const [runId, stock] of [[now, 'stock-4'] as const, [earlier, 'stock-5'] as const]) {
+      await ask(runId, { stock, asOf });
+      await started().look();
+      const { state, packs } = (await findRun(db.pool, store, runId)) ?? {};
+      expect([runId, state, packs?.completed.counts]).toEqual([runId, 'completed', { expired_in_stock: 1 }]);
+      expect([runId, (await told()) - before]).toEqual([runId, 1]);
+      asOf = packs?.started.recordAt ?? '';
+    }
+  }, 120_000);
+
   it('names no folder outside the snapshots', async () => {
     for (const [n, stock] of ['../runs', 'nothing', '.', 'a/b'].entries()) {
       const runId = `33333333-3333-4333-8333-33333333333${n}`;

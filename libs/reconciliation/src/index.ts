@@ -16,7 +16,7 @@ export { closeRemedies } from './cases/close-remedies.js';
 export { openDocumentCases, type DocumentCasesOptions } from './cases/document-cases.js';
 export { strangersTo } from './cases/items-of-case.js';
 export { DEFAULT_DUE_DAYS, dueAt, dueDaysOf, type DueDays, type Opening } from './cases/opening.js';
-export { NO_CASES, openPackCases, UNCONFIRMED } from './cases/pack-cases.js';
+export { EARLIER_RECORD, NO_CASES, openPackCases, UNCONFIRMED } from './cases/pack-cases.js';
 export { isItemsFile } from './cases/item-files.js';
 export type { PackCasesOptions } from './cases/pack-opening.js';
 export { FINDING_COLUMNS } from './comparison/compare-buckets.js';

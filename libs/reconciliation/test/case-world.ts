@@ -46,6 +46,7 @@ interface Found {
   standsOn?: StandsOn;
   inFlight?: string[];
   inFlightSince?: string;
+  standing?: 'refused' | 'halted';
   containers?: boolean;
   namedOnly?: true;
   settings?: object;

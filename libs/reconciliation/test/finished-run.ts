@@ -42,6 +42,8 @@ interface FinishedRun extends RunOver {
   disposals?: ({ item: string } & Record<string, unknown>)[];
   /** Items and containers that documents in flight name; absent: documents are no side of it. */
   inFlight?: string[];
+  /** How these documents stand; absent: in flight. */
+  standing?: 'refused' | 'halted';
   /** Since when, ISO 8601; absent: since the moment of the run. */
   inFlightSince?: string;
   /** Items of rows of the stock that were refused. */
@@ -91,10 +93,11 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
       (run.stock ?? []).map((one) => ({ copies: 1, ...one })),
     );
     await write('disposals', run.disposals ?? []);
+    const standing = run.standing === undefined ? {} : { standing: run.standing, position: 9 };
     const since = Date.parse(run.inFlightSince ?? run.moment);
     await write(
       'documents',
-      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: since })),
+      (run.inFlight ?? []).map((item) => ({ item, standing: 'in_flight', moment: since, ...standing })),
     );
     const rows = (run.refused ?? []).map((item) => ({ item }));
     if (rows.length > 0) await writeTable(duck, join(folder, REFUSED_ITEMS), { rows, types: { item: 'VARCHAR' } });

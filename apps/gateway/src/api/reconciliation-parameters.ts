@@ -17,7 +17,7 @@ const packsBody = z.strictObject({
     .string()
     .regex(/^\d{1,18}$/, 'must be a log position')
     .optional()
-    .describe('Our record as known at this log position. Absent: now.'),
+    .describe('Our record as known at this log position: such a run opens and ends no case. Absent: now.'),
   account: accountName.optional().describe('With which the registry is read. Absent: the registry is left out.'),
   way: z.enum(FETCH_WAYS).default('auto').describe('How the registry is read.'),
   fresh_hours: hours

@@ -185,6 +185,19 @@ describe('a case', () => {
     expect(told(see(1), RESOLVE, REOPEN, miss(6)).state.phase).toBe('resolved');
   });
 
+  it('that a person resolved is reopened by what came about since, and not by what was known then', () => {
+    const since = (at: string) => seeDocument(9, { since: at });
+    expect(told(seeDocument(1), RESOLVE, since('2026-11-03T12:00:00.000Z')).newest).toEqual([]);
+    const { newest, events } = told(seeDocument(1), RESOLVE, since('2026-11-03T12:00:00.001Z'));
+    expect(newest).toEqual(['CaseReopened']);
+    expect(events[2]?.data).not.toHaveProperty('since');
+    // A run, or a receipt, is no person.
+    expect(told(seeDocument(1), missDocument(5), since('2026-11-01T00:00:00.000Z')).newest).toEqual(['CaseReopened']);
+    expect(told(seeDocument(1), RELEASE, RECEIPT, since('2026-11-01T00:00:00.000Z')).newest).toEqual(['CaseReopened']);
+    expect(told(seeDocument(1), since('2026-11-01T00:00:00.000Z')).newest).toEqual(['CaseSeen']);
+    expect(told(seeDocument(1), RESOLVE, REOPEN, since('2026-11-01T00:00:00.000Z')).newest).toEqual(['CaseSeen']);
+  });
+
   it('is not reopened by a sighting of items that the run could not judge', () => {
     const carried = (count: number, unjudged: number, day: number) =>
       see(day, count, { seen: { ...sighting(day, count), unjudged } });
@@ -215,6 +228,12 @@ describe('a case', () => {
       );
       expect(told(see(1), seeDocument(2), command).newest).toHaveLength(1);
     }
+    const [again] = on('run-1');
+    const withParts = (parts: number) => ({ ...again, parts }) as CaseCommand;
+    expect(told(see(1), SPLIT, withParts(0)).newest).toEqual([]);
+    expect(isStale(known(see(1), SPLIT), withParts(0))).toBe(true);
+    expect(told(see(1), SPLIT, withParts(1)).newest).toEqual(['CaseSeen']);
+    expect(told(see(1), SPLIT, withParts(1)).events.at(-1)?.data).not.toHaveProperty('parts');
     const [found] = on(null);
     expect(told(found).newest).toEqual(['CaseOpened']);
     expect(told(seeDocument(1), found).newest).toEqual(['CaseSeen']);
@@ -247,6 +266,18 @@ describe('a case', () => {
     expect(told(see(1), RELEASE, rejected, RELEASE).newest).toEqual(['CaseRemedyReleased']);
     expect(told(see(1), RELEASE, RELEASE).newest).toEqual([]);
     expect(told(see(1), RELEASE, RESOLVE, RECEIPT).newest).toEqual(['CaseRemedyConcluded']);
+  });
+
+  it('is not closed by a receipt of a moment that a run, or a person who reopened it, has left behind', () => {
+    const released = [see(1), RELEASE];
+    const concluded = (...commands: CaseCommand[]) => {
+      const { newest, state } = told(...released, ...commands, RECEIPT);
+      return [newest, (state as KnownCase).remedy];
+    };
+    expect(concluded(see(5))).toEqual([['CaseRemedyConcluded'], null]);
+    expect(concluded(seeDocument(5))).toEqual([['CaseRemedyConcluded'], null]);
+    expect(concluded(RESOLVE, REOPEN)).toEqual([['CaseRemedyConcluded'], null]);
+    expect(concluded(see(3))).toEqual([['CaseRemedyConcluded', 'CaseResolved'], null]);
   });
 
   it('has what each kind of runs has seen, and ends when it is over for both', () => {

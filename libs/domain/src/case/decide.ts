@@ -20,15 +20,17 @@ import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
  */
 interface Judged {
   basis?: string | null;
+  /** How many parts the case had when its items were read; absent: nobody has counted them. */
+  parts?: number;
 }
 
 /** What may be asked of a case. Moments are ISO 8601. */
 export type CaseCommand =
   /**
    * A run found it. `hasNew`: among its items are some that the last sighting did not have. `onlyKnown`: what is no
-   * case, or none any more, becomes none.
+   * case, or none any more, becomes none. `since`: when what is wrong came about, where that is known.
    */
-  | ({ type: 'See'; hasNew?: boolean; onlyKnown?: boolean } & Judged & CaseOpened['data'])
+  | ({ type: 'See'; hasNew?: boolean; onlyKnown?: boolean; since?: string } & Judged & CaseOpened['data'])
   /** A run that looked for it did not find it. */
   | ({ type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 } & Judged)
   | { type: 'Acknowledge'; caseId: string }
@@ -56,13 +58,14 @@ export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] 
 }
 
 /**
- * Whether another run has told the case since its items were judged: of these it may have others now, which the command
- * would take out. It has to be made again.
+ * Whether another run has told the case since its items were judged, or a person has taken some out: it has others
+ * now, which the command would take out, or count twice. It has to be made again.
  */
 export function isStale(state: CaseState, command: CaseCommand): boolean {
   if (command.type !== 'See' && command.type !== 'Miss') return false;
   const run = command.type === 'See' ? command.seen.run : command.run;
   if (command.basis === undefined || state.phase === 'absent' || !isNewer(state, run)) return false;
+  if (command.parts !== undefined && command.parts < state.parts.length) return true;
   return (liveSighting(state, run.kind)?.seen.run.id ?? null) !== command.basis;
 }
 
@@ -73,15 +76,16 @@ type See = CaseCommand & { type: 'See' };
 
 function seen(
   state: CaseState,
-  { type: _, hasNew = false, onlyKnown: _onlyKnown, basis: _basis, ...data }: See,
+  { type: _, hasNew = false, onlyKnown: _onlyKnown, basis: _basis, parts: _parts, since, ...data }: See,
 ): CaseEvent[] {
   if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
   const { caseId, severity, seen: sighting, dueAt } = data;
   if (!isNewer(state, sighting.run) || !counts(state, sighting)) return [];
+  if (wasKnown(state, since)) return [];
   if (state.phase === 'resolved') return [{ type: 'CaseReopened', data: { caseId, dueAt, seen: sighting, severity } }];
   const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);
   const earlier = isWorse && dueAt < state.dueAt ? { dueAt } : {};
-  const news: { news?: true } = state.phase === 'explained' && (isWorse || hasNew) ? { news: true } : {};
+  const news = newsOf(state, isWorse || hasNew);
   return [{ type: 'CaseSeen', data: { caseId, ...earlier, ...news, seen: sighting, severity } }];
 }
 
@@ -94,12 +98,20 @@ function counts(state: KnownCase, { count, unjudged, run: { kind, moment } }: Ca
   return liveSighting(state, kind) === undefined || moment > (state.reopenedAt ?? '');
 }
 
+const newsOf = ({ phase }: KnownCase, isNews: boolean): { news?: true } =>
+  phase === 'explained' && isNews ? { news: true } : {};
+
+/** A person who resolved the case knew it: it is no news. */
+const wasKnown = ({ end, resolvedAt }: KnownCase, since: string | undefined): boolean =>
+  end?.kind === 'person' && since !== undefined && since <= (resolvedAt ?? '');
+
 function reopened(state: KnownCase, { caseId, at, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
   return state.phase === 'resolved'
     ? [{ type: 'CaseReopened', data: { at, caseId, severity: state.severity, dueAt } }]
     : [];
 }
 
+/** An accepted receipt ends it, unless a run has found it, or a person opened it, at that moment or behind it. */
 function remedyConcluded(
   state: KnownCase,
   { type: _, at, ...data }: CaseCommand & { type: 'ConcludeRemedy' },
@@ -107,7 +119,8 @@ function remedyConcluded(
   if (state.remedy?.requestId !== data.requestId) return [];
   const { caseId, outcome, ...receipt } = data;
   const concluded: CaseEvent = { type: 'CaseRemedyConcluded', data };
-  return outcome === 'accepted' && state.phase !== 'resolved'
+  const isBehind = [state.lastSeen.run.moment, state.reopenedAt ?? ''].every((moment) => moment < at);
+  return outcome === 'accepted' && state.phase !== 'resolved' && isBehind
     ? [concluded, { type: 'CaseResolved', data: { caseId, at, by: { kind: 'receipt', ...receipt } } }]
     : [concluded];
 }

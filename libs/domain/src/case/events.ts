@@ -60,6 +60,8 @@ export interface CaseSighting {
   rows?: CaseRows;
   /** Items that are in the case, too, and were not at hand: the run neither found nor judged them. */
   older?: OlderItems[];
+  /** Of hung stock: days without movement by which its items were found; absent: not known of all. */
+  hungDays?: number;
   /** Sides of a comparison of packs without which a later run cannot tell that it is over. */
   legs?: string[];
   /** Places of the items; null: unknown, or too many to name. */

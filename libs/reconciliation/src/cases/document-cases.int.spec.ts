@@ -172,6 +172,31 @@ describe('cases of a comparison of documents', () => {
     await listRead("now() - interval '30 days'");
   });
 
+  it('are not resolved by a run of higher limits, nor is one missing that has ended once more since', async () => {
+    expect(await open(await made({ missingAfterMs: 100 * HOUR_MS, overdueAfterMs: 100 * HOUR_MS }))).toMatchObject({
+      ...{ resolved: 0, notCovered: 2 },
+    });
+    expect(await cases()).toEqual(ALL);
+    const ended = "UPDATE document_outcome SET concluded_at = now() - $1::interval WHERE request_id = 'r-2'";
+    await db.pool.query(ended, ['1 minute']);
+    expect(await open(await made())).toMatchObject({ resolved: 0, notCovered: 1 });
+    await db.pool.query(ended, ['47 hours']);
+  });
+
+  it('that a person resolved come back when a document ends once more, and not for what was known then', async () => {
+    const caseId = caseIdOf('failed_document', { kind: 'document', document: 'r-5' });
+    const by = { kind: 'person', resolution: 'written_off', note: 'told by a new document' } as const;
+    const at = new Date().toISOString();
+    const actor = { kind: 'person', name: 'anna', authenticatedBy: 'api-key' } as const;
+    await logOver().tell({ type: 'Resolve', caseId, at, by }, { actor, id: 'resolved', at });
+    await catchUpProjection({ projection: casesProjection(), store, pool: db.pool });
+    expect(await open(await made())).toMatchObject({ reopened: 0 });
+    expect(await cases()).toEqual({ ...ALL, 'failed_document r-5': 'resolved' });
+    await db.pool.query("UPDATE document_outcome SET concluded_at = now() WHERE request_id = 'r-5'");
+    expect(await open(await made())).toMatchObject({ reopened: 1 });
+    expect(await cases()).toEqual(ALL);
+  });
+
   it('are not resolved while the document that was sent in place of one is in flight, or when it was rejected', async () => {
     await db.pool.query("UPDATE document_outcome SET resent_as = 'r-7' WHERE request_id = 'r-4'");
     expect(await open(await made())).toMatchObject({ resolved: 0, notCovered: 1 });

@@ -87,7 +87,7 @@ async function* commandsOf(
     after = found.at(-1)?.n ?? 0;
   }
   for await (const page of troubledDocuments(options.db, looked.started, AT_ONCE))
-    yield page.map(({ code, document }) => sightingOf(options, looked, { code, document }));
+    yield page.map(({ since, ...one }) => ({ ...sightingOf(options, looked, one), since: since.toISOString() }));
 }
 
 const seenIn = (
@@ -136,9 +136,10 @@ async function* casesNotFound(
 const isLive = (state: KnownCase): boolean => liveSighting(state, 'documents') !== undefined;
 
 /**
- * Those that the run would have found, were they still there: documents without an outcome always; others within its
+ * Those that the run would have found, were they still there: overdue ones that have an outcome; others within its
  * window, and behind it, where what was sent in their place is there, too, and a run of packs has found that their
- * items are as they should be; and one that was missing only where the account's list was read without a gap.
+ * items are as they should be; and one that was missing only where the account's list was read without a gap, and for
+ * long enough after its end.
  */
 async function coveredBy(db: Queryable, started: RunStarted, rows: CaseRow[]): Promise<CaseRow[]> {
   const { rows: own } = await db.query<OwnDocument>({
@@ -165,7 +166,9 @@ const MENDED = `WITH RECURSIVE sent AS (
       FROM sent s JOIN document_outcome d USING (request_id)
       WHERE coalesce(d.resent_as, d.superseded_by) IS NOT NULL AND s.n < $2),
   last AS (SELECT DISTINCT ON (first) first, request_id, n FROM sent ORDER BY first, n DESC)
-  SELECT o.request_id, o.account, o.registered_at, l.n > 0 AS replaced, d.registered_at AS last_registered_at,
+  SELECT o.request_id, o.account, o.registered_at,
+    CASE WHEN o.outcome IS NOT NULL THEN o.concluded_at END AS concluded_at,
+    l.n > 0 AS replaced, d.registered_at AS last_registered_at,
     d.outcome IS NOT NULL AS last_ended,
     CASE WHEN l.n = 0 THEN coalesce(o.outcome NOT IN ('rejected', 'failed'), true)
       ELSE coalesce(d.outcome IN ('accepted', 'partial'), false) END AS mended
@@ -176,6 +179,8 @@ interface OwnDocument {
   request_id: string;
   account: string;
   registered_at: Date;
+  /** null: it has no outcome. */
+  concluded_at: Date | null;
   /** Another was sent in its place. */
   replaced: boolean;
   /** The last of these; null: not known yet. */
@@ -189,10 +194,17 @@ const isInWindow = (at: Date | null, { asOf, rules }: RunStarted): boolean =>
   at !== null && at.getTime() >= Date.parse(asOf) - rules.windowMs;
 
 function isCovered(code: string, own: OwnDocument, started: RunStarted): boolean {
-  if (code === 'overdue_document') return true;
+  // A higher limit tells it no more, and it is still waited for.
+  if (code === 'overdue_document') return own.concluded_at !== null;
   const isRecent = isInWindow(own.registered_at, started);
   if (TROUBLED_CODES.includes(code)) return own.mended || (isRecent && !own.replaced);
-  const list = started.coverage.find(({ account }) => account === own.account);
-  const isListRead = list !== undefined && Date.parse(list.from) <= own.registered_at.getTime();
-  return isRecent && (isListRead || code !== 'missing_in_registry');
+  return isRecent && (code !== 'missing_in_registry' || isListed(own, started));
+}
+
+/** As the comparison has it: else it has not looked for the document. */
+function isListed({ account, registered_at: from, concluded_at: ended }: OwnDocument, started: RunStarted): boolean {
+  const list = started.coverage.find((one) => one.account === account);
+  if (list === undefined || ended === null) return false;
+  const behindMs = Date.parse(list.to) - ended.getTime();
+  return Date.parse(list.from) <= from.getTime() && behindMs >= started.rules.missingAfterMs;
 }

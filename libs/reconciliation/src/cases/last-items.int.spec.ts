@@ -357,11 +357,11 @@ describe('a case is not resolved', () => {
     );
     const places = ['P7'];
     const whole = compared.map(([, , , status = 'in_circulation'], n) => told(pack(40 + n), { place: 'P7', status }));
-    expect(await opened(21, { findings, registry: whole, stock, places })).toMatchObject({ opened: 8 });
+    const settings = { hungDays: 5 };
+    expect(await opened(21, { findings, registry: whole, stock, places, settings })).toMatchObject({ opened: 8 });
     const poor = compared.map(([, , untold, status = 'in_circulation'], n) =>
       told(pack(40 + n), { place: 'P7', status, ...untold }),
     );
-    const settings = { hungDays: 5 };
     expect(await opened(22, { registry: poor, stock, places, settings })).toMatchObject({ resolved: 0 });
     const boxed = [...whole, told(BOX, { container: '046012345678900031' })];
     expect(await opened(23, { registry: boxed, stock, places, settings })).toMatchObject({ resolved: 8 });

@@ -25,7 +25,7 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
   const { duck, options } = opening;
   await duck.run(`CREATE TABLE candidate (case_id VARCHAR, code VARCHAR, kind VARCHAR, c1 VARCHAR, series VARCHAR,
       place VARCHAR, severity VARCHAR, legs VARCHAR, explained BOOLEAN, looked BOOLEAN, answers BOOLEAN,
-      seen_at BIGINT, seen_by VARCHAR, whole BOOLEAN);
+      seen_at BIGINT, seen_by VARCHAR, whole BOOLEAN, parts INTEGER, hung_days INTEGER);
     CREATE TABLE last_rows (case_id VARCHAR, n INTEGER, run VARCHAR, file VARCHAR, first BIGINT, behind BIGINT);
     CREATE TABLE last_item (case_id VARCHAR, code VARCHAR, item VARCHAR, answers BOOLEAN, n INTEGER, file VARCHAR,
       stands_at VARCHAR, acts_at VARCHAR, answered_at BIGINT, box VARCHAR,
@@ -39,15 +39,18 @@ export async function loadLastItems(opening: PackOpening, folders: RunFolders): 
   if (missing.size > 0)
     await duck.run(`UPDATE candidate SET whole = false WHERE case_id IN ${listed([...missing.keys()])}`);
   await takeAtWorst(duck);
-  // An item may stand in the rows of several runs. And the rows still have what was taken out of a case since.
+  // An item may stand in the rows of several runs.
   await duck.run(`CREATE TABLE with_items AS SELECT DISTINCT case_id FROM last_item;
     DELETE FROM last_item USING last_item newer WHERE newer.case_id = last_item.case_id
-      AND newer.item = last_item.item AND newer.n < last_item.n;
-    DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
-      AND p.part <> last_item.case_id`);
+      AND newer.item = last_item.item AND newer.n < last_item.n`);
   warn(opening, missing);
   return missing;
 }
+
+/** Takes out of `last_item` what is in parts, which are read behind it: a later one makes what is told stale. */
+export const leaveParts = (duck: Duck): Promise<void> =>
+  duck.run(`DELETE FROM last_item USING part_item p WHERE p.code = last_item.code AND p.item = last_item.item
+    AND p.part <> last_item.case_id`);
 
 async function loadCandidates(opening: PackOpening, files: ItemFiles, missing: NotAtHand): Promise<void> {
   const { options, duck, record, run } = opening;
@@ -118,12 +121,12 @@ const itemsOf = (cause: CaseCause): string[] => (cause.kind === 'part' ? cause.i
 const textOf = (text: string | null): string => (text === null ? 'NULL' : quoted(text));
 
 function candidateOf({ caseId, code, severity, phase, state }: CaseRow, looked: boolean): string {
-  const { legs = [], run } = packsSeen(state);
+  const { legs = [], run, hungDays } = packsSeen(state);
   const texts = [caseId, code, ...keyOf(caseId, state.cause), severity, legs.join(' ')];
   const flags = [phase === 'explained', looked, legs.includes('registry')];
-  return [...texts.map(textOf), ...flags.map(String), String(Date.parse(run.moment)), quoted(run.id), 'true'].join(
-    ', ',
-  );
+  const seen = [String(Date.parse(run.moment)), quoted(run.id)];
+  const counts = [state.parts.length, hungDays ?? 'NULL'];
+  return [...texts.map(textOf), ...flags, ...seen, 'true', ...counts].join(', ');
 }
 
 /** Kind, c1, series and place of the group of a cause. */

@@ -13,10 +13,10 @@ import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { RECONCILIATION_CASE, type CaseRow } from '#read-models';
 import { resultOf } from '../comparison/run-comparison.js';
-import { readRun } from '../comparison/run-record.js';
+import { readRun, type RunRecord } from '../comparison/run-record.js';
 import { mustHaveCome } from '../snapshots/to-come.js';
 import { findEarlierRuns } from './item-files.js';
-import { loadLastItems, type NotAtHand } from './last-items.js';
+import { leaveParts, loadLastItems, type NotAtHand } from './last-items.js';
 import { loadCarried, loadUnjudged, packCasesOver } from './pack-ends.js';
 import {
   beginGroups,
@@ -36,6 +36,9 @@ import type { PackCasesOptions, PackOpening } from './pack-opening.js';
 export const UNCONFIRMED =
   "the registry's side is a file, and nobody asked the registry about what was found, so no case opens";
 export const NO_CASES = `${UNCONFIRMED}: run it with an account, or say --unconfirmed`;
+
+export const EARLIER_RECORD =
+  'it compared with our record as of an earlier log position, so it tells no case: pedigree cases open does it by hand';
 
 /** Cases that are told at a time. */
 const AT_ONCE = 2_000;
@@ -64,9 +67,10 @@ export async function openPackCases(folder: string, options: PackCasesOptions): 
     await checkFindings(duck, folder, result);
     const isOpen = await beginGroups(duck, { run: record, folder, result });
     const opening: PackOpening = { options, duck, folder, record, isOpen, run, findingsSha256: result.digest, act };
-    await loadParts(duck, options.db);
     await loadDocuments(duck, options.db);
     const missing = await loadLastItems(opening, await findEarlierRuns(folder, options.earlier));
+    await loadParts(duck, options.db);
+    await leaveParts(duck);
     await loadUnjudged(opening);
     await loadCarried(duck);
     return await openAll(opening, { file: await groupFindings(duck, folder), missing });
@@ -108,7 +112,10 @@ async function openAll(opening: PackOpening, grouped: Grouped): Promise<Opening>
     await tell(over, Number(n));
   }
   if (stale > 0)
-    throw new PedigreeError('unavailable', `another run has told ${stale} of these cases meanwhile: open them again`);
+    throw new PedigreeError(
+      'unavailable',
+      `another run has told ${stale} of these cases meanwhile, or a person split them: open them again`,
+    );
   return counted;
 }
 
@@ -163,12 +170,26 @@ async function commandsOf(
     // The sides without which items that were not judged cannot be: those of the sighting before.
     const needed = group.unjudged > 0 || older !== undefined ? (last?.legs ?? []) : [];
     const legs = [...new Set([...Object.keys(record.legs), ...needed])];
-    const seen = sightingOf(group, { findingsSha256, legs, rows, run }, older);
+    const graces = hungDaysOf({ code, isWhole: group.unjudged === 0 && older === undefined }, record, last);
+    const seen = sightingOf(group, { findingsSha256, ...graces, legs, rows, run }, older);
     const due = dueAt(severity, run.moment, options.dueDays);
     const basis = last?.run ?? null;
     const news = { hasNew: withNew.has(caseId), onlyKnown: options.onlyKnown === true };
-    return { type: 'See', basis, caseId, cause, code, dueAt: due, ...news, seen, severity };
+    const split = last === undefined ? {} : { parts: last.parts };
+    return { type: 'See', basis, caseId, cause, code, dueAt: due, ...news, ...split, seen, severity };
   });
+}
+
+/** By which limit all of its items were found: where it has some of before, by the smaller one, if that is known. */
+function hungDaysOf(
+  { code, isWhole }: Pick<PackGroup, 'code'> & { isWhole: boolean },
+  { settings: { hungDays } }: RunRecord,
+  last: LastSeen | undefined,
+): Pick<CaseSighting, 'hungDays'> {
+  if (code !== 'hung_stock' || hungDays === null) return {};
+  if (isWhole) return { hungDays };
+  const before = last?.hungDays ?? null;
+  return before === null ? {} : { hungDays: Math.min(hungDays, before) };
 }
 
 /**
@@ -177,14 +198,14 @@ async function commandsOf(
  */
 function sightingOf(
   group: PackGroup,
-  { findingsSha256, legs, rows, run }: Required<Pick<CaseSighting, 'findingsSha256' | 'legs' | 'rows' | 'run'>>,
+  { findingsSha256, legs, rows, run, ...graces }: Omit<CaseSighting, 'count' | 'older' | 'places' | 'unjudged'>,
   older: OlderItems[] = [],
 ): CaseSighting {
   const count = Math.max(group.count, ...older.map((one) => one.count));
   const open = count - (group.count - group.unjudged);
   const isWhole = older.length === 0;
   return {
-    ...{ count, findingsSha256, legs },
+    ...{ count, findingsSha256, ...graces, legs },
     ...(isWhole ? {} : { older: bounded(older) }),
     ...{ places: isWhole ? placesOf(group) : null, rows, run },
     ...(open === 0 ? {} : { unjudged: open }),
@@ -198,14 +219,23 @@ function bounded(older: OlderItems[]): OlderItems[] {
   return [...named, { run: first.run, count: Math.max(first.count, ...rest.map((one) => one.count)) }];
 }
 
-/** Of cases that had items before, by the numbers of their groups: the run that told them last, and its sides. */
-async function candidatesOf(duck: Duck, from: number): Promise<Map<number, { run: string; legs: string[] }>> {
-  const rows = await duck.rows<{ n: bigint; run: string; legs: string }>(
-    `SELECT g.n, c.seen_by AS run, c.legs FROM pack_group g JOIN candidate c ON ${ofOneCase('c', 'g')}
+/** What a case that had items before was told last. */
+interface LastSeen {
+  run: string;
+  legs: string[];
+  parts: number;
+  hungDays: number | null;
+}
+
+/** Of cases that had items before, by the numbers of their groups. */
+async function candidatesOf(duck: Duck, from: number): Promise<Map<number, LastSeen>> {
+  const rows = await duck.rows<{ n: bigint; legs: string } & Omit<LastSeen, 'legs'>>(
+    `SELECT g.n, c.seen_by AS run, c.legs, c.parts, c.hung_days AS "hungDays"
+     FROM pack_group g JOIN candidate c ON ${ofOneCase('c', 'g')}
      WHERE g.n >= ${from} AND g.n < ${from + AT_ONCE}`,
   );
   const legsOf = (text: string): string[] => text.split(' ').filter((leg) => leg !== '');
-  return new Map(rows.map(({ n, run, legs }) => [Number(n), { run, legs: legsOf(legs) }]));
+  return new Map(rows.map(({ n, legs, ...last }) => [Number(n), { ...last, legs: legsOf(legs) }]));
 }
 
 const placesOf = ({ places }: PackGroup): string[] | null => {

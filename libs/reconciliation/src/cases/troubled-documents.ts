@@ -7,6 +7,8 @@ export const TROUBLED_CODES = ['rejected_document', 'failed_document', 'halted_i
 interface Troubled {
   code: string;
   document: string;
+  /** When it ended so. */
+  since: Date;
 }
 
 /**
@@ -22,7 +24,7 @@ export async function* troubledDocuments(
   for (let after = ''; ;) {
     const { rows } = await db.query<Troubled>(
       `SELECT request_id AS document, CASE WHEN cause = 'not_processed' THEN 'halted_in_group'
-          ELSE outcome || '_document' END AS code
+          ELSE outcome || '_document' END AS code, concluded_at AS since
        FROM document_outcome WHERE request_id > $1 AND outcome IN ('rejected', 'failed') AND superseded_by IS NULL
          AND resent_as IS NULL
          AND registered_at >= $2 AND concluded_at <= $3 ORDER BY request_id LIMIT $4`,

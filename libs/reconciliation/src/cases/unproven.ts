@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { listed, parquet, quoted } from '#duckdb';
 import { groupsOf, saidOf } from '../comparison/compare-buckets.js';
 import { joined } from '../comparison/joined.js';
+import { BY_OURS } from '../comparison/rules.js';
 import { EXPECTED } from '../comparison/statuses.js';
 import { withValues } from '../comparison/values.js';
 import { isWholeList } from '../fetches/whole-list.js';
@@ -10,6 +11,11 @@ import type { OpenedRun } from './pack-opening.js';
 
 /** What explains a difference, and proves nothing: a till may still tell its sale, and nobody tells the place. */
 const EXPLAINING = ['till_sale_may_come', 'place_not_told'];
+/** What is on its way still: by a longer grace, or by another movement, and nobody has taken it. */
+const ON_ITS_WAY = 'in_transit';
+const HUNG = 'hung_stock';
+const WAITING = 'awaiting_counterparty';
+const DAY_MS = 86_400_000;
 const BY_DOCUMENTS = ['rejected_document', 'halted_in_group', 'overdue_document'];
 /** Codes of the differences that it explains, and of the documents that may be their cause. */
 const EXPLAINED = ['missing_locally', 'sold_here_open_in_registry', 'part_mismatch', ...BY_DOCUMENTS];
@@ -21,21 +27,30 @@ const FROM_A_SHELF = [
 
 /**
  * Makes the table `unproven (item, code)`: of the items of cases that this may hide, those that this run explains by
- * something that proves nothing, and those that the ERP has on their way and the registry has on a shelf. Of sides of a
- * version before, the rules cannot be asked, and all of them are.
+ * something that proves nothing, those that the ERP has on their way and the registry has on a shelf, and stock that
+ * hangs by the limit of before. Of sides of a version before, the rules cannot be asked, and all of them are.
  */
 export async function loadUnproven({ duck, record: run, isOpen }: OpenedRun): Promise<void> {
-  const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF])];
+  const codes = [...new Set([...EXPLAINED, ...FROM_A_SHELF, WAITING, HUNG])];
   await duck.run(`CREATE TABLE unproven (item VARCHAR, code VARCHAR);
     CREATE TABLE hidden AS SELECT DISTINCT item, code FROM last_item WHERE code IN ${listed(codes)}`);
   const [hidden] = await duck.rows<{ items: bigint }>('SELECT count(*) AS items FROM hidden');
   if (hidden?.items === 0n) return;
   if (!isOpen) return duck.run('INSERT INTO unproven FROM hidden');
-  await saidOf(duck, run, { among: 'hidden', codes: EXPLAINING, into: 'said' });
-  await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN said USING (item)
-    WHERE h.code IN ${listed(EXPLAINED)}`);
+  await saidOf(duck, run, { among: 'hidden', codes: [...EXPLAINING, ON_ITS_WAY], into: 'said' });
+  await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h JOIN said s USING (item)
+    WHERE CASE s.code WHEN '${ON_ITS_WAY}' THEN h.code = '${WAITING}' ELSE h.code IN ${listed(EXPLAINED)} END;
+    CREATE TABLE on_its_way AS SELECT item FROM said WHERE code = '${ON_ITS_WAY}'`);
   for (const buckets of groupsOf(run))
-    await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN (
+    await duck.run(`INSERT INTO unproven SELECT h.item, h.code FROM hidden h
+        SEMI JOIN (SELECT item FROM (${joined(run, { buckets }, 'on_its_way')}) WHERE ${BY_OURS}) USING (item)
+      WHERE h.code IN ${listed(BY_DOCUMENTS)};
+      INSERT INTO unproven SELECT l.item, l.code FROM last_item l JOIN candidate c USING (case_id)
+        JOIN (SELECT item, moved_at FROM (${joined(run, { buckets }, 'hidden')})
+          WHERE here AND answer = 'found') j ON j.item = l.item
+      WHERE l.code = '${HUNG}' AND coalesce(c.hung_days < ${run.settings.hungDays ?? 0}, true)
+        AND moved_at < coalesce(${Date.parse(run.moment)} - c.hung_days::BIGINT * ${DAY_MS}, c.seen_at);
+      INSERT INTO unproven SELECT h.item, h.code FROM hidden h SEMI JOIN (
         SELECT item FROM (${joined(run, { buckets }, 'hidden')})
         WHERE state = 'in_transit' AND g_standing IN ('shelf', 'suspended')) USING (item)
       WHERE h.code IN ${listed(FROM_A_SHELF)}`);

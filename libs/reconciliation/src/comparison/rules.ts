@@ -38,7 +38,7 @@ const NEWER = 'x_position > coalesce(r_known_from, 0)';
 const IN_FLIGHT = "x_standing = 'in_flight'";
 const REFUSED = `x_standing = 'refused' AND ${NEWER}`;
 const HALTED = `x_standing = 'halted' AND ${NEWER}`;
-const BY_OURS = `coalesce(${IN_FLIGHT} OR ${REFUSED} OR ${HALTED}, false)`;
+export const BY_OURS = `coalesce(${IN_FLIGHT} OR ${REFUSED} OR ${HALTED}, false)`;
 const OPEN = "state IN ('sellable', 'reserved')";
 /** Our record has it on its way to another place, and the lorry has not come yet. */
 const LEAVING = "coalesce(here AND r_standing = 'transit' AND r_place <> place, false)";

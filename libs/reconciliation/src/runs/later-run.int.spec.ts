@@ -54,6 +54,7 @@ it.each<[string, Over, boolean]>([
   ['fewer sides', { run: { legs: ['stock', 'record'] } }, false],
   ['by name alone', { run: { namedOnly: true } }, false],
   ['other settings', { run: { settings: { containers: false } } }, false],
+  ['by an earlier record', { asked: { asOf: '7' } }, false],
   ['another account', { asked: { account: 'other' } }, false],
   ['another way', { asked: { way: 'filter' } }, false],
   ['a registry that was given', { asked: { registry: '../snapshots/registry' } }, false],

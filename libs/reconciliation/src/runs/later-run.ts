@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { looksAtTheSame, readRun, type RunRecord } from '../comparison/run-record.js';
-import { namesIn, type FileRun } from './run-folder.js';
+import { isByEarlierRecord, namesIn, readFileRun, type FileRun } from './run-folder.js';
 import { readSchedule } from './schedule.js';
 import { isAlike } from './standing.js';
 
 /**
  * A run among these that is of a later moment, has looked at the same, and has opened its cases: what it did not find
- * is over. Undefined where none is, and where each run asks about other containers, or a registry was given.
+ * is over. Undefined where none is, and where each run asks about other containers, or a registry was given. One by an
+ * earlier record has opened none.
  */
 export async function laterRun(runs: string, run: FileRun, of: RunRecord): Promise<string | undefined> {
   const { containers, containersAsked } = of.settings;
@@ -20,6 +21,7 @@ export async function laterRun(runs: string, run: FileRun, of: RunRecord): Promi
 
 async function hasTheLastWord(folder: string, run: FileRun, of: RunRecord): Promise<boolean> {
   if (readSchedule(folder)?.ended !== 'completed') return false;
+  if (isByEarlierRecord(await readFileRun(folder))) return false;
   const other = await readRun(join(folder, 'comparison'));
   return other.moment > of.moment && looksAtTheSame(other, of) && isAlike(folder, run);
 }

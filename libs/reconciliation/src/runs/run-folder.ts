@@ -43,6 +43,9 @@ export interface FileRun {
   reason: string;
 }
 
+/** What it finds is not said of now: it tells no cases by itself. */
+export const isByEarlierRecord = ({ asOf }: Pick<FileRun, 'asOf'>): boolean => typeof asOf === 'string';
+
 export const FILE_RUN = 'request.json';
 export const FETCH_WAYS = ['auto', 'filter', 'list', 'export'] as const;
 

@@ -192,13 +192,15 @@ function hungDaysOf(
   return before === null ? {} : { hungDays: Math.min(hungDays, before) };
 }
 
+type ByRun = Required<Pick<CaseSighting, 'findingsSha256' | 'legs' | 'rows' | 'run'>> & Pick<CaseSighting, 'hungDays'>;
+
 /**
  * How many items the case has, where, and how many of these the run could not judge. What is not at hand may be what
  * was found: the case has at least so many, and nobody knows where.
  */
 function sightingOf(
   group: PackGroup,
-  { findingsSha256, legs, rows, run, ...graces }: Omit<CaseSighting, 'count' | 'older' | 'places' | 'unjudged'>,
+  { findingsSha256, legs, rows, run, ...graces }: ByRun,
   older: OlderItems[] = [],
 ): CaseSighting {
   const count = Math.max(group.count, ...older.map((one) => one.count));

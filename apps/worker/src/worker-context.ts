@@ -1,9 +1,10 @@
 import type { documentReading } from '#documents';
 import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, type EvidenceStore } from '#evidence';
+import { stuckAmong } from '#item-claims';
 import type { Clock } from '#kernel';
 import { installationId, type Pool } from '#postgres';
-import { heldFigures, unknownContentFigures } from '#read-models';
+import { clocksOf, heldFigures, unknownContentFigures } from '#read-models';
 import { PostgresSessionStore, PostgresUploadLinks, UndiciRegistryClient } from '#registry-client';
 import type { ServiceLog } from '#service';
 import type { CallBudgets, TaskQueue } from '#tasks';
@@ -97,13 +98,19 @@ export async function openContext(
     dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes },
     sequence: new SequenceGate({ ...on, evidence, policies: config.gatePolicies, warn }),
     stop: new SuspensionStop({ ...on, evidence, rules: config.profile.suspension }),
-    itemWaits: { factReleaseMs: config.factReleaseHours * SECONDS_PER_HOUR * 1_000, store: on.store },
+    itemWaits: itemWaitsOn(on, config),
     warn,
   };
   await restored.open();
   await gates.open();
   return context;
 }
+
+const itemWaitsOn = ({ pool, store }: Foundation, { factReleaseHours }: WorkerConfig) => ({
+  ...{ store, factReleaseMs: factReleaseHours * SECONDS_PER_HOUR * 1_000 },
+  stuckAmong: (ids: string[]) => stuckAmong(pool, ids),
+  clocksOf: (requestIds: string[]) => clocksOf(pool, requestIds),
+});
 
 /** The aggregates of the domain, one stream for each of their kind. */
 function repositoriesOn({ store, clock, installation }: Foundation, { log, watching: { tracing } }: Watchers) {

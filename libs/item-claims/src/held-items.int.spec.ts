@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DocumentCommand } from '#domain';
 import { P, Q, inEachTest, type ItemWorld } from '../test/item-world.js';
+import { stuckAmong } from './waits.js';
 
 let world: ItemWorld;
 inEachTest((one) => (world = one));
@@ -233,5 +234,44 @@ describe('a document that is held, and what waits by its items', () => {
     expect(world.sent).toEqual(['held', 'ahead', 'held']);
     // The send that was planned before the hold, and waited in its lane, no longer counts.
     expect([await world.begin('held', 0), await world.begin('held', 1)]).toEqual([false, true]);
+  });
+});
+
+describe('a report of an accomplished fact whose time is up', () => {
+  const lapse = async (id: string): Promise<void> => {
+    await world.execute(id, { type: 'LapseHolds', stuck: await stuckAmong(world.pool, world.waitsFor(id)) });
+    await world.settle();
+  };
+
+  it('goes before what is held, waits for what is under way all the same, and is waited for', async () => {
+    await world.register('bad', { items: [P] });
+    await world.register('flying', { items: [Q] });
+    await world.register('held', { items: [P, Q] });
+    await world.register('behind', { items: [P, Q] });
+    await world.register('sale', { docType: 511, items: [Q] });
+    await world.settle();
+    expect([world.waitsFor('sale'), await stuckAmong(world.pool, ['behind'])]).toEqual([['behind'], []]);
+    await world.conclude('bad', 'rejected');
+    await world.settle();
+    expect([world.state('held').phase, world.sent]).toEqual(['waiting', ['bad', 'flying']]);
+    // A wait names the newest alone, so it comes to what is under way step by step.
+    await lapse('sale');
+    expect(world.waitsFor('sale')).toEqual(['held']);
+    await lapse('sale');
+    expect(world.waitsFor('sale')).toEqual(['flying']);
+    await lapse('sale');
+    expect(world.waitsFor('sale')).toEqual(['flying']);
+    await world.conclude('flying', 'accepted');
+    await world.settle();
+    expect(world.sent).toEqual(['bad', 'flying', 'sale']);
+    await world.execute('held', { type: 'WaiveHolds', predecessors: ['bad'] });
+    await world.settle();
+    expect(world.waitsFor('held')).toEqual(['sale']);
+    for (const id of ['sale', 'held', 'behind']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['bad', 'flying', 'sale', 'held', 'behind']);
+    expect([await world.rows('item_wait'), await world.rows('claim_holder')]).toEqual([0, 0]);
   });
 });

@@ -52,6 +52,10 @@ export function endedHolds({ type, data }: EndOfHolds): string[] {
 export const missingIn = ({ type, data }: EndOfHolds): DocumentReference[] =>
   type === 'HoldWaived' || type === 'GroupHoldWaived' ? (data.missing ?? []) : [];
 
+/** What a report of an accomplished fact does not wait for any more, since that is held itself. */
+export const stuckIn = ({ type, data }: EndOfHolds): DocumentReference[] =>
+  type === 'HoldLapsed' || type === 'GroupHoldLapsed' ? (data.stuck ?? []) : [];
+
 /** Those of these units that are held. */
 export async function heldAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {
   const text = 'SELECT id FROM claim_holder WHERE id = ANY ($1::text[]) AND is_held';

@@ -5,4 +5,5 @@
  * item-claims.int.spec.ts, test/scenarios/item-waits.int.spec.ts and the crash campaign.
  */
 export * from './schema.js';
+export { stuckAmong } from './waits.js';
 export { catchUpItemClaims, ITEM_CLAIMS, runItemClaims, type ItemClaimsOptions } from './subscription.js';

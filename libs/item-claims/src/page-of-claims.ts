@@ -31,7 +31,7 @@ import {
   wasTold,
   type Holder,
 } from './holders.js';
-import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, type EndOfHolds } from './holds.js';
+import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, stuckIn, type EndOfHolds } from './holds.js';
 import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
@@ -42,6 +42,7 @@ import { RunOfClaims, type Plain } from './run-of-claims.js';
 import {
   awaited,
   comeAfter,
+  goAheadOf,
   insertWaits,
   liftWaitsForHeld,
   liftWaitsInPlaces,
@@ -267,8 +268,10 @@ export class PageOfClaims {
   private async holdsEnded(id: string, event: EndOfHolds): Promise<void> {
     const { tx } = this.options;
     const missing = missingIn(event);
-    if (!this.held.has(id) && missing.length === 0) return;
+    const stuck = stuckIn(event);
+    if (!this.held.has(id) && missing.length + stuck.length === 0) return;
     await this.run.flush();
+    if (stuck.length > 0) await goAheadOf(tx, id, stuck);
     if (missing.length > 0) await removeWaitsFor(tx, id, missing);
     await endHolds(tx, id, endedHolds(event));
   }

@@ -1,5 +1,5 @@
 import type { DocumentReference } from '#domain';
-import type { Transaction } from '#postgres';
+import type { Queryable, Transaction } from '#postgres';
 
 /** A wait that is no more. */
 export interface LiftedWait {
@@ -40,6 +40,19 @@ export async function removeWaitsFor(tx: Transaction, dependent: string, missing
   const text = 'DELETE FROM item_wait WHERE dependent = $1 AND predecessor = ANY ($2::text[]) AND NOT is_item';
   const ids = missing.map((one) => one.requestId);
   await tx.query({ name: 'item-wait-remove-missing', text, values: [dependent, ids] });
+}
+
+/** A unit waits for these by its items no more, and goes before them. What it meets of others it waits for. */
+export async function goAheadOf(tx: Transaction, unit: string, stuck: DocumentReference[]): Promise<void> {
+  await tx.query({
+    name: 'item-wait-go-ahead',
+    text: `WITH gone AS (
+        DELETE FROM item_wait WHERE dependent = $1 AND predecessor = ANY ($2::text[]) AND is_item
+      ) UPDATE claim_holder SET rank = least(rank, (
+        SELECT min(u.rank) FROM claim_holder h JOIN claim_holder u ON u.id = h.unit WHERE h.id = ANY ($2::text[])
+      )) WHERE id = $1`,
+    values: [unit, stuck.map((one) => one.requestId)],
+  });
 }
 
 /** Which of these somebody waits for. */
@@ -247,6 +260,15 @@ export const STUCK = `stuck AS (
     SELECT id FROM claim_holder WHERE is_held
     UNION ${behind('stuck', 'w.is_told')}
   )`;
+
+/** Those of these documents and groups that are held, or wait for what is held. */
+export async function stuckAmong(db: Queryable, ids: string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const text = `WITH RECURSIVE ${STUCK}
+    SELECT id FROM claim_holder WHERE id = ANY ($1::text[]) AND unit IN (SELECT id FROM stuck)`;
+  const { rows } = await db.query<{ id: string }>({ name: 'claim-holder-stuck-among', text, values: [ids] });
+  return rows.map((row) => row.id);
+}
 
 /** It waits for more than its turn in places. */
 const WAITS_ANYHOW = `w.is_told AND (NOT w.is_item OR ${MEET_IN_PACKS})`;

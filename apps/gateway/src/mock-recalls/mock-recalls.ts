@@ -5,9 +5,9 @@ import type { EvidenceStore } from '#evidence';
 import { canonicalJson, PedigreeError, uuid5, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import {
+  knownUpTo,
   mockRecallOf,
   mockRecallStreams,
-  recordStanding,
   type MockRecallSummary,
   type Page,
   type ReadModels,
@@ -101,7 +101,7 @@ export class MockRecalls {
   private async caughtUp(position: bigint): Promise<boolean> {
     const { pool, clock, patienceMs = PATIENCE_MS } = this.options;
     const untilMs = clock.monotonicMs() + patienceMs;
-    while ((await recordStanding(pool)).position < position) {
+    while ((await knownUpTo(pool)) < position) {
       if (clock.monotonicMs() >= untilMs) return false;
       await clock.wait(LOOK_EVERY_MS);
     }

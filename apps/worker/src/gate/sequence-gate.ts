@@ -2,13 +2,14 @@ import { documentStream, type GateFinding, type GatePolicy, type Registration } 
 import type { DocumentFacts } from '#documents';
 import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import type { Sha256 } from '#kernel';
+import type { Clock, Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
-import { packsAgainst, recordStanding, type RecordStanding } from '#read-models';
+import { knownUpTo, packsAgainst } from '#read-models';
 import { gatePolicyOf, type GatePolicies } from './gate-policies.js';
 
 export interface SequenceGateOptions {
   pool: Pool;
+  clock: Pick<Clock, 'monotonicMs'>;
   store: Pick<EventStore, 'readStream'>;
   evidence: Pick<EvidenceStore, 'get'>;
   documents: { readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts };
@@ -21,11 +22,18 @@ export const STILL_MS = 600_000;
 /** Most events that a document has before its first send; what comes later is not asked for. */
 const MOST_EVENTS = 1_000;
 
+/** How far the states of packs are told, and for how long this process has seen it behind at that position. */
+interface RecordStanding {
+  position: bigint;
+  stillMs: number;
+}
+
 /** What the worker knows of packs when a document is about to be sent, and what the installation wants done. */
 export class SequenceGate {
   /** The record of packs is known to have come so far: most documents need no question. */
   private reached = 0n;
-  private stoodAt: bigint | undefined;
+  /** Where it was behind when it was looked at last, and since when. Where nothing is to do it stands, and is well. */
+  private standing: { position: bigint; sinceMs: number; isTold: boolean } | undefined;
 
   constructor(private readonly options: SequenceGateOptions) {}
 
@@ -43,18 +51,24 @@ export class SequenceGate {
   /** How far the record of packs is; undefined when it has reached `neededAt`. That it stands still is said once. */
   async behind(neededAt: bigint): Promise<RecordStanding | undefined> {
     if (neededAt <= this.reached) return undefined;
-    const standing = await recordStanding(this.options.pool);
-    const { position, stillMs } = standing;
+    const { pool, clock } = this.options;
+    const position = await knownUpTo(pool);
     this.reached = position;
     if (position >= neededAt) return undefined;
-    if (stillMs >= STILL_MS && this.stoodAt !== position) {
-      this.stoodAt = position;
-      this.options.warn(
-        { position: String(position), neededAt: String(neededAt), stillMs },
-        'the record of packs stands still: sends wait for it no longer',
-      );
-    }
-    return standing;
+    const nowMs = clock.monotonicMs();
+    if (this.standing?.position !== position) this.standing = { position, sinceMs: nowMs, isTold: false };
+    const stillMs = nowMs - this.standing.sinceMs;
+    if (stillMs >= STILL_MS) this.tellOnce(neededAt, { position, stillMs });
+    return { position, stillMs };
+  }
+
+  private tellOnce(neededAt: bigint, { position, stillMs }: RecordStanding): void {
+    if (this.standing === undefined || this.standing.isTold) return;
+    this.standing.isTold = true;
+    this.options.warn(
+      { position: String(position), neededAt: String(neededAt), stillMs },
+      'the record of packs stands still: sends wait for it no longer',
+    );
   }
 
   /** The packs of a document that speak against it; undefined where its bytes cannot be read: its send says that. */

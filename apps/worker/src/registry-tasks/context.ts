@@ -25,6 +25,17 @@ export interface Dependents {
   endAtOnceDocTypes: readonly number[];
 }
 
+/** What is asked about a report of an accomplished fact that waits, or is held, because of its items. */
+interface ItemWaits {
+  /** Counted from its registration. */
+  factReleaseMs: number;
+  store: Pick<EventStore, 'readStream'>;
+  /** Those of these documents and groups that are held, or wait for what is held. */
+  stuckAmong(ids: string[]): Promise<string[]>;
+  /** What may start their clocks: of one that was sent in place of others, the earliest of all. */
+  clocksOf(requestIds: string[]): Promise<Map<string, { knownAt: Date }>>;
+}
+
 /** What every registry task needs. */
 export interface TaskContext {
   documents: DocumentRepository;
@@ -43,8 +54,8 @@ export interface TaskContext {
   gates: Pick<AccountGates, 'isPaused' | 'isHeld' | 'pause' | 'pauseBySystem' | 'pausedAccounts' | 'rest'>;
   /** Who waits for whom; absent where nobody is told. */
   dependents?: Dependents;
-  /** When a held report of an accomplished fact is released, counted from its registration; absent where none is. */
-  itemWaits?: { factReleaseMs: number; store: Pick<EventStore, 'readStream'> };
+  /** When a report of an accomplished fact waits and is held no longer; absent where that has no end. */
+  itemWaits?: ItemWaits;
   /** What is asked about packs before they are sent; absent where nothing is. */
   sequence?: Pick<SequenceGate, 'policyOf' | 'neededAt' | 'behind' | 'judge'>;
   /** Which suspensions stop a document before it is sent; absent where none does. */

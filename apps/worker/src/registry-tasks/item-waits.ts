@@ -1,8 +1,18 @@
-import { ACCOMPLISHED_FACTS, documentStream, groupStream, type DocumentCommand, type GroupCommand } from '#domain';
+import {
+  ACCOMPLISHED_FACTS,
+  documentStream,
+  groupStream,
+  hasItemWait,
+  type DocumentCommand,
+  type DocumentState,
+  type GroupCommand,
+  type GroupState,
+  type Registration,
+} from '#domain';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import type { TaskOf } from '../lane.js';
-import { causeOf, type TaskContext } from './context.js';
+import { causeOf, tenthLaterMs, type TaskContext } from './context.js';
 
 type ItemTask = TaskOf<'wait_for_items' | 'lift_item_wait' | 'refuse_ring' | 'lapse_holds'>;
 
@@ -31,31 +41,56 @@ export async function refuseRing(context: TaskContext, task: TaskOf<'refuse_ring
   return { kind: 'done' };
 }
 
+/** How soon a report of a fact is looked at again that waits: at first, and at last. */
+const LOOK_FIRST_MS = 5_000;
+const LOOK_LAST_MS = 600_000;
+
 /**
- * Releases a held report of an accomplished fact when its time is up, by the moment of its registration. Of anything
- * else, and of what is held no longer, nothing follows.
+ * Releases a report of an accomplished fact when its time is up: what holds it by its items lapses, and so do its waits
+ * by items for what is held itself. Of anything else, and of what goes by itself, nothing follows. It is looked at
+ * again until then, for what it waits for may come to be held later.
  */
 export async function lapseHolds(context: TaskContext, task: TaskOf<'lapse_holds'>): Promise<TaskResult> {
   const { requestId, isGroup } = task.payload;
-  const { factReleaseMs, store } = context.itemWaits ?? {};
-  if (factReleaseMs === undefined || store === undefined) return { kind: 'done' };
-  if (!(await reportsFact(context, task.payload))) return { kind: 'done' };
-  const stream = isGroup === true ? groupStream(requestId) : documentStream(requestId);
-  const [registered] = await store.readStream(stream, { fromVersion: 0, limit: 1 });
-  const dueMs = (registered?.recordedAt.getTime() ?? 0) + factReleaseMs - task.claimedAt.getTime();
-  if (dueMs > 0) return { kind: 'retry', delayMs: dueMs, error: 'its time is not up', countsAsAttempt: false };
-  await execute(context, task, { type: 'LapseHolds' });
-  return { kind: 'done' };
+  const { itemWaits } = context;
+  const aggregate = isGroup === true ? context.groups : context.documents;
+  const waiting = waitingFact(await aggregate.stateInLog(requestId));
+  if (itemWaits === undefined || waiting === undefined) return { kind: 'done' };
+  const registeredAt = await registrationOf(itemWaits, task.payload, waiting);
+  const ageMs = task.claimedAt.getTime() - registeredAt.getTime();
+  const dueMs = itemWaits.factReleaseMs - ageMs;
+  if (dueMs > 0) return lookAgain(Math.min(dueMs, tenthLaterMs(ageMs, [LOOK_FIRST_MS, LOOK_LAST_MS])));
+  const named = waiting.waitingFor.flatMap((one) => ('items' in one ? [one.requestId] : []));
+  const stuck = await itemWaits.stuckAmong(named);
+  const { state } = await execute(context, task, { type: 'LapseHolds', stuck });
+  return waitingFact(state) === undefined ? { kind: 'done' } : lookAgain(LOOK_LAST_MS);
 }
 
-/** Whether it is held now, and reports what has happened. */
-async function reportsFact(
-  { documents, groups }: TaskContext,
+const lookAgain = (delayMs: number): TaskResult => ({
+  ...{ kind: 'retry', delayMs, countsAsAttempt: false },
+  error: 'its time is not up, or what it waits for is not held',
+});
+
+type Fact = Extract<DocumentState | GroupState, { phase: 'waiting' }>;
+
+/** What waits, or is held, because of its items, and reports what has happened. */
+function waitingFact(state: DocumentState | GroupState): Fact | undefined {
+  if (state.phase !== 'waiting' || !hasItemWait(state)) return undefined;
+  return registrationsIn(state).every(({ docType }) => ACCOMPLISHED_FACTS.includes(docType)) ? state : undefined;
+}
+
+const registrationsIn = ({ registration }: Fact): Pick<Registration, 'requestId' | 'docType'>[] =>
+  'members' in registration ? registration.members : [registration];
+
+/** When it was registered, or the earliest of all that it was sent in place of: to send again gains no time. */
+async function registrationOf(
+  { store, clocksOf }: NonNullable<TaskContext['itemWaits']>,
   { requestId, isGroup }: ItemTask['payload'],
-): Promise<boolean> {
-  const state = await (isGroup === true ? groups : documents).stateInLog(requestId);
-  if (state.phase !== 'waiting' || state.holds.every((one) => one.kind !== 'items')) return false;
-  const { registration } = state;
-  const types = 'members' in registration ? registration.members.map((one) => one.docType) : [registration.docType];
-  return types.every((docType) => ACCOMPLISHED_FACTS.includes(docType));
+  waiting: Fact,
+): Promise<Date> {
+  const stream = isGroup === true ? groupStream(requestId) : documentStream(requestId);
+  const [registered] = await store.readStream(stream, { fromVersion: 0, limit: 1 });
+  const clocks = await clocksOf(registrationsIn(waiting).map((one) => one.requestId));
+  const known = [...clocks.values()].map(({ knownAt }) => knownAt.getTime());
+  return new Date(Math.min(registered?.recordedAt.getTime() ?? 0, ...known));
 }

@@ -12,7 +12,7 @@ import {
   decidedBy,
   isFreeWithout,
   itemWaitFor,
-  lapsingHolds,
+  lapsing,
   newItemPredecessors,
   NO_WAIT,
   type HoldDecision,
@@ -27,8 +27,8 @@ export type WaitCommand =
   | ({ type: 'WaiveHolds' } & HoldDecision)
   | ({ type: 'EndHeld' } & HoldDecision)
   | ({ type: 'WaitForItems' } & ItemWaitNews)
-  /** The time of a report of an accomplished fact is up. */
-  | { type: 'LapseHolds' }
+  /** The time of a report of an accomplished fact is up. `stuck`: request_ids of what is held, or waits for that. */
+  | { type: 'LapseHolds'; stuck?: readonly string[] }
   /** `requestId` comes after it, by what the commands say: it does not wait for that one by their items. */
   | { type: 'LiftItemWait'; requestId: string }
   /** What it would wait for waits for it. */
@@ -61,7 +61,7 @@ export function decideWait(state: DocumentState, command: WaitCommand | GateComm
     case 'LiftItemWait':
       return liftItemWait(state, command.requestId);
     case 'LapseHolds':
-      return lapseHolds(state);
+      return lapseHolds(state, command.stuck);
     case 'RefuseRing':
       return refuseRing(state, command.ring);
     case 'HoldAtGate':
@@ -174,12 +174,12 @@ function liftItemWait(state: DocumentState, requestId: string): DocumentEvent[] 
   return found.isLast ? [lifted, releasedBy(state)] : [lifted];
 }
 
-function lapseHolds(state: DocumentState): DocumentEvent[] {
+function lapseHolds(state: DocumentState, stuck: readonly string[] | undefined): DocumentEvent[] {
   if (state.phase !== 'waiting' || !ACCOMPLISHED_FACTS.includes(state.registration.docType)) return [];
-  const holds = lapsingHolds(state);
-  if (holds.length === 0) return [];
-  const lapsed: DocumentEvent = { type: 'HoldLapsed', data: { holds } };
-  return isFreeWithout(state, { holds }) ? [lapsed, releasedBy(state)] : [lapsed];
+  const data = lapsing(state, stuck);
+  if (data === undefined) return [];
+  const lapsed: DocumentEvent = { type: 'HoldLapsed', data };
+  return isFreeWithout(state, data) ? [lapsed, releasedBy(state)] : [lapsed];
 }
 
 function refuseRing(state: DocumentState, ring: DocumentReference[]): DocumentEvent[] {

@@ -189,12 +189,12 @@ interface HoldWaived {
 }
 
 /**
- * The bad end of these predecessors holds a report of an accomplished fact no longer: its time is up. A warning, for
- * the registry may refuse it.
+ * The bad end of these predecessors holds a report of an accomplished fact no longer: its time is up. Nor does it wait
+ * for those that are `stuck`: held, or waiting for what is held. A warning, for the registry may refuse it.
  */
 interface HoldLapsed {
   type: 'HoldLapsed';
-  data: { holds: ItemHold[] };
+  data: { holds: ItemHold[]; stuck?: DocumentReference[] };
 }
 
 /** It waits no more for this document by their items: that one comes after it, by what the commands say. */

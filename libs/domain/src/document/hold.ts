@@ -43,6 +43,8 @@ export interface HoldDecision {
 interface Decided {
   holds: Hold[];
   missing?: DocumentReference[];
+  /** What is waited for no longer because that is held itself. */
+  stuck?: DocumentReference[];
 }
 
 /** What a hold is known by: the predecessor's request_id; of a judgement its position; of a person's its number. */
@@ -162,8 +164,26 @@ export function itemWaitFor(
 
 export const NO_WAIT: Waiting = { waitingFor: [], holds: [] };
 
-/** The holds that lapse where what they hold reports an accomplished fact. */
-export const lapsingHolds = ({ holds }: Waiting): ItemHold[] => holds.filter((one) => one.kind === 'items');
+/** What holds a report of an accomplished fact, or has it wait, no longer: its time is up. */
+export interface Lapsed {
+  holds: ItemHold[];
+  /** Earlier documents of the same items that are held themselves, or wait for what is held. */
+  stuck?: DocumentReference[];
+}
+
+/** `stuck`: request_ids of what is held, or waits for what is held. Undefined where nothing lapses. */
+export function lapsing({ waitingFor, holds }: Waiting, stuck: readonly string[] = []): Lapsed | undefined {
+  const ended = holds.filter((one) => one.kind === 'items');
+  const left = waitingFor
+    .filter((one) => 'items' in one && stuck.includes(one.requestId))
+    .map(({ commandId, requestId }) => ({ commandId, requestId }));
+  if (ended.length + left.length === 0) return undefined;
+  return { holds: ended, ...(left.length === 0 ? {} : { stuck: left }) };
+}
+
+/** Whether it waits, or is held, because of its items. */
+export const hasItemWait = ({ waitingFor, holds }: Waiting): boolean =>
+  holds.some((one) => one.kind === 'items') || waitingFor.some((one) => 'items' in one);
 
 /** The holds that a person's decision is about, and what never came; undefined where there is nothing of it. */
 export function decidedBy({ waitingFor, holds }: Waiting, decision: HoldDecision): Decided | undefined {
@@ -199,7 +219,10 @@ export const withoutOwn = ({ waitingFor, holds }: Waiting, kind: OwnHold['kind']
   holds: holds.filter((one) => one.kind !== kind),
 });
 
-export const withoutDecided = ({ waitingFor, holds }: Waiting, { holds: waived, missing = [] }: Decided): Waiting => ({
-  waitingFor: waitingFor.filter((one) => !missing.some((other) => other.requestId === one.requestId)),
+export const withoutDecided = (
+  { waitingFor, holds }: Waiting,
+  { holds: waived, missing = [], stuck = [] }: Decided,
+): Waiting => ({
+  waitingFor: waitingFor.filter((one) => ![...missing, ...stuck].some((other) => other.requestId === one.requestId)),
   holds: holds.filter((one) => !waived.some((other) => holdIdOf(other) === holdIdOf(one))),
 });

@@ -102,6 +102,26 @@ describe('a document that waits for its items', () => {
     ]);
   });
 
+  it('waits no more for what is held itself when it reports a fact and its time is up, and waits on for the rest', () => {
+    const [held, other] = [met, { ...met, ...SECOND }];
+    const lapse: DocumentCommand = { type: 'LapseHolds', stuck: [FIRST.requestId] };
+    const lapsed = { type: 'HoldLapsed', data: { holds: [], stuck: [FIRST] } };
+    expect(decide(stateAfter([ofType(511), wait(1, held)]), lapse)).toEqual([
+      lapsed,
+      { type: 'DocumentReleased', data: {} },
+    ]);
+    const both = [ofType(511), wait(1, held, other)];
+    expect(decide(stateAfter(both), lapse)).toEqual([lapsed]);
+    expect(typesOf([...both, lapsed as DocumentEvent], lapse)).toEqual([]);
+    expect(typesOf([...both, lapsed as DocumentEvent], { ...good, requestId: SECOND.requestId } as never)).toEqual([
+      'PredecessorConcluded',
+      'DocumentReleased',
+    ]);
+    expect(typesOf([registered(), wait(1, held)], lapse)).toEqual([]);
+    // What its command comes after stays.
+    expect(typesOf([{ ...ofType(511) }, { type: 'DocumentWaiting', data: { for: [FIRST] } }], lapse)).toEqual([]);
+  });
+
   it('stays held when it is a shipment, and while nothing holds it', () => {
     const held: DocumentEvent[] = [registered(), wait(1, met), { type: 'DocumentHeld', data: { hold } }];
     expect(typesOf(held, { type: 'LapseHolds' })).toEqual([]);
@@ -169,6 +189,12 @@ describe('its saga', () => {
       tasks: [],
       dependents: [{ dependent: 'r-9', data: { account: 'main' } }],
     });
+  });
+
+  it('has a wait by items looked at again when its time is up, and one by `after` not', () => {
+    const tasksOf = (event: DocumentEvent) => react(REMEMBERED, recorded(event), 'r-9').tasks.map((task) => task.key);
+    expect(tasksOf(wait(1, met))).toEqual(['lapse_holds:r-9:3']);
+    expect(tasksOf({ type: 'DocumentWaiting', data: { for: [FIRST] } })).toEqual([]);
   });
 
   it('has a hold by items looked at again, and one by `after` not', () => {

@@ -87,6 +87,10 @@ function reactToWaiting(own: Own, event: WaitEvent): Reaction {
     case 'DocumentHeld':
       return { state, tasks: afterHold({ requestId, account: state.account, version, at }, event.data.hold) };
     case 'DocumentWaiting':
+      return {
+        state,
+        tasks: event.data.kind === 'items' ? [lapseHoldsOf({ requestId, account: state.account, version, at })] : [],
+      };
     case 'PredecessorConcluded':
     case 'HoldWaived':
     case 'HoldLapsed':

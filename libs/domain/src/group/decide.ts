@@ -14,7 +14,7 @@ import {
   isFreeWithout,
   judgeNews,
   itemWaitFor,
-  lapsingHolds,
+  lapsing,
   newItemPredecessors,
   NO_WAIT,
   type HoldDecision,
@@ -75,7 +75,7 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
     case 'LiftItemWait':
       return liftItemWait(state, command.requestId);
     case 'LapseHolds':
-      return lapseHolds(state);
+      return lapseHolds(state, command.stuck);
     case 'RefuseRing':
       return refuseRing(state, command.ring);
     case 'NoteMemberSent':
@@ -150,12 +150,12 @@ function liftItemWait(state: RegisteredGroup, requestId: string): GroupEvent[] {
 }
 
 /** Only where every member reports an accomplished fact: a document that was split, for one. */
-function lapseHolds(state: RegisteredGroup): GroupEvent[] {
+function lapseHolds(state: RegisteredGroup, stuck: readonly string[] | undefined): GroupEvent[] {
   const isFact = state.registration.members.every(({ docType }) => ACCOMPLISHED_FACTS.includes(docType));
-  const holds = state.phase === 'waiting' && isFact ? lapsingHolds(state) : [];
-  if (state.phase !== 'waiting' || holds.length === 0) return [];
-  const lapsed: GroupEvent = { type: 'GroupHoldLapsed', data: { holds } };
-  return isFreeWithout(state, { holds }) ? [lapsed, { type: 'GroupReleased', data: {} }] : [lapsed];
+  const data = state.phase === 'waiting' && isFact ? lapsing(state, stuck) : undefined;
+  if (state.phase !== 'waiting' || data === undefined) return [];
+  const lapsed: GroupEvent = { type: 'GroupHoldLapsed', data };
+  return isFreeWithout(state, data) ? [lapsed, { type: 'GroupReleased', data: {} }] : [lapsed];
 }
 
 function refuseRing(state: RegisteredGroup, ring: DocumentReference[]): GroupEvent[] {

@@ -93,10 +93,13 @@ interface GroupHoldWaived {
   };
 }
 
-/** The time of a group of reports of accomplished facts is up: the bad end of these predecessors holds it no longer. */
+/**
+ * The time of a group of reports of accomplished facts is up: the bad end of these predecessors holds it no longer, and
+ * it waits no more for those that are `stuck`.
+ */
 interface GroupHoldLapsed {
   type: 'GroupHoldLapsed';
-  data: { holds: ItemHold[] };
+  data: { holds: ItemHold[]; stuck?: DocumentReference[] };
 }
 
 /** It waits no more for this document by their items: that one comes after it, by what the commands say. */

@@ -63,6 +63,7 @@ function reactToOpen(
     case 'GroupHeld':
       return { state, tasks: lapseHolds(own, event.data.hold) };
     case 'GroupWaiting':
+      return { state, tasks: lapseHolds(own, event.data) };
     case 'GroupPredecessorConcluded':
     case 'GroupHoldWaived':
     case 'GroupHoldLapsed':
@@ -160,8 +161,8 @@ function reactToStart(own: Own, event: StartEvent): Reaction {
   }
 }
 
-/** An item hold of reports of accomplished facts lapses. Of what it holds, the task asks the log. */
-const lapseHolds = ({ state, groupId, version, at }: Own, { kind }: Hold): PlannedTask[] =>
+/** A hold or a wait by items of reports of accomplished facts may lapse. Of what it concerns, the task asks the log. */
+const lapseHolds = ({ state, groupId, version, at }: Own, { kind }: { kind?: Hold['kind'] }): PlannedTask[] =>
   kind === 'items' ? [lapseHoldsOf({ requestId: groupId, isGroup: true, account: state.account, version, at })] : [];
 
 /** Its status moves only now, and is read no sooner than after a send. */

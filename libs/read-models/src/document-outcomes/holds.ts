@@ -60,10 +60,15 @@ type HoldChange =
   | { lifted: OwnHold['kind'] };
 
 /** What was waived or lapsed; and what is not waited for any more, because it never came. */
-export const waivedIn = ({ holds, missing = [] }: { holds: Hold[]; missing?: DocumentReference[] }) => ({
-  waived: holds,
-  missing,
-});
+export const waivedIn = ({
+  holds,
+  missing = [],
+  stuck = [],
+}: {
+  holds: Hold[];
+  missing?: DocumentReference[];
+  stuck?: DocumentReference[];
+}) => ({ waived: holds, missing: [...missing, ...stuck] });
 
 /** The row after one more wait; that by items comes on top of another. */
 export function withWait({ waitingFor, heldFor }: HeldRow, wait: DocumentWaiting['data'], at: Date) {

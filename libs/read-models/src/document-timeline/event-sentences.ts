@@ -2,7 +2,8 @@ import { isForPredecessor, type DocumentEvent, type Hold, type OwnHold } from '#
 import { neverReached } from '#kernel';
 import { packsListed } from '../gate-words.js';
 import { stoppedListed } from '../stop-words.js';
-import { counted, unquoted } from '../wording.js';
+import { lapsedBy } from '../lapse-words.js';
+import { counted, listed, unquoted } from '../wording.js';
 
 const commandsOf = (holds: Hold[]): string[] => holds.filter(isForPredecessor).map((one) => one.for.commandId);
 
@@ -23,9 +24,7 @@ const SENTENCES: SentenceOf = {
       ? `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`
       : `Held: ${heldBy(hold)}.`,
   HoldWaived: (data) => waivedBy(data).join(' '),
-  HoldLapsed: (data) =>
-    `Warning: sent all the same, though ${listed(data.holds.map((one) => one.for.commandId))} did not succeed: it ` +
-    'reports what has happened, and its time is up. The registry may refuse it.',
+  HoldLapsed: lapsedBy,
   ItemWaitLifted: (data) =>
     `It goes before ${data.for.commandId}, whose command says that it comes after this one, or which the state of ` +
     'its packs holds.',
@@ -160,7 +159,3 @@ export function sentenceOfEvent(event: { type: string; data: object }): string {
   const sentence = SENTENCES[event.type as DocumentEvent['type']] as (data: object) => string;
   return sentence(event.data);
 }
-
-const NAMED = 5;
-const listed = (names: string[]): string =>
-  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');

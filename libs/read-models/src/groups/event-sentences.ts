@@ -1,4 +1,5 @@
 import type { GroupEvent } from '#domain';
+import { lapsedBy } from '../lapse-words.js';
 import { counted, unquoted } from '../wording.js';
 
 type SentenceOf = { [Type in GroupEvent['type']]: (data: Extract<GroupEvent, { type: Type }>['data']) => string };
@@ -22,9 +23,7 @@ const SENTENCES: SentenceOf = {
   GroupHoldWaived: (data) =>
     'A person decided that it need not wait for ' +
     `${[...data.holds.map((one) => one.for), ...(data.missing ?? [])].map((one) => one.commandId).join(', ')}.`,
-  GroupHoldLapsed: (data) =>
-    `Warning: sent all the same, though ${data.holds.map((one) => one.for.commandId).join(', ')} did not succeed: it ` +
-    'reports what has happened, and its time is up. The registry may refuse it.',
+  GroupHoldLapsed: lapsedBy,
   GroupItemWaitLifted: (data) =>
     `It goes before ${data.for.commandId}, whose command says that it comes after this group.`,
   GroupReleased: () => 'Nothing is waited for any more.',

@@ -5,7 +5,7 @@ import type { Queryable } from '#postgres';
 import { maskOf } from '../sgtin-history/doubtful-parts.js';
 import type { TellingDocument } from '../port.js';
 import { packsNow, type PackNow } from './now.js';
-import { recordStanding } from './record-age.js';
+import { knownUpTo } from './record-age.js';
 import { tellers } from './tellers.js';
 
 /** What obstacles follow from: that it is open how much of a pack is left, or whose it is, excuses none of them. */
@@ -23,7 +23,7 @@ export async function packsAgainst(
   document: NextDocument & { items: readonly string[] },
 ): Promise<GateFinding> {
   // Read before the states: they hold at least what was known there.
-  const knownAt = String((await recordStanding(db)).position);
+  const knownAt = String(await knownUpTo(db));
   const packs = await packsNow(db, [...new Set(document.items)], typeKnowledge);
   const sure = packs.filter(({ doubts }) => ((doubts ?? 0) & JUDGED) === 0);
   const against = sure

@@ -13,20 +13,11 @@ export async function ageOfRecord(db: Queryable): Promise<{ knownAt: bigint; new
   return { knownAt: rows[0]?.position ?? 0n, newestAcceptedAt: rows[0]?.accepted ?? null };
 }
 
-/** How far the states of packs are, and for how long they have stood there, by the database's clock. */
-export interface RecordStanding {
-  position: bigint;
-  stillMs: number;
-}
+const KNOWN_UP_TO = 'SELECT position FROM checkpoint WHERE name = $1';
 
-const STANDING = `SELECT position, extract(epoch FROM clock_timestamp() - updated_at)::float8 * 1000 AS "stillMs"
-  FROM checkpoint WHERE name = $1`;
-
-/** A record that has not begun has stood still for no time. */
-export async function recordStanding(db: Queryable): Promise<RecordStanding> {
+/** The position alone. */
+export async function knownUpTo(db: Queryable): Promise<bigint> {
   const values = [projectionCheckpoint({ name: 'sgtin-history' })];
-  const { rows } = await db.query<RecordStanding>({ name: 'record-standing', text: STANDING, values });
-  return rows[0] ?? { position: 0n, stillMs: 0 };
+  const { rows } = await db.query<{ position: bigint }>({ name: 'record-position', text: KNOWN_UP_TO, values });
+  return rows[0]?.position ?? 0n;
 }
-
-export const knownUpTo = async (db: Queryable): Promise<bigint> => (await ageOfRecord(db)).knownAt;

@@ -88,10 +88,8 @@ export async function writeFinishedRun(folder: string, run: FinishedRun): Promis
         ...one,
       })),
     );
-    await write(
-      'stock',
-      (run.stock ?? []).map((one) => ({ copies: 1, ...one })),
-    );
+    const stock = (run.stock ?? []).map((one) => ({ copies: 1, ...one }));
+    await write('stock', stock);
     await write('disposals', run.disposals ?? []);
     const standing = run.standing === undefined ? {} : { standing: run.standing, position: 9 };
     const since = Date.parse(run.inFlightSince ?? run.moment);

@@ -128,7 +128,7 @@ export async function buildGateway(
     const { app, routes } = await serveApi(config, parts, port);
     const busIntake = openBusIntake(config, services, parts);
     busIntake.start();
-    const looking = startLooking(watches, services, health);
+    const looking = startLooking({ watches, cases: parts.cases }, services, health);
     const stop = async (): Promise<void> => {
       await Promise.all([busIntake.stop(), looking.stop()]);
       // Whoever waits for an outcome is answered now.
@@ -180,12 +180,17 @@ function openBusIntake(
 }
 
 /** Starts every watch; health shows what they find, and the table of programs that this one is there. */
-function startLooking(watches: Watches, { pool, log }: Services, health: Health): { stop(): Promise<void> } {
+function startLooking(
+  { watches, cases }: { watches: Watches; cases: GatewayParts['cases'] },
+  { pool, log }: Services,
+  health: Health,
+): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
   const all = Object.values(watches) as Watches[keyof Watches][];
   const looking = Promise.all([
     ...all.map((one) => one.watch(signal)),
+    cases.watch(signal, log),
     announcePresence({ pool, program: 'gateway', signal, log }),
   ]);
   health.degradedBy(() => all.flatMap((one) => one.troubles()));

@@ -114,7 +114,9 @@ export async function releaseCase(
 ): Promise<number> {
   const path = `/v1/cases/${encodeURIComponent(caseId)}/releases`;
   const { remedy_request_id: requestId } = (await gateway.change('POST', path, asked)) as Detail;
-  out(`${caseId}: document ${requestId} is on its way`);
+  out(
+    `${caseId}: ${requestId === undefined ? 'its document has ended already' : `document ${requestId} is on its way`}`,
+  );
   return 0;
 }
 

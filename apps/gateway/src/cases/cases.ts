@@ -16,7 +16,8 @@ import { CaseLog, dueAt, type CaseAct, type DueDays } from '#reconciliation';
 import type { Intake } from '../intake/intake.js';
 import type { Resends } from '../resends/resends.js';
 import type { CaseAction, CaseActions, CaseRelease } from './case-body.js';
-import { releaseRemedy } from './releases.js';
+import { lookAgain, type LookAgainOptions } from '../watch/look-again.js';
+import { releaseRemedy, resumeReleases } from './releases.js';
 import { mustBeOfCase } from './split-items.js';
 
 export interface CasesOptions {
@@ -31,6 +32,9 @@ export interface CasesOptions {
   segmentsFolder: string | undefined;
   clock: Clock;
 }
+
+const RESUME_EVERY_MS = 60_000;
+const GATEWAY: Actor = { kind: 'system', name: 'gateway', authenticatedBy: 'process' };
 
 /** What became of an action on one of many cases. */
 interface CaseActed {
@@ -60,9 +64,18 @@ export class Cases {
 
   /** Has its suggested document sent; its accepted receipt resolves the case. The same again changes nothing. */
   async release(caseId: string, { account, reason }: CaseRelease, actor: Actor): Promise<void> {
-    const { resends, intake, installationId } = this.options;
-    const act = this.actOf(reason, actor);
-    await releaseRemedy({ log: this.log, resends, intake, installationId }, caseId, { account, act, actor, reason });
+    await releaseRemedy({ ...this.options, log: this.log }, caseId, { account, act: this.actOf(reason, actor) });
+  }
+
+  /** Goes on with releases whose document was not taken, at once and then each minute until `signal`. Never rejects. */
+  watch(signal: AbortSignal, log: LookAgainOptions['log']): Promise<void> {
+    const { clock } = this.options;
+    const failure = 'could not look for released documents that were not taken';
+    const failed = (caseId: string, err: unknown): void =>
+      log.warn({ err, caseId }, 'the document that was released for a case was not taken');
+    const look = (): Promise<void> =>
+      resumeReleases({ ...this.options, log: this.log }, { act: this.actOf(undefined, GATEWAY), failed });
+    return lookAgain(look, { everyMs: RESUME_EVERY_MS, clock, signal, log, failure });
   }
 
   /** Each by itself: one that does not fit does not stop the others. */
@@ -104,8 +117,13 @@ export class Cases {
     await this.log.tell({ type: 'See', caseId: part, code, cause, severity, dueAt: due, seen: sighting }, act);
   }
 
-  private actOf(reason: string, actor: Actor): CaseAct {
-    return { actor, reason, id: `case_action:${randomUUID()}`, at: this.options.clock.now().toISOString() };
+  private actOf(reason: string | undefined, actor: Actor): CaseAct {
+    return {
+      actor,
+      ...defined({ reason }),
+      id: `case_action:${randomUUID()}`,
+      at: this.options.clock.now().toISOString(),
+    };
   }
 
   private async commandOf(caseId: string, action: ByMany, { at }: CaseAct): Promise<CaseCommand> {

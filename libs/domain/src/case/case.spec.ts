@@ -266,6 +266,14 @@ describe('a case', () => {
     expect(told(see(1), RELEASE, rejected, RELEASE).newest).toEqual(['CaseRemedyReleased']);
     expect(told(see(1), RELEASE, RELEASE).newest).toEqual([]);
     expect(told(see(1), RELEASE, RESOLVE, RECEIPT).newest).toEqual(['CaseRemedyConcluded']);
+    // What the intake did not take is no document that anything could be done to.
+    const notTaken = { ...RECEIPT, outcome: 'not_taken', why: 'no such account' } as CaseCommand;
+    expect(told(see(1), RELEASE, notTaken).newest).toEqual(['CaseRemedyConcluded']);
+    expect(known(see(1), RELEASE, notTaken)).toMatchObject({ phase: 'open', remedy: null, remedies: 1 });
+    expect([known(see(1), RELEASE, notTaken).successor, known(see(1), RELEASE, rejected).successor]).toEqual([
+      undefined,
+      'r',
+    ]);
   });
 
   it('is not closed by a receipt of a moment that a run, or a person who reopened it, has left behind', () => {

@@ -155,16 +155,29 @@ export interface CaseSplit {
   data: { caseId: string; part: string; items: string[]; /** How many of the last sighting they are. */ count: number };
 }
 
-/** A person had the suggested document sent. */
+/** A person has the suggested document sent. It is a command that the intake is given next. */
 export interface CaseRemedyReleased {
   type: 'CaseRemedyReleased';
-  data: { caseId: string; action: string; commandId: string; requestId: string };
+  data: {
+    caseId: string;
+    action: string;
+    commandId: string;
+    requestId: string;
+    /** The account that the person named. */ account?: string;
+  };
 }
 
-/** How that ended. */
+/** How that ended. `not_taken`: the intake refused it, `why` in its words; there is no such document. */
 export interface CaseRemedyConcluded {
   type: 'CaseRemedyConcluded';
-  data: { caseId: string; requestId: string; outcome: DocumentOutcome; documentId?: string; receiptSha256?: Sha256 };
+  data: {
+    caseId: string;
+    requestId: string;
+    outcome: DocumentOutcome | 'not_taken';
+    why?: string;
+    documentId?: string;
+    receiptSha256?: Sha256;
+  };
 }
 
 export type CaseEvent =

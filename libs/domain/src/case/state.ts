@@ -109,12 +109,13 @@ function changes(state: KnownCase, event: Later): Partial<KnownCase> {
       return { ...withSightings(state, splitOff(sightingsOf(state), count)), parts: [...state.parts, part] };
     }
     case 'CaseRemedyReleased': {
-      const { caseId: _, ...remedy } = event.data;
-      return { remedy, remedies: state.remedies + 1 };
+      const { action, commandId, requestId } = event.data;
+      return { remedy: { action, commandId, requestId }, remedies: state.remedies + 1 };
     }
     case 'CaseRemedyConcluded': {
       const { outcome, requestId } = event.data;
-      if (state.remedy?.action !== 'resend' || outcome === 'accepted') return { remedy: null };
+      if (state.remedy?.action !== 'resend' || outcome === 'accepted' || outcome === 'not_taken')
+        return { remedy: null };
       return { remedy: null, ...(outcome === 'partial' ? { isTakenInPart: true } : { successor: requestId }) };
     }
     default:

@@ -45,8 +45,12 @@ export function sentenceOfCaseEvent(recorded: RecordedEvent): string {
       return `${event.data.count} items became the case ${event.data.part}.`;
     case 'CaseRemedyReleased':
       return `Released: ${event.data.action}, document ${event.data.requestId}.`;
-    case 'CaseRemedyConcluded':
-      return `The document ${event.data.requestId} ended ${event.data.outcome}.`;
+    case 'CaseRemedyConcluded': {
+      const { requestId, outcome, why } = event.data;
+      return outcome === 'not_taken'
+        ? `The document ${requestId} was not sent: ${why}.`
+        : `The document ${requestId} ended ${outcome}.`;
+    }
     default:
       return neverReached(event, 'case event');
   }

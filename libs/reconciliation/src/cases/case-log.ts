@@ -46,6 +46,17 @@ interface Known {
   version: number;
 }
 
+/** A document that a person had sent. */
+interface Released {
+  commandId: string;
+  requestId: string;
+  account?: string;
+  /** The case as it stood just before: it says what the document is made of. */
+  before: KnownCase;
+  actor: Actor;
+  reason: string;
+}
+
 const MOST_CONFLICTS = 5;
 
 /**
@@ -74,24 +85,61 @@ export class CaseLog {
     const { caseId } = command;
     let from = known ?? (command.type === 'See' ? { state: NO_CASE, version: -1 } : await this.read(caseId));
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
-      const events = decideCase(from.state, command);
-      if (events.length === 0) return { caseId, events, state: from.state, isStale: isStale(from.state, command) };
-      const appended = await this.options.store.append(
-        caseStream(caseId),
-        from.version === -1 ? 'none' : from.version,
-        events.map((event, n) => this.envelope(event, act, from.version + 1 + n)),
-      );
-      if (appended.kind === 'appended')
-        return { caseId, events, state: events.reduce(evolveCase, from.state), isStale: false };
+      const told = await this.tellAt(command, act, from);
+      if (told !== undefined) return told;
       from = await this.read(caseId);
     }
-    throw new PedigreeError('unavailable', `case ${caseId} changes all the time; try again`, { item: caseId });
+    throw changesAllTheTime(caseId);
+  }
+
+  /** Undefined where the log has gone on since. */
+  private async tellAt(command: CaseCommand, act: CaseAct, { state, version }: Known): Promise<ToldCase | undefined> {
+    const { caseId } = command;
+    const events = decideCase(state, command);
+    if (events.length === 0) return { caseId, events, state, isStale: isStale(state, command) };
+    const appended = await this.options.store.append(
+      caseStream(caseId),
+      version === -1 ? 'none' : version,
+      events.map((event, n) => this.envelope(event, act, version + 1 + n)),
+    );
+    if (appended.kind !== 'appended') return undefined;
+    return { caseId, events, state: events.reduce(evolveCase, state), isStale: false };
+  }
+
+  /**
+   * Makes a command for a case as it stands, and tells it. Where the log has gone on meanwhile, it is made anew.
+   * Without a command nothing is told.
+   */
+  async tellAsItStands(
+    caseId: string,
+    act: CaseAct,
+    make: (state: CaseState) => Promise<CaseCommand | undefined>,
+  ): Promise<void> {
+    for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
+      const known = await this.read(caseId);
+      const command = await make(known.state);
+      if (command === undefined || (await this.tellAt(command, act, known)) !== undefined) return;
+    }
+    throw changesAllTheTime(caseId);
   }
 
   /** A case as the log has it; undefined when it was never opened. */
   async find(caseId: string): Promise<KnownCase | undefined> {
     const { state } = await this.read(caseId);
     return state.phase === 'absent' ? undefined : state;
+  }
+
+  /** What was released last, while it is under way. */
+  async released(caseId: string): Promise<Released | undefined> {
+    const events = typedEvents<CaseEvent>(await wholeStream(this.options.store, caseStream(caseId)));
+    const state = events.reduce(evolveCase, NO_CASE);
+    const at = events.findLastIndex(({ type }) => type === 'CaseRemedyReleased');
+    const released = events[at];
+    if (state.phase === 'absent' || state.remedy === null || released?.type !== 'CaseRemedyReleased') return undefined;
+    const { actor, reason = '' } = released.metadata;
+    // Whatever runs have told since: it is the document that the person saw.
+    const before = events.slice(0, at).reduce(evolveCase, NO_CASE) as KnownCase;
+    return { ...released.data, before, actor, reason };
   }
 
   private async read(caseId: string): Promise<Known> {
@@ -114,3 +162,6 @@ export class CaseLog {
     };
   }
 }
+
+const changesAllTheTime = (caseId: string): PedigreeError =>
+  new PedigreeError('unavailable', `case ${caseId} changes all the time; try again`, { item: caseId });

@@ -156,7 +156,8 @@ function runAll(parts: Parts): Promise<void>[] {
   const handle = async ({ payload: { runId } }: Task<PayloadOf<'reconcile_documents'>>): Promise<TaskResult> => {
     await makeRun({ pool, store, installation, rules: config.rules, clock }, runId);
     const cases = new CaseLog({ db: pool, store, installation });
-    const opening = await openDocumentCases({ db: pool, store, log: cases, dueDays: config.dueDays }, runId);
+    const onWarning = (text: string): void => log.warn({ runId }, text);
+    const opening = await openDocumentCases({ db: pool, store, log: cases, dueDays: config.dueDays, onWarning }, runId);
     log.info({ runId, ...opening }, 'recorded the cases of a reconciliation');
     return { kind: 'done' };
   };

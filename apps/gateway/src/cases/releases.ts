@@ -1,5 +1,4 @@
 import { remedyOf, type CaseState, type KnownCase } from '#domain';
-import type { Actor } from '#event-store';
 import { defined, neverReached, PedigreeError, requestIdOf, Semaphore } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { CaseAct, CaseLog } from '#reconciliation';

@@ -152,12 +152,9 @@ interface Parts {
 
 /** Everything that runs until the signal. None of it rejects. */
 function runAll(parts: Parts): Promise<void>[] {
-  const { config, pool, store, queue, installation, log, clock, signal } = parts;
+  const { config, pool, queue, log, clock, signal } = parts;
   const handle = async ({ payload: { runId } }: Task<PayloadOf<'reconcile_documents'>>): Promise<TaskResult> => {
-    await makeRun({ pool, store, installation, rules: config.rules, clock }, runId);
-    const cases = new CaseLog({ db: pool, store, installation });
-    const opening = await openDocumentCases({ db: pool, store, log: cases, dueDays: config.dueDays }, runId);
-    log.info({ runId, ...opening }, 'recorded the cases of a reconciliation');
+    await compareDocuments(parts, runId);
     return { kind: 'done' };
   };
   const report = (one: RunnerReport): void =>
@@ -202,6 +199,18 @@ function filesOfRuns(parts: Parts): Promise<void>[] {
     removing,
     keepStockRuns({ ...parts, stock, segments, dueDays, schedule: (tx, tasks) => queue.schedule(tx, tasks) }),
   ];
+}
+
+/** Makes a run of documents, and its cases. */
+async function compareDocuments(
+  { config, pool, store, installation, log, clock }: Parts,
+  runId: string,
+): Promise<void> {
+  await makeRun({ pool, store, installation, rules: config.rules, clock }, runId);
+  const cases = new CaseLog({ db: pool, store, installation });
+  const onWarning = (text: string): void => log.warn({ runId }, text);
+  const opening = await openDocumentCases({ db: pool, store, log: cases, dueDays: config.dueDays, onWarning }, runId);
+  log.info({ runId, ...opening }, 'recorded the cases of a reconciliation');
 }
 
 /** Resolves cases whose released document was accepted. Errors are said, never thrown. */

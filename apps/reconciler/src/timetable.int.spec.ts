@@ -77,7 +77,7 @@ afterAll(async () => {
 /** A reconciler that has just started. */
 function started(): { ticks: () => Promise<void>; look: () => Promise<void> } {
   const common = { pool: db.pool, installation: { ...INSTALLATION, profile: 'none' }, log: silent, clock };
-  const signal = new AbortController().signal;
+  const [signal, since] = [new AbortController().signal, clock.now()];
   const timetables = {
     documents: timetableOf('0 1 * * *', 'UTC', 'test'),
     packs: timetableOf('0 2 * * *', 'UTC', 'test'),
@@ -91,7 +91,7 @@ function started(): { ticks: () => Promise<void>; look: () => Promise<void> } {
     program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),
   };
   const runs = new PackRuns(parts, undefined);
-  return { ticks: () => askForTicks(ticking), look: () => runs.look() };
+  return { ticks: () => askForTicks(ticking, since), look: () => runs.look() };
 }
 
 async function snapshot(name: string, moment: string, ...lines: string[]): Promise<void> {

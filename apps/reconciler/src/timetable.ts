@@ -6,6 +6,7 @@ import {
   findRequest,
   keepAskedRun,
   keepRequest,
+  newestReason,
   newestTick,
   runTask,
   tickRunId,
@@ -34,9 +35,10 @@ const LOOK_EVERY_MS = 30_000;
 export async function askByTimetable(parts: TimetableParts): Promise<void> {
   const { timetables, log, clock, signal } = parts;
   if (timetables.documents === undefined && timetables.packs === undefined) return;
+  const since = clock.now();
   for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
     try {
-      await askForTicks(parts);
+      await askForTicks(parts, since);
     } catch (error) {
       log.error({ err: error }, 'could not request scheduled runs');
     }
@@ -45,20 +47,26 @@ export async function askByTimetable(parts: TimetableParts): Promise<void> {
 
 /**
  * Asks for the runs of the newest ticks. The id follows from the tick, so that several reconcilers and repeats make one
- * run; of ticks that were missed only the newest one is made up for.
+ * run; of ticks that were missed only the newest one is made up for. Where the timetable was changed, none is that came
+ * before `since`, the start of this reconciler: nobody has missed it.
  */
-export async function askForTicks(parts: TimetableParts): Promise<void> {
+export async function askForTicks(parts: TimetableParts, since: Date): Promise<void> {
   const { documents, packs } = parts.timetables;
-  if (documents !== undefined) await ask(parts, 'documents', documents);
-  if (packs !== undefined) await ask(parts, 'packs', packs);
+  if (documents !== undefined) await ask(parts, { kind: 'documents', timetable: documents, since });
+  if (packs !== undefined) await ask(parts, { kind: 'packs', timetable: packs, since });
 }
 
-async function ask(parts: TimetableParts, kind: RunKind, timetable: Timetable): Promise<void> {
+const REASON = 'the run of ';
+
+async function ask(
+  parts: TimetableParts,
+  { kind, timetable, since }: { kind: RunKind; timetable: Timetable; since: Date },
+): Promise<void> {
   const { pool, queue, installation, clock } = parts;
   const tick = newestTick(timetable, clock.now());
-  if (tick === undefined) return;
+  if (tick === undefined || (tick <= since && (await wasChanged(pool, kind, timetable)))) return;
   const runId = tickRunId(installation.id, kind, tick);
-  const request = { runId, reason: `the run of ${tick.toISOString()}`, actor: ACTOR };
+  const request = { runId, reason: `${REASON}${tick.toISOString()}`, actor: ACTOR };
   if (kind === 'documents')
     return inTransaction(pool, async (tx) => {
       if ((await findRequest(tx, runId)) !== undefined) return;
@@ -66,6 +74,14 @@ async function ask(parts: TimetableParts, kind: RunKind, timetable: Timetable): 
       await queue.schedule(tx, [runTask(runId)]);
     });
   await keepAskedRun(pool, { ...request, asked: packsAsked(parts) });
+}
+
+/** Whether the last tick of which a run was asked for is none of this timetable. */
+async function wasChanged(pool: Pool, kind: RunKind, timetable: Timetable): Promise<boolean> {
+  const reason = await newestReason(pool, { kind, actor: ACTOR, beginning: REASON });
+  if (reason === undefined) return false;
+  const last = new Date(reason.slice(REASON.length));
+  return newestTick(timetable, last)?.getTime() !== last.getTime();
 }
 
 const packsAsked = ({ stock, timetables }: TimetableParts) => ({

@@ -14,6 +14,7 @@ interface Run {
   result?: {
     asOf: string;
     findings: number;
+    /** Of these, so many are not kept. */ findingsLeftOut?: number;
     counts: Record<string, number>;
     notOurs: Record<string, number>;
     digest: string;
@@ -61,7 +62,7 @@ export async function reconcile(gateway: GatewayClient, { reason, wait, json }: 
 
 function print(
   { id, findings }: Run,
-  { asOf, findings: found, counts, notOurs, digest }: NonNullable<Run['result']>,
+  { asOf, findings: found, findingsLeftOut: left = 0, counts, notOurs, digest }: NonNullable<Run['result']>,
 ): void {
   out(`reconciliation ${id} as of ${asOf}: ${found} findings, digest ${digest}`);
   out(
@@ -81,5 +82,7 @@ function print(
       ),
     );
   out('documents that ended badly and were not sent again become cases too: pedigree cases');
-  if (found > findings.length) out(`and ${found - findings.length} more: GET /v1/reconciliations/${id}`);
+  const more = found - findings.length - left;
+  if (more > 0) out(`and ${more} more: GET /v1/reconciliations/${id}`);
+  if (left > 0) out(`and ${left} that were counted and not kept: this run opens no cases of them, and resolves none`);
 }

@@ -107,6 +107,9 @@ const runFields = {
       positions: z.record(z.string(), z.string()).describe('Log positions at which the read models stood.'),
       inputs_digest: sha256.describe('Over the rows of both sides, what the lists cover, and the limits.'),
       findings: count,
+      findings_left_out: count
+        .optional()
+        .describe('Of these, the last ones: counted, and not kept. Lists and files end before them. Absent: none.'),
       counts,
       not_ours: z
         .record(z.string(), count)

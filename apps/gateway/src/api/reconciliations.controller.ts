@@ -126,7 +126,7 @@ function runAnswer(run: RunShown): z.infer<typeof reconciliation> {
     return { ...request, packs: packsAnswer(run.packs, completedAt) };
   if (started === undefined || completed === undefined || completedAt === undefined) return request;
   const { asOf, positions, inputsDigest } = started;
-  const { findings, counts, notOurs, digest } = completed;
+  const { findings, findingsLeftOut, counts, notOurs, digest } = completed;
   return {
     ...request,
     result: {
@@ -135,6 +135,7 @@ function runAnswer(run: RunShown): z.infer<typeof reconciliation> {
       positions,
       inputs_digest: inputsDigest,
       findings,
+      ...defined({ findings_left_out: findingsLeftOut }),
       counts: snakeCase(counts),
       not_ours: notOurs,
       digest,

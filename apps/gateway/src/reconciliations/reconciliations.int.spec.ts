@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PostgresEventStore } from '#event-store';
@@ -9,12 +10,14 @@ import {
   readRun,
   recordPackRun,
   recordPackRunFailure,
+  removeFindings,
   runsFolder,
 } from '#reconciliation';
 import { writeFinishedRun } from '../../../../libs/reconciliation/test/finished-run.js';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { TestHarness } from '../../test/test-harness.js';
+import { Reconciliations } from './reconciliations.js';
 
 const PACK = '046012345678930000000000001';
 const ACTOR = { kind: 'person', name: 'anna', authenticatedBy: 'loopback' } as const;
@@ -68,6 +71,25 @@ async function completedRun(count: number, more: { namedOnly?: true } = {}): Pro
   return runId;
 }
 
+/** A run about documents with two findings. */
+async function documentRun(over: object = {}): Promise<string> {
+  const runId = await asked();
+  const started = { runId, asOf: '2026-11-23T05:00:00.000Z', positions: {}, inputsDigest: 'b'.repeat(64) };
+  const rest = { counts: {}, notOurs: {}, digest: 'c'.repeat(64) };
+  const completed = { runId, attempt: 'one', findings: 2, ...rest, ...over };
+  const finding = { kind: 'missing_at_registry', reasonCode: 'missing_in_registry', requestId: 'r', detail: {} };
+  await harness.db.pool.query(
+    `INSERT INTO reconciliation_finding (run_id, attempt, n, kind, finding)
+     SELECT $1, 'one', n, 'missing_at_registry', $2 FROM generate_series(1, 2) n`,
+    [runId, JSON.stringify(finding)],
+  );
+  const about = { participant: 'own', profile: 'none', softwareVersion: '1', effectiveAt: started.asOf };
+  const metadata = { ...about, actor: ACTOR, reason: 'a test', correlationId: runId, causationId: runId };
+  const event = (type: string, data: object) => ({ id: randomUUID(), type, schemaVersion: 1, data, metadata });
+  await store.append(`run-${runId}`, 'none', [event('RunStarted', started), event('RunCompleted', completed)]);
+  return runId;
+}
+
 describe('the findings of a comparison as a list', () => {
   it('are refused while it is not made, of documents and of packs', async () => {
     for (const runId of [await asked(), await asked({})]) await isNotThere(runId, /the comparison is not made yet$/);
@@ -77,6 +99,25 @@ describe('the findings of a comparison as a list', () => {
     const runId = await asked({});
     await recordPackRunFailure(parts(), { runId, reason: 'x', actor: ACTOR }, 'the stock is 40 hours old');
     await isNotThere(runId, /the comparison has failed: the stock is 40 hours old$/);
+  });
+
+  it('of documents are no shorter file where they are removed while it is read', async () => {
+    const { pool } = harness.db;
+    const runId = await documentRun();
+    const parts = { pool, store, queue: {} as never, packFindings: {} as never };
+    const run = await new Reconciliations(parts).findWithFindings(runId);
+    await pool.query("UPDATE reconciliation_request SET requested_at = now() - interval '9 days' WHERE run_id = $1", [
+      runId,
+    ]);
+    expect(await removeFindings(pool, { keptDays: 1, limit: 1 })).toBe(1);
+    const rest = new Reconciliations(parts).findings(run, { after: 0, limit: 10 });
+    await expect(rest).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining('were removed') });
+  });
+
+  it('of documents say how many are not kept', async () => {
+    const runId = await documentRun({ findings: 5, findingsLeftOut: 3 });
+    const { json } = await harness.ask(`/v1/reconciliations/${runId}`);
+    expect(json()).toMatchObject({ result: { findings: 5, findings_left_out: 3 } });
   });
 
   it('are refused when they were removed, with the moment', async () => {

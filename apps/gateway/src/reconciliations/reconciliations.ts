@@ -96,15 +96,16 @@ export class Reconciliations {
 
   /**
    * A page of a run's findings; none while it is not made, and none once they are kept no longer: never a part for the
-   * whole.
+   * whole. @throws PedigreeError `not_found` where they were removed since the run was looked at.
    */
   async findings(
     { runId, completed, findingsRemovedAt }: RunShown,
     page: { kind?: FindingKind | undefined; after: number; limit: number },
   ): Promise<{ n: number; finding: Finding }[]> {
-    return completed === undefined || findingsRemovedAt !== undefined
-      ? []
-      : readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
+    if (completed === undefined || findingsRemovedAt !== undefined) return [];
+    const found = await readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
+    await this.findWithFindings(runId);
+    return found;
   }
 }
 

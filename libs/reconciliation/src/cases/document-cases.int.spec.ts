@@ -183,6 +183,20 @@ describe('cases of a comparison of documents', () => {
     await db.pool.query(ended, ['47 hours']);
   });
 
+  it('are opened, and none is resolved, with a warning, by a run that does not keep all of its findings', async () => {
+    const cut: Pick<EventStore, 'readStream'> = {
+      readStream: async (...asked) =>
+        (await store.readStream(...asked)).map((one) => ({
+          ...one,
+          data: one.type === 'RunCompleted' ? { ...one.data, findings: 9, findingsLeftOut: 3 } : one.data,
+        })),
+    };
+    const warnings: string[] = [];
+    const options = { db: db.pool, log: logOver(), dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 't') };
+    await openDocumentCases({ ...options, store: cut, onWarning: (text) => warnings.push(text) }, await made());
+    expect(warnings).toEqual(['3 of 9 findings are not kept: they open no case, and none is resolved']);
+  });
+
   it('that a person resolved come back when a document ends once more, and not for what was known then', async () => {
     const caseId = caseIdOf('failed_document', { kind: 'document', document: 'r-5' });
     const by = { kind: 'person', resolution: 'written_off', note: 'told by a new document' } as const;

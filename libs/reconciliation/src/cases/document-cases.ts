@@ -24,6 +24,7 @@ export interface DocumentCasesOptions {
   store: Pick<EventStore, 'readStream'>;
   log: CaseLog;
   dueDays: DueDays;
+  onWarning?: (text: string) => void;
 }
 
 const AT_ONCE = 1_000;
@@ -66,7 +67,12 @@ export async function openDocumentCases(options: DocumentCasesOptions, runId: st
     await told(page);
   }
   // Where not all findings are kept, one that is not found may be among the others.
-  if (completed.findingsLeftOut === undefined)
+  const left = completed.findingsLeftOut;
+  if (left !== undefined)
+    options.onWarning?.(
+      `${left} of ${completed.findings} findings are not kept: they open no case, and none is resolved`,
+    );
+  else
     for await (const { missed, notCovered } of casesNotFound(options, looked, found)) {
       opening.notCovered += notCovered;
       await told(missed);

@@ -238,6 +238,14 @@ describe('a pack in a box of the stock', () => {
     expect(await opened({ registry: [inBox()], record, ...ofA1() })).toMatchObject({ resolved: 1 });
   });
 
+  it('is of a case whose document is of the place of the registry, also where the stock has it elsewhere', async () => {
+    const code = 'container_mismatch';
+    const cells = { held: false, copies: 1, s_place: 'A1', r_place: 'A1', g_container: OTHER, r_container: BOX };
+    const registry = [inBox({ container: OTHER })];
+    await opened({ findings: [boxed(code, cells)], registry, record: [{ item: P, container: BOX }], ...ofA1(P) });
+    expect(await caseOf(code)).toMatchObject({ container: OTHER, state: { lastSeen: { places: ['B1'] } } });
+  });
+
   it.each([
     ['of that place', ['B1'], opened],
     [

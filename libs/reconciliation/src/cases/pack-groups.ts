@@ -26,7 +26,7 @@ export const CELLS = Object.keys(FOUND_BY) as (keyof typeof FOUND_BY)[];
 /** Whether the item of a finding stands in no row of the stock, but in a container of it. */
 export const BOXED = 'copies IS NULL AND coalesce(held, false)';
 /** Of what is put down to a container of the registry: where the document that opens it acts. */
-export const ACTS_AT = "CASE WHEN code = 'container_mismatch' THEN coalesce(s_place, g_place, r_place) END";
+export const ACTS_AT = "CASE WHEN code = 'container_mismatch' THEN coalesce(g_place, r_place, s_place) END";
 
 /** Findings of one code and one cause. */
 export interface PackGroup {

@@ -203,6 +203,7 @@ function trend(steps: readonly TrendStep[]): Html {
     <h2>Since earlier runs</h2>
     <p>
       A finding is the same when item and code are. Runs with other sides, places, rules or settings are not compared.
+      Cleared is what a run did not find again: also what it could not judge, which stays in its case as unjudged.
     </p>
     ${tableOf('From run to run', columns, rows)}
     ${tableOf(

@@ -34,6 +34,19 @@ export async function keepRequest(
   );
 }
 
+/** The reason of the newest request of a kind that this actor made for one with such a beginning. */
+export async function newestReason(
+  db: Queryable,
+  { kind, actor, beginning }: { kind: RunKind; actor: Actor; beginning: string },
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ reason: string }>(
+    `SELECT reason FROM reconciliation_request WHERE kind = $1 AND actor = $2 AND starts_with(reason, $3)
+     ORDER BY requested_at DESC LIMIT 1`,
+    [kind, canonicalJson(actor), beginning],
+  );
+  return rows[0]?.reason;
+}
+
 /** The task by which the reconciler takes a request: the same request is one task for ever. */
 export const runTask = (runId: string): PlannedTask<'reconcile_documents'> => ({
   key: `reconcile:${runId}`,

@@ -18,7 +18,7 @@ describe.each(['interface-v1', 'mdlp'])('what clients of the real system write a
   let waiting: string;
 
   beforeAll(async () => {
-    client = await TestClient.start({ profile, processingMs: 1000 });
+    client = await TestClient.start({ profile, processingMs: 4_000 });
     accepted = (await client.process(doc.accept([pack(1), pack(2)]))).documentId;
     shipped = (await client.process(doc.moveOrder([pack(1)]))).documentId;
     const report = `</skzkm_origin_msg_id><skzkm_report_id>${REPORT}</skzkm_report_id>`;

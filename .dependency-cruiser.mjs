@@ -125,8 +125,8 @@ export default {
     {
       name: 'front-door-only',
       comment:
-        'A library is what its src/index.ts exports; what lies behind it may change without asking. Specs may use what ' +
-        'the tests of another library are made with.',
+        'A library is what its src/index.ts exports; what lies behind it may change without asking. Specs may use ' +
+        'what the tests of another library are made with.',
       severity: 'error',
       from: { path: '^libs/([^/]+)/' },
       to: { path: '^libs/', pathNot: ['^libs/$1/', FRONT_DOOR, TEST_SUPPORT] },

@@ -36,24 +36,22 @@ export function namedItemsOf(facts: DocumentFacts): NamedItems {
 }
 
 function changeOf({ docType, fields }: DocumentFacts): ContainmentChange | undefined {
-  const type = documentTypeOf(docType);
   // What a place holds moves as it stands there: in its containers.
-  if (type === undefined || typeof type.effect === 'string' || type.wholePlace !== undefined) return undefined;
-  const { containment } = type.effect;
+  if (documentTypeOf(docType)?.wholePlace !== undefined) return undefined;
+  const containment = containmentOf(docType);
   return containment === 'opened' && typeKnowledge.opensAll(fields) ? 'opened_all' : containment;
 }
 
-/** Whether a document of this type changes containment at all: only then it is worth reading. */
-export function changesContainment(docType: number): boolean {
+function containmentOf(docType: number) {
   const effect = documentTypeOf(docType)?.effect;
-  return effect !== undefined && typeof effect !== 'string' && effect.containment !== undefined;
+  return effect === undefined || typeof effect === 'string' ? undefined : effect.containment;
 }
 
+/** Whether a document of this type changes containment at all: only then it is worth reading. */
+export const changesContainment = (docType: number): boolean => containmentOf(docType) !== undefined;
+
 /** Whether a document of this type puts items into a container. */
-export function packs(docType: number): boolean {
-  const effect = documentTypeOf(docType)?.effect;
-  return effect !== undefined && typeof effect !== 'string' && effect.containment === 'packed';
-}
+export const packs = (docType: number): boolean => containmentOf(docType) === 'packed';
 
 /** In doubt an item stays inside its container: of what was accepted in part, packings alone count. */
 export const isApplied = ({ outcome }: { outcome: string }, change: ContainmentChange): boolean =>

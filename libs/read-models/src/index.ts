@@ -75,8 +75,8 @@ export {
   unmovedPacksShape,
 } from './pack-reports/shape.js';
 export { packsAgainst } from './pack-state/against.js';
-export { clocksOf } from './timeliness/clock.js';
 export { knownUpTo } from './pack-state/record-age.js';
+export { clocksOf } from './timeliness/clock.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
 export { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, sequenceOf, type OutcomeType } from './outbox/cloud-event.js';
 export { historyOf } from './outbox/history.js';

@@ -1,7 +1,7 @@
 import { remedyOf, type CaseState, type KnownCase } from '#domain';
 import { defined, neverReached, PedigreeError, requestIdOf, Semaphore } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
-import type { CaseAct, CaseLog } from '#reconciliation';
+import type { CaseAct, CaseLog, ReleasedRemedy } from '#reconciliation';
 import { findCommand } from '../intake/command-table.js';
 import type { Intake } from '../intake/intake.js';
 import type { Resends } from '../resends/resends.js';
@@ -108,11 +108,9 @@ async function takeReleased(parts: ReleaseParts, caseId: string, act: CaseAct): 
   }
 }
 
-type Released = NonNullable<Awaited<ReturnType<CaseLog['released']>>>;
-
 async function give(
   { resends, intake }: ReleaseParts,
-  { before, commandId, account: named, actor, reason }: Released,
+  { before, commandId, account: named, actor, reason }: ReleasedRemedy,
 ): Promise<void> {
   const remedy = remedyOf(before);
   if (remedy === undefined) throw new Error(`case ${before.caseId} was released, and suggested no document`);

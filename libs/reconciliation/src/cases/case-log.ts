@@ -47,7 +47,7 @@ interface Known {
 }
 
 /** A document that a person had sent. */
-interface Released {
+export interface ReleasedRemedy {
   commandId: string;
   requestId: string;
   account?: string;
@@ -130,7 +130,7 @@ export class CaseLog {
   }
 
   /** What was released last, while it is under way. */
-  async released(caseId: string): Promise<Released | undefined> {
+  async released(caseId: string): Promise<ReleasedRemedy | undefined> {
     const events = typedEvents<CaseEvent>(await wholeStream(this.options.store, caseStream(caseId)));
     const state = events.reduce(evolveCase, NO_CASE);
     const at = events.findLastIndex(({ type }) => type === 'CaseRemedyReleased');

@@ -1,8 +1,11 @@
 import {
+  endedBadly,
   firstSend,
   groupIdOfStream,
+  MAX_ITEM_PREDECESSORS,
   requestIdOfStream,
   type DocumentConcluded,
+  type DocumentOutcome,
   type DocumentReleased,
   type DocumentReference,
   type GroupRegistered,
@@ -32,6 +35,7 @@ import {
   type Holder,
 } from './holders.js';
 import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, stuckIn, type EndOfHolds } from './holds.js';
+import { endShield, keepMissedEnd, missedBy } from './missed-ends.js';
 import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
 import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
@@ -120,8 +124,8 @@ export class PageOfClaims {
     else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream), data.hold);
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
     else if (type === 'DocumentConcluded')
-      await this.run.add({ kind: 'end', id: requestIdOfStream(stream), event: data });
-    else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream));
+      await this.run.add({ kind: 'end', id: requestIdOfStream(stream), position, event: data });
+    else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream), data.outcome, position);
     else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), event);
   }
 
@@ -194,7 +198,9 @@ export class PageOfClaims {
     const { ring, predecessors, lifted } = await openRing(tx, ids, { after, met });
     await this.lift(lifted);
     if (ring.length > 0) return this.refuse(unit, ring);
-    if (predecessors.length > 0) return this.hold(unit, predecessors);
+    const missed = await missedBy(tx, unit.id);
+    const named = [...missed, ...predecessors].slice(0, MAX_ITEM_PREDECESSORS);
+    if (named.length > 0) return this.hold(unit, named);
     if (after.length > 0) return this.waits(unit, 'waiting');
     await removeWaits(tx, [unit.id]);
     await movePhase(tx, unit, 'clear');
@@ -273,7 +279,9 @@ export class PageOfClaims {
     await this.run.flush();
     if (stuck.length > 0) await goAheadOf(tx, id, stuck);
     if (missing.length > 0) await removeWaitsFor(tx, id, missing);
-    await endHolds(tx, id, endedHolds(event));
+    const ended = endedHolds(event);
+    if (event.type === 'HoldLapsed' || event.type === 'GroupHoldLapsed') await endShield(tx, id, ended);
+    await endHolds(tx, id, ended);
   }
 
   /**
@@ -315,9 +323,10 @@ export class PageOfClaims {
     return this.decide(unit, [], unit.isMoved ? 'any wait' : 'command');
   }
 
-  private async groupEnded(groupId: string): Promise<void> {
+  private async groupEnded(groupId: string, outcome: DocumentOutcome, position: bigint): Promise<void> {
     const { tx } = this.options;
     await this.run.flush();
+    if (endedBadly(outcome)) await keepMissedEnd(tx, { id: groupId, unit: groupId, position });
     await removeHolders(tx, await holdersOfUnit(tx, groupId));
     await removeWaits(tx, [groupId]);
   }

@@ -1,4 +1,4 @@
-import type { DocumentConcluded, ItemPredecessor } from '#domain';
+import { endedBadly, type DocumentConcluded, type ItemPredecessor } from '#domain';
 import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
 import { changeByClaims } from './containment.js';
 import {
@@ -11,6 +11,7 @@ import {
   type Holder,
 } from './holders.js';
 import { changeBy, mayChange } from './late-changes.js';
+import { keepMissedEnd } from './missed-ends.js';
 import { isApplied, packs, type ContainmentChange, type NamedItems } from './named-items.js';
 import type { PageOptions } from './read-page.js';
 import { insertWaits, liftWaitsInPlaces, removeWaits, type LiftedWait } from './waits.js';
@@ -22,7 +23,8 @@ export interface Plain {
   own: OwnClaim[];
 }
 
-type Step = { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; event: DocumentConcluded['data'] };
+type Step =
+  { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; position: bigint; event: DocumentConcluded['data'] };
 
 /** Plans what follows for a holder: its send, or that it is told for whom it waits, or waits no more. */
 interface Plans {
@@ -115,34 +117,48 @@ export class RunOfClaims {
     return predecessors;
   }
 
-  /** In order: what a document did to containment, then its claims go. A part of a split document keeps them. */
+  /**
+   * In order: what a document did to containment, then its claims go. A part of a split document keeps them. A bad end
+   * is looked at while its claims are there and those of the ends before it are not.
+   */
   private async end(steps: Step[], holders: Map<string, Holder>): Promise<void> {
     const { tx } = this.options;
     let run: { change: ContainmentChange; numbers: number[] } | undefined;
+    let freed: Holder[] = [];
     const write = async (): Promise<void> => {
       if (run !== undefined) await changeByClaims(tx, run.change, run.numbers);
       run = undefined;
     };
-    const freed: Holder[] = [];
+    const free = async (): Promise<void> => {
+      await write();
+      await removeHolders(tx, freed);
+      const ids = freed.map((one) => one.id);
+      await removeWaits(tx, ids);
+      freed = [];
+    };
     for (const step of steps) {
       if (step.kind !== 'end') continue;
-      const holder = holders.get(step.id);
+      const { id, position, event } = step;
+      const holder = holders.get(id);
       if (holder === undefined) {
         await write();
-        if (mayChange(step.event)) await changeBy(step.event, this.options);
+        if (mayChange(event)) await changeBy(event, this.options);
         continue;
       }
-      if (holder.toldId === holder.id) freed.push(holder);
+      if (holder.toldId === id) {
+        if (endedBadly(event.outcome)) {
+          await free();
+          await keepMissedEnd(tx, { id, unit: holder.unit, position });
+        }
+        freed.push(holder);
+      }
       const { change } = holder;
-      if (change === null || !isApplied(step.event, change)) continue;
+      if (change === null || !isApplied(event, change)) continue;
       if (run?.change !== change) await write();
       run ??= { change, numbers: [] };
       run.numbers.push(holder.number);
     }
-    await write();
-    await removeHolders(tx, freed);
-    const ids = freed.map((one) => one.id);
-    await removeWaits(tx, ids);
+    await free();
   }
 }
 

@@ -102,7 +102,7 @@ class Story {
   private readonly sends: Pick<PlannedTask<'send'>, 'key' | 'payload'>[] = [];
   /** Ends that those who wait have not heard of. */
   private readonly toTell: [string, DocumentOutcome][] = [];
-  private readonly replacedBy = new Map<string, string>();
+  readonly replacedBy = new Map<string, string>();
   /** The log position by which each was planned that was sent last. */
   readonly plannedAt = new Map<string, bigint>();
   /** By id, those of others too. */
@@ -308,6 +308,10 @@ interface Told {
   /** Whom it concerned when it was planned. */
   met: Set<string>;
   after: string[];
+  /** Those of its packs that ended badly before it was sent, and came before it. */
+  failed: Told[];
+  /** For whose bad end it was held. */
+  heldFor: Set<string>;
   releasedAt?: bigint;
   wasHeld?: true;
   /** Of its last attempt. */
@@ -335,16 +339,18 @@ class Oracle {
   }
 
   private take({ type, stream, data: said, position }: RecordedEvent): void {
-    const data = said as { outcome: DocumentOutcome; documentId: string };
+    const data = said as { outcome: DocumentOutcome; documentId: string; hold: Hold };
     const id = requestIdOfStream(stream);
     const one = this.told.get(id);
     if (type === 'InboundConcluded') this.change(data.documentId, data);
     if (one === undefined) return;
     if (type === 'SendAttempted') one.sentAt = position;
     if (type === 'DocumentHeld') one.wasHeld = true;
+    if (type === 'DocumentHeld' && isForPredecessor(data.hold)) one.heldFor.add(data.hold.for.requestId);
     if (type === 'DocumentSent') this.operations.set(data.documentId, one);
     if (type === 'DocumentReleased') one.releasedAt ??= position;
     if (type === 'DocumentConcluded') one.endedAt = position;
+    if (type === 'DocumentConcluded' && isBad(data.outcome)) this.failed(one, position);
     if (type === 'DocumentConcluded' || type === 'ConclusionRevised') this.change(id, data);
   }
 
@@ -352,6 +358,15 @@ class Oracle {
   faults(): string[] {
     const { waived, held } = this.story;
     const sent = [...this.told.values()].filter(({ sentAt }) => sentAt !== undefined);
+    const unheard = sent.flatMap((one) =>
+      one.failed
+        .filter((each) => !this.isHeard(one, each))
+        .map((each) => `${one.id} was sent, and nobody decided about the bad end of ${each.id} before it`),
+    );
+    return [...unheard, ...this.overtaken(sent, { waived, held })];
+  }
+
+  private overtaken(sent: Told[], { waived, held }: Pick<Story, 'waived' | 'held'>): string[] {
     const at = ({ sentAt }: Told): bigint => sentAt as bigint;
     const isOpenAt = ({ endedAt }: Told, position: bigint): boolean => endedAt === undefined || endedAt > position;
     return sent.flatMap((one) =>
@@ -366,6 +381,29 @@ class Oracle {
     );
   }
 
+  /** Whoever waits behind it for its packs hears of it, or waits for one that does. */
+  private failed(one: Told, position: bigint): void {
+    const { waived, held, replacedBy } = this.story;
+    if (held.has(one.id) || replacedBy.has(one.id)) return;
+    for (const other of this.told.values()) {
+      const waits = other.sentAt === undefined && other.endedAt === undefined && other.registeredAt > one.registeredAt;
+      const isMeant = waits && !waived.has(other.id) && !held.has(other.id) && this.shareItems(one, other);
+      const mayMiss = this.comesAfter(one, other) || this.mayGoAhead(one, position);
+      if (isMeant && !mayMiss) other.failed.push(one);
+    }
+  }
+
+  private isHeard(one: Told, failed: Told): boolean {
+    if (one.heldFor.has(failed.id)) return true;
+    return [...this.told.values()].some(
+      (between) =>
+        between.registeredAt > failed.registeredAt &&
+        between.registeredAt < one.registeredAt &&
+        this.shareItems(one, between) &&
+        this.isHeard(between, failed),
+    );
+  }
+
   private register({ requestId, after }: Registration, position: bigint): void {
     const { docType, items, into, place, to, recalls } = this.story.given.get(requestId) as GivenDocument;
     const places = [place, to].filter((one) => one !== undefined);
@@ -375,7 +413,8 @@ class Oracle {
     for (const item of recalled?.named ?? []) named.add(item);
     const around = new Set([...(isWhole ? [] : places), ...(recalled?.places ?? [])]);
     const told = { ...{ id: requestId, registeredAt: position, named, places }, around, met: new Set<string>() };
-    this.told.set(requestId, { ...told, after: after.map((one) => one.requestId) });
+    const heard = { failed: [], heldFor: new Set<string>() };
+    this.told.set(requestId, { ...told, ...heard, after: after.map((one) => one.requestId) });
     this.operations.set(requestId, this.told.get(requestId) as Told);
     this.lookAround(this.told.get(requestId) as Told);
   }

@@ -19,7 +19,7 @@ export async function insertWaits(
     text: `INSERT INTO item_wait SELECT p.id, $1, $3, u.rank FROM unnest($2::text[]) AS p(id)
         LEFT JOIN claim_holder h ON h.id = p.id LEFT JOIN claim_holder u ON u.id = h.unit
       ON CONFLICT (predecessor, dependent)
-        DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank), is_told = true`,
+        DO UPDATE SET rank = coalesce(item_wait.rank, excluded.rank), is_told = true, missed = NULL`,
     values: [dependent, predecessors.map((one) => one.requestId), isItem],
   });
 }
@@ -107,7 +107,7 @@ const WAITERS = (condition: string): string => `waiter AS (
   )`;
 
 /** The units for which those of `from` wait. */
-const steps = (from: string, condition: string): string =>
+export const steps = (from: string, condition: string): string =>
   `SELECT coalesce(h.unit, w.predecessor) FROM ${from} JOIN item_wait w ON w.dependent = ${from}.id
     LEFT JOIN claim_holder h ON h.id = w.predecessor WHERE ${condition}`;
 

@@ -329,7 +329,8 @@ export class ItemWorld {
     if (task.kind !== 'wait_for_items') return;
     // What it waits for may have ended before it was told.
     for (const one of task.payload.for) {
-      const earlier = this.state(one.requestId);
+      const [document, group] = [this.state(one.requestId), this.group(one.requestId)];
+      const earlier = document.phase === 'absent' ? group : document;
       if (earlier.phase === 'concluded')
         await execute({ type: 'NotePredecessor', requestId: one.requestId, outcome: earlier.outcome });
     }

@@ -1,0 +1,69 @@
+import { MAX_ITEM_PREDECESSORS, MAX_ITEMS_TOLD, type ItemPredecessor } from '#domain';
+import type { Transaction } from '#postgres';
+import { isPlaceIn, steps } from './waits.js';
+
+/** A document, or a split one as a whole, that ended badly. */
+interface BadEnd {
+  id: string;
+  /** Its group, or itself. */
+  unit: string;
+  /** Of its end. */
+  position: bigint;
+}
+
+/**
+ * Keeps a bad end for those that wait behind it for its packs, and were not told to wait for it: they wait for a newer
+ * document, or for others, and by the time that they are decided about anew the claims of this one are gone. It is
+ * shielded where each pack has one between the two that is held for this end: a person decides about that, and who
+ * comes behind it waits for it. Called while its claims and waits are there, and those of earlier ends are not.
+ */
+export async function keepMissedEnd(tx: Transaction, { id, unit, position }: BadEnd): Promise<void> {
+  await tx.query({
+    name: 'item-wait-keep-missed',
+    text: `WITH RECURSIVE ended AS (
+        SELECT h.number, h.told_command, u.rank FROM claim_holder h JOIN claim_holder u ON u.id = h.unit
+        WHERE (h.id = $1 OR (h.unit = $1 AND h.unit <> h.id)) AND u.phase <> 'at_gate'
+      ), ahead AS (
+        SELECT $2::text COLLATE "C" AS id UNION ${steps('ahead', 'true')}
+      ), met AS (
+        SELECT u.id, u.rank, theirs.item, e.told_command, e.rank AS rank_of_end, bool_or(mine.is_exclusive) AS is_exclusive
+        FROM ended e JOIN item_claim theirs ON theirs.holder = e.number AND NOT ${isPlaceIn('theirs.item')}
+          JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
+          JOIN claim_holder m ON m.number = mine.holder JOIN claim_holder u ON u.id = m.unit
+        WHERE u.phase IN ('deciding', 'waiting') AND NOT u.waives AND u.rank > e.rank AND u.rank < $3
+          AND u.id NOT IN (SELECT id FROM ahead)
+        GROUP BY u.id, u.rank, theirs.item, e.told_command, e.rank
+      ), behind AS (
+        SELECT *, coalesce(min(rank) FILTER (WHERE is_exclusive) OVER (PARTITION BY item) < rank, false) AS is_shielded
+        FROM met
+      )
+      INSERT INTO item_wait (predecessor, dependent, is_item, rank, is_told, missed, is_shielded)
+      SELECT $1, id, true, min(rank_of_end), false, jsonb_build_object('commandId', min(told_command), 'requestId', $1::text,
+          'items', to_jsonb((array_agg(DISTINCT item))[1:${MAX_ITEMS_TOLD}]), 'itemCount', count(DISTINCT item)),
+        bool_and(is_shielded)
+      FROM behind GROUP BY id ON CONFLICT DO NOTHING`,
+    values: [id, unit, position],
+  });
+}
+
+/** What ended badly before a unit, and it was not told of; as many as a wait names. */
+export async function missedBy(tx: Transaction, unit: string): Promise<ItemPredecessor[]> {
+  const { rows } = await tx.query<{ missed: ItemPredecessor }>({
+    name: 'item-wait-missed',
+    text: `SELECT missed FROM item_wait WHERE dependent = $1 AND missed IS NOT NULL AND NOT is_shielded
+      ORDER BY rank, predecessor LIMIT ${MAX_ITEM_PREDECESSORS}`,
+    values: [unit],
+  });
+  return rows.map((row) => row.missed);
+}
+
+/** A unit is not held for these any more, and nobody has decided so: those behind it are told themselves. */
+export async function endShield(tx: Transaction, unit: string, ended: string[]): Promise<void> {
+  await tx.query({
+    name: 'item-wait-end-shield',
+    text: `UPDATE item_wait w SET is_shielded = false FROM claim_holder shield, claim_holder behind
+      WHERE shield.id = $1 AND w.predecessor = ANY ($2::text[]) AND w.is_shielded
+        AND behind.id = w.dependent AND behind.rank > shield.rank`,
+    values: [unit, ended],
+  });
+}

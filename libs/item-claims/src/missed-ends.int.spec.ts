@@ -39,25 +39,28 @@ describe('a bad end before a document that was not told to wait for it', () => {
     expect(await world.rows('item_wait')).toBe(0);
   });
 
-  it.each(['one page', 'pages of one event'])('holds what waits for one that did not wait for it: %s', async (pages) => {
-    const size = pages === 'one page' ? 500 : 1;
-    await world.register('first', { items: [P, Q] });
-    await world.settle();
-    await world.register('waiving', { items: [P], waives: true });
-    await world.register('last', { items: [P] });
-    // Not told yet that it waits: it is when this has ended.
-    await world.catchUp(size);
-    await world.conclude('first', 'rejected');
-    await world.settle(size);
-    expect([world.waitsFor('last'), heldFor('last')]).toEqual([['waiving'], []]);
-    await world.register('later', { items: [P] });
-    await world.settle(size);
-    await concluded('waiving', 'accepted');
-    expect([world.waitsFor('last'), heldFor('last'), world.waitsFor('later')]).toEqual([[], ['first'], ['last']]);
-    await waive('last', 'first');
-    await concluded('last', 'accepted');
-    expect(world.sent.at(-1)).toBe('later');
-  });
+  it.each(['one page', 'pages of one event'])(
+    'holds what waits for one that did not wait for it: %s',
+    async (pages) => {
+      const size = pages === 'one page' ? 500 : 1;
+      await world.register('first', { items: [P, Q] });
+      await world.settle();
+      await world.register('waiving', { items: [P], waives: true });
+      await world.register('last', { items: [P] });
+      // Not told yet that it waits: it is when this has ended.
+      await world.catchUp(size);
+      await world.conclude('first', 'rejected');
+      await world.settle(size);
+      expect([world.waitsFor('last'), heldFor('last')]).toEqual([['waiving'], []]);
+      await world.register('later', { items: [P] });
+      await world.settle(size);
+      await concluded('waiving', 'accepted');
+      expect([world.waitsFor('last'), heldFor('last'), world.waitsFor('later')]).toEqual([[], ['first'], ['last']]);
+      await waive('last', 'first');
+      await concluded('last', 'accepted');
+      expect(world.sent.at(-1)).toBe('later');
+    },
+  );
 
   it('holds nothing behind one that is held for it: a person decides once', async () => {
     for (const id of ['first', 'second', 'third']) await world.register(id, { items: [P] });
@@ -203,6 +206,8 @@ describe('a bad end before a document that was not told to wait for it', () => {
     await world.settle();
     expect([world.waitsFor('last'), world.group('whole').phase]).toEqual([['waiving'], 'concluded']);
     await concluded('waiving', 'accepted');
-    expect(world.state('last')).toMatchObject({ holds: [{ for: { requestId: 'whole', items: [P, Q], itemCount: 2 } }] });
+    expect(world.state('last')).toMatchObject({
+      holds: [{ for: { requestId: 'whole', items: [P, Q], itemCount: 2 } }],
+    });
   });
 });

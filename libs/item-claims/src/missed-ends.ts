@@ -26,7 +26,8 @@ export async function keepMissedEnd(tx: Transaction, { id, unit, position }: Bad
       ), ahead AS (
         SELECT $2::text COLLATE "C" AS id UNION ${steps('ahead', 'true')}
       ), met AS (
-        SELECT u.id, u.rank, theirs.item, e.told_command, e.rank AS rank_of_end, bool_or(mine.is_exclusive) AS is_exclusive
+        SELECT u.id, u.rank, theirs.item, e.told_command, e.rank AS rank_of_end,
+          bool_or(mine.is_exclusive) AS is_exclusive
         FROM ended e JOIN item_claim theirs ON theirs.holder = e.number AND NOT ${isPlaceIn('theirs.item')}
           JOIN item_claim mine ON mine.item = theirs.item AND (mine.is_exclusive OR theirs.is_exclusive)
           JOIN claim_holder m ON m.number = mine.holder JOIN claim_holder u ON u.id = m.unit
@@ -38,8 +39,9 @@ export async function keepMissedEnd(tx: Transaction, { id, unit, position }: Bad
         FROM met
       )
       INSERT INTO item_wait (predecessor, dependent, is_item, rank, is_told, missed, is_shielded)
-      SELECT $1, id, true, min(rank_of_end), false, jsonb_build_object('commandId', min(told_command), 'requestId', $1::text,
-          'items', to_jsonb((array_agg(DISTINCT item))[1:${MAX_ITEMS_TOLD}]), 'itemCount', count(DISTINCT item)),
+      SELECT $1, id, true, min(rank_of_end), false,
+        jsonb_build_object('commandId', min(told_command), 'requestId', $1::text, 'itemCount', count(DISTINCT item),
+          'items', to_jsonb((array_agg(DISTINCT item))[1:${MAX_ITEMS_TOLD}])),
         bool_and(is_shielded)
       FROM behind GROUP BY id ON CONFLICT DO NOTHING`,
     values: [id, unit, position],

@@ -58,6 +58,12 @@ import {
   type WaitBasis,
 } from './waits.js';
 
+/** Where an event stands, and what a release says of the send that follows. */
+interface Cause {
+  position: bigint;
+  released?: DocumentReleased['data'];
+}
+
 /**
  * One page of the log, in order, in one transaction. Runs of plain registrations and ends are worked in memory, with a
  * few statements for the whole run. What is rare (groups, releases, resends, documents with `after` or that somebody
@@ -67,8 +73,8 @@ export class PageOfClaims {
   private readonly tasks: PlannedTask[] = [];
   private readonly run: RunOfClaims;
   private lastNumber: number | undefined;
-  /** The event that is decided about: where it stands, and what a release says of the send that follows. */
-  private cause: { position: bigint; released?: DocumentReleased['data'] } = { position: 0n };
+  /** The event that is decided about. */
+  private cause: Cause = { position: 0n };
   private readonly place: TaskPlace;
   /** Of those that this page tells to be sent, who stands aside or is to wait; and all who stand aside since. */
   private notClear = new Set<string>();
@@ -78,7 +84,8 @@ export class PageOfClaims {
   constructor(private readonly options: PageOptions) {
     this.place = { lane: 'internal', dueAt: options.handledAt };
     this.run = new RunOfClaims(options, {
-      send: (holder) => this.planSend(holder),
+      // Decided as it registered, whatever the page has behind it.
+      send: (holder) => this.planSend(holder, { position: holder.rank }),
       wait: (holder, predecessors) => this.planWait(holder, predecessors),
       lift: (lifted) => this.lift(lifted),
     });
@@ -204,7 +211,7 @@ export class PageOfClaims {
     if (after.length > 0) return this.waits(unit, 'waiting');
     await removeWaits(tx, [unit.id]);
     await movePhase(tx, unit, 'clear');
-    this.planSend(unit, this.cause.released);
+    this.planSend(unit, this.cause);
   }
 
   /** A unit and its members: whoever waits for one of these waits for it. */
@@ -248,9 +255,9 @@ export class PageOfClaims {
   }
 
   /** Up to the place in the log where this is decided, the states of its packs must be known when it is sent. */
-  private planSend({ account, firstSend: requestId }: Holder, released?: DocumentReleased['data']): void {
-    const { position: knownFrom } = this.cause;
-    this.tasks.push(firstSend(account, requestId, { dueAt: this.options.handledAt, knownFrom, ...released }));
+  private planSend({ account, firstSend: requestId }: Holder, { position, released }: Cause): void {
+    const { handledAt: dueAt } = this.options;
+    this.tasks.push(firstSend(account, requestId, { dueAt, knownFrom: position, ...released }));
   }
 
   /** What was lifted before it was told is lifted now. */
@@ -314,7 +321,7 @@ export class PageOfClaims {
       return movePhase(tx, unit, 'clear');
     }
     // A member was held when its turn had come, and its group claims for it.
-    if (unit.unit !== unit.id) return this.planSend(unit, this.cause.released);
+    if (unit.unit !== unit.id) return this.planSend(unit, this.cause);
     if (unit.phase === 'at_gate') {
       // Others have gone ahead: it waits for those that are under way, and not for one that waits for it.
       await moveBack(tx, id, position);

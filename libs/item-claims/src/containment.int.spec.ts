@@ -20,14 +20,15 @@ const TOLD = {
   },
 };
 
+const containers = async (): Promise<Record<string, string>> => {
+  const { rows } = await world.pool.query<{ child: string; parent: string }>(
+    'SELECT child, parent FROM item_container',
+  );
+  return Object.fromEntries(rows.map(({ child, parent }) => [child, parent]));
+};
+
 describe.each(Object.keys(TOLD) as (keyof typeof TOLD)[])('what is packed, as documents of %s tell', (who) => {
   const tell = TOLD[who];
-  const containers = async (): Promise<Record<string, string>> => {
-    const { rows } = await world.pool.query<{ child: string; parent: string }>(
-      'SELECT child, parent FROM item_container',
-    );
-    return Object.fromEntries(rows.map(({ child, parent }) => [child, parent]));
-  };
   beforeEach(async () => {
     await tell('pack', { docType: 911, items: [P, Q], into: BOX });
     await tell('nest', { docType: 915, items: [BOX], into: PALLET });
@@ -78,4 +79,33 @@ it('claims for those that registered before others packed what they name', async
   await world.register('pallet', { items: [PALLET] });
   await world.settle();
   expect(world.waitsFor('pallet')).toEqual(['take']);
+});
+
+describe('what lies in a container that came to us, as the registry tells', () => {
+  it('counts as packed, level by level, and what was told of the same packs before is over', async () => {
+    await TOLD.ours('pack', { docType: 911, items: [P], into: OTHER_BOX });
+    await world.content(PALLET, { [BOX]: PALLET, [P]: BOX, [Q]: BOX });
+    await world.settle();
+    expect(await containers()).toEqual({ [P]: BOX, [Q]: BOX, [BOX]: PALLET });
+    await TOLD.ours('open', { docType: 912, items: [PALLET], isRecursive: true });
+    expect(await containers()).toEqual({});
+  });
+
+  it('has a document of a pack wait for an earlier one of the container, and the other way round', async () => {
+    await world.content(PALLET, { [BOX]: PALLET, [P]: BOX, [Q]: BOX });
+    await world.register('move', { items: [PALLET] });
+    await world.register('sale', { docType: 511, items: [P] });
+    await world.register('next move', { items: [BOX] });
+    await world.settle();
+    expect([world.waitsFor('sale'), world.waitsFor('next move')]).toEqual([['move'], ['move', 'sale']]);
+  });
+
+  it.each(['one page', 'pages of one event'])('counts for who has claimed a pack by then: %s', async (pages) => {
+    const size = pages === 'one page' ? 500 : 1;
+    await world.register('sale', { docType: 511, items: [P] });
+    await world.content(BOX, { [P]: BOX });
+    await world.register('move', { items: [BOX] });
+    await world.settle(size);
+    expect(world.waitsFor('move')).toEqual(['sale']);
+  });
 });

@@ -50,7 +50,11 @@ export async function changeByClaims(tx: Transaction, change: ContainmentChange,
  * of long after, so what was told of the items since then counts more. It only packs those of which nothing is known,
  * for in doubt an item stays inside.
  */
-export async function changeByItems(tx: Transaction, { change, items }: NamedItems, isLate: boolean): Promise<void> {
+export async function changeByItems(
+  tx: Transaction,
+  { change, items }: Pick<NamedItems, 'change' | 'items'>,
+  isLate: boolean,
+): Promise<void> {
   if (change === undefined || (isLate && change !== 'packed')) return;
   const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null)];
   await write(tx, isLate ? 'packed_late' : change, { of: 'items', values });

@@ -1,8 +1,8 @@
-import type { DocumentConcluded, InboundConcluded } from '#domain';
+import { readToldContent, type ContainerContentObserved, type DocumentConcluded, type InboundConcluded } from '#domain';
 import type { Transaction } from '#postgres';
 import { changeByItems } from './containment.js';
 import { changesContainment, isApplied, type NamedItems } from './named-items.js';
-import { readOne, type ItemClaimsParts } from './read-page.js';
+import { readEvidence, readOne, type ItemClaimsParts } from './read-page.js';
 
 type Reading = Pick<ItemClaimsParts, 'evidence' | 'documents'> & { tx: Transaction };
 
@@ -34,6 +34,16 @@ export async function changeByOthers(data: InboundConcluded['data'], on: Reading
   if (documentSha256 === undefined) return;
   const named = await readOne(documentSha256, on, (xml) => on.documents.readForeignDocument(xml));
   await apply(named, { outcome, isLate: again === true }, on);
+}
+
+/**
+ * What the registry told of a container that came to us. It is as new as the event: what documents said of these packs
+ * before was told to the registry as well.
+ */
+export async function changeByContent({ contentSha256 }: ContainerContentObserved['data'], on: Reading): Promise<void> {
+  const content = await readEvidence(contentSha256, on, readToldContent);
+  const items = content?.items.map(({ id, into }) => ({ item: id, parent: into })) ?? [];
+  await changeByItems(on.tx, { change: 'packed', items }, false);
 }
 
 async function apply(

@@ -4,6 +4,7 @@ import {
   groupIdOfStream,
   MAX_ITEM_PREDECESSORS,
   requestIdOfStream,
+  type ContainerContentObserved,
   type DocumentConcluded,
   type DocumentOutcome,
   type DocumentReleased,
@@ -38,7 +39,7 @@ import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, stuckIn, type 
 import { endShield, keepMissedEnd, missedBy } from './missed-ends.js';
 import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
-import { changeBy, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
+import { changeBy, changeByContent, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { isPlain, unitOf, type ClaimEvent, type MovingEvent, type PageOptions } from './read-page.js';
 import { keepOperations, withRecalled } from './recalls.js';
 import { openRing } from './rings.js';
@@ -119,6 +120,7 @@ export class PageOfClaims {
     else if (type === 'GroupRegistered') await this.groupRegistered(data, position, expected);
     else if (type === 'ConclusionRevised') await this.changedLate(data);
     else if (type === 'InboundConcluded') await this.changedByOthers(data);
+    else if (type === 'ContainerContentObserved') await this.contentTold(data);
     else await this.moveOn(event);
   }
 
@@ -350,6 +352,11 @@ export class PageOfClaims {
     if (!mayChangeByOthers(data)) return;
     await this.run.flush();
     await changeByOthers(data, this.options);
+  }
+
+  private async contentTold(data: ContainerContentObserved['data']): Promise<void> {
+    await this.run.flush();
+    await changeByContent(data, this.options);
   }
 
   private async nextNumber(): Promise<number> {

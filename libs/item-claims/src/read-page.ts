@@ -1,4 +1,11 @@
-import type { DocumentEvent, GroupEvent, InboundConcluded, PlannedTask, Registration } from '#domain';
+import type {
+  ContainerContentObserved,
+  DocumentEvent,
+  GroupEvent,
+  InboundConcluded,
+  PlannedTask,
+  Registration,
+} from '#domain';
 import { RECALL, type DocumentFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -8,12 +15,14 @@ import { PAGE_BOUNDS, withinBytes } from '#read-models';
 import type { TaskQueue } from '#tasks';
 import { namedItemsOf, type NamedItems } from './named-items.js';
 
-export type ClaimEvent = RecordedEvent & (DocumentEvent | GroupEvent | InboundConcluded);
+export type ClaimEvent = RecordedEvent & (DocumentEvent | GroupEvent | InboundConcluded | ContainerContentObserved);
+
+type ContentType = ContainerContentObserved['type'];
 
 /** What happens to a document or a group that is registered. */
 export type MovingEvent = Exclude<
   ClaimEvent,
-  { type: 'DocumentRegistered' | 'GroupRegistered' | 'ConclusionRevised' | 'InboundConcluded' }
+  { type: 'DocumentRegistered' | 'GroupRegistered' | 'ConclusionRevised' | 'InboundConcluded' | ContentType }
 >;
 
 /** The document or group of a stream. */
@@ -81,6 +90,7 @@ function withinItems(events: ClaimEvent[]): ClaimEvent[] {
   let items = 0;
   const last = events.findIndex(({ type, data }) => {
     if (type === 'DocumentRegistered') items += data.docType === RECALL ? PAGE_BOUNDS.items : data.itemCount;
+    if (type === 'ContainerContentObserved') items += data.packs + data.containers;
     return items >= PAGE_BOUNDS.items;
   });
   return last === -1 ? events : events.slice(0, last + 1);
@@ -89,15 +99,24 @@ function withinItems(events: ClaimEvent[]): ClaimEvent[] {
 /** One document alone: of others, or one whose end was revised. */
 export async function readOne(
   sha256: Sha256,
-  { evidence }: Parts,
+  parts: Pick<Parts, 'evidence'>,
   read: (bytes: Uint8Array) => DocumentFacts,
 ): Promise<NamedItems | undefined> {
-  const xml = (await evidence.getMany([sha256])).get(sha256);
-  const facts = xml === undefined ? undefined : readable(() => read(xml));
+  const facts = await readEvidence(sha256, parts, read);
   return facts === undefined ? undefined : namedItemsOf(facts);
 }
 
-function readable(read: () => DocumentFacts): DocumentFacts | undefined {
+/** Undefined where it is missing, or cannot be read. */
+export async function readEvidence<Told>(
+  sha256: Sha256,
+  { evidence }: Pick<Parts, 'evidence'>,
+  read: (bytes: Uint8Array) => Told,
+): Promise<Told | undefined> {
+  const bytes = (await evidence.getMany([sha256])).get(sha256);
+  return bytes === undefined ? undefined : readable(() => read(bytes));
+}
+
+function readable<Told>(read: () => Told): Told | undefined {
   try {
     return read();
   } catch {

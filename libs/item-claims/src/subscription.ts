@@ -1,7 +1,9 @@
 import {
+  CONTAINER_STREAM_PREFIX,
   DOCUMENT_STREAM_PREFIX,
   GROUP_STREAM_PREFIX,
   INBOUND_STREAM_PREFIX,
+  type ContainerEvent,
   type DocumentEvent,
   type GroupEvent,
   type InboundEvent,
@@ -18,15 +20,15 @@ export type ItemClaimsOptions = ItemClaimsParts & Omit<SubscriptionOptions, 'nam
 /** Also the name of its checkpoint. */
 export const ITEM_CLAIMS = 'item-claims';
 
-const TYPES: (DocumentEvent | GroupEvent | InboundEvent)['type'][] = [
+const TYPES: (DocumentEvent | GroupEvent | InboundEvent | ContainerEvent)['type'][] = [
   ...(['DocumentRegistered', 'DocumentWaiting', 'DocumentReleased', 'DocumentConcluded', 'ConclusionRevised'] as const),
   ...(['DocumentHeld', 'DocumentSent'] as const),
   ...END_OF_HOLDS_TYPES,
   ...(['GroupRegistered', 'GroupWaiting', 'GroupHeld', 'GroupReleased', 'GroupConcluded'] as const),
-  'InboundConcluded',
+  ...(['InboundConcluded', 'ContainerContentObserved'] as const),
 ];
 const FILTER: EventFilter = {
-  streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, INBOUND_STREAM_PREFIX],
+  streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, INBOUND_STREAM_PREFIX, CONTAINER_STREAM_PREFIX],
   types: TYPES,
 };
 

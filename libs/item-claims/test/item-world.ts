@@ -2,6 +2,7 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import {
   ABSENT,
+  containerStream,
   decide,
   decideGroup,
   documentStream,
@@ -10,6 +11,7 @@ import {
   groupStream,
   inboundStream,
   NO_GROUP,
+  writeToldContent,
   type DocumentCommand,
   type DocumentEvent,
   type DocumentOutcome,
@@ -22,7 +24,7 @@ import {
   type ToSend,
 } from '#domain';
 import type { DocumentFacts } from '#documents';
-import { PostgresEventStore, type NewEvent, type RecordedEvent } from '#event-store';
+import { PostgresEventStore, type RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { sha256Hex, type Sha256 } from '#kernel';
 import { migrate, type Pool } from '#postgres';
@@ -35,6 +37,7 @@ import { eventsOf } from '../../../test/support/event-log/events-of.js';
 import { itemClaimsSchema } from '../src/schema.js';
 import { catchUpItemClaims } from '../src/subscription.js';
 import { factsOf, HOME, type GivenDocument } from './given-document.js';
+import { METADATA, recordable } from './recordable.js';
 
 export { HOME, type GivenDocument };
 
@@ -44,19 +47,7 @@ export const Q = '046070000000011234567890002';
 export const BOX = '146070000000000011';
 export const PALLET = '146070000000000022';
 
-const METADATA: NewEvent['metadata'] = {
-  participant: '00000000000001',
-  actor: { kind: 'system', name: 'trial', authenticatedBy: 'test' },
-  softwareVersion: '0.0.0',
-  profile: 'interface-v1',
-  effectiveAt: '2026-01-01T00:00:00Z',
-  correlationId: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c11',
-  causationId: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c12',
-};
 const MOST_ROUNDS = 100;
-
-const recordable = ({ type, data }: Pick<NewEvent, 'type'> & { data: object }): NewEvent =>
-  ({ id: randomUUID(), type, data, schemaVersion: 1, metadata: METADATA }) as NewEvent;
 
 /** The id under which the registry takes a document. */
 export const registryIdOf = (id: string): string => `registry ${id}`;
@@ -128,6 +119,25 @@ export class ItemWorld {
     };
     const event = { ...concluded, id: randomUUID(), schemaVersion: 1, metadata: METADATA };
     await this.store.append(inboundStream(documentId), 'none', [event]);
+  }
+
+  /** The registry tells what lies in a container: item by item, and what holds it directly. */
+  async content(sscc: string, within: Record<string, string>): Promise<void> {
+    const items = Object.entries(within).map(([id, into]) => ({ id, into }));
+    const bytes = writeToldContent({ sscc, items });
+    const contentSha256 = this.keepBytes(bytes);
+    const arrival = { documentId: `arrival of ${sscc}`, docType: 601, subjectId: '00000000000999' };
+    const answer = { fetchedAt: '2026-03-01T10:00:00Z', answerSha256: contentSha256, contentSha256 };
+    const data = {
+      sscc,
+      account: 'main',
+      arrival,
+      operation: 'hierarchy',
+      ...answer,
+      packs: items.length,
+      containers: 1,
+    };
+    await this.store.append(containerStream(sscc), 'any', [recordable({ type: 'ContainerContentObserved', data })]);
   }
 
   /** `waives`: its wait by items, unless said otherwise. A group hears nothing of its members. */
@@ -297,9 +307,13 @@ export class ItemWorld {
   private keep(id: string, given: GivenDocument) {
     const facts = factsOf(given);
     const bytes = Buffer.from(JSON.stringify({ id, ...facts }));
-    const documentSha256 = sha256Hex(bytes);
-    this.blobs.set(documentSha256, bytes);
-    return { docType: facts.docType, documentSha256, byteLength: bytes.length };
+    return { docType: facts.docType, documentSha256: this.keepBytes(bytes), byteLength: bytes.length };
+  }
+
+  private keepBytes(bytes: Buffer): Sha256 {
+    const sha256 = sha256Hex(bytes);
+    this.blobs.set(sha256, bytes);
+    return sha256;
   }
 
   private plan(task: PlannedTask): void {

@@ -91,6 +91,15 @@ describe('what lies in a container that came to us, as the registry tells', () =
     expect(await containers()).toEqual({});
   });
 
+  it('stands behind what ended right before it', async () => {
+    await world.register('open', { docType: 912, items: [BOX] });
+    await world.settle();
+    await world.conclude('open', 'accepted');
+    await world.content(BOX, { [P]: BOX });
+    await world.settle();
+    expect(await containers()).toEqual({ [P]: BOX });
+  });
+
   it('has a document of a pack wait for an earlier one of the container, and the other way round', async () => {
     await world.content(PALLET, { [BOX]: PALLET, [P]: BOX, [Q]: BOX });
     await world.register('move', { items: [PALLET] });

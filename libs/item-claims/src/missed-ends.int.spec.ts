@@ -141,6 +141,18 @@ describe('a bad end before a document that was not told to wait for it', () => {
     expect([heldFor('early'), world.sent.at(-1)]).toEqual([[], 'early']);
   });
 
+  it('holds what comes behind one that ended itself before it heard of that', async () => {
+    for (const id of ['first', 'second', 'third']) await world.register(id, { items: [P] });
+    await world.catchUp();
+    await world.conclude('first', 'rejected');
+    await world.catchUp();
+    await world.execute('second', { type: 'RefuseRing', ring: [{ commandId: 'command first', requestId: 'first' }] });
+    await world.settle();
+    expect(heldFor('third')).toEqual(['second']);
+    await waive('third', 'second');
+    expect(heldFor('third')).toEqual(['first']);
+  });
+
   it('holds what comes behind one that ended itself, right before', async () => {
     for (const id of ['first', 'second', 'third']) await world.register(id, { items: [P] });
     await world.settle();

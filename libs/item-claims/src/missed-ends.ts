@@ -46,6 +46,17 @@ export async function keepMissedEnd(tx: Transaction, { id, unit, position }: Bad
       FROM behind GROUP BY id ON CONFLICT DO NOTHING`,
     values: [id, unit, position],
   });
+  // One that ended without having heard of an end before it is no shield: nobody has decided about that.
+  await tx.query({
+    name: 'item-wait-end-shield-unheard',
+    text: `UPDATE item_wait w SET is_shielded = false FROM item_wait own
+      WHERE own.predecessor = $1 AND w.dependent = own.dependent AND w.predecessor <> $1 AND w.is_shielded
+        AND NOT EXISTS (
+          SELECT FROM item_wait told JOIN claim_holder h ON h.id = told.dependent AND h.phase = 'waiting'
+          WHERE told.predecessor = w.predecessor AND told.dependent = $2 AND told.is_told
+        )`,
+    values: [id, unit],
+  });
 }
 
 /** What ended badly before a unit, and it was not told of; as many as a wait names. */

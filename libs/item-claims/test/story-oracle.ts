@@ -68,6 +68,7 @@ export class StoryOracle {
     if (type === 'DocumentSent') this.operations.set(data.documentId, one);
     if (type === 'DocumentReleased') one.releasedAt ??= position;
     if (type === 'DocumentConcluded') this.end(one, position, data);
+    if (type === 'ConclusionRevised') this.turn(one);
     if (type === 'DocumentConcluded' || type === 'ConclusionRevised') this.change(id, data);
   }
 
@@ -101,6 +102,12 @@ export class StoryOracle {
   private end(one: Told, position: bigint, { outcome }: { outcome: DocumentOutcome }): void {
     one.endedAt = position;
     if (isBad(outcome)) this.failed(one, position);
+  }
+
+  /** It has ended well after all: who has not been sent yet may hear of that alone. */
+  private turn(one: Told): void {
+    for (const other of this.told.values())
+      if (other.sentAt === undefined) other.failed = other.failed.filter((each) => each !== one);
   }
 
   /** Whoever waits behind it for its packs hears of it, or waits for one that does. */

@@ -169,6 +169,17 @@ describe('the members behind one that stopped their group', () => {
     });
     expect(await phases([second])).toEqual(['sent']);
   });
+
+  it('are ended once the one that stopped it has turned, and was rejected by its receipt after all', async () => {
+    const { context, registry, requestIds, toGroup, settle } = await stoppedGroup();
+    const [first, second] = requestIds;
+    registry.statusOf.set(registry.taken.get(first)?.[0] ?? '', 'failed_result_ready');
+    registry.statusOf.set(registry.taken.get(second)?.[0] ?? '', 'uploading');
+    expect(await runTask(context, settle)).toMatchObject({ error: expect.stringContaining('has turned') });
+    await toGroup({ type: 'NoteMemberConcluded', requestId: first, outcome: 'rejected', partialStops: true });
+    expect(await runTask(context, settle)).toEqual({ kind: 'done' });
+    expect(await phases([second])).toEqual(['not_processed']);
+  });
 });
 
 describe('the members of a group that was not started', () => {

@@ -11,6 +11,7 @@ import {
 import {
   firstCommandOf,
   MAX_GROUP_MEMBERS,
+  stopperOf,
   type DocumentReference,
   type GroupKind,
   type GroupMembership,
@@ -125,19 +126,15 @@ export class Registrations {
 
   /** What is left of a group that halted: the corrected member in its place, and what was not processed, in order. */
   async resumption(body: CommandBody, account: string, halted: HaltedGroup): Promise<GroupRegistration> {
-    const { registration: old, halt } = halted;
-    const stopped = halt?.member;
+    const { registration: old } = halted;
+    const stopped = stopperOf(halted);
     const corrected = body.resume?.corrected;
-    if (stopped !== undefined && corrected === undefined)
-      throw badResume(
-        `the group stopped at ${stopped.commandId}, which ended ${stopped.outcome}: give the corrected document`,
-      );
-    if (stopped === undefined && corrected !== undefined)
-      throw badResume('no member stopped this group, so there is none to correct');
+    refuseUnfit(halted, { stopped, corrected });
     if (corrected !== undefined) refuseTwice([body.command_id, corrected.command_id]);
     const kept = old.members.flatMap((member, index) =>
       index === stopped?.index || halted.members[index]?.cause === 'not_processed' ? [{ member, index }] : [],
     );
+    if (kept.length === 0) throw nothingLeft(old);
     const group = this.membership(body.command_id, { kind: 'resumption', of: kept.length });
     const warnings = new ItemWarnings();
     const members: Registration[] = [];
@@ -335,6 +332,29 @@ function refuseTwice(commandIds: string[]): void {
     item: commandIds[at] as string,
   });
 }
+
+/** Whether a corrected member is given where one is needed, and only there. */
+function refuseUnfit(
+  { halt, members }: HaltedGroup,
+  { stopped, corrected }: { stopped: ReturnType<typeof stopperOf>; corrected: MemberBody | undefined },
+): void {
+  if (stopped !== undefined && corrected === undefined)
+    throw badResume(
+      `the group stopped at ${stopped.commandId}, which ended ${stopped.outcome}: give the corrected document`,
+    );
+  if (stopped !== undefined || corrected === undefined) return;
+  if (halt?.member === undefined) throw badResume('no member stopped this group, so there is none to correct');
+  const { commandId, index } = halt.member;
+  throw badResume(
+    `${commandId}, which stopped the group, ended ${members[index]?.outcome} after all: there is none to correct`,
+  );
+}
+
+const nothingLeft = ({ commandId }: GroupRegistration): PedigreeError =>
+  new PedigreeError('group_not_resumable', `/resume/group: every document of group ${commandId} was processed`, {
+    field: '/resume/group',
+    item: commandId,
+  });
 
 const badResume = (why: string): PedigreeError =>
   new PedigreeError('invalid_command', `/resume/corrected: ${why}`, { field: '/resume/corrected' });

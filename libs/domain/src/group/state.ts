@@ -242,3 +242,16 @@ export const isWhollyResumable = ({
     ({ outcome, cause }, index) =>
       outcome === undefined || !endedBadly(outcome) || index === halt?.member?.index || cause === 'not_processed',
   );
+
+/**
+ * The member at which a halted group stopped, and as what it counts now; none where no member stopped it, or where that
+ * one turned out well since.
+ */
+export function stopperOf({
+  members,
+  halt,
+}: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): Halt['member'] {
+  if (halt?.member === undefined) return undefined;
+  const { outcome = halt.member.outcome } = members[halt.member.index] ?? {};
+  return endedBadly(outcome) || halt.cause === 'member_partial' ? { ...halt.member, outcome } : undefined;
+}

@@ -4,7 +4,8 @@ import type { GroupRegistration } from '#domain';
 import { requestIdOf, sha256Hex } from '#kernel';
 import { arrival, SGTIN } from '../../test/test-harness.js';
 import type { CommandBody } from './command-body.js';
-import { Registrations, type HaltedGroup } from './registrations.js';
+import type { HaltedGroup } from './halted-group.js';
+import { Registrations } from './registrations.js';
 
 const INSTALLATION = '00000000-0000-4000-8000-000000000000';
 const kept = new Map<string, Buffer>();

@@ -16,7 +16,6 @@ import {
   type GroupKind,
   type GroupMembership,
   type GroupRegistration,
-  type GroupState,
   type Registration,
   type SuspensionFinding,
 } from '#domain';
@@ -24,6 +23,7 @@ import type { EvidenceStore } from '#evidence';
 import { defined, PedigreeError, requestIdOf, type Sha256 } from '#kernel';
 import type { NamedPacks } from '#read-models';
 import type { CommandBody, MemberBody } from './command-body.js';
+import type { HaltedGroup } from './halted-group.js';
 import { ItemWarnings } from './item-warnings.js';
 
 export interface RegistrationsOptions {
@@ -48,9 +48,6 @@ interface Read {
 
 /** Where in the command a document was given. */
 const fieldOf = ({ xml }: Given, field: string): string => `${field}/${xml === undefined ? 'document' : 'xml'}`;
-
-/** A group that ended before its end. */
-export type HaltedGroup = Extract<GroupState, { phase: 'concluded' }>;
 
 /**
  * Names a document that has no command of its own. Command ids hold no control characters, so nothing else has this id.

@@ -311,3 +311,29 @@ describe('a check of a group', () => {
     expect(await runTask(restored, { ...checkOf(task), attempts: 2 })).toMatchObject(again);
   });
 });
+
+describe('a group whose start has an unknown outcome', () => {
+  it('is checked anew once the registry has twice not known its first member, the last time past the grace', async () => {
+    const { context, task, registry, toGroup } = await sentGroup();
+    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
+    await toGroup({ type: 'BeginStart' });
+    await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'timeout' } });
+    registry.fail('documentStatus', 'unknown', 'not_found', 'not_found', 'not_found');
+    const { groupId } = task.payload as { groupId: string };
+    const phase = async () => (await context.groups.stateInLog(groupId)).phase;
+    const lookAt = (sinceMs: number): Promise<TaskResult> => {
+      const attemptEndedAt = new Date(0).toISOString();
+      const look = { key: `group_look:${sinceMs}`, kind: 'group_look', lane: `${ACCOUNT}/status` };
+      const payload = { groupId, account: ACCOUNT, attempt: 1, attemptEndedAt };
+      return runTask(context, { ...task, ...look, payload }, new Date(sinceMs));
+    };
+    const { unknownGraceMs } = context.profile.rules;
+    // What has no answer says nothing, however late.
+    expect(await lookAt(unknownGraceMs)).toMatchObject({ kind: 'retry' });
+    expect(await lookAt(unknownGraceMs - 2)).toEqual({ kind: 'done' });
+    expect(await lookAt(unknownGraceMs - 1)).toEqual({ kind: 'done' });
+    expect(await phase()).toBe('unconfirmed');
+    expect(await lookAt(unknownGraceMs)).toEqual({ kind: 'done' });
+    expect(await phase()).toBe('checking');
+  });
+});

@@ -23,7 +23,7 @@ const resumed = (state: GroupState, { turning = [] as string[] } = {}): Promise<
   );
 const refused = (message: RegExp) => ({
   code: 'group_not_resumable',
-  message: expect.stringMatching(message) as string,
+  message: expect.stringMatching(message) as unknown,
   place: { field: '/resume/group', item: 'day' },
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { GroupRegistration } from '#domain';
 import { VirtualClock } from '#kernel';
+import type { DocumentStatus } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
 import { sized } from '../../../../test/support/sized.js';
 import { FakeGroups, type StartFate } from '../../test/fake-groups.js';
@@ -66,7 +67,7 @@ class RegistryInOrder extends FakeRegistry {
     for (const { requestId, fate } of this.group.members) {
       const [receipt, ...shown] = fate;
       const step = Math.min((this.steps.get(requestId) ?? -1) + 1, shown.length - 1);
-      const status = isStopped ? 'uploading' : (shown[step] ?? 'processing');
+      const status: DocumentStatus = isStopped ? 'uploading' : (shown[step] ?? 'processing');
       if (!isStopped) this.steps.set(requestId, step);
       this.statusOf.set(this.taken.get(requestId)?.[0] ?? '', status);
       isStopped ||= this.group.obeys && !(status === 'processed' && receipt === 'Accepted');

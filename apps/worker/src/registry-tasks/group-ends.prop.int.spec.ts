@@ -6,7 +6,7 @@ import type { DocumentStatus } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
 import { sized } from '../../../../test/support/sized.js';
 import { FakeGroups, type StartFate } from '../../test/fake-groups.js';
-import { FakeRegistry, receiptXml, type SendFate } from '../../test/fake-registry.js';
+import { badOutcome, FakeRegistry, receiptXml, type SendFate } from '../../test/fake-registry.js';
 import {
   acceptGroup,
   groupStateIn,
@@ -168,4 +168,24 @@ describe('any group', () => {
     },
     LIMIT_MS,
   );
+
+  it('is not processed, and ends so, where the registry has lost it while its start had an unknown outcome', async () => {
+    const clock = new VirtualClock(new Date());
+    const { group, command } = await acceptGroup(stores, 2);
+    const registry = new FakeRegistry();
+    const bulk = new FakeGroups(registry, ['unknown_lost']);
+    const status = registry.documentStatus.bind(registry);
+    registry.documentStatus = (...asked) =>
+      registry.taken.size === 0 ? Promise.resolve(badOutcome('not_found')) : status(...asked);
+    bulk.beforeStart = () => Promise.resolve(registry.taken.clear());
+    const context = processOn({ ...stores, registry, bulk, clock });
+    await runTask(context, command);
+    const thrown = (error: Error): void => {
+      throw error;
+    };
+    expect(await workOff({ context: () => context, thrown, clock, store: stores.store }, group)).toEqual([]);
+    const end = { outcome: 'failed', cause: 'not_processed' };
+    expect(await toldOf(group)).toEqual({ phase: 'concluded', byGroup: [end, end], bySelf: [end, end] });
+    expect(bulk.starts).toBe(1);
+  });
 });

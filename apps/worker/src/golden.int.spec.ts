@@ -81,6 +81,8 @@ const REWORDED = [
   ['what stands behind was not processed', 'the documents after it were not processed'],
   ['the registry holds more than one document under', 'the registry holds one document too many under'],
   ['Held until command-', 'Waits until command-'],
+  // A member that was revised kept why it had counted as failed.
+  [String.raw`\"outcome\":\"accepted\",\"cause\":\"registry_failed\"`, String.raw`\"outcome\":\"accepted\"`],
 ] as const;
 const reworded = (row: Row): Row =>
   JSON.parse(REWORDED.reduce((text, [then, now]) => text.replaceAll(then, now), JSON.stringify(row))) as Row;
@@ -304,7 +306,7 @@ async function replay(
 /** Every column that the version before had holds what it held; a column that came since is left to its own tests. */
 async function expectRows({ db }: Restored, golden: Tables): Promise<void> {
   for (const table of READ_MODELS) {
-    const rows = (golden[table] ?? []).map(reworded);
+    const rows = (golden[table] ?? []).map((row) => acceptedAfterAll(reworded(row)));
     expect([table, rows.length]).not.toEqual([table, 0]);
     const columns = Object.keys(rows[0] ?? {});
     const known = (row: Row): Row => Object.fromEntries(columns.map((name) => [name, row[name]]));
@@ -313,6 +315,15 @@ async function expectRows({ db }: Restored, golden: Tables): Promise<void> {
     const now = (await rowsOf(db.pool, table)).filter((row) => !(table === 'sent_document' && isPastThisSystem(row)));
     expect({ table, rows: lines(now) }).toEqual({ table, rows: lines(rows) });
   }
+}
+
+/** The version before asked to resume a group whose documents had all been accepted after all. */
+function acceptedAfterAll(row: Row): Row {
+  if (row['topic'] !== 'group.revised.accepted') return row;
+  const { data, ...body } = bodyOf(row);
+  const { remedy: _, ...told } = data as Row;
+  const sentence = `The group has ${(told['members'] as Row[]).length} documents; all were accepted.`;
+  return { ...row, body: JSON.stringify({ ...body, data: { ...told, sentence } }) };
 }
 
 const inOrder = (rows: Row[]): Row[] =>

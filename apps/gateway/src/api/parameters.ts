@@ -99,7 +99,7 @@ export const resumptionBody = z.strictObject({
   account: accountName.optional().describe('Account to send with. Default: the one of the group.'),
   corrected: memberBody
     .optional()
-    .describe('Takes the place of the member that stopped the group; absent only when none did.'),
+    .describe('In place of the member that stopped the group; absent where none did, or it was accepted since.'),
   reason,
 });
 

@@ -83,7 +83,7 @@ const resume = z
     group: commandId.describe('The command of the group that halted.'),
     corrected: memberBody
       .optional()
-      .describe('Takes the place of the member that stopped the group; absent only when none did.'),
+      .describe('In place of the member that stopped the group; absent where none did, or it was accepted since.'),
     reason: text(1_000).optional().describe('Why, where a person decided it: kept in the log.'),
   })
   .optional()

@@ -32,6 +32,7 @@ const NO_GROUPS = {
   maxItems: () => 25_000,
   schemas: builtInSchemas(),
   groupState: () => Promise.resolve({ phase: 'absent' } as const),
+  mayTurn: () => Promise.resolve(false),
 };
 
 describe('texts that cannot be stored, and names that are read in two ways', () => {

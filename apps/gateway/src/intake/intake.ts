@@ -3,7 +3,6 @@ import type {
   DocumentReference,
   FirstCommand,
   GroupRegistration,
-  GroupState,
   ItemWarning,
   PlannedTask,
   Registration,
@@ -31,7 +30,8 @@ import {
   type Stored,
   type Taken,
 } from './command-table.js';
-import { Registrations, type HaltedGroup } from './registrations.js';
+import { haltedGroup, type HaltedGroups } from './halted-group.js';
+import { Registrations } from './registrations.js';
 
 /** The answer to a command: what it is known by from now on. */
 export interface Acknowledgement {
@@ -45,7 +45,7 @@ export interface Acknowledgement {
   warnings?: ItemWarning[];
 }
 
-export interface IntakeOptions {
+export interface IntakeOptions extends HaltedGroups {
   pool: Pool;
   evidence: EvidenceStore;
   queue: Pick<TaskQueue<PlannedTask>, 'schedule'> & Pick<PostgresTaskQueue, 'readyCount'>;
@@ -60,8 +60,6 @@ export interface IntakeOptions {
   schemas: SchemaSets;
   /** Which packs of a document are suspended; absent: nobody asks. */
   packsSuspended?: (document: NamedPacks) => Promise<SuspensionFinding | undefined>;
-  /** A group as the log has it. */
-  groupState(groupId: string): Promise<GroupState>;
   /** Most tasks of any kind that may wait to be done. Past it, 503. */
   maxBacklog: number;
 }
@@ -158,7 +156,10 @@ export class Intake {
     { group: haltedCommand, corrected, reason }: NonNullable<CommandBody['resume']>,
     actor: Actor,
   ): Promise<Checked> {
-    const halted = await this.haltedGroup(haltedCommand, body.command_id);
+    const halted = await haltedGroup(
+      { ...this.options, idOf: (id) => this.registrations.idOf(id) },
+      { commandId: haltedCommand, byCommand: body.command_id },
+    );
     const account = knownAccount(this.options.accounts, body.account ?? halted.registration.account);
     const group = await this.registrations.resumption(body, account, halted);
     const members = corrected === undefined ? [] : [{ given: corrected, field: '/resume/corrected/command_id' }];
@@ -199,32 +200,6 @@ export class Intake {
       after: [groupCommand],
       kind: 'member',
     };
-  }
-
-  /** The group that a resumption is about. Throws PedigreeError where there is nothing to resume. */
-  private async haltedGroup(commandId: string, byCommand: string): Promise<HaltedGroup> {
-    const field = '/resume/group';
-    const state = await this.options.groupState(this.registrations.idOf(commandId));
-    if (state.phase === 'absent')
-      throw new PedigreeError('not_found', `${field}: no group was registered by command ${commandId}`, {
-        field,
-        item: commandId,
-      });
-    if (state.phase !== 'concluded' || state.halt === undefined) {
-      const why = state.phase === 'concluded' ? 'went to its end' : 'has not concluded yet';
-      throw new PedigreeError(
-        'group_not_resumable',
-        `${field}: group ${commandId} ${why}; only one that halted is resumed`,
-        { field, item: commandId },
-      );
-    }
-    const by = state.resumedBy?.commandId;
-    if (by === undefined || by === byCommand) return state;
-    throw new PedigreeError(
-      'group_not_resumable',
-      `${field}: group ${commandId} was resumed before, by command ${by}`,
-      { field, item: commandId },
-    );
   }
 
   /** A group is rare and has many rows: it has a transaction of its own. */

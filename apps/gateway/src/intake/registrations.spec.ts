@@ -4,7 +4,8 @@ import type { GroupRegistration } from '#domain';
 import { requestIdOf, sha256Hex } from '#kernel';
 import { arrival, SGTIN } from '../../test/test-harness.js';
 import type { CommandBody } from './command-body.js';
-import { Registrations, type HaltedGroup } from './registrations.js';
+import type { HaltedGroup } from './halted-group.js';
+import { Registrations } from './registrations.js';
 
 const INSTALLATION = '00000000-0000-4000-8000-000000000000';
 const kept = new Map<string, Buffer>();
@@ -38,15 +39,15 @@ const command = (over: Partial<CommandBody>): CommandBody => ({
   ...over,
 });
 
-/** The group as it stands when its first member was rejected. */
-function haltedAtFirst(registration: GroupRegistration): HaltedGroup {
+/** The group as it stands when its first member was rejected; `outcome`: as what it counts now. */
+function haltedAtFirst(registration: GroupRegistration, outcome = 'rejected'): HaltedGroup {
   const members = registration.members.map(({ commandId, requestId }, index) => ({
     commandId,
     requestId,
-    outcome: index === 0 ? 'rejected' : 'failed',
+    outcome: index === 0 ? outcome : 'failed',
     ...(index === 0 ? {} : { cause: 'not_processed' }),
   }));
-  const halt = { cause: 'member_rejected', member: { ...members[0], index: 0 } };
+  const halt = { cause: 'member_rejected', member: { ...members[0], index: 0, outcome: 'rejected' } };
   return { phase: 'concluded', registration, members, outcome: 'failed', halt } as unknown as HaltedGroup;
 }
 
@@ -117,5 +118,45 @@ describe('a group that was resumed, and resumed again', () => {
     );
     const second = await resumedBy('resume-4', first, 'one-corrected');
     expect(kept.get(second.members[0]?.documentSha256 as string)?.toString()).toBe(given('one', 3).xml);
+  });
+});
+
+describe('a group whose stopping member turned out well, after the group had concluded', () => {
+  const resume = (corrected?: ReturnType<typeof given>) =>
+    command({ command_id: 'rest', type: 'resume_group', resume: { group: 'day', ...(corrected && { corrected }) } });
+  const halted = async (outcome: string, ...names: string[]): Promise<HaltedGroup> => {
+    const members = names.map((name, n) => given(name, n));
+    return haltedAtFirst(await registrations.group(command({ group: { members } }), 'main'), outcome);
+  };
+
+  it.each(['accepted', 'partial'])(
+    'goes on with what was not processed, and sends what was %s no more',
+    async (end) => {
+      const rest = await registrations.resumption(resume(), 'main', await halted(end, 'one', 'two', 'three'));
+      expect(rest.members.map((one) => one.commandId)).toEqual(['two', 'three']);
+      expect(rest.members.map((one) => one.group)).toMatchObject([
+        { index: 0, of: 2 },
+        { index: 1, of: 2 },
+      ]);
+    },
+  );
+
+  it('takes no corrected document, and says why', async () => {
+    const again = registrations.resumption(
+      resume(given('one-again', 5)),
+      'main',
+      await halted('accepted', 'one', 'two'),
+    );
+    await expect(again).rejects.toMatchObject({
+      code: 'invalid_command',
+      message: '/resume/corrected: one, which stopped the group, ended accepted after all: there is none to correct',
+    });
+  });
+
+  it('is not resumed where nothing is left of it', async () => {
+    await expect(registrations.resumption(resume(), 'main', await halted('accepted', 'one'))).rejects.toMatchObject({
+      code: 'group_not_resumable',
+      place: { field: '/resume/group', item: 'day' },
+    });
   });
 });

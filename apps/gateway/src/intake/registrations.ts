@@ -11,11 +11,11 @@ import {
 import {
   firstCommandOf,
   MAX_GROUP_MEMBERS,
+  stopperOf,
   type DocumentReference,
   type GroupKind,
   type GroupMembership,
   type GroupRegistration,
-  type GroupState,
   type Registration,
   type SuspensionFinding,
 } from '#domain';
@@ -23,6 +23,7 @@ import type { EvidenceStore } from '#evidence';
 import { defined, PedigreeError, requestIdOf, type Sha256 } from '#kernel';
 import type { NamedPacks } from '#read-models';
 import type { CommandBody, MemberBody } from './command-body.js';
+import type { HaltedGroup } from './halted-group.js';
 import { ItemWarnings } from './item-warnings.js';
 
 export interface RegistrationsOptions {
@@ -47,9 +48,6 @@ interface Read {
 
 /** Where in the command a document was given. */
 const fieldOf = ({ xml }: Given, field: string): string => `${field}/${xml === undefined ? 'document' : 'xml'}`;
-
-/** A group that ended before its end. */
-export type HaltedGroup = Extract<GroupState, { phase: 'concluded' }>;
 
 /**
  * Names a document that has no command of its own. Command ids hold no control characters, so nothing else has this id.
@@ -125,19 +123,15 @@ export class Registrations {
 
   /** What is left of a group that halted: the corrected member in its place, and what was not processed, in order. */
   async resumption(body: CommandBody, account: string, halted: HaltedGroup): Promise<GroupRegistration> {
-    const { registration: old, halt } = halted;
-    const stopped = halt?.member;
+    const { registration: old } = halted;
+    const stopped = stopperOf(halted);
     const corrected = body.resume?.corrected;
-    if (stopped !== undefined && corrected === undefined)
-      throw badResume(
-        `the group stopped at ${stopped.commandId}, which ended ${stopped.outcome}: give the corrected document`,
-      );
-    if (stopped === undefined && corrected !== undefined)
-      throw badResume('no member stopped this group, so there is none to correct');
+    refuseUnfit(halted, { stopped, corrected });
     if (corrected !== undefined) refuseTwice([body.command_id, corrected.command_id]);
     const kept = old.members.flatMap((member, index) =>
       index === stopped?.index || halted.members[index]?.cause === 'not_processed' ? [{ member, index }] : [],
     );
+    if (kept.length === 0) throw nothingLeft(old);
     const group = this.membership(body.command_id, { kind: 'resumption', of: kept.length });
     const warnings = new ItemWarnings();
     const members: Registration[] = [];
@@ -335,6 +329,29 @@ function refuseTwice(commandIds: string[]): void {
     item: commandIds[at] as string,
   });
 }
+
+/** Whether a corrected member is given where one is needed, and only there. */
+function refuseUnfit(
+  { halt, members }: HaltedGroup,
+  { stopped, corrected }: { stopped: ReturnType<typeof stopperOf>; corrected: MemberBody | undefined },
+): void {
+  if (stopped !== undefined && corrected === undefined)
+    throw badResume(
+      `the group stopped at ${stopped.commandId}, which ended ${stopped.outcome}: give the corrected document`,
+    );
+  if (stopped !== undefined || corrected === undefined) return;
+  if (halt?.member === undefined) throw badResume('no member stopped this group, so there is none to correct');
+  const { commandId, index } = halt.member;
+  throw badResume(
+    `${commandId}, which stopped the group, ended ${members[index]?.outcome} after all: there is none to correct`,
+  );
+}
+
+const nothingLeft = ({ commandId }: GroupRegistration): PedigreeError =>
+  new PedigreeError('group_not_resumable', `/resume/group: every document of group ${commandId} was processed`, {
+    field: '/resume/group',
+    item: commandId,
+  });
 
 const badResume = (why: string): PedigreeError =>
   new PedigreeError('invalid_command', `/resume/corrected: ${why}`, { field: '/resume/corrected' });

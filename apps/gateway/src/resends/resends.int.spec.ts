@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DocumentCommand, Registration } from '#domain';
+import { PostgresEventStore } from '#event-store';
 import { canonicalJson, sha256Hex } from '#kernel';
 import { PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness, type Answer } from '../../test/test-harness.js';
 import { resent } from '../api/answers.js';
+import { mayTurnBy } from './may-turn.js';
 
 const SHA = 'a'.repeat(64);
 const SENT: DocumentCommand[] = [
@@ -216,6 +218,9 @@ describe('a document that is sent again by an operator', () => {
     // Its saga has not seen the end yet; then the last read of its status is planned; then that was done.
     expect((await resend(requestId, {}, patient)).json()).toMatchObject(refusal);
     const { pool } = patient.db;
+    const store = new PostgresEventStore({ pool });
+    const turns = mayTurnBy({ pool, store, failedGraceMs: GRACE_MS });
+    expect(await turns(requestId)).toBe(true);
     await pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', 1000000, now())`);
     const queue = new PostgresTaskQueue({ pool });
     await queue.schedule(pool, [
@@ -228,9 +233,12 @@ describe('a document that is sent again by an operator', () => {
       },
     ]);
     expect((await resend(requestId, {}, patient)).json()).toMatchObject(refusal);
+    expect(await turns(requestId)).toBe(true);
     await pool.query('DELETE FROM task WHERE key LIKE $1', ['%:after-failed']);
+    expect(await turns(requestId)).toBe(false);
     expect((await resend(requestId, {}, patient)).status).toBe(202);
     await queue.close();
+    await store.close();
     expect((await resend(await ended(answered('rejected'), patient), {}, patient)).status).toBe(202);
   });
 

@@ -1,37 +1,18 @@
-import { ABSENT, documentStream, evolve, firstCommandOf, type DocumentEvent, type DocumentState } from '#domain';
-import type { Actor, EventStore } from '#event-store';
+import { firstCommandOf } from '#domain';
+import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { defined, PedigreeError } from '#kernel';
-import type { Pool } from '#postgres';
 import type { z } from 'zod';
 import type { CommandBody } from '../intake/command-body.js';
 import { findResend } from '../intake/command-table.js';
 import type { Acknowledgement, Intake } from '../intake/intake.js';
-import { streamEvents } from '../stream-events.js';
+import { findDocument, mayTurn, type FoundDocument, type MayTurnOptions } from './may-turn.js';
 import type { resendBody } from './resend-body.js';
 
-export interface ResendsOptions {
-  pool: Pool;
-  store: EventStore;
+export interface ResendsOptions extends MayTurnOptions {
   evidence: EvidenceStore;
   intake: Pick<Intake, 'take'>;
-  /** For so long a FAILED may still turn out otherwise (profile rules.failedGraceMs). */
-  failedGraceMs: number;
 }
-
-interface Found {
-  state: Exclude<DocumentState, { phase: 'absent' }>;
-  /** Log position of its conclusion. */
-  concludedAt: bigint | undefined;
-}
-
-/**
- * Whether the last read of a FAILED, after its grace, is still to come: its task is there, or its saga has not planned
- * it yet. No time is compared here: the grace is judged once, by the task's due time. $1 lane, $2 key, $3 position of
- * the conclusion.
- */
-const MAY_TURN = `SELECT EXISTS (SELECT FROM task WHERE lane = $1 AND key = $2)
-  OR NOT EXISTS (SELECT FROM checkpoint WHERE name = 'saga:document' AND position >= $3) AS may_turn`;
 
 /**
  * Documents that ended rejected or failed, sent again by an operator (registry-interface 7.2): as they were but for a
@@ -46,7 +27,7 @@ export class Resends {
    * whatever the intake says of the document.
    */
   async resend(requestId: string, asked: z.output<typeof resendBody>, actor: Actor): Promise<Acknowledgement> {
-    const found = await this.find(requestId);
+    const found = await findDocument(this.options, requestId);
     if (found === undefined)
       throw new PedigreeError('not_found', `no document has request_id ${requestId}`, {
         field: 'requestId',
@@ -74,7 +55,7 @@ export class Resends {
 
   /** The command that resends it: what was asked for, and the rest as it was. */
   private async bodyOf(
-    { account, reference, documentSha256 }: Found['state']['registration'],
+    { account, reference, documentSha256 }: FoundDocument['state']['registration'],
     asked: z.output<typeof resendBody>,
     command_id: string,
   ): Promise<CommandBody> {
@@ -90,7 +71,8 @@ export class Resends {
     };
   }
 
-  private async refuseUnlessEndedBadly({ state, concludedAt }: Found): Promise<void> {
+  private async refuseUnlessEndedBadly(found: FoundDocument): Promise<void> {
+    const { state } = found;
     const { requestId, group } = state.registration;
     if (state.phase !== 'concluded')
       throw refusal(
@@ -107,36 +89,11 @@ export class Resends {
     }
     if (group !== undefined)
       throw refusal(requestId, `is a member of group ${group.groupId}: the group is resumed, with a corrected member`);
-    // It is turning where its newest status is not FAILED any more, and may turn until the last read after its grace.
-    if (
-      state.cause === 'registry_failed' &&
-      (state.status !== 'failed' || (await this.mayTurn(state.registration, concludedAt)))
-    ) {
+    if (await mayTurn(this.options, found))
       throw refusal(
         requestId,
         'failed a moment ago, and the registry may still say otherwise: try again when its status was read once more',
       );
-    }
-  }
-
-  private async mayTurn(
-    { requestId, account }: Found['state']['registration'],
-    concludedAt: bigint | undefined,
-  ): Promise<boolean> {
-    if (this.options.failedGraceMs === 0) return false;
-    const { rows } = await this.options.pool.query<{ may_turn: boolean }>(MAY_TURN, [
-      `${account}/status`,
-      `status:${requestId}:after-failed`,
-      concludedAt ?? 0n,
-    ]);
-    return rows[0]?.may_turn !== false;
-  }
-
-  private async find(requestId: string): Promise<Found | undefined> {
-    const events = await streamEvents<DocumentEvent>(this.options.store, documentStream(requestId));
-    const state = events.reduce(evolve, ABSENT);
-    const concludedAt = events.findLast(({ type }) => type === 'DocumentConcluded')?.position;
-    return state.phase === 'absent' ? undefined : { state, concludedAt };
   }
 
   private async xmlOf(documentSha256: string): Promise<string> {

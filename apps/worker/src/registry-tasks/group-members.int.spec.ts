@@ -169,6 +169,17 @@ describe('the members behind one that stopped their group', () => {
     });
     expect(await phases([second])).toEqual(['sent']);
   });
+
+  it('are ended once the one that stopped it has turned, and was rejected by its receipt after all', async () => {
+    const { context, registry, requestIds, toGroup, settle } = await stoppedGroup();
+    const [first, second] = requestIds;
+    registry.statusOf.set(registry.taken.get(first)?.[0] ?? '', 'failed_result_ready');
+    registry.statusOf.set(registry.taken.get(second)?.[0] ?? '', 'uploading');
+    expect(await runTask(context, settle)).toMatchObject({ error: expect.stringContaining('has turned') });
+    await toGroup({ type: 'NoteMemberConcluded', requestId: first, outcome: 'rejected', partialStops: true });
+    expect(await runTask(context, settle)).toEqual({ kind: 'done' });
+    expect(await phases([second])).toEqual(['not_processed']);
+  });
 });
 
 describe('the members of a group that was not started', () => {
@@ -298,5 +309,31 @@ describe('a check of a group', () => {
     registry.documentStatus = () => Promise.resolve(refused as never);
     const restored = { ...context, restored: { was: true } } as TaskContext;
     expect(await runTask(restored, { ...checkOf(task), attempts: 2 })).toMatchObject(again);
+  });
+});
+
+describe('a group whose start has an unknown outcome', () => {
+  it('is checked anew once the registry has twice not known its first member, the last time past the grace', async () => {
+    const { context, task, registry, toGroup } = await sentGroup();
+    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
+    await toGroup({ type: 'BeginStart' });
+    await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'timeout' } });
+    registry.fail('documentStatus', 'unknown', 'not_found', 'not_found', 'not_found');
+    const { groupId } = task.payload as { groupId: string };
+    const phase = async () => (await context.groups.stateInLog(groupId)).phase;
+    const lookAt = (sinceMs: number): Promise<TaskResult> => {
+      const attemptEndedAt = new Date(0).toISOString();
+      const look = { key: `group_look:${sinceMs}`, kind: 'group_look', lane: `${ACCOUNT}/status` };
+      const payload = { groupId, account: ACCOUNT, attempt: 1, attemptEndedAt };
+      return runTask(context, { ...task, ...look, payload }, new Date(sinceMs));
+    };
+    const { unknownGraceMs } = context.profile.rules;
+    // What has no answer says nothing, however late.
+    expect(await lookAt(unknownGraceMs)).toMatchObject({ kind: 'retry' });
+    expect(await lookAt(unknownGraceMs - 2)).toEqual({ kind: 'done' });
+    expect(await lookAt(unknownGraceMs - 1)).toEqual({ kind: 'done' });
+    expect(await phase()).toBe('unconfirmed');
+    expect(await lookAt(unknownGraceMs)).toEqual({ kind: 'done' });
+    expect(await phase()).toBe('checking');
   });
 });

@@ -118,7 +118,8 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
 
 /**
  * After a start of unknown outcome: the first member's status tells. It is the first to be worked on, and lies there as
- * `uploading` until then (principles 6.8).
+ * `uploading` until then (principles 6.8). What the registry does not know has not begun either: the next check has the
+ * last word on that.
  */
 export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look'>): Promise<TaskResult> {
   const { groupId, account, attempt, attemptEndedAt } = task.payload;
@@ -126,11 +127,12 @@ export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look
   if (state.phase !== 'unconfirmed' || state.start.attempt !== attempt) return { kind: 'done' };
   const { documentId = '' } = state.members[0] as Member;
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind !== 'ok') return lookUpAgain(task, `status of ${documentId}`, outcome);
+  if (outcome.kind !== 'ok' && outcome.kind !== 'not_found')
+    return lookUpAgain(task, `status of ${documentId}`, outcome);
   await groupByRegistry(context, task, {
     type: 'RecordLook',
     attempt,
-    begun: outcome.value.status !== 'uploading',
+    begun: outcome.kind === 'ok' && outcome.value.status !== 'uploading',
     ...lookUpFacts(context, task, { raw: outcome.raw, attemptEndedAt }),
   });
   return { kind: 'done' };

@@ -132,7 +132,7 @@ export interface MemberConcluded {
 }
 
 /** What counted as concluded turned out otherwise. */
-interface MemberRevised {
+export interface MemberRevised {
   type: 'MemberRevised';
   data: {
     index: number;

@@ -11,6 +11,7 @@ import {
   type GroupWaiting,
   type HaltCause,
   type MemberConcluded,
+  type MemberRevised,
   type StartEvent,
 } from './events.js';
 
@@ -86,8 +87,9 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
     case 'MemberSent':
       return afterSent(withMember(state, event.data.index, { documentId: event.data.documentId }));
     case 'MemberConcluded':
-    case 'MemberRevised':
       return withMember(state, event.data.index, endOf(event.data));
+    case 'MemberRevised':
+      return withRevised(state, event.data);
     case 'GroupHaltLifted':
       return { ...group, phase: 'started' };
     case 'GroupHalted':
@@ -180,7 +182,20 @@ function withMember(state: RegisteredGroup, index: number, news: Partial<Member>
   return { ...state, members: state.members.map((one, i) => (i === index ? { ...one, ...news } : one)) };
 }
 
-const endOf = ({ outcome, cause, memberVersion: version }: MemberConcluded['data']): Partial<Member> => ({
+/** It did not end by what it had counted as failed for. */
+function withRevised(state: RegisteredGroup, data: MemberRevised['data']): RegisteredGroup {
+  const { cause: _, ...member } = state.members[data.index] as Member;
+  return { ...state, members: state.members.with(data.index, { ...member, ...endOf(data) }) };
+}
+
+const endOf = ({
+  outcome,
+  cause,
+  memberVersion: version,
+}: Pick<MemberConcluded['data'], 'outcome' | 'cause' | 'memberVersion'>): Pick<
+  Member,
+  'outcome' | 'cause' | 'version'
+> => ({
   outcome,
   ...defined({ cause, version }),
 });
@@ -227,3 +242,16 @@ export const isWhollyResumable = ({
     ({ outcome, cause }, index) =>
       outcome === undefined || !endedBadly(outcome) || index === halt?.member?.index || cause === 'not_processed',
   );
+
+/**
+ * The member at which a halted group stopped, and as what it counts now; none where no member stopped it, or where that
+ * one turned out well since.
+ */
+export function stopperOf({
+  members,
+  halt,
+}: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): Halt['member'] {
+  if (halt?.member === undefined) return undefined;
+  const { outcome = halt.member.outcome } = members[halt.member.index] ?? {};
+  return endedBadly(outcome) || halt.cause === 'member_partial' ? { ...halt.member, outcome } : undefined;
+}

@@ -57,6 +57,11 @@ describe('the words for a group', () => {
     ],
     ['accepted', { outcome: 'accepted' }, 'The group has 3 documents; all were accepted.'],
     [
+      'accepted, though it had halted at its last document',
+      { outcome: 'accepted', halt: 'member_failed', stoppedBy: 'c-3 failed' },
+      'The group has 3 documents; all were accepted.',
+    ],
+    [
       'accepted in part, without a halt',
       { outcome: 'partial' },
       'The group has 3 documents; all were processed, some of them taken for some items only.',

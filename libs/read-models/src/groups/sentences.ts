@@ -68,13 +68,9 @@ function concluded(group: DescribedGroup): PlainWords {
   const { halt, outcome, memberCount, groupId, kind, resumedBy } = group;
   const whole =
     kind === 'split' ? `The document was sent in ${memberCount} parts` : `The group has ${memberCount} documents`;
-  if (halt === null)
-    return {
-      sentence:
-        outcome === 'accepted'
-          ? `${whole}; all were accepted.`
-          : `${whole}; all were processed, some of them taken for some items only.`,
-    };
+  // Where it had halted, what stopped it turned out well in the end.
+  if (outcome === 'accepted') return { sentence: `${whole}; all were accepted.` };
+  if (halt === null) return { sentence: `${whole}; all were processed, some of them taken for some items only.` };
   const sentence = `${whole}. ${stopped(group)}; the documents after it were not processed.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
   if (halt === 'predecessor_failed')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { inTransaction, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
@@ -190,6 +191,28 @@ describe('a group that the ERP gave', () => {
       `group.revised ${group.commandId} accepted`,
     ]);
     expect(events.at(-1)?.data).toMatchObject({ previous_outcome: 'partial' });
+  });
+
+  it('says of a member that was revised no more why it had failed, and older rows that did are marked', async () => {
+    const group = new GroupOfTest(log, [one(0), one(1, { outcome: 'failed' })]).start();
+    for (const i of [0, 1]) group.end(i);
+    group.end(1, { outcome: 'accepted' }, 'failed');
+    const ofGroup = (await outbox()).filter(({ type }) => type.startsWith('pedigree.group.'));
+    const [concluded, revised] = ofGroup.slice(-2);
+    expect(concluded?.data).toMatchObject({ members: [{}, { outcome: 'failed', cause: 'registry_failed' }] });
+    expect(revised?.data).toMatchObject({ members: [{}, { outcome: 'accepted' }] });
+    expect(JSON.stringify(revised)).not.toContain('"cause"');
+    const marking = readFileSync(new URL('./migrations/0005-outcome-event-older-rows.sql', import.meta.url), 'utf8');
+    const marked = async (): Promise<unknown> => {
+      await db.pool.query(marking);
+      const { rows } = await db.pool.query(`SELECT obj_description('outcome_event'::regclass) AS comment`);
+      return rows[0]?.comment;
+    };
+    expect(await marked()).toBeNull();
+    await db.pool.query(`UPDATE outcome_event SET body = replace(body, '"outcome":"accepted"',
+      '"outcome":"accepted","cause":"registry_failed"') WHERE topic = 'group.revised.accepted'`);
+    expect(await marked()).toMatch(/^rebuild: /);
+    await db.pool.query('COMMENT ON TABLE outcome_event IS NULL');
   });
 });
 

@@ -29,10 +29,12 @@ const WRITE = `INSERT INTO registry_document (document_id, request_id, direction
     status_at = excluded.status_at
   WHERE registry_document.status IS DISTINCT FROM excluded.status`;
 
+/** `read_at` after a refusal is when it came: where a page shows that the list is given again, its end is still to come. */
 const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from)
   VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6)
   ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since),
-    read_at = coalesce(excluded.read_at, c.read_at), problem = excluded.problem,
+    read_at = CASE WHEN excluded.read_at IS NOT NULL OR excluded.problem IS NOT NULL OR c.problem IS NULL
+      THEN coalesce(excluded.read_at, c.read_at) END, problem = excluded.problem,
   covered_from = coalesce(c.covered_from, excluded.covered_from)`;
 
 const OUTGOING_UNDER =

@@ -82,14 +82,17 @@ export class RegistryDocuments {
   /**
    * Notes where this process begins: what was sent before, by whatever state of this database, is known once the lists
    * were read again.
+   * @param afterRestore accounts of a database that was restored lately: they may have sent before, though it knows of
+   *   no list of theirs.
    */
-  async open(): Promise<void> {
+  async open(afterRestore: string[] = []): Promise<void> {
     const { rows } = await this.pool.query<{ now: Date; account: string | null }>(
       'SELECT clock_timestamp() AS now, c.account FROM (VALUES (1)) AS one LEFT JOIN list_cursor c ON c.list = ' +
         `'outgoing'`,
     );
     this.openedAt = rows[0]?.now;
-    for (const { account } of rows) if (account !== null) this.unread.add(account);
+    for (const account of [...rows.map((row) => row.account), ...afterRestore])
+      if (account !== null) this.unread.add(account);
   }
 
   /**

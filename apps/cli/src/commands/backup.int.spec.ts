@@ -14,11 +14,16 @@ import { inTransaction, installationId, migrate, migrationNames, type Pool, type
 import { findFetch, keepFetch } from '#reconciliation';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
+import { gatewayConfig } from '../../../gateway/src/config.js';
+import { startGateway } from '../../../gateway/src/gateway.js';
 import { makeKey, registerOn, revokeKey } from '../../../gateway/test/keys.js';
+import { reconcilerConfig } from '../../../reconciler/src/config.js';
+import { startReconciler } from '../../../reconciler/src/reconciler.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker } from '../../../worker/src/worker.js';
 import { cliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
+import { withDatabase } from '../stack/with-database.js';
 import { backup, mark, release, restorationStatus, restore } from './backup.js';
 import { confirmKey } from './keys.js';
 
@@ -370,7 +375,16 @@ describe('a restore', () => {
       PEDIGREE_ACCOUNTS: configOf(target).accountsFile,
     };
     writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-    await expect(startWorker(workerConfig(env))).rejects.toThrow(/is unfinished/);
+    const before = await columnOf(target.pool, 'SELECT row(m.*)::text AS one FROM schema_migration m');
+    for (const start of [
+      () => startWorker(workerConfig(env)),
+      () => startGateway(gatewayConfig(env)),
+      () => startReconciler(reconcilerConfig(env)),
+      () => withDatabase(configOf(target), () => Promise.resolve()),
+    ])
+      await expect(start()).rejects.toThrow(/is unfinished/);
+    expect(await columnOf(target.pool, 'SELECT row(m.*)::text AS one FROM schema_migration m')).toEqual(before);
+    expect(await restorationStatus(configOf(target), false)).toBe(2);
     const { restoration } = await restoreBackup(options);
     expect(restoration).toMatchObject({
       state: 'comparing',
@@ -414,6 +428,15 @@ describe('a restore', () => {
     await expect(restore(configOf(target), file)).rejects.toThrow(
       /taken by version 9\.0\.0, which is newer than this one: the migration tasks\/9999-later\.sql/,
     );
+  });
+
+  it('that is declared and cannot be recorded leaves no mark, for keys would stay in force', async () => {
+    await source.pool.query('ALTER TABLE event RENAME TO away');
+    await expect(mark(configOf(source), '2026-11-20T10:00:00Z')).rejects.toThrow(/event/);
+    expect(await newestRestoration(source.pool)).toBeUndefined();
+    await source.pool.query('ALTER TABLE away RENAME TO event');
+    await expect(mark(configOf(source), '2999-11-20T10:00:00Z')).rejects.toThrow(/is still to come/);
+    expect(await mark(configOf(source), '2026-11-20T10:00:00Z')).toBe(0);
   });
 
   it('can be declared for a database that came back by other means, and be released by a person with a reason', async () => {

@@ -5,7 +5,6 @@ import {
   markRestored,
   newestRestoration,
   ON_A_SERVER,
-  refuseUnfinishedRestore,
   releaseRestoration,
   restoreBackup,
   takeBackup,
@@ -13,7 +12,7 @@ import {
 } from '#backup';
 import { newEvent, SOFTWARE_VERSION } from '#event-store';
 import { invalidConfiguration, invalidParameter, PedigreeError, uuid5, type JsonObject } from '#kernel';
-import { migrate, type Pool } from '#postgres';
+import { inTransaction, migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
@@ -39,7 +38,6 @@ export async function backup(config: CliConfig, file: string): Promise<number> {
     say(`${name}: ${rows} rows`);
   };
   const { header, rows, sha256 } = await withDatabase(config, async (pool) => {
-    await refuseUnfinishedRestore(pool);
     const onBegin = () =>
       recordHostExport(config, pool, { what: 'pedigree backup', format: 'backup', filter: { file } });
     return takeBackup({ pool, file, softwareVersion: SOFTWARE_VERSION, progress, onBegin });
@@ -60,7 +58,7 @@ export async function backup(config: CliConfig, file: string): Promise<number> {
 export async function restore(config: CliConfig, file: string): Promise<number> {
   if (config.eventStoreUrl !== undefined)
     throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
-  return withDatabase(config, async (pool) => {
+  return withDatabase({ ...config, restores: true }, async (pool) => {
     say(`checking ${file}`);
     const progress = (name: string, rows: number, of: number): void => {
       if (rows === of || rows % SAY_EVERY_ROWS === 0) say(`${name}: ${rows} of ${of} rows`);
@@ -95,11 +93,15 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
   if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
     throw invalidParameter('--mark', `${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`);
   }
-  return withDatabase(config, async (pool) => {
+  if (instant > new Date()) throw invalidParameter('--mark', `${takenAt} is still to come`);
+  return withDatabase({ ...config, restores: true }, async (pool) => {
     await refuseRunning(pool);
     await migrate(pool, allSchemas());
-    const restoration = await markRestored(pool, { takenAt: instant, by: personOnHost().name });
-    await note(config, pool, { restoration, type: 'BackupRestored' });
+    await inTransaction(pool, async (tx) => {
+      const restoration = await markRestored(tx, { takenAt: instant, by: personOnHost().name });
+      // By a session of its own, and first: a mark without its event would leave revoked keys in force.
+      await note(config, pool, { restoration, type: 'BackupRestored' });
+    });
     out(
       'marked: nothing leaves for the registry before the document lists since then were read; pedigree restore ' +
         '--status tells',
@@ -124,7 +126,7 @@ async function refuseRunning(pool: Pool): Promise<void> {
 
 /** Prints how far the comparison has come. Returns 0 when nothing is held back, 2 when something is. */
 export async function restorationStatus(config: CliConfig, json: boolean): Promise<number> {
-  return withDatabase(config, async (pool) => {
+  return withDatabase({ ...config, restores: true }, async (pool) => {
     const restoration = await newestRestoration(pool);
     if (restoration === undefined) {
       out(json ? '{}' : 'this database was never restored');
@@ -178,7 +180,7 @@ function accountNames({ accountsFile }: CliConfig): string[] {
 /** Ends the comparison by a person's word: for a list that the registry will not give any more. */
 export async function release(config: CliConfig, givenReason: string): Promise<number> {
   const reason = reasonGiven(givenReason);
-  return withDatabase(config, async (pool) => {
+  return withDatabase({ ...config, restores: true }, async (pool) => {
     const newest = await newestRestoration(pool);
     if (newest?.state !== 'comparing')
       throw new PedigreeError(

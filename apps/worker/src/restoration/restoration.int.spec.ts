@@ -40,7 +40,7 @@ async function start(
 ): Promise<TaskContext> {
   const held = new RegistryDocuments(stores.pool);
   const restored = { ...restoredAs(state), takenAt };
-  await beginReadingLists({ held, pool: stores.pool, queue: { schedule: async () => 0 }, restored }, [ACCOUNT]);
+  await beginReadingLists({ held, pool: stores.pool, queue: { schedule: async () => undefined }, restored }, [ACCOUNT]);
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
   return { ...own, held, restored };
 }

@@ -18,6 +18,10 @@ export const LONG_JOBS = {
     limitMs: 3_600_000,
     because: 'an index over a large table is built in one transaction, and programs wait for it anyway',
   },
+  statistics: {
+    limitMs: 3_600_000,
+    because: 'pages of a large table and its partitions are read in one statement, and only the rebuild uses them yet',
+  },
   restore: {
     limitMs: 3_600_000,
     because: 'all rows of a table are counted, in a database that nobody else uses yet',

@@ -54,6 +54,10 @@ const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({
   DATA_DIR: folder.path,
   LOG_LEVEL: 'silent',
 });
+const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let done: Promise<T> | undefined;
+  return () => (done ??= work());
+};
 const configOf = (db: TestDatabase) => cliConfig(envOf(db));
 const columnOf = async (pool: Pool, sql: string): Promise<string[]> =>
   (await pool.query<{ one: string }>(sql)).rows.map((row) => row.one);
@@ -296,6 +300,23 @@ describe('a backup', () => {
     await backup(configOf(source), file);
     expect(gunzipSync(readFileSync(file)).includes(Buffer.from('SECRETTOKEN').toString('hex'))).toBe(false);
     await expect(backup(configOf(source), file)).rejects.toThrow(/is there already/);
+  });
+
+  it('is not there where the database was migrated meanwhile: its rows would be of two versions', async () => {
+    const migrated = once(() =>
+      source.pool.query("INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('later', '1.sql', '')"),
+    );
+    const taking = takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0', progress: () => void migrated() });
+    await expect(taking).rejects.toThrow(/was migrated while the backup was taken/);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('of a log that lacks events is written, and said not to be whole', async () => {
+    await fill(3);
+    expect(await backup(configOf(source), `${file}.whole`)).toBe(0);
+    await source.pool.query('DELETE FROM event WHERE position = 2');
+    expect(await backup(configOf(source), file)).toBe(1);
+    expect(existsSync(file)).toBe(true);
   });
 
   it('is refused where the log lies on a server of its own', async () => {

@@ -10,7 +10,7 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, installationId, migrate, migrationNames, type Pool, type Transaction } from '#postgres';
+import { inTransaction, installationId, migrate, migrationNames, openPool, type Pool, type Transaction } from '#postgres';
 import { findFetch, keepFetch } from '#reconciliation';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
@@ -380,6 +380,17 @@ describe('a restore', () => {
     );
     await restore(configOf(target), file);
     await expect(restore(configOf(target), file)).rejects.toThrow(/this one was restored before/);
+  });
+
+  it('is refused while a program is connected, which would not see that it has to hold back', async () => {
+    await fill(1);
+    await takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0' });
+    const worker = openPool({ connectionString: target.url, applicationName: 'pedigree-worker' });
+    await worker.query('SELECT 1');
+    await expect(restore(configOf(target), file)).rejects.toThrow(/pedigree-worker still runs on this database/);
+    expect(await tableNames(target.pool)).toEqual([]);
+    await worker.end();
+    expect(await restore(configOf(target), file)).toBe(0);
   });
 
   it('that was broken off is refused by programs, and begins anew', async () => {

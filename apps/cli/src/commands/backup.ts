@@ -66,6 +66,7 @@ export async function restore(config: CliConfig, file: string): Promise<number> 
   if (config.eventStoreUrl !== undefined)
     throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
   return withDatabase({ ...config, restores: true }, async (pool) => {
+    await refuseRunning(pool, 'restore');
     say(`checking ${file}`);
     const progress = (name: string, rows: number, of: number): void => {
       if (rows === of || rows % SAY_EVERY_ROWS === 0) say(`${name}: ${rows} of ${of} rows`);
@@ -102,7 +103,7 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
   }
   if (instant > new Date()) throw invalidParameter('--mark', `${takenAt} is still to come`);
   return withDatabase({ ...config, restores: true }, async (pool) => {
-    await refuseRunning(pool);
+    await refuseRunning(pool, '--mark');
     await migrate(pool, allSchemas());
     await inTransaction(pool, async (tx) => {
       const restoration = await markRestored(tx, { takenAt: instant, by: personOnHost().name });
@@ -119,14 +120,14 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
 }
 
 /** A program that runs already would not see it. */
-async function refuseRunning(pool: Pool): Promise<void> {
+async function refuseRunning(pool: Pool, doing: string): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
     'SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND ' +
       `application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
   );
   if (rows.length > 0)
     throw invalidConfiguration(
-      '--mark',
+      doing,
       `${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
     );
 }

@@ -135,7 +135,8 @@ describe('migrate', () => {
     try {
       await migrate(pool, [await setOf('lib', { '0001-a.sql': 'SELECT 1;' })]);
       const { rows } = await pool.query(
-        "SELECT current_setting('statement_timeout') AS timeout, current_setting('lock_timeout') AS waits, (SELECT count(*)::int FROM pg_locks WHERE " +
+        "SELECT current_setting('statement_timeout') AS timeout, current_setting('lock_timeout') AS waits, " +
+          '(SELECT count(*)::int FROM pg_locks WHERE ' +
           "locktype = 'advisory' AND pid = pg_backend_pid()) AS locks",
       );
       expect(rows).toEqual([{ timeout: '30s', waits: '0', locks: 0 }]);

@@ -136,8 +136,8 @@ export function nameTransaction(session: pg.ClientBase, name: string): void {
 }
 
 /**
- * Transactions and statements of this session may last as long as that job needs, until `work` ends. Not to be called inside a
- * transaction. When it throws, the session must not be used again.
+ * Transactions and statements of this session may last as long as that job needs, until `work` ends. Not to be called
+ * inside a transaction. When it throws, the session must not be used again.
  */
 export async function asLongJob<T>(
   session: pg.ClientBase,

@@ -10,7 +10,15 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, installationId, migrate, migrationNames, openPool, type Pool, type Transaction } from '#postgres';
+import {
+  inTransaction,
+  installationId,
+  migrate,
+  migrationNames,
+  openPool,
+  type Pool,
+  type Transaction,
+} from '#postgres';
 import { findFetch, keepFetch } from '#reconciliation';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';

@@ -36,8 +36,8 @@ export const listTasks = (account: string): ListTask[] =>
   }));
 
 /**
- * Each account's lists are read at once when a process begins, and then again and again. What an account sends waits for
- * them where they were read before, or where a restored backup may not know of it.
+ * Each account's lists are read at once when a process begins, and then again and again. What an account sends waits
+ * for them where they were read before, or where a restored backup may not know of it.
  */
 export async function beginReadingLists(
   { held, queue, pool, restored }: Pick<InboundContext, 'held' | 'queue' | 'pool' | 'restored'>,

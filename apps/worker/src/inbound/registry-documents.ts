@@ -29,7 +29,10 @@ const WRITE = `INSERT INTO registry_document (document_id, request_id, direction
     status_at = excluded.status_at
   WHERE registry_document.status IS DISTINCT FROM excluded.status`;
 
-/** `read_at` after a refusal is when it came: where a page shows that the list is given again, its end is still to come. */
+/**
+ * After a refusal `read_at` is when that came: where a page shows that the list is given again, its end is still to
+ * come.
+ */
 const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from)
   VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6)
   ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since),

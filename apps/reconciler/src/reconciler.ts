@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
+import { refuseUnfinishedRestore } from '#backup';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
 import { TASK_PAYLOADS, type PayloadOf } from '#domain';
 import {
@@ -112,6 +113,7 @@ export async function startReconciler(
     await pool.end();
   };
   try {
+    await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, reconcilerSchemas);
     await settleLog({ ...config, db: pool, store, program: 'reconciler' });
     await refuseCursorsAhead({ db: pool, store });

@@ -37,8 +37,8 @@ import { fetchLanes } from './fetches/lanes.js';
 import { beginSuspensionMails, runSuspensionMails } from './mail/plan-mails.js';
 import { mailLane } from './mail/suspension-mail.js';
 import { SUSPENSION_WATCH, suspensionWatchLanes } from './suspensions/watch-list.js';
-import { listTasks } from './inbound/read-list.js';
-import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
+import { beginReadingLists } from './inbound/read-list.js';
+import { inboundSchema } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
 import { lanesOf, together } from './lanes.js';
 import { takeOver, watchNeighbours } from './leases/reclaim-leases.js';
@@ -276,17 +276,6 @@ function runLanes({ lanes, queue, log, signal }: RunningParts): Promise<void>[] 
     log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return lanes.map(({ name, ...lane }) =>
     runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report }),
-  );
-}
-
-/** Each account's lists are read at once when a process begins, and then again and again. */
-async function beginReadingLists({ held, queue, pool }: InboundContext, accounts: string[]): Promise<void> {
-  await held.open();
-  const tasks = accounts.flatMap(listTasks);
-  await queue.schedule(pool, tasks);
-  await readListsNow(
-    pool,
-    tasks.map((task) => task.key),
   );
 }
 

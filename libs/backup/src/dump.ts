@@ -57,17 +57,27 @@ async function headerOf(db: Queryable, { softwareVersion }: BackupOptions): Prom
   if (row === undefined) throw invalidConfiguration('DATABASE_URL', 'this database holds no installation');
   if (row.place === 'server')
     throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
-  const migrations = await db.query<{ name: string }>(
-    `SELECT set_name || '/' || file_name AS name FROM schema_migration ORDER BY 1`,
-  );
   return {
     format: FORMAT,
     installationId: row.id,
     softwareVersion,
-    migrations: migrations.rows.map((one) => one.name),
+    migrations: await migrationsIn(db),
     takenAt: row.takenAt.toISOString(),
     logHead: row.position.toString(),
   };
+}
+
+async function migrationsIn(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `SELECT set_name || '/' || file_name AS name FROM schema_migration ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** A migration may have added columns, or rewritten a table, which the snapshot then sees as empty. */
+async function refuseMigrated(db: Queryable, { migrations }: BackupHeader): Promise<void> {
+  if (String(await migrationsIn(db)) === String(migrations)) return;
+  throw new PedigreeError('unavailable', 'the database was migrated while the backup was taken: take it again');
 }
 
 export const ON_A_SERVER =
@@ -111,6 +121,7 @@ async function* piecesOf(
   const pool = async (): Promise<Queryable> => options.pool;
   for (const table of tablesOf('evidence')) yield* pagesOf(table, { options, reader: pool });
   for (const table of tablesOf('log')) yield* pagesOf(table, { options, reader: pool, upTo: header.logHead });
+  await refuseMigrated(options.pool, header);
 }
 
 interface Paging {

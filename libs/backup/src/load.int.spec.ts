@@ -67,6 +67,29 @@ it('keeps a function that others have in the empty database', async () => {
   expect((await db.pool.query('SELECT auth_query()')).rows).toEqual([{ auth_query: 'theirs' }]);
 });
 
+it('has more than 30 s to count the rows of a large table', async () => {
+  const limits: string[] = [];
+  type Asking = { query(text: string, values?: unknown[]): Promise<{ rows: { limit: string }[] }> };
+  const watched = <T extends object>(one: T): T =>
+    new Proxy(one, {
+      get: (it, name) => {
+        const member: unknown = Reflect.get(it, name);
+        if (typeof member !== 'function') return member;
+        return async (...given: unknown[]) => {
+          if (name === 'query' && String(given[0]).includes('count(*)')) {
+            const asked = await (it as unknown as Asking).query(`SELECT current_setting('statement_timeout') AS limit`);
+            limits.push(asked.rows[0]?.limit ?? '');
+          }
+          const result: unknown = await (member.apply(it, given) as Promise<unknown>);
+          return name === 'connect' ? watched(result as object) : result;
+        };
+      },
+    });
+  await backupWith({});
+  await restore(watched(db.pool));
+  expect(new Set(limits)).toEqual(new Set(['1h']));
+});
+
 describe('a restore that fails in the middle', () => {
   it('is never taken for a whole one, and a sound file fills the database anew', async () => {
     await backupWith({ events: eventRows().with(1_500, '{"position":1501,"data":null}') });

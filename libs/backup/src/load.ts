@@ -1,5 +1,14 @@
 import { invalidConfiguration, PedigreeError } from '#kernel';
-import { inTransaction, migrate, migrationNames, type MigrationSet, type Pool, type Queryable } from '#postgres';
+import {
+  asLongJob,
+  inTransaction,
+  migrate,
+  migrationNames,
+  type MigrationSet,
+  type Pool,
+  type Queryable,
+  type Transaction,
+} from '#postgres';
 import { quoted, tablesThere } from './dump.js';
 import { checkBackup, readBackup, type BackupSummary, type Piece } from './file.js';
 import { newestRestoration, restorationSchema, type Restoration } from './restoration.js';
@@ -39,7 +48,7 @@ export async function restoreBackup(
   await refuseNewer(summary, options.schemas);
   return underLock(pool, async (session) => {
     await refuseFilled(session);
-    return { restoration: await load(options, summary), summary };
+    return { restoration: await load(options, summary, session), summary };
   });
 }
 
@@ -47,7 +56,7 @@ export async function restoreBackup(
  * The lock is given back before its session ends: a server may notice only later that a session is gone, and would turn
  * away the next restore.
  */
-async function underLock<T>(pool: Pool, work: (session: Queryable) => Promise<T>): Promise<T> {
+async function underLock<T>(pool: Pool, work: (session: Transaction) => Promise<T>): Promise<T> {
   const session = await pool.connect();
   try {
     const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
@@ -112,7 +121,7 @@ async function removeRest(pool: Pool): Promise<void> {
   await pool.query('DELETE FROM schema_migration WHERE set_name <> $1', [restorationSchema.name]);
 }
 
-async function load(options: RestoreOptions, summary: BackupSummary): Promise<Restoration> {
+async function load(options: RestoreOptions, summary: BackupSummary, session: Transaction): Promise<Restoration> {
   const { pool, schemas, beforeRelease } = options;
   await migrate(pool, [restorationSchema]);
   const wasBegun = (await newestRestoration(pool))?.state === 'loading';
@@ -123,7 +132,7 @@ async function load(options: RestoreOptions, summary: BackupSummary): Promise<Re
   const filled = tablesOf('state', 'log', 'evidence').filter((table) => there.has(table));
   await pool.query(`TRUNCATE ${filled.map(quoted).join(', ')}`);
   await loadRows(options, summary);
-  await compareCounts(pool, filled, summary);
+  await asLongJob(session, 'restore', () => compareCounts(session, filled, summary));
   await settle(pool, filled);
   // What is newer here than the backup changes the rows as it would have changed them where they came from.
   await migrate(pool, schemas);
@@ -209,14 +218,14 @@ async function insert(
   );
 }
 
-async function compareCounts(pool: Pool, tables: string[], { rows }: BackupSummary): Promise<void> {
+async function compareCounts(db: Queryable, tables: string[], { rows }: BackupSummary): Promise<void> {
   for (const table of tables) {
-    const { rows: counted } = await pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM ${quoted(table)}`);
+    const { rows: counted } = await db.query<{ n: bigint }>(`SELECT count(*) AS n FROM ${quoted(table)}`);
     const expected = rows[table] ?? 0;
     if (counted[0]?.n !== BigInt(expected))
       throw new Error(`${table} has ${counted[0]?.n} rows after the restore, and should have ${expected}`);
   }
-  const { rows: heads } = await pool.query<{ counter: bigint; newest: bigint | null }>(
+  const { rows: heads } = await db.query<{ counter: bigint; newest: bigint | null }>(
     'SELECT position AS counter, (SELECT max(position) FROM event) AS newest FROM event_counter',
   );
   if (heads[0]?.counter !== (heads[0]?.newest ?? 0n))

@@ -123,15 +123,23 @@ describe('migrate', () => {
     await expect(migrate(db.pool, [await setOf('empty', {})])).rejects.toThrow(/no \.sql file/);
   });
 
+  it('has an hour for a statement, and waits less for what others have locked', async () => {
+    const sql = `CREATE TABLE set AS SELECT current_setting('statement_timeout') AS statement,
+      current_setting('lock_timeout') AS lock`;
+    await migrate(db.pool, [await setOf('lib', { '0001-a.sql': sql })]);
+    expect((await db.pool.query('SELECT * FROM set')).rows).toEqual([{ statement: '1h', lock: '5min' }]);
+  });
+
   it('gives the session back as it was: lock free, statements limited', async () => {
     const pool = openPool({ connectionString: db.url, maxConnections: 1 });
     try {
       await migrate(pool, [await setOf('lib', { '0001-a.sql': 'SELECT 1;' })]);
       const { rows } = await pool.query(
-        "SELECT current_setting('statement_timeout') AS timeout, (SELECT count(*)::int FROM pg_locks WHERE " +
+        "SELECT current_setting('statement_timeout') AS timeout, current_setting('lock_timeout') AS waits, " +
+          '(SELECT count(*)::int FROM pg_locks WHERE ' +
           "locktype = 'advisory' AND pid = pg_backend_pid()) AS locks",
       );
-      expect(rows).toEqual([{ timeout: '30s', locks: 0 }]);
+      expect(rows).toEqual([{ timeout: '30s', waits: '0', locks: 0 }]);
     } finally {
       await pool.end();
     }

@@ -26,7 +26,7 @@ export interface MigrateOptions {
 
 /** Any number will do, as long as every version of Pedigree uses the same one. Advisory locks are per database. */
 const LOCK_KEY = 0x7065_6469;
-/** A process that waits for another's migrations gives up after this time, so that a stuck one is noticed. */
+/** A process that waits for another's migrations, or for a table, gives up after this time: a stuck one is noticed. */
 const LOCK_WAIT_MS = 300_000;
 
 const CREATE_SCHEMA_MIGRATION = `
@@ -144,18 +144,15 @@ function folderUrl(directory: URL): URL {
   return directory.href.endsWith('/') ? directory : new URL(`${directory.href}/`);
 }
 
-async function underLock<T>(session: Transaction, work: () => Promise<T>): Promise<T> {
-  // Waiting for the lock and building an index may both last longer than the 30 s of ordinary statements and
-  // transactions.
-  await session.query(`SET statement_timeout = ${String(LOCK_WAIT_MS)}`);
-  const result = await asLongJob(session, 'migration', async () => {
+function underLock<T>(session: Transaction, work: () => Promise<T>): Promise<T> {
+  return asLongJob(session, 'migration', async () => {
+    await session.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
     await session.query('SELECT pg_advisory_lock($1)', [LOCK_KEY]);
     const done = await work();
     await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
+    await session.query('RESET lock_timeout');
     return done;
   });
-  await session.query('RESET statement_timeout');
-  return result;
 }
 
 async function applyMissing(session: Transaction, files: MigrationFile[]): Promise<string[]> {

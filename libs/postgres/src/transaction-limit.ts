@@ -18,6 +18,14 @@ export const LONG_JOBS = {
     limitMs: 3_600_000,
     because: 'an index over a large table is built in one transaction, and programs wait for it anyway',
   },
+  statistics: {
+    limitMs: 3_600_000,
+    because: 'pages of a large table and its partitions are read in one statement, and only the rebuild uses them yet',
+  },
+  restore: {
+    limitMs: 3_600_000,
+    because: 'all rows of a table are counted, in a database that nobody else uses yet',
+  },
 } as const;
 
 /**
@@ -128,8 +136,8 @@ export function nameTransaction(session: pg.ClientBase, name: string): void {
 }
 
 /**
- * The transactions of this session may last as long as that job needs, until `work` ends. Not to be called inside a
- * transaction. When it throws, the session must not be used again.
+ * Transactions and statements of this session may last as long as that job needs, until `work` ends. Not to be called
+ * inside a transaction. When it throws, the session must not be used again.
  */
 export async function asLongJob<T>(
   session: pg.ClientBase,
@@ -143,7 +151,9 @@ export async function asLongJob<T>(
   watch.limitMs = LONG_JOBS[job].limitMs;
   changeSilenceLimit(session, watch.limitMs);
   await setServerLimit(session, watch.limitMs);
+  await session.query(`SET statement_timeout = ${watch.limitMs}`);
   const result = await work();
+  await session.query('RESET statement_timeout');
   watch.limitMs = limitMs;
   changeSilenceLimit(session, silenceMs);
   await setServerLimit(session, limitMs);

@@ -288,6 +288,11 @@ describe('rows of an older version (decision 70)', () => {
       ['pack_state'],
     ],
     ['all that was moved in a container', 'UPDATE pack_stay SET told = NULL', ['pack_stay']],
+    [
+      'packs of which a whole place was moved',
+      `INSERT INTO place_move SELECT max(known_from), '${MOVED_TO}' FROM movement_document`,
+      ['pack_state', 'pack_stay'],
+    ],
   ])(
     'are %s',
     async (_, older, tables) => {

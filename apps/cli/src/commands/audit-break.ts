@@ -1,7 +1,6 @@
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { tellBreak, type ToldBreak } from '../../../auditor/src/chain/tell-break.js';
 import { AuditorFolder } from '../../../auditor/src/memory/folder.js';
-import { refuseUnfinishedRestore } from '#backup';
 import { verifierKeyOf } from '#merkle';
 import { migrateOrCheck } from '#postgres';
 import { breakWords, type LogKeys } from '#proofs';
@@ -22,7 +21,6 @@ export async function breakAuditLog(config: CliConfig, givenReason: string): Pro
   const reason = reasonGiven(givenReason);
   const { settings, keys } = auditorOnHost(config);
   return withDatabase(config, async (pool) => {
-    await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
     const told = await withStore(config, pool, (store) =>
       tellBreak({

@@ -4,7 +4,6 @@ import { COPY_PREFIX } from '../../../auditor/src/sweep/models-check.js';
 import { StateInMemory } from '../../../auditor/src/sweep/state-file.js';
 import { Sweep, type SweepEnded, type SweepProgress } from '../../../auditor/src/sweep/sweep.js';
 import { SweepEvents } from '../../../auditor/src/sweep/sweep-events.js';
-import { refuseUnfinishedRestore } from '#backup';
 import { PedigreeError } from '#kernel';
 import { installationId, migrateOrCheck } from '#postgres';
 import type { CliConfig } from '../config.js';
@@ -27,7 +26,6 @@ export interface CheckFlags {
 export async function checkAudit(config: CliConfig, { json = false, mbPerSecond }: CheckFlags): Promise<number> {
   const { settings, keys } = auditorOnHost(config);
   return withDatabase(config, async (pool, connectionString) => {
-    await refuseUnfinishedRestore(pool);
     await migrateOrCheck(pool, auditorSchemas);
     return withStore(config, pool, async (store) => {
       const events = new SweepEvents({

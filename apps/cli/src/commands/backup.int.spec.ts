@@ -10,15 +10,28 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, installationId, migrate, migrationNames, type Pool, type Transaction } from '#postgres';
+import {
+  inTransaction,
+  installationId,
+  migrate,
+  migrationNames,
+  openPool,
+  type Pool,
+  type Transaction,
+} from '#postgres';
 import { findFetch, keepFetch } from '#reconciliation';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
+import { gatewayConfig } from '../../../gateway/src/config.js';
+import { startGateway } from '../../../gateway/src/gateway.js';
 import { makeKey, registerOn, revokeKey } from '../../../gateway/test/keys.js';
+import { reconcilerConfig } from '../../../reconciler/src/config.js';
+import { startReconciler } from '../../../reconciler/src/reconciler.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker } from '../../../worker/src/worker.js';
 import { cliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
+import { withDatabase } from '../stack/with-database.js';
 import { backup, mark, release, restorationStatus, restore } from './backup.js';
 import { confirmKey } from './keys.js';
 
@@ -49,6 +62,10 @@ const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({
   DATA_DIR: folder.path,
   LOG_LEVEL: 'silent',
 });
+const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let done: Promise<T> | undefined;
+  return () => (done ??= work());
+};
 const configOf = (db: TestDatabase) => cliConfig(envOf(db));
 const columnOf = async (pool: Pool, sql: string): Promise<string[]> =>
   (await pool.query<{ one: string }>(sql)).rows.map((row) => row.one);
@@ -293,6 +310,23 @@ describe('a backup', () => {
     await expect(backup(configOf(source), file)).rejects.toThrow(/is there already/);
   });
 
+  it('is not there where the database was migrated meanwhile: its rows would be of two versions', async () => {
+    const migrated = once(() =>
+      source.pool.query("INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('later', '1.sql', '')"),
+    );
+    const taking = takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0', progress: () => void migrated() });
+    await expect(taking).rejects.toThrow(/was migrated while the backup was taken/);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('of a log that lacks events is written, and said not to be whole', async () => {
+    await fill(3);
+    expect(await backup(configOf(source), `${file}.whole`)).toBe(0);
+    await source.pool.query('DELETE FROM event WHERE position = 2');
+    expect(await backup(configOf(source), file)).toBe(1);
+    expect(existsSync(file)).toBe(true);
+  });
+
   it('is refused where the log lies on a server of its own', async () => {
     const config = cliConfig({ ...envOf(source), EVENTSTORE_URL: 'esdb://127.0.0.1:2113?tls=false' });
     await expect(backup(config, file)).rejects.toThrow(/EVENTSTORE_URL: .*covers a log in PostgreSQL only/);
@@ -356,6 +390,17 @@ describe('a restore', () => {
     await expect(restore(configOf(target), file)).rejects.toThrow(/this one was restored before/);
   });
 
+  it('is refused while a program is connected, which would not see that it has to hold back', async () => {
+    await fill(1);
+    await takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0' });
+    const worker = openPool({ connectionString: target.url, applicationName: 'pedigree-worker' });
+    await worker.query('SELECT 1');
+    await expect(restore(configOf(target), file)).rejects.toThrow(/pedigree-worker still runs on this database/);
+    expect(await tableNames(target.pool)).toEqual([]);
+    await worker.end();
+    expect(await restore(configOf(target), file)).toBe(0);
+  });
+
   it('that was broken off is refused by programs, and begins anew', async () => {
     await fill(10);
     await takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0' });
@@ -370,7 +415,16 @@ describe('a restore', () => {
       PEDIGREE_ACCOUNTS: configOf(target).accountsFile,
     };
     writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-    await expect(startWorker(workerConfig(env))).rejects.toThrow(/is unfinished/);
+    const before = await columnOf(target.pool, 'SELECT row(m.*)::text AS one FROM schema_migration m');
+    for (const start of [
+      () => startWorker(workerConfig(env)),
+      () => startGateway(gatewayConfig(env)),
+      () => startReconciler(reconcilerConfig(env)),
+      () => withDatabase(configOf(target), () => Promise.resolve()),
+    ])
+      await expect(start()).rejects.toThrow(/is unfinished/);
+    expect(await columnOf(target.pool, 'SELECT row(m.*)::text AS one FROM schema_migration m')).toEqual(before);
+    expect(await restorationStatus(configOf(target), false)).toBe(2);
     const { restoration } = await restoreBackup(options);
     expect(restoration).toMatchObject({
       state: 'comparing',
@@ -414,6 +468,15 @@ describe('a restore', () => {
     await expect(restore(configOf(target), file)).rejects.toThrow(
       /taken by version 9\.0\.0, which is newer than this one: the migration tasks\/9999-later\.sql/,
     );
+  });
+
+  it('that is declared and cannot be recorded leaves no mark, for keys would stay in force', async () => {
+    await source.pool.query('ALTER TABLE event RENAME TO away');
+    await expect(mark(configOf(source), '2026-11-20T10:00:00Z')).rejects.toThrow(/event/);
+    expect(await newestRestoration(source.pool)).toBeUndefined();
+    await source.pool.query('ALTER TABLE away RENAME TO event');
+    await expect(mark(configOf(source), '2999-11-20T10:00:00Z')).rejects.toThrow(/is still to come/);
+    expect(await mark(configOf(source), '2026-11-20T10:00:00Z')).toBe(0);
   });
 
   it('can be declared for a database that came back by other means, and be released by a person with a reason', async () => {

@@ -5,7 +5,6 @@ import {
   markRestored,
   newestRestoration,
   ON_A_SERVER,
-  refuseUnfinishedRestore,
   releaseRestoration,
   restoreBackup,
   takeBackup,
@@ -13,7 +12,7 @@ import {
 } from '#backup';
 import { newEvent, SOFTWARE_VERSION } from '#event-store';
 import { invalidConfiguration, invalidParameter, PedigreeError, uuid5, type JsonObject } from '#kernel';
-import { migrate, type Pool } from '#postgres';
+import { inTransaction, migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
@@ -39,7 +38,6 @@ export async function backup(config: CliConfig, file: string): Promise<number> {
     say(`${name}: ${rows} rows`);
   };
   const { header, rows, sha256 } = await withDatabase(config, async (pool) => {
-    await refuseUnfinishedRestore(pool);
     const onBegin = () =>
       recordHostExport(config, pool, { what: 'pedigree backup', format: 'backup', filter: { file } });
     return takeBackup({ pool, file, softwareVersion: SOFTWARE_VERSION, progress, onBegin });
@@ -53,14 +51,22 @@ export async function backup(config: CliConfig, file: string): Promise<number> {
     `Not in it: the encryption key (${config.keyFile}), the accounts file and the keys and certificates that it ` +
       'names. Keep them as well, elsewhere.',
   );
-  return 0;
+  return isWholeLog(header.logHead, rows['event'] ?? 0) ? 0 : 1;
+}
+
+/** Positions have no gap: where events are missing, somebody removed them, and the backup has what is left. */
+function isWholeLog(logHead: string, events: number): boolean {
+  if (BigInt(events) === BigInt(logHead)) return true;
+  say(`the log ends with event ${logHead} and has only ${events}: some were removed, and this backup lacks them too`);
+  return false;
 }
 
 /** Loads a backup into a new database; the worker then compares it with the registry before anything leaves. */
 export async function restore(config: CliConfig, file: string): Promise<number> {
   if (config.eventStoreUrl !== undefined)
     throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
-  return withDatabase(config, async (pool) => {
+  return withDatabase({ ...config, restores: true }, async (pool) => {
+    await refuseRunning(pool, 'restore');
     say(`checking ${file}`);
     const progress = (name: string, rows: number, of: number): void => {
       if (rows === of || rows % SAY_EVERY_ROWS === 0) say(`${name}: ${rows} of ${of} rows`);
@@ -95,11 +101,15 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
   if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
     throw invalidParameter('--mark', `${takenAt} is not an instant with its zone, as 2026-11-21T10:00:00Z`);
   }
-  return withDatabase(config, async (pool) => {
-    await refuseRunning(pool);
+  if (instant > new Date()) throw invalidParameter('--mark', `${takenAt} is still to come`);
+  return withDatabase({ ...config, restores: true }, async (pool) => {
+    await refuseRunning(pool, '--mark');
     await migrate(pool, allSchemas());
-    const restoration = await markRestored(pool, { takenAt: instant, by: personOnHost().name });
-    await note(config, pool, { restoration, type: 'BackupRestored' });
+    await inTransaction(pool, async (tx) => {
+      const restoration = await markRestored(tx, { takenAt: instant, by: personOnHost().name });
+      // By a session of its own, and first: a mark without its event would leave revoked keys in force.
+      await note(config, pool, { restoration, type: 'BackupRestored' });
+    });
     out(
       'marked: nothing leaves for the registry before the document lists since then were read; pedigree restore ' +
         '--status tells',
@@ -110,21 +120,21 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
 }
 
 /** A program that runs already would not see it. */
-async function refuseRunning(pool: Pool): Promise<void> {
+async function refuseRunning(pool: Pool, doing: string): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
     'SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND ' +
       `application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
   );
   if (rows.length > 0)
     throw invalidConfiguration(
-      '--mark',
+      doing,
       `${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
     );
 }
 
 /** Prints how far the comparison has come. Returns 0 when nothing is held back, 2 when something is. */
 export async function restorationStatus(config: CliConfig, json: boolean): Promise<number> {
-  return withDatabase(config, async (pool) => {
+  return withDatabase({ ...config, restores: true }, async (pool) => {
     const restoration = await newestRestoration(pool);
     if (restoration === undefined) {
       out(json ? '{}' : 'this database was never restored');
@@ -178,7 +188,7 @@ function accountNames({ accountsFile }: CliConfig): string[] {
 /** Ends the comparison by a person's word: for a list that the registry will not give any more. */
 export async function release(config: CliConfig, givenReason: string): Promise<number> {
   const reason = reasonGiven(givenReason);
-  return withDatabase(config, async (pool) => {
+  return withDatabase({ ...config, restores: true }, async (pool) => {
     const newest = await newestRestoration(pool);
     if (newest?.state !== 'comparing')
       throw new PedigreeError(

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { copySchemas } from '../../../auditor/src/sweep/models-check.js';
-import { refuseUnfinishedRestore } from '#backup';
 import { invalidConfiguration, invalidParameter } from '#kernel';
 import { mayMigrate, migrate, requireMigrated, type Pool } from '#postgres';
 import { addressOf, compareRights, grantRights, inUse, ROLES, type RightsFinding, type Role } from '#rights';
@@ -24,7 +23,6 @@ type Passwords = Partial<Record<Role, string>>;
 /** Applies every migration that is missing. Returns 0; where programs have roles, as `grants`. */
 export function migrateDatabase(config: CliConfig): Promise<number> {
   return withDatabase(config, async (pool) => {
-    await refuseUnfinishedRestore(pool);
     await requireOwner(pool, 'database migrate');
     const applied = await migrate(pool, allSchemas());
     for (const name of applied) say(name);
@@ -46,7 +44,6 @@ export async function requireOwner(pool: Pool, command: string): Promise<void> {
 export function grants(config: CliConfig, { check = false, logins, json = false }: GrantsFlags): Promise<number> {
   if (check && logins !== undefined) throw invalidParameter('--check', 'changes nothing, so it goes without --logins');
   return withDatabase(config, async (pool, databaseUrl) => {
-    await refuseUnfinishedRestore(pool);
     await requireMigrated(pool, allSchemas());
     if (!check) return writeRights(config, pool, { json, ...(logins === undefined ? {} : { logins, databaseUrl }) });
     const findings = await compareRights(pool, { prefix: config.rolePrefix, copySchemas: copySchemas() });

@@ -1,7 +1,6 @@
 import { KeyRegister, type KeyAct } from '../../../gateway/src/access/key-register.js';
 import { listKeys, ROLES, type ApiKeyRow, type Role } from '../../../gateway/src/access/key-table.js';
 import { gatewaySchemas } from '../../../gateway/src/schemas.js';
-import { refuseUnfinishedRestore } from '#backup';
 import { settleLog } from '#event-store';
 import { invalidParameter } from '#kernel';
 import { migrateOrCheck, type Pool } from '#postgres';
@@ -96,7 +95,6 @@ export async function confirmKey(config: CliConfig, name: string, reason: string
 }
 
 async function prepare(pool: Pool): Promise<void> {
-  await refuseUnfinishedRestore(pool);
   await migrateOrCheck(pool, gatewaySchemas);
 }
 

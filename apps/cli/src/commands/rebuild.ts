@@ -1,4 +1,3 @@
-import { refuseUnfinishedRestore } from '#backup';
 import { documentReading } from '#documents';
 import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
@@ -53,7 +52,6 @@ export function runRebuild(config: CliConfig, model: string | undefined, flags: 
 async function withParts<T>(config: CliConfig, work: (parts: Parts) => Promise<T>): Promise<T> {
   mustBeInstalled(config);
   return withDatabase(config, async (pool, connectionString) => {
-    await refuseUnfinishedRestore(pool);
     return withStore(config, pool, async (store) => {
       const evidence = new PostgresEvidenceStore({ pool });
       const models = projections({ evidence, documents: documentReading(), store });

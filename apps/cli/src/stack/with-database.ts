@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { refuseUnfinishedRestore } from '#backup';
 import { openEventStore, type EventStore } from '#event-store';
 import { invalidConfiguration, PedigreeError } from '#kernel';
 import { databaseIsAway, openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
@@ -40,15 +41,19 @@ export function mustBeInstalled({ databaseUrl, dataDir }: Pick<CliConfig, 'datab
     );
 }
 
-/** Opens the configured database, or the embedded one, which is started for it and left as it was found. */
+/**
+ * Opens the configured database, or the embedded one, which is started for it and left as it was found. Throws
+ * PedigreeError where a restore into it is unfinished, but for what restores.
+ */
 export async function withDatabase<T>(
-  { databaseUrl, dataDir }: CliConfig,
+  { databaseUrl, dataDir, restores = false }: CliConfig & { restores?: boolean },
   work: (pool: Pool, connectionString: string) => Promise<T>,
 ): Promise<T> {
   const embedded = databaseUrl === undefined ? await embeddedPostgres(new DataDir(dataDir)) : undefined;
   const connectionString = databaseUrl ?? (embedded?.url as string);
   const pool = openPool({ connectionString, maxConnections: 4, applicationName: 'pedigree-cli' });
   try {
+    if (!restores) await refuseUnfinishedRestore(pool);
     return await work(pool, connectionString);
   } catch (error) {
     if (databaseIsAway(error))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { listsSince } from '#backup';
 import type { DocumentCommand } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
@@ -60,6 +61,8 @@ const listed = (documentId: string, requestId: string) => ({
 });
 const typesOf = async (requestId: string): Promise<string[]> =>
   (await eventsOf(stores.store, requestId)).map((event) => event.type);
+const isRead = async (loadedAt: Date): Promise<boolean | undefined> =>
+  (await listsSince(db.pool, { loadedAt })).find(({ list }) => list === 'outgoing')?.isRead;
 const sendTask = async (requestId: string) => asTask((await plannedTasks(stores.store, requestId))[0] as never);
 
 describe('a document whose request_id a list has shown', () => {
@@ -183,6 +186,20 @@ describe('a process that begins on a database whose lists were read before', () 
     registry.fail('findByRequestId', 'refused');
     expect(await runTask(context, await sendTask(absent.requestId))).toEqual({ kind: 'done' });
     expect(registry.calls).toEqual(['findByRequestId', 'findByRequestId', 'sendDocument']);
+  });
+
+  it('does not take a list for read of which there is more, though it was refused before', async () => {
+    const cursor = { account: ACCOUNT, list: 'outgoing' as const, since: '2026-03-01T00:00:00Z', isAtEnd: true };
+    await moveCursor(db.pool, cursor);
+    const { held } = await start(new FakeRegistry());
+    await moveCursor(db.pool, { ...cursor, problem: 'refused: HTTP 403' });
+    expect(await held.outgoingSince(ACCOUNT)).toBe('not_given');
+    await moveCursor(db.pool, { ...cursor, isAtEnd: false });
+    const { rows } = await db.pool.query<{ now: Date }>(`SELECT now() - interval '1 hour' AS now`);
+    const loadedAt = (rows[0] as { now: Date }).now;
+    expect([await held.outgoingSince(ACCOUNT), await isRead(loadedAt)]).toEqual(['unread', false]);
+    await moveCursor(db.pool, cursor);
+    expect([await held.outgoingSince(ACCOUNT), await isRead(loadedAt)]).toEqual(['read', true]);
   });
 
   it('asks for each document by itself where the list is not to be had for minutes', async () => {

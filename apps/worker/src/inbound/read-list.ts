@@ -7,7 +7,7 @@ import type { Task, TaskResult } from '#tasks';
 import { keep } from '../registry-tasks/context.js';
 import type { InboundContext } from './context.js';
 import { plausibleSince } from './plausible-since.js';
-import { moveCursor, writeListed, type ListedDocument, type ListName } from './registry-documents.js';
+import { moveCursor, readListsNow, writeListed, type ListedDocument, type ListName } from './registry-documents.js';
 import { listedAs, seenOf } from './seen.js';
 
 type ListTask = PlannedTask<'list_incoming' | 'list_outgoing'>;
@@ -34,6 +34,23 @@ export const listTasks = (account: string): ListTask[] =>
     dueAt: new Date(0),
     payload: { account, list },
   }));
+
+/**
+ * Each account's lists are read at once when a process begins, and then again and again. What an account sends waits
+ * for them where they were read before, or where a restored backup may not know of it.
+ */
+export async function beginReadingLists(
+  { held, queue, pool, restored }: Pick<InboundContext, 'held' | 'queue' | 'pool' | 'restored'>,
+  accounts: string[],
+): Promise<void> {
+  await held.open(restored?.takenAt === undefined ? [] : accounts);
+  const tasks = accounts.flatMap(listTasks);
+  await queue.schedule(pool, tasks);
+  await readListsNow(
+    pool,
+    tasks.map((task) => task.key),
+  );
+}
 
 /**
  * Reads on in one list from where its cursor stands, keeps what it shows, and has what may concern us looked at: all in

@@ -29,10 +29,15 @@ const WRITE = `INSERT INTO registry_document (document_id, request_id, direction
     status_at = excluded.status_at
   WHERE registry_document.status IS DISTINCT FROM excluded.status`;
 
+/**
+ * After a refusal `read_at` is when that came: where a page shows that the list is given again, its end is still to
+ * come.
+ */
 const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from)
   VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6)
   ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since),
-    read_at = coalesce(excluded.read_at, c.read_at), problem = excluded.problem,
+    read_at = CASE WHEN excluded.read_at IS NOT NULL OR excluded.problem IS NOT NULL OR c.problem IS NULL
+      THEN coalesce(excluded.read_at, c.read_at) END, problem = excluded.problem,
   covered_from = coalesce(c.covered_from, excluded.covered_from)`;
 
 const OUTGOING_UNDER =
@@ -80,14 +85,17 @@ export class RegistryDocuments {
   /**
    * Notes where this process begins: what was sent before, by whatever state of this database, is known once the lists
    * were read again.
+   * @param afterRestore accounts of a database that was restored lately: they may have sent before, though it knows of
+   *   no list of theirs.
    */
-  async open(): Promise<void> {
+  async open(afterRestore: string[] = []): Promise<void> {
     const { rows } = await this.pool.query<{ now: Date; account: string | null }>(
       'SELECT clock_timestamp() AS now, c.account FROM (VALUES (1)) AS one LEFT JOIN list_cursor c ON c.list = ' +
         `'outgoing'`,
     );
     this.openedAt = rows[0]?.now;
-    for (const { account } of rows) if (account !== null) this.unread.add(account);
+    for (const account of [...rows.map((row) => row.account), ...afterRestore])
+      if (account !== null) this.unread.add(account);
   }
 
   /**

@@ -3,7 +3,7 @@ import { restorationSchema } from '#backup';
 import type { TaskKind } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
-import type { Task } from '#tasks';
+import { tasksSchema, type Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import {
@@ -16,13 +16,14 @@ import {
   storesForSpec,
   newestTask,
 } from '../../test/test-harness.js';
-import { inboundSchema, RegistryDocuments, writeListed } from '../inbound/registry-documents.js';
+import { inboundSchema, moveCursor, RegistryDocuments, writeListed } from '../inbound/registry-documents.js';
+import { beginReadingLists } from '../inbound/read-list.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 import { Restored, type RestoredOptions } from './restored.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 beforeAll(async () => {
-  await migrate(stores.pool, [inboundSchema, restorationSchema]);
+  await migrate(stores.pool, [tasksSchema, inboundSchema, restorationSchema]);
 });
 
 const restoredAs = (state: 'comparing' | 'released' | 'never'): NonNullable<TaskContext['restored']> => ({
@@ -32,11 +33,16 @@ const restoredAs = (state: 'comparing' | 'released' | 'never'): NonNullable<Task
   releaseWhenCompared: () => Promise.resolve(),
 });
 
-async function start(registry: FakeRegistry, state: 'comparing' | 'released' | 'never'): Promise<TaskContext> {
+async function start(
+  registry: FakeRegistry,
+  state: 'comparing' | 'released' | 'never',
+  takenAt?: Date,
+): Promise<TaskContext> {
   const held = new RegistryDocuments(stores.pool);
-  await held.open();
+  const restored = { ...restoredAs(state), takenAt };
+  await beginReadingLists({ held, pool: stores.pool, queue: { schedule: async () => undefined }, restored }, [ACCOUNT]);
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
-  return { ...own, held, restored: restoredAs(state) };
+  return { ...own, held, restored };
 }
 
 const newest = (requestId: string, kind: TaskKind): Promise<Task<object>> => newestTask(stores.store, requestId, kind);
@@ -83,6 +89,17 @@ describe('a restored database', () => {
       type: 'DocumentSent',
       data: { attempt: 2, documentId, foundByLookUp: true },
     });
+  });
+
+  it('sends nothing of an account that comes after the release until its list is read: it may have sent before', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const context = await start(registry, 'released', new Date());
+    const task = await newest(requestId, 'send');
+    expect(await runTask(context, task)).toMatchObject({ kind: 'retry', error: 'the outgoing list is read first' });
+    await moveCursor(stores.pool, { account: ACCOUNT, list: 'outgoing', since: '2026-03-01T00:00:00Z', isAtEnd: true });
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(registry.calls).toEqual(['sendDocument']);
   });
 
   it('brings no bytes up that the registry works on already: the end is in doubt, and looked up', async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { canonicalJson, sha256Hex } from '#kernel';
@@ -130,6 +130,23 @@ describe('old files of runs', () => {
     await writeFile(join(runs(), 'damaged', 'schedule.json'), '{"attempts":');
     await age(join(runs(), 'damaged'), 200);
     expect(await removed()).toEqual(['runs/beside-damaged']);
+  });
+
+  it('go beside a run whose record is damaged, which a case may name; none goes while one cannot be read', async () => {
+    for (const name of ['torn', 'beside-torn']) await run(name, 200, { places: ['P7'] });
+    await run('newest-beside', 150, { places: ['P7'] });
+    const record = join(runs(), 'torn', 'comparison', 'run.json');
+    await writeFile(record, '{"inputs":');
+    await age(join(runs(), 'torn'), 200);
+    expect(await removed()).toEqual(['runs/beside-torn']);
+    await rm(record);
+    await mkdir(record);
+    await run('beside-unread', 200, { places: ['P7'] });
+    await age(join(runs(), 'torn'), 200);
+    await expect(removed()).rejects.toThrow(/EISDIR/);
+    await rm(join(runs(), 'torn'), { recursive: true });
+    expect(await removed()).toEqual(['runs/beside-unread']);
+    await rm(join(runs(), 'newest-beside'), { recursive: true });
   });
 
   it('go with their snapshots, and not those that a run which stays was made of', async () => {

@@ -36,6 +36,7 @@ interface RunFolder {
   /** Names of snapshots that it rests on, also where rows of its registry side were taken over. */
   snapshots: string[];
   isWhole: boolean;
+  /** It goes on, or perhaps: of a damaged one nobody can say, nor which case names it. */
   isWaiting: boolean;
 }
 
@@ -87,10 +88,12 @@ async function runsIn(folder: string): Promise<RunFolder[]> {
     const own = join(folder, name);
     const parts = ['', FILE_RUN, SCHEDULE_FILE, 'record', 'comparison', join('comparison', RESULT_FILE)];
     const changed = await Promise.all(parts.map((part) => changedMs(join(own, part))));
+    const record = await recordIn(own);
+    const isDamaged = record === 'damaged';
     runs.push({
       ...{ runId: name, folder: own, changedMs: Math.max(...changed.map((one) => one ?? 0)) },
-      ...{ record: await recordIn(own), snapshots: await snapshotsOf(name, own) },
-      ...{ isWhole: changed.at(-1) !== undefined, isWaiting: isWaiting(own) },
+      ...{ record: isDamaged ? undefined : record, snapshots: await snapshotsOf(name, own) },
+      ...{ isWhole: changed.at(-1) !== undefined, isWaiting: isDamaged || isWaiting(own) },
     });
   }
   return runs;
@@ -105,10 +108,11 @@ function isWaiting(own: string): boolean {
   }
 }
 
-async function recordIn(own: string): Promise<RunFolder['record']> {
+async function recordIn(own: string): Promise<RunFolder['record'] | 'damaged'> {
   const run = await json<Pick<RunRecord, 'inputs' | 'moment' | 'places' | 'legs'>>(join(own, 'comparison', RUN_FILE));
+  if (run === undefined) return undefined;
   // What is damaged is JSON of something else perhaps.
-  if (run?.legs === undefined) return undefined;
+  if (run?.legs === undefined) return 'damaged';
   const { inputs, moment, places, legs } = run;
   return { inputs, moment, places: canonicalJson(places), sides: Object.values(legs).map(({ digest }) => digest) };
 }
@@ -129,12 +133,19 @@ const changedMs = (path: string): Promise<number | undefined> =>
     () => undefined,
   );
 
-async function json<T>(file: string): Promise<T | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => undefined);
+/**
+ * Undefined where there is none, null where it is damaged. Throws where it is there and cannot be read: what it names
+ * would be taken for unnamed.
+ */
+async function json<T>(file: string): Promise<T | null | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
   try {
     return text === undefined ? undefined : (JSON.parse(text) as T);
   } catch {
-    return undefined;
+    return null;
   }
 }
 

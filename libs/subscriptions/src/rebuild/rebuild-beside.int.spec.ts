@@ -172,6 +172,29 @@ describe('a rebuild beside the live tables', () => {
     expect(told).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
+  it('has more than 30 s for the statistics of large tables', async () => {
+    const limits: string[] = [];
+    type Asks = { query(...given: unknown[]): Promise<{ rows: { limit: string }[] }> };
+    const watched = (one: object): unknown => {
+      const query = async (...given: unknown[]): Promise<unknown> => {
+        if (String(given[0]).startsWith('ANALYZE')) {
+          const { rows } = await (one as Asks).query(`SELECT current_setting('statement_timeout') AS limit`);
+          limits.push(rows[0]?.limit ?? '');
+        }
+        return (one as Asks).query(...given);
+      };
+      return Object.create(one, { query: { value: query } });
+    };
+    const poolIn: RebuildOptions['poolIn'] = (settings) => {
+      const pool = opened(settings);
+      const connect = async (): Promise<unknown> => watched(await pool.connect());
+      return Object.create(watched(pool) as object, { connect: { value: connect } }) as Pool;
+    };
+    await harness.note(upTo(3));
+    await rebuildBeside(parts({ poolIn }));
+    expect(limits).toEqual(['1h', '1h']);
+  });
+
   it('is refused while another process rebuilds the same model', async () => {
     await harness.note(upTo(300));
     let second: Promise<unknown> | undefined;

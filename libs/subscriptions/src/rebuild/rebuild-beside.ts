@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventStore } from '#event-store';
 import { defined, PedigreeError, systemClock, type Clock } from '#kernel';
-import type { Pool } from '#postgres';
+import { asLongJob, type Pool } from '#postgres';
 import { openCheckpoint, releaseCheckpoint } from '../checkpoint.js';
 import { projectionCheckpoint, type Projection } from '../projection.js';
 import { catchUp, type CatchUpOptions } from '../runner.js';
@@ -154,7 +154,19 @@ async function fill(
   });
 }
 
+/** A table is read in one statement, and one with partitions once more with all of them. */
 async function analyze(inside: Pool, { schema }: Copy): Promise<void> {
   const roots = (await tablesOf(inside, schema)).filter(({ isPartition }) => !isPartition);
-  for (const { name } of roots) await inside.query(`ANALYZE ${schema}.${name}`);
+  const session = await inside.connect();
+  let broken: Error | undefined;
+  try {
+    await asLongJob(session, 'statistics', async () => {
+      for (const { name } of roots) await session.query(`ANALYZE ${schema}.${name}`);
+    });
+  } catch (error) {
+    broken = error as Error;
+    throw error;
+  } finally {
+    session.release(broken);
+  }
 }

@@ -250,7 +250,7 @@ describe('webhooks', () => {
     [
       'an answer that never ends',
       (response: ServerResponse) => void response.writeHead(500).write('x'),
-      'no answer within 1000 ms',
+      'the receiver answered 500',
     ],
     ['a connection that breaks', (response: ServerResponse) => response.destroy(), 'socket hang up'],
   ])('count as failed: %s', async (_, answer, reason) => {

@@ -32,6 +32,7 @@ const says = (text: string, ends = false) => (answer = (socket) => (ends ? socke
 
 it.each([
   ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 101],
+  ['an offer of others', 'HTTP/1.1 200 OK\r\nUpgrade: h2c\r\nConnection: Upgrade\r\nContent-Length: 0\r\n\r\n', 200],
   ['a body that never ends', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc', 200],
   ['a body that breaks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 200],
   ['two answers', 'HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 500],

@@ -39,7 +39,11 @@ export function addWebhookCommands(pedigree: Command, action: Action, gateway: (
     .command('resume')
     .description('have a halted webhook go on')
     .argument('<id>')
-    .option('--from <place>', '`here`, where it stopped, or the `oldest` that is kept, or what comes `now`', 'here')
+    .option(
+      '--from <place>',
+      '`here`, where it stopped, behind the `next` one, which is refused, the `oldest` that is kept, or `now`',
+      'here',
+    )
     .option(...REASON_OPTION)
     .action(action((id: string, options: object) => resumeWebhook(gateway(), id, options)));
 }

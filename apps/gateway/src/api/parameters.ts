@@ -333,9 +333,9 @@ export const webhookReason = z.strictObject({ reason: reason.optional() });
 /** How a webhook that was halted goes on. */
 export const webhookResumption = z.strictObject({
   from: z
-    .enum(['here', 'oldest', 'now'])
+    .enum(['here', 'next', 'oldest', 'now'])
     .default('here')
-    .describe('Go on where it stopped, with the oldest outcome that is kept, or with what comes from now on.'),
+    .describe('Go on where it stopped, behind the one that it refuses, with the oldest that is kept, or from now on.'),
   reason: reason.optional(),
 });
 

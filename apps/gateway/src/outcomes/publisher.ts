@@ -9,6 +9,8 @@ export const BUS_DELIVERY = 'bus';
 
 /** Longest that a batch may take to be confirmed. */
 const CONFIRM_MS = 10_000;
+/** Most outcomes of one publication; batches are no larger. */
+const MOST_AT_ONCE = 1_024;
 export type PublisherOptions = Pick<
   DeliveryOptions,
   'pool' | 'notifier' | 'signal' | 'report' | 'batchSize' | 'leaseMs' | 'standbyMs' | 'random'
@@ -23,8 +25,9 @@ export type PublisherOptions = Pick<
 /**
  * Publishes the outbox on the bus, in log order, in bounded batches with confirms; one process at a time. A batch
  * that the broker may or may not have is published again unchanged, under the same ids: at least once, and never a
- * later outcome of a document before the first copy of an earlier one. While the bus is away it waits longer and
- * longer, for as long as it takes.
+ * later outcome of a document before the first copy of an earlier one. After a failure it goes on with one outcome, and
+ * twice as many after each success: where a full queue refuses one, the other queues get copies of that one alone.
+ * While the bus is away it waits longer and longer, for as long as it takes.
  */
 export function runPublisher({
   bus,
@@ -33,6 +36,7 @@ export function runPublisher({
   abortDelayMs = 2_000,
   ...options
 }: PublisherOptions): Promise<void> {
+  let most = MOST_AT_ONCE;
   return runDelivery({
     ...options,
     name: BUS_DELIVERY,
@@ -40,8 +44,13 @@ export function runPublisher({
     stepMs: CONFIRM_MS,
     retryFirstMs,
     retryMostMs,
-    deliver: async (batch, { mayStart, signal }) =>
-      mayStart() ? publish(bus, ofDifferentSubjects(batch), delayedAbort(signal, abortDelayMs)) : { confirmed: 0 },
+    deliver: async (batch, { mayStart, signal }) => {
+      if (!mayStart()) return { confirmed: 0 };
+      const some = ofDifferentSubjects(batch.slice(0, most));
+      const delivered = await publish(bus, some, delayedAbort(signal, abortDelayMs));
+      most = delivered.failure === undefined ? Math.min(2 * most, MOST_AT_ONCE) : 1;
+      return delivered;
+    },
   });
 }
 

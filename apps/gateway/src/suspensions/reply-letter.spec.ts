@@ -31,7 +31,7 @@ describe('the reply to a letter', () => {
     for (const part of ['Reply to the letter 01-1/26', 'Nothing was found: 1 places', 'log position', 'suspension-1'])
       expect(page).toContain(part);
     expect(page).toContain('our record holds no pack that is concerned');
-    expect(page).not.toContain('a newer one owes a reply');
+    expect(page).not.toContain('a reply is owed again');
   });
 
   it('claims no more than was looked at where our record knows packs of it', () => {
@@ -60,7 +60,7 @@ describe('the reply to a letter', () => {
       ...{ places: [{ place: 'P1', ...counted }], totals: counted, nothing_found: false, is_newest: false },
     });
     expect(page).not.toContain('Nothing was found');
-    expect(page).toContain('a newer one owes a reply');
+    expect(page).toContain('a reply is owed again');
   });
 
   it('tells the packs whose series nobody has told, of each product once', () => {

@@ -36,7 +36,7 @@ export function replyLetter(reply: Reply): string {
         ['replied at', reply.replied_at],
         ['replied by', `${reply.replied_by.name} (${reply.replied_by.authenticated_by})`],
         ['reason', reply.reason],
-        ['answers version', `${reply.version}${reply.is_newest ? '' : '; a newer one owes a reply'}`],
+        ['answers version', `${reply.version}${reply.is_newest ? '' : '; it counts no more, a reply is owed again'}`],
         ['log position', reply.position],
         ['stream and version', html`<code>${reply.stream}</code>, ${reply.stream_version}`],
       ])}

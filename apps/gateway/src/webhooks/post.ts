@@ -1,4 +1,4 @@
-import { request as requestHttp } from 'node:http';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { hostOf, type AddressRules } from './addresses.js';
@@ -31,10 +31,14 @@ export function post(url: URL, { rules, headers, body, timeoutMs, signal }: Post
   const why = isIP(host) === 0 ? undefined : rules.whyNot(url.protocol, host);
   if (why !== undefined) return Promise.reject(new Error(`it ${why}`));
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  // Node 20 collects a time-out that only `AbortSignal.any` refers to, and then it ends nothing: `late` is kept below.
   const late = AbortSignal.timeout(timeoutMs);
   const over = AbortSignal.any([signal, late]);
   return new Promise((resolve, reject) => {
+    let answer: Answer | undefined;
+    // Whether the body comes whole does not matter: the status has said everything.
+    const end = (error: Error): void => (answer === undefined ? reject(error) : resolve(answer));
+    // Whatever the client leaves untold ends here. And Node 20 collects a time-out that only `any` refers to.
+    late.addEventListener('abort', () => end(new Error(`no answer within ${timeoutMs} ms`)), { once: true });
     const options = {
       method: 'POST',
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
@@ -42,22 +46,29 @@ export function post(url: URL, { rules, headers, body, timeoutMs, signal }: Post
       maxHeaderSize: MOST_HEADER_BYTES,
     };
     const request = send(url, { ...options, lookup: rules.lookupFor(url.protocol), signal: over }, (response) => {
-      const answer: Answer = { status: response.statusCode ?? 0, ...retryAfterOf(response.headers['retry-after']) };
+      const given = (answer = answerOf(response));
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes > MOST_ANSWER_BYTES) response.destroy();
       });
-      // Whether the body comes whole does not matter: the status has said everything.
-      response.once('error', () => undefined);
-      response.once('close', () => resolve(answer));
+      response.on('error', end);
+      response.once('close', () => resolve(given));
     });
-    request.once('error', (error) =>
-      reject(late.aborted && !signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error),
-    );
+    // A switch to another protocol, which the client would tell nobody of.
+    request.once('upgrade', (response, socket) => {
+      socket.destroy();
+      resolve(answerOf(response));
+    });
+    request.on('error', end);
     request.end(body);
   });
 }
+
+const answerOf = ({ statusCode, headers }: IncomingMessage): Answer => ({
+  status: statusCode ?? 0,
+  ...retryAfterOf(headers['retry-after']),
+});
 
 /** Seconds, as Retry-After may say them; a date there is passed over, our own back-off will do. */
 function retryAfterOf(header: string | undefined): { retryAfterMs?: number } {

@@ -71,12 +71,16 @@ export class WebhookSender {
       ...signedHeaders(secrets(), { id, at: new Date(), body }),
     };
     try {
-      return failureOf(await post(new URL(url), { rules, headers, body, timeoutMs, signal }));
+      const failure = failureOf(await post(new URL(url), { rules, headers, body, timeoutMs, signal }));
+      return failure && { ...failure, reason: ofOutcome(id, failure.reason) };
     } catch (error) {
-      return { reason: (error as Error).message };
+      return { reason: ofOutcome(id, (error as Error).message) };
     }
   }
 }
+
+/** Why an outcome was not taken, and which one: whoever passes over it must know. */
+export const ofOutcome = (id: string, reason: string): string => `${reason} (outcome ${id})`;
 
 /** The outcomes of each document, in their order. */
 function bySubject(batch: StoredOutcome[]): StoredOutcome[][] {

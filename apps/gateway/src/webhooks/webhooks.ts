@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { newEvent, type Actor, type EventStore, type Says } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { inTransaction, type Pool, type Queryable } from '#postgres';
-import { newestOutcome, outcomesRemovedUpTo } from '#read-models';
+import { newestOutcome, outcomesAfter, outcomesRemovedUpTo, type StoredOutcome } from '#read-models';
 import type { TokenCipher } from '#registry-client';
 import { deliveries, furthestDelivered, openDelivery, type DeliveryState } from '../outcomes/delivery-table.js';
 import type { AddressRules } from './addresses.js';
+import { ofOutcome } from './sender.js';
 import { newSecret } from './signature.js';
 
 /** A webhook as its owner sees it. The secret is told once, when it is made. */
@@ -41,8 +42,11 @@ export interface WebhooksOptions extends Says {
   mostWebhooks?: number;
 }
 
-/** Where a webhook goes on: with what comes from now on, with the oldest outcome that is kept, or where it stopped. */
-type Place = 'now' | 'oldest' | 'here';
+/**
+ * Where a webhook goes on: with what comes from now on, with the oldest outcome that is kept, where it stopped, or
+ * behind the one outcome that its receiver does not take.
+ */
+type Place = 'now' | 'oldest' | 'here' | 'next';
 
 export const deliveryName = (id: string): string => `webhook:${id}`;
 
@@ -147,7 +151,8 @@ export class Webhooks {
   /** Has it go on: after it was halted, or at once instead of after its back-off. */
   async resume(id: string, change: { from: Place; reason?: string | undefined; actor: Actor }): Promise<Webhook> {
     const { pool } = this.options;
-    const { position } = await this.one(id);
+    const webhook = await this.one(id);
+    const { position } = webhook;
     const removedUpTo = await outcomesRemovedUpTo(pool);
     if (change.from === 'here' && BigInt(position) < removedUpTo) {
       throw new PedigreeError(
@@ -157,15 +162,29 @@ export class Webhooks {
         { field: '/from', item: id },
       );
     }
-    await this.note('WebhookResumed', { id, from: change.from }, change);
-    const place =
-      change.from === 'here' ? BigInt(position) : change.from === 'now' ? await placeOfNow(pool) : removedUpTo;
+    const refused = change.from === 'next' ? await this.refusedBy(webhook) : undefined;
+    const passedOver = refused && { passedOver: refused.id };
+    await this.note('WebhookResumed', { id, from: change.from, ...passedOver }, change);
+    const place = {
+      here: async () => BigInt(position),
+      next: async () => refused?.position,
+      now: () => placeOfNow(pool),
+      oldest: async () => removedUpTo,
+    }[change.from];
     await pool.query(
       'UPDATE outcome_delivery SET position = $2, failures = 0, last_error = NULL, next_attempt_at = NULL, ' +
         'failing_since = NULL, halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1',
-      [deliveryName(id), place],
+      [deliveryName(id), await place()],
     );
     return this.one(id);
+  }
+
+  /** The outcome behind which it may go on: the first that it lacks, and the one that was refused last. */
+  private async refusedBy({ id, position, lastError }: Webhook): Promise<StoredOutcome> {
+    const [first] = await outcomesAfter(this.options.pool, BigInt(position), 1);
+    if (first !== undefined && lastError?.endsWith(ofOutcome(first.id, ''))) return first;
+    const why = '/from: "next" passes over an outcome only where its receiver refuses it';
+    throw new PedigreeError('invalid_command', why, { field: '/from', item: id });
   }
 
   private cipher(): TokenCipher {

@@ -216,10 +216,26 @@ describe('mails about suspensions', () => {
     expect(await work()).toEqual([]);
   });
 
-  it('name what is not known, and cut no line into a header', () => {
-    const odd = { ...detail('x'), series: 'A\r\nBcc: all@example.org', affected: [] };
+  it('cut no line into a header', () => {
+    const odd = { ...detail('x'), series: 'A\r\nBcc: all@example.org' };
     expect(mailOf([odd], 1).subject).not.toMatch(/[\r\n]/);
-    expect(mailOf([odd], 1).text).toContain('none of our packs');
+  });
+
+  const nothing = { matches: [], affected: [] };
+  const old = { affected: [{ gtin: GTIN, series: 'A1', knownAt: '1', branches: branches.slice(3) }] };
+  it.each<[string, Partial<SuspensionDetail>]>([
+    ['nobody has said yet which packs it means: pedigree suspensions match x', { ...nothing, state: 'unmatched' }],
+    ['it means no product that we know of', nothing],
+    ['none of our packs in stock, in transit, or shipped within 90 days', old],
+  ])('say no more than is known: %s', (words, over) => {
+    const { text } = mailOf([{ ...detail('x'), seriesUnknown: [], ...over }], 1);
+    expect(text).toContain(words);
+    expect(text.match(/none of our packs/g)?.length ?? 0).toBe(over === old ? 1 : 0);
+  });
+
+  it('of a release promise nothing for the list, decisions and letters beside it', () => {
+    const { text } = mailOf([{ ...detail('x'), action: 'release', inForce: false }], 1);
+    expect(text).toContain('Another suspension of the series may still hold them.');
   });
 
   it('tell packs whose series no document has told, beside the others, once a product', () => {

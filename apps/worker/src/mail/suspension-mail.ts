@@ -82,6 +82,9 @@ export function mailOf(
 const uncountedWords = ({ id, problem }: Uncounted): string =>
   `A suspension changed, and our packs of it could not be counted: ${problem}\n  pedigree suspensions show ${id}`;
 
+/** List, decisions and letters do not release each other. */
+const RELEASED = 'It holds its packs no longer. Another suspension of the series may still hold them.';
+
 function suspensionWords(suspension: SuspensionDetail): string {
   const { suspensionId, source, product, series, action, inForce, number, decisionId, date, from } = suspension;
   const by = {
@@ -95,12 +98,21 @@ function suspensionWords(suspension: SuspensionDetail): string {
   const named = places.slice(0, MOST_PLACES);
   return [
     `${action}: series ${series} of ${product}, by ${by}.`,
-    inForce ? 'Its packs must not be sold or sent on.' : 'It holds its packs no longer.',
-    ...(named.length === 0 ? ['  none of our packs, as far as documents told their series'] : named),
+    inForce ? 'Its packs must not be sold or sent on.' : RELEASED,
+    ...(named.length === 0 ? [`  ${whyNone(suspension)}`] : named),
     ...(places.length > named.length ? [`  and ${places.length - named.length} more places`] : []),
     ...unknownWords(suspension.seriesUnknown),
     `  pedigree suspensions show ${suspensionId}`,
   ].join('\n');
+}
+
+/** Who reads that none of our packs is concerned looks no further: it is said where somebody can know it. */
+function whyNone({ suspensionId, state, matches }: SuspensionDetail): string {
+  if (state === 'unmatched')
+    return `nobody has said yet which packs it means: pedigree suspensions match ${suspensionId}`;
+  if (matches.length === 0) return 'it means no product that we know of, as a person says';
+  const where = `in stock, in transit, or shipped within ${RECENT_DAYS} days`;
+  return `none of our packs ${where}, as far as documents told their series`;
 }
 
 const placesOf = (branches: SuspensionDetail['affected'][number]['branches'], what: string): string[] =>

@@ -59,6 +59,19 @@ describe('a publisher', () => {
     await publisher.close();
   });
 
+  it('tries once while nothing is taken: other queues keep what one queue refuses', async () => {
+    const { came, publisher } = fakeChannels({ a: 25, b: 2 });
+    for (let failed = 0; failed < 6; failed += 1)
+      await expect(publisher.publish([message('a')], 60_000)).rejects.toBe(refusal);
+    expect(came).toHaveLength(25);
+    await publisher.publish([message('a'), message('c')], 10_000);
+    expect(came.splice(25)).toEqual(['a', 'c']);
+    await publisher.close();
+    await publisher.publish([message('b')], 10_000);
+    expect(came.splice(25)).toEqual(['b', 'b', 'b']);
+    await publisher.close();
+  });
+
   it('publishes nothing where there is nothing', async () => {
     const { came, publisher } = fakeChannels({});
     await publisher.publish([], 10_000);

@@ -8,7 +8,7 @@ export interface Publication {
   body: Buffer;
 }
 
-/** Tries for the first message of a channel, and the pause between two. */
+/** Tries for the first message of a channel, unless it was refused so often before, and the pause between two. */
 const MOST_TRIES = 20;
 const PAUSE_MS = 100;
 
@@ -23,6 +23,8 @@ export class Publisher {
    * under way fail: they come again.
    */
   private returned = 0;
+  /** For the first message of a channel. */
+  private tries = MOST_TRIES;
   /** When the broker has taken the first message of a channel. */
   private readonly begun = new WeakMap<Channel, Promise<void>>();
 
@@ -86,7 +88,9 @@ export class Publisher {
 
   /**
    * A busy broker was seen to refuse the first message that a channel published to a new quorum queue, which had no
-   * limit. What is refused is not there. So the first message of a channel goes alone, and again after a refusal.
+   * limit. What is refused is not there. So the first message of a channel goes alone, and again after a refusal. A
+   * queue that is full refuses as well, and each try leaves a copy in the other queues. So once all tries were refused,
+   * one is made at a time until something was taken.
    */
   private async inOrder(channel: Channel, publications: Publication[]): Promise<void> {
     const publish = ({ envelope, body }: Publication): Promise<void> => channel.basicPublish(envelope, body);
@@ -97,8 +101,12 @@ export class Publisher {
       await Promise.all(publications.map(publish));
       return;
     }
-    const taken = untilTaken(() => publish(first), this.pauseMs);
+    const taken = untilTaken(() => publish(first), this.tries, this.pauseMs);
     this.begun.set(channel, taken);
+    taken.then(
+      () => (this.tries = MOST_TRIES),
+      (error: unknown) => isRefusal(error) && (this.tries = 1),
+    );
     await taken;
     await Promise.all(others.map(publish));
   }
@@ -136,12 +144,14 @@ export class Publisher {
   }
 }
 
-async function untilTaken(publish: () => Promise<void>, pauseMs: number): Promise<void> {
+const isRefusal = (error: unknown): boolean => (error as AMQPError).code === 'NACK';
+
+async function untilTaken(publish: () => Promise<void>, most: number, pauseMs: number): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await publish();
     } catch (error) {
-      if ((error as AMQPError).code !== 'NACK' || tries === MOST_TRIES) throw error;
+      if (!isRefusal(error) || tries >= most) throw error;
       await pause(pauseMs);
     }
   }

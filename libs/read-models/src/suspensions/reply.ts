@@ -10,8 +10,8 @@ import type { SuspensionRow } from './row.js';
 const COUNTS = ['found', 'quarantined', 'shipped', 'returned'] as const;
 
 /**
- * The newest reply of a suspension as a document: what it answers, and what was found, by place. Undefined while nobody
- * has replied.
+ * The newest reply of a suspension as a document: what it answers, and what was found, by place. Our record in it is of
+ * the packs that were meant then. Undefined while nobody has replied.
  */
 export async function replyOf(
   events: readonly RecordedEvent[],
@@ -22,7 +22,7 @@ export async function replyOf(
   const newest = events.reduce<SuspensionRow | undefined>(foldSuspension, undefined);
   const told = events[at];
   if (told === undefined || row === undefined || newest === undefined) return undefined;
-  const { affected: record, seriesUnknown } = await affectedBy(newest);
+  const { affected: record, seriesUnknown } = await affectedBy(row);
   const { version, places } = typedEvent<SuspensionReplied>(told).data;
   const {
     state: _state,
@@ -34,7 +34,7 @@ export async function replyOf(
   } = summaryOf(row);
   return {
     ...letter,
-    ...{ asOf: asOf.toISOString(), version, isNewest: newest.state.versions === version },
+    ...{ asOf: asOf.toISOString(), version, isNewest: newest.state.reply !== null },
     ...{ repliedAt: told.recordedAt.toISOString(), repliedBy: actorShown(told.metadata.actor) },
     ...present({ reason: told.metadata.reason }),
     ...{ position: String(told.position), stream: told.stream, streamVersion: told.version },

@@ -103,7 +103,7 @@ export const suspensionReply = z.strictObject({
   ...letterFields,
   as_of: instant.describe('When it was asked: our record is as of then.'),
   version: whole.describe('Of the suspension, that it answers.'),
-  is_newest: z.boolean().describe('False: a newer version owes a reply.'),
+  is_newest: z.boolean().describe('False: a reply is owed again, to a newer version or to another match.'),
   replied_at: instant,
   replied_by: accessEntry.shape.actor,
   reason: z.string().optional(),

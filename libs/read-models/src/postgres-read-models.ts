@@ -200,9 +200,16 @@ export class PostgresReadModels implements ReadModels {
     return containerHistoryOf(this.options.pool, sscc, { ...query, types: this.options.types });
   }
 
-  async containerContent(sscc: string, { knownAt, ...query }: HistoryQuery = {}): Promise<ContainerContent | undefined> {
+  async containerContent(
+    sscc: string,
+    { knownAt, ...query }: HistoryQuery = {},
+  ): Promise<ContainerContent | undefined> {
     const position = knownAt instanceof Date ? await contentPositionAt(this.options, sscc, knownAt) : knownAt;
-    return contentOf(this.options.pool, sscc, { ...query, ...defined({ knownAt: position }), types: this.options.types });
+    return contentOf(this.options.pool, sscc, {
+      ...query,
+      ...defined({ knownAt: position }),
+      types: this.options.types,
+    });
   }
 
   packState(sgtin: string, query: HistoryQuery = {}): Promise<PackState | undefined> {

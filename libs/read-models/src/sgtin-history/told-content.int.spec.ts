@@ -241,12 +241,18 @@ describe('containers of unknown content at a place', () => {
       log.document({ docType: 701, items: [box(30)], counterpartyId: PLACE, acceptedAt: acceptedAt(13) });
     });
     expect(await at(PLACE)).toBe(1);
+    expect(await content(box(30))).toMatchObject({ isKnown: false });
     await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
     expect(await at(PLACE)).toBe(0);
+    expect(await content(box(30))).toMatchObject({ isKnown: true, packs: 0, items: [] });
+    expect(await content(box(30), log.head - 1n)).toMatchObject({ isKnown: false });
     await projectMore(() => comes(box(30)));
     expect(await at(PLACE)).toBe(1);
+    expect(await content(box(30))).toMatchObject({ isKnown: false });
     await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
     expect(await at(PLACE)).toBe(0);
+    expect(await content(box(30))).toMatchObject({ isKnown: true, packs: 0, items: [] });
+    expect(await content(box(30), log.head - 1n)).toMatchObject({ isKnown: false });
   });
 
   it('are none of which documents tell what lies in it', async () => {

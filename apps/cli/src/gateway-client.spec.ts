@@ -85,7 +85,9 @@ describe('what answers at the address of the gateway', () => {
   ])('is told as no gateway where it gives another type than %s', async (_, ask) => {
     const page = '<html>Sign in</html>';
     answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page);
-    const message = expect.stringMatching(/does not answer as a gateway does.* It answered 200, text\/html: <html>Sign/);
+    const message = expect.stringMatching(
+      /does not answer as a gateway does.* It answered 200, text\/html: <html>Sign/,
+    );
     await expect(ask()).rejects.toMatchObject({ code: 'unavailable', message });
   });
 

@@ -15,7 +15,7 @@ const whole =
 const cut =
   (begun: string): Answer =>
   (response) =>
-    response.writeHead(200).write(begun, () => response.destroy());
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).write(begun, () => response.destroy());
 
 let server: Server;
 let url: string;
@@ -73,6 +73,33 @@ describe('what answers at the address of the gateway', () => {
   ])('breaks off in the middle, and that is said to %s', async (_, ask) => {
     answer = cut('{"items":');
     await expect(ask()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/^the answer of the gateway was cut off: ./),
+    });
+  });
+
+  it.each([
+    ['a file', () => client().stream('/v1/packs', 'text/csv')],
+    ['the answer to codes as a file', () => client().stream('/v1/packs/checks', 'text/csv', { codes: [] })],
+    ['a list', () => client().list('/v1/webhooks').next()],
+  ])('is told as no gateway where it gives another type than %s', async (_, ask) => {
+    const page = '<html>Sign in</html>';
+    answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+    const message = expect.stringMatching(
+      /does not answer as a gateway does.* It answered 200, text\/html: <html>Sign/,
+    );
+    await expect(ask()).rejects.toMatchObject({ code: 'unavailable', message });
+  });
+
+  it('is taken for a file where its type is the one that was asked for, whatever is said beside it', async () => {
+    answer = (response) => response.writeHead(200, { 'content-type': 'Text/CSV; charset=utf-8' }).end('a,b');
+    expect(await text(await client().stream('/v1/packs', 'text/csv'))).toBe('a,b');
+  });
+
+  it('breaks off in the middle of a file, and that is said', async () => {
+    answer = (response) =>
+      response.writeHead(200, { 'content-type': 'text/csv' }).write('sgtin', () => response.destroy());
+    await expect(text(await client().stream('/v1/packs', 'text/csv'))).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringMatching(/^the answer of the gateway was cut off: ./),
     });

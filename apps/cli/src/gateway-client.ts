@@ -39,6 +39,9 @@ interface Problem {
 const JSON_TIMEOUT_MS = 30_000;
 const LIMITS = { headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
 const JSON_BODY = { 'content-type': 'application/json' };
+const NDJSON = 'application/x-ndjson';
+/** Of a page that is no answer of ours so much is read, to show its beginning. */
+const MOST_SHOWN_BYTES = 16_384;
 
 /** The gateway's API as the command line uses it. Errors arrive as the PedigreeError that the gateway meant. */
 export class GatewayClient {
@@ -60,15 +63,14 @@ export class GatewayClient {
    * is for commands that name none.
    */
   async *sendLines(lines: Readable, account?: string): AsyncGenerator<CommandResult> {
-    const { statusCode, body } = await this.call(commandsPath(account), {
+    const answer = await this.call(commandsPath(account), {
       method: 'POST',
-      headers: { 'content-type': 'application/x-ndjson' },
+      headers: { 'content-type': NDJSON },
       body: lines,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    if (statusCode !== 200) throw this.problem(await textOf(body), statusCode);
-    yield* jsonLines<CommandResult>(body);
+    yield* jsonLines<CommandResult>(await this.answered(answer, NDJSON));
   }
 
   /** Sends one command, JSON as it is. */
@@ -102,14 +104,13 @@ export class GatewayClient {
 
   /** A whole answer as a file of this media type, by GET, or by POST of a body; it breaks off when it fails. */
   async stream(path: string, accept: string, posted?: object): Promise<Readable> {
-    const { statusCode, body } = await this.call(
+    const answer = await this.call(
       path,
       posted === undefined
         ? { headers: { accept } }
         : { method: 'POST', headers: { ...JSON_BODY, accept }, body: JSON.stringify(posted) },
     );
-    if (statusCode !== 200) throw this.problem(await textOf(body), statusCode);
-    return body;
+    return Readable.from(wholeOf(await this.answered(answer, accept)), { objectMode: false });
   }
 
   /**
@@ -176,9 +177,16 @@ export class GatewayClient {
 
   /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
   async *list<T>(path: string): AsyncGenerator<T> {
-    const { statusCode, body } = await this.call(path, { headers: { accept: 'application/x-ndjson' } });
+    const answer = await this.call(path, { headers: { accept: NDJSON } });
+    for await (const item of jsonLines<Snake<T>>(await this.answered(answer, NDJSON))) yield camelCase<T>(item);
+  }
+
+  /** The body of an answer of this media type: a page to sign in, say, must not become the file that was asked for. */
+  private async answered({ statusCode, headers, body }: Dispatcher.ResponseData, wanted: string): Promise<Readable> {
     if (statusCode !== 200) throw this.problem(await textOf(body), statusCode);
-    for await (const item of jsonLines<Snake<T>>(body)) yield camelCase<T>(item);
+    const type = String(headers['content-type'] ?? 'no media type');
+    if (type.split(';')[0]?.trim().toLowerCase() === wanted) return body;
+    throw this.notOfAGateway(await beginningOf(body), `${statusCode}, ${type}`);
   }
 
   private parsed(text: string, statusCode: number): unknown {
@@ -198,11 +206,11 @@ export class GatewayClient {
   }
 
   /** A proxy, a page to sign in, or another server speaks for it. */
-  private notOfAGateway(text: string, statusCode: number): PedigreeError {
+  private notOfAGateway(text: string, status: number | string): PedigreeError {
     const said = text.trim() === '' ? '' : `: ${sentenceOf({ message: text })}`;
     return new PedigreeError(
       'unavailable',
-      `what is at ${this.url} does not answer as a gateway does; is that its address? It answered ${statusCode}${said}`,
+      `what is at ${this.url} does not answer as a gateway does; is that its address? It answered ${status}${said}`,
     );
   }
 
@@ -228,6 +236,15 @@ const commandsPath = (account: string | undefined): string =>
 
 const textOf = (body: Dispatcher.ResponseData['body']): Promise<string> =>
   body.text().catch((error: unknown) => Promise.reject(brokenOff(error)));
+
+async function beginningOf(body: Readable): Promise<string> {
+  let begun = Buffer.alloc(0);
+  for await (const chunk of wholeOf(body)) {
+    begun = Buffer.concat([begun, chunk as Buffer]);
+    if (begun.length >= MOST_SHOWN_BYTES) break;
+  }
+  return begun.toString();
+}
 
 /** A file that we read while it is sent may fail as well: that is not the gateway's fault. */
 const isOfFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;

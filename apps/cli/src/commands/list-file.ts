@@ -9,7 +9,7 @@ import type { JsonFlag } from './action.js';
 import { mustHaveFolder, writeWhole } from './whole-file.js';
 
 /** In which formats an answer is wanted as a file: the path of each, `-` for standard output. */
-export type FileOptions = Partial<Record<FileFormat, string>>;
+export type FileOptions = Partial<Record<FileFormat, string>> & { cursor?: string | undefined };
 
 const NAMES: Record<FileFormat, string> = { csv: 'CSV', ndjson: 'NDJSON', excel: 'an Excel file' };
 
@@ -61,7 +61,10 @@ export async function writeText(rows: Readable, file: string): Promise<void> {
   say(`written to ${file}`);
 }
 
-/** The format and the file that were asked for. @throws PedigreeError `invalid_configuration` for several. */
+/**
+ * The format and the file that were asked for.
+ * @throws PedigreeError `invalid_configuration` for several, and for a page: the file would begin in the middle.
+ */
 export function chosenFile(options: FileOptions): { format: FileFormat; file: string } | undefined {
   const [format, second] = (Object.keys(FILE_TYPES) as FileFormat[]).filter((one) => options[one] !== undefined);
   if (format === undefined) return undefined;
@@ -69,6 +72,8 @@ export function chosenFile(options: FileOptions): { format: FileFormat; file: st
     throw new PedigreeError('invalid_configuration', `--${format} and --${second}: choose one`, {
       field: `--${second}`,
     });
+  if (options.cursor !== undefined)
+    throw invalidConfiguration('--cursor', `--${format} has all rows, not those of a page: leave it out`);
   const file = options[format] as string;
   if (file === '-' && format === 'excel' && process.stdout.isTTY)
     throw invalidConfiguration('--excel', 'a terminal cannot show it, name a file');

@@ -110,16 +110,22 @@ const dayHere = (at: Date): string =>
 
 async function checkPacks(gateway: GatewayClient, codes: string[], options: CheckOptions): Promise<number> {
   const asked = { purpose: options.for, place: options.place, day: options.day ?? dayHere(new Date()), codes };
-  if (await writtenToFile(gateway, { path: '/v1/packs/checks', body: asked }, options)) return 0;
+  // The status is that of the answer in JSON, also where a file is written: whoever goes on by it reads no file.
   const checks = (await gateway.change('POST', '/v1/packs/checks', asked)) as z.infer<typeof packChecks>;
-  const rows = checks.items.map(({ code, sgtin, answer, reasons }) => [
-    ...[sgtin ?? code, answer, reasons.map(({ sentence }) => sentence).join(' ')],
-  ]);
-  out(options.json === true ? JSON.stringify(checks) : table(['pack', 'may', 'why'], rows));
+  if (!(await writtenToFile(gateway, { path: '/v1/packs/checks', body: asked }, options)))
+    out(options.json === true ? JSON.stringify(checks) : checksTable(checks));
   say(`our record holds what the registry had accepted until ${checks.newest_accepted_at ?? '(nothing yet)'}`);
   if (checks.advice_only) say('for a sale this is advice only: the till asks the registry');
   return checks.items.every(({ answer }) => answer === 'yes') ? 0 : 2;
 }
+
+const checksTable = ({ items }: z.infer<typeof packChecks>): string =>
+  table(
+    ['pack', 'may', 'why'],
+    items.map(({ code, sgtin, answer, reasons }) => [
+      ...[sgtin ?? code, answer, reasons.map(({ sentence }) => sentence).join(' ')],
+    ]),
+  );
 
 function printSeries(file: z.infer<typeof seriesFile>): void {
   out(

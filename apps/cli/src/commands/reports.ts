@@ -169,19 +169,23 @@ export function addRecallCommands(pedigree: Command, action: Action, gateway: Ga
 const recallPath = (id: string): string => `/v1/mock-recalls/${encodeURIComponent(id)}`;
 
 async function showRecall(gateway: GatewayClient, id: string, flags: FileOptions & JsonFlag): Promise<number> {
-  if (await writtenToFile(gateway, { path: recallPath(id) }, flags)) return 0;
-  return told(await gateway.raw(recallPath(id)), flags.json);
+  const answer = await gateway.raw(recallPath(id));
+  if (await writtenToFile(gateway, { path: recallPath(id) }, flags)) return statusOf(answer as Recall);
+  return told(answer, flags.json);
 }
 
-/** Returns 1 while there is no answer. */
+type Recall = z.infer<typeof mockRecallDetail>;
+
 function told(answer: unknown, json: boolean | undefined): number {
-  const recall = answer as z.infer<typeof mockRecallDetail>;
-  if (json === true) out(JSON.stringify(recall));
-  else showTold(recall);
-  return recall.state === 'traced' ? 0 : 1;
+  if (json === true) out(JSON.stringify(answer));
+  else showTold(answer as Recall);
+  return statusOf(answer as Recall);
 }
 
-function showTold(recall: z.infer<typeof mockRecallDetail>): void {
+/** 1 while there is no answer. */
+const statusOf = ({ state }: Recall): number => (state === 'traced' ? 0 : 1);
+
+function showTold(recall: Recall): void {
   const { lines = [] } = recall;
   out(
     facts([
@@ -200,7 +204,7 @@ function showTold(recall: z.infer<typeof mockRecallDetail>): void {
   if (rows.length > 0) out(table(['standing', 'branch', 'place', 'packs', 'newest'], rows));
 }
 
-const countsOf = ({ packs }: z.infer<typeof mockRecallDetail>): [string, number | undefined][] => [
+const countsOf = ({ packs }: Recall): [string, number | undefined][] => [
   ['in stock', packs?.in_stock],
   ['in transit', packs?.in_transit],
   ['shipped', packs?.shipped],
@@ -208,10 +212,8 @@ const countsOf = ({ packs }: z.infer<typeof mockRecallDetail>): [string, number 
   ['unknown', packs?.unknown],
 ];
 
-function listRecalls(
-  gateway: GatewayClient,
-  { limit, cursor, ...flags }: Flags & { limit: string; cursor?: string },
-): Promise<number> {
+function listRecalls(gateway: GatewayClient, flags: Flags & { limit: string; cursor?: string }): Promise<number> {
+  const { limit, cursor } = flags;
   const query = new URLSearchParams(defined({ limit, cursor }) as Record<string, string>);
   const [path, whole] = [`/v1/mock-recalls?${query}`, '/v1/mock-recalls'];
   return showAnswer(gateway, { path, whole, show: showRecalls }, flags);

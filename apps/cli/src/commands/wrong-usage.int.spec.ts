@@ -39,6 +39,12 @@ describe('what an option cannot mean: by the name of the option, in plain words,
       '--document: nope is neither a request_id nor the id of a document that has moved a pack',
     ],
     [['packs', '--csv', '/nope/x.csv'], '--csv: /nope is no folder'],
+    ...[['packs'], ['timeliness'], ['access'], ['suspensions'], ['cases'], ['reports', 'overrides'], ['recall']].map(
+      (command): [string[], string] => [
+        [...command, '--ndjson', '-', '--cursor', 'x'],
+        '--cursor: --ndjson has all rows, not those of a page: leave it out',
+      ],
+    ),
     [
       ['stock', 'import', 'x.csv', '--moment', '2026-01-31T08:00:00Z', '--mapping', '/nope.json'],
       '--mapping: /nope.json is not there',
@@ -64,6 +70,16 @@ describe('what an option cannot mean: by the name of the option, in plain words,
         ),
       );
       expect(existsSync(data)).toBe(false);
+    },
+  );
+
+  it.each([[[]], [['--csv', '-']], [['--excel', 'check.xlsx']]])(
+    'packs that may not be moved: the check ends with 2, also with %j',
+    async (format) => {
+      const options = format.map((one) => (one === 'check.xlsx' ? join(folder.path, one) : one));
+      const { status, stdout } = await here(['check', SGTIN, '--for', 'pick', '--place', PLACE, ...options]);
+      expect([status, stdout]).toEqual([2, options[0] === '--excel' ? '' : expect.stringContaining('No document')]);
+      expect(existsSync(join(folder.path, 'check.xlsx'))).toBe(options[0] === '--excel');
     },
   );
 

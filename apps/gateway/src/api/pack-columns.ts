@@ -51,17 +51,29 @@ export const TOLD = columnsOf<Told>(
   ...(['counterparty_id', 'document_sha256', 'receipt_sha256'] as const),
 );
 
-type ContentRow = Content['items'][number] & { told_by: Told | undefined };
+interface ContentRow {
+  item: string;
+  container?: string | undefined;
+  level: number;
+  known_at?: string;
+  told_by?: Told | undefined;
+  content_unknown?: string | undefined;
+}
 
-/** What a container holds: a row an item, with the document that packed it. */
+/**
+ * What a container holds: a row an item, with the document that packed it. Where nobody told what is in it, a row of
+ * level 0 says so, for a file without a row would say that it is empty.
+ */
 export const CONTENT = {
-  rows: ({ items, documents }: Content): ContentRow[] => {
+  rows: ({ sscc, container, is_known: isKnown, unknown, items, documents }: Content): ContentRow[] => {
+    if (!isKnown) return [{ item: sscc, container, level: 0, content_unknown: unknown?.sentence }];
     const byPosition = new Map(documents.map((one) => [one.known_at, one]));
     return items.map((item) => ({ ...item, told_by: byPosition.get(item.known_at) }));
   },
   columns: {
     ...columnsOf<ContentRow>('item', 'container', 'level', 'known_at'),
     ...columnsWithin('told_by', ({ told_by }: ContentRow) => told_by, TOLD),
+    ...columnsOf<ContentRow>('content_unknown'),
   },
 };
 

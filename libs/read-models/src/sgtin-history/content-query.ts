@@ -5,7 +5,8 @@ import type { ContainerContent } from '../port.js';
 import { fieldsOf } from '../shapes.js';
 import { readContent } from './content.js';
 import { knownOf } from './item-life.js';
-import { COUNTS, hasHeardOf, OF_DOCUMENT } from './life-rows.js';
+import type { Moment } from './containment.js';
+import { COUNTS, hasHeardOf, OF_DOCUMENT, type Known } from './life-rows.js';
 import { checkSscc, type HistoryOptions } from './query.js';
 import { MOVEMENT_DOCUMENT, type MovementDocument } from './row.js';
 import { questionAbout, type ContentQuestion } from './content-question.js';
@@ -18,11 +19,14 @@ const DOCUMENTS = `SELECT coalesce(d.document_id, s.document_id) AS "documentId"
   WHERE d.known_from = ANY($1::bigint[]) ORDER BY d.known_from`;
 const WAS_PACKED = `SELECT EXISTS (SELECT FROM containment c JOIN movement_document d ON d.known_from = c.known_from
   WHERE c.parent = $1 AND ${COUNTS}) AS packed`;
+/** When a container came by this document, in microseconds. */
+const CAME = `SELECT (extract(epoch FROM max(d.ordered_at)) * 1000000)::bigint AS at FROM movement_document d
+  WHERE d.document_id = $1 AND ${COUNTS}`;
 
 /**
  * What a container held, as a tree, as of a moment and as known at one. `undefined` when no document that was known
  * then had named it. `isKnown` is false where neither a document nor the registry told what is in it: then an empty
- * content says nothing, and `unknown` tells why.
+ * content says nothing, and `unknown` tells why. One that was opened since it came is known to hold nothing.
  * @throws PedigreeError `invalid_identifier`, and `too_many_items` above 50,000 items.
  */
 export async function contentOf(
@@ -34,11 +38,9 @@ export async function contentOf(
   const { types } = options;
   const known = await knownOf(db, options);
   if (!(await hasHeardOf(db, sscc, known))) return undefined;
-  const { stays, own, findings } = await readContent(db, sscc, { known, types });
-  const { rows } = await db.query<{ packed: boolean }>(WAS_PACKED, [sscc, known.knownAt, known.asOf]);
+  const { stays, own, emptied, findings } = await readContent(db, sscc, { known, types });
   const question = await questionAbout(db, sscc, known);
-  const isTold = question === undefined ? rows[0]?.packed === true : question.standing === 'told';
-  const isKnown = stays.length > 0 || isTold;
+  const isKnown = stays.length > 0 || (await isToldEmpty(db, sscc, { known, emptied, question }));
   const positions = new Set([...stays, ...(own === undefined ? [] : [own])].map(({ from }) => from.position));
   const packs = stays.filter(({ item }) => isSgtin(item)).length;
   return {
@@ -60,6 +62,27 @@ export async function contentOf(
       knownAt: String(position),
     })),
   };
+}
+
+/**
+ * Whether somebody told what is in a container in which nothing lies: also by opening it since it came, for then
+ * whatever lay in it is in it no more.
+ */
+async function isToldEmpty(
+  db: Queryable,
+  sscc: Sscc,
+  { known, emptied, question }: { known: Known; emptied: Moment | undefined; question: ContentQuestion | undefined },
+): Promise<boolean> {
+  const { knownAt, asOf } = known;
+  if (question?.standing === 'told') return true;
+  if (question !== undefined) {
+    if (emptied === undefined) return false;
+    const { rows } = await db.query<{ at: bigint | null }>(CAME, [question.documentId, knownAt, asOf]);
+    return emptied.at > (rows[0]?.at ?? BigInt(question.askedAt.getTime()) * 1_000n);
+  }
+  if (emptied !== undefined) return true;
+  const { rows } = await db.query<{ packed: boolean }>(WAS_PACKED, [sscc, knownAt, asOf]);
+  return rows[0]?.packed === true;
 }
 
 /** Why the content is not known. */

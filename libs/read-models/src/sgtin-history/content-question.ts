@@ -1,20 +1,22 @@
 import type { TypeKnowledge } from '#documents';
 import { neverReached } from '#kernel';
 import {
+  containerStream,
   ssccOfStream,
   type ContainerContentUnavailable,
   type ContainerContentWithheld,
   type ContainerEvent,
   type WithheldReason,
 } from '#domain';
-import type { RecordedEvent } from '#event-store';
+import type { EventStore, RecordedEvent } from '#event-store';
 import type { Queryable, Transaction } from '#postgres';
 import { projectionCheckpoint } from '#subscriptions';
 import { Entity } from '../entity.js';
 import { loadPlaceMoves } from '../pack-state/load.js';
 import { JOIN_STAY, nowOf, PLACE, placesLeadingTo, SELECT_NOW, type StateAndStay } from '../pack-state/now.js';
 import { column, Table } from '../table.js';
-import type { Known } from './life-rows.js';
+import { wholeStream } from '../document-timeline/whole-stream.js';
+import { positionAt, type Known } from './life-rows.js';
 
 /** One time that the registry was asked what lies in a container. */
 @Entity('content_question')
@@ -104,6 +106,22 @@ export async function questionAbout(
       : { standing: 'asked' as const, endedFrom: null, attempts: 0 }),
     ...(isKnown(row.reasonFrom) ? {} : { reason: null, reasonFrom: null }),
   };
+}
+
+/**
+ * The log position up to which movements and questions about a container were known at a moment. Questions are no
+ * movements: the container's own stream tells when they were asked and answered.
+ * @throws PedigreeError `invalid_parameter` as `positionAt`.
+ */
+export async function contentPositionAt(
+  { pool, store }: { pool: Queryable; store: Pick<EventStore, 'readStream'> },
+  sscc: string,
+  moment: Date,
+): Promise<bigint> {
+  const moved = await positionAt(pool, moment);
+  const questions = await wholeStream(store, containerStream(sscc));
+  const told = questions.findLast(({ recordedAt }) => recordedAt <= moment)?.position ?? 0n;
+  return told > moved ? told : moved;
 }
 
 /** Nothing lies in this container now, as far as our record tells. */

@@ -15,6 +15,8 @@ export interface Content {
   stays: (Stay & { level: number })[];
   /** Of this container in the one that held it. */
   own: Stay | undefined;
+  /** When this container was last opened, so that it held nothing. */
+  emptied: Moment | undefined;
   /** Contradictions about what the container held, and about what it is or was in. */
   findings: ContainmentFinding[];
 }
@@ -51,11 +53,12 @@ export async function readContent(
     for (const item of packed) inside.add(item);
     if (inside.size > MOST_ITEMS) throw tooMuch(container, `more than ${MOST_ITEMS} items`);
   }
-  const { stays, findings } = walkContainment(await readContainmentChanges(db, [...inside], of));
+  const { stays, emptied, findings } = walkContainment(await readContainmentChanges(db, [...inside], of));
   const open = stays.filter(({ to }) => to === undefined);
   return {
     stays: within(container, open),
     own: open.find(({ item }) => item === container),
+    emptied: emptied.get(container),
     findings: findings.filter(({ item }) => inside.has(item)),
   };
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
+import type { EventStore } from '#event-store';
 import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -8,6 +9,7 @@ import { box, DIGEST, jsonDocuments, LogOfTest, pack } from '../../test/fixture.
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import { checkPacks } from '../pack-state/check.js';
 import type { ContainerContent, SgtinHistory } from '../port.js';
+import { PostgresReadModels } from '../postgres-read-models.js';
 import { readModelSchemas } from '../schema.js';
 import { readContent } from './content.js';
 import { contentOf } from './content-query.js';
@@ -180,6 +182,20 @@ describe('a content that is not known', () => {
     expect(unknown?.sentence).toMatch(/^Content unknown: /);
   });
 
+  it('is told as known at an instant as at the last log position by then', async () => {
+    const options = { pool: db.pool, evidence: log.evidence, documents: jsonDocuments, ...TYPES };
+    const models = new PostgresReadModels({ ...options, store: log as unknown as EventStore });
+    const isLast = (n: number) => log.events[n]!.recordedAt.getTime() !== log.events[n + 1]?.recordedAt.getTime();
+    const standings = new Set<string | undefined>();
+    for (const [n, { position, recordedAt }] of log.events.entries())
+      for (const sscc of isLast(n) ? [DENIED, SILENT, PALLET] : []) {
+        const byInstant = await models.containerContent(sscc, { knownAt: recordedAt });
+        expect(byInstant).toEqual(await models.containerContent(sscc, { knownAt: position }));
+        standings.add(byInstant?.unknown?.standing);
+      }
+    expect([...standings].sort()).toEqual(['being_asked', 'given_up', 'not_asked', undefined]);
+  });
+
   it('is a reason why a pack that is not in the record may yet have come', async () => {
     const check = async (place: string, item: string) => {
       const query = { purpose: 'receive', place, day: '2026-03-02', codes: [item] } as const;
@@ -225,12 +241,18 @@ describe('containers of unknown content at a place', () => {
       log.document({ docType: 701, items: [box(30)], counterpartyId: PLACE, acceptedAt: acceptedAt(13) });
     });
     expect(await at(PLACE)).toBe(1);
+    expect(await content(box(30))).toMatchObject({ isKnown: false });
     await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
     expect(await at(PLACE)).toBe(0);
+    expect(await content(box(30))).toMatchObject({ isKnown: true, packs: 0, items: [] });
+    expect(await content(box(30), log.head - 1n)).toMatchObject({ isKnown: false });
     await projectMore(() => comes(box(30)));
     expect(await at(PLACE)).toBe(1);
+    expect(await content(box(30))).toMatchObject({ isKnown: false });
     await projectMore(() => void log.document({ docType: 912, items: [box(30)], acceptedAt: acceptedAt(14) }));
     expect(await at(PLACE)).toBe(0);
+    expect(await content(box(30))).toMatchObject({ isKnown: true, packs: 0, items: [] });
+    expect(await content(box(30), log.head - 1n)).toMatchObject({ isKnown: false });
   });
 
   it('are none of which documents tell what lies in it', async () => {

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { typeKnowledge } from '#documents';
+import { migrate, type Queryable } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { planOf, rowsVisited } from '../../../../test/support/plan.js';
+import type { PackListQuery } from '../port.js';
+import { readModelSchemas } from '../schema.js';
+import { listPacks } from './list.js';
+
+const ROWS = 100_000;
+const PRODUCTS = 20;
+const STAYS = 100;
+/** A page, with the row that tells whether another one follows, and a look for each row into the few stays. */
+const MOST_VISITED = 2 * 101 + STAYS + 10;
+const GTIN = '04607001770003';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [subscriptionsSchema, ...readModelSchemas]);
+  await db.pool.query(`INSERT INTO pack_state (item, at_micros, position, first_from, suspended, status, place, series)
+    SELECT '0460700177' || lpad((n % ${PRODUCTS})::text, 4, '0') || lpad(n::text, 13, '0'), n, 1, 1, false,
+      CASE WHEN n % 5 = 0 THEN 'in_sale' ELSE 'in_circulation' END, lpad((n % 3)::text, 14, '0'), 'S' || n % 50
+    FROM generate_series(1, ${ROWS}) AS n`);
+  // Containers elsewhere: with them there are figures of a column that is never NULL where there is a stay.
+  await db.pool.query(`INSERT INTO pack_stay (container, position, at_micros, place, place_from, status, status_from)
+    SELECT lpad(n::text, 18, '0'), 1, 1, lpad('9', 14, '0'), 1, 'disposed', 1 FROM generate_series(1, ${STAYS}) AS n`);
+  await db.pool.query(
+    "UPDATE pack_state SET container = lpad((at_micros / 1000)::text, 18, '0') WHERE at_micros % 1000 = 0",
+  );
+  await db.pool.query('VACUUM ANALYZE pack_state, pack_stay');
+});
+afterAll(() => db.drop());
+
+/** Rows that the database looks at for a page. */
+async function visited(query: PackListQuery): Promise<number> {
+  const asked: [string, unknown[]][] = [];
+  const watched = {
+    query: (text: unknown, values?: unknown[]) => {
+      if (typeof text === 'string' && text.startsWith('SELECT * FROM (')) asked.push([text, values ?? []]);
+      return db.pool.query(text as string, values);
+    },
+  } as unknown as Queryable;
+  const { nextCursor: cursor } = await listPacks(watched, query, typeKnowledge);
+  if (cursor !== undefined) await listPacks(watched, { ...query, cursor }, typeKnowledge);
+  expect(asked).toHaveLength(cursor === undefined ? 1 : 2);
+  const plans = await Promise.all(asked.map(([text, values]) => planOf(db.pool, text, values)));
+  return Math.max(...plans.map(rowsVisited));
+}
+
+describe(`a page of the list of ${ROWS} packs`, () => {
+  it.each<PackListQuery>([
+    {},
+    { gtin: GTIN },
+    { place: '00000000000001' },
+    { status: 'in_circulation' },
+    { series: 'S3' },
+    { gtin: GTIN, place: '00000000000001' },
+    { gtin: GTIN, status: 'in_circulation' },
+  ])('visits no more rows than it may show: %j', async (query) => {
+    expect(await visited(query)).toBeLessThanOrEqual(MOST_VISITED);
+  });
+});

@@ -9,11 +9,11 @@ import {
 import type { RecordedEvent } from '#event-store';
 import { isApplied, type ContainmentChange } from '../src/named-items.js';
 import type { GivenDocument } from './item-world.js';
-import { isBad, WHOLE_PLACE, type Story } from './story.js';
+import { isBad, SALE, WHOLE_PLACE, type Story } from './story.js';
 
 /** What the types do to containment. */
 const CHANGES: Record<number, ContainmentChange> = {
-  ...{ 415: 'taken_out', 431: 'taken_out', 911: 'packed', 912: 'opened', 913: 'taken_out' },
+  ...{ 415: 'taken_out', 431: 'taken_out', [SALE]: 'taken_out', 911: 'packed', 912: 'opened', 913: 'taken_out' },
 };
 /** A document of ours, as the log tells of it. */
 interface Told {
@@ -74,17 +74,17 @@ export class StoryOracle {
 
   /** Sentences; none is good. */
   faults(): string[] {
-    const { waived, held } = this.story;
     const sent = [...this.told.values()].filter(({ sentAt }) => sentAt !== undefined);
     const unheard = sent.flatMap((one) =>
       one.failed
         .filter((each) => !this.isHeard(one, each))
         .map((each) => `${one.id} was sent, and nobody decided about the bad end of ${each.id} before it`),
     );
-    return [...unheard, ...this.overtaken(sent, { waived, held })];
+    return [...unheard, ...this.overtaken(sent)];
   }
 
-  private overtaken(sent: Told[], { waived, held }: Pick<Story, 'waived' | 'held'>): string[] {
+  private overtaken(sent: Told[]): string[] {
+    const { waived } = this.story;
     const at = ({ sentAt }: Told): bigint => sentAt as bigint;
     const isOpenAt = ({ endedAt }: Told, position: bigint): boolean => endedAt === undefined || endedAt > position;
     return sent.flatMap((one) =>
@@ -93,10 +93,18 @@ export class StoryOracle {
         if (at(one) < at(other) && isOpenAt(one, at(other)))
           return [`${other.id} was sent at ${at(other)}, while ${one.id} was under way`];
         const isOvertaken = one.registeredAt < other.registeredAt && at(other) < at(one);
-        const isMeant = held.has(one.id) || this.comesAfter(one, other) || this.mayBeOvertaken(one, other);
-        return isOvertaken && !isMeant ? [`${other.id} was sent at ${at(other)}, before ${one.id}`] : [];
+        return isOvertaken && !this.isMeant(one, other)
+          ? [`${other.id} was sent at ${at(other)}, before ${one.id}`]
+          : [];
       }),
     );
+  }
+
+  /** That the other one goes first. */
+  private isMeant(one: Told, other: Told): boolean {
+    const { held, lapsed } = this.story;
+    const isDecided = held.has(one.id) || lapsed.has(other.id);
+    return isDecided || this.comesAfter(one, other) || this.mayBeOvertaken(one, other);
   }
 
   private end(one: Told, position: bigint, { outcome }: { outcome: DocumentOutcome }): void {
@@ -123,11 +131,13 @@ export class StoryOracle {
   }
 
   private isHeard(one: Told, failed: Told): boolean {
-    if (one.heldFor.has(failed.id)) return true;
+    const { lapsed } = this.story;
+    if (one.heldFor.has(failed.id) || lapsed.has(one.id)) return true;
     return [...this.told.values()].some(
       (between) =>
         between.registeredAt > failed.registeredAt &&
         between.registeredAt < one.registeredAt &&
+        !lapsed.has(between.id) &&
         this.shareItems(one, between) &&
         this.isHeard(between, failed),
     );

@@ -8,6 +8,7 @@ import {
   type Hold,
   type PlannedTask,
 } from '#domain';
+import { stuckAmong } from '../src/waits.js';
 import { registryIdOf, type GivenDocument, type ItemWorld } from './item-world.js';
 
 const MOST_ROUNDS = 200;
@@ -21,6 +22,8 @@ const OPENING = 912;
 const MOVE = 431;
 export const WHOLE_PLACE = 432;
 const RECALL = 250;
+/** A report of an accomplished fact. */
+export const SALE = 511;
 
 interface Doing {
   docType: number;
@@ -38,13 +41,14 @@ export type Step =
   | { do: 'answer'; which: number; outcome: DocumentOutcome | 'missed' }
   | { do: 'revise'; which: number }
   | { do: 'hold'; which: number }
+  | { do: 'lapse' }
   | { do: 'waive'; which: number }
   | { do: 'follow'; batchSize: number; crashes: number }
   | { do: 'work'; most: number };
 
 const which = fc.nat(40);
 const doing = {
-  docType: fc.constantFrom(415, PACKING, PACKING, OPENING, 913, MOVE, MOVE, WHOLE_PLACE, RECALL),
+  docType: fc.constantFrom(415, SALE, PACKING, PACKING, OPENING, 913, MOVE, MOVE, WHOLE_PLACE, RECALL),
   items: fc.uniqueArray(fc.constantFrom(...PACKS, ...BOXES), { minLength: 1, maxLength: 3 }),
   into: fc.constantFrom(...BOXES),
   isRecursive: fc.boolean(),
@@ -66,6 +70,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('send' as const), which }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('answer' as const), which, outcome }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('revise' as const, 'hold', 'waive'), which }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'lapse' as const }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -94,6 +99,8 @@ export class Story {
   readonly given = new Map<string, GivenDocument>();
   readonly waived = new Set<string>();
   readonly held = new Set<string>();
+  /** Sales that wait no longer for a person. */
+  readonly lapsed = new Set<string>();
   /** Sentences; none is good. */
   readonly stalled: string[] = [];
 
@@ -110,6 +117,7 @@ export class Story {
     else if (one.do === 'answer') await this.answer(one.which, one.outcome);
     else if (one.do === 'revise') await this.revise(one.which);
     else if (one.do === 'hold') await this.hold(one.which);
+    else if (one.do === 'lapse') await this.lapse();
     else if (one.do === 'waive') await this.waive(this.ids().filter((_, n) => n % 3 === one.which % 3));
     else if (one.do === 'follow') {
       world.crashes = one.crashes;
@@ -252,6 +260,17 @@ export class Story {
     if (id === undefined) return;
     this.held.add(id);
     await this.world.execute(id, { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+  }
+
+  /** The time of all sales is up. */
+  private async lapse(): Promise<void> {
+    for (const id of this.ids()) {
+      const state = this.world.state(id);
+      if (state.phase !== 'waiting') continue;
+      const named = state.waitingFor.flatMap((one) => ('items' in one ? [one.requestId] : []));
+      const stuck = await stuckAmong(this.world.pool, named);
+      if (await this.world.execute(id, { type: 'LapseHolds', stuck })) this.lapsed.add(id);
+    }
   }
 
   private async waive(ids: string[], isMeant: (hold: Hold) => boolean = () => true): Promise<void> {

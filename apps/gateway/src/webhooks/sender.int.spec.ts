@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StoredOutcome } from '#read-models';
 import { AddressRules } from './addresses.js';
@@ -22,13 +22,16 @@ let server: Server;
 let url: string;
 const posted: string[] = [];
 let refused = new Set<string>();
+/** Answered only when another one was, by id. */
+const answeredBehind = new Map<string, Promise<void>>();
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     const id = String(request.headers['webhook-id']);
     posted.push(id);
     request.resume();
-    response.writeHead(refused.has(id) ? 500 : 204).end();
+    const answer = () => response.writeHead(refused.has(id) ? 500 : 204).end();
+    void (answeredBehind.get(id) ?? Promise.resolve()).then(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -60,6 +63,21 @@ describe('a webhook’s sender', () => {
     posted.length = 0;
     expect(await one.deliver([first, second, third], TURN)).toEqual({ confirmed: 3 });
     expect(posted).toEqual(['id-1', 'id-3']);
+  });
+
+  it('tells the failure of the first in order, whichever was refused first', async () => {
+    let secondAnswered = (): void => undefined;
+    answeredBehind.set('id-1', new Promise((resolve) => (secondAnswered = resolve)));
+    const heard = (request: IncomingMessage, response: ServerResponse): void => {
+      if (request.headers['webhook-id'] === 'id-2') response.once('close', () => secondAnswered());
+    };
+    server.on('request', heard);
+    refused = new Set(['id-1', 'id-2']);
+    expect(await sender(2).deliver([first, second], TURN)).toMatchObject({
+      failure: { reason: expect.stringContaining('id-1') },
+    });
+    server.off('request', heard);
+    answeredBehind.clear();
   });
 
   it('posts everything again where it is sent back to an earlier place', async () => {

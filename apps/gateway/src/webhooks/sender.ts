@@ -43,15 +43,15 @@ export class WebhookSender {
     this.from = from;
     const end = delayedAbort(turn.signal, this.options.abortDelayMs ?? 2_000);
     const lanes = bySubject(batch);
-    let failure: Delivered['failure'];
+    const failures = new Map<string, Delivered['failure']>();
     const work = async (): Promise<void> => {
       for (let lane = lanes.shift(); lane !== undefined; lane = lanes.shift()) {
         for (const outcome of lane) {
-          if (failure !== undefined || !turn.mayStart()) return;
+          if (failures.size > 0 || !turn.mayStart()) return;
           if (this.ahead.has(outcome.id)) continue;
           const failed = await this.send(outcome, end.signal);
           if (failed === undefined) this.ahead.add(outcome.id);
-          else failure ??= failed;
+          else failures.set(outcome.id, failed);
         }
       }
     };
@@ -60,7 +60,9 @@ export class WebhookSender {
     const stop = batch.findIndex((one) => !this.ahead.has(one.id));
     const confirmed = stop === -1 ? batch.length : stop;
     for (const one of batch.slice(0, confirmed)) this.ahead.delete(one.id);
-    return { confirmed, ...defined({ failure }) };
+    // The first in order, not in time: behind that one it may be told to go on.
+    const failed = batch.find((one) => failures.has(one.id));
+    return { confirmed, ...defined({ failure: failed && failures.get(failed.id) }) };
   }
 
   private async send({ id, body }: StoredOutcome, signal: AbortSignal): Promise<Delivered['failure']> {

@@ -148,25 +148,37 @@ it('a move of a whole place that waited for what was held hears with the first p
   }
 });
 
-it('what the registry told of containers counts after 0010, but for what documents said since', async () => {
-  const pool = await upTo('0009-missed.sql');
-  const [told, opened, known] = ['146070000000000101', '146070000000000102', '146070000000000103'];
-  await pool.query(
-    `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, operation_date, ordered_at,
+it.each([
+  { readUpTo: 5, isBehind: false },
+  { readUpTo: 4, isBehind: true },
+])(
+  'what the registry told of containers counts after 0010, but for what documents said since ($readUpTo)',
+  async ({ readUpTo, isBehind }) => {
+    const pool = await upTo('0009-missed.sql');
+    const [told, opened, known] = ['146070000000000101', '146070000000000102', '146070000000000103'];
+    await pool.query(
+      `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, operation_date, ordered_at,
        document_sha256, channel)
      SELECT n, '', 221, 'accepted', $1, '', '2026-03-01T10:00:00Z'::timestamptz + n * interval '1 hour', '', channel
      FROM (VALUES (1, 'registry_answer'), (2, 'registry_answer'), (3, NULL), (4, 'counterparty')) AS d(n, channel)`,
-    [HOME],
-  );
-  await pool.query(
-    `INSERT INTO containment VALUES (1, 0, $1, $3), (2, 0, $1, $4), (1, 1, $2, $5), (4, 0, 'of others', $3)`,
-    [P, Q, known, told, opened],
-  );
-  await pool.query(
-    `INSERT INTO movement_effect (known_from, effect, result, containment) VALUES (3, 0, 'applied', 'opened')`,
-  );
-  await pool.query('INSERT INTO item_movement VALUES (3, 0, 0, $1)', [opened]);
-  await migrate(pool, ItemWorld.schemas);
-  const { rows } = await pool.query('SELECT child, parent FROM item_container');
-  expect(rows).toEqual([{ child: P, parent: told }]);
-});
+      [HOME],
+    );
+    await pool.query(
+      `INSERT INTO containment VALUES (1, 0, $1, $3), (2, 0, $1, $4), (1, 1, $2, $5), (4, 0, 'of others', $3)`,
+      [P, Q, known, told, opened],
+    );
+    await pool.query(
+      `INSERT INTO movement_effect (known_from, effect, result, containment) VALUES (3, 0, 'applied', 'opened')`,
+    );
+    await pool.query('INSERT INTO item_movement VALUES (3, 0, 0, $1)', [opened]);
+    await pool.query('INSERT INTO item_container VALUES ($1, $2)', [P, known]);
+    await pool.query(
+      `INSERT INTO checkpoint (name, position, updated_at)
+     VALUES ('projection:sgtin-history', $1, now()), ('item-claims', 5, now())`,
+      [readUpTo],
+    );
+    await migrate(pool, ItemWorld.schemas);
+    const { rows } = await pool.query('SELECT child, parent FROM item_container');
+    expect(rows).toEqual([{ child: P, parent: isBehind ? known : told }]);
+  },
+);

@@ -100,6 +100,53 @@ describe('a bad end before a document that was not told to wait for it', () => {
     expect([world.sent, heldFor('third')]).toEqual([['first', 'fact'], ['first']]);
   });
 
+  it('holds what comes behind one that is held for something else', async () => {
+    await world.register('other', { items: [Q] });
+    await world.register('first', { items: [P] });
+    await world.register('second', { items: [P, Q] });
+    await world.settle();
+    await concluded('first', 'rejected');
+    await waive('second', 'first');
+    await world.register('again', { items: [P], resendOf: 'first' });
+    await world.register('waiving', { items: [P], waives: true });
+    await world.register('last', { items: [P] });
+    await world.settle();
+    expect([world.waitsFor('second'), world.waitsFor('last')]).toEqual([['other'], ['waiving']]);
+    await concluded('again', 'rejected');
+    for (const id of ['waiving', 'other', 'second']) await concluded(id, 'accepted');
+    expect([heldFor('last'), world.sent.includes('last')]).toEqual([['again'], false]);
+  });
+
+  it('holds what comes behind one that was held for it, and that an earlier attempt had sent', async () => {
+    await world.register('tried', { items: [P] });
+    await world.settle();
+    await world.tried('tried');
+    await world.execute('tried', { type: 'HoldByPerson', by: 'anna', reason: 'quality looks' });
+    await world.settle();
+    await world.register('first', { items: [P] });
+    await world.settle();
+    await world.execute('tried', { type: 'WaiveHolds', predecessors: ['person@1'] });
+    await world.settle();
+    await world.register('waiving', { items: [P], waives: true });
+    await world.register('last', { items: [P] });
+    await world.settle();
+    expect([world.waitsFor('tried'), world.waitsFor('last')]).toEqual([['first'], ['waiving']]);
+    await concluded('first', 'rejected');
+    expect(heldFor('tried')).toEqual(['first']);
+    await world.execute('tried', {
+      ...{ type: 'RecordSendAnswer', attempt: 1 },
+      answer: { kind: 'sent', documentId: 'tried', answerSha256: 'a'.repeat(64) },
+    });
+    await world.settle();
+    await world.execute('tried', {
+      type: 'RecordReceipt',
+      receipt: { receiptSha256: 'b'.repeat(64), result: 'accepted', acceptedAt: '2026-03-01T10:00:00Z', errorCount: 0 },
+    });
+    await world.tell('tried', 'accepted');
+    await concluded('waiving', 'accepted');
+    expect([world.state('tried').phase, heldFor('last')]).toEqual(['concluded', ['first']]);
+  });
+
   it('holds nothing that waives, and that is no shield', async () => {
     await world.register('first', { items: [P] });
     await world.register('waiving', { items: [P], waives: true, after: ['late'] });

@@ -302,6 +302,7 @@ export class PageOfClaims {
     if (!this.notClear.has(id)) return;
     await this.run.flush();
     await stepBack(tx, id);
+    await endShield(tx, id);
     await removeWaits(tx, [id]);
   }
 

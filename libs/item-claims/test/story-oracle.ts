@@ -209,7 +209,7 @@ export class StoryOracle {
    * By another one also where what it may wait for may be overtaken, or was held.
    */
   private mayBeOvertaken(one: Told, other: Told): boolean {
-    const at = other.sentAt as bigint;
+    const at = this.story.plannedAt.get(other.id) as bigint;
     if (this.shareItems(one, other)) return this.mayGoAhead(one, at) && this.mayWaitFor(one, other).has(other);
     return [...this.mayWaitFor(one)].some((each) => each.wasHeld === true || this.mayGoAhead(each, at));
   }

@@ -26,7 +26,7 @@ import type { OutcomesSide } from './outcomes/start-outcomes.js';
 import { ProgramWatch } from './programs/program-watch.js';
 import { PackFindings } from './reconciliations/pack-findings.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
-import { mayTurnBy } from './resends/may-turn.js';
+import { endBy } from './resends/may-turn.js';
 import { Resends } from './resends/resends.js';
 import type { Services } from './services.js';
 import { streamEvents } from './stream-events.js';
@@ -87,7 +87,7 @@ export async function partsOf(
     (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce(evolveGroup, NO_GROUP);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas };
   const packsSuspended = packsSuspendedBy({ pool, store, log, clock: systemClock });
-  const asked = { groupState, packsSuspended, mayTurn: mayTurnBy({ pool, store, failedGraceMs }) };
+  const asked = { groupState, packsSuspended, endOf: endBy({ pool, store, failedGraceMs }) };
   const intake = new ObservedIntake({ pool, evidence, queue, ...asked, ...installation, ...limits }, watching);
   const resends = new Resends({ pool, store, evidence, intake, failedGraceMs });
   const readModels = readModelsOf(config, services);

@@ -1,22 +1,38 @@
 import { describe, expect, it } from '@jest/globals';
-import type { GroupState } from '#domain';
+import type { DocumentOutcome, GroupState } from '#domain';
 import { haltedGroup } from './halted-group.js';
 
 const STOPPER = { commandId: 'one', requestId: 'r-1', index: 0, outcome: 'failed' };
+const member = (n: number, over: object = {}) => ({
+  commandId: `m-${n}`,
+  requestId: `r-${n}`,
+  outcome: 'failed',
+  ...over,
+});
+const MEMBERS = [member(1, { cause: 'registry_failed' }), member(2, { cause: 'not_processed' })];
 const concluded = (over: object = {}): GroupState =>
   ({
     phase: 'concluded',
     registration: {},
-    members: [{ outcome: 'failed', cause: 'registry_failed' }],
+    members: MEMBERS,
     halt: { cause: 'member_failed', member: STOPPER },
     ...over,
   }) as unknown as GroupState;
 
-const resumed = (state: GroupState, { turning = [] as string[] } = {}): Promise<GroupState> =>
+/** `ends`: how these documents ended in the end, by their own streams; the others failed. */
+const resumed = (
+  state: GroupState,
+  { turning = [], ends = {} }: { turning?: string[]; ends?: Record<string, DocumentOutcome | undefined> } = {},
+): Promise<GroupState> =>
   haltedGroup(
     {
       groupState: (id) => Promise.resolve(id === 'id of day' ? state : { phase: 'absent' }),
-      mayTurn: (requestId) => Promise.resolve(turning.includes(requestId)),
+      endOf: (requestId) =>
+        Promise.resolve({
+          outcome: 'failed',
+          ...(requestId in ends ? { outcome: ends[requestId] } : {}),
+          mayTurn: turning.includes(requestId),
+        }),
       idOf: (commandId) => `id of ${commandId}`,
     },
     { commandId: 'day', byCommand: 'rest' },
@@ -40,10 +56,32 @@ describe('a group that is to be resumed', () => {
 
   it('waits while the registry may still turn the FAILED of the member that stopped it', async () => {
     const turning = ['r-1'];
-    await expect(resumed(concluded(), { turning })).rejects.toMatchObject(refused(/^\/resume\/group: one, which/));
-    expect(await resumed(concluded(), { turning: ['r-2'] })).toEqual(concluded());
+    await expect(resumed(concluded(), { turning })).rejects.toMatchObject(
+      refused(/^\/resume\/group: m-1, .*may still say otherwise/),
+    );
+    expect(await resumed(concluded(), { turning: ['r-3'] })).toEqual(concluded());
     // A repeat of the command that has resumed it is one whatever its member does.
     const repeat = concluded({ resumedBy: { groupId: 'g', commandId: 'rest' } });
     expect(await resumed(repeat, { turning })).toEqual(repeat);
+  });
+
+  it.each([
+    ['the member that stopped it', { 'r-1': 'accepted' }, /m-1, .*ended accepted.*try again/],
+    ['the member that stopped it, which has no end yet', { 'r-1': undefined }, /m-1, .*has not ended.*try again/],
+    ['a member that was not processed', { 'r-2': 'partial' }, /m-2, .*ended partial.*try again/],
+  ] as const)('waits until it counts the end of %s', async (_what, ends, words) => {
+    await expect(resumed(concluded(), { ends })).rejects.toMatchObject(refused(words));
+  });
+
+  it('waits while the registry works on a member that was not processed', async () => {
+    await expect(resumed(concluded(), { turning: ['r-2'] })).rejects.toMatchObject(refused(/m-2/));
+  });
+
+  it('is resumed whatever is said of a member that is not sent again', async () => {
+    const members = [...MEMBERS, member(3, { outcome: 'accepted' })];
+    expect(await resumed(concluded({ members }), { ends: { 'r-3': 'partial' } })).toEqual(concluded({ members }));
+    // What stopped it was accepted after all: only the rest is sent.
+    const turned = concluded({ members: [member(1, { outcome: 'accepted' }), MEMBERS[1]] });
+    expect(await resumed(turned, { ends: { 'r-1': 'accepted' } })).toEqual(turned);
   });
 });

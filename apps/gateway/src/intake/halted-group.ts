@@ -1,20 +1,27 @@
-import { stopperOf, type GroupState } from '#domain';
+import { isResumed, type DocumentOutcome, type GroupState } from '#domain';
 import { PedigreeError } from '#kernel';
 
 /** A group that ended before its end. */
 export type HaltedGroup = Extract<GroupState, { phase: 'concluded' }>;
 
+/** How a document stands by its own stream. */
+export interface MemberEnd {
+  outcome: DocumentOutcome | undefined;
+  /** Whether it counts as failed, and the registry may still say otherwise. */
+  mayTurn: boolean;
+}
+
 /** What is asked before a group is resumed. */
 export interface HaltedGroups {
   /** A group as the log has it. */
   groupState(groupId: string): Promise<GroupState>;
-  /** Whether a document counts as failed, and the registry may still say otherwise. */
-  mayTurn(requestId: string): Promise<boolean>;
+  /** How a document ended: its group is told of that a moment later. */
+  endOf(requestId: string): Promise<MemberEnd>;
 }
 
 /** The group that a resumption is about. Throws PedigreeError where there is nothing to resume, or not yet. */
 export async function haltedGroup(
-  { groupState, mayTurn, idOf }: HaltedGroups & { idOf(commandId: string): string },
+  { groupState, endOf, idOf }: HaltedGroups & { idOf(commandId: string): string },
   { commandId, byCommand }: { commandId: string; byCommand: string },
 ): Promise<HaltedGroup> {
   const refusal = (code: 'not_found' | 'group_not_resumable', why: string): PedigreeError => {
@@ -30,13 +37,24 @@ export async function haltedGroup(
   const by = state.resumedBy?.commandId;
   if (by === byCommand) return state;
   if (by !== undefined) throw refusal('group_not_resumable', `group ${commandId} was resumed before, by command ${by}`);
-  // Else the same operation might be there twice: by the member that was accepted after all, and by its correction.
-  const stopper = stopperOf(state);
-  if (stopper !== undefined && (await mayTurn(stopper.requestId)))
-    throw refusal(
-      'group_not_resumable',
-      `${stopper.commandId}, which stopped group ${commandId}, failed a moment ago, and the registry may still say ` +
-        'otherwise: try again when its status was read once more',
-    );
+  const unsettled = await unsettledIn(state, endOf);
+  if (unsettled !== undefined) throw refusal('group_not_resumable', `${unsettled}: try again`);
   return state;
+}
+
+/**
+ * Why a member that would be sent again may not be yet. Else the same operation might be there twice: by the member
+ * that was accepted after all, and by what is sent in its place. A group has at most MAX_GROUP_MEMBERS of them.
+ */
+async function unsettledIn(group: HaltedGroup, endOf: HaltedGroups['endOf']): Promise<string | undefined> {
+  for (const { commandId, requestId, outcome } of group.members.filter((_, index) => isResumed(group, index))) {
+    const end = await endOf(requestId);
+    if (end.mayTurn)
+      return `${commandId}, which would be sent again, counts as failed, and the registry may still say otherwise`;
+    if (end.outcome !== outcome) {
+      const now = end.outcome === undefined ? 'has not ended' : `ended ${end.outcome} after all`;
+      return `${commandId}, which would be sent again, ${now}, and its group counts it as ${outcome} until it is told`;
+    }
+  }
+  return undefined;
 }

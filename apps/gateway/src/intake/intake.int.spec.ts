@@ -32,7 +32,7 @@ const NO_GROUPS = {
   maxItems: () => 25_000,
   schemas: builtInSchemas(),
   groupState: () => Promise.resolve({ phase: 'absent' } as const),
-  mayTurn: () => Promise.resolve(false),
+  endOf: () => Promise.resolve({ outcome: 'failed', mayTurn: false } as const),
 };
 
 describe('texts that cannot be stored, and names that are read in two ways', () => {
@@ -271,7 +271,7 @@ describe('a command that was acknowledged, and is given again', () => {
     const halted = {
       phase: 'concluded',
       registration: { groupId: randomUUID(), commandId: 'halted', account: 'old', members: [member] },
-      members: [{ cause: 'not_processed' }],
+      members: [{ outcome: 'failed', cause: 'not_processed' }],
       halt: { cause: 'start_refused' },
     };
     const groupState = () => Promise.resolve(halted as never);

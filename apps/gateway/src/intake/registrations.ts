@@ -10,6 +10,7 @@ import {
 } from '#documents';
 import {
   firstCommandOf,
+  isResumed,
   MAX_GROUP_MEMBERS,
   stopperOf,
   type DocumentReference,
@@ -128,9 +129,7 @@ export class Registrations {
     const corrected = body.resume?.corrected;
     refuseUnfit(halted, { stopped, corrected });
     if (corrected !== undefined) refuseTwice([body.command_id, corrected.command_id]);
-    const kept = old.members.flatMap((member, index) =>
-      index === stopped?.index || halted.members[index]?.cause === 'not_processed' ? [{ member, index }] : [],
-    );
+    const kept = old.members.flatMap((member, index) => (isResumed(halted, index) ? [{ member, index }] : []));
     if (kept.length === 0) throw nothingLeft(old);
     const group = this.membership(body.command_id, { kind: 'resumption', of: kept.length });
     const warnings = new ItemWarnings();

@@ -1,6 +1,7 @@
-import { ABSENT, documentStream, evolve, type DocumentEvent, type DocumentState } from '#domain';
+import { ABSENT, documentStream, evolve, type DocumentEvent, type DocumentState, type RegistryStatus } from '#domain';
 import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
+import type { MemberEnd } from '../intake/halted-group.js';
 import { streamEvents } from '../stream-events.js';
 
 export interface MayTurnOptions {
@@ -35,15 +36,20 @@ export async function findDocument(
   return state.phase === 'absent' ? undefined : { state, concludedAt };
 }
 
+const RECEIPT_TO_COME: readonly (RegistryStatus | undefined)[] = ['processed', 'failed_result_ready'];
+
 /**
- * Whether a document counts as failed, and the registry may still say otherwise. It is turning where its newest status
- * is not FAILED any more, and may turn until the last read after its grace.
+ * Whether a document counts as failed, and the registry may still say otherwise. It is turning where a receipt is to
+ * come, whatever it failed for, or its newest status is not FAILED any more. It may turn until the last read after its
+ * grace.
  */
 export async function mayTurn(
   { pool, failedGraceMs }: Omit<MayTurnOptions, 'store'>,
   { state, concludedAt }: FoundDocument,
 ): Promise<boolean> {
-  if (state.phase !== 'concluded' || state.outcome !== 'failed' || state.cause !== 'registry_failed') return false;
+  if (state.phase !== 'concluded' || state.outcome !== 'failed') return false;
+  if (RECEIPT_TO_COME.includes(state.status)) return true;
+  if (state.cause !== 'registry_failed') return false;
   if (state.status !== 'failed') return true;
   if (failedGraceMs === 0) return false;
   const { account, requestId } = state.registration;
@@ -55,10 +61,15 @@ export async function mayTurn(
   return rows[0]?.may_turn !== false;
 }
 
-/** The same of the document of a request_id; of one that is not known, no. */
-export const mayTurnBy =
+/** How a document ended by its own stream; one that is not known has not. */
+export const endBy =
   (options: MayTurnOptions) =>
-  async (requestId: string): Promise<boolean> => {
+  async (requestId: string): Promise<MemberEnd> => {
     const found = await findDocument(options, requestId);
-    return found !== undefined && mayTurn(options, found);
+    if (found === undefined) return { outcome: undefined, mayTurn: false };
+    const { state } = found;
+    return {
+      outcome: state.phase === 'concluded' ? state.outcome : undefined,
+      mayTurn: await mayTurn(options, found),
+    };
   };

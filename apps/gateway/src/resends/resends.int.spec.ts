@@ -6,7 +6,7 @@ import { PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness, type Answer } from '../../test/test-harness.js';
 import { resent } from '../api/answers.js';
-import { mayTurnBy } from './may-turn.js';
+import { endBy } from './may-turn.js';
 
 const SHA = 'a'.repeat(64);
 const SENT: DocumentCommand[] = [
@@ -18,6 +18,7 @@ const answered = (result: 'accepted' | 'partial' | 'rejected'): DocumentCommand[
   { type: 'RecordReceipt', receipt: { receiptSha256: SHA, result, acceptedAt: '2026-01-15T09:00:00Z', errorCount: 0 } },
 ];
 const FAILED: DocumentCommand[] = [...SENT, { type: 'ObserveStatus', status: 'failed', answerSha256: SHA }];
+const TURNED: DocumentCommand[] = [...FAILED, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }];
 const REASON = 'the wholesaler has corrected the shipment';
 const GRACE_MS = 3_600_000;
 
@@ -219,8 +220,9 @@ describe('a document that is sent again by an operator', () => {
     expect((await resend(requestId, {}, patient)).json()).toMatchObject(refusal);
     const { pool } = patient.db;
     const store = new PostgresEventStore({ pool });
-    const turns = mayTurnBy({ pool, store, failedGraceMs: GRACE_MS });
-    expect(await turns(requestId)).toBe(true);
+    const endOf = endBy({ pool, store, failedGraceMs: GRACE_MS });
+    const turns = async () => (await endOf(requestId)).mayTurn;
+    expect(await turns()).toBe(true);
     await pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', 1000000, now())`);
     const queue = new PostgresTaskQueue({ pool });
     await queue.schedule(pool, [
@@ -233,13 +235,25 @@ describe('a document that is sent again by an operator', () => {
       },
     ]);
     expect((await resend(requestId, {}, patient)).json()).toMatchObject(refusal);
-    expect(await turns(requestId)).toBe(true);
+    expect(await turns()).toBe(true);
     await pool.query('DELETE FROM task WHERE key LIKE $1', ['%:after-failed']);
-    expect(await turns(requestId)).toBe(false);
+    expect(await turns()).toBe(false);
     expect((await resend(requestId, {}, patient)).status).toBe(202);
     await queue.close();
     await store.close();
     expect((await resend(await ended(answered('rejected'), patient), {}, patient)).status).toBe(202);
+  });
+
+  it.each<[string, DocumentCommand[], object]>([
+    ['with its status', FAILED, { outcome: 'failed', mayTurn: false }],
+    ['otherwise, and its receipt is to come', TURNED, { outcome: 'failed', mayTurn: true }],
+    ['otherwise after all', [...TURNED, ...answered('accepted').slice(-1)], { outcome: 'accepted', mayTurn: false }],
+    ['not yet', SENT, { outcome: undefined, mayTurn: false }],
+  ])('has ended as its own stream says: %s', async (_how, commands, end) => {
+    const { pool } = harness.db;
+    const store = new PostgresEventStore({ pool });
+    expect(await endBy({ pool, store, failedGraceMs: 0 })(await ended(commands))).toEqual(end);
+    await store.close();
   });
 
   it.each([

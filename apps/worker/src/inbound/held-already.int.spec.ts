@@ -3,6 +3,7 @@ import { listsSince } from '#backup';
 import type { DocumentCommand } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
+import { outcomeWords } from '#registry-client';
 import { tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, rawOf } from '../../test/fake-registry.js';
@@ -63,6 +64,9 @@ const typesOf = async (requestId: string): Promise<string[]> =>
   (await eventsOf(stores.store, requestId)).map((event) => event.type);
 const isRead = async (loadedAt: Date): Promise<boolean | undefined> =>
   (await listsSince(db.pool, { loadedAt })).find(({ list }) => list === 'outgoing')?.isRead;
+const readAtOf = async (): Promise<Date | null | undefined> =>
+  (await db.pool.query<{ read_at: Date | null }>(`SELECT read_at FROM list_cursor WHERE list = 'outgoing'`)).rows[0]
+    ?.read_at;
 const sendTask = async (requestId: string) => asTask((await plannedTasks(stores.store, requestId))[0] as never);
 
 describe('a document whose request_id a list has shown', () => {
@@ -200,6 +204,31 @@ describe('a process that begins on a database whose lists were read before', () 
     expect([await held.outgoingSince(ACCOUNT), await isRead(loadedAt)]).toEqual(['unread', false]);
     await moveCursor(db.pool, cursor);
     expect([await held.outgoingSince(ACCOUNT), await isRead(loadedAt)]).toEqual(['read', true]);
+  });
+
+  it.each([['unknown: timeout'], ['the list moved in each of 4 rounds']])(
+    'keeps a list for read that was, though then there was a problem (%s), and then more to read',
+    async (problem) => {
+      const cursor = { account: ACCOUNT, list: 'outgoing' as const, since: '2026-03-01T00:00:00Z', isAtEnd: true };
+      await moveCursor(db.pool, cursor);
+      const { held } = await start(new FakeRegistry());
+      await moveCursor(db.pool, cursor);
+      const readAt = await readAtOf();
+      await moveCursor(db.pool, { ...cursor, isAtEnd: false, problem });
+      await moveCursor(db.pool, { ...cursor, isAtEnd: false });
+      expect([readAt, await readAtOf()]).toEqual([expect.any(Date), readAt]);
+      expect(await held.outgoingSince(ACCOUNT)).toBe('read');
+    },
+  );
+
+  it('does not take a list for read that was refused, then timed out, and of which there is more', async () => {
+    const cursor = { account: ACCOUNT, list: 'outgoing' as const, since: '2026-03-01T00:00:00Z', isAtEnd: true };
+    await moveCursor(db.pool, cursor);
+    const { held } = await start(new FakeRegistry());
+    await moveCursor(db.pool, { ...cursor, problem: outcomeWords({ kind: 'refused', text: 'HTTP 403' }) });
+    await moveCursor(db.pool, { ...cursor, isAtEnd: false, problem: 'unknown: timeout' });
+    await moveCursor(db.pool, { ...cursor, isAtEnd: false });
+    expect([await readAtOf(), await held.outgoingSince(ACCOUNT)]).toEqual([null, 'unread']);
   });
 
   it('asks for each document by itself where the list is not to be had for minutes', async () => {

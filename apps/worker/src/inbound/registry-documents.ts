@@ -30,15 +30,16 @@ const WRITE = `INSERT INTO registry_document (document_id, request_id, direction
   WHERE registry_document.status IS DISTINCT FROM excluded.status`;
 
 /**
- * After a refusal `read_at` is when that came: where a page shows that the list is given again, its end is still to
- * come.
+ * After a refusal `read_at` is when that came, which the next reading forgets: the end of the list is still to come.
+ * After any other problem it is when the list was read to its end before. The words of a refusal begin with its kind
+ * (`outcomeWords`).
  */
 const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from)
   VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6)
   ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since),
-    read_at = CASE WHEN excluded.read_at IS NOT NULL OR excluded.problem IS NOT NULL OR c.problem IS NULL
-      THEN coalesce(excluded.read_at, c.read_at) END, problem = excluded.problem,
-  covered_from = coalesce(c.covered_from, excluded.covered_from)`;
+    read_at = coalesce(excluded.read_at, CASE WHEN c.problem LIKE 'refused: %' THEN NULL ELSE c.read_at END),
+    problem = excluded.problem,
+    covered_from = coalesce(c.covered_from, excluded.covered_from)`;
 
 const OUTGOING_UNDER =
   'SELECT request_id, document_id FROM registry_document WHERE request_id = ANY ($1::text[]) AND direction = ' +

@@ -255,3 +255,9 @@ export function stopperOf({
   const { outcome = halt.member.outcome } = members[halt.member.index] ?? {};
   return endedBadly(outcome) || halt.cause === 'member_partial' ? { ...halt.member, outcome } : undefined;
 }
+
+/** Whether a resumption sends this member again, or its correction: it stopped the group, or was not processed. */
+export const isResumed = (
+  group: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>,
+  index: number,
+): boolean => index === stopperOf(group)?.index || group.members[index]?.cause === 'not_processed';

@@ -115,6 +115,21 @@ describe('the words for a group', () => {
   });
 });
 
+describe('the words for a group that was resumed, and accepted after all', () => {
+  it.each<[string, Partial<DescribedGroup>, string]>([
+    ['a group', {}, 'The group has 3 documents; all were accepted.'],
+    ['a document in parts', { kind: 'split' }, 'The document was sent in 3 parts; all were accepted.'],
+  ])('name the resumption, and say that both count: %s', (_name, of, sentence) => {
+    const resumed = { outcome: 'accepted', halt: 'member_failed', stoppedBy: 'c-3 failed', resumedBy: 'h' } as const;
+    expect(wordsForGroup({ ...GROUP, ...resumed, ...of })).toEqual({
+      sentence,
+      remedy:
+        'It was resumed before that: group h carries on, and both count. Look whether an operation is there twice, ' +
+        'and undo one of the two.',
+    });
+  });
+});
+
 describe('the sentence of an event of a group', () => {
   it('names what stopped it and how many come after it', () => {
     const member = { commandId: 'c-1', requestId: 'r-1', index: 1, outcome: 'rejected' };

@@ -69,7 +69,10 @@ function concluded(group: DescribedGroup): PlainWords {
   const whole =
     kind === 'split' ? `The document was sent in ${memberCount} parts` : `The group has ${memberCount} documents`;
   // Where it had halted, what stopped it turned out well in the end.
-  if (outcome === 'accepted') return { sentence: `${whole}; all were accepted.` };
+  if (outcome === 'accepted') {
+    const sentence = `${whole}; all were accepted.`;
+    return resumedBy === null ? { sentence } : { sentence, remedy: countsTwice(resumedBy) };
+  }
   if (halt === null) return { sentence: `${whole}; all were processed, some of them taken for some items only.` };
   const sentence = `${whole}. ${stopped(group)}; the documents after it were not processed.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
@@ -97,6 +100,10 @@ function concluded(group: DescribedGroup): PlainWords {
       `pedigree resume ${groupId} --corrected FILE --reason TEXT.`,
   };
 }
+
+const countsTwice = (resumedBy: string): string =>
+  `It was resumed before that: group ${resumedBy} carries on, and both count. Look whether an operation is there ` +
+  'twice, and undo one of the two.';
 
 function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
   switch (halt) {

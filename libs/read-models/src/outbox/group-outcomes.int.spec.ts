@@ -50,6 +50,14 @@ const originals = (): string[] =>
     return original === undefined ? [] : [original.documentSha256];
   });
 
+/** What the upgrade says of these rows. */
+async function markedBy(migration: string): Promise<unknown> {
+  await db.pool.query(readFileSync(new URL(`./migrations/${migration}`, import.meta.url), 'utf8'));
+  const { rows } = await db.pool.query(`SELECT obj_description('outcome_event'::regclass) AS comment`);
+  await db.pool.query('COMMENT ON TABLE outcome_event IS NULL');
+  return rows[0]?.comment;
+}
+
 const one = (n: number, of: Partial<DocumentOfTest> = {}): DocumentOfTest => ({
   docType: 552,
   items: [pack(2 * n), pack(2 * n + 1)],
@@ -202,18 +210,35 @@ describe('a group that the ERP gave', () => {
     expect(concluded?.data).toMatchObject({ members: [{}, { outcome: 'failed', cause: 'registry_failed' }] });
     expect(revised?.data).toMatchObject({ members: [{}, { outcome: 'accepted' }] });
     expect(JSON.stringify(revised)).not.toContain('"cause"');
-    const marking = readFileSync(new URL('./migrations/0005-outcome-event-older-rows.sql', import.meta.url), 'utf8');
-    const marked = async (): Promise<unknown> => {
-      await db.pool.query(marking);
-      const { rows } = await db.pool.query(`SELECT obj_description('outcome_event'::regclass) AS comment`);
-      return rows[0]?.comment;
-    };
+    const marked = () => markedBy('0005-outcome-event-older-rows.sql');
     expect(await marked()).toBeNull();
     await db.pool.query(`UPDATE outcome_event SET body = replace(body, '"outcome":"accepted"',
       '"outcome":"accepted","cause":"registry_failed"') WHERE topic = 'group.revised.accepted'`);
     expect(await marked()).toMatch(/^rebuild: /);
-    await db.pool.query('COMMENT ON TABLE outcome_event IS NULL');
   });
+
+  it.each(['given', 'split'] as const)(
+    'and was resumed before it was accepted (%s) says that both count, and older rows that did not are marked',
+    async (kind) => {
+      const group = new GroupOfTest(log, [one(0), one(1, { outcome: 'failed' })], { kind }).start();
+      for (const i of [0, 1]) group.end(i);
+      group.do({ type: 'NoteResumption', by: { groupId: 'g-2', commandId: 'resume' } });
+      group.end(1, { outcome: 'accepted' }, 'failed');
+      expect((await outbox()).at(-1)?.data).toMatchObject({
+        outcome: 'accepted',
+        sentence: expect.stringContaining('all were accepted'),
+        remedy: expect.stringMatching(/group g-2 .*both count/),
+      });
+      const marked = () => markedBy('0006-outcome-event-older-rows.sql');
+      expect(await marked()).toBeNull();
+      const told = await db.pool.query(
+        `UPDATE outcome_event SET body = regexp_replace(body, '"remedy":"[^"]*",', '')
+         WHERE topic LIKE '%.revised.accepted'`,
+      );
+      expect(told.rowCount).toBeGreaterThan(0);
+      expect(await marked()).toMatch(/^rebuild: /);
+    },
+  );
 });
 
 describe('one document of the ERP that was split', () => {

@@ -5,6 +5,7 @@ import type { ContainerContent } from '../port.js';
 import { fieldsOf } from '../shapes.js';
 import { NEVER, readContent, type Content } from './content.js';
 import { knownOf } from './item-life.js';
+import type { Stay } from './containment.js';
 import { COUNTS, hasHeardOf, OF_DOCUMENT, type Known } from './life-rows.js';
 import { checkSscc, type HistoryOptions } from './query.js';
 import { MOVEMENT_DOCUMENT, type MovementDocument } from './row.js';
@@ -78,15 +79,18 @@ async function isToldEmpty(
 ): Promise<boolean> {
   const { known, held, emptied, question } = of;
   const { rows } = await db.query<Brought>(BROUGHT, [sscc, known.knownAt, known.asOf]);
-  const { came, announced } = rows[0] ?? { came: null, announced: null };
+  // Of no rows max() gives one of NULL.
+  const { came, announced } = rows[0] as Brought;
   const asked = question === undefined ? NEVER.at : await arrivalOf(db, question, known);
   const newest = came !== null && came > asked ? came : asked;
   if (emptied !== undefined && emptied.at > newest) return true;
   if (question?.standing === 'told' && (announced === null || announced <= asked)) return true;
   // It was asked because our record had nothing in it.
   if (question !== undefined && question.standing !== 'told') return false;
-  return held.some(({ from, to }) => came === null || (from.at < came && (to === undefined || to.at >= came)));
+  return held.some((stay) => came === null || lasted(stay, came));
 }
+
+const lasted = ({ from, to }: Stay, at: bigint): boolean => from.at < at && (to === undefined || to.at >= at);
 
 interface Brought {
   came: bigint | null;

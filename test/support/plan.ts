@@ -3,6 +3,7 @@ import type { Queryable } from '#postgres';
 /** A node of EXPLAIN (ANALYZE, FORMAT JSON), as far as it is looked at. */
 export interface PlanNode {
   'Node Type': string;
+  'Relation Name'?: string;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
@@ -26,10 +27,11 @@ export async function planOf(db: Queryable, text: string, values: unknown[]): Pr
 
 /**
  * Rows that the scans of a plan looked at, those included that a filter threw away: what must not grow with the table.
+ * `table`: only rows of this one.
  */
-export function rowsVisited(node: PlanNode): number {
-  const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsVisited(one), 0);
-  if (!/Scan$/.test(node['Node Type'])) return below;
+export function rowsVisited(node: PlanNode, table?: string): number {
+  const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsVisited(one, table), 0);
+  if (!/Scan$/.test(node['Node Type']) || (table !== undefined && node['Relation Name'] !== table)) return below;
   const perLoop =
     node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
   return below + Math.ceil(perLoop * node['Actual Loops']);

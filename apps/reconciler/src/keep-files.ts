@@ -44,6 +44,8 @@ export async function removeOldFiles({
   await casesAreRead(pool, await store.head(), { patienceMs: PATIENCE_MS, clock, signal });
   return removeRunFiles({
     ...{ db: pool, folder, keptDays, now: clock.now() },
+    onUnclear: (file) =>
+      log.warn({ file }, 'no snapshot is removed: this file is damaged, and a run that stays has it'),
     onRemove: (one) => log.info(one, 'removed old files of a run or a snapshot'),
   });
 }

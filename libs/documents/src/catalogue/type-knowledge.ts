@@ -1,9 +1,11 @@
 import { CATALOGUE, documentTypeOf, isKnownType, titleOfType } from './catalogue.js';
 import {
+  awaitsSupplier,
   LYING,
   movedPlace,
   NOT_KNOWN,
   opensAll,
+  received,
   statusAfter,
   SUSPENDED,
   suspension,
@@ -82,6 +84,11 @@ export const typeKnowledge = {
   movingNothing: CATALOGUE.map(({ docType }) => docType).filter(movesNothing),
   /** Whether, told to us, it brings goods: they are ours, or on their way to us. */
   bringsGoods: (docType: number): boolean => BRING_GOODS.has(docType),
+  /** Whether, sent by us, it receives goods. */
+  receivesGoods(docType: number): boolean {
+    const type = documentTypeOf(docType);
+    return type?.direction === 'outgoing' && (type.effect === received || type.effect === awaitsSupplier);
+  },
   /** Whether, sent by us, it moves goods from one place of ours to another one. */
   movesWithin: (docType: number): boolean =>
     documentTypeOf(docType)?.direction === 'outgoing' && documentTypeOf(docType)?.effect === movedPlace,

@@ -1,4 +1,4 @@
-import type { TypeKnowledge } from '#documents';
+import { typeKnowledge, type TypeKnowledge } from '#documents';
 import { neverReached } from '#kernel';
 import {
   containerStream,
@@ -146,9 +146,18 @@ export async function containersOfUnknownContent(
   return rows[0] ?? { upTo: 0n, unknown: [] };
 }
 
+const { known, bringsGoods, receivesGoods } = typeKnowledge;
+/** Types of what tells us that goods come. */
+export const ANNOUNCES = known.filter(bringsGoods).join(', ');
+/** The movements that brought a container to us, asked about or not; `m` and `d` are theirs. */
+export const thatBrought = (sscc: string, counts: string): string => `FROM item_movement m
+    JOIN movement_effect e USING (known_from, effect) JOIN movement_document d USING (known_from)
+    WHERE m.item = ${sscc} AND e.result = 'applied' AND ${counts}
+      AND d.doc_type IN (${ANNOUNCES}, ${known.filter(receivesGoods).join(', ')})`;
+
 /**
  * The newest question about a container counts: one that was given up may be told when the container comes again. What
- * lay in one that was opened since it came is in it no more.
+ * lay in one that was opened since it last came is in it no more: `isToldEmpty` has the same rule.
  */
 const AT_PLACES = `FROM content_question q JOIN pack_state s ON s.item = q.sscc ${JOIN_STAY}
   WHERE q.standing <> 'told' AND ${PLACE} = ANY ($1::text[]) AND ${holdsNothing('q.sscc')}
@@ -156,8 +165,9 @@ const AT_PLACES = `FROM content_question q JOIN pack_state s ON s.item = q.sscc 
     AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
       JOIN movement_document d USING (known_from)
       WHERE m.item = q.sscc AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL
-        AND d.ordered_at > coalesce((SELECT max(came.ordered_at) FROM movement_document came
-          WHERE came.document_id = q.document_id COLLATE "C"), q.asked_at))`;
+        AND d.ordered_at > greatest((SELECT max(d.ordered_at) ${thatBrought('q.sscc', 'd.known_to IS NULL')}),
+          coalesce((SELECT max(came.ordered_at) FROM movement_document came
+            WHERE came.document_id = q.document_id COLLATE "C"), q.asked_at)))`;
 
 /** How many containers at a place, or on their way to it, have a content that nobody told. */
 export async function unknownContentsAt(

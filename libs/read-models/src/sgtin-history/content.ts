@@ -13,6 +13,8 @@ const MOST_ITEMS = 50_000;
 export interface Content {
   /** Each container before what it holds, and that in the order in which it went in. */
   stays: (Stay & { level: number })[];
+  /** Every stay directly in it since it was last opened, those that have ended too. */
+  held: Stay[];
   /** Of this container in the one that held it. */
   own: Stay | undefined;
   /** When this container was last opened, so that it held nothing. */
@@ -30,7 +32,8 @@ const PACKED_SINCE = `SELECT DISTINCT c.child AS item
     AND ((extract(epoch FROM d.ordered_at) * 1000000)::bigint, d.known_from) > (emptied.at, emptied.position)
   LIMIT ${MOST_ITEMS + 1}`;
 
-const NEVER: Moment = { at: -9_223_372_036_854_775_808n, position: 0n };
+/** Before all that happened. */
+export const NEVER: Moment = { at: -9_223_372_036_854_775_808n, position: 0n };
 
 /**
  * What a container held, directly and in the containers within it, as of a moment and as known at a position. Level by
@@ -57,6 +60,7 @@ export async function readContent(
   const open = stays.filter(({ to }) => to === undefined);
   return {
     stays: within(container, open),
+    held: stays.filter((one) => one.container === container),
     own: open.find(({ item }) => item === container),
     emptied: emptied.get(container),
     findings: findings.filter(({ item }) => inside.has(item)),

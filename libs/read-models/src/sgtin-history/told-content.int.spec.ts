@@ -219,8 +219,8 @@ describe('a content that is not known', () => {
 describe('containers of unknown content at a place', () => {
   const [PLACE, BRANCH] = ['00000000000321', '00000000000322'] as const;
   let came = 0;
-  /** A container comes to a place, and the registry does not tell what is in it. */
-  function comes(sscc: string): void {
+  /** A container comes to a place, and nobody asks what is in it. Returns what brought it. */
+  function isBrought(sscc: string) {
     came += 1;
     const documentId = `came-${came}`;
     const arrival = { documentId, docType: 601, subjectId: OTHER, acceptedAt: acceptedAt(12) };
@@ -228,11 +228,16 @@ describe('containers of unknown content at a place', () => {
     const seen = { documentId, direction: 'incoming', channel: 'counterparty' } as const;
     const read = { docType: 601, documentSha256, acceptedAt: acceptedAt(12), isReadable: true };
     log.addInbound(documentId, { type: 'InboundConcluded', data: { ...seen, ...read, outcome: 'accepted' } });
+    return arrival;
+  }
+  /** A container comes to a place, and the registry does not tell what is in it. */
+  function comes(sscc: string): void {
+    const arrival = isBrought(sscc);
     log.addToContainer(sscc, { type: 'ContainerContentAsked', data: { sscc, account: 'main', arrival } });
-    const gaveUp = { sscc, documentId, reason: 'access_denied', answerSha256: DIGEST } as const;
+    const gaveUp = { sscc, documentId: arrival.documentId, reason: 'access_denied', answerSha256: DIGEST } as const;
     log.addToContainer(sscc, { type: 'ContainerContentUnavailable', data: { ...gaveUp, attempts: 12 } });
   }
-  const acceptedAt = (hour: number): string => `2026-05-0${came}T${hour}:00:00.000Z`;
+  const acceptedAt = (hour: number): string => `2026-05-${String(came).padStart(2, '0')}T${hour}:00:00.000Z`;
   const at = (place: string): Promise<number> => unknownContentsAt(db.pool, place, typeKnowledge);
 
   it('are none that was opened, until it comes again', async () => {
@@ -273,5 +278,50 @@ describe('containers of unknown content at a place', () => {
       log.document(move);
     });
     expect([await at(PLACE), await at(BRANCH)]).toEqual([0, 1]);
+  });
+
+  const received = (sscc: string) =>
+    void log.document({ docType: 701, items: [sscc], counterpartyId: PLACE, acceptedAt: acceptedAt(13) });
+  const opened = (sscc: string) => void log.document({ docType: 912, items: [sscc], acceptedAt: acceptedAt(14) });
+
+  it('are unknown again when they come again, opened since or not, asked about or not yet', async () => {
+    const [UNASKED, GIVEN_UP, TOLD, UNANNOUNCED] = [box(40), box(41), box(42), box(43)] as const;
+    const ways: [string, () => void, () => void][] = [
+      [UNASKED, () => void isBrought(UNASKED), () => (isBrought(UNASKED), received(UNASKED))],
+      [GIVEN_UP, () => comes(GIVEN_UP), () => void isBrought(GIVEN_UP)],
+      [TOLD, () => void log.tell(TOLD, [{ id: pack(80), into: TOLD }], isBrought(TOLD)), () => void isBrought(TOLD)],
+      [UNANNOUNCED, () => (came += 1), () => ((came += 1), received(UNANNOUNCED))],
+    ];
+    for (const [sscc, first, again] of ways) {
+      await projectMore(() => {
+        first();
+        received(sscc);
+        opened(sscc);
+      });
+      expect([sscc, await content(sscc)]).toMatchObject([sscc, { isKnown: true, packs: 0 }]);
+      const before = await at(PLACE);
+      await projectMore(again);
+      expect([sscc, await content(sscc)]).toMatchObject([sscc, { isKnown: false, packs: 0 }]);
+      expect([sscc, await at(PLACE)]).toEqual([sscc, before + (sscc === GIVEN_UP ? 1 : 0)]);
+      await projectMore(() => opened(sscc));
+      expect([sscc, await content(sscc)]).toMatchObject([sscc, { isKnown: true, packs: 0 }]);
+      expect(await at(PLACE)).toBe(before);
+    }
+  });
+
+  it('are known to be empty when they came with what documents had told, and all of that was taken out', async () => {
+    const FULL = box(44);
+    await projectMore(() => {
+      came += 1;
+      received(FULL);
+      opened(FULL);
+      log.document({ docType: 911, items: [pack(81)], into: FULL, acceptedAt: acceptedAt(15) });
+      isBrought(FULL);
+      log.document({ docType: 913, items: [pack(81)], acceptedAt: acceptedAt(13) });
+    });
+    expect(await content(FULL)).toMatchObject({ isKnown: true, packs: 0 });
+    // With nothing in it by our record it comes again.
+    await projectMore(() => void isBrought(FULL));
+    expect(await content(FULL)).toMatchObject({ isKnown: false, packs: 0 });
   });
 });

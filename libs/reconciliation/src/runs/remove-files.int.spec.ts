@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { canonicalJson, sha256Hex } from '#kernel';
+import { canonicalJson, defined, sha256Hex } from '#kernel';
 import { eventStoreSchema } from '#event-store';
 import { installationSchema, migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
@@ -82,7 +82,11 @@ async function openCase(runId: string, phase: string): Promise<void> {
   );
 }
 
-const removed = async (keptDays = KEPT_DAYS, mostRemoved?: number): Promise<string[]> => {
+const removed = async (
+  keptDays = KEPT_DAYS,
+  mostRemoved?: number,
+  onUnclear?: (file: string) => void,
+): Promise<string[]> => {
   const told: string[] = [];
   const onRemove = ({ folder: one }: { folder: string }) => void told.push(one.slice(folder.path.length + 1));
   const of = {
@@ -90,7 +94,7 @@ const removed = async (keptDays = KEPT_DAYS, mostRemoved?: number): Promise<stri
     folder: folder.path,
     keptDays,
     now: NOW,
-    ...(mostRemoved === undefined ? {} : { mostRemoved }),
+    ...defined({ mostRemoved, onUnclear }),
   };
   const count = await removeRunFiles({ ...of, onRemove });
   expect(count).toBe(told.length);
@@ -166,6 +170,41 @@ describe('old files of runs', () => {
     await run('stands-on-others', 399, { places: ['P8'] });
     await writeFile(join(runs(), 'stands-on-others', 'reading.json'), JSON.stringify({ chain: ['full'] }));
     expect(await removed()).toEqual(['snapshots/registry-other']);
+  });
+
+  it('go beside a stray file, which stays, and beside a run in which a file lies where a folder belongs', async () => {
+    for (const name of ['beside-stray', 'odd']) await run(name, 200, { places: ['P5'] });
+    await run('newest-beside-stray', 150, { places: ['P5'] });
+    await writeFile(join(runs(), '.DS_Store'), '');
+    await utimes(join(runs(), '.DS_Store'), ago(300), ago(300));
+    await rm(join(runs(), 'odd', 'comparison'), { recursive: true });
+    await writeFile(join(runs(), 'odd', 'comparison'), '');
+    await age(join(runs(), 'odd'), 200);
+    expect(await removed()).toEqual(['runs/beside-stray', 'runs/odd']);
+    expect(existsSync(join(runs(), '.DS_Store'))).toBe(true);
+    await rm(join(runs(), '.DS_Store'));
+  });
+
+  it.each([
+    ['request.json', '{"stock":'],
+    ['request.json', 'null'],
+    ['request.json', '{"stock":"a","registry":7}'],
+    ['reading.json', '{"chain":'],
+    ['reading.json', 'null'],
+    ['reading.json', '{"chain":"full"}'],
+  ])('go without any snapshot while a run that stays does not tell which it needs: %s with %s', async (file, text) => {
+    await Promise.all([snapshot('D-old', 400), snapshot('D-new', 10)]);
+    await run('tells-nothing', 399, { places: ['P4'] });
+    await run('beside-it', 400, { places: ['P4'] });
+    await writeFile(join(runs(), 'tells-nothing', file), text);
+    await age(join(runs(), 'tells-nothing'), 399);
+    const unclear: string[] = [];
+    expect(await removed(KEPT_DAYS, undefined, (one) => unclear.push(one))).toEqual(['runs/beside-it']);
+    expect(unclear).toEqual([join(runs(), 'tells-nothing', file)]);
+    // As soon as it may go itself it is in nobody's way.
+    await run('newer-than-it', 1, { places: ['P4'] });
+    expect(await removed()).toEqual(['runs/tells-nothing', 'snapshots/D-old']);
+    await rm(join(runs(), 'newer-than-it'), { recursive: true });
   });
 
   it('go some at a time where they are more than that: a snapshot not before the last run that was made of it', async () => {

@@ -1,12 +1,13 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { z } from 'zod';
 import { canonicalJson, type Sha256 } from '#kernel';
 import { FolderStore } from '#duckdb';
 import type { Queryable } from '#postgres';
 import { RESULT_FILE, RUN_FILE, type RunRecord } from '../comparison/run-record.js';
 import { MANIFEST, readSnapshot } from '../snapshots/manifest.js';
-import { FILE_RUN, namesIn, runsFolder, snapshotsFolder, type FileRun } from './run-folder.js';
-import { READING_FILE, type Reading } from './reading.js';
+import { FILE_RUN, namesIn, runsFolder, snapshotsFolder } from './run-folder.js';
+import { READING_FILE } from './reading.js';
 import { noteRemoved } from './request.js';
 import { readSchedule, SCHEDULE_FILE } from './schedule.js';
 
@@ -20,6 +21,8 @@ export interface FilesRemoval {
   mostRemoved?: number;
   /** Told of each folder before it goes. */
   onRemove?: (removed: { folder: string; changedAt: Date }) => void;
+  /** Told of each damaged file of a run that stays: while there is one, no snapshot goes. */
+  onUnclear?: (file: string) => void;
 }
 
 /** Runs, and snapshots, that are removed at a time. */
@@ -35,6 +38,8 @@ interface RunFolder {
   record: { inputs: Sha256; moment: string; places: string; sides: Sha256[] } | undefined;
   /** Names of snapshots that it rests on, also where rows of its registry side were taken over. */
   snapshots: string[];
+  /** Damaged files that would name more of them. */
+  unclear: string[];
   isWhole: boolean;
   /** It goes on, or perhaps: of a damaged one nobody can say, nor which case names it. */
   isWaiting: boolean;
@@ -63,7 +68,9 @@ export async function removeRunFiles(removal: FilesRemoval): Promise<number> {
     await remove(removal, run);
   }
   const kept = runs.filter((run) => !going.includes(run));
-  const unused = await unusedSnapshots(snapshotsFolder(folder), { kept, beforeMs });
+  const unclear = kept.flatMap((run) => run.unclear);
+  for (const file of unclear) removal.onUnclear?.(file);
+  const unused = unclear.length > 0 ? [] : await unusedSnapshots(snapshotsFolder(folder), { kept, beforeMs });
   const snapshots = [...unused, ...(await halfMade(snapshotsFolder(folder), beforeMs))].slice(0, mostRemoved);
   for (const one of snapshots) await remove(removal, one);
   return going.length + snapshots.length;
@@ -86,13 +93,15 @@ async function runsIn(folder: string): Promise<RunFolder[]> {
   const runs: RunFolder[] = [];
   for (const name of (await namesIn(folder)).sort()) {
     const own = join(folder, name);
+    // A stray file is no run, and nobody's to remove.
+    if (await isFile(own)) continue;
     const parts = ['', FILE_RUN, SCHEDULE_FILE, 'record', 'comparison', join('comparison', RESULT_FILE)];
     const changed = await Promise.all(parts.map((part) => changedMs(join(own, part))));
     const record = await recordIn(own);
     const isDamaged = record === 'damaged';
     runs.push({
       ...{ runId: name, folder: own, changedMs: Math.max(...changed.map((one) => one ?? 0)) },
-      ...{ record: isDamaged ? undefined : record, snapshots: await snapshotsOf(name, own) },
+      ...{ record: isDamaged ? undefined : record, ...(await snapshotsOf(name, own)) },
       ...{ isWhole: changed.at(-1) !== undefined, isWaiting: isDamaged || isWaiting(own) },
     });
   }
@@ -117,15 +126,34 @@ async function recordIn(own: string): Promise<RunFolder['record'] | 'damaged'> {
   return { inputs, moment, places: canonicalJson(places), sides: Object.values(legs).map(({ digest }) => digest) };
 }
 
-async function snapshotsOf(runId: string, own: string): Promise<string[]> {
-  const request = await json<Pick<FileRun, 'stock' | 'registry' | 'disposals'>>(join(own, FILE_RUN));
-  const reading = await json<Pick<Reading, 'chain'>>(join(own, READING_FILE));
-  return [
-    // The answers behind rows that were taken over lie where they were read.
-    ...[runId, ...(reading?.chain ?? [])].map((id) => `registry-${id}`),
-    ...[request?.stock, request?.registry, request?.disposals].flatMap((one) => (one ? basename(one) : [])),
-  ];
+async function snapshotsOf(runId: string, own: string): Promise<Pick<RunFolder, 'snapshots' | 'unclear'>> {
+  const [requestFile, readingFile] = [join(own, FILE_RUN), join(own, READING_FILE)];
+  const request = understood(REQUEST, await json(requestFile));
+  const reading = understood(READING, await json(readingFile));
+  return {
+    snapshots: [
+      // The answers behind rows that were taken over lie where they were read.
+      ...[runId, ...(reading?.chain ?? [])].map((id) => `registry-${id}`),
+      ...[request?.stock, request?.registry, request?.disposals].flatMap((one) => (one ? basename(one) : [])),
+    ],
+    unclear: [...(request === null ? [requestFile] : []), ...(reading === null ? [readingFile] : [])],
+  };
 }
+
+/** What of both names snapshots. */
+const REQUEST = z.object({ stock: z.string(), registry: z.string().nullish(), disposals: z.string().nullish() });
+const READING = z.object({ chain: z.array(z.string()) });
+
+/** Null for what is damaged: no JSON, or JSON of something else. */
+function understood<T>(schema: z.ZodType<T>, read: unknown): T | null | undefined {
+  return read === undefined ? undefined : (schema.safeParse(read).data ?? null);
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 
 const changedMs = (path: string): Promise<number | undefined> =>
   stat(path).then(
@@ -139,7 +167,7 @@ const changedMs = (path: string): Promise<number | undefined> =>
  */
 async function json<T>(file: string): Promise<T | null | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
     return undefined;
   });
   try {

@@ -411,6 +411,7 @@ describe('a restore', () => {
     const env = {
       ...envOf(target),
       REGISTRY_URL: 'http://127.0.0.1:9',
+      PORT: '0',
       PEDIGREE_KEY_FILE: join(folder.path, 'key'),
       PEDIGREE_ACCOUNTS: configOf(target).accountsFile,
     };

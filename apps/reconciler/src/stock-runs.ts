@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { logIsAway, type Actor } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
-import { databaseIsAway } from '#postgres';
+import { databaseIsAway, onSession } from '#postgres';
 import {
   CaseLog,
   casesAreRead,
@@ -170,20 +170,13 @@ export class PackRuns {
   }
 
   /** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
-  private async alone(work: () => Promise<void>): Promise<void> {
-    const session = await this.parts.pool.connect();
-    let broken: Error | undefined;
-    try {
+  private alone(work: () => Promise<void>): Promise<void> {
+    return onSession(this.parts.pool, async (session) => {
       const { rows } = await session.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [LOCK_KEY]);
       if (rows[0]?.mine !== true) return;
       await work();
       await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
-    } catch (error) {
-      broken = error as Error;
-      throw error;
-    } finally {
-      session.release(broken);
-    }
+    });
   }
 
   private async attempt(runId: string): Promise<void> {

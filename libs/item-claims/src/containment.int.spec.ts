@@ -91,7 +91,7 @@ describe('what lies in a container that came to us, as the registry tells', () =
     expect(await containers()).toEqual({});
   });
 
-  it('stands behind what ended right before it', async () => {
+  it('counts after what ended right before it', async () => {
     await world.register('open', { docType: 912, items: [BOX] });
     await world.settle();
     await world.conclude('open', 'accepted');

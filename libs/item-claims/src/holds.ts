@@ -52,9 +52,12 @@ export function endedHolds({ type, data }: EndOfHolds): string[] {
 export const missingIn = ({ type, data }: EndOfHolds): DocumentReference[] =>
   type === 'HoldWaived' || type === 'GroupHoldWaived' ? (data.missing ?? []) : [];
 
-/** What a report of an accomplished fact does not wait for any more, since that is held itself. */
-export const stuckIn = ({ type, data }: EndOfHolds): DocumentReference[] =>
-  type === 'HoldLapsed' || type === 'GroupHoldLapsed' ? (data.stuck ?? []) : [];
+/** The time of a report of an accomplished fact is up. */
+export const isLapse = (event: EndOfHolds): event is Extract<EndOfHolds, { type: 'HoldLapsed' | 'GroupHoldLapsed' }> =>
+  event.type === 'HoldLapsed' || event.type === 'GroupHoldLapsed';
+
+/** What it does not wait for any more, since that is held itself. */
+export const stuckIn = (event: EndOfHolds): DocumentReference[] => (isLapse(event) ? (event.data.stuck ?? []) : []);
 
 /** Those of these units that are held. */
 export async function heldAmong(tx: Transaction, ids: string[]): Promise<Set<string>> {

@@ -35,7 +35,7 @@ import {
   wasTold,
   type Holder,
 } from './holders.js';
-import { endedHolds, endHolds, heldAmong, mayEndHolds, missingIn, stuckIn, type EndOfHolds } from './holds.js';
+import { endedHolds, endHolds, heldAmong, isLapse, mayEndHolds, missingIn, stuckIn, type EndOfHolds } from './holds.js';
 import { endShield, keepMissedEnd, missedBy } from './missed-ends.js';
 import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
@@ -289,7 +289,7 @@ export class PageOfClaims {
     if (stuck.length > 0) await goAheadOf(tx, id, stuck);
     if (missing.length > 0) await removeWaitsFor(tx, id, missing);
     const ended = endedHolds(event);
-    if (event.type === 'HoldLapsed' || event.type === 'GroupHoldLapsed') await endShield(tx, id, ended);
+    if (isLapse(event)) await endShield(tx, id, ended);
     await endHolds(tx, id, ended);
   }
 

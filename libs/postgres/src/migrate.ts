@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { invalidConfiguration, PedigreeError } from '#kernel';
-import type { Pool, Queryable, Transaction } from './pool.js';
+import { onSession, type Pool, type Queryable, type Transaction } from './pool.js';
 import { asLongJob, nameTransaction, transactionError } from './transaction-limit.js';
 
 /** The tables of one library: every .sql file of `directory`, applied in file-name order. */
@@ -101,19 +101,8 @@ function notOurs(code: string | undefined): PedigreeError | undefined {
 }
 
 /** A session of its own that holds the lock of migrations. */
-async function inLockedSession<T>(pool: Pool, work: (session: Transaction) => Promise<T>): Promise<T> {
-  const session = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    return await underLock(session, () => work(session));
-  } catch (error) {
-    // The session may still hold the lock or an open transaction; closing it frees both.
-    broken = error as Error;
-    throw error;
-  } finally {
-    session.release(broken);
-  }
-}
+const inLockedSession = <T>(pool: Pool, work: (session: Transaction) => Promise<T>): Promise<T> =>
+  onSession(pool, (session) => underLock(session, () => work(session)));
 
 async function readSets(sets: MigrationSet[]): Promise<MigrationFile[]> {
   const names = new Set<string>();

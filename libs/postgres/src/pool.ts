@@ -65,6 +65,23 @@ export function openPool(options: PoolOptions): Pool {
 }
 
 /**
+ * Runs `work` with a session of its own, which is kept out of the pool meanwhile. When it throws, the session is
+ * closed: it may still hold a lock or an open transaction, and the server frees both.
+ */
+export async function onSession<T>(pool: Pool, work: (session: Transaction) => Promise<T>): Promise<T> {
+  const session = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await work(session);
+  } catch (error) {
+    broken = error as Error;
+    throw error;
+  } finally {
+    session.release(broken);
+  }
+}
+
+/**
  * Runs `work` in one transaction: commits its result, or rolls back and rethrows. `name` says what it is in the error
  * of one that lasts too long (TransactionTooLong).
  */

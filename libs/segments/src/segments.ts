@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Duck, type DuckOptions, type FileStore, type StoredFile } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { hashesIn, treeInMemory } from '#merkle';
-import type { Pool, Queryable, Transaction } from '#postgres';
+import { onSession, type Pool, type Queryable, type Transaction } from '#postgres';
 import type { TypeKnowledge } from '#documents';
 import { readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
 import type { Movements } from './fold/documents.js';
@@ -112,10 +112,8 @@ async function writeDraft({ pool, files, duck: options }: SegmentParts, range: R
 }
 
 /** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
-export async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> {
-  const session = await pool.connect();
-  let broken: Error | undefined;
-  try {
+export function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> {
+  return onSession(pool, async (session) => {
     const { rows } = await session.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [LOCK_KEY]);
     if (rows[0]?.taken !== true) return 'busy';
     try {
@@ -123,12 +121,7 @@ export async function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T |
     } finally {
       await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
     }
-  } catch (error) {
-    broken = error as Error;
-    throw error;
-  } finally {
-    session.release(broken);
-  }
+  });
 }
 
 /**

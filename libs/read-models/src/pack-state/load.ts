@@ -1,7 +1,7 @@
 import { CORRECTION_OF_DETAILS, typeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { leftOpen, maskOf, useOf } from '../sgtin-history/doubtful-parts.js';
-import { orderOfRecall } from '../sgtin-history/life-rows.js';
+import { microsOf, orderOfRecall } from '../sgtin-history/life-rows.js';
 import { MOVEMENT_EFFECT } from '../sgtin-history/row.js';
 import type { PlaceMove } from './fold.js';
 import { Lives, type EntryEffect, type LifeEntry, type Told } from './lives.js';
@@ -9,7 +9,7 @@ import { SERIES_TOLD } from './row.js';
 import type { TransferStep } from './transfer.js';
 
 /** An instant as microseconds since 1970: what a JavaScript date cannot hold. */
-export const MICROS = '(extract(epoch FROM d.ordered_at) * 1000000)::bigint';
+export const MICROS = microsOf('d.ordered_at');
 
 /**
  * What these items, and every container that any of them was ever in, were named by: each item once. Chains of

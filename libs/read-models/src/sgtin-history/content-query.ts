@@ -6,7 +6,7 @@ import { fieldsOf } from '../shapes.js';
 import { NEVER, readContent, type Content } from './content.js';
 import { knownOf } from './item-life.js';
 import type { Stay } from './containment.js';
-import { COUNTS, hasHeardOf, OF_DOCUMENT, type Known } from './life-rows.js';
+import { COUNTS, hasHeardOf, microsOf, OF_DOCUMENT, type Known } from './life-rows.js';
 import { checkSscc, type HistoryOptions } from './query.js';
 import { MOVEMENT_DOCUMENT, type MovementDocument } from './row.js';
 import { ANNOUNCES, questionAbout, thatBrought, type ContentQuestion } from './content-question.js';
@@ -17,7 +17,6 @@ const DOCUMENTS = `SELECT coalesce(d.document_id, s.document_id) AS "documentId"
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
   FROM movement_document d LEFT JOIN sent_document s ON s.request_id = d.request_id AND d.document_id IS NULL
   WHERE d.known_from = ANY($1::bigint[]) ORDER BY d.known_from`;
-const microsOf = (moment: string): string => `(extract(epoch FROM ${moment}) * 1000000)::bigint`;
 /** When a container last came to us, and when it was last announced, in microseconds. */
 const BROUGHT = `SELECT ${microsOf('max(d.ordered_at)')} AS came,
     ${microsOf(`max(d.ordered_at) FILTER (WHERE d.doc_type IN (${ANNOUNCES}))`)} AS announced

@@ -2,7 +2,7 @@ import type { TypeKnowledge } from '#documents';
 import { isSscc, PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import { walkContainment, type ContainmentFinding, type Moment, type Stay } from './containment.js';
-import { COUNTS, readContainmentChanges, type Known } from './life-rows.js';
+import { COUNTS, microsOf, readContainmentChanges, type Known } from './life-rows.js';
 
 /** Levels of containers within containers; real ones are three or four deep. */
 const MOST_LEVELS = 20;
@@ -29,7 +29,7 @@ const PACKED_SINCE = `SELECT DISTINCT c.child AS item
   JOIN containment c ON c.parent = emptied.parent COLLATE "C"
   JOIN movement_document d ON d.known_from = c.known_from
   WHERE ${COUNTS}
-    AND ((extract(epoch FROM d.ordered_at) * 1000000)::bigint, d.known_from) > (emptied.at, emptied.position)
+    AND (${microsOf('d.ordered_at')}, d.known_from) > (emptied.at, emptied.position)
   LIMIT ${MOST_ITEMS + 1}`;
 
 /** Before all that happened. */

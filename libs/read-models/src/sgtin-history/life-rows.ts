@@ -83,8 +83,9 @@ const changesOf = (named: string): string => `
     SELECT * FROM movement_effect WHERE known_from = m.known_from AND effect = m.effect OFFSET 0
   ) e`;
 
-const momentOf = (ordered: string): string =>
-  `(extract(epoch FROM ${ordered}) * 1000000)::bigint AS at, d.known_from AS position`;
+/** Since 1970, whole. */
+export const microsOf = (moment: string): string => `(extract(epoch FROM ${moment}) * 1000000)::bigint`;
+const momentOf = (ordered: string): string => `${microsOf(ordered)} AS at, d.known_from AS position`;
 const MOMENT = momentOf('d.ordered_at');
 /** Under which id the registry took a document of ours. */
 const TAKEN_AS = `LEFT JOIN LATERAL (

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventStore } from '#event-store';
 import { defined, PedigreeError, systemClock, type Clock } from '#kernel';
-import { asLongJob, type Pool } from '#postgres';
+import { asLongJob, onSession, type Pool } from '#postgres';
 import { openCheckpoint, releaseCheckpoint } from '../checkpoint.js';
 import { projectionCheckpoint, type Projection } from '../projection.js';
 import { catchUp, type CatchUpOptions } from '../runner.js';
@@ -157,16 +157,9 @@ async function fill(
 /** A table is read in one statement, and one with partitions once more with all of them. */
 async function analyze(inside: Pool, { schema }: Copy): Promise<void> {
   const roots = (await tablesOf(inside, schema)).filter(({ isPartition }) => !isPartition);
-  const session = await inside.connect();
-  let broken: Error | undefined;
-  try {
-    await asLongJob(session, 'statistics', async () => {
+  await onSession(inside, (session) =>
+    asLongJob(session, 'statistics', async () => {
       for (const { name } of roots) await session.query(`ANALYZE ${schema}.${name}`);
-    });
-  } catch (error) {
-    broken = error as Error;
-    throw error;
-  } finally {
-    session.release(broken);
-  }
+    }),
+  );
 }

@@ -10,6 +10,7 @@ import { catchUpProjection, type Projection } from '#subscriptions';
 import { fillLog } from './movement-log.js';
 import { movementProjection } from './movement-projection.js';
 import { thisMachine, type BenchReport } from './report.js';
+import { emptyTables } from '../support/empty-tables.js';
 
 const MOST_MS = 60 * 60_000;
 
@@ -99,7 +100,7 @@ async function writeDown(pool: Pool, folder: string): Promise<Pages> {
     files.push(page);
     return count;
   };
-  await inTransaction(pool, (tx) => projection.truncate(tx));
+  await emptyTables(pool, projection);
   await catchUpProjection({ projection: { ...projection, name: 'written-down', project }, store, pool });
   await store.close();
   const { rows } = await pool.query<{ rows: number }>('SELECT count(*)::int AS rows FROM item_movement');

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSandbox, type Sandbox } from '../../apps/sandbox/src/main.js';
 import { askControl } from '../support/sandbox-control.js';
+import { patient } from '../support/until.js';
 
 /**
  * A client that somebody else could have written: Python's standard library, made from public-facts and the schemas of
@@ -86,7 +87,7 @@ interface Run {
 }
 
 function python(...args: string[]): Promise<Run> {
-  const options = { cwd: CLIENT, env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' }, timeout: LIMIT_MS };
+  const options = { cwd: CLIENT, env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' }, timeout: patient(LIMIT_MS) };
   return new Promise((resolve) => {
     execFile('python3', args, options, (error, stdout, stderr) => {
       const status = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;

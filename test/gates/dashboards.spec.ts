@@ -75,6 +75,23 @@ describe('the dashboard and the alert rules', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
   });
 
+  it('tell when nothing is heard of a gateway, which tells most of the others', () => {
+    const [rule] = rules.filter(({ expr }) => expr === 'absent(pedigree_info{program="gateway"})');
+    expect(rule).toMatchObject({ alert: 'GatewayMissing', for: '2m' });
+  });
+
+  it('judge for how long a send is unknown by that, and not by the age of a document that waited before', () => {
+    const rule = rules.find(({ alert }) => alert === 'SendOutcomeUnknown');
+    expect(rule).toMatchObject({ expr: 'max(pedigree_documents{phase="unconfirmed"}) > 0', for: '15m' });
+  });
+
+  it('end a week after the newest document was found twice: it stays counted, and would hide the next one', () => {
+    const rule = rules.find(({ alert }) => alert === 'DocumentAtTheRegistryTwice');
+    // Neither a gateway that was down then, nor a Prometheus that is younger, makes an old one new.
+    const before = 'max(last_over_time(pedigree_documents_duplicate[1d] offset 7d))';
+    expect(rule?.expr).toBe(`max(pedigree_documents_duplicate) > (${before} or vector(0))`);
+  });
+
   it('would find a metric that is gone', () => {
     expect(
       metricsIn('max(pedigree_dead_letters_total) > 0')

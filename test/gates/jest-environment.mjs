@@ -23,10 +23,13 @@ export default class NothingLeftOpen extends TestEnvironment {
     // Jest adds the listeners of this file to those of the last.
     delete globalThis[Symbol.for('EVENT_HANDLERS')];
     this.before = countOpen();
+    this.timers = new TimersMade();
+    this.failed = [];
   }
 
-  /** Hooks and tests of the file are known, and none has begun. */
-  handleTestEvent({ name }, state) {
+  handleTestEvent({ name, test }, state) {
+    if (name === 'test_done' && test.errors.length > 0) this.failed.push(test.name);
+    // Hooks and tests of the file are known, and none has begun.
     if (name !== 'run_start' || PATIENCE === 1) return;
     state.testTimeout *= PATIENCE;
     giveTime(state.rootDescribeBlock);
@@ -35,15 +38,55 @@ export default class NothingLeftOpen extends TestEnvironment {
   async teardown() {
     await super.teardown();
     await closeConnectionsOfFetch();
+    this.timers.restore();
     if (process.send === undefined) return;
     let left = leftOpen(this.before);
     for (let waitedMs = 0; left.length > 0 && waitedMs < GONE_WITHIN_MS; waitedMs += POLL_MS) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       left = leftOpen(this.before);
     }
-    if (left.length > 0) throw new Error(`this file left open: ${left.join(', ')}. What a test starts, it stops`);
+    if (left.length > 0) throw new Error(this.wordsOf(left));
+  }
+
+  /** Jest shows this in place of what the file's tests came to. */
+  wordsOf(left) {
+    const lines = [`this file left open: ${left.join(', ')}. What a test starts, it stops`, ...this.timers.pending()];
+    return [...lines, ...this.failed.map((name) => `a test failed before: ${name}`)].join('\n  ');
   }
 }
+
+/** The timers of a file, to name those that it leaves. Those of `node:timers/promises` are made elsewhere. */
+class TimersMade {
+  constructor() {
+    const { setTimeout, setInterval } = globalThis;
+    this.made = new Set();
+    this.replaced = { setTimeout, setInterval };
+    for (const [name, original] of Object.entries(this.replaced))
+      globalThis[name] = Object.assign((...args) => this.note(original(...args)), original);
+    this.ours = { setTimeout: globalThis.setTimeout, setInterval: globalThis.setInterval };
+  }
+
+  note(timer) {
+    this.made.add(timer);
+    if (this.made.size > MOST_TIMERS_NOTED) for (const one of this.made) if (!isPending(one)) this.made.delete(one);
+    return timer;
+  }
+
+  restore() {
+    for (const name of Object.keys(this.ours))
+      if (globalThis[name] === this.ours[name]) globalThis[name] = this.replaced[name];
+  }
+
+  pending() {
+    return [...this.made]
+      .filter((timer) => isPending(timer) && timer.hasRef())
+      .map(({ _idleTimeout, _onTimeout }) => `a timer of ${_idleTimeout} ms: ${brief(_onTimeout)}`);
+  }
+}
+
+const MOST_TIMERS_NOTED = 1_000;
+const isPending = (timer) => timer._destroyed === false;
+const brief = (callback) => `${callback.name} ${String(callback).replace(/\s+/gu, ' ').slice(0, 150)}`.trim();
 
 /** Limits are for a machine of usual speed: how many times as long another may take. It is one for `until`, too. */
 const PATIENCE = Number(process.env['PEDIGREE_TEST_PATIENCE'] ?? 1);

@@ -1,6 +1,8 @@
 export interface JestTotals {
   passed: number;
   failed: number;
+  /** Each test that failed, and each file that could not be run, with the first lines of the reason. */
+  failures: string[];
   /** Full names of the tests that did not run. */
   skipped: string[];
   remarks: string[];

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const JEST = join(ROOT, 'node_modules/jest/bin/jest.js');
@@ -19,8 +20,8 @@ const LEADS_A_GROUP = process.platform !== 'win32';
  * as failures, for Jest's own totals know only tests.
  * @param {string[]} extraArgs passed through
  * @param {{ env?: Record<string, string> }} options further variables
- * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number, results?:
- *   object } >} `results` is Jest's JSON
+ * @returns {Promise<{ passed: number, failed: number, failures: string[], skipped: string[], remarks: string[],
+ *   seconds: number, results?: object } >} `results` is Jest's JSON
  */
 export async function runJest(extraArgs, { env = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-jest-'));
@@ -89,6 +90,7 @@ export function countJest(results, ending) {
     return {
       passed: 0,
       failed: 1,
+      failures: [],
       skipped: [],
       remarks: [...remarks, `Jest ended with ${ending.signal ?? ending.status} and no results`],
     };
@@ -104,5 +106,26 @@ export function countJest(results, ending) {
     failed = 1;
     remarks.push(`Jest ended with ${ending.signal ?? `status ${ending.status}`}`);
   }
-  return { passed: results.numPassedTests, failed, skipped, remarks };
+  return { passed: results.numPassedTests, failed, failures: failuresIn(results), skipped, remarks };
 }
+
+const MOST_LINES_OF_A_FAILURE = 4;
+
+/** Each test that failed, and each file that could not be run, with the first lines of the reason. */
+function failuresIn({ testResults }) {
+  return testResults
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name, message, assertionResults }) => {
+      const path = relative(ROOT, name);
+      const tests = assertionResults.filter(({ status }) => status === 'failed');
+      if (tests.length === 0) return [`${path}: ${firstLines(message)}`];
+      return tests.map(({ fullName, failureMessages: [why = ''] }) => `${path}: ${fullName}: ${firstLines(why)}`);
+    });
+}
+
+const firstLines = (text) =>
+  stripVTControlCharacters(text)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(0, MOST_LINES_OF_A_FAILURE)
+    .join('\n    ');

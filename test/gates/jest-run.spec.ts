@@ -16,9 +16,33 @@ describe('what a run of Jest amounts to', () => {
     expect(countJest(results({ numPassedTests: 3 }), ended)).toEqual({
       passed: 3,
       failed: 0,
+      failures: [],
       skipped: [],
       remarks: [],
     });
+  });
+
+  it('names what failed, with the first lines of the reason', () => {
+    const suite = (over: object) => ({
+      name: `${process.cwd()}/libs/a.spec.ts`,
+      status: 'failed',
+      message: '',
+      ...over,
+    });
+    const failure = {
+      status: 'failed',
+      fullName: 'a promise',
+      failureMessages: ['\u001b[31mno\u001b[0m\n\n1\n2\n3\n4'],
+    };
+    const testResults = [
+      suite({ assertionResults: [{ status: 'passed', fullName: 'another' }, failure] }),
+      suite({ message: '  ● Test suite failed to run\n\n    left open', assertionResults: [] }),
+      suite({ status: 'passed', assertionResults: [] }),
+    ];
+    expect(countJest({ ...results({ numFailedTests: 1 }), testResults }, ended).failures).toEqual([
+      'libs/a.spec.ts: a promise: no\n    1\n    2\n    3',
+      'libs/a.spec.ts:   ● Test suite failed to run\n        left open',
+    ]);
   });
 
   it('names the tests that did not run', () => {

@@ -20,7 +20,8 @@ if (jestArgs.length === 0 && jest.results !== undefined) gates.push(await confor
 process.exitCode = summarise(gates, jest);
 
 async function runTests() {
-  if (args.includes('--gates-only')) return { passed: 0, failed: 0, skipped: [], remarks: [], seconds: 0 };
+  if (args.includes('--gates-only'))
+    return { passed: 0, failed: 0, failures: [], skipped: [], remarks: [], seconds: 0 };
   const { runJest } = await import('./jest-run.mjs');
   if (jestArgs.length > 0) return runJest(jestArgs);
   const { leftToTheSoak } = await import('../../dist/test/soak/full-specs.js');
@@ -93,11 +94,12 @@ function showRow({ name, findings, files, seconds }) {
 /** Prints the table and, last, the totals. Returns the exit status. */
 function summarise(gateReports, jestTotals) {
   const broken = gateReports.filter((report) => report.findings.length > 0);
-  const { skipped, remarks } = jestTotals;
+  const { failures, skipped, remarks } = jestTotals;
   if (skipped.length > 0) {
     console.log(`\n!! ${skipped.length} TESTS WERE SKIPPED:`);
     for (const name of skipped) console.log(`!!   ${name}`);
   }
+  for (const failure of failures) console.log(`\n!! FAILED  ${failure}`);
   for (const remark of remarks) console.log(`\n!! ${remark}`);
   console.log('\nGate           Verdict   Findings  Files  Seconds');
   for (const { name, findings, files, seconds } of gateReports)

@@ -12,6 +12,7 @@ import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { sized } from '../support/sized.js';
 import { buildPrograms, repositoryFile } from './built-programs.js';
+import { patient } from '../support/until.js';
 
 /**
  * Repeat a run with CRASH_SEED: the moments of the kills and the day follow from it (what the machine does meanwhile
@@ -77,7 +78,7 @@ function start(): Up {
 }
 
 async function untilSaid(up: Up, text: string): Promise<void> {
-  const endMs = systemClock.monotonicMs() + LIMIT_MS;
+  const endMs = systemClock.monotonicMs() + patient(LIMIT_MS);
   while (!up.stderr.includes(text)) {
     if (up.child.exitCode !== null || systemClock.monotonicMs() > endMs)
       throw new Error(`pedigree did not say "${text}":\n${up.stderr}\n${up.stdout}`);

@@ -55,7 +55,7 @@ async function packsDiffer(one: Lives, moment: Moment): Promise<string[]> {
     if (moment.isAtRest) note('then', differences(pack, then, wasFreed));
     note('then', bulkDifferences(then, moment.together.get(pack.id)));
     note('as of then', differences(pack, await one.stateOf(pack.id, `?as_of=${moment.at}`), wasFreed));
-    const known = await one.stateOf(pack.id, `?known_at=${moment.position}`);
+    const known = await one.stateOf(pack.id, `?known_at=${then?.knownAt ?? moment.position}`);
     if (JSON.stringify(known) !== JSON.stringify(then)) note('as known then', ['other than it was told then']);
   }
   return different;

@@ -6,6 +6,7 @@ import { readWorld } from '../../apps/cli/src/sample/world.js';
 import type { DocumentDetail, SgtinHistory } from '#read-models';
 import { sha256Hex } from '#kernel';
 import { startStack, TRUE_WAITS, type Stack } from './stack.js';
+import { patient } from '../support/until.js';
 
 /** Five turns of the day's chains at four branches: every kind of chain once per branch. */
 const CONSIGNMENTS = 20;
@@ -34,8 +35,8 @@ beforeAll(async () => {
   await feed(stack.client, day);
   await waitForConclusion(stack.client, {
     commands: day,
-    signal: AbortSignal.timeout(LIMIT_MS),
-    limitMs: LIMIT_MS,
+    signal: AbortSignal.timeout(patient(LIMIT_MS)),
+    limitMs: patient(LIMIT_MS),
     progress: () => undefined,
   });
   await stack.caughtUp();

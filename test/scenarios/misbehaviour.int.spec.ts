@@ -5,6 +5,7 @@ import { systemClock } from '#kernel';
 import { arrival } from '../bench/load.js';
 import { sized } from '../support/sized.js';
 import { startStack, type ProfileName, type Stack } from './stack.js';
+import { patient } from '../support/until.js';
 
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 const DOCUMENTS = 6;
@@ -47,7 +48,7 @@ beforeAll(async () => {
     stacks.push(stack);
     await feed(stack, seed);
   }
-  const endMs = systemClock.monotonicMs() + LIMIT_MS;
+  const endMs = systemClock.monotonicMs() + patient(LIMIT_MS);
   const open = async (): Promise<number> => {
     const counts = await Promise.all(
       stacks.map((one) => one.client.get<{ documents: number; unfinished: number }>('/v1/summary')),

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDigitOf } from '#kernel';
+import { whileLocked } from '#reconciliation';
 import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
 import { buildPrograms } from './built-programs.js';
 import { startStack, type Stack } from './stack.js';
@@ -137,6 +138,8 @@ describe('pedigree reconcile STOCK_FILE', () => {
     await once(child, 'close');
     const runId = /run ([0-9a-f-]{36})/.exec(said)?.[1] ?? '';
     expect((await listed()).map(({ id }) => id)).not.toContain(runId);
+    const busy = await whileLocked(stack.db.pool, runId, () => reconcile('--resume', runId, '--json'));
+    expect([busy.status, busy.stderr]).toEqual([1, expect.stringContaining('another process is making the run')]);
     const resumed = await reconcile('--resume', runId, '--json');
     expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, counts: first.counts, recorded: true });
     await reconcile('--resume', runId, '--json');

@@ -5,6 +5,7 @@ import { PedigreeError, systemClock } from '#kernel';
 import { sized } from '../support/sized.js';
 import { quickStack } from './quick-stack.js';
 import type { ProfileName, Stack } from './stack.js';
+import { patient } from '../support/until.js';
 
 const RATE = 0.2;
 const ACCOUNTS = ['main', 'north', 'south'];
@@ -33,7 +34,9 @@ const TRIALS: TestHarness[] = [
 /** Those that need a profile, or a seed by which they strike at their first chances: they get few. */
 const DEALT: Partial<Record<KnobName, number>> = { failed_then_processed: 1, short_page: 0, reordered_page: 1 };
 const dealt = (knob: KnobName, n: number): TestHarness => TRIALS[DEALT[knob] ?? n % TRIALS.length] as TestHarness;
-KNOB_NAMES.forEach((knob, n) => dealt(knob, n).knobs.push(knob));
+/** It strikes groups, of which there are none here: unkind-registry.int.spec.ts has one. */
+const OF_GROUPS: KnobName = 'group_not_ready';
+KNOB_NAMES.filter((knob) => knob !== OF_GROUPS).forEach((knob, n) => dealt(knob, n).knobs.push(knob));
 /** The sweep over all of them is the soak's: here a third of the knobs, those of the first seed. */
 const RUN = sized({ test: TRIALS.slice(0, 1), soak: TRIALS });
 
@@ -69,7 +72,7 @@ async function round({ client, control }: Stack, knob: KnobName, index: number):
     xml,
   }));
   for await (const result of client.send(commands)) if ('error' in result) throw new Error(result.error.detail);
-  const endMs = systemClock.monotonicMs() + LIMIT_MS;
+  const endMs = systemClock.monotonicMs() + patient(LIMIT_MS);
   const asked = async (id: string): Promise<{ document?: { outcome?: string } }> => {
     try {
       return await client.get(`/v1/commands/${id}`);

@@ -1,4 +1,4 @@
-// Left to the soak: programs over days of a watch. `npm test` has watch-list.int and suspension-stop.int.
+// Left to the soak: programs over days of a watch. `npm test` has watch-list.int and watch-decisions.int.
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,16 +15,18 @@ const PAGE = 100;
 /** More than a page of the list, all within its overlap. */
 const INCOMING = PAGE + 10;
 const LATE_MS = 3_000;
+/** Longer than five checks take that follow each other in the interval of status reads. */
+const NOT_READY_MS = 5_000;
 
 /** What the interface leaves open, each the other way round than the sandbox's default. */
 const WORLDS: { profile: ProfileName; options: SandboxOptions }[] = [
-  { profile: 'interface-v1', options: { listOrder: 'oldest', receiptStatus: 'mixed' } },
+  { profile: 'interface-v1', options: { listOrder: 'oldest', receiptStatus: 'mixed', groupStatuses: 'other' } },
   { profile: 'mdlp', options: { listOrder: 'oldest', receiptStatus: 'processed' } },
 ];
 
 interface Ended {
   document?: DocumentDetail;
-  group?: { phase: string; outcome?: string; halt?: string; members: { outcome?: string }[] };
+  group?: { phase: string; outcome?: string; halt?: string; members: { outcome?: string; cause?: string }[] };
 }
 
 const { accept, pack } = doc;
@@ -61,7 +63,15 @@ describe.each(WORLDS)(
       expect(await outcomes()).toEqual(OUTCOMES);
     }, 300_000);
 
-    it('has a group halt at a member whose rejection lies behind a good status', async () => {
+    it('has a group halt at a member whose rejection lies behind a good status, after a start that was lost', async () => {
+      const lost = { fault: 'drop_connection_before_work', method: 'group_start', times: 1 };
+      await stack.control('/faults', lost);
+      await stack.control('/faults', {
+        fault: 'group_not_ready',
+        method: 'group_check',
+        times: 1,
+        value: NOT_READY_MS,
+      });
       const members = [accept([pack(20)]), accept([pack(21, FOREIGN)]), accept([pack(22)])].map((xml, n) => ({
         command_id: `member-${n}`,
         xml,
@@ -75,7 +85,7 @@ describe.each(WORLDS)(
       await until('it ends', async () => (await said('group')).group?.phase === 'concluded', LIMIT_MS);
       expect((await said('group')).group).toMatchObject({
         halt: 'member_rejected',
-        members: [{ outcome: 'accepted' }, { outcome: 'rejected' }, { outcome: 'failed' }],
+        members: [{ outcome: 'accepted' }, { outcome: 'rejected' }, { outcome: 'failed', cause: 'not_processed' }],
       });
     }, 300_000);
 

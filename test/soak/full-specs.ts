@@ -50,6 +50,6 @@ export async function runFullSpecs(
 ): Promise<Awaited<ReturnType<typeof runSpecs>> & { left: string[] }> {
   const { run: paths, left } = fullSpecs(root, options);
   if (paths.length === 0)
-    return { passed: 0, failed: 1, skipped: [], remarks: ['no spec has a full size'], seconds: 0, left };
+    return { passed: 0, failed: 1, failures: [], skipped: [], remarks: ['no spec has a full size'], seconds: 0, left };
   return { ...(await runSpecs(root, paths, { PEDIGREE_TEST_SIZE: 'soak' })), left };
 }

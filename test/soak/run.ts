@@ -194,14 +194,13 @@ function countCommands(blocks: Block[], { page, name, tally }: { page: string; n
   else fail(tally, text);
 }
 
-/** Jest has named what failed; each test counts. */
 function tellSpecs(
-  { passed, failed, skipped, remarks, seconds, left }: Awaited<ReturnType<typeof runFullSpecs>>,
+  { passed, failed, failures, skipped, remarks, seconds, left }: Awaited<ReturnType<typeof runFullSpecs>>,
   tally: Tally,
 ): void {
   for (const path of left) say(`left to npm run soak without --ci: ${path}`);
   for (const name of skipped) say(`!! SKIPPED  ${name}`);
-  for (const remark of remarks) say(`FAILED  ${remark}`);
+  for (const one of [...failures, ...remarks]) say(`FAILED  ${one}`);
   tally.passed += passed;
   tally.failed += failed;
   tally.skipped += skipped.length;

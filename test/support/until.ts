@@ -8,9 +8,12 @@ const PAUSE_SHARE = 0.05;
 /** How many times as long a slow machine may take. */
 const PATIENCE = Number(process.env['PEDIGREE_TEST_PATIENCE'] ?? 1);
 
+/** A limit for a machine of usual speed, as long as this one may take. */
+export const patient = (limitMs: number): number => limitMs * PATIENCE;
+
 /** Waits for something that another process brings about. Fails in words when it does not come. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
-  const [startedMs, mostMs] = [performance.now(), limitMs * PATIENCE];
+  const [startedMs, mostMs] = [performance.now(), patient(limitMs)];
   while (!(await holds())) {
     const waitedMs = performance.now() - startedMs;
     if (waitedMs > mostMs) throw new Error(`not within ${mostMs} ms: ${what}`);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,6 +17,7 @@ import { auditorConfig } from './config.js';
 import { provenLines, verifyLines } from '../test/proofs.js';
 import { signCheckpoint } from './log/checkpoints.js';
 import { seal } from './log/seal.js';
+import { HistoryWatch } from './memory/history-watch.js';
 import { auditorProgram } from './program.js';
 
 const ORIGIN = 'pedigree.example/log';
@@ -196,6 +197,31 @@ describe('the auditor as a program', () => {
       ).toMatchObject({ origin: ORIGIN, size: written });
     } finally {
       await log.close();
+      await own.drop();
+      await folder.remove();
+    }
+  });
+
+  it('looks at the log before it seals anything behind what is there', async () => {
+    const own = await testDatabase(auditorSchemas);
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    const first: string[] = [];
+    const { look } = HistoryWatch.prototype;
+    jest.spyOn(HistoryWatch.prototype, 'look').mockImplementation(async function (this: HistoryWatch) {
+      // A page would be sealed meanwhile, many times over.
+      for (let n = 0; first.length === 0 && n < 100; n += 1) if ((await sealedSize(own.pool)) > 0) first.push('sealed');
+      first.push('looked');
+      return look.call(this);
+    });
+    const auditor = await startAuditor(auditorConfig(environmentOf(own, { keyFile, memory: join(folder.path, 'm') })));
+    try {
+      await until('its settings are sealed', async () => (await sealedSize(own.pool)) > 0);
+      expect(first[0]).toBe('looked');
+    } finally {
+      await auditor.stop();
+      jest.restoreAllMocks();
       await own.drop();
       await folder.remove();
     }

@@ -73,10 +73,10 @@ export async function startAuditor(
   const witnesses = new Witnesses({ ...config.witnessPolicy, pool, log });
   const signing = new RegularSigning({ watch, alarm, everyMs, log, onSigned: () => witnesses.signed() });
   const sweep = openRegularSweep(config, { store, folder, signer, log, signal });
+  const sealing = { ...sealingOf(store), pool, handle: watch.seal, signal, ...subscriptions.callbacks };
   const running = [
-    runSubscription({ ...sealingOf(store), pool, handle: watch.seal, signal, ...subscriptions.callbacks }),
+    lookingFirst(watch, () => [runSubscription(sealing), signing.run(signal)]),
     announcePresence({ pool, program: 'auditor', signal, log, subscriptions: standingsUnder(alarm, subscriptions) }),
-    signing.run(signal),
     counting.run(signal),
     witnesses.run(signal),
     sweep.run(),
@@ -93,6 +93,15 @@ export async function startAuditor(
       await close();
     },
   };
+}
+
+/**
+ * The newest events are held before others are sealed behind them. Whatever keeps the look from it is said at the next
+ * one; nothing is sealed before one went well.
+ */
+async function lookingFirst(watch: HistoryWatch, run: () => Promise<unknown>[]): Promise<void> {
+  await watch.look().catch(() => undefined);
+  await Promise.all(run());
 }
 
 function countingOf(
@@ -113,11 +122,15 @@ function countingOf(
   return new RegularCounting({ counting, alarm, everyMs: checkpointEveryMs, log });
 }
 
-/** Proofs may be a second behind; few large pages cost a fraction of many small ones. */
+/**
+ * Proofs may be a second behind; few large pages cost a fraction of many small ones. Sealing may wait for days until a
+ * log is mended: what is sealed then is what the log has then.
+ */
 export const sealingOf = (store: EventStore) => ({
   name: AUDITOR_SUBSCRIPTION,
   minPageIntervalMs: 1_000,
   batchSize: pageLeaves(store),
+  readsAnew: true,
   store: leafPages(store),
 });
 

@@ -11,6 +11,7 @@ import { HistoryAlarm } from './memory/history-alarm.js';
 export function auditorProgram(config: AuditorConfig): Program {
   const alarm = new HistoryAlarm();
   const running: { auditor?: RunningAuditor } = {};
+  const metrics = new Metrics({ program: 'auditor', version: SOFTWARE_VERSION, profile: '' });
   return {
     name: 'auditor',
     log: auditorLog(config),
@@ -21,25 +22,22 @@ export function auditorProgram(config: AuditorConfig): Program {
       signedHistory(alarm, config.folder),
       ...witnessedHistory(config, () => running.auditor?.witnesses),
     ],
-    ...openingLogPort(config),
-    start: async ({ log, health, healthPort }) => {
+    open: async ({ health, healthPort, log }) => {
+      // From the first moment on, also of what it waits for.
+      serveMetrics(metrics, healthPort, health);
+      const { logPort, databaseUrl, eventStoreUrl } = config;
+      return logPort === undefined ? undefined : openLogPort({ ...logPort, databaseUrl, eventStoreUrl, health, log });
+    },
+    start: async ({ log, health }) => {
       const auditor = await startAuditor(config, log, alarm);
       running.auditor = auditor;
       health.degradedBy(() => auditor.troubles());
-      const metrics = new Metrics({ program: 'auditor', version: SOFTWARE_VERSION, profile: '' });
       metrics.collect(() => showAlarm(metrics, alarm));
       metrics.collect(() => showWitnesses(metrics, auditor.witnesses));
       metrics.collect(() => showSweep(metrics, auditor.sweep()));
-      serveMetrics(metrics, healthPort, health);
       return auditor;
     },
   };
-}
-
-/** The log as static files, where a port is configured for it. */
-function openingLogPort({ logPort, databaseUrl, eventStoreUrl }: AuditorConfig): Pick<Program, 'open'> {
-  if (logPort === undefined) return {};
-  return { open: ({ health, log }) => openLogPort({ ...logPort, databaseUrl, eventStoreUrl, health, log }) };
 }
 
 /** Readiness is red while the log contradicts what was signed: nothing of it is sealed then. */
@@ -85,18 +83,17 @@ function showWitnesses(metrics: Metrics, witnesses: RunningAuditor['witnesses'])
 function showAlarm(metrics: Metrics, alarm: HistoryAlarm): void {
   const raised = alarm.current();
   metrics.set('pedigree_audit_contradicted', {}, raised === undefined ? 0 : 1);
-  metrics.replace(
-    'pedigree_audit_first_differing_leaf',
-    raised?.leaf === undefined ? [] : [{ labels: {}, value: raised.leaf }],
-  );
+  metrics.setOrClear('pedigree_audit_first_differing_leaf', raised?.leaf);
 }
 
-function showSweep(metrics: Metrics, { findings, notCompared, share, passes, ageSeconds }: SweepFigures): void {
+function showSweep(metrics: Metrics, figures: SweepFigures): void {
+  const { findings, notCompared, share, passes, ageSeconds, lateSeconds } = figures;
   for (const [what, count] of Object.entries(findings)) metrics.set('pedigree_audit_findings', { what }, count);
   metrics.set('pedigree_audit_not_compared', {}, notCompared);
   metrics.set('pedigree_audit_sweep_passes', {}, passes);
   metrics.set('pedigree_audit_sweep_age_seconds', {}, ageSeconds);
-  metrics.replace('pedigree_audit_sweep_done_ratio', share === undefined ? [] : [{ labels: {}, value: share }]);
+  metrics.setOrClear('pedigree_audit_sweep_late_seconds', lateSeconds);
+  metrics.setOrClear('pedigree_audit_sweep_done_ratio', share);
 }
 
 export const auditorLine: ProgramLine = {

@@ -28,8 +28,10 @@ export interface TestAuditor {
   folder: AuditorFolder;
   watch: HistoryWatch;
   alarm: HistoryAlarm;
-  /** Seals everything that is in the log. */
-  seal(): Promise<bigint>;
+  /** Seals everything that is in the log, in pages of so many leaves. */
+  seal(pageLeaves?: number): Promise<bigint>;
+  /** The same, but goes on after each failure, once this has ended. */
+  sealThrough(onFailure: () => Promise<void>): Promise<void>;
 }
 
 /** A log on a real PostgreSQL, with an auditor that keeps what it has signed in a folder beside it. */
@@ -76,7 +78,13 @@ export class AuditedLog {
     const { signal } = stopping;
     const watch = new HistoryWatch({ pool: db.pool, store, folder, signer, trusted, alarm, log: silent, signal });
     this.auditors.push(watch);
-    return { folder, alarm, watch, seal: () => this.sealAsRunning(watch.seal) };
+    return {
+      folder,
+      alarm,
+      watch,
+      seal: (pageLeaves = 7) => this.sealAsRunning(watch.seal, pageLeaves),
+      sealThrough: (onFailure) => this.sealThrough(watch.seal, onFailure),
+    };
   }
 
   /** A person tells the auditor of this name that the log does not go on from what was signed. */
@@ -165,14 +173,14 @@ export class AuditedLog {
   }
 
   /** As the program does, up to where the log ends now; but it throws the first error. */
-  private async sealAsRunning(handle: HistoryWatch['seal']): Promise<bigint> {
+  private async sealAsRunning(handle: HistoryWatch['seal'], batchSize: number): Promise<bigint> {
     const { pool } = this.db;
     const [head, from] = [await this.store.head(), await checkpointPosition(pool, 'auditor')];
     if (from >= head) return from;
     const ended = new AbortController();
     let failed: unknown;
     await runSubscription({
-      ...{ ...sealingOf(this.store), batchSize: 7, pool, handle, signal: ended.signal },
+      ...{ ...sealingOf(this.store), batchSize, pool, handle, signal: ended.signal },
       onBatch: ({ position }) => position >= head && ended.abort(),
       onError: (error) => {
         failed = error;
@@ -181,6 +189,23 @@ export class AuditedLog {
     });
     if (failed !== undefined) throw failed;
     return checkpointPosition(pool, 'auditor');
+  }
+
+  private async sealThrough(seal: HistoryWatch['seal'], onFailure: () => Promise<void>): Promise<void> {
+    const head = await this.store.head();
+    const ended = new AbortController();
+    await runSubscription({
+      ...{ ...sealingOf(this.store), pool: this.db.pool, signal: ended.signal, retryFirstDelayMs: 1 },
+      handle: async (events, tx) => {
+        try {
+          await seal(events, tx);
+        } catch (error) {
+          await onFailure();
+          throw error;
+        }
+      },
+      onBatch: ({ position }) => position >= head && ended.abort(),
+    });
   }
 
   private sealWith(handle: CatchUpOptions['handle']): Promise<bigint> {

@@ -1,6 +1,6 @@
 import { describeAccounts, readProfile } from '#registry-client';
 import { readVariable } from '#service';
-import { readCalendarFile } from '../../gateway/src/deadlines/calendar-file.js';
+import { readCalendarFile } from '#read-models';
 import type { CliConfig } from './config.js';
 
 /**

@@ -121,6 +121,8 @@ export const say = (text: string): void => void process.stderr.write(`${escaped(
 export const sayMore = (cursor: string | undefined, further = ''): void => {
   if (cursor !== undefined) say(`there are more: --cursor ${cursor}${further}`);
 };
+/** How old an answer from our record is. */
+export const sayKnownAt = (position: string): void => say(`our record holds the log up to position ${position}`);
 /** A part of a file, as it is but on a terminal; resolves when the reader has room for more. */
 export const write = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {

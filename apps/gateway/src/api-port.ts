@@ -7,6 +7,7 @@ import { guardAccess } from './access/access.guard.js';
 import { recordExports } from './access/exports.js';
 import { limitBodies, readBodies, refuseEncoded } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
+import { refuseUnknownParameters } from './api/unknown-parameters.js';
 import { ProblemFilter, reportProblem } from './api/problem.filter.js';
 import type { GatewayConfig } from './config.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
@@ -62,6 +63,7 @@ export async function serveApi(
   proveAnswers(fastify, parts);
   recordExports(fastify, parts.accessLog, parts.log);
   refuseNul(fastify);
+  refuseUnknownParameters(fastify);
   refuseEncoded(fastify);
   limitBodies(fastify, bodyLimits);
   readBodies(fastify, bodyLimits);

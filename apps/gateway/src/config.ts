@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { documentTypeOf, schemaSetsIn, type SchemaSets } from '#documents';
 import { defined, invalidConfiguration, type JsonObject } from '#kernel';
+import { namedCalendar, readCalendarFile, type CalendarFile } from '#read-models';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
 import { DEFAULT_DUE_DAYS, dueDaysOf, type DueDays } from '#reconciliation';
@@ -19,7 +20,6 @@ import {
   type ProgramSettings,
 } from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
-import { namedCalendar, readCalendarFile, type CalendarFile } from './deadlines/calendar-file.js';
 import { PROGRAM_DUTIES, type ExpectedProgram } from './programs/program-watch.js';
 import { blockList } from './webhooks/addresses.js';
 

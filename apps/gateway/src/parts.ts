@@ -8,7 +8,7 @@ import { subscriptionLag } from '#subscriptions';
 import type { Access } from './access/access.js';
 import { Accounts } from './accounts/accounts.js';
 import { Cases } from './cases/cases.js';
-import { packsSuspendedBy } from './suspensions/packs-suspended.js';
+import { NOT_CHECKED, packsSuspendedBy } from './suspensions/packs-suspended.js';
 import { MockRecalls } from './mock-recalls/mock-recalls.js';
 import { StockUploads } from './stock-uploads/stock-uploads.js';
 import { Suspensions } from './suspensions/suspensions.js';
@@ -20,7 +20,7 @@ import { InboundRetries } from './inbound/inbound-retries.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { BusWatch } from './operations/bus-watch.js';
 import { DeadLetters } from './operations/dead-letters.js';
-import { Operations } from './operations/operations.js';
+import { Operations, replanTask } from './operations/operations.js';
 import { OrphanWatch } from './orphans/orphan-watch.js';
 import type { OutcomesSide } from './outcomes/start-outcomes.js';
 import { ProgramWatch } from './programs/program-watch.js';
@@ -72,6 +72,14 @@ export function watchesOf(
   };
 }
 
+/** What intake has others told. */
+const tellingBy = ({ pool, queue, log }: Pick<Services, 'pool' | 'queue' | 'log'>) => ({
+  tellAgain: async (id: string, what: string): Promise<void> => {
+    await queue.schedule(pool, [replanTask({ kind: 'group', id }, what)]);
+  },
+  packsNotAsked: (from: object): void => log.warn(from, `${NOT_CHECKED}, from this document of a command on`),
+});
+
 /** What the controllers are built on. */
 export async function partsOf(
   config: GatewayConfig,
@@ -82,34 +90,32 @@ export async function partsOf(
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas, bodyLimits, failedGraceMs, segmentsFolder } =
     config;
   const installation = { installationId: await installationId(pool) };
+  const asking = { pool, store, queue };
   // Whether a group may be resumed is decided on the log, not on a read model that may be behind.
   const groupState = async (groupId: string): Promise<GroupState> =>
     (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce(evolveGroup, NO_GROUP);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems, schemas };
   const packsSuspended = packsSuspendedBy({ pool, store, log, clock: systemClock });
-  const asked = { groupState, packsSuspended, endOf: endBy({ pool, store, failedGraceMs }) };
+  const asked = { groupState, packsSuspended, ...tellingBy(services), endOf: endBy({ pool, store, failedGraceMs }) };
   const intake = new ObservedIntake({ pool, evidence, queue, ...asked, ...installation, ...limits }, watching);
   const resends = new Resends({ pool, store, evidence, intake, failedGraceMs });
   const readModels = readModelsOf(config, services);
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
   return {
-    pool,
-    store,
-    intake,
+    ...{ pool, store, intake, evidence },
     ...given,
-    evidence,
     ...installation,
     ...{ bodyLimits, schemas, log },
     accounts: watches.accounts,
     stockUploads: watches.stockUploads,
-    operations: new Operations({ pool, store, queue, ...watches, accounts, ...says }),
+    operations: new Operations({ ...asking, ...watches, accounts, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
-    reconciliations: new Reconciliations({ pool, store, queue, packFindings: new PackFindings(segmentsFolder) }),
+    reconciliations: new Reconciliations({ ...asking, accounts, packFindings: new PackFindings(segmentsFolder) }),
     cases: new Cases({ ...services, ...installation, ...config, resends, intake, clock: systemClock }),
     suspensions: new Suspensions({ ...services, ...installation, clock: systemClock }),
     mockRecalls: new MockRecalls({ ...services, ...installation, readModels, clock: systemClock }),
-    holds: new Holds({ pool, store, queue }),
-    inboundRetries: new InboundRetries({ pool, store, queue, readModels, accounts }),
+    holds: new Holds(asking),
+    inboundRetries: new InboundRetries({ ...asking, readModels, accounts }),
     resends,
     readModels,
   };

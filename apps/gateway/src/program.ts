@@ -1,6 +1,6 @@
 import { SOFTWARE_VERSION } from '#event-store';
 import { HttpPort, type Program, type ProgramLine } from '#service';
-import { serveMetrics } from '#telemetry';
+import { Metrics, serveMetrics } from '#telemetry';
 import { gatewayConfig, gatewayVariables, type GatewayConfig } from './config.js';
 import { openApiPort } from './api-port.js';
 import { buildGateway, gatewayLog, gatewayDependencies, watchingOf } from './gateway.js';
@@ -15,7 +15,10 @@ function gatewayProgram(config: GatewayConfig): Program {
     log: gatewayLog(config),
     health: { port: config.healthPort, host: config.healthHost },
     dependencies: gatewayDependencies(config),
-    open: async ({ health }) => {
+    open: async ({ health, healthPort }) => {
+      // Until it is built it tells what it waits for: else no alert would.
+      const told = { program: 'gateway', version: SOFTWARE_VERSION, profile: config.profile };
+      serveMetrics(new Metrics({ ...told, isStartingUp: true }), healthPort, health);
       const opened = await openApiPort(config, health);
       port = opened;
       return { url: opened.url, stop: () => opened.drain(CUT_AFTER_MS) };

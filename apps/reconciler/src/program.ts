@@ -10,12 +10,13 @@ export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
   log: reconcilerLog(config),
   health: { port: config.healthPort, host: config.healthHost },
   dependencies: [postgresDependency(config.databaseUrl), ...optionalDependency('eventstore', config.eventStoreUrl)],
-  start: async ({ log, health, healthPort }) => {
-    const reconciler = await startReconciler(config, log);
+  open: async ({ health, healthPort }) => {
+    // From the first moment on, also of what it waits for.
     const metrics = new Metrics({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '' });
     serveMetrics(metrics, healthPort, health);
-    return reconciler;
+    return undefined;
   },
+  start: ({ log }) => startReconciler(config, log),
 });
 
 export const reconcilerLine: ProgramLine = {

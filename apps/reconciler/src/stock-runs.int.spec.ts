@@ -18,6 +18,7 @@ import {
   reconciliationSchema,
   runsFolder,
   uploadedName,
+  whileLocked,
   type RunShown,
 } from '#reconciliation';
 import { segmentsSchema } from '#segments';
@@ -291,6 +292,21 @@ describe('a stock file in the folder', () => {
     virtual.advance(86_400_000);
     await settle(started());
     expect([await cases(), await scheduleOf(run)]).toMatchObject([before + 1, { ended: 'completed' }]);
+  }, 120_000);
+
+  it('whose run a command goes on with waits until that has ended, and no attempt counts', async () => {
+    await put('resumed.csv', `${ITEM}0C1;2099-01-31`, `${ITEM}0C2;2099-01-31`);
+    await settle(started({ hours: [20, 6] }));
+    const [run] = (await of('resumed.csv')) as [RunShown];
+    await whileLocked(db.pool, run.runId, async () => {
+      await settle(started());
+      expect(await scheduleOf(run)).toMatchObject({ attempts: 0, ended: null });
+      await expect(whileLocked(db.pool, run.runId, () => Promise.resolve())).rejects.toMatchObject({
+        ...{ code: 'unavailable', message: expect.stringContaining('another process is making the run') },
+      });
+    });
+    await settle(started());
+    expect(await scheduleOf(run)).toMatchObject({ attempts: 1, ended: 'completed' });
   }, 120_000);
 
   it('of an earlier moment is compared before one of a later, however they are called', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { logIsAway, type Actor } from '#event-store';
 import { defined, PedigreeError } from '#kernel';
-import { databaseIsAway, onSession } from '#postgres';
+import { databaseIsAway, underLocks } from '#postgres';
 import {
   CaseLog,
   casesAreRead,
@@ -26,6 +26,7 @@ import {
   readSnapshot,
   recordPackRun,
   recordPackRunFailure,
+  runLock,
   runsFolder,
   stockSide,
   writeFileRun,
@@ -95,7 +96,7 @@ export class PackRuns {
     await this.apart({}, () => this.alone(() => takeAsked(this.parts)));
     for (const runId of await this.waiting()) {
       if (signal.aborted) return;
-      await this.apart({ runId }, () => this.alone(() => this.attempt(runId)));
+      await this.apart({ runId }, () => this.alone(() => this.attempt(runId), runId));
       await this.told;
     }
   }
@@ -169,14 +170,9 @@ export class PackRuns {
     }
   }
 
-  /** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
-  private alone(work: () => Promise<void>): Promise<void> {
-    return onSession(this.parts.pool, async (session) => {
-      const { rows } = await session.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [LOCK_KEY]);
-      if (rows[0]?.mine !== true) return;
-      await work();
-      await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
-    });
+  /** While no other reconciler works. A run that a command goes on with waits. */
+  private async alone(work: () => Promise<void>, runId?: string): Promise<void> {
+    await underLocks(this.parts.pool, [LOCK_KEY, ...(runId === undefined ? [] : [runLock(runId)])], work);
   }
 
   private async attempt(runId: string): Promise<void> {
@@ -286,7 +282,9 @@ export class PackRuns {
   }
 
   private async openCases(run: FileRun, folder: string): Promise<void> {
-    const { runId, unconfirmed = false } = run;
+    const { runId, unconfirmed = false, dryRun } = run;
+    // One that ended before it was noted as over is completed by what it noted, and tells no case all the same.
+    if (dryRun) return;
     const { pool, store, installation, segments, dueDays, log, clock, signal } = this.parts;
     const record = await readRun(folder);
     if (record.unconfirmed === true && !unconfirmed) return log.warn({ runId }, NO_CASES);

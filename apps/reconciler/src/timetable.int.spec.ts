@@ -180,6 +180,21 @@ describe('a run that was asked for', () => {
     expect(await store.readStream(`run-${runId}`)).toEqual([]);
   }, 120_000);
 
+  it('that is dry tells no case, also when the program ends before it notes that the run is over', async () => {
+    const runId = '23222222-2222-4222-8222-222222222222';
+    await snapshot('stock-latest', '2026-11-24T01:00:00Z', `${ITEM}051;2020-01-31`);
+    await ask(runId, { dryRun: true, stock: 'stock-latest' });
+    await started().look();
+    const schedule = join(runsFolder(folder.path), runId, 'schedule.json');
+    await writeFile(schedule, JSON.stringify({ attempts: 1, notBefore: null, ended: null }));
+    const told = async (): Promise<number> =>
+      (await db.pool.query(`SELECT FROM event WHERE stream LIKE 'case-%'`)).rowCount ?? 0;
+    const before = await told();
+    await started().look();
+    expect(JSON.parse(await readFile(schedule, 'utf8'))).toMatchObject({ attempts: 2, ended: 'completed' });
+    expect((await told()) - before).toBe(0);
+  }, 120_000);
+
   it('opens no case by a file of the registry that nobody has confirmed, unless a person insists', async () => {
     const file = join(folder.path, 'registry.csv');
     await writeFile(file, `KM;Status\n${ITEM}021;in_sale\n`);

@@ -93,6 +93,8 @@ export interface SandboxOptions {
   innerErrors?: InnerErrors;
   /** Whether a partial result stops a group as an error does. */
   partialStopsGroup?: boolean;
+  /** What members show that are not in work: the interface names no status for them (groups/groups.ts). */
+  groupStatuses?: 'plain' | 'other';
   /** Whether moves between own places are told to the own participant (629, 630, 634). */
   tellOwnMoves?: boolean;
 }
@@ -132,6 +134,7 @@ const DEFAULTS = {
   counterparties: SILENT,
   innerErrors: 'container',
   partialStopsGroup: true,
+  groupStatuses: 'plain',
   tellOwnMoves: false,
 } as const;
 
@@ -330,6 +333,12 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
     value: 'on|off',
     does: 'whether a partial result stops a group (default on)',
     read: onOff,
+  },
+  groupStatuses: {
+    flag: 'group-statuses',
+    value: 'plain|other',
+    does: 'what members show that are not in work (default plain)',
+    read: oneOf('plain', 'other'),
   },
   tellOwnMoves: {
     flag: 'tell-own-moves',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedCalendar, readCalendarFile, type CalendarFile } from '#read-models';
 import { readAccounts, readEncryptionKey, readProfile, type Account, type Profile } from '#registry-client';
 import {
   addressWithoutSecrets,
@@ -50,6 +51,10 @@ const environment = z.object({
    * so many hours after its registration, with a warning.
    */
   PEDIGREE_FACT_RELEASE_HOURS: z.coerce.number().min(0).max(8_760).default(24),
+  /** And no later than so many hours before it is due. */
+  PEDIGREE_FACT_LEAD_HOURS: z.coerce.number().min(0).max(720).default(4),
+  /** JSON file with the calendar of deadlines, that of the gateway. Absent: nobody can tell when a document is due. */
+  DEADLINE_CALENDAR: z.string().min(1).optional(),
   /**
    * What is done about a document whose packs' known state forbids it, by type: `refuse` holds it, `warn` sends it with
    * a warning, `off` does not look. For example `415=warn,511=refuse`; `all` stands for every type that has a rule.
@@ -92,6 +97,9 @@ export interface WorkerConfig extends ProgramSettings {
   endAtOnceDocTypes: number[];
   heldAlertHours: number;
   factReleaseHours: number;
+  factLeadHours: number;
+  /** Absent: no calendar of deadlines is set. */
+  calendarFile: CalendarFile | undefined;
   gatePolicies: GatePolicies;
   /** Most containers of one incoming document; 0: none. */
   contentFetch: number;
@@ -104,6 +112,7 @@ export interface WorkerConfig extends ProgramSettings {
 /** Reads and checks the worker's configuration. Throws PedigreeError that names the variable. */
 export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
   const data = parseEnvironment(environment, env);
+  const { DEADLINE_CALENDAR: calendar } = data;
   return {
     ...programSettings(data),
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -118,6 +127,9 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
       .map(Number),
     heldAlertHours: data.PEDIGREE_HELD_ALERT_HOURS,
     factReleaseHours: data.PEDIGREE_FACT_RELEASE_HOURS,
+    factLeadHours: data.PEDIGREE_FACT_LEAD_HOURS,
+    calendarFile:
+      calendar === undefined ? undefined : readVariable('DEADLINE_CALENDAR', () => readCalendarFile(calendar)),
     contentFetch: data.PEDIGREE_CONTENT_FETCH,
     suspendedListEveryMs: data.PEDIGREE_SUSPENDED_LIST_MINUTES,
     mail: readMailSettings(data),
@@ -127,8 +139,8 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig) {
-  const { taskKeysKeptDays, uploadLinksKeptDays, otlpEndpoint, endAtOnceDocTypes } = config;
-  const { heldAlertHours, factReleaseHours, contentFetch, suspendedListEveryMs } = config;
+  const { taskKeysKeptDays, uploadLinksKeptDays, otlpEndpoint, endAtOnceDocTypes, calendarFile } = config;
+  const { heldAlertHours, factReleaseHours, factLeadHours, contentFetch, suspendedListEveryMs } = config;
   return {
     ...describeProgramSettings(config),
     registryUrl: addressWithoutSecrets(config.registryUrl),
@@ -140,6 +152,8 @@ export function describeWorkerConfig(config: WorkerConfig) {
     endAtOnceDocTypes,
     heldAlertHours,
     factReleaseHours,
+    factLeadHours,
+    deadlineCalendar: calendarFile === undefined ? 'none' : { ...namedCalendar(calendarFile) },
     contentFetch,
     suspendedListEveryMs,
     gatePolicies: Object.fromEntries(config.gatePolicies),

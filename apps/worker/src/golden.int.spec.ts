@@ -14,6 +14,7 @@ import { inTransaction } from '#postgres';
 import { orphans, outcomesAfter, projections } from '#read-models';
 import { PostgresTaskQueue } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { emptyTables } from '../../../test/support/empty-tables.js';
 import { add, dump, READ_MODELS, readGolden, restore, rowsOf, type Row, type Tables } from '../test/golden-database.js';
 import { GoldenWorld } from '../test/golden-world.js';
 import { openStores, type Stores } from '../test/test-harness.js';
@@ -252,7 +253,7 @@ describe('the golden events of the version before', () => {
   it('replay to the rows that it had: while all was under way, and when all had ended', async () => {
     const replays = projections({ evidence: at.evidence, documents: documentReading(), store: at.store });
     const upTo = BigInt(Math.max(...(LEFT['checkpoint'] ?? []).map((row) => Number(row['position']))));
-    for (const projection of replays) await inTransaction(at.db.pool, (tx) => projection.truncate(tx));
+    await emptyTables(at.db.pool, ...replays);
     for (const table of READ_MODELS) expect([table, await rowsOf(at.db.pool, table)]).toEqual([table, []]);
     const log = await everyEvent(at.store);
     expect(log).toHaveLength(LOG.length);

@@ -29,7 +29,7 @@ const STATUS_HANDS = 2;
 /** Each holds a large document in memory for as long as it goes up. */
 const UPLOAD_HANDS = 2;
 
-/** The lanes that call nobody. */
+/** The lanes that call nobody, but for what earlier versions have planned there. */
 const internalLanes = (context: TaskContext): TypedLane[] => [
   {
     name: 'intake',
@@ -68,7 +68,9 @@ function changingLanes(context: TaskContext, account: string): TypedLane[] {
   return [
     {
       name: `${account}/send`,
-      kinds: { send: { handle: heldBack(context, (task: TaskOf<'send'>) => send(context, task)) } },
+      kinds: {
+        send: { handle: heldBack(context, (task: TaskOf<'send'>, by: HandlerContext) => send(context, task, by)) },
+      },
       concurrency: handsFor(profile.operations.send),
       held: () => gates.isHeld(account),
     },
@@ -90,7 +92,11 @@ function changingLanes(context: TaskContext, account: string): TypedLane[] {
     },
     {
       name: `${account}/group_start`,
-      kinds: { group_start: { handle: heldBack(context, (task: TaskOf<'group_start'>) => startGroup(context, task)) } },
+      kinds: {
+        group_start: {
+          handle: heldBack(context, (task: TaskOf<'group_start'>, by: HandlerContext) => startGroup(context, task, by)),
+        },
+      },
       concurrency: HANDS_WITH_INTERVAL,
       held,
     },
@@ -105,6 +111,7 @@ const readingLanes = (context: TaskContext, account: string, pageSize: number): 
       status: { handleMany: (tasks) => readStatuses(context, tasks), most: pageSize },
       group_look: { handle: (task) => lookAtGroup(context, task) },
       settle_group: { handle: (task) => settleGroup(context, task) },
+      conclude_members: { handle: (task) => concludeMembers(context, task) },
     },
     concurrency: STATUS_HANDS,
     batch: pageSize,

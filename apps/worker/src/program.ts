@@ -1,9 +1,15 @@
 import { SOFTWARE_VERSION } from '#event-store';
 import { optionalDependency, postgresDependency, tcpDependency, type Program, type ProgramLine } from '#service';
-import { openWatching, serveMetrics } from '#telemetry';
+import { Metrics, type MetricsOptions, openWatching, serveMetrics } from '#telemetry';
 import { workerConfig, workerVariables, type WorkerConfig } from './config.js';
 import { restorationDependency } from './restoration/restoration-dependency.js';
 import { startWorker, workerLog } from './worker.js';
+
+const toldOf = ({ profile }: WorkerConfig): MetricsOptions => ({
+  program: 'worker',
+  version: SOFTWARE_VERSION,
+  profile: profile.name,
+});
 
 /**
  * The worker as a program of its own: `pedigree worker`, as many as wanted. While the registry is away it takes
@@ -22,15 +28,14 @@ export const workerProgram = (config: WorkerConfig): Program => ({
       config.accounts.map((one) => one.name),
     ),
   ],
+  open: async ({ health, healthPort }) => {
+    // Until it has started it tells what it waits for: else no alert would.
+    serveMetrics(new Metrics({ ...toldOf(config), isStartingUp: true }), healthPort, health);
+    return undefined;
+  },
   start: async ({ log, health, healthPort }) => {
     const onError = (error: unknown): void => log.warn({ err: error }, 'could not read a metric');
-    const watching = await openWatching({
-      program: 'worker',
-      version: SOFTWARE_VERSION,
-      profile: config.profile.name,
-      otlpEndpoint: config.otlpEndpoint,
-      onError,
-    });
+    const watching = await openWatching({ ...toldOf(config), otlpEndpoint: config.otlpEndpoint, onError });
     const worker = await startWorker(config, log, watching);
     health.degradedBy(() =>
       worker.pausedAccounts().map(({ account, cause, text, seenAt }) => ({

@@ -2,7 +2,7 @@ import type { documentReading } from '#documents';
 import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { stuckAmong } from '#item-claims';
-import type { Clock } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import { installationId, type Pool } from '#postgres';
 import { clocksOf, heldFigures, unknownContentFigures } from '#read-models';
 import { PostgresSessionStore, PostgresUploadLinks, UndiciRegistryClient } from '#registry-client';
@@ -31,6 +31,7 @@ import { ObservedDocuments } from './watch/observed-documents.js';
 import { collectWorkerMetrics } from './watch/worker-metrics.js';
 
 const SECONDS_PER_HOUR = 3_600;
+const HOUR_MS = SECONDS_PER_HOUR * 1_000;
 
 /** What is open before any task can be done. */
 export interface Foundation {
@@ -106,8 +107,9 @@ export async function openContext(
   return context;
 }
 
-const itemWaitsOn = ({ pool, store }: Foundation, { factReleaseHours }: WorkerConfig) => ({
-  ...{ store, factReleaseMs: factReleaseHours * SECONDS_PER_HOUR * 1_000 },
+const itemWaitsOn = ({ pool, store }: Foundation, { factReleaseHours, factLeadHours, calendarFile }: WorkerConfig) => ({
+  ...{ store, factReleaseMs: factReleaseHours * HOUR_MS, factLeadMs: factLeadHours * HOUR_MS },
+  ...defined({ calendar: calendarFile?.calendar }),
   stuckAmong: (ids: string[]) => stuckAmong(pool, ids),
   clocksOf: (requestIds: string[]) => clocksOf(pool, requestIds),
 });

@@ -35,6 +35,7 @@ import type { PausedAccount } from './account/account-gates.js';
 import type { InboundContext } from './inbound/context.js';
 import { fetchLanes } from './fetches/lanes.js';
 import { beginSuspensionMails, runSuspensionMails } from './mail/plan-mails.js';
+import { mailsTo } from './mail/receivers-mailed.js';
 import { mailLane } from './mail/suspension-mail.js';
 import { SUSPENSION_WATCH, suspensionWatchLanes } from './suspensions/watch-list.js';
 import { beginReadingLists } from './inbound/read-list.js';
@@ -166,6 +167,7 @@ const mailLaneOf = (
 ): Lane =>
   mailLane({
     mail,
+    pool: on.pool,
     installation: on.installation,
     suspensionNow: suspensionQuestions({ ...on, types: typeKnowledge }).one,
   });
@@ -258,7 +260,10 @@ function runAll(parts: RunningParts): Promise<void>[] {
       report: (table, err) => log.warn({ err, table }, 'could not remove old rows'),
     }),
     sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock }),
-    announcePresence({ pool, program: 'worker', signal, log, subscriptions: () => subscriptions.standings() }),
+    announcePresence({
+      ...{ pool, program: 'worker', signal, log },
+      subscriptions: () => [...subscriptions.standings(), ...mailsTo(config.mail?.to ?? [])],
+    }),
     watchNeighbours(queue, { clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, ...subscriptions.callbacks, onParked })),
     runItemClaims({ store, pool, queue, evidence: context.evidence, documents, signal, ...subscriptions.callbacks }),

@@ -22,6 +22,10 @@ export class ExportedPacks {
   /** How it stands until then. */
   begins: Task['status'] = 'preparing';
   hasResult = true;
+  /** Results of each task. */
+  parts = 1;
+  /** Whether it tells the task of a result. */
+  tellsTask = true;
   /** Whether it tells the results of all tasks, whichever it was asked for. */
   tellsAllResults = false;
   /** Before a call is made at the registry, and when it was made: may throw, or give another outcome. */
@@ -71,7 +75,13 @@ export class ExportedPacks {
     this.answer('results', () => {
       const asked = this.hasResult ? filter.taskIds : [];
       const told = this.tellsAllResults ? ['of another', ...asked] : asked;
-      return { items: told.map((taskId) => ({ taskId, resultId: `result of ${taskId}` })), total: told.length };
+      const items = told.flatMap((taskId) =>
+        Array.from({ length: this.parts }, (_, n) => ({
+          ...(this.tellsTask ? { taskId } : {}),
+          resultId: `result of ${taskId}${n === 0 ? '' : `, part ${n + 1}`}`,
+        })),
+      );
+      return { items, total: items.length };
     })) as unknown as Results;
 
   private csv(): Buffer {

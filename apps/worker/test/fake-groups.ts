@@ -30,10 +30,11 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
 
   check(_account: string, requestIds: string[]): Promise<CallOutcome<GroupCheck>> {
     const missing = requestIds.filter((one) => !this.registry.taken.has(one));
+    const hasBegun = this.started.some((ids) => ids.some((one) => requestIds.includes(one)));
     const value: GroupCheck =
-      missing.length === 0
+      missing.length === 0 && !hasBegun
         ? { canStart: true }
-        : { canStart: false, reason: `${missing.length} documents are missing` };
+        : { canStart: false, reason: hasBegun ? 'it was started before' : `${missing.length} documents are missing` };
     return Promise.resolve({ kind: 'ok', value, raw: rawOf(JSON.stringify(value)) });
   }
 

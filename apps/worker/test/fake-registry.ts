@@ -71,6 +71,8 @@ export class FakeRegistry implements RegistryClient {
    * lands after the next look-up.
    */
   readonly open = new Set<string>();
+  /** What those of a group that is not started show. */
+  waitingStatus: DocumentStatus = 'uploading';
   readonly finishing = new Set<string>();
   /** What lands after the next status read. */
   afterNextStatus: (() => void) | undefined;
@@ -220,7 +222,7 @@ export class FakeRegistry implements RegistryClient {
   }
 
   private metadata(documentId: string, requestId = ''): DocumentMetadata {
-    const status = this.open.has(documentId) ? 'uploading' : (this.statusOf.get(documentId) ?? this.status);
+    const status = this.open.has(documentId) ? this.waitingStatus : (this.statusOf.get(documentId) ?? this.status);
     return { documentId, requestId, status, fields: {} };
   }
 }

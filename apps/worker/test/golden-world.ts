@@ -124,10 +124,11 @@ export class GoldenWorld {
     if (handler === undefined) throw new Error(`no lane serves ${task.key}`);
     const claimed = { ...task, claimedAt: new Date(task.claimedAt.getTime() + laterMs) };
     const signal = new AbortController().signal;
+    const heldUntilMs = (): number => Infinity;
     const result =
       'handle' in handler
-        ? await handler.handle(claimed, { signal })
-        : ((await handler.handleMany([claimed], { signal }))[0] as TaskResult | Error);
+        ? await handler.handle(claimed, { signal, heldUntilMs })
+        : ((await handler.handleMany([claimed], { signal, heldUntilMs }))[0] as TaskResult | Error);
     if (result instanceof Error) throw result;
     if (result.kind === 'failed') this.failed.push({ key: task.key, error: result.error });
     await queue.settle(task, result);

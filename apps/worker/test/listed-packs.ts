@@ -38,16 +38,19 @@ export class ListedPacks {
   boxes: Box[] = [];
   beforeDecisions: ListedPacks['before'] = () => undefined;
 
+  /** Entries of a list, behind all others, that nobody understands. */
+  strange: Partial<Record<string, string[]>> = {};
+
   constructor(public packs: Pack[]) {}
 
   readonly calls = {
     lists: {
       page: (_account: string, list: string, query: { offset?: number; limit?: number } = {}) => {
         const { offset = 0, limit = 0 } = query;
-        if (list === 'suspension_decisions') return this.pageOfDecisions(offset, limit);
+        const window = { list, offset, limit };
+        if (list === 'suspension_decisions') return this.pageOfDecisions(window);
         const ours = this.packs.filter(({ at }) => at === 'ours');
-        const items = ours.slice(offset, offset + limit).map(recordOf);
-        return this.answer(`filter ${offset}`, { items, total: ours.length }) as Promise<Outcome>;
+        return this.answer(`filter ${offset}`, this.pageOf(ours.map(recordOf), window)) as Promise<Outcome>;
       },
     },
     sgtins: {
@@ -76,12 +79,19 @@ export class ListedPacks {
     },
   } as unknown as FetchContext['packs'];
 
-  private pageOfDecisions(offset: number, limit: number): Promise<Outcome> {
-    this.askedDecisions.push(`offset ${offset}`);
+  private pageOf(all: object[], { list, offset, limit }: { list: string; offset: number; limit: number }): object {
+    const aside = this.strange[list] ?? [];
+    const [from, to] = [offset, offset + limit].map((at) => Math.max(0, at - all.length));
+    const items = all.slice(offset, offset + limit);
+    const strange = aside.slice(from, to).map((written, n) => ({ at: items.length + n, written }));
+    return { items, total: all.length + aside.length, ...(strange.length === 0 ? {} : { strange }) };
+  }
+
+  private pageOfDecisions(window: { list: string; offset: number; limit: number }): Promise<Outcome> {
+    this.askedDecisions.push(`offset ${window.offset}`);
     const other = this.beforeDecisions(this.askedDecisions.length);
     if (other !== undefined) return Promise.resolve(other as unknown as Outcome);
-    const items = this.decisions.slice(offset, offset + limit);
-    return answered({ items, total: this.decisions.length }) as Promise<Outcome>;
+    return answered(this.pageOf(this.decisions, window)) as Promise<Outcome>;
   }
 
   private answer(what: string, value: object): Promise<unknown> {

@@ -295,19 +295,26 @@ export async function newestTask<Kind extends TaskKind>(store: EventStore, work:
 }
 
 /** Runs one task by the handler that its lane has for it, as claimed at this moment of the database's clock. */
-export async function runTask(
+export const runTask = (
   context: TaskContext | InboundContext,
   unclaimed: Task<object>,
   claimedAt: Date = context.clock.now(),
+): Promise<TaskResult> => runClaimed(context, { ...unclaimed, claimedAt });
+
+/** The same under a lease that holds until this moment of the monotonic clock. */
+export async function runClaimed(
+  context: TaskContext | InboundContext,
+  claimed: Task<object>,
+  leaseEndMs = Infinity,
 ): Promise<TaskResult> {
-  const task = { ...unclaimed, payload: { ...unclaimed.payload }, claimedAt };
+  const task = { ...claimed, payload: { ...claimed.payload } };
   const inbound = 'queue' in context ? context : undefined;
   const lane = lanesOf(context, [ACCOUNT], inbound).find((one) => one.name === task.lane);
   const handler = lane?.kinds[task.kind];
   if (handler === undefined) throw new Error(`no lane serves ${task.key}`);
-  const signal = new AbortController().signal;
-  if ('handle' in handler) return handler.handle(task, { signal });
-  const result = (await handler.handleMany([task], { signal }))[0] as TaskResult | Error;
+  const by = { signal: new AbortController().signal, heldUntilMs: () => leaseEndMs };
+  if ('handle' in handler) return handler.handle(task, by);
+  const result = (await handler.handleMany([task], by))[0] as TaskResult | Error;
   if (result instanceof Error) throw result;
   return result;
 }

@@ -4,6 +4,7 @@ import {
   inTransaction,
   migrate,
   migrationNames,
+  tryLock,
   type MigrationSet,
   type Pool,
   type Queryable,
@@ -59,10 +60,7 @@ export async function restoreBackup(
 async function underLock<T>(pool: Pool, work: (session: Transaction) => Promise<T>): Promise<T> {
   const session = await pool.connect();
   try {
-    const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
-      RESTORE_LOCK,
-    ]);
-    if (rows[0]?.locked !== true) throw notEmpty('another restore is under way in it');
+    if (!(await tryLock(session, RESTORE_LOCK))) throw notEmpty('another restore is under way in it');
     return await work(session);
   } finally {
     await session.query('SELECT pg_advisory_unlock_all()').catch(() => undefined);

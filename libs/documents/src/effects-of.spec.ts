@@ -209,6 +209,13 @@ describe('given a partial receipt', () => {
     },
   );
 
+  it('an item that can only lie in a listed container is of the series that is said of all', () => {
+    const facts = { ...move, docType: 253, fields: { ...move.fields, series_number: 'A 17', source: '1' } };
+    const { item, ...said } = partly(facts, about(pack(7))).at(-1) as ItemEffect;
+    expect(item).toEqual({ kind: 'sgtin', id: pack(7) });
+    expect(said).toEqual({ result: 'undetermined', errorCode: '12', errorText: 'not yours', series: 'A 17' });
+  });
+
   it('a container that is named itself is refused, whatever is named within', () => {
     expect(results(partly(move, about(container), about(pack(7))))).toEqual([
       `${first} applied`,
@@ -239,8 +246,17 @@ describe('given a partial receipt', () => {
     ]);
   });
 
-  it('nothing in doubt carries a status, a place or a containment', () => {
-    for (const effect of partly(given(415))) expect(Object.keys(effect).sort()).toEqual(['item', 'result']);
+  it.each([
+    [10311, 0, { series: 'A 17', expiry: '31.12.2028' }],
+    [415, 0, {}],
+    [415, 1, { lots: [{ gtin: '04601234567893', series: 'A 17' }] }],
+    [416, 0, {}],
+    [511, 1, {}],
+    [911, 0, {}],
+  ])('of what it leaves open %d says of its item %d nothing but series and expiry', (docType, n, said) => {
+    const facts = given(docType);
+    const [item, remark] = [facts.items[n], { errorCode: '99', errorText: aboutNothing.text }];
+    expect(partly(facts, aboutNothing)[n]).toEqual({ item, result: 'undetermined', ...remark, ...said });
   });
 });
 

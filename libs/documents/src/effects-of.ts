@@ -69,7 +69,7 @@ function applied(facts: Affecting, item: AffectedItem): ItemEffect {
   if (row === NOT_KNOWN) {
     const title = titleOfType(docType);
     const errorText = `what a document of type ${docType} (${title}) does to a pack is not publicly known`;
-    return { item, result: 'undetermined', errorText, ...saidOf(facts, item) };
+    return { item, result: 'undetermined', errorText, ...fundingOf(facts, item), ...saidOf(facts, item) };
   }
   const status = typeof row.status === 'function' ? row.status(facts) : row.status;
   return {
@@ -84,19 +84,23 @@ function applied(facts: Affecting, item: AffectedItem): ItemEffect {
       containment: containmentOf(row, facts, item),
       corrects: correctedBy(facts, item),
     }),
+    ...fundingOf(facts, item),
     ...saidOf(facts, item),
   };
 }
 
-/** What a document says of an item beside what it does to it. */
+/** What a document says of an item whatever becomes of it. */
 function saidOf({ fields }: Affecting, { detail, lots }: AffectedItem): Partial<ItemEffect> {
   return defined({
     series: detail?.series_number ?? fields.series_number,
     expiry: detail?.expiration_date ?? fields.expiration_date,
-    funding: codeOf(detail?.source ?? fields.source),
     lots,
   });
 }
+
+/** Which money paid, in what a document does: where it is open whether it did that, so is the money. */
+const fundingOf = ({ fields }: Affecting, { detail }: AffectedItem): Partial<ItemEffect> =>
+  defined({ funding: codeOf(detail?.source ?? fields.source) });
 
 const partOf = ({ detail }: AffectedItem): string | undefined =>
   detail?.sold_part ?? detail?.withdrawal_part ?? detail?.corrected_part;
@@ -162,7 +166,8 @@ function partial(facts: Affecting, receipt: ReceiptFacts): ItemEffect[] {
     const own = named.get(item.id);
     if (own !== undefined) return { item, result: 'refused', ...own };
     const doubted = doubt.on(item);
-    return doubted === undefined ? applied(facts, item) : { item, result: 'undetermined', ...doubted };
+    if (doubted === undefined) return applied(facts, item);
+    return { item, result: 'undetermined', ...doubted, ...saidOf(facts, item) };
   });
   return [...listed, ...doubt.inside];
 }
@@ -184,7 +189,8 @@ function doubtsOf(facts: Affecting, named: Map<string, Remark>, general: Remark 
   for (const [id, remark] of named) {
     if (ids.has(id) || containers.has(id)) continue;
     if (hasListedContainer && (isSgtin(id) || isSscc(id))) {
-      inside.push({ item: { kind: isSgtin(id) ? 'sgtin' : 'sscc', id }, result: 'undetermined', ...remark });
+      const item: AffectedItem = { kind: isSgtin(id) ? 'sgtin' : 'sscc', id };
+      inside.push({ item, result: 'undetermined', ...remark, ...saidOf(facts, item) });
       onContainers ??= remark;
     } else {
       onAll ??= remark;

@@ -40,6 +40,6 @@ export { SchemaSet } from './schemas/schema-set.js';
 export { builtInSchemas, builtInSet, SchemaSets } from './schemas/schema-sets.js';
 export { noEventOf } from './epcis/business-step.js';
 export { eventIdOf } from './epcis/event-hash.js';
-export { eventsOf, NAMESPACES, type ConcludedDocument, type LeftOut } from './epcis/epcis-event.js';
+export { eventsOf, leftOutOf, NAMESPACES, type ConcludedDocument } from './epcis/epcis-event.js';
 export type { EpcisEvent } from './epcis/event-shape.js';
 export { epcisDocumentOf, type EpcisDocument, type ToldDocument } from './epcis/epcis-document.js';

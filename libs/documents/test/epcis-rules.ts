@@ -26,16 +26,23 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** What is wrong with a document, in words; empty where it is valid. */
 export function problemsOf(document: EpcisDocument): string[] {
   const [context, own] = document['@context'];
+  const isOwn = (name: string): boolean => isUnder(Object.keys(own), name);
   const head = [
     context === 'https://ref.gs1.org/standards/epcis/2.0.0/epcis-context.jsonld' ? [] : 'context',
     document.type === 'EPCISDocument' && document.schemaVersion === '2.0' ? [] : 'type or version',
     INSTANT.test(document.creationDate) ? [] : 'creationDate',
+    // What has no prefix, a reader of JSON-LD drops.
+    (document['pedigree:leftOut'] ?? []).every((one) => Object.keys(one).every(isOwn))
+      ? []
+      : 'names of what is left out',
   ].flat();
-  return [...head, ...document.epcisBody.eventList.flatMap((event) => problemsOfEvent(event, Object.keys(own)))];
+  return [...head, ...document.epcisBody.eventList.flatMap((event) => problemsOfEvent(event, isOwn))];
 }
 
-function problemsOfEvent(event: EpcisEvent, prefixes: string[]): string[] {
-  const isOwn = (name: string): boolean => prefixes.includes(name.split(':')[0] as string) && name.includes(':');
+const isUnder = (prefixes: string[], name: string): boolean =>
+  name.includes(':') && prefixes.includes(name.split(':')[0] as string);
+
+function problemsOfEvent(event: EpcisEvent, isOwn: (name: string) => boolean): string[] {
   const rules: [string, boolean][] = [
     ['fields', Object.keys(event).every((name) => FIELDS[event.type].includes(name) || isOwn(name))],
     ['eventID', /^ni:\/\/\/sha-256;[0-9a-f]{64}\?ver=CBV2\.0$/.test(event.eventID ?? '')],

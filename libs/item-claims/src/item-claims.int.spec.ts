@@ -57,6 +57,25 @@ describe('what waits by its items', () => {
     expect(world.sent).toEqual(['a', 'b']);
   });
 
+  it('is decided all the same where a page is too slow to be worked whole', async () => {
+    for (const id of ['a', 'b', 'c', 'd']) await world.register(id, { items: [P], after: [] });
+    await world.register('e', { items: [Q] });
+    world.eachEventMs = 4_000;
+    await world.settle();
+    // Ten seconds are over when the fourth would be begun.
+    expect(world.pages.slice(0, 2)).toEqual([3, 2]);
+    expect(world.sent).toEqual(['a', 'e']);
+    expect(['b', 'c', 'd'].map((id) => world.waitsFor(id))).toEqual([['a'], ['b'], ['c']]);
+    world.eachEventMs = 20_000;
+    const before = world.pages.length;
+    for (const id of ['a', 'b', 'c', 'd']) {
+      await world.conclude(id, 'accepted');
+      await world.settle();
+    }
+    expect(world.sent).toEqual(['a', 'e', 'b', 'c', 'd']);
+    expect(Math.max(...world.pages.slice(before))).toBe(1);
+  });
+
   it('is a document that moves the container around a pack, and the other way round', async () => {
     await packed([P, Q], BOX);
     await world.register('pack', { items: [P] });

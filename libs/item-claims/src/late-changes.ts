@@ -1,5 +1,7 @@
 import { readToldContent, type ContainerContentObserved, type DocumentConcluded, type InboundConcluded } from '#domain';
+import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
+import { inboundOrder } from '#read-models';
 import { changeByItems } from './containment.js';
 import { changesContainment, isApplied, type NamedItems } from './named-items.js';
 import { readEvidence, readOne, type ItemClaimsParts } from './read-page.js';
@@ -23,33 +25,43 @@ export const mayChangeByOthers = ({
   docType !== undefined &&
   changesContainment(docType);
 
-/** What the document did to containment. It is read once more. */
-export async function changeBy(data: DocumentConcluded['data'], on: Reading): Promise<void> {
-  const { documentSha256 } = data;
-  await apply(await readOne(documentSha256, on, (xml) => on.documents.readDocument(xml, documentSha256)), data, on);
+/**
+ * When the registry accepted it, as far as that is told, and never after the log heard of it. What follows from a
+ * receipt is effective when that says, so `effectiveAt` bounds nothing.
+ */
+export function acceptedBy(acceptedAt: string | undefined, { recordedAt }: Pick<RecordedEvent, 'recordedAt'>): Date {
+  const accepted = new Date(acceptedAt ?? recordedAt);
+  return accepted < recordedAt ? accepted : recordedAt;
 }
 
-export async function changeByOthers(data: InboundConcluded['data'], on: Reading): Promise<void> {
-  const { documentSha256, outcome, again } = data;
+/** What the document did to containment. It is read once more. */
+export async function changeBy(data: DocumentConcluded['data'], at: Date, on: Reading): Promise<void> {
+  const { documentSha256 } = data;
+  const named = await readOne(documentSha256, on, (xml) => on.documents.readDocument(xml, documentSha256));
+  await apply(named, data.outcome, { at, tx: on.tx });
+}
+
+export async function changeByOthers(event: RecordedEvent & InboundConcluded, on: Reading): Promise<void> {
+  const { documentSha256, outcome } = event.data;
   if (documentSha256 === undefined) return;
   const named = await readOne(documentSha256, on, (xml) => on.documents.readForeignDocument(xml));
-  await apply(named, { outcome, isLate: again === true }, on);
+  await apply(named, outcome, { at: acceptedBy(inboundOrder(event), event), tx: on.tx });
 }
 
 /**
- * What the registry told of a container that came to us. It is as new as the event: what documents said of these packs
+ * What the registry told of a container that came to us. It is as new as the answer: what documents said of these packs
  * before was told to the registry as well.
  */
-export async function changeByContent({ contentSha256 }: ContainerContentObserved['data'], on: Reading): Promise<void> {
-  const content = await readEvidence(contentSha256, on, readToldContent);
+export async function changeByContent(event: RecordedEvent & ContainerContentObserved, on: Reading): Promise<void> {
+  const content = await readEvidence(event.data.contentSha256, on, readToldContent);
   const items = content?.items.map(({ id, into }) => ({ item: id, parent: into })) ?? [];
-  await changeByItems(on.tx, { change: 'packed', items }, false);
+  await changeByItems(on.tx, { change: 'packed', items }, acceptedBy(event.data.fetchedAt, event));
 }
 
 async function apply(
   named: NamedItems | undefined,
-  { outcome, isLate = false }: { outcome: string; isLate?: boolean },
-  { tx }: Reading,
+  outcome: string,
+  { at, tx }: { at: Date; tx: Transaction },
 ): Promise<void> {
-  if (named?.change !== undefined && isApplied({ outcome }, named.change)) await changeByItems(tx, named, isLate);
+  if (named?.change !== undefined && isApplied({ outcome }, named.change)) await changeByItems(tx, named, at);
 }

@@ -5,7 +5,7 @@ import {
   MAX_ITEM_PREDECESSORS,
   requestIdOfStream,
   type ContainerContentObserved,
-  type DocumentConcluded,
+  type ConclusionRevised,
   type DocumentOutcome,
   type DocumentReleased,
   type DocumentReference,
@@ -17,6 +17,8 @@ import {
   type PlannedTask,
   type Registration,
 } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import { systemClock } from '#kernel';
 import {
   endEachHold,
   highestNumber,
@@ -39,7 +41,7 @@ import { endedHolds, endHolds, heldAmong, isLapse, mayEndHolds, missingIn, stuck
 import { endShield, keepMissedEnd, missedBy } from './missed-ends.js';
 import { NOTHING } from './named-items.js';
 import { liftItemWait, refuseRing, waitForItems, type TaskPlace } from './item-tasks.js';
-import { changeBy, changeByContent, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
+import { acceptedBy, changeBy, changeByContent, changeByOthers, mayChange, mayChangeByOthers } from './late-changes.js';
 import { isPlain, unitOf, type ClaimEvent, type MovingEvent, type PageOptions } from './read-page.js';
 import { keepOperations, withRecalled } from './recalls.js';
 import { openRing } from './rings.js';
@@ -58,6 +60,9 @@ import {
   type LiftedWait,
   type WaitBasis,
 } from './waits.js';
+
+/** A transaction may last three times as long. */
+const MOST_PAGE_MS = 10_000;
 
 /** Where an event stands, and what a release says of the send that follows. */
 interface Cause {
@@ -99,8 +104,13 @@ export class PageOfClaims {
     return lifted.length > 0;
   }
 
-  async work(events: ClaimEvent[]): Promise<void> {
-    const { tx, queue } = this.options;
+  /**
+   * How many events it has worked, from the first: those behind them are left to the next page where time has run out.
+   * What is decided about one takes some ten statements, and a database may be slow or far away.
+   */
+  async work(events: ClaimEvent[]): Promise<number> {
+    const { tx, queue, clock = systemClock } = this.options;
+    const untilMs = clock.monotonicMs() + MOST_PAGE_MS;
     const registered = events.flatMap((event) => (event.type === 'DocumentRegistered' ? [event.data.requestId] : []));
     const expected = registered.length === 0 ? new Set<string>() : await awaited(tx, registered);
     const sent = events.flatMap(({ type, stream }) => (type === 'DocumentSent' ? [requestIdOfStream(stream)] : []));
@@ -108,9 +118,12 @@ export class PageOfClaims {
     const freed = events.flatMap((event) => (mayEndHolds(event) ? [unitOf(event.stream)] : []));
     if (freed.length > 0) this.held = await heldAmong(tx, freed);
     await keepOperations(tx, events);
-    for (const event of events) await this.take(event, expected);
+    let worked = 0;
+    for (; worked < events.length && (worked === 0 || clock.monotonicMs() < untilMs); worked += 1)
+      await this.take(events[worked] as ClaimEvent, expected);
     await this.run.flush();
     if (this.tasks.length > 0) await queue.schedule(tx, this.tasks);
+    return worked;
   }
 
   private async take(event: ClaimEvent, expected: Set<string>): Promise<void> {
@@ -118,9 +131,9 @@ export class PageOfClaims {
     this.cause = { position, ...(type === 'DocumentReleased' ? { released: data } : {}) };
     if (type === 'DocumentRegistered') await this.registered(data, position, expected);
     else if (type === 'GroupRegistered') await this.groupRegistered(data, position, expected);
-    else if (type === 'ConclusionRevised') await this.changedLate(data);
-    else if (type === 'InboundConcluded') await this.changedByOthers(data);
-    else if (type === 'ContainerContentObserved') await this.contentTold(data);
+    else if (type === 'ConclusionRevised') await this.changedLate(event);
+    else if (type === 'InboundConcluded') await this.changedByOthers(event);
+    else if (type === 'ContainerContentObserved') await this.contentTold(event);
     else await this.moveOn(event);
   }
 
@@ -133,7 +146,10 @@ export class PageOfClaims {
     else if (type === 'DocumentHeld' || type === 'GroupHeld') await this.stoodAside(unitOf(stream), data.hold);
     else if (type === 'DocumentSent') await this.sent(requestIdOfStream(stream));
     else if (type === 'DocumentConcluded')
-      await this.run.add({ kind: 'end', id: requestIdOfStream(stream), position, event: data });
+      await this.run.add({
+        ...{ kind: 'end', id: requestIdOfStream(stream), position, event: data },
+        at: acceptedBy(data.acceptedAt, event),
+      });
     else if (type === 'GroupConcluded') await this.groupEnded(groupIdOfStream(stream), data.outcome, position);
     else if (mayEndHolds(event)) await this.holdsEnded(unitOf(stream), event);
   }
@@ -342,22 +358,23 @@ export class PageOfClaims {
   }
 
   /** A document that claims nothing here, or no more: it is read once more where it changed containment. */
-  private async changedLate(data: DocumentConcluded['data']): Promise<void> {
+  private async changedLate(event: RecordedEvent & ConclusionRevised): Promise<void> {
+    const { data } = event;
     if (!mayChange(data)) return;
     await this.run.flush();
-    await changeBy(data, this.options);
+    await changeBy(data, acceptedBy(data.acceptedAt, event), this.options);
   }
 
   /** A document of others claims nothing. What it packs or opens is known from here on. */
-  private async changedByOthers(data: InboundConcluded['data']): Promise<void> {
-    if (!mayChangeByOthers(data)) return;
+  private async changedByOthers(event: RecordedEvent & InboundConcluded): Promise<void> {
+    if (!mayChangeByOthers(event.data)) return;
     await this.run.flush();
-    await changeByOthers(data, this.options);
+    await changeByOthers(event, this.options);
   }
 
-  private async contentTold(data: ContainerContentObserved['data']): Promise<void> {
+  private async contentTold(event: RecordedEvent & ContainerContentObserved): Promise<void> {
     await this.run.flush();
-    await changeByContent(data, this.options);
+    await changeByContent(event, this.options);
   }
 
   private async nextNumber(): Promise<number> {

@@ -502,6 +502,7 @@ describe('a recall', () => {
   it.each([
     ['request_id', 'operation'],
     ['id of the registry', registryIdOf('operation')],
+    ['id of a copy', 'copy'],
   ])('finds an operation of before this table was there in the read models, by %s', async (_what, recalls) => {
     await given('operation', { docType: 431, items: [P], to: ATTIC });
     await world.conclude('operation', 'accepted');
@@ -518,6 +519,11 @@ describe('a recall', () => {
       [rows[0]?.sha256],
     );
     await world.pool.query(`INSERT INTO sent_document VALUES ('operation', $1)`, [registryIdOf('operation')]);
+    await world.pool.query(
+      `INSERT INTO movement_document (known_from, request_id, document_id, channel, doc_type, outcome, subject_id,
+         operation_date, ordered_at, document_sha256)
+       VALUES (2, 'operation', 'copy', 'other_system', 431, 'accepted', '', '', now(), 'bytes of the copy')`,
+    );
     await given('recall', { docType: 250, items: [], recalls });
     expect(world.waitsFor('recall')).toEqual(['shipment']);
   });

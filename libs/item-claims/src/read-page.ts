@@ -9,7 +9,7 @@ import type {
 import { RECALL, type DocumentFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import type { Sha256 } from '#kernel';
+import type { Clock, Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import { PAGE_BOUNDS, withinBytes } from '#read-models';
 import type { TaskQueue } from '#tasks';
@@ -50,6 +50,8 @@ export interface ItemClaimsParts {
   evidence: EvidenceStore;
   documents: ItemReading;
   queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
+  /** How long a page takes. Default: the system's. */
+  clock?: Pick<Clock, 'monotonicMs'>;
 }
 
 /** What one page is worked with. */

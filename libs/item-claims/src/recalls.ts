@@ -2,6 +2,7 @@ import { requestIdOfStream } from '#domain';
 import { typeKnowledge } from '#documents';
 import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
+import { IN_OUR_NAME } from '#read-models';
 import type { NamedItems } from './named-items.js';
 import { readOne, type ClaimEvent, type PageOptions } from './read-page.js';
 
@@ -33,7 +34,8 @@ export async function keepOperations(tx: Transaction, events: ClaimEvent[]): Pro
 
 /**
  * What a recall concerns: the items and places of its operation. One of before `item_operation` was there may stand in
- * the read models alone, which were behind when that was filled. One that is not known at all has none.
+ * the read models alone, which were behind when that was filled; and only those have the id of a further copy. One that
+ * is not known at all has none.
  */
 export async function withRecalled(named: NamedItems, on: PageOptions): Promise<NamedItems> {
   const { rows } = await on.tx.query<{ sha256: Sha256 }>({
@@ -41,6 +43,8 @@ export async function withRecalled(named: NamedItems, on: PageOptions): Promise<
     text: `SELECT document_sha256 AS sha256 FROM item_operation WHERE request_id = $1 OR document_id = $1
       UNION ALL SELECT document_sha256 FROM document_outcome WHERE request_id = ANY (ARRAY(
         SELECT $1::text UNION ALL SELECT request_id FROM sent_document WHERE document_id = $1
+        UNION ALL SELECT request_id FROM movement_document
+          WHERE document_id = $1 AND request_id <> '' AND ${IN_OUR_NAME}
       )) LIMIT 1`,
     values: [named.recalls],
   });

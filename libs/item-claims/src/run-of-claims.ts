@@ -1,6 +1,6 @@
 import { endedBadly, type DocumentConcluded, type ItemPredecessor } from '#domain';
 import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
-import { changeByClaims } from './containment.js';
+import { changeByClaims, type EndedHolder } from './containment.js';
 import {
   claimsOn,
   containersAround,
@@ -24,7 +24,8 @@ export interface Plain {
 }
 
 type Step =
-  { kind: 'register'; plain: Plain } | { kind: 'end'; id: string; position: bigint; event: DocumentConcluded['data'] };
+  | { kind: 'register'; plain: Plain }
+  | { kind: 'end'; id: string; position: bigint; at: Date; event: DocumentConcluded['data'] };
 
 /** Plans what follows for a holder: its send, or that it is told for whom it waits, or waits no more. */
 interface Plans {
@@ -123,10 +124,10 @@ export class RunOfClaims {
    */
   private async end(steps: Step[], holders: Map<string, Holder>): Promise<void> {
     const { tx } = this.options;
-    let run: { change: ContainmentChange; numbers: number[] } | undefined;
+    let run: { change: ContainmentChange; ended: EndedHolder[] } | undefined;
     let freed: Holder[] = [];
     const write = async (): Promise<void> => {
-      if (run !== undefined) await changeByClaims(tx, run.change, run.numbers);
+      if (run !== undefined) await changeByClaims(tx, run.change, run.ended);
       run = undefined;
     };
     const free = async (): Promise<void> => {
@@ -138,11 +139,11 @@ export class RunOfClaims {
     };
     for (const step of steps) {
       if (step.kind !== 'end') continue;
-      const { id, position, event } = step;
+      const { id, position, at, event } = step;
       const holder = holders.get(id);
       if (holder === undefined) {
         await write();
-        if (mayChange(event)) await changeBy(event, this.options);
+        if (mayChange(event)) await changeBy(event, at, this.options);
         continue;
       }
       if (holder.toldId === id) {
@@ -155,8 +156,8 @@ export class RunOfClaims {
       const { change } = holder;
       if (change === null || !isApplied(event, change)) continue;
       if (run?.change !== change) await write();
-      run ??= { change, numbers: [] };
-      run.numbers.push(holder.number);
+      run ??= { change, ended: [] };
+      run.ended.push({ number: holder.number, at });
     }
     await free();
   }

@@ -9,6 +9,7 @@ import {
   type InboundEvent,
 } from '#domain';
 import type { EventFilter } from '#event-store';
+import { defined } from '#kernel';
 import type { Transaction } from '#postgres';
 import { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions } from '#subscriptions';
 import { END_OF_HOLDS_TYPES } from './holds.js';
@@ -35,7 +36,7 @@ const FILTER: EventFilter = {
 /** Claims items and plans first sends until `signal` aborts. Of several processes one works, the others stand by. */
 export function runItemClaims(options: ItemClaimsOptions): Promise<void> {
   const { evidence, documents, queue, ...rest } = options;
-  const handle = handler({ evidence, documents, queue });
+  const handle = handler({ evidence, documents, queue, ...defined({ clock: options.clock }) });
   return runSubscription({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle });
 }
 
@@ -44,7 +45,7 @@ export function catchUpItemClaims(
   options: ItemClaimsParts & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'> & { isFirst?: boolean },
 ): Promise<bigint> {
   const { evidence, documents, queue, isFirst, ...rest } = options;
-  const handle = handler({ evidence, documents, queue }, isFirst);
+  const handle = handler({ evidence, documents, queue, ...defined({ clock: options.clock }) }, isFirst);
   return catchUp({ ...rest, name: ITEM_CLAIMS, filter: FILTER, handle });
 }
 
@@ -64,8 +65,7 @@ function handler(parts: ItemClaimsParts, isFirst = true) {
     const { events, named } = await readPage(given, parts, claims);
     const page = new PageOfClaims({ ...parts, tx, handledAt, named, start, claims });
     if (mayWaitForHeld) mayWaitForHeld = await page.liftForHeld();
-    await page.work(events);
-    return events.length;
+    return page.work(events);
   };
 }
 

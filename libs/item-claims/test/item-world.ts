@@ -26,7 +26,7 @@ import {
 import type { DocumentFacts } from '#documents';
 import { PostgresEventStore, type RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { sha256Hex, type Sha256 } from '#kernel';
+import { defined, sha256Hex, type Sha256 } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
@@ -65,6 +65,10 @@ export class ItemWorld {
   onSend: (task: PlannedTask<'send'>) => void = () => undefined;
   /** Thrown away after the page's work, as a crash before the commit does. */
   crashes = 0;
+  /** Between two looks at the clock of a page so much time goes by. */
+  eachEventMs = 0;
+  /** Events of each page that was worked. */
+  readonly pages: number[] = [];
   /** All is one process, so that nothing is made good that is made good when one begins. */
   private isFirst = true;
   private readonly blobs = new Map<Sha256, Buffer>();
@@ -83,13 +87,9 @@ export class ItemWorld {
     return new ItemWorld(pool);
   }
 
-  close(): Promise<void> {
-    return this.store.close();
-  }
+  close = (): Promise<void> => this.store.close();
 
-  state(id: string): DocumentState {
-    return this.states.get(id) ?? ABSENT;
-  }
+  state = (id: string): DocumentState => this.states.get(id) ?? ABSENT;
 
   async register(id: string, given: GivenDocument): Promise<void> {
     const { items, after = [], resendOf, waives, group } = given;
@@ -106,15 +106,15 @@ export class ItemWorld {
     await this.execute(id, { type: 'Register', registration });
   }
 
-  /** A document of others, which the registry has accepted. `again`: what was given up of it has come after all. */
-  async others(documentId: string, given: GivenDocument, again?: 'again'): Promise<void> {
+  /** A document of others, which the registry has accepted: when it is heard of, unless said otherwise. */
+  async others(documentId: string, given: GivenDocument, acceptedAt?: string): Promise<void> {
     const { docType, documentSha256 } = this.keep(documentId, given);
     const concluded: InboundEvent = {
       type: 'InboundConcluded',
       data: {
         ...{ documentId, direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType, documentSha256 },
         isReadable: true,
-        ...(again === undefined ? {} : { again: true }),
+        ...defined({ acceptedAt }),
       },
     };
     const event = { ...concluded, id: randomUUID(), schemaVersion: 1, metadata: METADATA };
@@ -122,12 +122,12 @@ export class ItemWorld {
   }
 
   /** The registry tells what lies in a container: item by item, and what holds it directly. */
-  async content(sscc: string, within: Record<string, string>): Promise<void> {
+  async content(sscc: string, within: Record<string, string>, fetchedAt = new Date().toISOString()): Promise<void> {
     const items = Object.entries(within).map(([id, into]) => ({ id, into }));
     const bytes = writeToldContent({ sscc, items });
     const contentSha256 = this.keepBytes(bytes);
     const arrival = { documentId: `arrival of ${sscc}`, docType: 601, subjectId: '00000000000999' };
-    const answer = { fetchedAt: '2026-03-01T10:00:00Z', answerSha256: contentSha256, contentSha256 };
+    const answer = { fetchedAt, answerSha256: contentSha256, contentSha256 };
     const data = {
       sscc,
       account: 'main',
@@ -188,19 +188,26 @@ export class ItemWorld {
     return this.execute(id, { type: 'BeginSend', gateHolds });
   }
 
-  /** The registry's answer to what is being sent. */
-  async answer(id: string, outcome: DocumentOutcome): Promise<void> {
+  /** The registry's answer to what is being sent. As a worker records it, it is effective when the receipt says. */
+  async answer(id: string, outcome: DocumentOutcome, acceptedAt?: string): Promise<void> {
     const { registration, send } = this.sending(id);
     const { docType, documentSha256, resendOf } = registration;
     const { attempt } = send;
     const sent = { attempt, documentId: registryIdOf(id), answerSha256: documentSha256, foundByLookUp: false };
-    await this.append(id, [
+    const events: DocumentEvent[] = [
       { type: 'DocumentSent', data: sent },
-      { type: 'DocumentConcluded', data: { outcome, docType, documentSha256 } },
-    ]);
+      { type: 'DocumentConcluded', data: { outcome, docType, documentSha256, ...defined({ acceptedAt }) } },
+    ];
+    await this.append(id, events, acceptedAt);
     await this.tell(id, outcome);
     if (resendOf !== undefined && (outcome === 'accepted' || outcome === 'partial'))
       await this.tell(resendOf.requestId, outcome);
+  }
+
+  /** Its send, and the receipt, which tells when the registry accepted it. */
+  async answerAt(id: string, acceptedAt: string): Promise<void> {
+    await this.execute(id, { type: 'BeginSend' });
+    await this.answer(id, 'accepted', acceptedAt);
   }
 
   /** The attempt counts as one that did not arrive: there is another to come. */
@@ -275,11 +282,14 @@ export class ItemWorld {
       return Promise.resolve();
     };
     const { store, pool } = this;
+    let nowMs = 0;
+    const clock = { monotonicMs: () => (nowMs += this.eachEventMs) };
     const work = () =>
       catchUpItemClaims({
         ...{ store, pool, batchSize, evidence: this.evidence(), documents: this.reading(), queue: { schedule } },
-        isFirst: this.isFirst,
-        onBatch: () => {
+        ...{ isFirst: this.isFirst, clock },
+        onBatch: ({ events }) => {
+          this.pages.push(events);
           for (const task of planned.splice(0)) this.plan(task);
         },
       });
@@ -317,10 +327,7 @@ export class ItemWorld {
   }
 
   private plan(task: PlannedTask): void {
-    if (task.kind !== 'send') {
-      this.tasks.set(task.key, task);
-      return;
-    }
+    if (task.kind !== 'send') return void this.tasks.set(task.key, task);
     // A key is used once for ever: after a hold at the gate there is another.
     if (this.sendKeys.has(task.key)) throw new Error(`${task.key} was planned twice`);
     this.sendKeys.add(task.key);
@@ -350,9 +357,10 @@ export class ItemWorld {
     }
   }
 
-  private async append(id: string, events: DocumentEvent[]): Promise<void> {
+  private async append(id: string, events: DocumentEvent[], effectiveAt = METADATA.effectiveAt): Promise<void> {
     if (events.length === 0) return;
-    await this.store.append(documentStream(id), 'any', events.map(recordable));
+    const recorded = events.map((one) => ({ ...recordable(one), metadata: { ...METADATA, effectiveAt } }));
+    await this.store.append(documentStream(id), 'any', recorded);
     this.states.set(id, events.reduce(evolve, this.state(id)));
     for (const event of events) if (event.type === 'DocumentConcluded') this.ended(id, event.data.outcome);
   }

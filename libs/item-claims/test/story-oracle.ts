@@ -42,6 +42,8 @@ interface Told {
 export class StoryOracle {
   readonly told = new Map<string, Told>();
   readonly inside = new Map<string, string>();
+  /** When what put each item inside was accepted. */
+  private readonly since = new Map<string, number>();
   /** By which ids each document could be named, once it had them. */
   private readonly operations = new Map<string, Told>();
 
@@ -57,11 +59,11 @@ export class StoryOracle {
     }
   }
 
-  private take({ type, stream, data: said, position }: RecordedEvent): void {
-    const data = said as unknown as { outcome: DocumentOutcome; documentId: string; hold: Hold };
+  private take({ type, stream, data: said, position, recordedAt }: RecordedEvent): void {
+    const data = said as unknown as { outcome: DocumentOutcome; documentId: string; hold: Hold; acceptedAt?: string };
     const id = requestIdOfStream(stream);
     const one = this.told.get(id);
-    if (type === 'InboundConcluded') this.change(data.documentId, data);
+    if (type === 'InboundConcluded') this.change(data.documentId, data, recordedAt);
     if (one === undefined) return;
     if (type === 'SendAttempted') one.sentAt = position;
     if (type === 'DocumentHeld') hold(one, data.hold);
@@ -69,7 +71,7 @@ export class StoryOracle {
     if (type === 'DocumentReleased') one.releasedAt ??= position;
     if (type === 'DocumentConcluded') this.end(one, position, data);
     if (type === 'ConclusionRevised') this.turn(one);
-    if (type === 'DocumentConcluded' || type === 'ConclusionRevised') this.change(id, data);
+    if (type === 'DocumentConcluded' || type === 'ConclusionRevised') this.change(id, data, recordedAt);
   }
 
   /** Sentences; none is good. */
@@ -167,20 +169,30 @@ export class StoryOracle {
     }
   }
 
-  private change(id: string, data: { outcome: DocumentOutcome }): void {
+  private change(id: string, data: { outcome: DocumentOutcome; acceptedAt?: string }, recordedAt: Date): void {
+    const at = Math.min(Date.parse(data.acceptedAt ?? '2099-01-01'), recordedAt.getTime());
     const { docType = 0, items, into, isRecursive } = this.story.given.get(id) as GivenDocument;
     const kind = CHANGES[docType];
     if (kind === undefined || !isApplied(data, kind)) return;
-    if (into !== undefined) for (const item of items) this.inside.set(item, into);
-    else for (const item of items) this.inside.delete(item);
-    if (kind === 'opened') this.empty(new Set(items), isRecursive === true);
+    const changed = items.filter((item) => this.mayChange(item, at));
+    for (const item of changed) {
+      if (into === undefined) this.inside.delete(item);
+      else this.inside.set(item, into);
+      this.since.set(item, at);
+    }
+    if (kind === 'opened') this.empty(new Set(items), { isRecursive: isRecursive === true, at });
     for (const one of this.told.values()) this.lookAround(one);
   }
 
-  private empty(boxes: Set<string>, isRecursive: boolean): void {
-    const out = [...this.inside].filter(([, box]) => boxes.has(box)).map(([item]) => item);
-    for (const item of out) this.inside.delete(item);
-    if (isRecursive && out.length > 0) this.empty(new Set(out), true);
+  /** Of what lies in nothing it is forgotten when it was taken out. */
+  private mayChange(item: string, at: number): boolean {
+    return !this.inside.has(item) || (this.since.get(item) as number) <= at;
+  }
+
+  private empty(boxes: Set<string>, { isRecursive, at }: { isRecursive: boolean; at: number }): void {
+    const out = [...this.inside].filter(([item, box]) => boxes.has(box) && this.mayChange(item, at));
+    for (const [item] of out) this.inside.delete(item);
+    if (isRecursive && out.length > 0) this.empty(new Set(out.map(([item]) => item)), { isRecursive, at });
   }
 
   private meetAll(one: Told): void {

@@ -10,6 +10,7 @@ import {
 } from '#domain';
 import { stuckAmong } from '../src/waits.js';
 import { registryIdOf, type GivenDocument, type ItemWorld } from './item-world.js';
+import { METADATA } from './recordable.js';
 
 const MOST_ROUNDS = 200;
 
@@ -36,7 +37,7 @@ interface Doing {
 
 export type Step =
   | ({ do: 'register'; after: number[]; resends: boolean; waives: boolean } & Doing)
-  | ({ do: 'others' } & Doing)
+  | ({ do: 'others'; daysAgo: number } & Doing)
   | { do: 'send'; which: number }
   | { do: 'answer'; which: number; outcome: DocumentOutcome | 'missed' }
   | { do: 'revise'; which: number }
@@ -66,7 +67,10 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       waives: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('others' as const), ...doing }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('others' as const), ...doing, daysAgo: fc.constantFrom(0, 0, 1, 2) }),
+  },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('send' as const), which }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('answer' as const), which, outcome }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('revise' as const, 'hold', 'waive'), which }) },
@@ -81,6 +85,10 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('work' as const), most: fc.integer({ min: 1, max: 5 }) }) },
 );
+
+/** Before all that happens in a story; 0: when it is heard of. */
+const daysAgo = (days: number): string | undefined =>
+  days === 0 ? undefined : new Date(Date.parse(METADATA.effectiveAt) - days * 86_400_000).toISOString();
 
 export const isBad = (ended: string | undefined): boolean => ended === 'rejected' || ended === 'failed';
 
@@ -136,13 +144,17 @@ export class Story {
         ...{ place: PLACES[0] as string, to: PLACES[1] as string },
         ...{ after: [], resends: false, waives: false },
       });
+    let before = '';
     for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
       await this.world.settle();
       this.stalled.push(...this.waitForHeld());
       await this.tellThose();
       const open = this.ids().filter((id) => this.world.state(id).phase !== 'concluded');
       if (open.length === 0 && this.world.tasks.size === 0) return this.world.settle();
-      await this.waive(open, (hold) => !this.isResentAndOpen(hold));
+      // Where the resend waits for what is held for the bad end, somebody has to decide all the same.
+      const standing = open.join(' ');
+      await this.waive(open, (hold) => standing === before || !this.isResentAndOpen(hold));
+      before = standing;
       await this.send(0);
       await this.answer(0, 'accepted');
       await this.tellThose();
@@ -206,11 +218,11 @@ export class Story {
     }
   }
 
-  private async others(one: Doing): Promise<void> {
+  private async others(one: Extract<Step, { do: 'others' }>): Promise<void> {
     const id = `theirs-${(this.othersTold += 1)}`;
     const document = given(one);
     this.given.set(id, document);
-    await this.world.others(id, document);
+    await this.world.others(id, document, daysAgo(one.daysAgo));
   }
 
   /** A move that is there, where there is one, by one id or the other. */

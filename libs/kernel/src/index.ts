@@ -2,7 +2,8 @@
  * The vocabulary that every other library speaks: identifiers, time, canonical JSON, errors.
  * Promise: pure and total; bad text is refused with the place and the reason, never repaired in silence.
  * Proven in: backoff.spec.ts, identifiers.spec.ts, item-code.prop.spec.ts, canonical-json.spec.ts,
- * canonical-text.prop.spec.ts, coalesce.spec.ts, stretches.spec.ts, plain-words.spec.ts.
+ * canonical-text.prop.spec.ts, coalesce.spec.ts, stretches.spec.ts, plain-words.spec.ts, strict-json.spec.ts,
+ * strict-json.prop.spec.ts.
  */
 export * from './identifiers.js';
 export * from './clock.js';
@@ -18,3 +19,4 @@ export * from './semaphore.js';
 export * from './stretches.js';
 export * from './expiry.js';
 export * from './item-code.js';
+export * from './strict-json.js';

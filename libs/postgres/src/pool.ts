@@ -81,6 +81,40 @@ export async function onSession<T>(pool: Pool, work: (session: Transaction) => P
   }
 }
 
+const UNLOCK = 'SELECT pg_advisory_unlock_all()';
+
+/**
+ * Runs `work` while a session of its own holds these locks, each a number or a name; `busy` where another session has
+ * one of them. Nothing is waited for. The server frees them when the process dies.
+ */
+export function underLocks<T>(
+  pool: Pool,
+  locks: readonly (number | string)[],
+  work: () => Promise<T>,
+): Promise<T | 'busy'> {
+  return onSession(pool, async (session) => {
+    for (const lock of locks)
+      if (!(await tryLock(session, lock))) {
+        await session.query(UNLOCK);
+        return 'busy';
+      }
+    const done = await work().catch(async (error: unknown) => {
+      // Before the session is closed: a server may notice only later that it is gone.
+      await session.query(UNLOCK).catch(() => undefined);
+      throw error;
+    });
+    await session.query(UNLOCK);
+    return done;
+  });
+}
+
+/** Whether this session has the lock from now on, until it ends or gives it up. */
+export async function tryLock(session: Queryable, lock: number | string): Promise<boolean> {
+  const key = typeof lock === 'number' ? '$1::bigint' : 'hashtextextended($1, 0)';
+  const { rows } = await session.query<{ mine: boolean }>(`SELECT pg_try_advisory_lock(${key}) AS mine`, [lock]);
+  return rows[0]?.mine === true;
+}
+
 /**
  * Runs `work` in one transaction: commits its result, or rolls back and rethrows. `name` says what it is in the error
  * of one that lasts too long (TransactionTooLong).

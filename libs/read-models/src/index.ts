@@ -16,7 +16,7 @@ export * from './schema.js';
 export * from './postgres-read-models.js';
 export { heldFigures, type HeldFigures } from './document-outcomes/held-figures.js';
 export { documentFigures } from './document-outcomes/figures.js';
-export { notUnderstoodCount } from './inbound-documents/figures.js';
+export { followedSeconds, givenUpCount, notUnderstoodCount } from './inbound-documents/figures.js';
 export { documentDetailOf, documentRow, needsAccount, type DocumentFacts } from './document-outcomes/detail.js';
 export { documentIdsOf } from './document-outcomes/query.js';
 export { groupDetailOf } from './groups/query.js';
@@ -38,6 +38,7 @@ export {
   type UnknownContentFigures,
 } from './sgtin-history/content-question.js';
 export { containerContent, containerHistory, packHistory, packState } from './sgtin-history/shape.js';
+export { inboundOrder } from './sgtin-history/inbound-movements.js';
 export { packReadFrom } from './sgtin-history/query.js';
 export { foldState, type FoldedRow, type ItemState } from './sgtin-history/state.js';
 export { IN_OUR_NAME } from './sgtin-history/row.js';
@@ -76,7 +77,8 @@ export {
 } from './pack-reports/shape.js';
 export { packsAgainst } from './pack-state/against.js';
 export { knownUpTo } from './pack-state/record-age.js';
-export { clocksOf } from './timeliness/clock.js';
+export { namedCalendar, readCalendarFile, type CalendarFile, type NamedCalendar } from './timeliness/calendar-file.js';
+export { clocksOf, type ClockStart } from './timeliness/clock.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
 export { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, sequenceOf, type OutcomeType } from './outbox/cloud-event.js';
 export { historyOf } from './outbox/history.js';
@@ -97,7 +99,7 @@ export { caseDetail, caseSummary } from './cases/shape.js';
 export { wordsForCase } from './cases/words.js';
 export { SuspensionsInForce, type InForce } from './suspensions/in-force.js';
 export { packsStopped, type NamedPacks } from './suspensions/packs-stopped.js';
-export { answerSuspension, suspendedSeries, toldDecisions } from './suspensions/answer.js';
+export { answerSuspension, suspendedSeries, toldDecisions, unnamedOfList } from './suspensions/answer.js';
 export { suspendedListFigures, suspensionDetailOf } from './suspensions/query.js';
 export { RECENT_DAYS, suspensionQuestions } from './suspensions/questions.js';
 export { suspensionsProjection } from './suspensions/projection.js';
@@ -106,6 +108,7 @@ export {
   productSeries,
   suspendedListPage,
   suspendedListVersion,
+  suspensionAfterAction,
   suspensionAnswer,
   suspensionDetail,
   suspensionPage,

@@ -2,7 +2,7 @@ import type { Lapsed } from '#domain';
 import { listed } from './wording.js';
 
 /** Why a report of what has happened is sent all the same. */
-export function lapsedBy({ holds, stuck = [] }: Lapsed): string {
+export function lapsedBy({ holds, stuck = [], dueAt }: Lapsed): string {
   const ended = holds.map((one) => one.for.commandId);
   const waiting = stuck.map((one) => one.commandId);
   const why = [
@@ -10,7 +10,7 @@ export function lapsedBy({ holds, stuck = [] }: Lapsed): string {
     ...(waiting.length === 0 ? [] : [`a person has not decided yet what ${listed(waiting)} waits for`]),
   ];
   return (
-    `Warning: sent all the same, though ${why.join(' and ')}: it reports what has happened, and its time is up. ` +
-    'The registry may refuse it.'
+    `Warning: sent all the same, though ${why.join(' and ')}: it reports what has happened, and ` +
+    `${dueAt === undefined ? 'its time is up' : `is due at ${dueAt}`}. The registry may refuse it.`
   );
 }

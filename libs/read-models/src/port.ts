@@ -128,6 +128,8 @@ export type SuspensionAnswer = Shown<typeof suspensionAnswer>;
 
 /** A pack as it stands now, and how many stand alike (read model `pack-state`). */
 export type PackSummary = Shown<typeof packSummary>;
+/** `knownAt`: up to there the log is in a page. */
+export type PackPage = Page<PackSummary> & { knownAt: string };
 export type StockLine = Shown<typeof stockLine>;
 export type Stock = Shown<typeof stockPage>;
 /** The document that told something. */
@@ -202,7 +204,7 @@ export interface Packs {
   /** Where every pack of a series is, as a recall needs it. */
   trace(gtin: string, series: string, asOf: Date): Promise<TracedSeries>;
   /** `now`: from when days count; one moment for all pages of a list. */
-  list(query: PackListQuery, now?: Date): Promise<Page<PackSummary>>;
+  list(query: PackListQuery, now?: Date): Promise<PackPage>;
   stock(query: StockQuery, now?: Date): Promise<Stock>;
   check(query: CheckQuery): Promise<PackChecks>;
   /** With the first page of its sources. */
@@ -250,7 +252,7 @@ export interface GroupListQuery {
 
 export interface CaseListQuery {
   state?: CasePhase;
-  /** True: all but those that are resolved. */
+  /** True: all but those that are resolved; false: all. */
   unresolved?: boolean;
   severity?: CaseSeverity;
   code?: string;
@@ -312,6 +314,8 @@ export interface Suspensions {
   list(query: SuspensionListQuery): Promise<Page<SuspensionSummary>>;
   /** `recentDays`: what was shipped in these is recent. `undefined` when it never began. */
   one(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
+  /** The same without our packs, which takes no turn. */
+  uncounted(suspensionId: string): Promise<Omit<SuspensionDetail, 'affected' | 'seriesUnknown'> | undefined>;
   /** Its newest reply, as a document; `undefined` while there is none. */
   reply(suspensionId: string): Promise<SuspensionReply | undefined>;
   /** Versions of the registry's lists that we held, the newest first. */
@@ -327,7 +331,7 @@ export interface TimelinessQuery {
   /** By the day that a document claims; by the moment at which it was known, where it claims none. */
   operationFrom?: Date;
   operationTo?: Date;
-  /** True: only what is late, met or not, or was due while nobody can tell whether it was answered. */
+  /** True: only what is late, met or not, or was due while nobody can tell whether it was answered; false: all. */
   late?: boolean;
   /** 1 to 1,000, default 100. */
   limit?: number;

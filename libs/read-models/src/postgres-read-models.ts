@@ -193,7 +193,7 @@ export class PostgresReadModels implements ReadModels {
     const detail = await this.document(requestId);
     const movementsOf = async (item: string): Promise<Movement[]> =>
       (isSgtin(item) ? await this.sgtinHistory(item) : await this.containerHistory(item))?.movements ?? [];
-    return detail && epcisDocumentOf([await toldOfDocument(detail, { ...this.options, movementsOf })], at);
+    return detail && epcisDocumentOf(await toldOfDocument(detail, { ...this.options, movementsOf }), at);
   }
 
   containerHistory(sscc: string, query: HistoryQuery = {}): Promise<ContainerHistory | undefined> {

@@ -88,7 +88,7 @@ export class Table<Row extends object> {
   private readonly written: (TableColumn & { property: string & keyof Row })[];
   private readonly properties: (string & keyof Row)[];
   private readonly key: string;
-  private readonly writeText: string;
+  private readonly insertText: string;
 
   constructor(entity: new () => Row) {
     const name = getMetadataArgsStorage().tables.find(({ target }) => target === entity)?.name;
@@ -104,7 +104,7 @@ export class Table<Row extends object> {
     this.key = this.columns.flatMap((one) => (one.isKey ? [one.name] : [])).join(', ');
     const updates = this.columns.flatMap((one) => (one.isUpdated ? [`${one.name} = excluded.${one.name}`] : []));
     this.onConflict = updates.length === 0 ? '' : `ON CONFLICT (${this.key}) DO UPDATE SET ${updates.join(', ')}`;
-    this.writeText = `INSERT INTO ${name} (${this.names}) SELECT * FROM unnest(${this.arrays}) ${this.onConflict}`;
+    this.insertText = `INSERT INTO ${name} (${this.names}) SELECT * FROM unnest(${this.arrays})`;
   }
 
   /** For SELECT: each column under its property's name. Default: all columns. */
@@ -146,7 +146,14 @@ export class Table<Row extends object> {
    */
   async write(db: Queryable, rows: readonly Row[]): Promise<void> {
     if (rows.length > 0)
-      await db.query({ name: `${this.name}-write`, text: this.writeText, values: this.values(rows) });
+      await db.query({
+        ...{ name: `${this.name}-write`, text: `${this.insertText} ${this.onConflict}`, values: this.values(rows) },
+      });
+  }
+
+  /** Writes rows in one statement, but those whose key is there already. */
+  async add(db: Queryable, rows: readonly Row[]): Promise<void> {
+    if (rows.length > 0) await db.query(`${this.insertText} ON CONFLICT DO NOTHING`, this.values(rows));
   }
 
   /** Adds many rows by COPY. */
@@ -162,10 +169,5 @@ export class Table<Row extends object> {
   /** Adds rows that were made into lines before. */
   copyLines(tx: Transaction, lines: string): Promise<void> {
     return copyText(tx, `${this.name} (${this.names})`, lines);
-  }
-
-  /** Empties tables in one statement. */
-  static async truncate(tx: Transaction, ...tables: { name: string }[]): Promise<void> {
-    await tx.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')}`);
   }
 }

@@ -102,7 +102,7 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
   const common = {
     item,
     result: 'applied' as const,
-    ...defined({ status }),
+    ...defined({ status, corrects: facts.docType === 254 ? facts.fields['operation_id'] : undefined }),
     ...saidOf(facts, item),
     place: facts.counterpartyId ?? facts.subjectId,
   };
@@ -208,7 +208,7 @@ export class LogOfTest {
     return requestId;
   }
 
-  private register(of: DocumentOfTest, after: DocumentReference[]): string {
+  register(of: DocumentOfTest, after: DocumentReference[]): string {
     const data = this.registration(of, after);
     this.add(data.requestId, { type: 'DocumentRegistered', data });
     return data.requestId;

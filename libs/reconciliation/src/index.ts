@@ -55,6 +55,7 @@ export * from './fetches/walk.js';
 export * from './fetches/ways.js';
 export { checkZip, unzipOne, ZipFault, type ZippedFile } from './fetches/zip.js';
 export * from './registry-lists/schema.js';
+export { listsUnread } from './registry-lists/unread.js';
 export { readFindings, removeFindings } from './runs/findings.js';
 export {
   allFindings,
@@ -81,6 +82,7 @@ export * from './runs/query.js';
 export { removeRunFiles, type FilesRemoval } from './runs/remove-files.js';
 export * from './runs/request.js';
 export * from './runs/run-folder.js';
+export { runLock, whileLocked } from './runs/run-lock.js';
 export * from './runs/run.js';
 export * from './runs/schedule.js';
 export { momentOfUpload, uploadedName } from './runs/uploaded-name.js';

@@ -6,6 +6,7 @@ import { importSnapshot } from '../src/snapshots/import.js';
 import { mappingOf } from '../src/snapshots/mapping.js';
 import type { SnapshotKind } from '../src/snapshots/kinds.js';
 import { INNOCENT } from './innocent-stories.js';
+import { LATE_STORIES } from './late-stories.js';
 import { PLANTED } from './planted-stories.js';
 import {
   BOX,
@@ -16,6 +17,7 @@ import {
   HIDDEN_BOX,
   HERE,
   INNER,
+  LATE,
   MIXED_BOX,
   OPENED_BOX,
   OURS,
@@ -109,7 +111,7 @@ export function plantedWorld({ seed, packs, each, bucket }: WorldSize): PlantedW
     },
   };
   addContainers(made);
-  const planted = PLANTED.flatMap((story) => Array<Story>(each).fill(story));
+  const planted = [...PLANTED, ...LATE_STORIES].flatMap((story) => Array<Story>(each).fill(story));
   const numbers = Array.from({ length: GTINS }, (_, n) => n);
   for (let [n, tried] = [0, 0]; n < packs; tried += 1) {
     const story = planted[n] ?? INNOCENT[n - planted.length] ?? choose(INNOCENT);
@@ -215,15 +217,17 @@ function documentOf(
 }
 
 /** The rows of a pack; undefined where a side has none. */
-function sidesOf({ stock, record, registry, disposal, document, statesDiffer }: Story, { item, knownFrom }: Pack) {
+function sidesOf(story: Story, { item, knownFrom: told }: Pack) {
+  const { stock, record, registry, disposal, document, statesDiffer, learntLate } = story;
+  const knownFrom = learntLate === true ? LATE + told : told;
   const differs = statesDiffer === true ? { otherState: 'quarantine' } : {};
   const hidden = registry?.answer === undefined ? {} : HIDDEN;
-  const told = { item, place: HERE, receipt: '17/4', moment: daysBefore(20) };
+  const sold = { item, place: HERE, receipt: '17/4', moment: daysBefore(20) };
   return {
     stock: stock === null ? undefined : { ...STOCK, item, ...stock, ...differs },
     record: record === null ? undefined : { ...RECORD, item, ...record, known_from: knownFrom },
     registry: registry === null ? undefined : { ...REGISTRY, item, ...hidden, ...registry },
-    disposal: disposal === undefined ? undefined : { ...told, ...disposal },
+    disposal: disposal === undefined ? undefined : { ...sold, ...disposal },
     document: document === undefined ? undefined : documentOf(document, { item, knownFrom }),
   };
 }

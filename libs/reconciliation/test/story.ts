@@ -9,6 +9,8 @@ export interface Telling {
   disposal?: Partial<DisposalRow>;
   /** The newest document of ours that has no good end. `older`: our record knows the pack from a later one. */
   document?: { standing: string; moment?: string; older?: true };
+  /** Our record has learnt it after the stock was counted, and after the registry has answered. */
+  learntLate?: true;
   /** Its stock rows differ in state, too. */
   statesDiffer?: boolean;
   /** A GTIN with a wrong check digit. */
@@ -67,6 +69,8 @@ export const REFUSED_PALLET = sscc(9);
 export const BOX_ON_REFUSED = sscc(10);
 export const HIDDEN_BOX = sscc(108);
 
+/** Log position from which on our record is younger than the other sides. */
+export const LATE = 1_000_000;
 export const SERIES = 'AB1';
 export const CYRILLIC_SERIES = '\u0410\u0412' + '1';
 export const OLD_EXPIRY = '2026-11-22';

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock, VirtualClock } from '#kernel';
 import { PostgresCallBudgets, tasksSchema } from '#tasks';
+import { Agent, buildConnector } from 'undici';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { FakeBudgets, FakeRegistry, ok, type Behaviour, type Seen } from '../test/fake-registry.js';
 import { readAccounts } from './accounts.js';
@@ -71,6 +72,12 @@ const send = async (by: UndiciRegistryClient): ReturnType<UndiciRegistryClient['
     requestId: REQUEST_ID,
     bulkProcessing: false,
   });
+/** What one waits for until another gives it. */
+function signal(): { given: Promise<void>; give(): void } {
+  let give = (): void => undefined;
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give: () => give() };
+}
 const SENT = ok({ document_id: 'doc-1' });
 const isGood = ({ authorization = '' }: Seen): boolean => registry.goodTokens.has(authorization.replace('token ', ''));
 /** Signs in with a good registry, so that what follows is about the call alone. */
@@ -155,6 +162,56 @@ describe('a send', () => {
     );
     expect(await send(slow)).toMatchObject({ kind: 'not_sent', reason: 'no answer within 200 ms' });
     expect(registry.calls('/documents/send')).toHaveLength(0);
+  });
+
+  it('is not sent by a connection that comes up after its time', async () => {
+    await signedIn(client());
+    const [connect, dialled, mayConnect] = [buildConnector({}), signal(), signal()];
+    const dispatcher = new Agent({
+      connect: (options, done) => {
+        dialled.give();
+        void mayConnect.given.then(() => connect(options, done));
+      },
+    });
+    servers.push({ close: () => dispatcher.destroy() });
+    let stoodStillMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + stoodStillMs };
+    const by = client({}, { dispatcher, clock });
+    const sending = by.sendDocument('main', {
+      ...{ xml: XML, signature: undefined, requestId: REQUEST_ID },
+      notAfterMonotonicMs: clock.monotonicMs() + 20_000,
+    });
+    await dialled.given;
+    // The process stands still while the connection comes up.
+    stoodStillMs = 3_600_000;
+    mayConnect.give();
+    const reason = 'the connection came up too late for this attempt';
+    expect(await sending).toEqual({ kind: 'not_sent', reason });
+    expect(registry.calls('/documents/send')).toHaveLength(0);
+  });
+
+  it('leaves the queue for slots when its time is over: others go, however many wait and however long the interval', async () => {
+    const real = new PostgresCallBudgets({
+      pool: db.pool,
+      intervalsMs: (method) => (method === 'send' ? 100 : 0),
+      ...{ guardMs: 0, slotSlackMs: 100, maxIntervalMs: 5_000 },
+    });
+    registry.script.set('/documents/send', [SENT]);
+    const by = client({}, { budgets: real });
+    await signedIn(by);
+    // Ten hands wait for a second: each has a quarter of it.
+    const hand = async (): Promise<void> => {
+      for (let documents = 0; documents < 8; documents += 1) {
+        const notAfterMonotonicMs = systemClock.monotonicMs() + 250;
+        await by.sendDocument('main', { xml: XML, signature: undefined, requestId: REQUEST_ID, notAfterMonotonicMs });
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, hand));
+    const { calls = 0 } = real.figures().find(({ method }) => method === 'send') ?? {};
+    const sent = registry.calls('/documents/send').length;
+    expect(sent).toBeGreaterThanOrEqual(8);
+    // A slot may come in the very moment in which the time is over.
+    expect(calls).toBeLessThan(2 * sent);
   });
 
   it('is not sent without a slot', async () => {
@@ -388,6 +445,26 @@ describe('reads', () => {
     expect(await by.documentStatus('main', 'doc-2')).toMatchObject({ kind: 'not_found', text: 'nothing here' });
   });
 
+  it('tell no status by an answer about another document: nothing may follow from it', async () => {
+    registry.script.set('/documents/doc-2', [ok({ ...metadata, doc_status: 'FAILED' })]);
+    registry.script.set('/documents/DOC-1', [ok({ ...metadata, doc_status: 'FAILED' })]);
+    const by = client();
+    expect(await by.documentStatus('main', 'doc-2')).toMatchObject({
+      kind: 'unknown',
+      reason: 'HTTP 200: it is about document doc-1',
+    });
+    expect(await by.documentStatus('main', 'DOC-1')).toMatchObject({ kind: 'ok', value: { status: 'failed' } });
+  });
+
+  it('are asked for as they are: what is compressed would not be understood', async () => {
+    await client().documentStatus('main', 'doc-1');
+    expect(registry.seen.map(({ headers }) => headers['accept-encoding'])).toEqual([
+      'identity',
+      'identity',
+      'identity',
+    ]);
+  });
+
   it('list a page by GET or POST, as the profile says', async () => {
     registry.script.set('/documents/outcome', [
       ok({ documents: [{ ...metadata, doc_status: 'FAILED', status: 'FAILED' }], total: 7 }),
@@ -432,6 +509,7 @@ describe('reads', () => {
     expect(await client({}, { maxJsonBytes: 1000 }).documentStatus('main', 'doc-1')).toMatchObject({
       kind: 'unknown',
       reason: expect.stringContaining('more than 1000 bytes'),
+      isUseless: true,
     });
   });
 });

@@ -163,7 +163,8 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   async documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
     const request = this.requests.plain('status', { document_id: documentId });
-    return this.call(account, 'status', { request, manner: READ_SURELY, read: (raw) => this.readings.document(raw) });
+    const read = (raw: RawAnswer): Reading<DocumentMetadata> => this.readings.documentOf(raw, documentId);
+    return this.call(account, 'status', { request, manner: READ_SURELY, read });
   }
 
   async listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>> {

@@ -96,7 +96,9 @@ export interface RawAnswer {
   body: Buffer;
   /** Where the answer was written instead, when it was to go to a file: then `body` is empty. */
   file?: { path: string; bytes: number };
-  /** Monotonic ms of this process at which the whole answer had arrived. */
+  /** Monotonic ms of this process at which it was asked for: an answer may be as old as that. */
+  askedMonotonicMs?: number;
+  /** The same, at which the whole answer had arrived. */
   receivedMonotonicMs: number;
   receivedAt: Date;
 }
@@ -108,6 +110,17 @@ export type DocumentStatus = 'uploading' | 'processing' | 'processed' | 'failed_
 export interface DocumentPage {
   documents: DocumentMetadata[];
   total: number;
+  /** Entries that cannot be read, in their order; absent where all can. They count in `total`. */
+  notUnderstood?: NotUnderstood[];
+}
+
+/** An entry of a list that tells no document. */
+export interface NotUnderstood {
+  /** Its place in the page, from 0 on. */
+  at: number;
+  /** The entry as it came, which tells it from all others. */
+  written: string;
+  problem: string;
 }
 
 export interface DocumentMetadata {
@@ -129,7 +142,7 @@ export interface DocumentMetadata {
  * The typed outcomes of a call. `refused`: the registry heard and said no (4xx with code and text); `mayBeOthers`: not
  * in its own words, so that a server before it may have said that. `rate_limited`: 429, surely not done. `not_sent`:
  * surely never reached it (connection refused, no slot). `unknown`: it may or may not have been done (timeout, reset,
- * 5xx).
+ * 5xx); `isUseless`: of a read, there is a good answer, and it is larger than is taken, or not understood, and no page.
  */
 export type CallOutcome<T> =
   | { kind: 'ok'; value: T; raw: RawAnswer }
@@ -137,7 +150,7 @@ export type CallOutcome<T> =
   | { kind: 'not_found'; text: string; raw: RawAnswer }
   | { kind: 'rate_limited'; text: string; raw: RawAnswer }
   | { kind: 'not_sent'; reason: string }
-  | { kind: 'unknown'; reason: string; raw?: RawAnswer };
+  | { kind: 'unknown'; reason: string; isUseless?: true; raw?: RawAnswer };
 
 export interface OutgoingQuery {
   /** Registry document ids, at most the profile's page size: one page tells them all. */

@@ -28,9 +28,11 @@ export async function rootNextSegment(parts: SegmentParts): Promise<'rooted' | '
     await checkFiles(parts.files, [next], { deep: true });
     const { rows, root, hashes, closings, closingsSha256 } = await rootedRows(parts, filesOf(parts, next));
     if (rows !== rowsOf(next)) throw new Error(`${setOf(next)} has ${rows} rows instead of ${rowsOf(next)}`);
+    // Whoever lost the lock meanwhile may have read files of other rows.
     await parts.pool.query(
-      'UPDATE segment SET root = $2, blocks = $3, closings = $4, closings_sha256 = $5 WHERE to_position = $1',
-      [next.to, root, hashes, closings, closingsSha256],
+      `UPDATE segment SET root = $2, blocks = $3, closings = $4, closings_sha256 = $5
+       WHERE to_position = $1 AND files = $6`,
+      [next.to, root, hashes, closings, closingsSha256, JSON.stringify(next.files)],
     );
     return 'rooted';
   });

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { typeKnowledge } from '#documents';
 import { readModelSchemas } from '#read-models';
+import type { Queryable } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { sized } from '../../../test/support/sized.js';
@@ -13,7 +14,15 @@ import { digestOfFile, Duck, type FileStore, FolderStore, parquet } from '#duckd
 import { ITEM_ID } from './rows.js';
 import { segmentsSchema } from './schema.js';
 import { rootNextSegment, sealNextSegment } from './seal.js';
-import { segments, setOf, statesAt, sweepSegments, writeNextSegment, type SegmentParts } from './segments.js';
+import {
+  forgettingSegments,
+  segments,
+  setOf,
+  statesAt,
+  sweepSegments,
+  writeNextSegment,
+  type SegmentParts,
+} from './segments.js';
 
 const DOCUMENTS = 200;
 const UP_TO = 10 * (DOCUMENTS + 1);
@@ -136,6 +145,154 @@ describe('segments', () => {
       onBegin: async () => void (await db.pool.query('DELETE FROM segment')),
     });
     await expect(states).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  /** As a rebuild that puts other tables in the place of those that are read. */
+  const switched = async (on: Queryable = db.pool): Promise<void> => {
+    await on.query(`ALTER TABLE movement_document RENAME TO before;
+      CREATE TABLE movement_document (LIKE before INCLUDING ALL);
+      INSERT INTO movement_document SELECT * FROM before; DROP TABLE before`);
+  };
+
+  it('give no states where a rebuild puts other tables in place, also where there are none of them', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    const states = statesAt(parts, {
+      ...{ out: join(folder.path, 'mixed'), types: typeKnowledge },
+      onBegin: () => switched(),
+    });
+    await expect(states).rejects.toMatchObject({ code: 'unavailable' });
+    await digestAt();
+  });
+
+  const loseLock = async (): Promise<void> => {
+    const { rows } = await db.pool.query(
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    expect(rows).toHaveLength(1);
+  };
+  const partsWith = (changed: Partial<FileStore>): SegmentParts => ({
+    ...parts,
+    files: Object.assign(Object.create(parts.files) as FileStore, changed),
+  });
+  const OTHER_ROWS = 'UPDATE movement_effect SET place = reverse(place)';
+  /** Writes the next segment with files that are put in their place otherwise. */
+  const writeWith = async (changed: Partial<FileStore>): Promise<void> =>
+    void (await writeNextSegment(partsWith(changed)).catch(() => 'its session was ended'));
+
+  it.each([
+    ['of tables that are gone', 1, () => switched()],
+    ['behind segments that are gone', 0, async () => void (await db.pool.query('DELETE FROM segment'))],
+  ])('are not written %s, where the lock was lost meanwhile', async (_, left, meanwhile) => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeNextSegment(parts);
+    await writeWith({
+      keep: async (set, draft) => {
+        const kept = await parts.files.keep(set, draft);
+        await loseLock();
+        await meanwhile();
+        return kept;
+      },
+    });
+    expect(await stored()).toHaveLength(left);
+    await writeAll();
+    expect((await segments(db.pool))[0]?.from).toBe(0n);
+  });
+
+  it('are not written while tables are put in place, where the lock was lost meanwhile', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeNextSegment(parts);
+    const tx = await db.pool.connect();
+    const writing = writeWith({
+      keep: async (set, draft) => {
+        const kept = await parts.files.keep(set, draft);
+        await loseLock();
+        await tx.query('BEGIN');
+        await forgettingSegments.lock(tx);
+        await forgettingSegments.change(tx);
+        await switched(tx);
+        return kept;
+      },
+    });
+    let isWritten = false;
+    void writing.finally(() => (isWritten = true));
+    const waits = `SELECT FROM pg_locks WHERE relation = 'segment'::regclass AND NOT granted`;
+    while (!isWritten && (await db.pool.query(waits)).rowCount === 0);
+    await tx.query('COMMIT');
+    tx.release();
+    await writing;
+    expect(await stored()).toEqual([]);
+    await writeAll();
+    expect(await sweepSegments(parts, { deep: true, mend: false })).toEqual([]);
+  });
+
+  it('of others stay as they are, where the lock was lost before the files were in place', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeWith({
+      draft: async (set) => {
+        await loseLock();
+        await writeNextSegment(parts);
+        await db.pool.query(OTHER_ROWS);
+        return parts.files.draft(set);
+      },
+    });
+    expect(await stored()).toHaveLength(1);
+    expect(await sweepSegments(parts, { deep: true, mend: false })).toEqual([]);
+    expect(await readdir(join(folder.path, 'files'))).toEqual((await segments(db.pool)).map(setOf));
+  });
+
+  it('of others are found to be missing, where the lock was lost while the files were put in place', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeWith({
+      keep: async (set, draft) => {
+        const mine = join(folder.path, 'mine');
+        await rename(draft, mine);
+        await loseLock();
+        await db.pool.query(OTHER_ROWS);
+        await switched();
+        await writeNextSegment(parts);
+        return parts.files.keep(set, mine);
+      },
+    });
+    expect(await stored()).toHaveLength(1);
+    const [missing] = (await segments(db.pool)).map(setOf);
+    expect(await sweepSegments(parts, { deep: false, mend: true })).toEqual([
+      { set: missing, fault: expect.stringContaining('is missing'), mended: true },
+    ]);
+    expect(await sweepSegments(parts, { deep: true, mend: false })).toEqual([]);
+  });
+
+  it('of others keep the names and the root of their files, where the lock was lost meanwhile', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await writeNextSegment(parts);
+    const [first] = (await segments(db.pool)).map(setOf) as [string];
+    const path = parts.files.path(first, 'items.parquet');
+    let bytes = 0;
+    const meanwhile = async <T>(done: T): Promise<T> => {
+      await loseLock();
+      const others = [{ name: 'items.parquet', bytes: (bytes += 1), sha256: '' }];
+      await db.pool.query('UPDATE segment SET files = $1', [JSON.stringify(others)]);
+      return done;
+    };
+    const fault: FileStore['fault'] = async (...given) => meanwhile(await parts.files.fault(...given));
+    await rootNextSegment(partsWith({ fault })).catch(() => 'its session was ended');
+    expect(await segments(db.pool)).toMatchObject([{ root: null }]);
+    const keep: FileStore['keep'] = async (...given) => meanwhile(await parts.files.keep(...given));
+    await rm(path);
+    await sweepSegments(partsWith({ keep }), { deep: false, mend: true }).catch(() => 'its session was ended');
+    const found = await sweepSegments(parts, { deep: false, mend: false });
+    expect(found).toEqual([{ set: first, fault: `${path} is missing`, mended: false }]);
+  });
+
+  it('that could not be written leave nothing on the disk', async () => {
+    await writeLives(db.pool, told, UP_TO);
+    await db.pool.query('ALTER TABLE item_movement RENAME TO away');
+    try {
+      await expect(writeNextSegment(parts)).rejects.toThrow('item_movement');
+      expect(await readdir(dirname(dirname(parts.files.path('1-2', 'packs.parquet'))))).toEqual([]);
+    } finally {
+      await db.pool.query('ALTER TABLE away RENAME TO item_movement');
+    }
   });
 
   it('are not sealed by an event of other rows', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Duck, type DuckOptions, type FileStore, type StoredFile } from '#duckdb';
 import { PedigreeError } from '#kernel';
 import { hashesIn, treeInMemory } from '#merkle';
-import { onSession, type Pool, type Queryable, type Transaction } from '#postgres';
+import { underLocks, type Pool, type Queryable, type Transaction } from '#postgres';
 import type { TypeKnowledge } from '#documents';
 import { readBlocks, type Blocks, type SegmentFiles } from './blocks.js';
 import type { Movements } from './fold/documents.js';
@@ -75,14 +75,21 @@ export async function writeNextSegment(parts: SegmentParts): Promise<Range | 'no
     const upTo = await historyUpTo(parts.pool);
     const range = await nextRange(parts.pool, { from: last?.to ?? 0n, upTo, rows: parts.rows ?? SEGMENT_ROWS });
     if (range === undefined) return 'none';
+    const tables = await tablesNow(parts.pool);
     const { folder, ...written } = await writeDraft(parts, range);
+    if ((await parts.pool.query(`SELECT WHERE ${IS_NEXT}`, [range.from, tables])).rowCount === 0) {
+      await rm(folder, { recursive: true, force: true });
+      return 'busy';
+    }
     const segment = { ...range, ...written, files: await parts.files.keep(setOf(range), folder) };
-    await parts.pool.query(
+    const { rowCount } = await parts.pool.query(
       `INSERT INTO segment (from_position, to_position, pack_rows, container_rows, rows_sha256, files, recorded_at,
          format)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       SELECT $1::bigint, $3::bigint, $4::integer, $5::integer, $6, $7::jsonb, $8::timestamptz, $9::integer
+       WHERE ${IS_NEXT}`,
       [
         segment.from,
+        tables,
         segment.to,
         segment.packRows,
         segment.containerRows,
@@ -92,9 +99,22 @@ export async function writeNextSegment(parts: SegmentParts): Promise<Range | 'no
         FORMAT,
       ],
     );
-    return segment;
+    if (rowCount === 1) return segment;
+    // Another process may have the row of this set, and these are not its files: a sweep writes those again.
+    await parts.files.remove(setOf(range));
+    return 'busy';
   });
 }
+
+/** Which tables hold the movements: a rebuild puts others in their place. */
+const TABLES_NOW = `'movement_document'::regclass::oid::bigint`;
+const tablesNow = async (db: Queryable): Promise<bigint> =>
+  (await db.query<{ tables: bigint }>(`SELECT ${TABLES_NOW} AS tables`)).rows[0]?.tables ?? 0n;
+/**
+ * Of a segment from $1 on, written from tables $2. Whoever lost the lock meanwhile may have rows of tables that are
+ * gone, or of a range that others have written.
+ */
+const IS_NEXT = `$1::bigint = coalesce((SELECT max(to_position) FROM segment), 0) AND ${TABLES_NOW} = $2::bigint`;
 
 type Draft = Written & { folder: string };
 
@@ -105,24 +125,22 @@ async function writeDraft({ pool, files, duck: options }: SegmentParts, range: R
   const duck = await Duck.open(options);
   try {
     const folder = await files.draft(setOf(range));
-    return { folder, ...(await writeFiles({ pool, duck }, [range], { folder, earlier: itemsOf(files, earlier) })) };
+    const written = writeFiles({ pool, duck }, [range], { folder, earlier: itemsOf(files, earlier) });
+    // Where the disk is full, what is half written would fill it, and each attempt would leave more.
+    return { folder, ...(await written.catch((error: unknown) => removed(folder, error))) };
   } finally {
     await duck.close();
   }
 }
 
-/** Held by the session, which is kept out of the pool meanwhile; the server frees it when the process dies. */
-export function locked<T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> {
-  return onSession(pool, async (session) => {
-    const { rows } = await session.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [LOCK_KEY]);
-    if (rows[0]?.taken !== true) return 'busy';
-    try {
-      return await work();
-    } finally {
-      await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
-    }
-  });
+async function removed(folder: string, error: unknown): Promise<never> {
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  throw error;
 }
+
+/** While nobody else writes segments. */
+export const locked = <T>(pool: Pool, work: () => Promise<T>): Promise<T | 'busy'> =>
+  underLocks(pool, [LOCK_KEY], work);
 
 /**
  * For whoever puts other movements in the place of those that segments were written from: the reconciler writes all of
@@ -138,7 +156,11 @@ export const forgettingSegments = {
 async function forgetSegments(tx: Transaction): Promise<void> {
   const { rows } = await tx.query<{ there: boolean }>(`SELECT to_regclass('segment') IS NOT NULL AS there`);
   // Where no reconciler ever ran there is no table.
-  if (rows[0]?.there === true) await tx.query('DELETE FROM segment');
+  if (rows[0]?.there !== true) return;
+  // Until the switch is committed nobody adds a row: whoever lost the lock would still see the segments and the tables
+  // of before. Readers are not in the way, and writers hold it for one statement.
+  await tx.query('LOCK TABLE segment IN SHARE ROW EXCLUSIVE MODE');
+  await tx.query('DELETE FROM segment');
 }
 
 /** What a sweep found, and what became of it. */
@@ -187,12 +209,13 @@ async function rewrite(parts: SegmentParts, segment: Segment): Promise<boolean> 
     return false;
   }
   const files = await parts.files.keep(setOf(segment), draft.folder);
-  await parts.pool.query('UPDATE segment SET files = $2, format = $3 WHERE to_position = $1', [
-    segment.to,
-    JSON.stringify(files),
-    FORMAT,
-  ]);
-  return true;
+  const { rowCount } = await parts.pool.query(
+    'UPDATE segment SET files = $3, format = $4 WHERE to_position = $1 AND files = $2',
+    [segment.to, JSON.stringify(segment.files), JSON.stringify(files), FORMAT],
+  );
+  // Whoever lost the lock meanwhile has put its files in the place of others.
+  if (rowCount === 0) await parts.files.remove(setOf(segment));
+  return rowCount === 1;
 }
 
 /** The digest of rows is of packs, and only of which effect they have. The root is of all that the rows say. */
@@ -263,6 +286,7 @@ export async function statesAt(
         field: 'at',
       },
     );
+  const tables = await tablesNow(parts.pool);
   const used = (await segments(parts.pool)).filter(({ from }) => from < at);
   await checkFiles(parts.files, used);
   await onBegin?.();
@@ -275,7 +299,7 @@ export async function statesAt(
     ];
     const movements = Object.fromEntries(Object.keys(FILES).map((name) => [name, named(name as keyof typeof FILES)]));
     const states = await foldStates(duck, { movements: movements as unknown as Movements, at, types, out });
-    await mustBeAsUsed(parts.pool, used);
+    await mustBeAsUsed(parts.pool, { used, tables });
     return states;
   } finally {
     await duck.close();
@@ -283,10 +307,12 @@ export async function statesAt(
 }
 
 /** Throws PedigreeError `unavailable` where a rebuild has put other rows in the place of those that were read. */
-async function mustBeAsUsed(pool: Pool, used: readonly Segment[]): Promise<void> {
+async function mustBeAsUsed(pool: Pool, { used, tables }: { used: readonly Segment[]; tables: bigint }): Promise<void> {
   const now = new Map((await segments(pool)).map((one) => [setOf(one), JSON.stringify(one.files)]));
-  if (used.every((one) => now.get(setOf(one)) === JSON.stringify(one.files))) return;
-  throw new PedigreeError('unavailable', 'segments were written anew while they were read: ask again', {});
+  const areSame = used.every((one) => now.get(setOf(one)) === JSON.stringify(one.files));
+  // What no segment has yet was read from the tables.
+  if (areSame && (await tablesNow(pool)) === tables) return;
+  throw new PedigreeError('unavailable', 'a rebuild put other rows in their place while they were read: ask again', {});
 }
 
 const itemsOf = (files: FileStore, of: readonly Segment[]): string[] =>

@@ -187,6 +187,28 @@ describe('the state of all packs', () => {
     ]);
   });
 
+  it('moves with its containers what is refused beside them', async () => {
+    await db.pool.query(`TRUNCATE ${TABLES}`);
+    const packed = documentsOf([
+      [{ containment: 'packed', container: boxOf(0) }, packOf(0)],
+      [{ containment: 'packed', container: boxOf(1) }, boxOf(0)],
+      [{ status: 'in_circulation', place: placeOf(0) }, packOf(0)],
+    ]) as [DocumentOfLife, DocumentOfLife, DocumentOfLife];
+    const [, , moved] = packed;
+    moved.effects = [{ result: 'refused' }, ...moved.effects];
+    moved.rows = [packOf(0), boxOf(0), boxOf(1)].map((item, n) => [Number(n === 2), item]);
+    await writeLives(db.pool, packed, 40);
+    const parts: SegmentParts = {
+      pool: db.pool,
+      files: new FolderStore(join(folder.path, 'files-beside')),
+      duck: { memoryMb: 200, threads: 2, temporary: join(folder.path, 'duck') },
+    };
+    const [state] = await bulk(parts, 40n, 'states-beside');
+    expect(state).toMatchObject({ status: 'in_circulation', place: placeOf(0), known_from: '30' });
+    const models = new PostgresReadModels({ pool: db.pool, types: typeKnowledge } as never);
+    expect(state).toEqual(await single(models, packOf(0), 40n));
+  });
+
   it('moves with its place what was left there, and nothing that had gone', async () => {
     await db.pool.query(`TRUNCATE ${TABLES}`);
     const told = movedPlaces();

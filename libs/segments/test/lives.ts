@@ -240,6 +240,7 @@ function kindsOf(random: () => number, { packs, boxes, plain, onlyReal }: LivesO
       }),
       () => mixed(place(), [pack(), box(), box(), unit()]),
       () => packedTwice(unit(), [box(), box()]),
+      () => besideItsBox(place(), [unit(), box()]),
     );
   return kinds;
 }
@@ -268,6 +269,12 @@ const mixed = (place: string, items: string[]): Told => ({
     { result: 'undetermined' },
     { result: 'applied', status: 'in_arbitration' },
   ],
+  rows: items.map((item, n) => [n, item]),
+});
+
+/** The item is refused, and goes with its container if it lies in that. */
+const besideItsBox = (place: string, items: [string, string]): Told => ({
+  effects: [{ result: 'refused' }, { result: 'applied', status: 'in_circulation', place }],
   rows: items.map((item, n) => [n, item]),
 });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { writeDurably, writeDurablyOnce } from './durable-file.js';
+import { textIfThere, writeDurably, writeDurablyOnce } from './durable-file.js';
 
 let folder: TemporaryFolder;
 beforeEach(async () => {
@@ -34,5 +35,19 @@ describe('a file that is written durably', () => {
     writeDurablyOnce(`${folder.path}/note`, 'first');
     writeDurablyOnce(`${folder.path}/note`, 'second');
     expect([readFileSync(`${folder.path}/note`, 'utf8'), files()]).toEqual(['first', ['note']]);
+  });
+});
+
+describe('the text of a file', () => {
+  it('is none where there is no such file, and an error where there is one that cannot be read', () => {
+    const at = (name: string): string => join(folder.path, name);
+    expect(textIfThere(at('note'))).toBeUndefined();
+    writeDurably(at('note'), 'said');
+    expect(textIfThere(at('note'))).toBe('said');
+    symlinkSync(at('nowhere'), at('dangling'));
+    symlinkSync(at('loop'), at('loop'));
+    expect(() => textIfThere(at('dangling'))).toThrow('ENOENT');
+    expect(() => textIfThere(at('loop'))).toThrow('ELOOP');
+    expect(() => textIfThere(at('gone/note'))).toThrow('ENOENT');
   });
 });

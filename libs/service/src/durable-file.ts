@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 
 const MODE = 0o644;
 
@@ -18,6 +28,20 @@ export function writeDurably(file: string, text: string, mode = MODE): void {
     rmSync(unnamed, { force: true });
   }
   syncFolder(dirname(file));
+}
+
+/**
+ * What a file says; undefined where its folder has none of that name. Throws where file or folder cannot be read: a
+ * disk that fails is no file that was never written. The empty mount point of one that is not mounted can be read.
+ */
+export function textIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (readdirSync(dirname(file)).includes(basename(file))) throw error;
+    return undefined;
+  }
 }
 
 /** As `writeDurably`, but a file that is there already is left as it is. */

@@ -11,6 +11,7 @@ export * from './bounded-log.js';
 export {
   nameOnce,
   syncFolder,
+  textIfThere,
   unnamedOf,
   writeBytesDurably,
   writeBytesSynced,

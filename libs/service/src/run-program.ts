@@ -35,9 +35,9 @@ export interface Program {
   dependencies: Dependency[];
   /**
    * Opens what must answer at once, before any need is there; ended last. Its `url` goes into the line on standard
-   * output.
+   * output. What is only answered on the health port ends with that.
    */
-  open?(frame: Frame): Promise<Stoppable & { url?: string }>;
+  open?(frame: Frame): Promise<(Stoppable & { url?: string }) | undefined>;
   /**
    * Called when all that is required is there; called again when the database went away in the middle, so it must leave
    * nothing behind when it throws.

@@ -39,5 +39,6 @@ export {
   type RowDifference,
 } from './compare/compare-beside.js';
 export { copySchemaOf, unfinishedCopies, type UnfinishedCopy } from './rebuild/copy-schema.js';
+export { olderRowsOf, type OlderRows } from './rebuild/older-rows.js';
 export type { RebuildProgress } from './rebuild/estimate.js';
 export type { AlongSwitch } from './rebuild/switch-over.js';

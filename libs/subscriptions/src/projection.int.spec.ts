@@ -15,7 +15,7 @@ const EFFECTS: Projection = {
   name: 'effects',
   filter: { types: ['Noted'] },
   project: takeEffect,
-  truncate: async (tx) => void (await tx.query('TRUNCATE effect')),
+  tables: ['effect'],
 };
 
 describe('projections', () => {

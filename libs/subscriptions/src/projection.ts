@@ -14,8 +14,8 @@ export interface Projection {
   project(events: RecordedEvent[], tx: Transaction): Promise<number | void>;
   /** Told of events that will be projected soon, so that what they name can be read meanwhile. See `CatchUpOptions`. */
   readAhead?(events: RecordedEvent[]): void;
-  /** Empties its tables for a rebuild. */
-  truncate(tx: Transaction): Promise<void>;
+  /** What it writes, and nobody else. */
+  tables: readonly string[];
   /** What retention takes from a table, while a rebuild gives it again. */
   removal?: RowRemoval;
 }

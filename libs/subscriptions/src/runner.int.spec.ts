@@ -165,6 +165,29 @@ describe('runSubscription', () => {
     expect(await harness.effects()).toEqual(upTo(100));
   });
 
+  it('fails seldom where no page of that size can be worked, and takes whole pages again where they can', async () => {
+    await harness.note(upTo(200));
+    const parts: { events: number; isWorked: boolean }[] = [];
+    let most = 10;
+    const handle = async (events: RecordedEvent[], tx: Transaction): Promise<void> => {
+      const isWorked = events.length <= most;
+      parts.push({ events: events.length, isWorked });
+      if (!isWorked) throw new Error('the transaction lasted too long');
+      await takeEffect(events, tx);
+    };
+    await runToEnd({ handle });
+    const failed = parts.filter((one) => !one.isWorked);
+    // 200, 25, and then what comes after 4 and 8.
+    expect(failed.map(({ events }) => events)).toEqual([200, 25, ...failed.slice(2).map(() => 16)]);
+    expect(failed.length).toBeLessThan(parts.length / 3);
+    const before = parts.length;
+    most = Infinity;
+    await harness.note(Array.from({ length: 300 }, (_, n) => 200 + n));
+    await runUntilEffects(500);
+    expect(await harness.effects()).toEqual(upTo(500));
+    expect(Math.max(...parts.slice(before).map(({ events }) => events))).toBeGreaterThan(16);
+  });
+
   async function runUntilEffects(count: number): Promise<void> {
     for (let n = 0; n < 10_000 && (await harness.effects()).length < count; n += 1)
       await new Promise((resolve) => setImmediate(resolve));

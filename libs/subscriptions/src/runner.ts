@@ -56,6 +56,11 @@ export interface SubscriptionOptions<Event extends Placed = RecordedEvent> {
   retryMaxDelayMs?: number;
   /** Attempts after which `subscription_halted` is said. Default 8. */
   haltedAfterAttempts?: number;
+  /**
+   * After a failure the events are read from the log again, and not taken from memory: for whoever must not work with
+   * events that a person has changed or removed meanwhile. Default false.
+   */
+  readsAnew?: boolean;
   /** How long the subscription stays with a process that fell silent. Default 5,000. */
   leaseMs?: number;
   /** How often a process that stands by looks. Default 1,000. */
@@ -65,9 +70,11 @@ export interface SubscriptionOptions<Event extends Placed = RecordedEvent> {
 
 /**
  * After each failure a smaller part is tried, so that the events before a bad one still pass and the report names the
- * bad one.
+ * bad one. After each success a larger one, step by step: where a page is too much for one transaction, the rest of it
+ * is, too.
  */
-const SHRINK_PER_ATTEMPT = 8;
+const SHRINK_BY = 8;
+const GROW_BY = 2;
 
 /**
  * Runs until `signal` aborts, then resolves; errors are reported, never thrown. Each event is handled once, in order
@@ -81,6 +88,8 @@ class Runner<Event extends Placed> {
   private readonly clock: Clock;
   private readonly work: Work<Event>;
   private failures = 0;
+  /** Most events of the next part. */
+  private most = Infinity;
 
   constructor(private readonly options: SubscriptionOptions<Event>) {
     this.clock = options.clock ?? systemClock;
@@ -95,7 +104,7 @@ class Runner<Event extends Placed> {
       try {
         const { position, heldByOtherMs } = await openCheckpoint(pool, name, this.work.holder);
         onRole?.({ name, role: heldByOtherMs === 0 ? 'running' : 'standing_by' });
-        if (heldByOtherMs === 0) await this.follow(position);
+        if (heldByOtherMs === 0 && (await this.follow(position)) === 'anew') continue;
         // Another has the subscription, or had it a moment ago: it is looked at now and then, never waited for on a
         // lock.
         await this.clock.wait(heldByOtherMs > 0 ? Math.min(heldByOtherMs + 1, standbyPollMs) : standbyPollMs, signal);
@@ -107,8 +116,11 @@ class Runner<Event extends Placed> {
     await releaseCheckpoint(pool, name, this.work.holder).catch(() => undefined);
   }
 
-  /** Works page after page from where the checkpoint stands, until it turns out to stand elsewhere. */
-  private async follow(position: bigint): Promise<void> {
+  /**
+   * Works page after page from where the checkpoint stands, until it turns out to stand elsewhere, or the page is to be
+   * read anew.
+   */
+  private async follow(position: bigint): Promise<'anew' | undefined> {
     const { store, filter, batchSize = 500, signal, minPageIntervalMs = 50 } = this.options;
     let from = position;
     for await (const page of store.subscribeAll(from, {
@@ -117,37 +129,43 @@ class Runner<Event extends Placed> {
       ...defined({ filter }),
     })) {
       const beganAtMs = this.clock.monotonicMs();
-      if (!(await this.workThrough(from, page))) return;
+      const ended = await this.workThrough(from, page);
+      if (ended !== 'worked') return ended;
       from = page.readUpTo;
       const restMs = minPageIntervalMs - (this.clock.monotonicMs() - beganAtMs);
       if (page.events.length < batchSize && restMs > 0) await this.clock.wait(restMs, signal);
     }
+    return undefined;
   }
 
   /**
-   * Handles a page, in smaller parts after a failure. False when the checkpoint is not ours any more or we are to end.
+   * Handles a page, in smaller parts after a failure. Undefined when the checkpoint is not ours any more or we are to
+   * end.
    */
-  private async workThrough(start: bigint, page: TextPage<Event>): Promise<boolean> {
+  private async workThrough(start: bigint, page: TextPage<Event>): Promise<'worked' | 'anew' | undefined> {
     let from = start;
     let rest = page.events;
     while (!this.options.signal.aborted) {
-      const part = rest.slice(0, Math.ceil(rest.length / SHRINK_PER_ATTEMPT ** Math.min(this.failures, 16)));
+      const part = rest.slice(0, this.most);
       const upTo = part.length === rest.length ? page.readUpTo : (part.at(-1)?.position ?? page.readUpTo);
       let outcome: PageOutcome;
       try {
         outcome = await handlePage(this.work, { from, events: part, upTo });
       } catch (error) {
+        this.most = Math.max(1, Math.ceil(part.length / SHRINK_BY));
         await this.failed(error, part);
+        if (this.options.readsAnew === true) return 'anew';
         continue;
       }
-      if (outcome === 'elsewhere') return false;
+      if (outcome === 'elsewhere') return undefined;
       this.failures = 0;
+      this.most *= GROW_BY;
       this.options.onBatch?.({ name: this.options.name, events: outcome.handled, position: outcome.upTo });
       from = outcome.upTo;
-      if (from === page.readUpTo) return true;
+      if (from === page.readUpTo) return 'worked';
       rest = rest.slice(outcome.handled);
     }
-    return false;
+    return undefined;
   }
 
   /** Says what failed and waits longer each time, within a limit. */

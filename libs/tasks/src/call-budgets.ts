@@ -114,6 +114,7 @@ export class PostgresCallBudgets implements CallBudgets {
     if (line.options.profileIntervalMs === 0) {
       const firstLook = this.lookWhatOthersLearnt();
       if (firstLook !== undefined) await firstLook;
+      signal?.throwIfAborted();
       if (line.intervalMs === 0 && line.waiting === 0 && line.blockedUntilMs <= this.clock.monotonicMs())
         return line.count(this.clock.monotonicMs());
     }

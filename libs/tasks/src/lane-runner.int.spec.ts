@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '#kernel';
+import { systemClock, VirtualClock } from '#kernel';
 import { testDatabase } from '../../../test/support/database.js';
 import { runLane } from './lane-runner.js';
 import type { LaneRunnerOptions, RunnerReport } from './lane-runner.js';
@@ -308,6 +308,39 @@ describe('a lane runner', () => {
     await lost.reached;
     await runner.stop();
     expect((await db.pool.query('SELECT holder FROM task')).rows).toEqual([{ holder: 'thief' }]);
+  });
+
+  it('tells a handler until when its lease surely holds: no longer than the database says, and longer after each extension', async () => {
+    await queue.schedule(db.pool, [task('long')]);
+    const told = after(1);
+    const seen: { untilMs: number; endMs: number }[] = [];
+    const runner = start({
+      leaseMs: 300,
+      kinds: {
+        read: {
+          async handle(_, { heldUntilMs }) {
+            const extensions = new Set<number>();
+            while (seen.length < 3 && extensions.size < 10) {
+              const untilMs = heldUntilMs();
+              const { rows } = await db.pool.query(
+                `SELECT lease_until, extract(epoch FROM lease_until - clock_timestamp())::float8 * 1000 AS left_ms
+                 FROM task`,
+              );
+              extensions.add(rows[0].lease_until.getTime());
+              if (untilMs !== seen.at(-1)?.untilMs)
+                seen.push({ untilMs, endMs: systemClock.monotonicMs() + rows[0].left_ms });
+            }
+            told.tick();
+            return DONE;
+          },
+        },
+      },
+    });
+    await told.reached;
+    await runner.stop();
+    expect(seen).toHaveLength(3);
+    expect(seen.filter(({ untilMs, endMs }) => !(untilMs <= endMs))).toEqual([]);
+    expect(seen.map(({ untilMs }) => untilMs)).toEqual(seen.map(({ untilMs }) => untilMs).sort((a, b) => a - b));
   });
 
   it('outlives a database that is away for a while', async () => {

@@ -3,12 +3,17 @@ import { backoffMs, systemClock, type Clock, type JsonObject } from '#kernel';
 import { inPlace } from './in-place.js';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
 
-/**
- * Aborted when the lease was lost to another, or when the grace of a stop ran out: the handler should end, its result
- * no longer counts.
- */
 export interface HandlerContext {
+  /**
+   * Aborted when the lease was lost to another, or when the grace of a stop ran out: the handler should end, its result
+   * no longer counts.
+   */
   signal: AbortSignal;
+  /**
+   * Until when the leases of all tasks of this call surely hold: a moment of the monotonic clock, moved on by each
+   * extension.
+   */
+  heldUntilMs(): number;
 }
 
 /**
@@ -118,6 +123,8 @@ class LaneRunner {
   private readonly waiting: Task[] = [];
   /** Begun, with the means to tell the handler to end. */
   private readonly working = new Map<Task, AbortController>();
+  /** When the lease of each claimed task runs out at the earliest: counted from before the database was asked. */
+  private readonly heldUntilMs = new WeakMap<Task, number>();
   private running = 0;
   private slotFreed: (() => void) | undefined;
   private failuresInRow = 0;
@@ -184,9 +191,12 @@ class LaneRunner {
     }
   }
 
-  private claim(limit: number): Promise<Task[]> {
-    const { queue, lane, holder, leaseMs } = this.options;
-    return queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
+  private async claim(limit: number, onlyUnfinished = false): Promise<Task[]> {
+    const { queue, lane, holder, leaseMs, clock } = this.options;
+    const heldUntilMs = clock.monotonicMs() + leaseMs;
+    const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds, onlyUnfinished });
+    for (const task of tasks) this.heldUntilMs.set(task, heldUntilMs);
+    return tasks;
   }
 
   private async claimInOrder(limit: number): Promise<Task[]> {
@@ -212,18 +222,10 @@ class LaneRunner {
   }
 
   private async heldTurn(): Promise<void> {
-    const { queue, lane, holder, leaseMs, signal, concurrency, clock } = this.options;
+    const { signal, concurrency, clock } = this.options;
     if (clock.monotonicMs() - this.heldClaimAtMs >= HELD_CLAIM_MS) {
       this.heldClaimAtMs = clock.monotonicMs();
-      this.waiting.push(
-        ...(await queue.claim(lane, {
-          limit: concurrency - this.running,
-          leaseMs,
-          holder,
-          kinds: this.kinds,
-          onlyUnfinished: true,
-        })),
-      );
+      this.waiting.push(...(await this.claim(concurrency - this.running, true)));
       this.failuresInRow = 0;
       if (signal.aborted) return;
       this.startWaiting();
@@ -263,10 +265,12 @@ class LaneRunner {
 
   private async resultsOf(tasks: Task[], handler: TaskHandler, signal: AbortSignal): Promise<TaskResult[]> {
     try {
-      if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
+      const heldUntilMs = (): number => Math.min(...tasks.map((task) => this.heldUntilMs.get(task) ?? -Infinity));
+      const context: HandlerContext = { signal, heldUntilMs };
+      if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, context)];
       const { inOrder, isAway } = this.options;
       const results = await inPlace(tasks, {
-        work: async (some) => asMany(some, await handler.handleMany(some, { signal })),
+        work: async (some) => asMany(some, await handler.handleMany(some, context)),
         // Elsewhere nobody's place is kept.
         isAway: inOrder ? isAway : () => false,
         pause: (tries, error) => this.pauseInPlace(tasks, { tries, error, lost: signal }),
@@ -319,12 +323,17 @@ class LaneRunner {
   }
 
   private async renewLeases(): Promise<void> {
-    const { queue, lane, leaseMs, report } = this.options;
+    const { queue, lane, leaseMs, report, clock } = this.options;
     const held = [...this.waiting, ...this.working.keys()];
+    const heldUntilMs = clock.monotonicMs() + leaseMs;
     try {
       const kept = await queue.extendLeases(held, leaseMs);
       for (const [i, task] of held.entries()) {
-        if (kept[i]) continue;
+        if (kept[i] === true) {
+          // An answer may be overtaken by the next one.
+          this.heldUntilMs.set(task, Math.max(heldUntilMs, this.heldUntilMs.get(task) ?? -Infinity));
+          continue;
+        }
         // A task that was settled between the question and the answer is in neither list by now.
         const place = this.waiting.indexOf(task);
         if (place >= 0) this.waiting.splice(place, 1);

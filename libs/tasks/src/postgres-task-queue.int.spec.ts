@@ -204,6 +204,15 @@ describe('the task queue', () => {
     },
   );
 
+  it('keeps an error that no text of the database can hold, and settles the others beside it', async () => {
+    await queue.schedule(db.pool, [task('strange'), task('other')]);
+    const claimed = await queue.claim('a/status', hold);
+    const settled = claimed.map((one) => queue.settle(one, { kind: 'failed', error: `${one.key}: \0 was said` }));
+    expect(await Promise.all(settled)).toEqual([true, true]);
+    const errors = (await queue.failedTasks()).map(({ error }) => error).sort();
+    expect(errors).toEqual(['other: \uFFFD was said', 'strange: \uFFFD was said']);
+  });
+
   it.each([-1, Number.NaN, Infinity])(
     'refuses to try a task again in %d ms, and settles the others',
     async (delayMs) => {

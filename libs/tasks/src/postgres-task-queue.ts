@@ -49,6 +49,10 @@ function delayOf({ key }: Task, result: TaskResult): number | null {
   throw new Error(`task ${key} cannot be tried again in ${result.delayMs} ms`);
 }
 
+/** One error that the database refuses would keep all from being settled that share its statement. */
+const storable = (error: string | undefined): string | null =>
+  error?.slice(0, LONGEST_ERROR).replaceAll('\0', '\uFFFD') ?? null;
+
 const kindsText = (kinds: string[] | undefined): string | null =>
   kinds === undefined ? null : [...kinds].sort().join(sql.KIND_SEPARATOR);
 
@@ -366,7 +370,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       kept.map(({ lease }) => lease.number),
       kept.map(({ result }) => result.kind),
       kept.map(({ delayMs }) => delayMs),
-      kept.map(({ result }) => ('error' in result ? (result.error?.slice(0, LONGEST_ERROR) ?? null) : null)),
+      kept.map(({ result }) => ('error' in result ? storable(result.error) : null)),
       kept.map(({ result }) =>
         result.kind === 'give_back' || (result.kind === 'retry' && result.countsAsAttempt === false) ? 1 : 0,
       ),

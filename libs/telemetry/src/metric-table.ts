@@ -22,6 +22,11 @@ export const METRICS = {
     help: '1 while a service that this program needs answers, else 0.',
     labels: ['need'],
   },
+  pedigree_degraded: {
+    kind: 'gauge',
+    help: '1 for what degrades the readiness of this program, by the name that readiness has for it.',
+    labels: ['trouble'],
+  },
 
   pedigree_commands_total: {
     kind: 'counter',
@@ -61,6 +66,11 @@ export const METRICS = {
     help: 'How long a webhook has taken nothing, though it was tried; of the one that fails longest, 0 when none does.',
     labels: [],
   },
+  pedigree_webhooks_oldest_waiting_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest outcome that a webhook lacks, of those in use; 0 when none lacks any.',
+    labels: [],
+  },
   pedigree_webhooks_halted: { kind: 'gauge', help: 'Webhooks that were given up and wait for a person.', labels: [] },
 
   pedigree_api_keys_refused_total: {
@@ -92,17 +102,27 @@ export const METRICS = {
   },
   pedigree_documents_oldest_seconds: {
     kind: 'gauge',
-    help: 'Age of the oldest unconcluded document of a phase.',
+    help: 'Age of the oldest unconcluded document of a phase, since its registration.',
     labels: ['phase'],
   },
   pedigree_documents_duplicate: {
     kind: 'gauge',
-    help: 'Documents of which the registry holds more than one. Anything but 0 is an alarm.',
+    help: 'Documents of which the registry holds, or held, more than one: they stay counted. A rise is an alarm.',
     labels: [],
   },
   pedigree_documents_not_understood: {
     kind: 'gauge',
     help: 'Documents of others, seen in seven days, of a type that is not known. Anything but 0 is an alarm.',
+    labels: [],
+  },
+  pedigree_inbound_documents_given_up: {
+    kind: 'gauge',
+    help: 'Documents of others, given up in seven days: without bytes or receipt, or with what cannot be read.',
+    labels: [],
+  },
+  pedigree_inbound_documents_oldest_seconds: {
+    kind: 'gauge',
+    help: 'How long ago the oldest document of others without an end was first seen; 0 when there is none.',
     labels: [],
   },
   pedigree_documents_orphaned: {
@@ -112,7 +132,7 @@ export const METRICS = {
   },
   pedigree_documents_held: {
     kind: 'gauge',
-    help: 'Documents and groups that are not sent because something that they come after ended badly.',
+    help: 'Documents and groups that are held: by what they come after, their packs, a suspension or a person.',
     labels: [],
   },
   pedigree_documents_held_oldest_seconds: {
@@ -160,6 +180,11 @@ export const METRICS = {
     help: 'Cases that are open or acknowledged, and whose due moment has passed.',
     labels: ['severity'],
   },
+  pedigree_document_list_unread_seconds: {
+    kind: 'gauge',
+    help: 'For how long a document list was not read whole: refused, not to its end, or with entries not understood.',
+    labels: ['account', 'list'],
+  },
   pedigree_suspended_list_age_seconds: {
     kind: 'gauge',
     help: 'Age of the older of the newest lists, of suspended packs and of decisions; where none came, of the watch.',
@@ -172,7 +197,7 @@ export const METRICS = {
   },
   pedigree_suspension_decisions_not_understood: {
     kind: 'gauge',
-    help: 'Decisions of the newest list that say neither that they suspend nor that they end, so nothing follows.',
+    help: 'Entries of the newest lists, of suspended packs and of decisions, that nobody understands.',
     labels: [],
   },
   pedigree_tasks_ready: { kind: 'gauge', help: 'Tasks of a lane that wait, due or not.', labels: ['lane'] },
@@ -268,6 +293,11 @@ export const METRICS = {
     help: 'How long ago that sweep ended; before the first one, how long the auditor runs.',
     labels: [],
   },
+  pedigree_audit_sweep_late_seconds: {
+    kind: 'gauge',
+    help: 'For how long the next sweep has been due (AUDIT_SWEEP_HOURS) without an end; absent where none is wanted.',
+    labels: [],
+  },
   pedigree_audit_sweep_done_ratio: {
     kind: 'gauge',
     help: 'How much of the sweep that is under way is done, about; absent between two sweeps.',
@@ -333,5 +363,9 @@ export type MetricName = keyof typeof METRICS;
 export type MetricOf<Kind extends MetricEntry['kind']> = {
   [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
 }[MetricName];
+/** Gauges without labels. */
+export type PlainGauge = {
+  [Name in MetricOf<'gauge'>]: (typeof METRICS)[Name]['labels'] extends readonly [] ? Name : never;
+}[MetricOf<'gauge'>];
 /** The labels of a metric, all of them. */
 export type LabelsOf<Name extends MetricName> = Record<(typeof METRICS)[Name]['labels'][number], string>;

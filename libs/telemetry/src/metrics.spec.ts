@@ -31,6 +31,15 @@ describe('the metrics of a process', () => {
     expect(text).toContain('pedigree_dead_letters{program="worker"} 4');
   });
 
+  it('leave out a gauge that has no value now', async () => {
+    const one = metrics();
+    const shown = async () => (await lines(one)).filter((line) => line.startsWith('pedigree_segment_newest'));
+    one.setOrClear('pedigree_segment_newest_seconds', 0);
+    expect(await shown()).toEqual(['pedigree_segment_newest_seconds{program="worker"} 0']);
+    one.setOrClear('pedigree_segment_newest_seconds', undefined);
+    expect(await shown()).toEqual([]);
+  });
+
   it('forget what a new reading does not name', async () => {
     const one = metrics();
     one.replace('pedigree_tasks_ready', [{ labels: { lane: 'a/send' }, value: 7 }]);

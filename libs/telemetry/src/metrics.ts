@@ -1,6 +1,13 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { systemClock, type Clock } from '#kernel';
-import { METRICS, type LabelsOf, type MetricEntry, type MetricName, type MetricOf } from './metric-table.js';
+import {
+  METRICS,
+  type LabelsOf,
+  type MetricEntry,
+  type MetricName,
+  type MetricOf,
+  type PlainGauge,
+} from './metric-table.js';
 
 /** Reads figures that lie elsewhere, such as in the database, when they are asked for. */
 type Collector = () => Promise<void> | void;
@@ -12,6 +19,8 @@ export interface MetricsOptions {
   program: string;
   version: string;
   profile: string;
+  /** What serves until the program is up: nothing here says that it runs. */
+  isStartingUp?: true;
   /** Collectors run at most so often: whoever scrapes in a loop must not load the database. Default 5,000. */
   collectEveryMs?: number;
   /** Longest that one collector may take; then what it last read stands. Default 4,000. */
@@ -37,6 +46,7 @@ export class Metrics {
   constructor(private readonly options: MetricsOptions) {
     this.clock = options.clock ?? systemClock;
     this.registry.setDefaultLabels({ program: options.program });
+    if (options.isStartingUp === true) return;
     collectDefaultMetrics({ register: this.registry });
     this.set('pedigree_info', { version: options.version, profile: options.profile }, 1);
   }
@@ -63,7 +73,14 @@ export class Metrics {
   ): void {
     const metric = METRICS[name].kind === 'counter' ? this.metric(name, Counter) : this.metric(name, Gauge);
     metric.reset();
+    // A metric without labels is reset to 0, and not gone.
+    metric.remove({});
     for (const { labels, value } of values) metric.inc(labels, value);
+  }
+
+  /** The value of a gauge that has none at times: where it is undefined the gauge is absent. */
+  setOrClear(name: PlainGauge, value: number | undefined): void {
+    this.replace(name, value === undefined ? [] : [{ labels: {}, value }]);
   }
 
   /** Adds what is read when somebody asks. */

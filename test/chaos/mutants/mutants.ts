@@ -87,8 +87,8 @@ export const MUTANTS: Mutant[] = [
     edits: [
       {
         file: 'libs/item-claims/src/page-of-claims.ts',
-        find: 'if (!mayChangeByOthers(data)) return;',
-        replace: "if (!mayChangeByOthers(data) || data.channel === 'cabinet') return;",
+        find: 'if (!mayChangeByOthers(event.data)) return;',
+        replace: "if (!mayChangeByOthers(event.data) || event.data.channel === 'cabinet') return;",
       },
     ],
     caughtBy: /^inbound: others packed .* and it is in none/,
@@ -110,9 +110,9 @@ export const MUTANTS: Mutant[] = [
     about: 'writes a call after the lease of its task has ended, because the process was frozen',
     edits: [
       {
-        file: 'apps/worker/src/registry-tasks/call-timing.ts',
-        find: 'export const WRITE_WITHIN_MS = 20_000;',
-        replace: 'export const WRITE_WITHIN_MS = 3_600_000;',
+        file: 'apps/worker/src/registry-tasks/attempt.ts',
+        find: 'Math.min(nowMs + WRITE_WITHIN_MS, call.heldUntilMs())',
+        replace: 'nowMs + 3_600_000 + 0 * (WRITE_WITHIN_MS + call.heldUntilMs())',
       },
     ],
     caughtBy: /^(manners: .*duplicate_request_id|documents: .* was sent \d+ times)/,

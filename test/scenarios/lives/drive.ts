@@ -12,13 +12,16 @@ const { warehouse: HERE, supplier: SUPPLIER } = doc.PLACES;
 const BOXES = 24;
 const MINUTE_MS = 60_000;
 
+/** What the product says of a pack, and up to which log position. */
+type Said = PackState & { knownAt?: string };
+
 /** What the registry had at a moment of its clock, and how far the log of the product had come. */
 export interface Moment {
   at: string;
   position: string;
   world: World;
   /** What the product said then of each pack by itself, and of all together. */
-  said: Map<string, PackState | undefined>;
+  said: Map<string, Said | undefined>;
   together: Map<string, PackSummary>;
   /** Of each container. */
   contents: Map<string, ContainerContent | undefined>;
@@ -208,7 +211,7 @@ export class Lives {
     await this.control('/clock', { advanceMs: MINUTE_MS });
     const { virtual } = await this.control<{ virtual: string }>('/clock');
     const { rows } = await this.stack.db.pool.query<{ at: string }>('SELECT max(position)::text AS at FROM event');
-    const said = new Map<string, PackState | undefined>();
+    const said = new Map<string, Said | undefined>();
     for (const pack of this.packs) said.set(pack, await this.stateOf(pack));
     const world = await this.world();
     const contents = new Map<string, ContainerContent | undefined>();
@@ -221,8 +224,7 @@ export class Lives {
   }
 
   /** What the product says of a pack; undefined when it knows none. */
-  readonly stateOf = (pack: string, query = ''): Promise<PackState | undefined> =>
-    this.known(`/v1/packs/${pack}${query}`);
+  readonly stateOf = (pack: string, query = ''): Promise<Said | undefined> => this.known(`/v1/packs/${pack}${query}`);
 
   /** What the product says is in a container; undefined when it knows none. */
   readonly contentOf = (box: string, query = ''): Promise<ContainerContent | undefined> =>

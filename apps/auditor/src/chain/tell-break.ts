@@ -1,5 +1,5 @@
 import { newEvent, SOFTWARE_VERSION, type Actor, type EventStore } from '#event-store';
-import { defined, uuid5 } from '#kernel';
+import { defined, PedigreeError, uuid5 } from '#kernel';
 import { inTransaction, installationId, type Pool } from '#postgres';
 import { type LogBreak, type LogKeys, NOTHING_SIGNED, openBreaks, originAfter, signBreak } from '#proofs';
 import { dropCheckpoint } from '#subscriptions';
@@ -37,13 +37,13 @@ export interface ToldBreak {
  * not be undone. Signs a note of that, and has the log sealed anew from its first event, under a name that tells the
  * number of breaks. The order: the event that tells who and why; then, in one transaction, the note and the empty tree.
  * Auditors take the note up by its signature. Undefined, and nothing done, where the log goes on from what was signed:
- * every event is read to see that.
+ * every event is read to see that. Throws PedigreeError `unavailable` where that cannot be told.
  */
 export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | undefined> {
   const { pool, store, folder, keys, progress } = options;
   const memory = await toldMemory(options, folder.read());
   const atOnce = await contradictionIn(options, memory);
-  if (atOnce === undefined && !(await knowsLeaves(folder, keys, memory))) return undefined;
+  if (atOnce === undefined && !(await holdLeaves(folder, keys, memory))) return undefined;
   const difference = await firstDifference(store, folder.leaves, progress === undefined ? {} : { progress });
   if (atOnce === undefined && difference === undefined) return undefined;
   const contradiction = atOnce ?? OLDER_EVENT;
@@ -68,16 +68,26 @@ export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | 
 /** What no look at the newest page notices, and a sweep does. */
 const OLDER_EVENT = 'an older event is not what was signed, while the Merkle log has the leaf that was signed';
 
-/** Whether the leaves in the folder are those that were signed: a damaged file says nothing of the log. */
-async function knowsLeaves({ leaves }: AuditorFolder, keys: LogKeys, memory: Memory): Promise<boolean> {
+/**
+ * False where nothing is signed. Throws PedigreeError `unavailable` where the leaves in the folder are not those that
+ * were signed: such a file says nothing of the log, neither that it differs nor that it does not.
+ */
+async function holdLeaves({ leaves }: AuditorFolder, keys: LogKeys, memory: Memory): Promise<boolean> {
   const remembered = rememberedCheckpoint(keys, memory);
-  if (remembered === undefined || (await leaves.count()) !== remembered.size) return false;
+  if (remembered === undefined) return false;
   const walk = new TreeWalk();
-  while (walk.size < remembered.size) {
-    for (const leaf of await leaves.read(walk.size, LEAVES_AT_ONCE)) walk.add(leaf);
+  for (let read = 1; read > 0;) {
+    const hashes = await leaves.read(walk.size, LEAVES_AT_ONCE);
+    for (const leaf of hashes) walk.add(leaf);
     walk.takeFull();
+    read = hashes.length;
   }
-  return walk.root().equals(remembered.root);
+  if (walk.root().equals(remembered.root)) return true;
+  throw new PedigreeError(
+    'unavailable',
+    'the file leaves in the folder of the auditor has not the leaves that were signed, so that nothing tells whether ' +
+      'an older event differs. While an auditor writes it, try again; else put the folder back from its copy',
+  );
 }
 
 /** What is remembered, with the breaks that were told beside another auditor since. */

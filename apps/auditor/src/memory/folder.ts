@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { invalidConfiguration, type PedigreeError } from '#kernel';
-import { writeDurably } from '#service';
+import { textIfThere, writeDurably } from '#service';
 import { LeafFile } from './leaf-file.js';
 
 const MEMORY_FILE = 'memory.json';
@@ -44,9 +44,10 @@ export class AuditorFolder {
   /** Throws PedigreeError `invalid_configuration` that names the file where it cannot be read. */
   read(): Memory {
     const { file } = this;
-    if (!existsSync(file)) return NOTHING;
     try {
-      const { format: _, ...rest } = memory.parse(JSON.parse(readFileSync(file, 'utf8')));
+      const text = textIfThere(file);
+      if (text === undefined) return NOTHING;
+      const { format: _, ...rest } = memory.parse(JSON.parse(text));
       return rest;
     } catch (error) {
       throw wrong(

@@ -44,6 +44,11 @@ export class HistoryAlarm {
     return ended;
   }
 
+  /** What the regular look has found, as long as it finds it. */
+  foundByLook(): Pick<RaisedAlarm, 'reason' | 'leaf'> | undefined {
+    return this.found.get('look');
+  }
+
   current(): RaisedAlarm | undefined {
     const raised = this.found.get('look') ?? this.found.get('seal');
     if (raised === undefined) return undefined;

@@ -4,14 +4,23 @@ import { leavesInTiles, type NoteSigner } from '#merkle';
 import type { Pool, Transaction } from '#postgres';
 import { LogKeys, openBreaks } from '#proofs';
 import type { ServiceLog } from '#service';
-import { breakCount, Contradiction, newestPage, type StoredCheckpoint, tilesIn } from '#sealed-log';
+import { breakCount, Contradiction, newestPage, sealedSize, type StoredCheckpoint, tilesIn } from '#sealed-log';
 import { publish, signCheckpoint } from '../log/checkpoints.js';
 import type { Sealable } from '../log/leaf-pages.js';
 import { lockedSize, sealBehind } from '../log/seal.js';
 import { differenceWords, firstDifference } from './first-difference.js';
 import type { AuditorFolder, Memory } from './folder.js';
 import type { AlarmSource, HistoryAlarm } from './history-alarm.js';
-import { hold, holdTree, refuseGap, rememberedCheckpoint, toldHead, type Held } from './hold.js';
+import {
+  hold,
+  holdNewest,
+  holdTree,
+  NEWEST_LEAVES,
+  refuseGap,
+  rememberedCheckpoint,
+  toldHead,
+  type Held,
+} from './hold.js';
 
 export interface HistoryWatchOptions {
   pool: Pool;
@@ -32,6 +41,9 @@ export interface HistoryWatchOptions {
 export class HistoryWatch {
   private readonly keys: LogKeys;
   private explaining: Promise<void> = Promise.resolve();
+  /** Leaves at the last look that went well. */
+  private lookedUpTo: number | undefined;
+  private holding: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: HistoryWatchOptions) {
     this.keys = new LogKeys(options.signer, options.trusted);
@@ -45,7 +57,7 @@ export class HistoryWatch {
     return this.alarmed('look', async () => {
       const { pool, folder, log } = this.options;
       const memory = folder.read();
-      const held = await hold({ ...this.options, keys: this.keys }, memory);
+      const held = await this.hold(memory);
       if (held.breaks.length > memory.breaks.length) await folder.leaves.clear();
       if (held.memory !== memory) {
         await this.remember(held, this.leavesKnown(memory, held));
@@ -57,6 +69,7 @@ export class HistoryWatch {
       const { remembered } = held;
       if (held.isUnpublished && remembered !== undefined)
         await publish(pool, { ...remembered, breaks: held.breaks.length, note: held.memory.checkpoint as string });
+      this.lookedUpTo = held.size;
       return held;
     });
   }
@@ -81,9 +94,15 @@ export class HistoryWatch {
     );
   }
 
-  /** Makes a page of events leaves, in the transaction that moves the cursor. Throws Contradiction. */
-  readonly seal = (events: Sealable[], tx: Transaction): Promise<void> =>
-    this.alarmed('seal', async () => {
+  /**
+   * Makes a page of events leaves, in the transaction that moves the cursor. Throws Contradiction; also as long as the
+   * look finds one: behind further pages it would look at other events, and find nothing any more. Throws whatever
+   * keeps it from a look of its own, where one is due.
+   */
+  readonly seal = async (events: Sealable[], tx: Transaction): Promise<void> => {
+    this.refuseWhatLookFound();
+    await this.lookIfDue(events.length, tx);
+    await this.alarmed('seal', async () => {
       const memory = this.options.folder.read();
       if ((await breakCount(tx)) !== memory.breaks.length)
         throw new Error(
@@ -95,19 +114,48 @@ export class HistoryWatch {
       await this.holdOrder(events, tx, { size, told });
       await sealBehind(size, events, tx);
     });
+  };
+
+  private refuseWhatLookFound(): void {
+    const found = this.options.alarm.foundByLook();
+    if (found !== undefined) throw new Contradiction(found.reason, found.leaf);
+  }
+
+  /**
+   * Sealing goes no further behind the last look that went well than a look reads, so that each event is held once more
+   * after it was sealed. It waits for nobody else's look, and takes nothing up. That the log agrees again is left to
+   * the regular look to say.
+   */
+  private async lookIfDue(more: number, tx: Transaction): Promise<void> {
+    const size = await sealedSize(tx);
+    const { lookedUpTo } = this;
+    // It is made smaller where a break is told.
+    if (lookedUpTo !== undefined && size >= lookedUpTo && size + more <= lookedUpTo + NEWEST_LEAVES) return;
+    const held = await this.raising('look', () => this.hold(this.options.folder.read()));
+    this.refuseWhatLookFound();
+    this.lookedUpTo = held.size;
+  }
+
+  /** One after the other: each takes two connections. */
+  private hold(memory: Memory): Promise<Held> {
+    const held = this.holding.then(() => hold({ ...this.options, keys: this.keys }, memory));
+    this.holding = held.catch(() => undefined);
+    return held;
+  }
 
   /** When nothing of it runs any more. */
   async settled(): Promise<void> {
     await this.explaining;
   }
 
-  /** Every event comes behind the newest leaf, once, and none is missing between. */
+  /** Every event comes behind the newest leaf, whose event is there, once, and none is missing between. */
   private async holdOrder(
     events: Sealable[],
     tx: Transaction,
     { size, told }: { size: number; told: bigint },
   ): Promise<void> {
     let end = (await newestPage(tx))?.lastPosition ?? 0n;
+    await holdNewest(tx, this.options, { size, end });
     for (const [index, { position }] of events.entries()) {
       if (position <= end)
         throw new Contradiction(`the event at position ${position} is sealed already: the cursor was set back`, size);
@@ -129,10 +177,15 @@ export class HistoryWatch {
 
   private async alarmed<T>(source: AlarmSource, work: () => Promise<T>): Promise<T> {
     const { alarm, log } = this.options;
+    const done = await this.raising(source, work);
+    if (alarm.clear(source)) log.warn({}, 'the log agrees again with what was signed');
+    return done;
+  }
+
+  private async raising<T>(source: AlarmSource, work: () => Promise<T>): Promise<T> {
+    const { alarm, log } = this.options;
     try {
-      const done = await work();
-      if (alarm.clear(source)) log.warn({}, 'the log agrees again with what was signed');
-      return done;
+      return await work();
     } catch (error) {
       if (error instanceof Contradiction && alarm.raise(source, error)) {
         log.error(

@@ -1,17 +1,18 @@
-import type { EventStore } from '#event-store';
+import { readStoredStreams, storedHeads, type EventStore } from '#event-store';
 import { defined } from '#kernel';
 import {
   checkConsistency,
-  HASH_BYTES,
+  hashesIn,
   hashesInTiles,
   leavesInTiles,
   proveConsistency,
   rootOf,
   TileTooNarrow,
   type Checkpoint,
+  type Hash,
 } from '#merkle';
 import { inTransaction, type Pool, type Queryable } from '#postgres';
-import { leafOf, type LogBreak, type LogKeys, openBreaks } from '#proofs';
+import { type LogBreak, type LogKeys, openBreaks } from '#proofs';
 import { checkpointPosition } from '#subscriptions';
 import {
   breakNotes,
@@ -19,11 +20,13 @@ import {
   Contradiction,
   newestCheckpoint,
   newestPage,
-  type SealedPage,
+  pageOfLeaf,
   sealedSize,
+  signedLeaves,
   type StoredCheckpoint,
   tilesIn,
 } from '#sealed-log';
+import { readLeaves } from '../sweep/read-leaves.js';
 import type { Memory } from './folder.js';
 
 /** Name of the subscription, as `GET /v1/operations` shows it. */
@@ -42,22 +45,25 @@ export interface Held {
   /** The checkpoint in it. */
   remembered: Checkpoint | undefined;
   breaks: LogBreak[];
+  /** Leaves that were there: the newest of them were held too. */
+  size: number;
   /** It was written to the folder, and a crash came before it was published. */
   isUnpublished: boolean;
 }
 
 /**
  * Holds the log and the auditor's tables against what is remembered outside the database. The cost does not grow with
- * the log: a proof of consistency, the newest page of events, a few rows. What of older events was changed, with the
- * tree left as it is, is found by reading the log, and not here. Throws Contradiction.
+ * the log: a proof of consistency, the newest events, a few rows. What of older events was changed, with the tree left
+ * as it is, is found by reading the log, and not here. Throws Contradiction.
  */
 export async function hold(holding: Holding, memory: Memory): Promise<Held> {
-  const { held, page } = await inTransaction(holding.pool, async (tx) => {
+  const { held, newest } = await inTransaction(holding.pool, async (tx) => {
     await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const found = await holdTables(tx, holding.keys, memory);
-    return { held: found, page: await holdCursor(tx, holding, toldHead(found.breaks)) };
+    await holdCursor(tx, holding, toldHead(found.breaks));
+    return { held: found, newest: await newestLeaves(tx, found) };
   });
-  if (page !== undefined) await holdEvents(holding, page);
+  if (newest !== undefined) await holdEvents(holding, newest);
   return held;
 }
 
@@ -79,6 +85,7 @@ async function holdTables(tx: Queryable, keys: LogKeys, memory: Memory): Promise
       memory: known,
       remembered,
       breaks,
+      size,
       isUnpublished: await isUnpublished(tx, keys, { known, remembered, newest }),
     };
   const published = publishedBy(keys, newest, breaks.length);
@@ -87,6 +94,7 @@ async function holdTables(tx: Queryable, keys: LogKeys, memory: Memory): Promise
     memory: { checkpoint: newest.note, ...defined({ previous: known.checkpoint }), breaks: notes },
     remembered: published,
     breaks,
+    size,
     isUnpublished: false,
   };
 }
@@ -197,7 +205,7 @@ async function isUnpublished(
 }
 
 /** The cursor stands at the end of the newest page, and the log goes on behind it without a gap. */
-async function holdCursor(tx: Queryable, { store }: Holding, told: bigint): Promise<SealedPage | undefined> {
+async function holdCursor(tx: Queryable, { store }: Holding, told: bigint): Promise<void> {
   const [size, page] = [await sealedSize(tx), await newestPage(tx)];
   const leaves = page === undefined ? 0 : page.firstLeaf + page.leaves;
   if (leaves !== size)
@@ -211,10 +219,16 @@ async function holdCursor(tx: Queryable, { store }: Holding, told: bigint): Prom
       leaves,
     );
   if (store.positionUnit === 'event') {
-    const { events, readUpTo } = await store.readAll(end, { limit: 100 });
-    refuseGap({ end, next: events[0]?.position ?? readUpTo + 1n, leaf: size, told });
+    refuseGap({ end, next: await nextPosition(tx, end), leaf: size, told });
   }
-  return page;
+}
+
+/** Of the next event; what it says is not read, so that one that is no JSON hides nothing before it. */
+async function nextPosition(tx: Queryable, end: bigint): Promise<bigint> {
+  const [next] = await readStoredStreams(tx, end, 1);
+  if (next !== undefined) return next.position;
+  const { counter } = await storedHeads(tx);
+  return (counter > end ? counter : end) + 1n;
 }
 
 /** Positions of a log in PostgreSQL have no gap: one is an event that was taken away. */
@@ -224,33 +238,71 @@ export function refuseGap({ end, next, leaf, told }: { end: bigint; next: bigint
   throw new Contradiction(`the log has no event at ${missing}: it was taken away before it was sealed`, leaf);
 }
 
-/** A page may be longer than what is in memory at a time. */
+/** Leaves, and the position behind which the log has their events. */
+interface NewestLeaves {
+  first: number;
+  after: bigint;
+  hashes: Hash[];
+}
+
+/**
+ * So many of the newest events are held against their leaves at least: also those before them in their page, whose
+ * position is not known without reading it.
+ */
+export const NEWEST_LEAVES = 4_096;
+
+/** Those under a signature are believed by it: who changes an event may have changed its leaf in the table too. */
+async function newestLeaves(
+  tx: Queryable,
+  { size, remembered }: Pick<Held, 'size' | 'remembered'>,
+): Promise<NewestLeaves | undefined> {
+  if (size === 0) return undefined;
+  const oldest = Math.max(0, size - NEWEST_LEAVES);
+  const page = await pageOfLeaf(tx, oldest);
+  if (page === undefined) throw new Contradiction(`no page has leaf ${oldest}: audit_page was changed`, oldest);
+  const { firstLeaf: first, afterPosition: after } = page;
+  const signed = Math.max(first, remembered?.size ?? 0);
+  const read = tilesIn(tx);
+  const parts = await ofTiles(async () => [
+    ...(remembered === undefined || signed === first ? [] : [await signedLeaves(read, remembered, [first, signed])]),
+    await leavesInTiles(read, signed, size),
+  ]);
+  return { first, after, hashes: parts.flatMap(hashesIn) };
+}
+
+/** The event of the newest leaf is there. Where positions have gaps it is left to the look. */
+export async function holdNewest(
+  tx: Queryable,
+  on: Pick<Holding, 'pool' | 'store'>,
+  { size, end }: { size: number; end: bigint },
+): Promise<void> {
+  if (size === 0 || end === 0n || on.store.positionUnit !== 'event') return;
+  const hashes = hashesIn(await ofTiles(() => leavesInTiles(tilesIn(tx), size - 1, size)));
+  await holdEvents(on, { first: size - 1, after: end - 1n, hashes });
+}
+
+/** What is in memory at a time. */
 const EVENTS_AT_ONCE = 1_000;
 
-/** The events of the newest page are the leaves that they were. */
+/** The events behind the position are these leaves. Their bytes are held, so what is no JSON any more is told too. */
 async function holdEvents(
-  { pool, store }: Holding,
-  { firstLeaf, afterPosition, leaves, form }: SealedPage,
+  { pool, store }: Pick<Holding, 'pool' | 'store'>,
+  { first, after, hashes }: NewestLeaves,
 ): Promise<void> {
-  const hashes = await ofTiles(() => leavesInTiles(tilesIn(pool), firstLeaf, firstLeaf + leaves));
-  let [index, after] = [0, afterPosition];
-  while (index < leaves) {
-    const { events, readUpTo } = await store.readAll(after, { limit: Math.min(EVENTS_AT_ONCE, leaves - index) });
-    for (const event of events) {
-      if (!leafOf(event, form).equals(hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)))
-        throw new Contradiction(
-          `leaf ${firstLeaf + index} is not the event at position ${event.position}: ${event.type}, version ` +
-            `${event.version} of ${event.stream}`,
-          firstLeaf + index,
-        );
+  let [index, from] = [0, after];
+  while (index < hashes.length) {
+    const limit = Math.min(EVENTS_AT_ONCE, hashes.length - index);
+    const events = await readLeaves({ pool, store }, { after: from, limit, forms: [2, 1] });
+    if (events.length === 0)
+      throw new Contradiction(`the log ends before the event of leaf ${first + index}, which is sealed`, first + index);
+    for (const { position, hash, other, words } of events) {
+      const leaf = hashes[index] as Hash;
+      // No event has the same leaf as another in any form.
+      if (!hash.equals(leaf) && other?.hash.equals(leaf) !== true)
+        throw new Contradiction(`leaf ${first + index} is not the event that was sealed: ${words}`, first + index);
       index += 1;
+      from = position;
     }
-    if (readUpTo <= after && index < leaves)
-      throw new Contradiction(
-        `the log ends before the event of leaf ${firstLeaf + index}, which is sealed`,
-        firstLeaf + index,
-      );
-    after = readUpTo;
   }
 }
 

@@ -1,6 +1,6 @@
-import { Contradiction } from '#sealed-log';
+import { Contradiction, sealedSize } from '#sealed-log';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
 
 const WIPED = `TRUNCATE audit_tree, audit_tile, audit_page, audit_checkpoint;
@@ -54,13 +54,13 @@ const TAMPERINGS: Tampering[] = [
   {
     what: 'the last three events are deleted',
     sql: CUT(97),
-    says: /ends before the event of leaf 98/,
+    says: /ends before the event of leaf 97/,
     leaf: 97,
   },
   {
     what: 'the last three events are deleted, the counter left',
     sql: 'DELETE FROM event WHERE position > 97',
-    says: /ends before the event of leaf 98/,
+    says: /ends before the event of leaf 97/,
     leaf: 97,
   },
   {
@@ -200,9 +200,12 @@ describe('what an insider with the rights of the superuser does', () => {
           );
         }
       }
-      expect(await checkpoints()).toEqual(before);
+      const size = await sealedSize(log.db.pool);
+      await log.write(60);
+      await expect(auditor.seal()).rejects.toThrow(says);
+      expect([await sealedSize(log.db.pool), await checkpoints()]).toEqual([size, before]);
+      await expect(auditor.watch.look()).rejects.toBeInstanceOf(Contradiction);
       if (says !== SMALLER && says !== OTHER) return;
-      await log.write(1);
       await expect(log.auditor('one').seal()).rejects.toBeInstanceOf(Contradiction);
     },
   );
@@ -244,6 +247,24 @@ describe('a folder', () => {
     cpSync(`${log.place.path}/copy`, auditor.folder.path, { recursive: true });
     expect((await auditor.watch.look()).remembered?.size).toBe(125);
     expect(await auditor.folder.leaves.count()).toBe(125);
+  });
+
+  it('that cannot be read is no empty one: nothing is sealed or signed until it can', async () => {
+    const [file, away] = [`${auditor.folder.path}/memory.json`, `${log.place.path}/away`];
+    renameSync(file, away);
+    // As a link to a disk that is not mounted.
+    symlinkSync(`${log.place.path}/not-mounted/memory.json`, file);
+    const before = await checkpoints();
+    await log.write(10);
+    for (const one of [auditor, log.auditor('one')]) {
+      await expect(one.watch.look()).rejects.toThrow(/memory\.json is damaged \(ENOENT/);
+      await expect(one.seal()).rejects.toThrow(/memory\.json is damaged/);
+      await expect(one.watch.sign()).rejects.toThrow(/memory\.json is damaged/);
+    }
+    expect(await checkpoints()).toEqual(before);
+    renameSync(away, file);
+    await auditor.seal();
+    expect((await auditor.watch.sign())?.size).toBe(110);
   });
 
   it('that is new learns what was signed from the database, by its signature', async () => {

@@ -10,7 +10,14 @@ import type { Report } from './finding.js';
 import { MOST_TOLD } from './finding-book.js';
 import { holdNamed } from './named-evidence.js';
 import { readLeaves, turned, wordsOf, type ReadLeaf } from './read-leaves.js';
-import { checkpointsBetween, holdCheckpoint, holdPages, holdTiles, type CheckpointRow } from './sealed-tables.js';
+import {
+  checkpointsAfter,
+  checkpointsBetween,
+  holdCheckpoint,
+  holdPages,
+  holdTiles,
+  type CheckpointRow,
+} from './sealed-tables.js';
 import { SignedLeaves, type KnownLeaf } from './signed-leaves.js';
 import { TreeWalk, type StoredWalk } from './tree-walk.js';
 
@@ -131,7 +138,7 @@ export class LogCheck {
         found: 'no page',
       });
     for (let earlier = 0; earlier < breaks; earlier += 1)
-      for (const row of await checkpointsBetween(pool, earlier, { from: -1, to: Number.MAX_SAFE_INTEGER }))
+      for await (const row of checkpointsAfter(pool, earlier))
         await holdCheckpoint({ keys, breaks: earlier, report }, row, undefined);
     if (store.positionUnit !== 'event') return;
     await this.holdCounter();

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { readStored, type EventStore, type RecordedEvent, type StoredEvent } from '#event-store';
 import type { Sha256 } from '#kernel';
-import type { Hash } from '#merkle';
+import { HASH_BYTES, type Hash } from '#merkle';
 import type { Pool } from '#postgres';
 import { evidenceIn, type LeafForm, leafOf, listOfAnswersIn } from '#proofs';
 import { leafOfStored } from './stored-leaf.js';
@@ -42,9 +43,21 @@ const namedIn = (type: string, data: string): Pick<ReadLeaf, 'evidence' | 'list'
   list: listOfAnswersIn(type, data),
 });
 
+/** What no event is as a leaf. Nobody who can write to the database knows it. */
+const NO_LEAF: Hash = randomBytes(HASH_BYTES);
+
+/** A row that is no event, as one with the time `infinity`, is no leaf. */
+function leafOfRow(event: StoredEvent, form: LeafForm): Hash {
+  try {
+    return leafOfStored(event, form);
+  } catch {
+    return NO_LEAF;
+  }
+}
+
 const ofStored = (event: StoredEvent, forms: Forms): ReadLeaf => ({
   position: event.position,
-  ...inForms(forms, (form) => leafOfStored(event, form)),
+  ...inForms(forms, (form) => leafOfRow(event, form)),
   words: wordsOf(event),
   ...namedIn(event.type, event.data.toString('latin1')),
   bytes: event.data.length + event.metadata.length,

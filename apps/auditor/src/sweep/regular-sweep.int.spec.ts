@@ -1,5 +1,5 @@
 // Left to the soak: sweeps of a whole log. `npm test` has auditor.int and the sweep of each part.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, writeFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AuditedLog, type TestAuditor } from '../../test/audited-log.js';
@@ -85,6 +85,8 @@ describe('a regular sweep', () => {
     await until('it waits', () => clock.waiting > 0);
     clock.advance(59_999);
     expect(state().pass).toBe(0);
+    // However rare they are to be, the first is due at once.
+    expect(sweep.figures().lateSeconds).toBe(59.999);
     clock.advance(1);
     await passesEnd(1, 0);
     expect(sweep.figures()).toMatchObject({ passes: 1, ageSeconds: 0, share: undefined });
@@ -92,6 +94,10 @@ describe('a regular sweep', () => {
     expect(state().pass).toBe(1);
     await passesEnd(2, 2);
     expect(await told()).toEqual(['AuditSweepEnded', 'AuditSweepEnded']);
+    // Until the next one is due, by its own timetable, it is not late.
+    expect(sweep.figures().lateSeconds).toBe(0);
+    clock.advance(3 * HOUR_MS);
+    expect(sweep.figures()).toMatchObject({ ageSeconds: 3 * 3_600, lateSeconds: 3_600 });
   });
 
   it('begins at once after a break, whatever the time', async () => {
@@ -120,6 +126,9 @@ describe('a regular sweep', () => {
     const sweep = started(0);
     await running;
     expect([clock.waiting, state().pass, sweep.figures().passes]).toEqual([0, 0, 0]);
+    // None is overdue, for however long the auditor runs.
+    clock.advance(9 * 24 * HOUR_MS);
+    expect(sweep.figures().lateSeconds).toBeUndefined();
   });
 
   it('records what it finds once, and once that it is gone', async () => {
@@ -295,6 +304,19 @@ describe('a sweep after a newer version', () => {
     // One is told once; what this version does not look for is neither found nor gone.
     expect((await told()).filter((type) => type !== 'AuditSweepEnded')).toEqual(['AuditFindingRecorded']);
     expect(state().findings).toMatchObject([{ what: 'event' }, { what: 'clock', cause: 'newer', isOpen: true }]);
+  });
+
+  it('forgets nothing where its file is there and cannot be read, and says so', async () => {
+    const file = join(auditor.folder.path, 'sweep.json');
+    symlinkSync(`${file}.not-mounted`, file);
+    const sweep = started();
+    expect(sweep.troubles()).toMatchObject([
+      { name: 'audit memory of findings', reason: expect.stringMatching(/ENOENT.*sweep\.json/) },
+    ]);
+    await until('it waits', () => clock.waiting > 0);
+    clock.advance(60_000);
+    await until('it cannot sweep', () => sweep.troubles()[1]?.name === 'audit sweep');
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
   });
 
   it('begins anew after a file that is no JSON, and says so until a pass has ended', async () => {

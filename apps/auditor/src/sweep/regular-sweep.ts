@@ -29,8 +29,12 @@ export interface SweepFigures {
   passes: number;
   /** Since the last one ended, or else since this process began. */
   ageSeconds: number;
+  /** For how long the next one has been due; undefined where none is wanted. */
+  lateSeconds: number | undefined;
 }
 
+/** What health calls findings that are not known. */
+const UNREAD = 'audit memory of findings';
 /** A start is not slowed by it, and what was only just written is left to settle. */
 const FIRST_AFTER_MS = 60_000;
 const LOOK_EVERY_MS = 60_000;
@@ -70,21 +74,35 @@ export class RegularSweep {
 
   /** What health tells: what was found, what was not looked at, and what keeps it from looking. */
   troubles(): Trouble[] {
-    const { failing, state } = this;
-    const told = [...foundTrouble(state), ...notComparedTrouble(state), ...unreadTrouble(state)];
+    const { failing } = this;
+    const told = this.toldTroubles();
     if (failing === undefined) return told;
     return [...told, { name: 'audit sweep', since: failing.since.toISOString(), reason: failing.reason }];
   }
 
+  /** A folder that cannot be read is one of them. */
+  private toldTroubles(): Trouble[] {
+    try {
+      const { state } = this;
+      return [...foundTrouble(state), ...notComparedTrouble(state), ...unreadTrouble(state)];
+    } catch (error) {
+      return [{ name: UNREAD, since: this.clock.now().toISOString(), reason: sentenceOf(error) }];
+    }
+  }
+
   figures(): SweepFigures {
     const { state } = this;
+    const { everyMs } = this.options;
     const since = state.ended === undefined ? this.startedAt : new Date(state.ended.at);
+    const ageMs = Math.max(0, this.clock.now().getTime() - since.getTime());
     return {
       findings: new FindingBook(state, NOTHING, () => this.clock.now()).counts(),
       notCompared: state.ended?.skipped?.length ?? 0,
       share: this.progress?.share,
       passes: state.ended?.pass ?? 0,
-      ageSeconds: Math.max(0, (this.clock.now().getTime() - since.getTime()) / 1_000),
+      ageSeconds: ageMs / 1_000,
+      // The first is due at once.
+      lateSeconds: everyMs === 0 ? undefined : Math.max(0, ageMs - (state.ended === undefined ? 0 : everyMs)) / 1_000,
     };
   }
 
@@ -125,7 +143,7 @@ function foundTrouble({ findings }: SweepState): Trouble[] {
 
 /** What was found before may not be known: a pass tells. */
 const unreadTrouble = ({ unread }: SweepState): Trouble[] =>
-  unread === undefined ? [] : [{ name: 'audit memory of findings', since: unread.at, reason: unread.reason }];
+  unread === undefined ? [] : [{ name: UNREAD, since: unread.at, reason: unread.reason }];
 
 /** Whoever owns a table can keep the sweep from it: what is not looked at is told as what is found. */
 function notComparedTrouble({ ended }: SweepState): Trouble[] {

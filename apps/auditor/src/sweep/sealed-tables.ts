@@ -91,13 +91,27 @@ export interface CheckpointRow {
   note: string;
 }
 
+/** There may be half a million a year. */
+const CHECKPOINTS_AT_ONCE = 8_192;
+
+/** All of the tree that was sealed after so many breaks. */
+export async function* checkpointsAfter(pool: Pool, breaks: number): AsyncGenerator<CheckpointRow> {
+  let rows: CheckpointRow[] = [];
+  do {
+    rows = await checkpointsBetween(pool, breaks, { from: rows.at(-1)?.size ?? -1, to: Number.MAX_SAFE_INTEGER });
+    yield* rows;
+  } while (rows.length === CHECKPOINTS_AT_ONCE);
+}
+
+/** The first of them, where there are many. */
 export async function checkpointsBetween(
   pool: Pool,
   breaks: number,
   { from, to }: { from: number; to: number },
 ): Promise<CheckpointRow[]> {
   const { rows } = await pool.query<Omit<CheckpointRow, 'size'> & { size: bigint }>(
-    'SELECT size, root, note FROM audit_checkpoint WHERE breaks = $1 AND size > $2 AND size <= $3 ORDER BY size',
+    'SELECT size, root, note FROM audit_checkpoint WHERE breaks = $1 AND size > $2 AND size <= $3 ORDER BY size ' +
+      `LIMIT ${CHECKPOINTS_AT_ONCE}`,
     [breaks, from, to],
   );
   return rows.map((row) => ({ ...row, size: Number(row.size) }));

@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { systemClock } from '#kernel';
-import { writeDurably, type ServiceLog } from '#service';
+import { textIfThere, writeDurably, type ServiceLog } from '#service';
 
 /** Above what a pass leaves (`FindingBook`), with what newer versions may add. */
 const MOST_FINDINGS = 20_000;
@@ -115,8 +114,8 @@ export class StateFile implements StateKeeper {
    * each is told once, and told when it is gone.
    */
   read(): SweepState {
-    if (!existsSync(this.file)) return NOTHING_SWEPT;
-    const written = readFileSync(this.file, 'utf8');
+    const written = textIfThere(this.file);
+    if (written === undefined) return NOTHING_SWEPT;
     try {
       return state.parse(JSON.parse(written));
     } catch (error) {

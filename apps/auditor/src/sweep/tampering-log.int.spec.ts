@@ -60,6 +60,14 @@ async function swept(): Promise<Finding[]> {
   return findings;
 }
 
+/** A person tells a break, and the log is sealed anew. */
+async function broken(): Promise<void> {
+  await log.tell('one', 'a disk was lost');
+  await auditor.watch.look();
+  await auditor.seal();
+  await auditor.watch.sign();
+}
+
 const TAKEN_OUT = (position: number): string =>
   `DELETE FROM event WHERE position = ${position};
    UPDATE event SET position = -position WHERE position > ${position};
@@ -258,13 +266,20 @@ describe('one sweep of the log', () => {
   it('is silent behind a break that a person told, gaps and all', async () => {
     await sql('DELETE FROM event WHERE position BETWEEN 40 AND 49');
     expect(await swept()).toHaveLength(1);
-    // The look at the newest page does not see that: a person can tell only what contradicts it.
-    await sql('UPDATE audit_tree SET size = 650');
-    await log.tell('one', 'a disk was lost');
-    await auditor.watch.look();
-    await auditor.seal();
-    await auditor.watch.sign();
+    await broken();
     expect(await swept()).toEqual([]);
+  });
+
+  it('holds every checkpoint from before a break, however many there are', async () => {
+    await sql('UPDATE audit_tree SET size = 650');
+    await broken();
+    await sql(
+      `INSERT INTO audit_checkpoint (breaks, size, root, note)
+       SELECT 0, n, sha256('x'), 'made up' FROM generate_series(1001, 10000) AS n`,
+    );
+    const findings = await swept();
+    expect(findings.map(({ what }) => what)).toEqual(Array(9_000).fill('checkpoint'));
+    expect(findings.at(-1)?.where).toBe('the checkpoint of 10000 events in the table audit_checkpoint');
   });
 
   it('makes the same leaves of stored bytes as the auditor makes of events', async () => {

@@ -296,6 +296,20 @@ describe('what somebody changed in a proof of an answer', () => {
     });
     await expect(otherVersion((body) => (body['outcome'] = 'accepted'))()).rejects.toThrow(/outcome/);
   });
+
+  it('is named, member by member, where the file says that another version made it', async () => {
+    const made = changed(await proofOf(`/v1/documents/${open}`), (copy) => {
+      const answer = answerIn(copy);
+      const { command_id: _, ...body } = JSON.parse(answer.body) as Record<string, unknown>;
+      Object.assign(answer, { software: '0.0.1', body: JSON.stringify({ ...body, status: 'processed' }) });
+    });
+    expect((await verified(made)).reading).toMatchObject({
+      kind: 'follows',
+      beside: expect.arrayContaining([
+        expect.stringMatching(/^NOT CHECKED: \/command_id, \/status\. Version 0\.0\.1 made it, says the file/),
+      ]),
+    });
+  });
 });
 
 describe('pedigree audit', () => {
@@ -350,6 +364,27 @@ describe('pedigree audit', () => {
     expect(text).toContain(`NOT PROVEN: the last 1 events of case-${caseId} from which it was made are not sealed yet`);
     expect(status).toBe(1);
     await sealed();
+  });
+
+  it('ends with status 1 where no count shows that the last event was not left out', async () => {
+    const lines = await proofOf(`/v1/cases/${caseId}`);
+    const uncounted = lines.filter((line) => !('count' in line));
+    const folder = await temporaryFolder();
+    try {
+      const file = join(folder.path, 'proof.ndjson');
+      for (const [some, status] of [
+        [lines, 0],
+        [uncounted, 1],
+      ] as const) {
+        writeFileSync(file, some.map((line) => `${JSON.stringify(line)}\n`).join(''));
+        const found = await run(() => verifyProof(file, { key }));
+        expect(found.text.includes('NOT PROVEN: that it has no later event')).toBe(status === 1);
+        expect([found.status, (await run(() => writeProofPage(file, { key }))).status]).toEqual([status, status]);
+      }
+    } finally {
+      await folder.remove();
+      await followed();
+    }
   });
 
   it('wants a route of the API', async () => {

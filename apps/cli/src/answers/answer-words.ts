@@ -1,4 +1,4 @@
-import type { VerifiedAnswer } from '#proofs';
+import type { Verified, VerifiedAnswer } from '#proofs';
 import { instant } from '../print.js';
 import type { Reading } from './answer-reading.js';
 
@@ -8,9 +8,13 @@ export interface AnsweredReading {
   reading: Reading;
 }
 
-/** Whether every event that the answer was made from is sealed. */
-export const isWhole = (answered: AnsweredReading | undefined): boolean =>
-  answered === undefined || answered.answer.unsealed.length === 0;
+/**
+ * Whether every event that the answer was made from is sealed, and a signed count shows of each whole stream that no
+ * other was left out: without one, whoever gives the answer may have left out the last.
+ */
+export const isWhole = ({ answer, streams }: Verified): boolean =>
+  answer === undefined ||
+  (answer.unsealed.length === 0 && streams.every(({ from, whole }) => from !== undefined || whole !== undefined));
 
 /** As JSON. */
 export const answerShown = ({ answer, reading }: AnsweredReading): object => ({

@@ -35,4 +35,13 @@ describe('the first difference of two values', () => {
     expect(at({ a: 1, new: 2 }, { a: 2, old: 3 }, { isPartial: true })).toBe('/a');
     expect(at({ a: [1] }, { a: [1, 2] }, { isPartial: true })).toBe('/a/length');
   });
+
+  it('names what was left out, and is another, wherever it is', () => {
+    const leftOut: string[] = [];
+    const comparing = { except: new Set(['words']), isPartial: true, onLeftOut: (one: string) => leftOut.push(one) };
+    const said = { a: [{ words: 'x', b: 1, more: { c: 1 } }], same: 1, words: 'y', also: [] };
+    const follows = { a: [{ words: 'z', b: 1 }], same: 1, words: 'y', less: null };
+    expect(firstDifference(said, follows, comparing)).toBeUndefined();
+    expect(leftOut.sort()).toEqual(['/a/0/more', '/a/0/words', '/also', '/less']);
+  });
 });

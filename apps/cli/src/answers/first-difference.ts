@@ -12,37 +12,46 @@ export interface Comparing {
   except?: ReadonlySet<string>;
   /** A member that only one of the two has is no difference. */
   isPartial?: boolean;
+  /** Called with the pointer of each member that was not compared, and is another one, up to the first difference. */
+  onLeftOut?: (pointer: string) => void;
+}
+
+/** Two values, and the pointer to them. */
+interface Compared {
+  said: unknown;
+  follows: unknown;
+  at: string;
 }
 
 /**
  * The first difference between what was said and what follows, in the order of the latter; undefined where there is
  * none. Both are values that JSON has.
  */
-export function firstDifference(said: unknown, follows: unknown, comparing: Comparing = {}): Difference | undefined {
-  if (!isObject(said) || !isObject(follows)) return Object.is(said, follows) ? undefined : differing(said, follows);
-  const [isList, follow] = [Array.isArray(said), Array.isArray(follows)];
-  if (isList !== follow) return differing(said, follows);
+export const firstDifference = (said: unknown, follows: unknown, comparing: Comparing = {}): Difference | undefined =>
+  differenceOf({ said, follows, at: '' }, comparing);
+
+function differenceOf({ said, follows, at }: Compared, comparing: Comparing): Difference | undefined {
+  if (!isObject(said) || !isObject(follows)) return Object.is(said, follows) ? undefined : differing(said, follows, at);
+  const isList = Array.isArray(said);
+  if (isList !== Array.isArray(follows)) return differing(said, follows, at);
   if (isList && said['length'] !== follows['length'])
-    return { ...differing(said['length'], follows['length']), pointer: '/length' };
-  for (const name of namesIn(said, follows, isList ? {} : comparing)) {
-    const found = firstDifference(said[name], follows[name], comparing);
-    if (found !== undefined) return { ...found, pointer: `/${escaped(name)}${found.pointer}` };
+    return differing(said['length'], follows['length'], `${at}/length`);
+  for (const name of new Set([...Object.keys(follows), ...Object.keys(said)])) {
+    const member = { said: said[name], follows: follows[name], at: `${at}/${escaped(name)}` };
+    const found = isNotCompared(name, [said, follows], comparing)
+      ? void (differenceOf(member, {}) && comparing.onLeftOut?.(member.at))
+      : differenceOf(member, comparing);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** The names that are compared, those of the second first. */
-function namesIn(
-  one: Record<string, unknown>,
-  other: Record<string, unknown>,
-  { except = new Set(), isPartial = false }: Comparing,
-): string[] {
-  const all = [...new Set([...Object.keys(other), ...Object.keys(one)])].filter((name) => !except.has(name));
-  return isPartial ? all.filter((name) => Object.hasOwn(one, name) && Object.hasOwn(other, name)) : all;
-}
+/** Of a list all is compared: both are of one length. */
+const isNotCompared = (name: string, both: object[], { except, isPartial }: Comparing): boolean =>
+  except?.has(name) === true || (isPartial === true && !both.every((one) => Object.hasOwn(one, name)));
 
-const differing = (said: unknown, follows: unknown): Difference => ({
-  pointer: '',
+const differing = (said: unknown, follows: unknown, pointer: string): Difference => ({
+  pointer,
   said: JSON.stringify(said),
   follows: JSON.stringify(follows),
 });

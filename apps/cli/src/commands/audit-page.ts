@@ -22,7 +22,7 @@ export interface PageFlags {
 
 /**
  * Writes the page of a proof that holds; throws PedigreeError where it does not. Status 1 where too few witnesses have
- * seen its checkpoint, or events of an answer are not sealed yet: the page says so too.
+ * seen its checkpoint, or an answer is not shown to be whole (`isWhole`): the page says so too.
  */
 export async function writeProofPage(file: string, { key, witness = [], needed, out: to }: PageFlags): Promise<number> {
   mustBeKeys(key);
@@ -41,7 +41,7 @@ export async function writeProofPage(file: string, { key, witness = [], needed, 
   );
   out(`${page} has ${verified.events} events and checks them itself, in Chromium, Firefox or Safari`);
   if (answered !== undefined) out(answerWords(answered).join('\n'));
-  return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;
+  return verified.witnessed.isMet && isWhole(verified) ? 0 : 1;
 }
 
 /** The text of a proof of which a page can be made. */

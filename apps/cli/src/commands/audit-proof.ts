@@ -118,8 +118,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint,
- * events of an answer are not sealed yet, or no signed count shows that no later segment is left out of a pack's proof.
+ * Checks a proof; needs no database and no network. Status 1 where too few witnesses have seen its checkpoint, events
+ * of an answer are not sealed yet, or no signed count shows that nothing later is left out of an answer or of a pack's
+ * proof.
  */
 export async function verifyProof(file: string, { key, witness = [], needed, json }: VerifyOptions): Promise<number> {
   mustBeKeys(key);
@@ -149,7 +150,7 @@ async function verifyLines(
   const verified = await verifyProofLines(all, key, { trusted, onEvent: print.event, ...reading.listening });
   const answered = verified.answer && { answer: verified.answer, reading: await reading.of(verified.answer) };
   out(json === true ? print.end(verifiedAnswer(verified, answered)) : verifiedWords(verified, answered));
-  return verified.witnessed.isMet && isWhole(answered) ? 0 : 1;
+  return verified.witnessed.isMet && isWhole(verified) ? 0 : 1;
 }
 
 /** The first line of a file, which says what it is, and all of them. */

@@ -55,8 +55,14 @@ describe('pedigree inbound', () => {
   it('lists, shows one, and says how the list goes on', async () => {
     expect(await run()).toContain('there are more: --cursor after-d-1');
     await run('--given-up', '--cursor', 'c');
+    await run('--phase', 'followed');
     expect(await run('d/1')).toContain('d-1  Shipment');
-    expect(asked).toEqual(['/v1/inbound?', '/v1/inbound?given_up=true&cursor=c', '/v1/inbound/d%2F1']);
+    expect(asked).toEqual([
+      '/v1/inbound?',
+      '/v1/inbound?given_up=true&cursor=c',
+      '/v1/inbound?phase=followed',
+      '/v1/inbound/d%2F1',
+    ]);
   });
 
   it('has one asked for again, or all of an account, and says what is asked for and whether more are left', async () => {

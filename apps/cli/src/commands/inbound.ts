@@ -19,6 +19,7 @@ export function addInboundCommands(pedigree: Command, action: Action, gateway: (
     .description('list the documents that are not ours, or show one of them')
     .argument('[document_id]')
     .option('--given-up', 'list only those that the registry did not give')
+    .option('--phase <phase>', 'list only those that stand there: followed, concluded or ours')
     .option(...CURSOR_OPTION)
     .option(...JSON_OPTION)
     .action(
@@ -37,6 +38,7 @@ export function addInboundCommands(pedigree: Command, action: Action, gateway: (
 
 interface ShownInbound extends JsonFlag {
   givenUp?: boolean;
+  phase?: string;
   cursor?: string;
 }
 
@@ -44,14 +46,14 @@ interface ShownInbound extends JsonFlag {
 async function showInbound(
   gateway: GatewayClient,
   documentId: string | undefined,
-  { json, givenUp, cursor }: ShownInbound,
+  { json, givenUp, phase, cursor }: ShownInbound,
 ): Promise<number> {
   if (documentId !== undefined) {
     const document = (await gateway.raw(`/v1/inbound/${encodeURIComponent(documentId)}`)) as InboundAnswer;
     out(json === true ? JSON.stringify(document) : inboundText(document));
     return 0;
   }
-  const query = new URLSearchParams(defined({ given_up: givenUp === true ? 'true' : undefined, cursor }));
+  const query = new URLSearchParams(defined({ given_up: givenUp === true ? 'true' : undefined, phase, cursor }));
   const { items, next_cursor: next } = (await gateway.raw(`/v1/inbound?${query}`)) as z.infer<typeof inboundPage>;
   const rows = items.map((one) => [
     instant(one.seen_at),

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { defined } from '#kernel';
 import type { packChecks, packPage, seriesFile, stockPage } from '#read-models';
 import type { GatewayClient } from '../gateway-client.js';
-import { facts, fittingTable, out, say, sayMore, table } from '../print.js';
+import { facts, fittingTable, out, say, sayKnownAt, sayMore, table } from '../print.js';
 import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
 import { showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
 
@@ -87,6 +87,7 @@ function printPacks(page: z.infer<typeof packPage>): void {
   ]);
   const head = ['sgtin', 'status', 'place', 'series', 'until', 'container', 'told by'];
   out(fittingTable(head, rows, 4));
+  sayKnownAt(page.known_at);
   sayMore(page.next_cursor);
 }
 

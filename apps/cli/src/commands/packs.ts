@@ -1,12 +1,17 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { defined, readItemCode } from '#kernel';
-import type { containerContent, containerHistory, packHistory, packState } from '#read-models';
+import { defined, invalidConfiguration, readItemCode } from '#kernel';
 import { EPCIS } from '../../../gateway/src/api/epcis-answer.js';
+import type {
+  containerContentAnswer,
+  containerHistoryAnswer,
+  packHistoryAnswer,
+  packStateAnswer,
+} from '../../../gateway/src/api/pack-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fittingTable, instant, out, table } from '../print.js';
+import { fittingTable, instant, out, sayKnownAt, table } from '../print.js';
 import { JSON_OPTION, type Action } from './action.js';
-import { showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
+import { chosenFile, showAnswer, withFiles, writtenToFile, type FileOptions } from './list-file.js';
 import { EPCIS_OPTION } from './show.js';
 
 /** As of which moment, and as known at which moment or log position, an answer is wanted. */
@@ -38,16 +43,20 @@ export function addPackCommands(pedigree: Command, action: Action, gateway: () =
   }
 }
 
-type Life = z.infer<typeof packHistory> | z.infer<typeof containerHistory>;
+type Life = z.infer<typeof packHistoryAnswer> | z.infer<typeof containerHistoryAnswer>;
 
 /** Prints the life of one pack or container. */
 export async function showHistory(gateway: GatewayClient, code: string, options: PastOptions): Promise<number> {
   const isContainer = readItemCode(code).kind === 'sscc';
   const path = `/v1/${isContainer ? 'containers' : 'packs'}/${encodeURIComponent(code)}/history${query(options)}`;
+  const chosen = chosenFile(options);
+  if (options.epcis === true && chosen !== undefined)
+    throw invalidConfiguration('--epcis', `--${chosen.format} writes movements, and no events: choose one`);
   if (await writtenToFile(gateway, { path }, options)) return 0;
   const history = await gateway.raw(path, options.epcis === true ? EPCIS : undefined);
   if (options.json === true || options.epcis === true) out(JSON.stringify(history));
   else out(historyText(history as Life));
+  if (options.epcis !== true) sayUpTo(history as Life, options);
   return 0;
 }
 
@@ -73,13 +82,14 @@ function historyText(history: Life): string {
   return [name, state, '', movements].join('\n');
 }
 
-type State = z.infer<typeof packState>;
+type State = z.infer<typeof packStateAnswer>;
 type ToldBy = NonNullable<State['status']>['told_by'];
 
 /** Prints what is known of one pack, and who told us. */
 export async function showPack(gateway: GatewayClient, code: string, options: PastOptions): Promise<number> {
   const state = (await gateway.raw(`/v1/packs/${encodeURIComponent(code)}${query(options)}`)) as State;
   out(options.json === true ? JSON.stringify(state) : stateText(state));
+  sayUpTo(state, options);
   return 0;
 }
 
@@ -113,12 +123,16 @@ const told = (by: ToldBy): (string | undefined)[] => [
 const findingLines = (findings: State['findings']): string[] =>
   findings.length === 0 ? [] : ['', ...findings.map((one) => `contradiction at ${one.known_at}: ${one.sentence}`)];
 
-type Content = z.infer<typeof containerContent>;
+type Content = z.infer<typeof containerContentAnswer>;
 
 /** Prints what one container holds or held, as a tree. */
 export function showContent(gateway: GatewayClient, code: string, options: PastOptions): Promise<number> {
   const path = `/v1/containers/${encodeURIComponent(code)}/content${query(options)}`;
-  return showAnswer(gateway, { path, show: (content: Content) => out(contentText(content)) }, options);
+  const show = (content: Content): void => {
+    out(contentText(content));
+    sayUpTo(content, options);
+  };
+  return showAnswer(gateway, { path, show }, options);
 }
 
 function contentText(content: Content): string {
@@ -126,10 +140,20 @@ function contentText(content: Content): string {
   const typeAt = new Map(documents.map((one) => [one.known_at, tellerLine(one)]));
   return [
     `${sscc}${container === undefined ? '' : `  in ${container}`}`,
-    isKnown ? `${packs} packs, ${containers} containers` : (unknown?.sentence ?? 'content unknown'),
-    ...items.map((one) => `${'  '.repeat(one.level)}${one.item}  ${typeAt.get(one.known_at) ?? ''}`),
+    ...(isKnown || items.length > 0 ? [`${packs} packs, ${containers} containers`] : []),
+    ...(isKnown ? [] : [unknown?.sentence ?? 'content unknown']),
+    ...items.map(
+      (one) =>
+        `${'  '.repeat(one.level)}${one.item}  ${typeAt.get(one.known_at) ?? ''}` +
+        (one.content_unknown === undefined ? '' : '  content unknown'),
+    ),
     ...findingLines(findings),
   ].join('\n');
+}
+
+/** How old the answer is; whoever asked for one as it was known then knows that. */
+function sayUpTo({ known_at: knownAt }: { known_at?: string | undefined }, asked: PastOptions): void {
+  if (knownAt !== undefined && asked.knownAt === undefined) sayKnownAt(knownAt);
 }
 
 /** A document with its acceptance; the registry's answer with the moment at which it was fetched. */

@@ -160,12 +160,26 @@ describe('pedigree rebuild', () => {
       position: String(await store.head()),
       lag: '0',
       unfinished_copy: expect.stringMatching(/^[1-9]\d*$/),
+      older_rows: [],
     });
     expect((await rebuildHere('sgtin-history', '--discard')).status).toBe(0);
     expect(await unfinishedCopies(db.pool, ['sgtin-history'])).toEqual([]);
     const wrong = await rebuildHere('packs');
     expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('no read model is called packs')]);
     expect(await rebuildHere('all')).toMatchObject({ status: 0 });
+  }, 300_000);
+
+  it('lists the tables that an upgrade left to be rebuilt, until they are', async () => {
+    const why = 'an older version took what is moved between own places for in circulation';
+    await db.pool.query(`COMMENT ON TABLE movement_effect IS 'rebuild: ${why}'`);
+    const listed = async () => JSON.parse((await rebuildHere('--json')).stdout) as { older_rows: unknown[] }[];
+    expect((await listed()).filter(({ older_rows: rows }) => rows.length > 0)).toEqual([
+      expect.objectContaining({ model: 'sgtin-history', older_rows: [{ table: 'movement_effect', why }] }),
+    ]);
+    const { status, stderr } = await rebuildHere();
+    expect([status, stderr]).toEqual([0, `movement_effect: ${why}\nRun pedigree rebuild sgtin-history\n`]);
+    expect((await rebuildHere('sgtin-history')).status).toBe(0);
+    expect((await listed()).flatMap(({ older_rows: rows }) => rows)).toEqual([]);
   }, 300_000);
 
   it('has segments written anew, which an older version wrote from what it took the documents for', async () => {

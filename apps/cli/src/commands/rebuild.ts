@@ -8,10 +8,12 @@ import { forgettingSegments } from '#segments';
 import {
   type AlongSwitch,
   discardRebuild,
+  olderRowsOf,
   projectionCheckpoint,
   rebuildBeside,
   subscriptionLag,
   unfinishedCopies,
+  type OlderRows,
   type Projection,
   type RebuildProgress,
 } from '#subscriptions';
@@ -121,11 +123,20 @@ async function discard({ pool }: Parts, { name }: Projection): Promise<void> {
   out(`${name}: no unfinished copy is left`);
 }
 
+/** Tables that an older version has written otherwise stay as they are until a person rebuilds them: decision 70. */
+function sayOlderRows(older: Map<string, OlderRows[]>): void {
+  for (const [model, tables] of older) {
+    for (const { table, why } of tables) say(`${table}: ${why}`);
+    say(`Run pedigree rebuild ${model}`);
+  }
+}
+
 /** Returns 0. */
 async function listModels({ pool, store, models }: Parts, { json }: RebuildFlags): Promise<number> {
   const names = models.map(({ name }) => name);
   const lags = new Map((await subscriptionLag(pool, store)).map((one) => [one.name, one]));
   const copies = new Map((await unfinishedCopies(pool, names)).map((one) => [one.model, one]));
+  const older = await olderRowsOf(pool, models);
   const rows = models.map((projection) => {
     const { name: model } = projection;
     const lag = lags.get(projectionCheckpoint(projection));
@@ -134,6 +145,7 @@ async function listModels({ pool, store, models }: Parts, { json }: RebuildFlags
       position: String(lag?.position ?? 0n),
       lag: String(lag?.lag ?? 0n),
       unfinished_copy: copies.get(model)?.position.toString() ?? null,
+      older_rows: older.get(model) ?? [],
     };
   });
   out(
@@ -144,5 +156,6 @@ async function listModels({ pool, store, models }: Parts, { json }: RebuildFlags
           rows.map(({ model, position, lag, unfinished_copy: copy }) => [model, position, lag, copy ?? undefined]),
         ),
   );
+  if (json !== true) sayOlderRows(older);
   return 0;
 }

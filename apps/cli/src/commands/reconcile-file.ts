@@ -20,6 +20,7 @@ import {
   registryFetchSchema,
   stockSide,
   UNCONFIRMED,
+  whileLocked,
   writeFileRun,
   type ComparingParts,
   type ComparisonResult,
@@ -90,12 +91,14 @@ export async function fileRun(
   mkdirSync(folder, { recursive: true });
   writeFileRun(folder, run);
   sayProgress(`run ${run.runId}: pedigree reconcile --resume ${run.runId} goes on with it`);
-  return makeFileRun(config, run, sayProgress);
+  return makeFileRun(config, run.runId, sayProgress);
 }
 
 /** Goes on with a run that something ended. What is done is not done again. */
 export async function resumeFileRun(config: CliConfig, runId: string, json: boolean): Promise<number> {
-  return tell(await makeFileRun(config, await readFileRun(runFolder(config, runId)), say), json);
+  // Where there is no such run, no database is asked.
+  await readFileRun(runFolder(config, runId));
+  return tell(await makeFileRun(config, runId, say), json);
 }
 
 /** @throws PedigreeError that names the option. */
@@ -160,24 +163,30 @@ function momentOf(stock: string, given: string | undefined): string {
   return moment;
 }
 
-async function makeFileRun(config: CliConfig, run: FileRun, sayProgress: typeof say): Promise<FinishedRun> {
+/**
+ * Makes a run from its request. That is read, and so is the stock, while nobody else makes the run: another process may
+ * have written down meanwhile of which bytes the stock is.
+ */
+async function makeFileRun(config: CliConfig, runId: string, sayProgress: typeof say): Promise<FinishedRun> {
   const parts = { settings: segmentSettings(config), say: sayProgress, program: COMPARING };
-  const stock = await stockSide(parts, run);
-  const { result, run: record } = await withDatabase(config, async (pool) => {
+  const folder = runFolder(config, runId);
+  return withDatabase(config, async (pool) => {
     await migrateOrCheck(pool, [tasksSchema, registryFetchSchema]);
     const queue = new PostgresTaskQueue({ pool });
     const schedule: ComparingParts['schedule'] = (tx, tasks) => queue.schedule(tx, tasks);
     try {
       const comparing = { ...parts, pool, actor: personOnHost(), schedule, onFetch: fetchTeller(sayProgress) };
-      const made = await compareFile(comparing, run, stock);
-      if (!run.dryRun) await recordRun(config, pool, { run, made });
-      return made;
+      return await whileLocked(pool, runId, async () => {
+        const run = await readFileRun(folder);
+        const made = await compareFile(comparing, run, await stockSide(parts, run));
+        if (!run.dryRun) await recordRun(config, pool, { run, made });
+        const { unconfirmed = false } = made.run;
+        return { runId, folder, recorded: !run.dryRun, unconfirmed, result: made.result };
+      });
     } finally {
       await queue.close();
     }
   });
-  const { unconfirmed = false } = record;
-  return { runId: run.runId, folder: runFolder(config, run.runId), recorded: !run.dryRun, unconfirmed, result };
 }
 
 const openAllTheSame = (runId: string): string =>

@@ -92,7 +92,7 @@ export async function replay(
 ): Promise<number> {
   const folder = resolve(earlier);
   const run = await readRun(folder);
-  const { legs, settings, moment, inputs, standsOn } = run;
+  const { legs, settings, moment, inputs, standsOn, learntAfter } = run;
   if (hasOtherRules(run)) {
     const remedy = `replay it by that version, or compare by these rules: ${comparingAgain(run)}`;
     say(byOtherRules(folder, run, remedy).message);
@@ -105,7 +105,7 @@ export async function replay(
   const request = { ...laidAt, ...defined({ stock, record, registry, disposals, documents }) };
   try {
     await rm(again, { recursive: true, force: true });
-    const asBefore = { ...request, settings, moment, ...defined({ standsOn }) };
+    const asBefore = { ...request, settings, moment, ...defined({ standsOn, learntAfter }) };
     const result = await compareIn(partsOf(config), asBefore, { folder: again, processes });
     if (result.inputs !== inputs) say('the inputs are others than those of the run');
     const wanted = recorded ?? before.digest;

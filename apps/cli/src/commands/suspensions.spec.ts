@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { GatewayClient } from '../gateway-client.js';
-import { showSuspension, suspensionLetter } from './suspensions.js';
+import { listSuspendedLists, showSuspension, suspensionLetter } from './suspensions.js';
 
 const asked: string[] = [];
 const gateway = {
@@ -42,6 +42,17 @@ describe('a suspension', () => {
     const reading = { raw: () => Promise.resolve(found) } as unknown as GatewayClient;
     const words = await printed(() => showSuspension(reading, 's', { recent: '90' }));
     expect(words.match(/\d+ packs of \d+ have no series/g)).toEqual([`4 packs of ${gtin} have no series`]);
+  });
+});
+
+describe('the versions of a list', () => {
+  it('show how many entries nobody understands: who confirms a doubted one answers for these', async () => {
+    const version = {
+      ...{ source: 'list', fetched_at: '2026-03-01T12:00:00Z', series: 5, packs: 9, appeared: 0, vanished: 1 },
+      ...{ not_understood: 4711, doubt: 'not_understood', list_sha256: 'a'.repeat(64) },
+    };
+    const reading = { raw: () => Promise.resolve({ items: [version] }) } as unknown as GatewayClient;
+    expect(await printed(() => listSuspendedLists(reading, { limit: '9' }))).toMatch(/ 4711 +not_understood +a{64}/);
   });
 });
 

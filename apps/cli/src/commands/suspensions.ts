@@ -240,10 +240,11 @@ export async function listSuspendedLists(
         String(one.packs),
         String(one.appeared),
         String(one.vanished),
+        String(one.not_understood ?? 0),
       ],
       ...[one.doubt === undefined ? '' : one.confirmed_at === undefined ? one.doubt : 'confirmed', one.list_sha256],
     ]);
-    out(table(['list', 'read', 'series', 'packs', 'new', 'gone', 'doubt', 'digest'], rows));
+    out(table(['list', 'read', 'series', 'packs', 'new', 'gone', 'not_understood', 'doubt', 'digest'], rows));
   }
   return 0;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { readSheet } from 'read-excel-file/node';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { readCalendarFile } from '../../../gateway/src/deadlines/calendar-file.js';
+import { readCalendarFile } from '#read-models';
 import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { commandLine } from '../command-line.js';
 import { sandboxFile } from '../config.js';

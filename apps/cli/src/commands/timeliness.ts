@@ -3,7 +3,7 @@ import { defined } from '#kernel';
 import type { Timeliness } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { fittingTable, instant, out, say, sayMore } from '../print.js';
+import { fittingTable, instant, out, sayKnownAt, sayMore } from '../print.js';
 import { CURSOR_OPTION, JSON_OPTION, type Action } from './action.js';
 import { agoAsMoments, momentOf } from './documents.js';
 import { showAnswer, withFiles, type FileOptions } from './list-file.js';
@@ -64,7 +64,7 @@ function print({ calendar, as_of: asOf, up_to: upTo, items }: Snake<Timeliness>)
   if (calendar === undefined) out('no calendar of deadlines is set (DEADLINE_CALENDAR): nobody can tell what is late');
   else out(`by the calendar "${calendar.name}", edition ${calendar.edition}, as of ${instant(asOf) ?? ''}`);
   if (calendar?.fictitious !== undefined) out(calendar.fictitious);
-  say(`our record holds the log up to position ${upTo}`);
+  sayKnownAt(upTo);
   const rows = items.map((one) => [
     one.request_id ?? one.document_id,
     one.doc_type,

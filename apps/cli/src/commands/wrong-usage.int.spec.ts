@@ -39,6 +39,7 @@ describe('what an option cannot mean: by the name of the option, in plain words,
       '--document: nope is neither a request_id nor the id of a document that has moved a pack',
     ],
     [['packs', '--csv', '/nope/x.csv'], '--csv: /nope is no folder'],
+    [['history', SGTIN, '--epcis', '--csv', '-'], '--epcis: --csv writes movements, and no events: choose one'],
     ...[['packs'], ['timeliness'], ['access'], ['suspensions'], ['cases'], ['reports', 'overrides'], ['recall']].map(
       (command): [string[], string] => [
         [...command, '--ndjson', '-', '--cursor', 'x'],

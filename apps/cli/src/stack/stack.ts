@@ -8,7 +8,7 @@ import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { openEventStore, type EventStore } from '#event-store';
 import { defined, invalidConfiguration } from '#kernel';
-import { openPool, type EmbeddedPostgres, type Pool } from '#postgres';
+import { openPool, tryLock, type EmbeddedPostgres, type Pool } from '#postgres';
 import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
 import type { CliConfig } from '../config.js';
@@ -166,8 +166,7 @@ async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOpt
 
 async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>> {
   const session = await pool.connect();
-  const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [UP_LOCK]);
-  if (rows[0]?.locked !== true) {
+  if (!(await tryLock(session, UP_LOCK))) {
     session.release();
     throw invalidConfiguration(
       'DATA_DIR',

@@ -9,6 +9,31 @@ import { startGateway, type RunningGateway } from '../gateway.js';
 
 const MAKE_ONE = 'make a key on the host: pedigree keys add NAME --role admin --reason TEXT';
 
+/** All that a program may which gives commands. */
+const ERP = [
+  ...['commands/{commandId}', 'documents', 'documents/{requestId}', 'documents/{requestId}/items', 'groups'],
+  ...[
+    'groups/{groupId}',
+    'inbound',
+    'inbound/{documentId}',
+    'outcomes',
+    'stock',
+    'stock-uploads/{uploadId}',
+    'summary',
+  ],
+]
+  .map((path) => `GET /v1/${path}`)
+  .concat(
+    ...['commands', 'groups/{groupId}/resumptions', 'packs/checks', 'stock-uploads'].map((path) => `POST /v1/${path}`),
+    ...['POST /v1/stock-uploads/{uploadId}/finish', 'POST /v1/validate', 'PUT /v1/stock-uploads/{uploadId}/parts/{n}'],
+  );
+/** Exercises, and questions that take a body. */
+const AUDITOR_BESIDE_READING = ['mock-recalls', 'mock-recalls/{recallId}/trace', 'packs/checks', 'validate'].map(
+  (path) => `POST /v1/${path}`,
+);
+/** What operators did is read by others. */
+const NOT_OPERATOR = ['access-log', 'access-log/{position}', 'reports/overrides'].map((path) => `GET /v1/${path}`);
+
 let harness: TestHarness;
 let port: string;
 
@@ -144,6 +169,26 @@ describe('once a key was made', () => {
     }
     expect(refused).toEqual([]);
     await revokeKey(harness.db.pool, 'auditor');
+  });
+
+  it('lets each role do what it may, and nothing else', async () => {
+    const routes = harness.gateway.routes.filter((route) => route.includes(' /v1/'));
+    const may: Record<string, string[]> = {};
+    for (const role of ['erp', 'auditor', 'operator'] as const) {
+      const key = `Bearer ${await makeKey(harness.db.pool, `only-${role}`, [role])}`;
+      const isLet = async (route: string): Promise<boolean> => {
+        const [method = '', path = ''] = route.split(' ');
+        const named = path.replace(/\{\w+\}/g, '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01');
+        return (await call({ host: 'any', authorization: key }, { method, path: named })).status !== 403;
+      };
+      may[role] = [];
+      for (const route of routes) if (await isLet(route)) may[role].push(route);
+      await revokeKey(harness.db.pool, `only-${role}`);
+    }
+    const { erp = [], auditor = [], operator = [] } = may;
+    expect(erp.filter((route) => route !== 'GET /v1/openapi.json').sort()).toEqual(ERP);
+    expect(auditor.filter((route) => !route.startsWith('GET ')).sort()).toEqual(AUDITOR_BESIDE_READING);
+    expect(routes.filter((route) => !operator.includes(route)).sort()).toEqual(NOT_OPERATOR);
   });
 
   it('does without one never again: not when the last is revoked, not after a start, and it says what to do', async () => {

@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { DocumentCommand } from '#domain';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { makeKey, revokeKey } from '../../test/keys.js';
 import { arrival, TestHarness } from '../../test/test-harness.js';
+import { findKey } from './key-table.js';
 
 let harness: TestHarness;
 let erp: string;
@@ -28,6 +30,12 @@ async function promise(
   return { status: text.split(' ')[1] ?? '', code: /"code":"(\w+)"/.exec(text)?.[1], socket };
 }
 
+const SHA = 'a'.repeat(64);
+/** The shortest life of a document: the registry refuses it. */
+const REFUSED: DocumentCommand[] = [
+  { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA },
+  { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } },
+];
 const JSON_BODY = ['content-type: application/json', 'content-length: 40000000'];
 const LINES = ['content-type: application/x-ndjson', 'transfer-encoding: chunked'];
 
@@ -77,9 +85,29 @@ it('every route asks for a key but those that are open, HEAD too', async () => {
   expect((await harness.ask('/v1/summary', { method: 'HEAD' })).status).toBe(401);
 });
 
+describe('a key that is revoked while its caller waits for an outcome', () => {
+  it('is given none: it is asked for again once the outcome has come', async () => {
+    const key = await makeKey(harness.db.pool, 'waiting', ['erp']);
+    const init = { headers: { authorization: `Bearer ${key}` } };
+    const waiting = harness.ask('/v1/outcomes?wait=30', init);
+    await until('it was let in', async () => (await findKey(harness.db.pool, 'waiting'))?.lastUsedAt instanceof Date);
+    await revokeKey(harness.db.pool, 'waiting');
+    await until('it is refused', async () => (await harness.ask('/v1/summary', init)).status === 401);
+    await harness.ask('/v1/commands', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${erp}` },
+      body: JSON.stringify({ command_id: 'waited-for', xml: arrival() }),
+    });
+    await harness.run('waited-for', REFUSED);
+    const answer = await waiting;
+    expect([answer.status, answer.json()['code']]).toEqual([401, 'unauthenticated']);
+  });
+});
+
 describe('a key that is revoked while its lines still come', () => {
   it('works at most five seconds more: what comes then is refused, line by line', async () => {
     const key = await makeKey(harness.db.pool, 'stolen', ['erp']);
+    const before = await harness.registered();
     const sending = request(`${harness.gateway.url}/v1/commands`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-ndjson', authorization: `Bearer ${key}` },
@@ -105,6 +133,6 @@ describe('a key that is revoked while its lines still come', () => {
     });
     sending.end();
     expect((await results.next()).done).toBe(true);
-    expect(await harness.registered()).toBe(taken);
+    expect((await harness.registered()) - before).toBe(taken);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
+import { Metrics } from '#telemetry';
 import {
   MOST_NETWORKS,
   MOST_WRONG_KEYS,
@@ -17,7 +18,10 @@ function harness() {
   const wrongKeys = new WrongKeys({
     clock,
     log: { warn: (about, message) => logged.push([about, message]) },
-    metrics: { count: (name, labels) => counted.push(`${name} ${(labels as { reason: string }).reason}`) },
+    metrics: {
+      count: (name, labels, by = 1) =>
+        void (by > 0 && counted.push(`${name} ${(labels as { reason: string }).reason}`)),
+    },
     refusals: { count: (one) => told.push(one) },
   });
   const status = (address: string, fault: KeyFault = 'unknown'): number =>
@@ -54,6 +58,15 @@ describe('wrong keys', () => {
     expect(logged).toHaveLength(MOST_WRONG_KEYS + 1);
     expect(logged[0]).toEqual([{ network: '10.0.0.1', fault: 'expired', key: 'erp' }, 'an API key was refused']);
     expect(logged.at(-1)?.[1]).toMatch(/^too many wrong API keys/);
+  });
+
+  it('have a series from the start on: what Prometheus first hears of at 30 has not risen for it', async () => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: '', clock: new VirtualClock() });
+    const log = { warn: () => undefined };
+    new WrongKeys({ clock: new VirtualClock(), log, metrics, refusals: { count: () => undefined } });
+    const told = (await metrics.text()).body.matchAll(/^pedigree_api_keys_refused_total\{reason="(\w+)".*\} 0$/gm);
+    const faults: KeyFault[] = ['unknown', 'malformed', 'revoked', 'expired', 'suspended'];
+    expect([...told].map(([, fault]) => fault)).toEqual(faults);
   });
 
   it('from networks without number keep no more than the newest of them in mind', () => {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { RefusedKeyFault } from '#domain';
+import { REFUSED_KEY_FAULTS, type RefusedKeyFault } from '#domain';
 import { defined, PedigreeError, type Clock } from '#kernel';
 import type { ServiceLog } from '#service';
 import type { Metrics } from '#telemetry';
@@ -7,6 +7,8 @@ import type { RefusalCounts } from './refusal-counts.js';
 
 /** Why a key lets nobody in. */
 export type KeyFault = Exclude<RefusedKeyFault, 'wrong_role'>;
+
+const isKeyFault = (fault: RefusedKeyFault): fault is KeyFault => fault !== 'wrong_role';
 
 export interface WrongKey {
   fault: KeyFault;
@@ -39,7 +41,11 @@ export const MOST_NETWORKS = 10_000;
 export class WrongKeys {
   private readonly networks = new Map<string, { keys: number; untilMs: number }>();
 
-  constructor(private readonly options: WrongKeysOptions) {}
+  constructor(private readonly options: WrongKeysOptions) {
+    // What is first heard of with its first calls has not risen for Prometheus: a burst of them would go unnoticed.
+    for (const reason of REFUSED_KEY_FAULTS.filter(isKeyFault))
+      options.metrics.count('pedigree_api_keys_refused_total', { reason }, 0);
+  }
 
   /** The error that answers it: `unauthenticated`, or `too_many_wrong_keys`. */
   refusal({ fault, detail, name, address }: WrongKey): PedigreeError {

@@ -231,8 +231,18 @@ it('an answer as known then waits for the record of packs, and is refused while 
   const moveRecord = (position: bigint): Promise<unknown> =>
     harness.db.pool.query(`UPDATE checkpoint SET position = $1 WHERE name = 'projection:sgtin-history'`, [position]);
   const askKnownAt = (when: bigint | string) => harness.ask(`/v1/packs/${SGTIN}?known_at=${when}`);
+  await moveRecord(head);
   const now = await harness.ask(`/v1/packs/${SGTIN}`);
   await moveRecord(head - 1n);
+  // What is asked about now says how far the record has come.
+  const paths = [
+    `/packs/${SGTIN}`,
+    `/packs/${SGTIN}/history`,
+    `/containers/${BOX}/history`,
+    `/containers/${BOX}/content`,
+  ];
+  for (const path of [...paths, '/packs'])
+    expect([path, (await harness.ask(`/v1${path}`)).json()]).toMatchObject([path, { known_at: String(head - 1n) }]);
   expect((await askKnownAt(head - 1n)).status).toBe(200);
   expect((await askKnownAt('2020-01-01T00:00:00Z')).status).toBe(404);
   const behind = await Promise.all([askKnownAt(head), askKnownAt(new Date().toISOString())]);
@@ -397,7 +407,9 @@ describe('in EPCIS 2.0', () => {
     ]);
     const other = (await harness.ask(`/v1/packs/${OTHER_PACK}/history`, EPCIS)).json<EpcisDocument>();
     expect(other.epcisBody.eventList).toEqual([]);
-    expect(other['pedigree:leftOut']).toMatchObject([{ doc_type: 701, why: 'refused: not yours' }]);
+    expect(other['pedigree:leftOut']).toMatchObject([
+      { 'pedigree:docType': '701', 'pedigree:why': 'refused: not yours' },
+    ]);
   });
 
   it('a container has its events, and none of before it was packed', async () => {
@@ -414,8 +426,10 @@ describe('in EPCIS 2.0', () => {
     const done = await of('done');
     // One of its two packs was applied, and so the document's event is the pack's.
     expect(done.epcisBody).toEqual(pack.epcisBody);
-    expect(done['pedigree:leftOut']).toMatchObject([{ why: 'refused: not yours' }]);
-    expect((await of('held'))['pedigree:leftOut']).toMatchObject([{ why: 'it is not concluded' }]);
-    expect((await of('refused'))['pedigree:leftOut']).toMatchObject([{ why: 'it ended failed, without a receipt' }]);
+    expect(done['pedigree:leftOut']).toMatchObject([{ 'pedigree:why': 'refused: not yours' }]);
+    expect((await of('held'))['pedigree:leftOut']).toMatchObject([{ 'pedigree:why': 'it is not concluded' }]);
+    expect((await of('refused'))['pedigree:leftOut']).toMatchObject([
+      { 'pedigree:why': 'it ended failed, without a receipt' },
+    ]);
   });
 });

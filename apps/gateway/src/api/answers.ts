@@ -4,10 +4,9 @@ import {
   caseSummary,
   suspendedListPage,
   suspensionAnswer,
+  suspensionAfterAction,
   suspensionDetail,
   suspensionPage,
-  containerContent,
-  containerHistory,
   documentDetail,
   documentSummary,
   dutyRow,
@@ -16,9 +15,7 @@ import {
   itemWarnings,
   outcomeCounts,
   packChecks,
-  packHistory,
   packPage,
-  packState,
   packSummary,
   seriesFile,
   seriesSourcePage,
@@ -40,6 +37,7 @@ import { caseActionResults, casePage } from './case-answers.js';
 import { group, groupPage, holdDecision } from './group-answers.js';
 import * as operations from './operations-answers.js';
 import * as outcomes from './outcome-answers.js';
+import { containerContentAnswer, containerHistoryAnswer, packHistoryAnswer, packStateAnswer } from './pack-answers.js';
 import { findingPage, reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
 import { stockUpload } from './stock-upload-answers.js';
 import { validation } from './validation.js';
@@ -130,8 +128,8 @@ export const ANSWERS = {
   CaseSummary: caseSummary,
   CommandAnswer: commandAnswer,
   ConfigurationChanges: operations.configurationChanges,
-  ContainerContent: containerContent,
-  ContainerHistory: containerHistory,
+  ContainerContent: containerContentAnswer,
+  ContainerHistory: containerHistoryAnswer,
   DeadLetter: operations.deadLetter,
   DeadLetterList: operations.deadLetterList,
   Document: document,
@@ -159,9 +157,9 @@ export const ANSWERS = {
   OverdueTransfers: overdueTransfersShape,
   Overrides: overridesShape,
   PackChecks: packChecks,
-  PackHistory: packHistory,
+  PackHistory: packHistoryAnswer,
   PackPage: packPage,
-  PackState: packState,
+  PackState: packStateAnswer,
   PackSummary: packSummary,
   ParkedInstances: operations.parkedInstances,
   Reconciliation: reconciliation,
@@ -171,6 +169,7 @@ export const ANSWERS = {
   SeriesSourcePage: seriesSourcePage,
   SuspendedListPage: suspendedListPage,
   Suspension: suspensionDetail,
+  SuspensionAfterAction: suspensionAfterAction,
   SuspensionAnswer: suspensionAnswer,
   SuspensionPage: suspensionPage,
   SuspensionReply: suspensionReply,

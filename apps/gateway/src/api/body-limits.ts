@@ -156,7 +156,11 @@ export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits
  * Calls back when the answer is out or the connection gone. An answer that waits behind another one of its connection
  * (pipelining) never closes by itself when that connection does.
  */
-function whenEnded({ raw: { socket } }: FastifyRequest, { raw: response }: FastifyReply, ended: () => void): void {
+export function whenEnded(
+  { raw: { socket } }: FastifyRequest,
+  { raw: response }: FastifyReply,
+  ended: () => void,
+): void {
   const end = (): void => {
     response.off('close', end);
     socket.off('close', end);

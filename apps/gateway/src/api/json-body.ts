@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
-import { parseStrictJson, pointer } from '../intake/strict-json.js';
+import { firstFault, parseStrictJson, PedigreeError, PLAIN_WORDS, pointer } from '#kernel';
 
 /**
  * A body of JSON, read by its schema. Throws PedigreeError `invalid_json`, or `invalid_command` that names the first

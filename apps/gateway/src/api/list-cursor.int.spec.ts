@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testDatabase } from '../../../../test/support/database.js';
 import { fillSeries, GTIN, SERIES } from '../../../../test/bench/many-of-series.js';
 import { TestHarness } from '../../test/test-harness.js';
+import { FILE_TYPES } from './file-types.js';
 
 const SOURCES = `/v1/series/${GTIN}/${SERIES}/sources`;
 const PACKS = `/v1/packs?gtin=${GTIN}`;
@@ -50,4 +51,47 @@ describe('a cursor', () => {
       detail: 'cursor is not one that this service gave out',
     });
   });
+});
+
+describe('a file of a list', () => {
+  it.each(Object.values(FILE_TYPES))('never begins in the middle (%s)', async (accept) => {
+    const cursor = await cursorOf(`${PACKS}&limit=1`);
+    const answer = await harness.ask(`${PACKS}&cursor=${cursor}`, { headers: { accept } });
+    expect([answer.status, answer.json()]).toMatchObject([400, { code: 'invalid_parameter', field: 'cursor' }]);
+  });
+
+  it.each([
+    ['/v1/documents', FILE_TYPES.csv],
+    ['/v1/inbound', FILE_TYPES.excel],
+  ])('of %s is no %s where nothing else is accepted', async (path, accept) => {
+    const answer = await harness.ask(path, { headers: { accept } });
+    expect([answer.status, answer.json()]).toMatchObject([
+      ...[
+        400,
+        { field: 'Accept', detail: 'Accept: this list is no table: take application/json or application/x-ndjson' },
+      ],
+    ]);
+  });
+
+  it.each([
+    ['text/csv;q=0.5, application/json', 'application/json'],
+    ['text/csv, application/json;q=0.5', 'application/json'],
+    ['text/csv, */*;q=0.1', 'application/json'],
+    ['text/html, text/csv;q=0.9, application/*;q=0.8', 'application/json'],
+    ['text/csv, application/x-ndjson;q=0.5', FILE_TYPES.ndjson],
+    ['text/csv, application/x-ndjson;q=0.5, application/json;q=0.2', FILE_TYPES.ndjson],
+    ['text/html', 'application/json'],
+  ])('that is no table is what it can be for Accept: %s', async (accept, type) => {
+    for (const path of ['/v1/documents', '/v1/inbound']) {
+      const { status, headers } = await harness.ask(path, { headers: { accept } });
+      expect([path, status, headers.get('content-type')?.split(';')[0]]).toEqual([path, 200, type]);
+    }
+  });
+
+  it.each(['text/csv, application/json;q=0', 'text/*', `${FILE_TYPES.excel}, */*;q=0`])(
+    'that is no table is refused where nothing that it can be is accepted: %s',
+    async (accept) => {
+      expect((await harness.ask('/v1/documents', { headers: { accept } })).status).toBe(400);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { MAX_NAMES, MAX_PARTS } from '../intake/strict-json.js';
+import { MAX_JSON_NAMES, MAX_JSON_PARTS } from '#kernel';
 import { resendBody } from '../resends/resend-body.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
 import { BODIES, XML_BODIES } from './openapi-examples.js';
@@ -105,9 +105,9 @@ export const documentPaths = {
       description:
         `A JSON body has at most ${MAX_LARGE_COMMAND_BYTES} bytes (above ${MAX_COMMAND_BYTES} it must tell its ` +
         `Content-Length, and only a few are taken at a time) and ${jsonBodyMs / 1_000} s to arrive. Names must not ` +
-        `stand twice in one object, an object has at most ${MAX_NAMES} of them and a body at most ${MAX_PARTS} ` +
-        'objects, lists and names; no text holds a NUL, and ids must not begin or end with blanks: nothing is ' +
-        'corrected in silence.',
+        `stand twice in one object, an object has at most ${MAX_JSON_NAMES} of them and a body at most ` +
+        `${MAX_JSON_PARTS} objects, lists and names; no text holds a NUL, and ids must not begin or end with blanks: ` +
+        'nothing is corrected in silence.',
       parameters: queryParameters(commandParameters),
       requestBody: body(
         'giveCommand',

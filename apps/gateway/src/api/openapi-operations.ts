@@ -209,7 +209,7 @@ export const operationPaths = {
           headers: location('Where to look at the comparison.'),
           content: answer('Reconciliation'),
         },
-        ...errors(400),
+        ...errors(400, 422),
       },
     },
   },

@@ -197,8 +197,11 @@ function refusal(status: number): object {
 export const problems = (...statuses: number[]) =>
   Object.fromEntries(statuses.map((status) => [status, refusal(status)]));
 
-/** The same where a key is asked for: it may be missing, be of the wrong role, or be one of too many wrong ones. */
-export const errors = (...statuses: number[]) => problems(401, 403, 429, ...statuses);
+/**
+ * The same where a key is asked for: it may be missing, be of the wrong role, or be one of too many wrong ones. And any
+ * request may have a parameter that is none.
+ */
+export const errors = (...statuses: number[]) => problems(400, 401, 403, 429, ...statuses);
 
 /** Query parameters as the check of the request has them. */
 export function queryParameters(schema: z.ZodObject): object[] {

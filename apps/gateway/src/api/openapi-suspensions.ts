@@ -26,7 +26,7 @@ export const suspensionPaths = {
       summary: 'Enter a letter that suspends, terminates, recalls or releases a series; its file becomes evidence',
       description: 'The same letter again changes nothing. Its products are matched by a person, with an action.',
       requestBody: body('enterSuspension', letterBody),
-      responses: { 200: answered('Suspension', 'As it stands now'), ...errors(400, 409, 413, 503) },
+      responses: { 200: answered('SuspensionAfterAction', 'As it stands now'), ...errors(400, 409, 413, 503) },
     },
   },
   '/v1/suspensions/{suspensionId}': {
@@ -56,7 +56,7 @@ export const suspensionPaths = {
       description: 'It is closed only once its newest version has a reply. What does not fit is answered 409.',
       parameters: [SUSPENSION_ID],
       requestBody: body('actOnSuspension', suspensionActionBody),
-      responses: { 200: answered('Suspension', 'As it stands now'), ...errors(400, 404, 409, 413, 503) },
+      responses: { 200: answered('SuspensionAfterAction', 'As it stands now'), ...errors(400, 404, 409, 413, 503) },
     },
   },
   '/v1/suspended-lists': {

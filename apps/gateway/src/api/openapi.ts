@@ -37,6 +37,13 @@ const paths = {
   ...operationPaths,
 };
 
+/** Query parameters of a route by their names, as `GET /v1/documents/{requestId}`; undefined where nothing tells. */
+export function queryParametersOf(route: string): ReadonlySet<string> | undefined {
+  const [method = '', path = ''] = route.split(' ');
+  const operation = (paths as unknown as Record<string, Record<string, Operation>>)[path]?.[method.toLowerCase()];
+  return operation && new Set(operation.parameters?.flatMap((one) => (one.in === 'query' ? [one.name] : [])));
+}
+
 /** The paths, each parameter in them with the id that the examples have made in this installation. */
 function pathsWithExamples(installationId: string): object {
   const examples = pathExamples(installationId);

@@ -15,7 +15,7 @@ export const outcomePage = z.strictObject({
 
 const webhookFields = {
   id: z.uuid(),
-  url: z.string(),
+  url: z.string().describe('What follows `?`, often a token, is shown as `***`.'),
   description: z.string().optional(),
   created_by: z.string(),
   created_at: instant,

@@ -15,11 +15,13 @@ export class OutcomesController {
 
   @Get('outcomes')
   @Allow('erp', 'operator', 'auditor')
-  async feed(@Query() query: unknown, @Res() reply: FastifyReply): Promise<void> {
+  async feed(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { after, limit, wait } = parameters(outcomeFeedParameters, query);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const body = await this.outcomes.feed({ after, limit, waitMs: wait * 1_000, signal: gone.signal });
+    // Its key may have been revoked while it waited.
+    await request.stillAllowed();
     await reply.header('content-type', 'application/json').send(body);
   }
 

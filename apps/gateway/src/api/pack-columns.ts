@@ -1,10 +1,11 @@
 import type { z } from 'zod';
-import type { containerContent, packChecks, packHistory, packPage, seriesFile, stockPage } from '#read-models';
+import type { packChecks, packPage, seriesFile, stockPage } from '#read-models';
 import { columnsOf, columnsWithin, type Columns } from './columns.js';
+import type { containerContentAnswer, packHistoryAnswer } from './pack-answers.js';
 
 type Pack = z.infer<typeof packPage>['items'][number];
-type Movement = z.infer<typeof packHistory>['movements'][number];
-type Content = z.infer<typeof containerContent>;
+type Movement = z.infer<typeof packHistoryAnswer>['movements'][number];
+type Content = z.infer<typeof containerContentAnswer>;
 type Checks = z.infer<typeof packChecks>;
 export type Told = z.infer<typeof seriesFile>['received'][number]['by'];
 
@@ -35,13 +36,19 @@ export const STOCK = columnsOf<z.infer<typeof stockPage>['items'][number]>(
   ...(['place', 'gtin', 'series', 'expires_on', 'status', 'packs', 'known_at'] as const),
 );
 
+/** Up to which position of the log the whole answer is: a row has a `known_at` of its own. */
+interface UpTo {
+  answer_known_at?: string | undefined;
+}
+
 /** The life of a pack or a container: a row a movement. */
 export const MOVEMENTS = {
-  rows: ({ movements }: { movements: Movement[] }): Movement[] => movements,
-  columns: columnsOf<Movement>(
+  rows: ({ movements, known_at }: { movements: Movement[]; known_at?: string | undefined }): (Movement & UpTo)[] =>
+    movements.map((one) => ({ ...one, answer_known_at: known_at })),
+  columns: columnsOf<Movement & UpTo>(
     ...(['known_at', 'accepted_at', 'operation_date', 'item', 'through', 'doc_type', 'title', 'channel'] as const),
     ...(['result', 'error_code', 'error_text', 'status', 'subject_id', 'counterparty_id', 'corrects'] as const),
-    ...(['request_id', 'document_id', 'document_sha256', 'receipt_sha256'] as const),
+    ...(['request_id', 'document_id', 'document_sha256', 'receipt_sha256', 'answer_known_at'] as const),
   ),
 };
 
@@ -51,7 +58,7 @@ export const TOLD = columnsOf<Told>(
   ...(['counterparty_id', 'document_sha256', 'receipt_sha256'] as const),
 );
 
-interface ContentRow {
+interface ContentRow extends UpTo {
   item: string;
   container?: string | undefined;
   level: number;
@@ -62,18 +69,20 @@ interface ContentRow {
 
 /**
  * What a container holds: a row an item, with the document that packed it. Where nobody told what is in it, a row of
- * level 0 says so, for a file without a row would say that it is empty.
+ * level 0 says so, for a file without a row would say that it is empty. A container in it says so in its own row.
  */
 export const CONTENT = {
-  rows: ({ sscc, container, is_known: isKnown, unknown, items, documents }: Content): ContentRow[] => {
-    if (!isKnown) return [{ item: sscc, container, level: 0, content_unknown: unknown?.sentence }];
+  rows: ({ sscc, container, is_known: isKnown, unknown, items, documents, known_at }: Content): ContentRow[] => {
+    const upTo = { answer_known_at: known_at };
+    if (!isKnown && items.length === 0)
+      return [{ item: sscc, container, level: 0, content_unknown: unknown?.sentence, ...upTo }];
     const byPosition = new Map(documents.map((one) => [one.known_at, one]));
-    return items.map((item) => ({ ...item, told_by: byPosition.get(item.known_at) }));
+    return items.map((item) => ({ ...item, told_by: byPosition.get(item.known_at), ...upTo }));
   },
   columns: {
     ...columnsOf<ContentRow>('item', 'container', 'level', 'known_at'),
     ...columnsWithin('told_by', ({ told_by }: ContentRow) => told_by, TOLD),
-    ...columnsOf<ContentRow>('content_unknown'),
+    ...columnsOf<ContentRow>('content_unknown', 'answer_known_at'),
   },
 };
 

@@ -5,11 +5,17 @@ import type { z } from 'zod';
 import type { EventStore } from '#event-store';
 import { defined, PedigreeError, readItemCode, type Sgtin, type Sscc } from '#kernel';
 import type { Pool } from '#postgres';
-import type { containerContent, containerHistory, HistoryQuery, packHistory, packState } from '#read-models';
+import { knownUpTo, type HistoryQuery } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { EPCIS, wantsEpcis } from './epcis-answer.js';
 import { CONTENT, MOVEMENTS } from './pack-columns.js';
+import type {
+  containerContentAnswer,
+  containerHistoryAnswer,
+  packHistoryAnswer,
+  packStateAnswer,
+} from './pack-answers.js';
 import { historyParameters, parameters } from './parameters.js';
 import {
   ContentOfContainer,
@@ -38,23 +44,24 @@ export class PacksController {
 
   @Get('packs/:sgtin')
   @Allow('operator', 'auditor')
-  async pack(@Param('sgtin') text: string, @Query() query: unknown): Promise<z.infer<typeof packState>> {
+  async pack(@Param('sgtin') text: string, @Query() query: unknown): Promise<z.infer<typeof packStateAnswer>> {
     const sgtin = itemNamed(text, 'sgtin');
-    const state = await this.queries.execute(new StateOfPack(sgtin, await this.historyQuery(query)));
-    return snakeCase(found(state, 'sgtin', sgtin));
+    const { asked, upTo } = await this.historyQuery(query);
+    const state = await this.queries.execute(new StateOfPack(sgtin, asked));
+    return snakeCase({ ...found(state, 'sgtin', sgtin), ...upTo });
   }
 
   @Get('packs/:sgtin/history')
   @Allow('operator', 'auditor')
   async history(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sgtin = itemNamed((request.params as { sgtin: string }).sgtin, 'sgtin');
-    const query = await this.historyQuery(request.query);
+    const { asked, upTo } = await this.historyQuery(request.query);
     if (wantsEpcis(request)) {
-      const document = await this.queries.execute(new EpcisOfSgtin(sgtin, query));
+      const document = await this.queries.execute(new EpcisOfSgtin(sgtin, asked));
       return void (await reply.header('content-type', EPCIS).send(found(document, 'sgtin', sgtin)));
     }
-    const life = await this.queries.execute(new HistoryOfSgtin(sgtin, query));
-    const answer: z.infer<typeof packHistory> = snakeCase(found(life, 'sgtin', sgtin));
+    const life = await this.queries.execute(new HistoryOfSgtin(sgtin, asked));
+    const answer: z.infer<typeof packHistoryAnswer> = snakeCase({ ...found(life, 'sgtin', sgtin), ...upTo });
     await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);
   }
 
@@ -62,13 +69,13 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async containerHistory(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
-    const query = await this.historyQuery(request.query);
+    const { asked, upTo } = await this.historyQuery(request.query);
     if (wantsEpcis(request)) {
-      const document = await this.queries.execute(new EpcisOfContainer(sscc, query));
+      const document = await this.queries.execute(new EpcisOfContainer(sscc, asked));
       return void (await reply.header('content-type', EPCIS).send(found(document, 'sscc', sscc)));
     }
-    const life = await this.queries.execute(new HistoryOfContainer(sscc, query));
-    const answer: z.infer<typeof containerHistory> = snakeCase(found(life, 'sscc', sscc));
+    const life = await this.queries.execute(new HistoryOfContainer(sscc, asked));
+    const answer: z.infer<typeof containerHistoryAnswer> = snakeCase({ ...found(life, 'sscc', sscc), ...upTo });
     await sendRows({ request, reply, log: this.log }, answer, MOVEMENTS);
   }
 
@@ -76,16 +83,24 @@ export class PacksController {
   @Allow('operator', 'auditor')
   async content(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const sscc = itemNamed((request.params as { sscc: string }).sscc, 'sscc');
-    const content = await this.queries.execute(new ContentOfContainer(sscc, await this.historyQuery(request.query)));
-    const answer: z.infer<typeof containerContent> = snakeCase(found(content, 'sscc', sscc));
+    const { asked, upTo } = await this.historyQuery(request.query);
+    const content = await this.queries.execute(new ContentOfContainer(sscc, asked));
+    const answer: z.infer<typeof containerContentAnswer> = snakeCase({ ...found(content, 'sscc', sscc), ...upTo });
     await sendRows({ request, reply, log: this.log }, answer, CONTENT);
   }
 
-  /** @throws PedigreeError also as `awaitKnown`. */
-  private async historyQuery(query: unknown): Promise<HistoryQuery> {
+  /**
+   * What is asked, and up to which position of the log the answer will be: read before it, so that it is no later.
+   * @throws PedigreeError also as `awaitKnown`.
+   */
+  private async historyQuery(query: unknown): Promise<{ asked: HistoryQuery; upTo: { knownAt?: string } }> {
     const { as_of, known_at } = parameters(historyParameters, query);
     if (known_at !== undefined) await awaitKnown({ pool: this.pool, store: this.store }, known_at);
-    return defined({ asOf: as_of, knownAt: known_at });
+    const position = known_at ?? (await knownUpTo(this.pool));
+    return {
+      asked: defined({ asOf: as_of, knownAt: known_at }),
+      upTo: position instanceof Date ? {} : { knownAt: String(position) },
+    };
   }
 }
 

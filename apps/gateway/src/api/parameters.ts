@@ -147,7 +147,7 @@ const caseText = z.string().min(1).max(100);
 /** Query parameters of the list of cases; names as in the API. */
 export const caseListParameters = z.strictObject({
   state: z.enum(CASE_PHASES).optional().describe('Only cases that stand so.'),
-  unresolved: flag.optional().describe('true: all but those that are resolved.'),
+  unresolved: flag.optional().describe('true: all but those that are resolved; false: all, as without it.'),
   severity: z.enum(CASE_SEVERITIES).optional().describe('Only cases of this severity.'),
   code: caseText.optional().describe('Only cases of this reason code, for example missing_locally.'),
   place: caseText.optional().describe('Only cases by series at this branch or place of business.'),
@@ -172,7 +172,7 @@ export const timelinessParameters = z.strictObject({
     .optional()
     .describe('Only documents that claim this instant or a later one (RFC 3339, with an offset or Z).'),
   operation_to: instant.optional().describe('Only documents that claim an earlier instant.'),
-  late: flag.optional().describe('true: only what is late, met or not, or was due with its content not known.'),
+  late: flag.optional().describe('true: only what is late, met or not, or due with content not known; false: all.'),
   ...page,
 });
 
@@ -339,10 +339,10 @@ export const webhookResumption = z.strictObject({
   reason: reason.optional(),
 });
 
-/** A failed task, or what is parked, that is to be tried again, and why. */
 /** Why what is held is released or ended. */
 export const holdBody = z.strictObject({ reason });
 
+/** A failed task, or what is parked, that is to be tried again, and why. */
 export const retryBody = z.strictObject({
   key: z.string().min(1).max(400).describe('As the lists of failed tasks and of what is parked give it.'),
   reason,

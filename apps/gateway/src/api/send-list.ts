@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
+import { invalidParameter } from '#kernel';
 import type { ServiceLog } from '#service';
 import type { ExportingRequest } from '../access/exports.js';
 import type { Columns } from './columns.js';
@@ -8,7 +9,7 @@ import { asExcel } from './excel.js';
 import { asNdjson, type Page } from './ndjson.js';
 import { FILE_TYPES, type FileFormat } from './file-types.js';
 import { asGiven, cursorOf } from './list-cursor.js';
-import { wantedType } from './wanted-type.js';
+import { acceptsJson, wantedType } from './wanted-type.js';
 
 /** One call for a list, and its answer. */
 interface ListCall {
@@ -33,8 +34,9 @@ export async function sendList<T>(
     request.exportedRows = (request.exportedRows ?? 0) + page.items.length;
     return page;
   };
+  const format = formatOf(request, columns === undefined ? ['ndjson'] : FORMATS);
+  refuseNoFile(request, format);
   const first = await counted(cursorOf(request));
-  const format = formatOf(request);
   const send = (answer: unknown, type: FileFormat) =>
     reply.header('content-type', type === 'csv' ? `${FILE_TYPES.csv}; charset=utf-8` : FILE_TYPES[type]).send(answer);
   const stream = async (texts: AsyncGenerator<string>, type: FileFormat) => {
@@ -49,6 +51,15 @@ export async function sendList<T>(
   await send(await asExcel(first, counted, columns), format);
 }
 
+/** A file would begin in the middle, or be a page of JSON for who takes nothing but a table. */
+function refuseNoFile(request: ExportingRequest, format: FileFormat | undefined): void {
+  const { query, headers } = request;
+  if (format !== undefined && (query as { cursor?: unknown }).cursor !== undefined)
+    throw invalidParameter('cursor', `${FILE_TYPES[format]} has all rows, not those of a page: leave it out`);
+  if (format === undefined && formatOf(request) !== undefined && !acceptsJson(headers.accept))
+    throw invalidParameter('Accept', `this list is no table: take application/json or ${FILE_TYPES.ndjson}`);
+}
+
 /** Answers with the whole, or, as the caller accepts, with its rows as NDJSON, CSV or Excel. */
 export async function sendRows<Answer, T>(
   call: ListCall,
@@ -59,8 +70,13 @@ export async function sendRows<Answer, T>(
   else await sendList(call, () => Promise.resolve({ items: rows(answer) }), columns);
 }
 
-/** The format in which the caller accepts all rows as one file. */
-export function formatOf({ headers }: ExportingRequest): FileFormat | undefined {
-  const wanted = wantedType(headers.accept, Object.values(FILE_TYPES));
-  return (Object.keys(FILE_TYPES) as FileFormat[]).find((format) => FILE_TYPES[format] === wanted);
+const FORMATS = Object.keys(FILE_TYPES) as FileFormat[];
+
+/** Of these formats the one in which the caller wants all rows as one file; undefined where it wants JSON as much. */
+export function formatOf(
+  { headers }: ExportingRequest,
+  formats: readonly FileFormat[] = FORMATS,
+): FileFormat | undefined {
+  const types = formats.map((format) => FILE_TYPES[format]);
+  return formats[types.findIndex((type) => type === wantedType(headers.accept, types))];
 }

@@ -6,6 +6,7 @@ import {
   RECENT_DAYS,
   type ReadModels,
   type suspendedListPage,
+  type suspensionAfterAction,
   type suspensionAnswer,
   type suspensionDetail,
   type suspensionPage,
@@ -36,6 +37,7 @@ import {
 
 type SuspensionPage = z.infer<typeof suspensionPage>;
 type Detail = z.infer<typeof suspensionDetail>;
+type AfterAction = z.infer<typeof suspensionAfterAction>;
 
 const COLUMNS = columnsOf<SuspensionPage['items'][number]>(
   ...(['suspension_id', 'source', 'state', 'action', 'in_force', 'product', 'series', 'versions', 'number'] as const),
@@ -63,9 +65,9 @@ export class SuspensionsController {
   @Post('suspensions')
   @HttpCode(HttpStatus.OK)
   @Allow('operator')
-  async enter(@Req() request: CallerRequest): Promise<Detail> {
+  async enter(@Req() request: CallerRequest): Promise<AfterAction> {
     const id = await this.suspensions.enter(jsonBody(letterBody, request.body), request.caller.actor);
-    return this.found(id, RECENT_DAYS);
+    return this.afterAction(id);
   }
 
   @Get('suspensions/:suspensionId')
@@ -97,18 +99,15 @@ export class SuspensionsController {
   @Post('suspensions/:suspensionId/actions')
   @HttpCode(HttpStatus.OK)
   @Allow('operator')
-  async act(@Param('suspensionId') text: string, @Req() request: CallerRequest): Promise<Detail> {
+  async act(@Param('suspensionId') text: string, @Req() request: CallerRequest): Promise<AfterAction> {
     const id = uuidParameter('suspensionId', text);
     await this.suspensions.act(id, jsonBody(suspensionActionBody, request.body), request.caller.actor);
-    return this.found(id, RECENT_DAYS);
+    return this.afterAction(id);
   }
 
   @Get('suspended-lists')
   @Allow('operator', 'auditor')
-  async lists(
-    @Query() query: unknown,
-    @Req() request: CallerRequest,
-  ): Promise<z.infer<typeof suspendedListPage>> {
+  async lists(@Query() query: unknown, @Req() request: CallerRequest): Promise<z.infer<typeof suspendedListPage>> {
     const wanted = parameters(suspendedListParameters, query);
     return pageOf(request, async (cursor) =>
       snakeCase(await this.readModels.suspensions.lists(defined({ ...wanted, cursor }))),
@@ -137,9 +136,21 @@ export class SuspensionsController {
   }
 
   private async found(id: string, recentDays: number): Promise<Detail> {
-    const found = await this.readModels.suspensions.one(id, recentDays);
-    if (found === undefined)
-      throw new PedigreeError('not_found', `there is no suspension ${id}`, { field: 'suspensionId', item: id });
-    return snakeCase(found);
+    return snakeCase(known(await this.readModels.suspensions.one(id, recentDays), id));
   }
+
+  /** It is recorded, and answered as such, also where our packs cannot be counted now. */
+  private async afterAction(id: string): Promise<AfterAction> {
+    try {
+      return await this.found(id, RECENT_DAYS);
+    } catch (err) {
+      this.log.warn({ err, suspensionId: id }, 'could not count the packs of a suspension after an action on it');
+      return snakeCase(known(await this.readModels.suspensions.uncounted(id), id));
+    }
+  }
+}
+
+function known<T>(found: T | undefined, id: string): T {
+  if (found !== undefined) return found;
+  throw new PedigreeError('not_found', `there is no suspension ${id}`, { field: 'suspensionId', item: id });
 }

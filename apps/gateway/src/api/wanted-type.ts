@@ -16,6 +16,10 @@ export function wantedType<Type extends string>(accept: string | undefined, type
   return best.type === JSON_TYPE || best.weight === 0 ? undefined : (best.type as Type);
 }
 
+/** Whether a caller takes JSON, if nothing that it wants more is there. */
+export const acceptsJson = (accept: string | undefined): boolean =>
+  standing(JSON_TYPE, rangesIn(accept ?? '*/*')).weight > 0;
+
 const JSON_TYPE = 'application/json';
 
 function rangesIn(accept: string): Range[] {

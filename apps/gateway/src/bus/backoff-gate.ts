@@ -13,6 +13,8 @@ const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 export class BackoffGate {
   private waiting: Promise<void> | undefined;
   private failures = 0;
+  /** Tries that went well, of whomever. */
+  successes = 0;
 
   constructor(private readonly options: BackoffGateOptions) {}
 
@@ -23,6 +25,7 @@ export class BackoffGate {
   /** Somebody's try went well: the next pause is short again. */
   wentWell(): void {
     this.failures = 0;
+    this.successes += 1;
   }
 
   /** Resolves when it is worth another try, or when the signal aborts. Never rejects. */

@@ -280,6 +280,22 @@ describe('a part of a stock file', () => {
   });
 });
 
+describe('a part of a stock file that waits', () => {
+  const sha256 = 'ab'.repeat(32);
+  const file = { name: 'stock.csv', bytes: 5, sha256 };
+  const message = JSON.stringify({ type: 'stock_part', part: 1, sha256, content: 'aXRlbQo=', file });
+
+  it('for other files of its sender is refused at last in words, and not as a fault of ours', async () => {
+    const { handle, stockFaults, refused } = harness();
+    const full = (): PedigreeError => new PedigreeError('backlog_full', '16 uploads are open; finish one first');
+    stockFaults.push(full(), full());
+    expect(await handle(message)).toMatchObject({ kind: 'retry' });
+    const reason = '16 uploads are open; finish one first; it was delivered 10 times';
+    expect(await handle(message, { deliveries: 10 })).toEqual({ kind: 'dead', code: 'backlog_full', reason });
+    expect(refused).toEqual([{ id: 'l-1', code: 'backlog_full' }]);
+  });
+});
+
 describe('while the time is not right', () => {
   it.each([
     ['the database is down', NO_DATABASE],
@@ -348,6 +364,21 @@ describe('while the time is not right', () => {
     setRoom(async () => true);
     await pass(5_000);
     expect(await held).toEqual({ kind: 'postpone', reason: NO_DATABASE.message });
+  });
+
+  it.each([
+    ['counts one that runs into a limit for so long, while others go well', '57014', true, 'retry'],
+    ['blames none that does where nothing goes well', '57014', false, 'postpone'],
+    ['blames none while the database comes and goes', '57P03', true, 'postpone'],
+  ])('%s', async (_, code, othersGoWell, kind) => {
+    const faults: unknown[] = Array.from({ length: 9 }, () => Object.assign(new Error('canceled'), { code }));
+    if (othersGoWell) faults[1] = undefined;
+    const { handle, pass, settle, taken } = harness(faults);
+    const held = handle(COMMAND, { patienceMs: 1_000 });
+    await settle();
+    if (othersGoWell) await handle(command('other'));
+    for (let n = 0; n < 20; n += 1) await pass(100);
+    expect([await held, taken]).toEqual([{ kind, reason: 'canceled' }, othersGoWell ? ['other'] : []]);
   });
 
   it('gives what it holds back uncounted at a stop, and then ends', async () => {

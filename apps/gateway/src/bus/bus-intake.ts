@@ -8,7 +8,7 @@ import { ArrivalOrder, type Place } from '../intake/arrival-order.js';
 import type { Intake } from '../intake/intake.js';
 import { isStockPart, parseStockPart, type StockPart, type StockParts } from '../stock-uploads/stock-parts.js';
 import { inTraceOf } from '../watch/caller-trace.js';
-import { isOutage } from './outages.js';
+import { isOutage, mayBeOfOne } from './outages.js';
 import { BackoffGate } from './backoff-gate.js';
 import type { Refusals, Refused } from './refusals.js';
 
@@ -135,16 +135,22 @@ export class BusIntake {
   }
 
   /** Of a message on which we failed as often as it may come: nobody else would tell the ERP. */
-  private lastFailure({ deliveries }: IncomingMessage, { message }: Error): Refused | undefined {
+  private lastFailure({ deliveries }: IncomingMessage, error: Error): Refused | undefined {
     if (deliveries < this.options.deliveryLimit) return undefined;
-    return {
-      code: DELIVERY_LIMIT,
-      reason: `it was delivered ${deliveries} times and never handled to the end; the last fault: ${message}`,
-    };
+    const often = `it was delivered ${deliveries} times`;
+    // So many unfinished files are the ERP's own.
+    if (error instanceof PedigreeError && error.code === 'backlog_full')
+      return { code: error.code, reason: `${error.message}; ${often}` };
+    const reason = `${often} and never handled to the end; the last fault: ${error.message}`;
+    return { code: DELIVERY_LIMIT, reason };
   }
 
-  /** Does it, and waits for better times as often as what fails is not the message's fault. */
+  /**
+   * Does it, and waits for better times as often as what fails is not the message's fault. What fails for so long while
+   * others go well is: uncounted it would come for ever.
+   */
   private async patiently(untilMs: number, work: () => Promise<Handled>): Promise<Handled> {
+    const { successes } = this.gate;
     // Ends by success, by a fault of the message, by a stop, or when it was held for long enough.
     for (;;) {
       try {
@@ -156,8 +162,10 @@ export class BusIntake {
         const { message } = error as Error;
         if (!this.gate.isWaiting) this.options.log.warn({ error: message }, 'commands wait on the bus');
         await this.gate.wait();
-        if (this.stopping.signal.aborted || this.clock.monotonicMs() > untilMs)
-          return { kind: 'postpone', reason: message };
+        const { aborted } = this.stopping.signal;
+        if (!aborted && this.clock.monotonicMs() <= untilMs) continue;
+        if (!aborted && mayBeOfOne(error) && this.gate.successes > successes) throw error;
+        return { kind: 'postpone', reason: message };
       }
     }
   }

@@ -9,6 +9,13 @@ const SERVER_FAULT = /^(25|57|58)...$/;
 /** What our own batches throw without a code. */
 const IN_WORDS = /^more than \d+ calls wait/;
 
+/**
+ * Of an outage: whether one command may have caused it by itself. A statement that ran for too long says nothing of the
+ * others.
+ */
+export const mayBeOfOne = (error: unknown): boolean =>
+  !logIsAway(error) && SERVER_FAULT.test(String(Object(error).code));
+
 /** Whether what was thrown would have met any other command alike, by what it says of itself. */
 export function isOutage(error: unknown): boolean {
   if (logIsAway(error)) return true;

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from '#bus';
 import { refusalStream, type CommandRefused } from '#domain';
 import { newEvent, type Actor, type EventStore, type Says } from '#event-store';
-import { uuid5, type Clock, type ErrorPlace } from '#kernel';
+import { parseStrictJson, uuid5, type Clock, type ErrorPlace } from '#kernel';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 import { commandId, reference } from '../intake/command-body.js';
-import { parseStrictJson } from '../intake/strict-json.js';
 
 export interface RefusalsOptions {
   store: Pick<EventStore, 'append' | 'readStream'>;

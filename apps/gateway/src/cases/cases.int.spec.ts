@@ -211,6 +211,9 @@ describe('cases over HTTP', () => {
     expect(await list('document=r-1')).toEqual([document]);
     expect(await list('gtin=1')).toEqual([]);
     const everything = await list('');
+    // Whoever sends the flag always misses no open case by it.
+    expect(await list('unresolved=false')).toEqual(everything);
+    expect((await list('unresolved=true')).length).toBeLessThan(everything.length);
     const walked: string[] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const page = casePage.parse((await harness.ask(`/v1/cases?limit=2${cursor}`)).json());

@@ -2,10 +2,18 @@ import type { EvidenceStore } from '#evidence';
 import { readForeignDocument, typeKnowledge } from '#documents';
 import { defined, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
-import { nearToAnswer, nearToSend, unknownDeadlines, type NearDeadlines, type UnknownDeadline } from '#read-models';
+import {
+  namedCalendar,
+  nearToAnswer,
+  nearToSend,
+  unknownDeadlines,
+  type CalendarFile,
+  type NamedCalendar,
+  type NearDeadlines,
+  type UnknownDeadline,
+} from '#read-models';
 import type { ServiceLog, Trouble } from '#service';
 import { lookAgain } from '../watch/look-again.js';
-import { namedCalendar, type CalendarFile, type NamedCalendar } from './calendar-file.js';
 
 export interface DeadlineWatchOptions {
   pool: Pool;

@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { PostgresEvidenceStore } from '#evidence';
 import { VirtualClock } from '#kernel';
-import { documentSummary, timeliness } from '#read-models';
+import { documentSummary, readCalendarFile, timeliness } from '#read-models';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 import { operationsStatus } from '../api/answers.js';
 import { gatewayConfig } from '../config.js';
-import { readCalendarFile } from './calendar-file.js';
 import { DeadlineWatch } from './deadline-watch.js';
 
 const SANDBOX = fileURLToPath(new URL('../../../sandbox/data/deadlines.json', import.meta.url));
@@ -66,7 +65,10 @@ describe('with the calendar of the sandbox', () => {
     const as = (accept: string) => harness.ask('/v1/reports/timeliness', { headers: { accept } });
     const lines = await as('application/x-ndjson');
     expect(lines.json()).toMatchObject({ ...row, due_by: { calendar: by } });
-    const pin = { as_of: expect.stringMatching(/^20.*Z$/) as unknown, up_to: expect.stringMatching(/^\d+$/) as unknown };
+    const pin = {
+      as_of: expect.stringMatching(/^20.*Z$/) as unknown,
+      up_to: expect.stringMatching(/^\d+$/) as unknown,
+    };
     expect([lines.json(), timeliness.parse(page).items[0]]).toMatchObject([pin, pin]);
     const csv = await as('text/csv');
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MAX_GROUP_MEMBERS } from '#domain';
-import { firstFault, PedigreeError, PLAIN_WORDS } from '#kernel';
-import { parseStrictJson, pointer } from './strict-json.js';
+import { firstFault, parseStrictJson, PedigreeError, PLAIN_WORDS, pointer } from '#kernel';
 
 /**
  * NUL cannot be stored at all, the other control characters cannot be seen, and half of a surrogate pair cannot be

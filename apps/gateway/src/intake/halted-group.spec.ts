@@ -13,7 +13,7 @@ const MEMBERS = [member(1, { cause: 'registry_failed' }), member(2, { cause: 'no
 const concluded = (over: object = {}): GroupState =>
   ({
     phase: 'concluded',
-    registration: {},
+    registration: { groupId: 'g-1' },
     members: MEMBERS,
     halt: { cause: 'member_failed', member: STOPPER },
     ...over,
@@ -22,7 +22,13 @@ const concluded = (over: object = {}): GroupState =>
 /** `ends`: how these documents ended in the end, by their own streams; the others failed. */
 const resumed = (
   state: GroupState,
-  { turning = [], ends = {} }: { turning?: string[]; ends?: Record<string, DocumentOutcome | undefined> } = {},
+  {
+    turning = [],
+    ends = {},
+    told = [],
+  }: Partial<Record<'turning' | 'told', string[]>> & {
+    ends?: Record<string, DocumentOutcome | undefined>;
+  } = {},
 ): Promise<GroupState> =>
   haltedGroup(
     {
@@ -33,6 +39,7 @@ const resumed = (
           ...(requestId in ends ? { outcome: ends[requestId] } : {}),
           mayTurn: turning.includes(requestId),
         }),
+      tellAgain: async (groupId, what) => void told.push(`${groupId} ${what}`),
       idOf: (commandId) => `id of ${commandId}`,
     },
     { commandId: 'day', byCommand: 'rest' },
@@ -66,11 +73,13 @@ describe('a group that is to be resumed', () => {
   });
 
   it.each([
-    ['the member that stopped it', { 'r-1': 'accepted' }, /m-1, .*ended accepted.*try again/],
-    ['the member that stopped it, which has no end yet', { 'r-1': undefined }, /m-1, .*has not ended.*try again/],
-    ['a member that was not processed', { 'r-2': 'partial' }, /m-2, .*ended partial.*try again/],
-  ] as const)('waits until it counts the end of %s', async (_what, ends, words) => {
-    await expect(resumed(concluded(), { ends })).rejects.toMatchObject(refused(words));
+    ['the member that stopped it', { 'r-1': 'accepted' }, /m-1, .*ended accepted.*try again/, ['g-1 r-1:accepted']],
+    ['the member that stopped it, which has no end yet', { 'r-1': undefined }, /m-1, .*has not ended.*try again/, []],
+    ['a member that was not processed', { 'r-2': 'partial' }, /m-2, .*ended partial.*try again/, ['g-1 r-2:partial']],
+  ] as const)('waits until it counts the end of %s, and is told of that again', async (_what, ends, words, again) => {
+    const told: string[] = [];
+    await expect(resumed(concluded(), { ends, told })).rejects.toMatchObject(refused(words));
+    expect(told).toEqual(again);
   });
 
   it('waits while the registry works on a member that was not processed', async () => {

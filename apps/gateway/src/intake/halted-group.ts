@@ -17,11 +17,16 @@ export interface HaltedGroups {
   groupState(groupId: string): Promise<GroupState>;
   /** How a document ended: its group is told of that a moment later. */
   endOf(requestId: string): Promise<MemberEnd>;
+  /** Has a group told anew how its members ended; the same `what` again changes nothing. */
+  tellAgain(groupId: string, what: string): Promise<void>;
 }
+
+/** Nothing ends by itself that hangs on a task which was given up. */
+export const WHERE_IT_STAYS = 'Where that stays so, pedigree tasks shows the task that was given up: retry it';
 
 /** The group that a resumption is about. Throws PedigreeError where there is nothing to resume, or not yet. */
 export async function haltedGroup(
-  { groupState, endOf, idOf }: HaltedGroups & { idOf(commandId: string): string },
+  { groupState, endOf, tellAgain, idOf }: HaltedGroups & { idOf(commandId: string): string },
   { commandId, byCommand }: { commandId: string; byCommand: string },
 ): Promise<HaltedGroup> {
   const refusal = (code: 'not_found' | 'group_not_resumable', why: string): PedigreeError => {
@@ -37,8 +42,8 @@ export async function haltedGroup(
   const by = state.resumedBy?.commandId;
   if (by === byCommand) return state;
   if (by !== undefined) throw refusal('group_not_resumable', `group ${commandId} was resumed before, by command ${by}`);
-  const unsettled = await unsettledIn(state, endOf);
-  if (unsettled !== undefined) throw refusal('group_not_resumable', `${unsettled}: try again`);
+  const unsettled = await unsettledIn(state, { endOf, tellAgain });
+  if (unsettled !== undefined) throw refusal('group_not_resumable', `${unsettled}: try again. ${WHERE_IT_STAYS}`);
   return state;
 }
 
@@ -46,12 +51,17 @@ export async function haltedGroup(
  * Why a member that would be sent again may not be yet. Else the same operation might be there twice: by the member
  * that was accepted after all, and by what is sent in its place. A group has at most MAX_GROUP_MEMBERS of them.
  */
-async function unsettledIn(group: HaltedGroup, endOf: HaltedGroups['endOf']): Promise<string | undefined> {
+async function unsettledIn(
+  group: HaltedGroup,
+  { endOf, tellAgain }: Pick<HaltedGroups, 'endOf' | 'tellAgain'>,
+): Promise<string | undefined> {
   for (const { commandId, requestId, outcome } of group.members.filter((_, index) => isResumed(group, index))) {
     const end = await endOf(requestId);
     if (end.mayTurn)
       return `${commandId}, which would be sent again, counts as failed, and the registry may still say otherwise`;
     if (end.outcome !== outcome) {
+      // What told it may be lost: nothing else would tell it again.
+      if (end.outcome !== undefined) await tellAgain(group.registration.groupId, `${requestId}:${end.outcome}`);
       const now = end.outcome === undefined ? 'has not ended' : `ended ${end.outcome} after all`;
       return `${commandId}, which would be sent again, ${now}, and its group counts it as ${outcome} until it is told`;
     }

@@ -32,6 +32,7 @@ const NO_GROUPS = {
   maxItems: () => 25_000,
   schemas: builtInSchemas(),
   groupState: () => Promise.resolve({ phase: 'absent' } as const),
+  tellAgain: () => Promise.resolve(),
   endOf: () => Promise.resolve({ outcome: 'failed', mayTurn: false } as const),
 };
 

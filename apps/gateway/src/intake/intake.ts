@@ -31,7 +31,7 @@ import {
   type Taken,
 } from './command-table.js';
 import { haltedGroup, type HaltedGroups } from './halted-group.js';
-import { Registrations } from './registrations.js';
+import { Registrations, type RegistrationsOptions } from './registrations.js';
 
 /** The answer to a command: what it is known by from now on. */
 export interface Acknowledgement {
@@ -60,6 +60,7 @@ export interface IntakeOptions extends HaltedGroups {
   schemas: SchemaSets;
   /** Which packs of a document are suspended; absent: nobody asks. */
   packsSuspended?: (document: NamedPacks) => Promise<SuspensionFinding | undefined>;
+  packsNotAsked?: NonNullable<RegistrationsOptions['packsNotAsked']>;
   /** Most tasks of any kind that may wait to be done. Past it, 503. */
   maxBacklog: number;
 }

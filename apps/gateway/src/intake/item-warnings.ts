@@ -1,7 +1,6 @@
 import type { DocumentItem, DocumentJson } from '#documents';
 import { suspensionsOf, type ItemWarning, type SuspensionFinding } from '#domain';
-import { PedigreeError, readItemCode, wrongCheckDigitOf, type JsonObject, type JsonValue } from '#kernel';
-import { pointer } from './strict-json.js';
+import { PedigreeError, pointer, readItemCode, wrongCheckDigitOf, type JsonObject, type JsonValue } from '#kernel';
 
 /** Fields of a JSON document that hold an item, in whatever row they stand. */
 const KIND_OF: Readonly<Record<string, DocumentItem['kind']>> = { sgtin: 'sgtin', sscc: 'sscc' };
@@ -15,6 +14,10 @@ const MOST_PLACES = 20;
 export class ItemWarnings {
   private readonly found = new Map<ItemWarning['code'], ItemWarning>();
   private readonly wrongNumbers = new Set<string>();
+  /** How long it took to ask which packs are suspended. */
+  markedMs = 0;
+  /** That took too long, and the rest was not asked of. */
+  isCutOff = false;
 
   /** `onNone`: what is done with a text that is not the item that is needed. */
   constructor(private readonly onNone: 'refuse' | 'leave' = 'refuse') {}

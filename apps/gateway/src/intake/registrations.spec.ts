@@ -1,15 +1,15 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { builtInSchemas } from '#documents';
 import type { GroupRegistration } from '#domain';
 import { requestIdOf, sha256Hex } from '#kernel';
 import { arrival, SGTIN } from '../../test/test-harness.js';
 import type { CommandBody } from './command-body.js';
 import type { HaltedGroup } from './halted-group.js';
-import { Registrations } from './registrations.js';
+import { Registrations, type RegistrationsOptions } from './registrations.js';
 
 const INSTALLATION = '00000000-0000-4000-8000-000000000000';
 const kept = new Map<string, Buffer>();
-const registrations = new Registrations({
+const options: RegistrationsOptions = {
   installationId: INSTALLATION,
   maxDocumentBytes: 1_000_000,
   maxItems: () => 100,
@@ -25,7 +25,8 @@ const registrations = new Registrations({
       return bytes === undefined ? undefined : { bytes, mediaType: 'application/xml' };
     },
   },
-});
+};
+const registrations = new Registrations(options);
 
 const given = (command_id: string, n: number) => ({
   command_id,
@@ -159,4 +160,27 @@ describe('a group whose stopping member turned out well, after the group had con
       place: { field: '/resume/group', item: 'day' },
     });
   });
+});
+
+it('a command whose packs take long to be looked up for suspensions is taken without all marks, which is said', async () => {
+  let [asked, nowMs] = [0, 0];
+  const notAsked: unknown[] = [];
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const slow = new Registrations({
+    ...options,
+    packsNotAsked: (from) => notAsked.push(from),
+    packsSuspended: async () => {
+      asked += 1;
+      nowMs += 2_000;
+      return undefined;
+    },
+  });
+  try {
+    const members = Array.from({ length: 9 }, (_, n) => given(`slow-${n}`, n));
+    const group = await slow.group(command({ group: { members } }), 'main');
+    expect([group.members.length, asked]).toEqual([9, 6]);
+    expect(notAsked).toEqual([{ field: '/group/members/6/xml' }]);
+  } finally {
+    clock.mockRestore();
+  }
 });

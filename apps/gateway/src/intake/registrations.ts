@@ -38,7 +38,12 @@ export interface RegistrationsOptions {
   schemas: SchemaSets;
   /** Which packs of a document are suspended; absent: nobody asks. */
   packsSuspended?: (document: NamedPacks) => Promise<SuspensionFinding | undefined>;
+  /** Told once a command from which of its documents on nobody was asked any more: it took too long. */
+  packsNotAsked?: (from: { field: string }) => void;
 }
+
+/** Longest that the marks of one command are asked for. */
+const MOST_MARKED_MS = 10_000;
 
 type Given = Pick<MemberBody, 'xml' | 'document'>;
 
@@ -194,12 +199,23 @@ export class Registrations {
     return this.registrationOf(given, { account, read });
   }
 
-  /** A mark, and no refusal: what is suspended is judged again before it is sent. */
+  /**
+   * A mark, and no refusal: what is suspended is judged again before it is sent. Two hundred slow answers would keep
+   * the command, and those behind it, for minutes.
+   */
   private async markSuspended(parts: Read[], to: { field: string; warnings: ItemWarnings }): Promise<void> {
-    for (const { facts } of parts) {
-      const finding = facts.items.length === 0 ? undefined : await this.options.packsSuspended?.(facts);
+    for (const { facts } of parts.filter((one) => one.facts.items.length > 0)) {
+      if (to.warnings.markedMs > MOST_MARKED_MS) return this.notMarked(to);
+      const fromMs = performance.now();
+      const finding = await this.options.packsSuspended?.(facts);
+      to.warnings.markedMs += performance.now() - fromMs;
       if (finding !== undefined) to.warnings.addSuspended(finding, to.field);
     }
+  }
+
+  private notMarked({ field, warnings }: { field: string; warnings: ItemWarnings }): void {
+    if (!warnings.isCutOff) this.options.packsNotAsked?.({ field });
+    warnings.isCutOff = true;
   }
 
   /** The document's bytes and facts, checked. `field`: where in the command it was given. */

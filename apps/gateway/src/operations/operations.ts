@@ -59,8 +59,11 @@ const SAGA_LANE = 'saga';
 /** By what name an operator has it tried again; `parked:<saga>` means all of that saga. */
 export const parkedKey = ({ saga, key }: Pick<ParkedInstance, 'saga' | 'key'>): string => `${PARKED}${saga}:${key}`;
 
-const replanTask = ({ kind, id, version }: Orphan, day: string): PlannedTask<'replan'> => {
-  const replanId = `${version}@${day}`;
+const today = (): string => new Date().toISOString().slice(0, 10);
+
+/** Once a day for the same `what`: a key that was used before is a silent no-op. */
+export const replanTask = ({ kind, id }: Pick<Orphan, 'kind' | 'id'>, what: string): PlannedTask<'replan'> => {
+  const replanId = `${what}@${today()}`;
   return {
     key: `replan:${id}:${replanId}`,
     kind: 'replan',
@@ -145,16 +148,15 @@ export class Operations {
   async replanOrphans(reason: string, actor: Actor): Promise<Orphan[]> {
     const found = await this.orphans();
     if (found.length === 0) return [];
-    const day = new Date().toISOString().slice(0, 10);
     await this.account(
       'OrphansReplanned',
-      { key: `orphans:${day}`, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason },
+      { key: `orphans:${today()}`, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason },
       actor,
     );
     const { pool, queue } = this.options;
     await queue.schedule(
       pool,
-      found.map((one) => replanTask(one, day)),
+      found.map((one) => replanTask(one, String(one.version))),
     );
     return found;
   }

@@ -30,7 +30,14 @@ export interface Turn {
   failures: number;
 }
 
+/** A bus, as the row of its delivery names it. */
+export type BusKind = 'amqp' | 'embedded';
+
 const MOST_COUNTED = 10_000;
+/** So long after the last turn of a gateway with RabbitMQ one without it publishes nothing: a restart takes less. */
+export const AMQP_GONE_MINUTES = 10;
+const STANDS_BACK = `($4::text = 'embedded' AND via = 'amqp'
+  AND held_until > clock_timestamp() - interval '${AMQP_GONE_MINUTES} minutes') IS TRUE`;
 
 /** Makes the row where there is none. It begins after `position`. */
 export async function openDelivery(db: Queryable, name: string, position: bigint): Promise<void> {
@@ -42,30 +49,46 @@ export async function openDelivery(db: Queryable, name: string, position: bigint
 
 /**
  * Takes the turn, or keeps it. `waitMs`: for so long nothing may be done, because another process has it, it failed, or
- * it is halted (for ever).
+ * it is halted (for ever). Never 0: what has nothing to wait for asks again in its own time. `lagMs` is waited beyond
+ * the next attempt. A gateway without RabbitMQ among others with it would take outcomes from the ERP's queues: it
+ * stands back, and gives its turn up to them.
  */
 export async function takeTurn(
   db: Queryable,
   name: string,
-  lease: { holder: string; leaseMs: number },
-): Promise<Turn | { waitMs: number }> {
+  lease: { holder: string; leaseMs: number; via?: BusKind | undefined; lagMs: number },
+): Promise<Turn | { waitMs: number; isElsewhere: boolean; standsBack: boolean }> {
   const { rows } = await db.query<Turn>({
     name: 'outcome-turn',
-    text: `UPDATE outcome_delivery SET holder = $2, held_until = clock_timestamp() + $3 * interval '1 millisecond'
-           WHERE name = $1 AND halted_at IS NULL AND (next_attempt_at IS NULL OR next_attempt_at <= clock_timestamp())
-             AND (holder = $2 OR holder IS NULL OR held_until < clock_timestamp())
+    text: `UPDATE outcome_delivery SET holder = $2, held_until = clock_timestamp() + $3 * interval '1 millisecond',
+             via = $4::text
+           WHERE name = $1 AND halted_at IS NULL
+             AND (next_attempt_at IS NULL OR next_attempt_at + $5 * interval '1 millisecond' <= clock_timestamp())
+             AND CASE
+               WHEN $4::text = 'amqp' AND via = 'embedded' THEN true
+               WHEN ${STANDS_BACK} THEN false
+               ELSE holder = $2 OR holder IS NULL OR held_until < clock_timestamp() END
            RETURNING position, failures`,
-    values: [name, lease.holder, lease.leaseMs],
+    values: [name, lease.holder, lease.leaseMs, lease.via, lease.lagMs],
   });
   if (rows[0] !== undefined) return rows[0];
-  const waits = await db.query<{ wait_ms: number | null }>({
+  const waits = await db.query<{ wait_ms: number | null; is_elsewhere: boolean; stands_back: boolean }>({
     name: 'outcome-turn-wait',
-    text: `SELECT CASE WHEN halted_at IS NULL THEN extract(epoch FROM greatest(next_attempt_at, CASE
-        WHEN holder <> $2 THEN held_until END) - clock_timestamp())::float8 * 1000 END AS wait_ms
+    text: `SELECT CASE WHEN halted_at IS NULL THEN extract(epoch FROM greatest(
+        next_attempt_at + $3 * interval '1 millisecond', CASE
+        WHEN holder <> $2 THEN held_until END) - clock_timestamp())::float8 * 1000 END AS wait_ms,
+             coalesce(holder <> $2 AND held_until > clock_timestamp(), false) AS is_elsewhere,
+             ${STANDS_BACK} AS stands_back
            FROM outcome_delivery WHERE name = $1`,
-    values: [name, lease.holder],
+    values: [name, lease.holder, lease.lagMs, lease.via],
   });
-  return { waitMs: Math.max(0, waits.rows[0]?.wait_ms ?? Infinity) };
+  const [row] = waits.rows;
+  const waitMs = row?.wait_ms ?? 0;
+  return {
+    waitMs: waitMs > 0 ? waitMs : Infinity,
+    isElsewhere: row?.is_elsewhere === true,
+    standsBack: row?.stands_back === true,
+  };
 }
 
 /**
@@ -87,7 +110,10 @@ export async function moveCursor(
   return rowCount === 1;
 }
 
-/** Notes that a delivery failed, and until when to wait; `halt` gives it up. */
+/**
+ * Notes that a delivery failed, and until when to wait; `halt` gives it up. The turn ends with it: another process may
+ * have a way there that this one lacks.
+ */
 export async function noteFailure(
   db: Queryable,
   name: string,
@@ -98,18 +124,18 @@ export async function noteFailure(
     text: `UPDATE outcome_delivery SET failures = failures + 1, last_error = $3, updated_at = clock_timestamp(),
              failing_since = coalesce(failing_since, clock_timestamp()),
              next_attempt_at = clock_timestamp() + $4 * interval '1 millisecond', halted_at = CASE
-               WHEN $5 THEN clock_timestamp() END
+               WHEN $5 THEN clock_timestamp() END, holder = NULL, held_until = clock_timestamp()
            WHERE name = $1 AND holder = $2`,
     values: [name, failure.holder, failure.error.slice(0, 1_000), failure.retryInMs, failure.halt],
   });
 }
 
-/** Lets go of the turn, so that whoever stands by need not wait for the lease to run out. */
+/** Lets go of the turn, so that whoever stands by need not wait for the lease to run out. When it was held is kept. */
 export async function releaseTurn(db: Queryable, name: string, holder: string): Promise<void> {
-  await db.query('UPDATE outcome_delivery SET holder = NULL, held_until = NULL WHERE name = $1 AND holder = $2', [
-    name,
-    holder,
-  ]);
+  await db.query(
+    'UPDATE outcome_delivery SET holder = NULL, held_until = clock_timestamp() WHERE name = $1 AND holder = $2',
+    [name, holder],
+  );
 }
 
 /** Every way out, by name. */

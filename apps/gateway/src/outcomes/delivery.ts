@@ -3,7 +3,15 @@ import { backoffMs, systemClock, type Clock } from '#kernel';
 import type { Queryable } from '#postgres';
 import { outcomesAfter, outcomesRemovedUpTo, sequenceOf, type StoredOutcome } from '#read-models';
 import type { OutcomeNotifier } from './outcome-notifier.js';
-import { moveCursor, noteFailure, openDelivery, releaseTurn, takeTurn, type Turn } from './delivery-table.js';
+import {
+  moveCursor,
+  noteFailure,
+  openDelivery,
+  releaseTurn,
+  takeTurn,
+  type BusKind,
+  type Turn,
+} from './delivery-table.js';
 
 /** What came of a batch: how many of its first outcomes the other side confirmed, and why not more. */
 export interface Delivered {
@@ -22,11 +30,16 @@ export interface DeliveryOptions {
   name: string;
   /** Where it begins when it has no row yet. Absent: it has one, or was removed. */
   begin?: bigint;
+  /** By which bus; absent for a webhook. */
+  via?: BusKind;
   /**
    * Hands a batch over, in order. It starts nothing new once `mayStart` says no, and does not throw for the other
    * side's sake.
    */
-  deliver(batch: StoredOutcome[], turn: { mayStart(): boolean; signal: AbortSignal }): Promise<Delivered>;
+  deliver(
+    batch: StoredOutcome[],
+    turn: { mayStart(): boolean; signal: AbortSignal; /** Another process had it meanwhile. */ isNew: boolean },
+  ): Promise<Delivered>;
   /** Longest that one step of `deliver` takes: no step starts when less of the lease is left. */
   stepMs: number;
   /** Most outcomes of a batch. Default 100. */
@@ -41,6 +54,8 @@ export interface DeliveryOptions {
   /** How often a process that stands by looks. Default 1,000. */
   standbyMs?: number;
   report(problem: { name: string; reason: string; failures: number; retryInMs: number; halted: boolean }): void;
+  /** It leaves its turn to gateways with RabbitMQ, and has not said so since its last turn. */
+  reportStandsBack?: () => void;
   /** From 0 to 1. Default Math.random. */
   random?: () => number;
   clock?: Clock;
@@ -62,6 +77,10 @@ class Delivery {
   private readonly standbyMs: number;
   /** Troubles of our own database in a row. */
   private troubles = 0;
+  private isNew = false;
+  private standsBack = false;
+  /** Added to the next attempt: after its own failure a process lets all others try first. */
+  private lagMs = 0;
 
   constructor(private readonly options: DeliveryOptions) {
     this.clock = options.clock ?? systemClock;
@@ -84,14 +103,20 @@ class Delivery {
   }
 
   private async work(): Promise<void> {
-    const { pool, notifier, name, signal, batchSize = 100 } = this.options;
+    const { pool, notifier, name, via, signal, batchSize = 100 } = this.options;
     while (!signal.aborted) {
       const takenAtMs = this.clock.monotonicMs();
-      const turn = await takeTurn(pool, name, { holder: this.holder, leaseMs: this.leaseMs });
+      const { holder, leaseMs, lagMs } = this;
+      const turn = await takeTurn(pool, name, { holder, leaseMs, via, lagMs });
       if ('waitMs' in turn) {
+        this.isNew ||= turn.isElsewhere;
+        if (turn.standsBack && !this.standsBack) this.options.reportStandsBack?.();
+        this.standsBack ||= turn.standsBack;
         await this.clock.wait(Math.min(turn.waitMs + 1, this.standbyMs), signal);
         continue;
       }
+      this.standsBack = false;
+      this.lagMs = 0;
       if (await this.lacksRemoved(turn)) continue;
       const batch = await outcomesAfter(pool, turn.position, batchSize);
       if (batch.length > 0) await this.handOver(turn, batch, takenAtMs);
@@ -103,7 +128,9 @@ class Delivery {
   private async handOver(turn: Turn, batch: StoredOutcome[], takenAtMs: number): Promise<void> {
     const { pool, name, signal, stepMs } = this.options;
     const mayStart = () => !signal.aborted && this.clock.monotonicMs() - takenAtMs < this.leaseMs - stepMs;
-    const { confirmed, failure } = await this.options.deliver(batch, { mayStart, signal });
+    const { isNew } = this;
+    this.isNew = false;
+    const { confirmed, failure } = await this.options.deliver(batch, { mayStart, signal, isNew });
     const last = batch[confirmed - 1];
     if (
       last !== undefined &&
@@ -145,6 +172,7 @@ class Delivery {
       Math.min(failure.retryAfterMs ?? 0, retryMostMs),
     );
     const halted = failure.halt === true || failures >= mostFailures;
+    this.lagMs = this.standbyMs;
     await noteFailure(pool, name, { holder: this.holder, error: failure.reason, retryInMs, halt: halted });
     report({ name, reason: failure.reason, failures, retryInMs, halted });
   }

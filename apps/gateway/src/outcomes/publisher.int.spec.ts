@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageBus, OutgoingMessage } from '#bus';
+import { VirtualClock } from '#kernel';
 import { installationSchema, type Queryable } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { removeOldRows, type RemovalOptions } from '#retention';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { OutcomeNotifier } from './outcome-notifier.js';
+import { runDelivery } from './delivery.js';
 import { deliveries, outcomesSchema } from './delivery-table.js';
 import { runPublisher, type PublisherOptions } from './publisher.js';
 import { outcomeRemoval } from './retention.js';
@@ -227,6 +229,20 @@ describe('the publisher', () => {
     expect(bus.taken).toEqual(upTo(5).slice(2));
   });
 
+  it('knows when another process had the turn meanwhile', async () => {
+    await tell(2);
+    await db.pool.query(
+      `INSERT INTO outcome_delivery (name, holder, held_until) VALUES ('bus', gen_random_uuid(), ` +
+        `clock_timestamp() + interval '2 seconds')`,
+    );
+    const turns: boolean[] = [];
+    const deliver = async (_: unknown, { isNew }: { isNew: boolean }) => (turns.push(isNew), { confirmed: 1 });
+    const rest = { pool: db.pool, notifier, signal: end.signal, report: () => undefined, standbyMs: 5, batchSize: 1 };
+    running.push(runDelivery({ ...rest, name: 'bus', deliver, stepMs: 1, retryFirstMs: 1, retryMostMs: 1 }));
+    await until(() => turns.length === 2);
+    expect(turns).toEqual([true, false]);
+  });
+
   it('is one at a time over all processes, and the others stand by', async () => {
     const bus = new FakeBus();
     for (let n = 0; n < 4; n += 1) start(bus);
@@ -237,6 +253,82 @@ describe('the publisher', () => {
     }
     expect(bus.mostAtOnce).toBe(1);
     expect(bus.taken).toEqual(upTo(120));
+  });
+
+  it('lets another process try after each failure: one that cannot reach the bus keeps none from those that can', async () => {
+    await tell(5);
+    const [cutOff, healthy] = [new FakeBus(), new FakeBus()];
+    cutOff.fate = () => 'lose';
+    start(cutOff);
+    await until(() => cutOff.batches.length > 1);
+    start(healthy);
+    await until(async () => (await cursor()) === 5n);
+    expect(healthy.taken).toEqual(upTo(5));
+  });
+
+  it('leaves all to gateways with RabbitMQ where one without it runs beside them, until they are long gone', async () => {
+    const [embedded, amqp] = [new FakeBus(), new FakeBus()];
+    let turnsAsked = 0;
+    const counted = async (statement: { name?: string }, values: never): Promise<unknown> => {
+      if (statement.name === 'outcome-turn') turnsAsked += 1;
+      return db.pool.query(statement as never, values);
+    };
+    await tell(2);
+    start(embedded, { via: 'embedded', leaseMs: 60_000, pool: { query: counted } as unknown as Queryable });
+    await until(async () => (await cursor()) === 2n);
+    const stop = new AbortController();
+    const run = start(amqp, { via: 'amqp', leaseMs: 60_000, signal: stop.signal });
+    const via = async () => (await db.pool.query<{ via: string }>('SELECT via FROM outcome_delivery')).rows[0]?.via;
+    await until(async () => (await via()) === 'amqp');
+    await tell(5);
+    await until(async () => (await cursor()) === 5n);
+    stop.abort();
+    await run.ended;
+    await tell(7);
+    const asked = turnsAsked;
+    await until(() => turnsAsked > asked + 3);
+    expect([await cursor(), embedded.taken, amqp.taken]).toEqual([5n, upTo(2), upTo(5).slice(2)]);
+    await db.pool.query(`UPDATE outcome_delivery SET held_until = held_until - interval '11 minutes'`);
+    await until(async () => (await cursor()) === 7n);
+    expect([embedded.taken, amqp.taken]).toEqual([[...upTo(2), ...upTo(7).slice(5)], upTo(5).slice(2)]);
+  });
+
+  it.each([
+    ['an attempt that was to be made long ago', `next_attempt_at = clock_timestamp() - interval '1 minute'`],
+    ['a process that died', 'holder = gen_random_uuid()'],
+  ])('asks no more often than it stands by where it stands back after %s, and says so once', async (_, was) => {
+    await db.pool.query(`INSERT INTO outcome_delivery (name, via) VALUES ('bus', 'amqp')`);
+    await db.pool.query(`UPDATE outcome_delivery SET held_until = clock_timestamp() - interval '1 minute', ${was}`);
+    let asked = 0;
+    const counted = async (statement: { name?: string }, values: never): Promise<unknown> => {
+      if (statement.name === 'outcome-turn') asked += 1;
+      return db.pool.query(statement as never, values);
+    };
+    const clock = new VirtualClock();
+    let told = 0;
+    const embedded = { via: 'embedded', pool: { query: counted } as unknown as Queryable, clock } as const;
+    start(new FakeBus(), { ...embedded, standbyMs: 1_000, reportStandsBack: () => (told += 1) });
+    for (let n = 1; n <= 3; n += 1) {
+      await until(() => asked === n && clock.waiting === 1);
+      clock.advance(999);
+      expect(clock.waiting).toBe(1);
+      clock.advance(2);
+    }
+    expect(told).toBe(1);
+  });
+
+  it('lets all others try before it tries again itself', async () => {
+    await tell(1);
+    const [near, far, clock] = [new FakeBus(), new FakeBus(), new VirtualClock()];
+    near.fate = () => 'lose';
+    start(near, { clock, standbyMs: 60_000 });
+    await until(() => near.batches.length === 1 && clock.waiting === 1);
+    // The next attempt is due after 4 ms at most.
+    clock.advance(59_000);
+    expect(clock.waiting).toBe(1);
+    start(far);
+    await until(async () => (await cursor()) === 1n);
+    expect(near.batches).toHaveLength(1);
   });
 
   it('leaves the cursor to whoever took over while it was slow, and passes nothing over', async () => {

@@ -13,7 +13,8 @@ const CONFIRM_MS = 10_000;
 const MOST_AT_ONCE = 1_024;
 export type PublisherOptions = Pick<
   DeliveryOptions,
-  'pool' | 'notifier' | 'signal' | 'report' | 'batchSize' | 'leaseMs' | 'standbyMs' | 'random'
+  | ('pool' | 'notifier' | 'signal' | 'report' | 'reportStandsBack' | 'via')
+  | ('batchSize' | 'leaseMs' | 'standbyMs' | 'random' | 'clock')
 > & {
   bus: Pick<MessageBus, 'publishOutcomes'>;
   retryFirstMs?: number;

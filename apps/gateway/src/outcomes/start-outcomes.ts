@@ -9,6 +9,7 @@ import type { GatewayConfig } from '../config.js';
 import { AddressRules } from '../webhooks/addresses.js';
 import { runWebhooks } from '../webhooks/run-webhooks.js';
 import { Webhooks } from '../webhooks/webhooks.js';
+import { AMQP_GONE_MINUTES } from './delivery-table.js';
 import { OutcomeNotifier } from './outcome-notifier.js';
 import type { DeliveryOptions } from './delivery.js';
 import { Outcomes } from './outcomes.js';
@@ -23,7 +24,7 @@ export interface StartOutcomesOptions {
   bus: Pick<MessageBus, 'publishOutcomes'>;
   config: Pick<
     GatewayConfig,
-    'encryptionKey' | 'outcomesKeptMs' | 'deadLettersKeptDays' | 'webhookAllowed' | 'participant' | 'profile'
+    'bus' | 'encryptionKey' | 'outcomesKeptMs' | 'deadLettersKeptDays' | 'webhookAllowed' | 'participant' | 'profile'
   >;
   log: Pick<ServiceLog, 'error' | 'warn'>;
 }
@@ -51,8 +52,10 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
     outcomeRemoval({ keptMs: config.outcomesKeptMs }),
     deadLetterRemoval({ keptDays: config.deadLettersKeptDays, log }),
   ];
+  const via = config.bus.amqpUrl === undefined ? 'embedded' : 'amqp';
+  const reportStandsBack = (): void => log.warn({ name: 'bus' }, STANDS_BACK);
   const running = [
-    runPublisher({ pool, notifier, bus, signal, report }),
+    runPublisher({ pool, notifier, bus, via, signal, report, reportStandsBack }),
     runWebhooks({ pool, notifier, rules, cipher, softwareVersion: SOFTWARE_VERSION, signal, report }),
     runRemovals({
       pool,
@@ -71,6 +74,10 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
     },
   };
 }
+
+const STANDS_BACK =
+  `publishes no outcomes: a gateway with RabbitMQ did within ${AMQP_GONE_MINUTES} minutes, and this one has no ` +
+  'AMQP_URL. Give all the same; where RabbitMQ was given up, this one goes on by itself';
 
 const reportTo =
   (log: StartOutcomesOptions['log']): DeliveryOptions['report'] =>

@@ -128,6 +128,21 @@ describe('a program that should run', () => {
   });
 });
 
+it('the subscriptions of a program that need not run, and ran once, are not missed', async () => {
+  watch = new ProgramWatch({
+    processes: () => Promise.resolve([{ ...sealing(), stoppedAt: AT }, process('auditor', { silentMs: 900_000 })]),
+    subscriptions: () => Promise.resolve([lag({ lag: 9n }), lag({ name: 'saga:document' })]),
+    expected: [],
+    clock,
+    log: { warn: () => undefined },
+  });
+  expect(await after(120_000)).toEqual([
+    ['subscription saga:document', 'nobody runs it, and it is 0 events behind the log'],
+  ]);
+  // Nor do metrics tell of it, by which alerts would.
+  expect((await watch.look()).subscriptions.map(({ name }) => name)).toEqual(['saga:document']);
+});
+
 describe('a subscription', () => {
   it('that halted in a process is named at once with the reason, although another process stands by', async () => {
     replace(

@@ -62,10 +62,12 @@ export class ProgramWatch {
   async look(): Promise<Machinery> {
     const { clock, expected } = this.options;
     const [processes, lags] = await Promise.all([this.options.processes(), this.options.subscriptions()]);
-    const subscriptions = subscriptionStandings(processes, lags);
     const programs = [...new Set([...expected, ...processes.map((one) => one.program)])]
       .sort()
       .map((name) => standingOf(name, processes, (expected as string[]).includes(name)));
+    const subscriptions = subscriptionStandings(processes, lags).filter(
+      ({ name, state }) => state !== 'nobody' || !isOfUnwanted(name, programs, processes),
+    );
     const missing = programs.filter((one) => one.state === 'missing');
     // A program that is away explains why nobody runs its subscriptions.
     this.suspicions = [
@@ -92,6 +94,14 @@ export class ProgramWatch {
     return lookAgain(() => this.look(), { ...this.options, everyMs: LOOK_EVERY_MS, signal, failure });
   }
 }
+
+/** A program that need not run, and ran once, has left the checkpoints of its subscriptions behind. */
+const isOfUnwanted = (subscription: string, programs: ProgramStanding[], processes: ProgramProcess[]): boolean =>
+  processes.some(
+    ({ program, subscriptions }) =>
+      subscriptions.some(({ name }) => name === subscription) &&
+      programs.some(({ name, state }) => name === program && state === 'not_running'),
+  );
 
 function standingOf(name: string, processes: ProgramProcess[], isExpected: boolean): ProgramStanding {
   const own = processes.filter((one) => one.program === name);

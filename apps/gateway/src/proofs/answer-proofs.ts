@@ -7,6 +7,7 @@ import { answerProofLines } from '#sealed-log';
 import type { ServiceLog } from '#service';
 import type { CallerRequest } from '../access/access.guard.js';
 import type { Role } from '../access/key-table.js';
+import { whenEnded } from '../api/body-limits.js';
 import { FILE_TYPES } from '../api/file-types.js';
 import { momentOfReading, type ReadMoment } from './moment.js';
 import { PROVABLE, type LogAndTables, type Provable } from './provable.js';
@@ -37,7 +38,7 @@ export function proveAnswers(fastify: FastifyInstance, parts: AnswerProofParts):
     if (running >= MOST_AT_ONCE)
       throw refused('unavailable', `${MOST_AT_ONCE} answers are being proven already; ask again in a moment`);
     running += 1;
-    reply.raw.once('close', () => (running -= 1));
+    whenEnded(request, reply, () => (running -= 1));
     asked.set(request, { provable, ...(await momentOfReading(parts, provable)) });
   });
   fastify.addHook('onSend', async (request, reply, payload) => {

@@ -90,6 +90,16 @@ async function documentRun(over: object = {}): Promise<string> {
   return runId;
 }
 
+it('a run about packs is refused through an account that there is not: no worker would read for it', async () => {
+  const ask = (account: string) =>
+    harness.post({ reason: 'a pallet is disputed', packs: { account } }, '/v1/reconciliations');
+  expect((await ask('mian')).json()).toMatchObject({
+    ...{ status: 422, code: 'unknown_account', field: '/packs/account' },
+    detail: expect.stringContaining('known are main, north'),
+  });
+  expect((await ask('north')).status).toBe(202);
+});
+
 describe('the findings of a comparison as a list', () => {
   it('are refused while it is not made, of documents and of packs', async () => {
     for (const runId of [await asked(), await asked({})]) await isNotThere(runId, /the comparison is not made yet$/);
@@ -104,7 +114,7 @@ describe('the findings of a comparison as a list', () => {
   it('of documents are no shorter file where they are removed while it is read', async () => {
     const { pool } = harness.db;
     const runId = await documentRun();
-    const parts = { pool, store, queue: {} as never, packFindings: {} as never };
+    const parts = { pool, store, queue: {} as never, packFindings: {} as never, accounts: [] };
     const run = await new Reconciliations(parts).findWithFindings(runId);
     await pool.query("UPDATE reconciliation_request SET requested_at = now() - interval '9 days' WHERE run_id = $1", [
       runId,

@@ -17,6 +17,7 @@ import {
   type IncrementalLimits,
   type RunShown,
 } from '#reconciliation';
+import { knownAccount } from '../accounts/known-account.js';
 import type { PacksAsked } from '../api/reconciliation-parameters.js';
 import { camelCase } from '../api/snake-case.js';
 import type { WorkerAccess } from '../worker-access.js';
@@ -24,6 +25,8 @@ import type { PackFindings } from './pack-findings.js';
 
 export interface ReconciliationsOptions extends WorkerAccess {
   packFindings: PackFindings;
+  /** Names of the configured accounts. */
+  accounts: readonly string[];
 }
 
 /** Asks for comparisons and shows what they found; the reconciler makes them. */
@@ -45,10 +48,11 @@ export class Reconciliations {
     return this.find(runId);
   }
 
-  /** The same of packs: the reconciler takes it from its row. */
+  /** The same of packs: the reconciler takes it from its row. @throws PedigreeError unknown_account. */
   async requestPacks(reason: string, asked: PacksAsked, actor: Actor): Promise<RunShown> {
     const runId = randomUUID();
     const { stock, branch, as_of: asOf, account, registry, disposals, incremental, most_stock_hours: hours } = asked;
+    if (account !== undefined) knownAccount(this.options.accounts, account, '/packs/account');
     await keepAskedRun(this.options.pool, {
       ...{ runId, reason, actor },
       asked: {

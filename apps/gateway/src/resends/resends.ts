@@ -5,6 +5,7 @@ import { defined, PedigreeError } from '#kernel';
 import type { z } from 'zod';
 import type { CommandBody } from '../intake/command-body.js';
 import { findResend } from '../intake/command-table.js';
+import { WHERE_IT_STAYS } from '../intake/halted-group.js';
 import type { Acknowledgement, Intake } from '../intake/intake.js';
 import { findDocument, mayTurn, type FoundDocument, type MayTurnOptions } from './may-turn.js';
 import type { resendBody } from './resend-body.js';
@@ -92,7 +93,8 @@ export class Resends {
     if (await mayTurn(this.options, found))
       throw refusal(
         requestId,
-        'failed a moment ago, and the registry may still say otherwise: try again when its status was read once more',
+        'failed a moment ago, and the registry may still say otherwise: try again when its status was read once ' +
+          `more. ${WHERE_IT_STAYS}`,
       );
   }
 

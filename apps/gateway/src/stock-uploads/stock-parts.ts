@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import type { Actor } from '#event-store';
-import { PedigreeError, PLAIN_WORDS, type Sha256 } from '#kernel';
+import { PedigreeError, PLAIN_WORDS, systemClock, type Clock, type Sha256 } from '#kernel';
 import { PART_BYTES } from '../api/body-limits.js';
 import { stockUploadBody } from '../api/stock-upload-parameters.js';
 import { invalidBody } from '../intake/command-body.js';
+import { FOLDER } from './folder-troubles.js';
 import type { StockFile, StockUploads } from './stock-uploads.js';
 
 const STOCK_PART = 'stock_part';
+/** So long a part may take from its turn on, the joining of the whole file included. A folder may never answer. */
+const MOST_PART_MS = 5 * 60_000;
 
 /** Base64 is read as it must be written: what a lenient reader would leave out is refused. */
 const content = z.string().transform((text, context) => {
@@ -61,15 +64,48 @@ const FIELDS: Record<string, string> = {
  * hands the file over. One part after the other, so that files of one part are never open many at a time.
  */
 export class StockParts {
-  private taking = Promise.resolve();
+  /** As many as the bus hands over at once. */
+  private readonly waiting: Waiting[] = [];
+  private isTaking = false;
+  /** The folder has left a part without an answer for too long, and has given none since. */
+  private isSilent = false;
 
-  constructor(private readonly uploads: Pick<StockUploads, 'opened' | 'put' | 'isWhole' | 'finish' | 'remove'>) {}
+  constructor(
+    private readonly uploads: Pick<StockUploads, 'opened' | 'put' | 'isWhole' | 'finish' | 'remove'>,
+    private readonly clock: Clock = systemClock,
+  ) {}
 
-  /** Resolves when the part is durable, and with the last one the file. @throws PedigreeError as StockUploads. */
+  /**
+   * Resolves when the part is durable, and with the last one the file. While the folder does not answer all are
+   * refused, those that wait too: held, they would keep other messages back. @throws PedigreeError as StockUploads.
+   */
   take(part: StockPart, actor: Actor): Promise<void> {
-    const taken = this.taking.then(() => this.takeNext(part, actor));
-    this.taking = taken.catch(() => undefined);
-    return taken;
+    if (this.isSilent) return Promise.reject(folderSilent());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ part, actor, resolve, reject });
+      void this.takeAll();
+    });
+  }
+
+  private async takeAll(): Promise<void> {
+    if (this.isTaking) return;
+    this.isTaking = true;
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) await this.takeInTime(next);
+    this.isTaking = false;
+  }
+
+  /** Ends when the folder has answered. Whoever waits is let go of before that. */
+  private async takeInTime({ part, actor, resolve, reject }: Waiting): Promise<void> {
+    const answered = new AbortController();
+    const isAnswered = (): boolean => answered.signal.aborted;
+    void this.clock.wait(MOST_PART_MS, answered.signal).then(() => {
+      if (isAnswered()) return;
+      this.isSilent = true;
+      for (const letGo of [reject, ...this.waiting.splice(0).map((one) => one.reject)]) letGo(folderSilent());
+    });
+    await this.takeNext(part, actor).then(resolve, reject);
+    answered.abort();
+    this.isSilent = false;
   }
 
   private async takeNext({ file, n, ...part }: StockPart, actor: Actor): Promise<void> {
@@ -80,6 +116,8 @@ export class StockParts {
       return id;
     });
     if (!(await uploads.isWhole(uploadId))) return;
+    // Nobody waits for it any more: when it comes again it ends the file.
+    if (this.isSilent) return;
     try {
       await uploads.finish(uploadId, actor);
     } catch (error) {
@@ -92,6 +130,16 @@ export class StockParts {
     }
   }
 }
+
+interface Waiting {
+  part: StockPart;
+  actor: Actor;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const folderSilent = (): PedigreeError =>
+  new PedigreeError('unavailable', `${FOLDER} has not answered for ${MOST_PART_MS / 60_000} minutes`);
 
 const nameOf = ({ name }: StockFile): string => `/file: ${name}`;
 const isConflict = (error: unknown): error is PedigreeError =>

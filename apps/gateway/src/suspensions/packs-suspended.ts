@@ -9,7 +9,7 @@ import type { ServiceLog } from '#service';
 const BELIEVED_MS = 1_000;
 /** A command waits no longer for its mark. */
 const PATIENCE_MS = 2_000;
-const NOT_CHECKED = 'could not check a command’s packs for suspension; they are checked before they are sent';
+export const NOT_CHECKED = 'could not check a command’s packs for suspension; they are checked before they are sent';
 
 export interface PacksSuspendedOptions {
   pool: Pool;

@@ -40,7 +40,12 @@ export const letterBody = z.strictObject({
 export type LetterBody = z.output<typeof letterBody>;
 
 const match = z.strictObject({ gtin: z.string().refine(isGtin, 'is no GTIN'), series });
-const reply = z.strictObject({ place, found: packs, quarantined: packs, shipped: packs, returned: packs });
+const reply = z
+  .strictObject({ place, found: packs, quarantined: packs, shipped: packs, returned: packs })
+  .refine(({ found, returned, quarantined }) => quarantined <= found + returned, {
+    error: 'must not be more than were found and returned',
+    path: ['quarantined'],
+  });
 
 /** What a person does about a suspension. */
 export const suspensionActionBody = z.discriminatedUnion('action', [

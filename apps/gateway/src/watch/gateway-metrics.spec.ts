@@ -51,6 +51,20 @@ describe('a webhook whose receiver is away', () => {
     expect(firing([told])).not.toContain('WebhookHalted');
   });
 
+  it('raises another where it lags for long and never fails, unless it has halted', async () => {
+    const slow = { ...delivery, name: 'webhook:2', behind: 9, oldestWaitingAt: agoMs(3_700_000) };
+    const told = await toldOf([{ ...delivery, oldestWaitingAt: agoMs(3_500_000) }, slow]);
+    expect(Number(/^pedigree_webhooks_oldest_waiting_seconds\S* (.*)$/m.exec(told)?.[1])).toBeCloseTo(3_700, -1);
+    expect(firing([told])).toContain('WebhookBehind');
+    expect(firing([told])).not.toContain('WebhookFails');
+    const others = [
+      { ...slow, haltedAt: agoMs(9) },
+      { ...slow, name: 'bus' },
+      { ...delivery, oldestWaitingAt: null },
+    ];
+    expect(firing([await toldOf(others)])).not.toContain('WebhookBehind');
+  });
+
   it.each([
     ['catches up after a long time', { oldestWaitingAt: agoMs(1_800_000) }],
     [
@@ -76,4 +90,59 @@ it('a watch for suspensions that has never brought a list raises an alert after 
   };
   expect(firing([await toldOf(25)])).toContain('SuspendedListOld');
   for (const hours of [23, null]) expect(firing([await toldOf(hours)])).not.toContain('SuspendedListOld');
+});
+
+it('documents of others that were given up raise an alert', async () => {
+  const toldOf = async (documents: number): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const query = ({ name = '' }) => Promise.resolve({ rows: name === 'inbound-given-up' ? [{ documents }] : [] });
+    collectGatewayMetrics(metrics, { pool: { query } } as unknown as GatewayFigures);
+    return (await metrics.text()).body;
+  };
+  expect(firing([await toldOf(2)])).toContain('InboundDocumentGivenUp');
+  expect(firing([await toldOf(0)])).not.toContain('InboundDocumentGivenUp');
+});
+
+it('a document of others that has no end after a day raises an alert', async () => {
+  const toldOf = async (hours: number): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const rows = [{ documents: 0, seconds: hours * 3_600 }];
+    const query = ({ name = '' }) => Promise.resolve({ rows: name.startsWith('inbound-') ? rows : [] });
+    collectGatewayMetrics(metrics, { pool: { query } } as unknown as GatewayFigures);
+    return (await metrics.text()).body;
+  };
+  expect(firing([await toldOf(25)])).toEqual(['InboundDocumentOverdue']);
+  expect(firing([await toldOf(23)])).toEqual([]);
+});
+
+it('an installation without API keys is told of none that expires soon', async () => {
+  const toldOf = async (expiresSeconds: number | undefined): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const keys = { figures: () => ({ suspended: 0, expiresSeconds }) };
+    collectGatewayMetrics(metrics, { keys } as unknown as GatewayFigures);
+    return (await metrics.text()).body;
+  };
+  expect(firing([await toldOf(86_400)])).toEqual(['ApiKeyExpiresSoon']);
+  for (const seconds of [undefined, 15 * 86_400]) expect(firing([await toldOf(seconds)])).toEqual([]);
+});
+
+describe('a document list that is not read whole', () => {
+  const toldOf = async (rows: object[]): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const pool = { query: (text: string) => Promise.resolve({ rows: text.includes('FROM list_cursor') ? rows : [] }) };
+    collectGatewayMetrics(metrics, { pool, accounts: { names: ['main', 'spare'] } } as unknown as GatewayFigures);
+    return (await metrics.text()).body;
+  };
+  const [read, unread] = [0, 3_700];
+
+  it('raises an alert where no account has read it for an hour', async () => {
+    const outgoing = { account: 'main', list: 'outgoing', seconds: read };
+    const told = await toldOf([outgoing, { account: 'main', list: 'incoming', seconds: unread }]);
+    expect(firing([told])).toEqual(['DocumentListUnread incoming']);
+  });
+
+  it('raises none where another account reads it', async () => {
+    const incoming = [unread, read].map((seconds, n) => ({ account: ['main', 'spare'][n], list: 'incoming', seconds }));
+    expect(firing([await toldOf(incoming)])).toEqual([]);
+  });
 });

@@ -2,8 +2,15 @@ import type { MessageBus } from '#bus';
 import { typeKnowledge } from '#documents';
 import { CASE_SEVERITIES } from '#domain';
 import type { Pool } from '#postgres';
-import { caseFigures, documentFigures, notUnderstoodCount, suspendedListFigures } from '#read-models';
-import { watchedSince } from '#reconciliation';
+import {
+  caseFigures,
+  documentFigures,
+  followedSeconds,
+  givenUpCount,
+  notUnderstoodCount,
+  suspendedListFigures,
+} from '#read-models';
+import { listsUnread, watchedSince } from '#reconciliation';
 import { newestSegmentSeconds } from '#segments';
 import { parkedFigures } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
@@ -52,13 +59,16 @@ const documents: Collect = async (metrics, { pool }) => {
   metrics.set('pedigree_documents_duplicate', {}, duplicates);
 };
 
-const segments: Collect = async (metrics, { pool }) => {
-  const seconds = await newestSegmentSeconds(pool);
-  metrics.replace('pedigree_segment_newest_seconds', seconds === undefined ? [] : [{ labels: {}, value: seconds }]);
-};
+const segments: Collect = async (metrics, { pool }) =>
+  metrics.setOrClear('pedigree_segment_newest_seconds', await newestSegmentSeconds(pool));
 
 const notUnderstood: Collect = async (metrics, { pool }) =>
   metrics.set('pedigree_documents_not_understood', {}, await notUnderstoodCount(pool, typeKnowledge.known));
+
+const inbound: Collect = async (metrics, { pool }) => {
+  metrics.set('pedigree_inbound_documents_given_up', {}, await givenUpCount(pool));
+  metrics.set('pedigree_inbound_documents_oldest_seconds', {}, await followedSeconds(pool));
+};
 
 const cases: Collect = async (metrics, { pool }) => {
   const figures = await caseFigures(pool, new Date());
@@ -81,11 +91,19 @@ const suspendedList: Collect = async (metrics, { pool }) => {
   const found = await suspendedListFigures(pool, new Date());
   // Without any list it is as old as the first reading that was to bring one.
   const since = found === undefined ? await watchedSince(pool) : undefined;
-  const gauge = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
-  metrics.replace('pedigree_suspended_list_age_seconds', gauge(found?.ageSeconds ?? (since && secondsSince(since))));
-  metrics.replace('pedigree_suspended_list_doubted', gauge(found && Number(found.isDoubted)));
-  metrics.replace('pedigree_suspension_decisions_not_understood', gauge(found?.notUnderstood));
+  metrics.setOrClear('pedigree_suspended_list_age_seconds', found?.ageSeconds ?? (since && secondsSince(since)));
+  metrics.setOrClear('pedigree_suspended_list_doubted', found && Number(found.isDoubted));
+  metrics.setOrClear('pedigree_suspension_decisions_not_understood', found?.notUnderstood);
 };
+
+const documentLists: Collect = async (metrics, { pool, accounts }) =>
+  metrics.replace(
+    'pedigree_document_list_unread_seconds',
+    (await listsUnread(pool, accounts.names)).map(({ account, list, seconds }) => ({
+      labels: { account, list },
+      value: seconds,
+    })),
+  );
 
 const orphaned: Collect = (metrics, { orphans }) => {
   const found = orphans.found();
@@ -162,10 +180,7 @@ const pausedAccounts: Collect = async (metrics, { accounts }) => {
 const apiKeys: Collect = (metrics, { keys }) => {
   const { suspended, expiresSeconds } = keys.figures();
   metrics.set('pedigree_api_keys_suspended', {}, suspended);
-  metrics.replace(
-    'pedigree_api_key_expires_seconds',
-    expiresSeconds === undefined ? [] : [{ labels: {}, value: expiresSeconds }],
-  );
+  metrics.setOrClear('pedigree_api_key_expires_seconds', expiresSeconds);
 };
 
 const messageBus: Collect = async (metrics, { bus }) => {
@@ -185,10 +200,17 @@ const outcomeDeliveries: Collect = async (metrics, { pool }) => {
   metrics.set('pedigree_outcomes_unpublished', {}, bus?.behind ?? 0);
   metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, secondsSince(bus?.oldestWaitingAt));
   metrics.set('pedigree_webhooks_halted', {}, halted.length);
+  const longest = (since: (one: (typeof all)[number]) => Date | null): number =>
+    Math.max(0, ...inUse.map((one) => secondsSince(since(one))));
   metrics.set(
     'pedigree_webhooks_failing_seconds',
     {},
-    Math.max(0, ...inUse.map(({ failingSince }) => secondsSince(failingSince))),
+    longest(({ failingSince }) => failingSince),
+  );
+  metrics.set(
+    'pedigree_webhooks_oldest_waiting_seconds',
+    {},
+    longest(({ oldestWaitingAt }) => oldestWaitingAt),
   );
 };
 
@@ -196,7 +218,8 @@ const outcomeDeliveries: Collect = async (metrics, { pool }) => {
 const COLLECTORS: Collect[] = [
   cases,
   suspendedList,
-  ...[documents, segments, notUnderstood, orphaned, deadlines, tasks, machinery, parked],
+  documentLists,
+  ...[documents, segments, notUnderstood, inbound, orphaned, deadlines, tasks, machinery, parked],
   ...[pausedAccounts, apiKeys, messageBus, outcomeDeliveries],
 ];
 

@@ -22,7 +22,8 @@ afterEach(() => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-async function posted(timeoutMs = 300): Promise<Answer> {
+/** Long enough for whatever answers, on a busy machine too. */
+async function posted(timeoutMs = 3_000): Promise<Answer> {
   if (!server.listening) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { signal } = new AbortController();
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
@@ -44,12 +45,12 @@ it.each([
 });
 
 it.each([
-  ['silence', '', 'no answer within 300 ms'],
-  ['a promise of an answer', 'HTTP/1.1 102 Processing\r\n\r\n', 'no answer within 300 ms'],
-  ['what is no HTTP', 'hello\r\n\r\n', 'Parse Error'],
-])('%s is no answer', async (_, text, why) => {
+  ['silence', '', 300, 'no answer within 300 ms'],
+  ['a promise of an answer', 'HTTP/1.1 102 Processing\r\n\r\n', 300, 'no answer within 300 ms'],
+  ['what is no HTTP', 'hello\r\n\r\n', 3_000, 'Parse Error'],
+])('%s is no answer', async (_, text, timeoutMs, why) => {
   says(text);
-  await expect(posted()).rejects.toThrow(why);
+  await expect(posted(timeoutMs)).rejects.toThrow(why);
 });
 
 it('a post is given up in time, also when garbage is collected while its answer comes', async () => {

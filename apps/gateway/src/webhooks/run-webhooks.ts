@@ -53,9 +53,7 @@ export async function runWebhooks(options: RunWebhooksOptions): Promise<void> {
   const running = new Map<string, Running>();
   while (!signal.aborted) {
     const rows = await pool
-      .query<Row>(
-        `SELECT ${COLUMNS} FROM webhook ORDER BY created_at LIMIT ${MOST_WEBHOOKS}`,
-      )
+      .query<Row>(`SELECT ${COLUMNS} FROM webhook ORDER BY created_at LIMIT ${MOST_WEBHOOKS}`)
       .then((result) => result.rows)
       // The database is away: those that run go on, and say so themselves.
       .catch(() => undefined);
@@ -130,7 +128,9 @@ async function readAgain({ id }: Row, { pool }: RunWebhooksOptions): Promise<Row
   return (await pool.query<Row>(`SELECT ${COLUMNS} FROM webhook WHERE id = $1`, [id])).rows[0];
 }
 
+/** Another gateway may have the right key. */
 const LOCKED = {
-  reason: 'its secret cannot be read with this key (PEDIGREE_KEY_FILE): give the webhook a new secret, and resume it',
-  halt: true,
+  reason:
+    'its secret cannot be read with this key: give each gateway the same PEDIGREE_KEY_FILE, or the webhook a new ' +
+    'secret, and resume it',
 };

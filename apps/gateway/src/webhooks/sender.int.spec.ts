@@ -6,7 +6,7 @@ import { AddressRules } from './addresses.js';
 import { WebhookSender } from './sender.js';
 import { newSecret } from './signature.js';
 
-const TURN = { mayStart: () => true, signal: new AbortController().signal };
+const TURN = { mayStart: () => true, signal: new AbortController().signal, isNew: false };
 const outcome = (position: number, subject: string): StoredOutcome => ({
   position: BigInt(position),
   id: `id-${position}`,
@@ -90,5 +90,15 @@ describe('a webhook’s sender', () => {
     posted.length = 0;
     expect(await one.deliver([first, second, third, beyond], TURN)).toEqual({ confirmed: 4 });
     expect(posted.sort()).toEqual(['id-1', 'id-2', 'id-3', 'id-4']);
+  });
+
+  it('posts everything again after another process had the turn: that may have been sent back to the same place', async () => {
+    refused = new Set(['id-1']);
+    const one = sender(2);
+    expect(await one.deliver([first, second, third], TURN)).toMatchObject({ confirmed: 0 });
+    refused = new Set();
+    posted.length = 0;
+    expect(await one.deliver([first, second, third], { ...TURN, isNew: true })).toEqual({ confirmed: 3 });
+    expect(posted.sort()).toEqual(['id-1', 'id-2', 'id-3']);
   });
 });

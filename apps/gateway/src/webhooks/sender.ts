@@ -36,10 +36,13 @@ export class WebhookSender {
 
   constructor(private readonly options: SenderOptions) {}
 
-  async deliver(batch: StoredOutcome[], turn: { mayStart(): boolean; signal: AbortSignal }): Promise<Delivered> {
-    // Sent back to an earlier place, it is to post everything anew.
+  async deliver(
+    batch: StoredOutcome[],
+    turn: { mayStart(): boolean; signal: AbortSignal; isNew: boolean },
+  ): Promise<Delivered> {
+    // Sent back to an earlier place, it is to post everything anew. While others had the turn it may have been.
     const from = batch[0]?.position ?? this.from;
-    if (from < this.from) this.ahead.clear();
+    if (from < this.from || turn.isNew) this.ahead.clear();
     this.from = from;
     const end = delayedAbort(turn.signal, this.options.abortDelayMs ?? 2_000);
     const lanes = bySubject(batch);

@@ -20,6 +20,7 @@ const cipher = new TokenCipher(Buffer.alloc(32, 7));
 const rules = new AddressRules();
 
 interface Received {
+  path: string | undefined;
   headers: Record<string, string>;
   body: string;
   at: number;
@@ -51,7 +52,8 @@ class Receiver {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
     for await (const chunk of request) body += String(chunk);
-    this.received.push({ headers: request.headers as Record<string, string>, body, at: performance.now() });
+    const headers = request.headers as Record<string, string>;
+    this.received.push({ path: request.url, headers, body, at: performance.now() });
     this.answer(this.received.length, response, (JSON.parse(body) as { subject: string }).subject);
   }
 
@@ -156,6 +158,16 @@ describe('webhooks', () => {
     expect(receiver.received.map((one) => one.headers['webhook-id']).sort()).toEqual(
       upTo(40).map((n) => `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`),
     );
+  });
+
+  it('post to the whole address, and never show what follows its question mark', async () => {
+    await tell(1, 1);
+    const { id, url } = await add({ url: `${receiver.url}?key=a&token=Zq9` });
+    start();
+    await until('it arrived', () => receiver.received.length === 1);
+    expect(receiver.received[0]?.path).toBe('/outcomes?key=a&token=Zq9');
+    const shown = [url, (await only())?.url, (await webhooks.resume(id, { from: 'here', actor: ACTOR })).url];
+    expect(shown).toEqual(Array.from({ length: 3 }, () => `${receiver.url}?***`));
   });
 
   it('begin with what comes from now on unless the oldest is asked for, and end when they are removed', async () => {
@@ -418,6 +430,16 @@ describe('the list of webhooks', () => {
     await until('it arrived', () => receiver.received.length === 1);
     const [{ body, headers }] = receiver.received as [Received];
     expect(new StandardWebhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
+  });
+
+  it('is served by the gateway that has its key, though another without it had the turn', async () => {
+    await tell(1, 3);
+    await add();
+    start({ cipher: undefined, mostFailures: 1_000 });
+    await until('it failed', async () => ((await only())?.failures ?? 0) > 1);
+    start({ mostFailures: 1_000 });
+    await until('all arrived', async () => (await only())?.behind === 0);
+    expect((await only())?.state).toBe('active');
   });
 
   it('has a limit, knows only what is in it, and wants a key', async () => {

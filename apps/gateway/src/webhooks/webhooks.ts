@@ -9,9 +9,10 @@ import type { AddressRules } from './addresses.js';
 import { ofOutcome } from './sender.js';
 import { newSecret } from './signature.js';
 
-/** A webhook as its owner sees it. The secret is told once, when it is made. */
+/** A webhook as it is shown. The secret is told once, when it is made. */
 export interface Webhook {
   id: string;
+  /** Without its query: there many a receiver has its token, and auditors see the list too. */
   url: string;
   description?: string;
   createdBy: string;
@@ -238,7 +239,7 @@ function webhookOf(
 ): Webhook {
   return {
     id: row.id,
-    url: row.url,
+    url: row.url.replace(/\?.+$/s, '?***'),
     ...(row.description === null ? {} : { description: row.description }),
     createdBy: row.created_by,
     createdAt: row.created_at.toISOString(),

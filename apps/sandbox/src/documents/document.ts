@@ -90,6 +90,10 @@ export interface RegistryDocument {
   bulk: boolean;
   /** What it waits for before it is worked on: the end of its upload, the start of its group, the members before it. */
   waits: 'upload' | 'group_start' | 'group_turn' | undefined;
+  /** It shows as processing, and not as uploading, until its group is started (config.ts, groupStatuses). */
+  waitsInWork: boolean;
+  /** Before this moment no group with it can be started (misbehaviour). */
+  readyFromVirtualMs: number;
   /** The group that it was started in. */
   group: string | undefined;
   /** The sender took it back before it was worked on. */
@@ -165,6 +169,8 @@ export const newDocument = (origin: Origin): RegistryDocument => ({
   receiver: undefined,
   uploadType: UPLOADED_BY_API,
   waits: undefined,
+  waitsInWork: false,
+  readyFromVirtualMs: 0,
   group: undefined,
   cancelled: false,
   noticeOf: undefined,

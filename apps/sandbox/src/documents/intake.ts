@@ -37,7 +37,7 @@ export class Intake {
   readonly groups: Groups;
 
   constructor(private readonly registry: IntakeParts) {
-    this.groups = new Groups((document) => this.process(document));
+    this.groups = new Groups((document) => this.process(document), registry.settings.groupStatuses);
     this.uploads = new Uploads(registry, {
       sent: (record, at) => this.sent(record, at),
       known: (documentId) => this.known(documentId),
@@ -283,6 +283,7 @@ export class Intake {
     document.bytesKey = `${document.sender} ${digest}`;
     if (!document.bulk) return this.process(document);
     document.waits = 'group_start';
+    document.waitsInWork = this.registry.settings.groupStatuses === 'other';
     document.dueVirtualMs = Infinity;
   }
 

@@ -8,7 +8,8 @@ export function shownStatus(document: RegistryDocument, virtualMs: number, profi
   if (isFinal(document)) return profile.statusName(document.status);
   // The first tenth of the way is uploading; the rest is shared out among the profile's other intermediate names.
   const [uploading, ...processing] = profile.intermediateStatuses;
-  if (document.waits === 'group_turn') return processing[0] ?? 'PROCESSING_DOCUMENT';
+  const waitsInWork = document.waits === 'group_start' && document.waitsInWork;
+  if (waitsInWork || document.waits === 'group_turn') return processing[0] ?? 'PROCESSING_DOCUMENT';
   const way =
     (virtualMs - document.acceptedVirtualMs) / Math.max(1, document.dueVirtualMs - document.acceptedVirtualMs);
   if (way < 0.1 || processing.length === 0) return uploading ?? 'UPLOADING_DOCUMENT';
@@ -18,8 +19,9 @@ export function shownStatus(document: RegistryDocument, virtualMs: number, profi
 
 /** The business result as outgoing lists mirror it (public-facts 1.2). */
 export function processingResult(document: RegistryDocument): string {
+  if (document.status === 'failed') return 'TECH_ERROR';
   if (!isFinal(document) || document.verdict === undefined) return 'PROCESSING';
-  if (document.status === 'failed' || document.verdict.kind === 'critical') return 'TECH_ERROR';
+  if (document.verdict.kind === 'critical') return 'TECH_ERROR';
   return document.masked ? 'REJECTED' : document.verdict.result.toUpperCase();
 }
 

@@ -131,6 +131,19 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
     },
   );
 
+  it('cannot be started for a while where misbehaviour has them taken in slowly', async () => {
+    const ids = [await send(doc.accept([pack(1)]))];
+    await client.control('POST', '/faults', { fault: 'group_not_ready', method: 'group_check', value: 5_000 });
+    const no = { can_start: false, error_description: expect.stringContaining('not uploaded yet') };
+    expect((await call('bulk/check', ids)).json).toEqual(no);
+    expect((await call('bulk/check', ids)).json).toEqual(no);
+    expect((await call('bulk', ids)).status).toBe(400);
+    await client.advance(5_000);
+    expect((await call('bulk/check', ids)).json).toEqual({ can_start: true });
+    expect((await call('bulk', ids)).status).toBe(200);
+    expect((await client.control('GET', '/violations')).json.count).toBe(0);
+  });
+
   it('say why they cannot be started', async () => {
     const [a, b] = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(2)]))];
     const other = await send(doc.accept([pack(3)]), 'north');
@@ -156,6 +169,49 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
     const again = await call('bulk', [a, b]);
     expect([again.status, again.json.error_description]).toEqual([400, expect.stringContaining('started before')]);
     expect((await client.control('GET', '/violations')).json.count).toBe(0);
+  });
+});
+
+describe('members that are not in work', () => {
+  it('show as processing before the start and as failed behind one in error, where asked for so, after a restart too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-groups-'));
+    const started = () => TestClient.start({ groupStatuses: 'other', dataDir: folder });
+    let client = await started();
+    try {
+      const ids = [randomUUID(), randomUUID(), randomUUID()];
+      const xmls = [doc.accept([pack(1)]), doc.accept([pack(1, 900)]), doc.accept([pack(2)])];
+      for (const [n, requestId] of ids.entries())
+        await client.send(xmls[n] as string, { requestId, fields: { bulk_processing: true } });
+      const shown = () =>
+        Promise.all(
+          ids.map(async (id) => {
+            const { status, processing_document_status: result } = (await client.get(`/documents/request/${id}`)).json
+              .documents[0];
+            return [status, result];
+          }),
+        );
+      await client.advance(600_000);
+      expect(await shown()).toEqual(ids.map(() => ['PROCESSING_DOCUMENT', 'PROCESSING']));
+      const body = { request_ids: ids };
+      expect((await client.post('/documents/bulk/check', body, await client.headers())).json).toEqual({
+        can_start: true,
+      });
+      expect((await client.post('/documents/bulk', body, await client.headers())).status).toBe(200);
+      await client.advance(600_000);
+      const ends = [
+        ['PROCESSED', 'ACCEPTED'],
+        ['FAILED_RESULT_READY', 'REJECTED'],
+        ['FAILED', 'TECH_ERROR'],
+      ];
+      expect(await shown()).toEqual(ends);
+      await client.stop();
+      client = await started();
+      expect(await shown()).toEqual(ends);
+      expect(await client.pack(pack(2))).toMatchObject({ touched: false });
+    } finally {
+      await client.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 

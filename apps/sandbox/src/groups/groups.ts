@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { SandboxSettings } from '../config.js';
 import type { RegistryDocument } from '../documents/document.js';
 import type { JournalRecord } from '../journal/journal.js';
 
@@ -34,8 +35,15 @@ export class Groups {
   /** User and members of the checks that said yes. */
   private readonly checked = new Set<string>();
 
-  /** `add`: hands a document whose turn it is to processing. */
-  constructor(private readonly add: (document: RegistryDocument) => void) {}
+  /**
+   * `add`: hands a document whose turn it is to processing. `statuses`: what members show that are not in work.
+   * `plain`: UPLOADING_DOCUMENT before the start, and PROCESSING_DOCUMENT for ever behind one in error; `other`:
+   * PROCESSING_DOCUMENT before the start, and FAILED behind one in error.
+   */
+  constructor(
+    private readonly add: (document: RegistryDocument) => void,
+    private readonly statuses: SandboxSettings['groupStatuses'],
+  ) {}
 
   /** Starts a group: its first member gets its turn. The same for a start and for its replay. */
   start(record: GroupRecord, members: RegistryDocument[]): void {
@@ -70,8 +78,12 @@ export class Groups {
   concluded(document: RegistryDocument): void {
     const group = document.group === undefined ? undefined : this.groups.get(document.group);
     if (group === undefined) return;
-    if (endsInError(document, group)) group.state = 'stopped';
-    else this.turn(group, document.dueVirtualMs);
+    if (!endsInError(document, group)) return this.turn(group, document.dueVirtualMs);
+    group.state = 'stopped';
+    if (this.statuses === 'plain') return;
+    const { dueVirtualMs, changedRealMs } = document;
+    for (const one of group.members.slice(group.turns))
+      Object.assign(one, { status: 'failed', dueVirtualMs, changedRealMs } satisfies Partial<RegistryDocument>);
   }
 
   /** Every group with its members and what became of them. */

@@ -17,6 +17,7 @@ const MAX_MEMBERS = 1000;
 export const groupCheck: UserOperation = (registry, call) => {
   const { profile } = registry;
   const requestIds = requestIdsOf(registry, call);
+  delay(registry, membersOf(registry, call, requestIds));
   const found = membersOf(registry, call, requestIds);
   const failure = typeof found === 'string' ? found : undefined;
   if (failure === undefined) registry.intake.groups.noteChecked(call.account.name, requestIds);
@@ -54,6 +55,13 @@ export const groupStart: UserOperation = (registry, call) => {
   return jsonAnswer(200, { [profile.field('documents')]: documents });
 };
 
+/** Misbehaviour: documents that could be started are still being taken in. A restart forgets that. */
+function delay({ faults, clock }: Registry, members: RegistryDocument[] | string): void {
+  const delayMs = typeof members === 'string' ? undefined : faults.take('group_not_ready', 'group_check');
+  if (delayMs === undefined || typeof members === 'string') return;
+  for (const member of members) member.readyFromVirtualMs = clock.nowMs() + delayMs;
+}
+
 function requestIdsOf({ profile }: Registry, call: UserCall): string[] {
   const name = profile.field('request_ids');
   const ids = jsonObjectOf(call.body)[name];
@@ -73,18 +81,19 @@ function membersOf(registry: Registry, call: UserCall, requestIds: string[]): Re
     const document = registry.documents
       .withRequestId(requestId)
       .find((one) => one.account !== undefined && one.sender === call.account.participant.key);
-    const failure = whyNoMember(document, call);
+    const failure = whyNoMember(document, call, registry.clock.nowMs());
     if (failure !== undefined || document === undefined) return `${requestId}: ${failure}`;
     members.push(document);
   }
   return members;
 }
 
-function whyNoMember(document: RegistryDocument | undefined, call: UserCall): string | undefined {
+function whyNoMember(document: RegistryDocument | undefined, call: UserCall, virtualMs: number): string | undefined {
   if (document === undefined) return 'there is no document with this request_id';
   if (document.account !== call.account.name) return 'the document was sent by another user; a group is of one user';
   if (!document.bulk) return 'the document was not sent with bulk_processing';
   if (document.cancelled) return 'the document was cancelled';
   if (document.group !== undefined) return 'the group of this document was started before';
-  return document.waits === 'upload' ? 'the document is not uploaded yet' : undefined;
+  const isTakenIn = document.waits !== 'upload' && document.readyFromVirtualMs <= virtualMs;
+  return isTakenIn ? undefined : 'the document is not uploaded yet';
 }

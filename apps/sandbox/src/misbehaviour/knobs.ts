@@ -109,6 +109,13 @@ const knobs = {
     value: 'unused',
     reason: 'the work is done and the connection breaks in the middle of the answer',
   },
+  group_not_ready: {
+    when: 'work',
+    value: 'for how long the check of a group says no, and its start is refused, in virtual ms',
+    reason: 'documents of a group are still being taken in when somebody asks whether it can be started',
+    from: 2_000,
+    to: 60_000,
+  },
 } as const satisfies Record<string, Knob>;
 
 export type KnobName = keyof typeof knobs;

@@ -194,6 +194,30 @@ describe('a fetch by export', () => {
     },
   );
 
+  it.each([
+    ['is told, and is removed', true],
+    ['is not told, and stays: it may be of others', false],
+  ])('ends in words with several results, whose task %s: one alone would look like all packs', async (_, tellsTask) => {
+    const registry = new ExportedPacks(ROWS);
+    Object.assign(registry, { parts: 2, tellsTask });
+    const id = await asked();
+    await work(registry);
+    const { phase, problem } = await stateOf(id);
+    expect([phase, problem]).toEqual(['failed', expect.stringContaining('has 2 results, and one is read')]);
+    expect(registry.asked.filter((one) => /^(file|remove)/.test(one))).toEqual(tellsTask ? [REMOVED] : []);
+  });
+
+  it('downloads a file that is too large, or no file, a few times only', async () => {
+    const registry = new ExportedPacks(ROWS);
+    const reason = 'an answer of more than 9 bytes (HTTP 200)';
+    registry.before = (call) => (call.startsWith('file') ? { kind: 'unknown', reason, isUseless: true } : undefined);
+    const id = await asked();
+    await work(registry);
+    const { phase, problem } = await stateOf(id);
+    expect([phase, problem]).toEqual(['failed', expect.stringContaining(`was not read, 5 times: unknown: ${reason}`)]);
+    expect(registry.asked.filter((one) => one.startsWith('file'))).toHaveLength(5);
+  });
+
   it('waits while its state is one that nobody knows, as while it is made, and asks for no result', async () => {
     const registry = new ExportedPacks(ROWS);
     Object.assign(registry, { begins: 'unrecognised', looks: 4 });
@@ -350,6 +374,29 @@ describe('a process that dies', () => {
     const counted = { left: Infinity, at: "SET phase = 'failed'" };
     expect(await work(registry, mortal(counted))).toBe('died');
     expect(await finish(registry, id)).toHaveLength(1);
+  });
+});
+
+describe('a file that goes away', () => {
+  it('while it was kept is no part of the one that is ordered then', async () => {
+    const registry = new ExportedPacks(ROWS);
+    const id = await asked();
+    // Before the step behind the first piece of the file.
+    const counted = { left: Infinity };
+    registry.behind = (call) => void (call.startsWith('file') && (counted.left = 3));
+    expect(await work(registry, mortal(counted))).toBe('died');
+    registry.behind = () => undefined;
+    const gone = { kind: 'not_found', text: 'gone', raw: rawOf('{}', 404) };
+    registry.before = (call) => (call.startsWith('file') ? gone : undefined);
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject({ phase: 'failed', failedPhase: 'export_seek' });
+    const kept = "SELECT 1 FROM registry_fetch_page WHERE fetch_id = $1 AND phase = 'export_file'";
+    expect((await db.pool.query(kept, [id])).rowCount).toBe(1);
+    registry.before = () => undefined;
+    await resume(id);
+    await work(registry);
+    expect((await stateOf(id)).phase).toBe('complete');
+    expect(await itemsOf(id)).toEqual([1, 2, 3].map(sgtin));
   });
 });
 

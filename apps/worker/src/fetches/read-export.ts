@@ -29,7 +29,7 @@ import {
   type StepAnswer,
 } from '#reconciliation';
 import type { CallAnswer } from '#domain';
-import type { CallOutcome, RawAnswer } from '#registry-client';
+import type { CallOutcome, ListRecord, Profile, RawAnswer } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import { retryAfterMs, WRITE_WITHIN_MS } from '../registry-tasks/call-timing.js';
 import { ended, failed, problemOf, type Failure, type FetchContext } from './read-pages.js';
@@ -38,7 +38,7 @@ import { ended, failed, problemOf, type Failure, type FetchContext } from './rea
 const LOOK_EVERY_MS = 2_000;
 /** An export that is prepared for longer is given up. */
 const MOST_PREPARING_MS = 86_400_000;
-/** Downloads of a file that turns out damaged. */
+/** Downloads of a file that turns out damaged, too large or empty. */
 const MOST_DOWNLOADS = 5;
 /** Times that something is not there which ought to be. */
 const MOST_ABSENT = 10;
@@ -191,28 +191,46 @@ async function look(context: FetchContext, fetch: RegistryFetch, order: ExportOr
 }
 
 async function findResult(context: FetchContext, fetch: RegistryFetch, order: ExportOrder): Promise<TaskResult> {
-  const { packs, profile } = context;
   const { taskId, failure } = order;
-  const outcome = await packs.lists.page(fetch.account, 'export_results', { filter: { taskIds: [taskId ?? ''] } });
+  const outcome = await context.packs.lists.page(fetch.account, 'export_results', {
+    filter: { taskIds: [taskId ?? ''] },
+  });
   if (outcome.kind !== 'ok') return failedAt(context, fetch, problemOf(outcome));
   const { items } = outcome.value;
-  const found = items.find((one) => one.taskId === taskId) ?? onlyOne(items.filter((one) => one.taskId === undefined));
+  const { results, isTold } = resultsOf(items, taskId);
+  const [found] = results;
   const answer = answerIn(outcome.raw);
-  if (found === undefined && failure !== null) return endFailed(context, fetch, { failure, answer });
-  if (found === undefined) return absent(context, fetch, `the export ${taskId} has no result`);
+  if (results.length > 1 && (failure === null || !isTold)) {
+    // A part of the packs would look like all of them. One that may be of others is not removed.
+    const several = failure ?? `the export ${taskId} has ${results.length} results, and one is read`;
+    const step = { order: { ...order, failure: several }, phase: 'export_result' as const };
+    return isTold ? goOn(context, fetch, { step, answer }) : endFailed(context, fetch, { failure: several, answer });
+  }
+  if (found === undefined)
+    return failure === null
+      ? absent(context, fetch, `the export ${taskId} has no result`)
+      : endFailed(context, fetch, { failure, answer });
   const { resultId } = found;
   const next = (phase: ExportPhase) => goOn(context, fetch, { step: { order: { ...order, resultId }, phase }, answer });
   if (failure !== null) return next('export_remove');
-  const { available, downloadStatus } = profile.packExport.readyResult;
-  const isReady =
-    (found.available ?? available) === available && (found.downloadStatus ?? downloadStatus) === downloadStatus;
-  if (isReady) return next('export_file');
-  const problem = `the result ${resultId} is ${found.available}, ${found.downloadStatus}`;
-  return failedAt(context, fetch, { problem, passes: true });
+  const problem = problemOfResult(context.profile, found);
+  return problem === undefined ? next('export_file') : failedAt(context, fetch, { problem, passes: true });
 }
 
-/** A registry that does not tell the task of a result was asked for the results of this task alone. */
-const onlyOne = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined);
+/** Why it cannot be downloaded yet; undefined where it can. */
+function problemOfResult({ packExport }: Profile, found: ListRecord<'export_results'>): string | undefined {
+  const { available, downloadStatus } = packExport.readyResult;
+  const isReady =
+    (found.available ?? available) === available && (found.downloadStatus ?? downloadStatus) === downloadStatus;
+  return isReady ? undefined : `the result ${found.resultId} is ${found.available}, ${found.downloadStatus}`;
+}
+
+/** Those of this task; or all, of a registry that does not tell the task of a result: it was asked for these alone. */
+function resultsOf(items: readonly ListRecord<'export_results'>[], taskId: string | null) {
+  const ours = items.filter((one) => one.taskId === taskId);
+  const isTold = ours.length > 0;
+  return { results: isTold ? ours : items.filter((one) => one.taskId === undefined), isTold };
+}
 
 async function download(context: FetchContext, fetch: RegistryFetch, order: ExportOrder): Promise<TaskResult> {
   const { packs, profile } = context;
@@ -224,7 +242,7 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
     const outcome = await packs.exports.download(fetch.account, order.resultId ?? '', path);
     if (outcome.kind === 'not_found')
       return await absent(context, fetch, `the result ${order.resultId} has no file: ${outcome.text}`);
-    if (outcome.kind !== 'ok') return await failedAt(context, fetch, problemOf(outcome));
+    if (outcome.kind !== 'ok') return await failedAt(context, fetch, { ...problemOf(outcome), ...mostOf(outcome) });
     const checked = await checkZip(path, maxCsvBytes).catch((error: unknown) => {
       if (error instanceof ZipFault) return error;
       throw error;
@@ -243,6 +261,10 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** A file that is too large, or empty, will hardly be another one soon. */
+const mostOf = (outcome: { kind: string; isUseless?: true }): Pick<Failure, 'most'> =>
+  outcome.isUseless === true ? { most: MOST_DOWNLOADS } : {};
 
 /** Removes what processes that were killed have left: no download takes so long. */
 async function sweep(): Promise<void> {

@@ -165,16 +165,32 @@ describe('a fetch by filter', () => {
     expect((await snapshot(id)).rows).toEqual([{ item: sgtin(1), answer: 'found', status: 'teleported' }]);
   });
 
-  it('does not believe a total that is too low', async () => {
-    const registry = new ListedPacks(packs(12));
+  const counting = (registry: ListedPacks, total: number): void => {
     const { page } = registry.calls.lists;
     registry.calls.lists.page = (async (...given: Parameters<typeof page>) => {
       const outcome = await page(...given);
-      return outcome.kind === 'ok' ? { ...outcome, value: { ...outcome.value, total: 5 } } : outcome;
+      return outcome.kind === 'ok' ? { ...outcome, value: { ...outcome.value, total } } : outcome;
     }) as typeof page;
+  };
+
+  it('does not believe a total that is too low', async () => {
+    const registry = new ListedPacks(packs(12));
+    counting(registry, 5);
     const id = await asked('filter');
     await work(registry);
     expect((await snapshot(id)).rows).toHaveLength(12);
+  });
+
+  it('ends soon, and in words, where the registry counts more packs than it shows', async () => {
+    const registry = new ListedPacks(packs(12));
+    counting(registry, 13);
+    const id = await asked('filter');
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject({
+      ...{ phase: 'failed', failedPhase: 'filter' },
+      problem: expect.stringContaining('the registry counts 13 entries, and shows 12'),
+    });
+    expect(registry.asked.length).toBeLessThan(50);
   });
 });
 

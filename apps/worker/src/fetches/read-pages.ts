@@ -1,4 +1,4 @@
-import { backoffMs, type Clock } from '#kernel';
+import { backoffMs, sha256Hex, type Clock } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import {
   askArchive,
@@ -24,7 +24,14 @@ import {
   type Place,
   type RegistryFetch,
 } from '#reconciliation';
-import { outcomeWords, type Page, type Profile, type SgtinRecord, type UndiciRegistryClient } from '#registry-client';
+import {
+  outcomeWords,
+  type Page,
+  type Profile,
+  type SgtinRecord,
+  type StrangeRecord,
+  type UndiciRegistryClient,
+} from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
 import { pageOfContainer, pageOfDecisions, pageOfFilter, pageOfList, type DecisionRecord } from './rows.js';
@@ -57,6 +64,8 @@ const BACKOFF = { firstMs: 1_000, mostMs: 60_000 };
 const SPARE_CALLS = 1_000;
 const SPARE_ROUNDS = 4;
 const DEFAULT_PAGE = 100;
+/** Of an entry that nobody understands; a longer one ends in its digest. The answer itself is kept. */
+const LONGEST_STRANGE = 500;
 
 const sizeOf = ({ profile }: Pick<FetchContext, 'profile'>, phase: CallingPhase) => {
   const { pageSize = DEFAULT_PAGE, intervalMs } = profile.operations[methodOf(phase)];
@@ -154,17 +163,30 @@ async function readWalk({ packs }: FetchContext, fetch: RegistryFetch, phase: ke
     ? packs.lists.page(fetch.account, 'sgtins', { ...window, filter: { movedFrom } })
     : packs.lists.page(fetch.account, WALKED[phase], window));
   if (outcome.kind !== 'ok') return problemOf(outcome);
-  const { items, total } = outcome.value as Page<SgtinRecord | DecisionRecord>;
-  const next = nextPlace(place, { keys: items.map(keyOf), total, pageSize });
-  const page =
+  const { items, total, strange = [] } = outcome.value as Page<SgtinRecord | DecisionRecord>;
+  const aside = strangeOf(strange);
+  const keys = items.map(keyOf);
+  for (const { at, key } of aside) keys.splice(at, 0, key);
+  const next = nextPlace(place, { keys, total, pageSize });
+  if (next === 'short') return shortList(total, place.offset + keys.length);
+  const read =
     phase === 'decisions'
       ? pageOfDecisions(items as DecisionRecord[], outcome.raw)
       : pageOfFilter(items as SgtinRecord[], outcome.raw);
+  // A page begins with the last entry of the one before: that one was told there.
+  const isTold = ({ at, digest }: (typeof aside)[number]): boolean =>
+    at === 0 && place.back === 0 && place.anchors.at(-1)?.startsWith(`${digest}#`) === true;
+  const page = { ...read, unanswered: aside.filter((one) => !isTold(one)).map(({ text }) => text) };
   if (next === 'end') return { page, moved: 'end' };
   const nextPage = fetch.nextPage + 1;
   const pages = pagesAt(nextPage, { offset: next.offset, total }, pageSize);
   return { page, moved: { nextPage, pages, place: JSON.stringify(next) } };
 }
+
+const shortList = (total: number, shown: number): Failure => ({
+  ...{ what: 'the list was not read to its end', passes: false },
+  problem: `the registry counts ${total} entries, and shows ${shown}`,
+});
 
 async function readList({ pool, packs }: FetchContext, fetch: RegistryFetch, phase: 'list' | 'archive'): Promise<Read> {
   const asked = await askedOf(pool, fetch, phase);
@@ -196,6 +218,18 @@ const keyOf = (one: SgtinRecord | DecisionRecord): string =>
   'sgtin' in one
     ? [one.sgtin, ...(one.haltId === undefined ? [] : [one.haltId])].join(' ')
     : JSON.stringify([one.haltId, one.haltType, one.gtin, one.series]);
+
+/** Entries of a page that nobody understands. Equal ones are told apart by their number in the page. */
+function strangeOf(strange: readonly StrangeRecord[]) {
+  const seen = new Map<string, number>();
+  return strange.map(({ at, written }) => {
+    const digest = sha256Hex(Buffer.from(written));
+    const before = seen.get(digest) ?? 0;
+    seen.set(digest, before + 1);
+    const text = written.length <= LONGEST_STRANGE ? written : `${written.slice(0, LONGEST_STRANGE)}… ${digest}`;
+    return { at, digest, key: `${digest}#${before}`, text };
+  });
+}
 
 /** What was not done, and whether another try may do it. */
 export interface Failure {

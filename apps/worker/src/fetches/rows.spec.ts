@@ -108,6 +108,7 @@ describe('an answer about a container', () => {
     const said = [
       { kind: 'refused', code: '', text: 'no SSCC', raw: raw(400) },
       { kind: 'unknown', reason: 'no JSON', raw: raw(200) },
+      { kind: 'refused', code: 'http_404', text: 'a page of a proxy', mayBeOthers: true, raw: raw(404) },
       { kind: 'refused', code: '', text: 'signed out', raw: raw(401) },
       { kind: 'refused', code: 'http_403', text: 'a page of a proxy', mayBeOthers: true, raw: raw(403) },
       { kind: 'refused', code: 'http_400', text: 'a page of a proxy', mayBeOthers: true, raw: raw(400) },
@@ -117,6 +118,6 @@ describe('an answer about a container', () => {
       { kind: 'not_sent', reason: 'no slot' },
     ] as const;
     const told = said.map((one) => pageOfContainer(BOX, one)?.unanswered);
-    expect(told).toEqual([[BOX], [BOX], ...Array<undefined>(7).fill(undefined)]);
+    expect(told).toEqual([[BOX], [BOX], [BOX], ...Array<undefined>(7).fill(undefined)]);
   });
 });

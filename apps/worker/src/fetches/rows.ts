@@ -62,6 +62,7 @@ export function pageOfList(
 
 const FORBIDDEN = 403;
 const BAD_REQUEST = 400;
+const NOT_FOUND = 404;
 const isPack = (item: string): boolean => item.length === 27;
 
 /**
@@ -83,9 +84,12 @@ export function pageOfContainer(
   if (outcome.kind === 'not_found') return { ...whole, rows: [{ item: sscc, answer: 'not_found', moment }] };
   if (outcome.kind === 'access_denied' || httpStatus === FORBIDDEN)
     return { ...whole, rows: [{ item: sscc, answer: 'denied', moment }] };
-  const isOfThisOne = httpStatus === BAD_REQUEST || (outcome.kind === 'unknown' && isWhole(httpStatus));
-  return isOfThisOne ? { ...whole, unanswered: [sscc] } : undefined;
+  return isOfThisOne(outcome, httpStatus) ? { ...whole, unanswered: [sscc] } : undefined;
 }
+
+/** A 404 here is not in the words of the registry: neither is the container absent, nor will it be told soon. */
+const isOfThisOne = ({ kind }: ReadOutcome<unknown>, httpStatus: number): boolean =>
+  httpStatus === BAD_REQUEST || httpStatus === NOT_FOUND || (kind === 'unknown' && isWhole(httpStatus));
 
 function toldOfContainer(
   sscc: string,
@@ -102,9 +106,9 @@ function toldOfContainer(
   };
 }
 
-/** A server before the registry may have said so. */
+/** A server before the registry may have said so, and will not another time. */
 const mayBeOthers = (outcome: ReadOutcome<unknown>): boolean =>
-  outcome.kind === 'refused' && outcome.mayBeOthers === true;
+  outcome.kind === 'refused' && outcome.mayBeOthers === true && outcome.raw.httpStatus !== NOT_FOUND;
 
 /** A whole answer that is not understood will not be another time. */
 const isWhole = (httpStatus: number): boolean => httpStatus >= 200 && httpStatus < 300;

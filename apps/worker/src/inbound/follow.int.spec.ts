@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
-import { FakeRegistry, receiptXml } from '../../test/fake-registry.js';
+import { FakeRegistry, rawOf, receiptXml } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
 import { fetchInbound, fetchInboundReceipt, readInboundStatuses } from './follow.js';
@@ -94,11 +94,19 @@ describe('the statuses of documents of others', () => {
 
 describe('the bytes of documents of others', () => {
   const MOST_READS = 100;
+  /** It is no XML, and will not be another time. */
+  const USELESS = {
+    kind: 'unknown',
+    reason: 'HTTP 200: the answer is not XML',
+    isUseless: true,
+    raw: rawOf('x'),
+  } as const;
 
   /** How often they are asked for, in how many milliseconds, until they count as absent. */
-  async function askedFor(outcome: 'refused' | 'not_found', isPaused: boolean) {
+  async function askedFor(outcome: 'refused' | 'not_found' | 'useless' | 'unknown', isPaused: boolean) {
     const registry = new FakeRegistry();
-    registry.fail('downloadDocument', ...Array.from({ length: MOST_READS }, () => outcome));
+    if (outcome !== 'useless') registry.fail('downloadDocument', ...Array.from({ length: MOST_READS }, () => outcome));
+    else registry.downloadDocument = () => Promise.resolve(USELESS);
     const given: unknown[] = [];
     const inbound = {
       execute: (_: string, command: unknown) => {
@@ -119,7 +127,7 @@ describe('the bytes of documents of others', () => {
     return { reads: MOST_READS, passedMs, given };
   }
 
-  it.each(['refused', 'not_found'] as const)(
+  it.each(['refused', 'not_found', 'useless'] as const)(
     'are asked for some two hours where the registry says %s',
     async (says) => {
       const { reads, passedMs, given } = await askedFor(says, false);
@@ -127,6 +135,10 @@ describe('the bytes of documents of others', () => {
       expect(given).toMatchObject([{ type: 'GiveUpDownload', attempts: 14 }]);
     },
   );
+
+  it('are asked for as long as the registry is away', async () => {
+    expect(await askedFor('unknown', false)).toMatchObject({ reads: MOST_READS, given: [] });
+  });
 
   it('are asked for as long as their account is paused: what it is refused says nothing of them', async () => {
     expect(await askedFor('refused', true)).toMatchObject({ reads: MOST_READS, given: [] });

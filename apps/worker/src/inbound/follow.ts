@@ -1,7 +1,7 @@
 import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
 import { backoffMs, defined, PedigreeError } from '#kernel';
-import { outcomeWords, type CallOutcome } from '#registry-client';
+import { outcomeWords, saysNo, type CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
@@ -54,9 +54,6 @@ async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<Task
     failed: (task, error) => again(context, task, { error: error.message, isAbsent: true }),
   });
 }
-
-/** An answer, and not a registry that is away or limits us: asked again, it will hardly say otherwise soon. */
-const saysNo = ({ kind }: CallOutcome<unknown>): boolean => kind === 'not_found' || kind === 'refused';
 
 async function observe(context: TaskContext, task: StatusTask, seen: Seen): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
@@ -181,7 +178,7 @@ export async function askAgain(context: TaskContext, task: TaskOf<'ask_inbound_a
 
 type Missing = { retry: TaskResult } | { givenUp: { reason: string; attempts: number } };
 
-/** An answer that there is no such thing counts; a registry that is away does not. */
+/** An answer that there is no such thing, or one of no use, counts; a registry that is away does not. */
 function missed(
   context: TaskContext,
   task: InboundTask,

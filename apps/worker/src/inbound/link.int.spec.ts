@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { InboundState } from '#domain';
+import { defined } from '#kernel';
 import { migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
@@ -37,7 +38,11 @@ interface Told {
   plannedAt: string;
   receivedAt?: string;
   attempts?: number;
+  /** The request_id that the notification bears. */
+  requestId?: string;
 }
+/** A document of ours by its request_id, and by the registry's id. */
+const OURS = { requestId: 'ours', documentId: 'document-of-ours' };
 const reached = (position: number, projection = 'sgtin-history') =>
   stores.pool.query(
     `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:' || $2, $1, now()) ON ` +
@@ -46,15 +51,21 @@ const reached = (position: number, projection = 'sgtin-history') =>
   );
 
 /** Has the notification tied, as a task that was planned at this position; what it was tied to is added to `told`. */
-async function linking({ plannedAt, receivedAt, attempts = 1 }: Told, told: unknown[]) {
+async function linking({ plannedAt, receivedAt, attempts = 1, requestId }: Told, told: unknown[]) {
   const documentSha256 = await stores.evidence.put(TOLD, 'application/xml');
   const content = { docType: 606, subjectId: THEM, counterpartyId: US, operationDate: '2026-03-02', itemCount: 1 };
-  const seen = { documentId: 'd', ...(receivedAt === undefined ? {} : { receivedAt }) };
+  const seen = { documentId: 'd', ...defined({ receivedAt, requestId }) };
   const state = { phase: 'concluded', seen, content, documentSha256 } as unknown as InboundState;
   const context = {
     pool: stores.pool,
     evidence: stores.evidence,
     profile: { name: 'p', rules: { listPollMs: 5_000 } },
+    documents: {
+      stateInLog: (id: string) => Promise.resolve({ phase: id === OURS.requestId ? 'concluded' : 'absent' }),
+    },
+    held: {
+      requestIdOf: (id: string) => Promise.resolve(id === OURS.documentId ? OURS.requestId : undefined),
+    },
     inbound: {
       stateInLog: () => Promise.resolve(state),
       execute: (_: string, command: unknown) => Promise.resolve(void told.push(command)),
@@ -90,6 +101,12 @@ it('ties a notification to the document that the log had by then, however far th
   await reached(20);
   expect(await linking({ plannedAt: '20' }, told)).toEqual({ kind: 'done' });
   expect(told).toMatchObject([{ type: 'Link', requestId: 'newer', by: 'items' }]);
+});
+
+it.each(Object.entries(OURS))('ties one to the document of ours whose %s it bears', async (_, requestId) => {
+  const told: unknown[] = [];
+  expect(await linking({ plannedAt: '20', requestId }, told)).toEqual({ kind: 'done' });
+  expect(told).toMatchObject([{ type: 'Link', requestId: OURS.requestId, by: 'request_id' }]);
 });
 
 it('ties one that comes late to the shipment of its time, and not to a later one of the same packs', async () => {

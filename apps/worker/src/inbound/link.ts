@@ -78,16 +78,15 @@ const mayBelong = ({ content, seen }: Concluded): boolean =>
   TOLD_OF[content?.docType ?? seen.docType ?? 0] !== undefined;
 
 /**
- * By the ids that it names: those of its sender, or the one that its envelope refers to, which may be either id of a
- * document.
+ * By the ids that it names: its own request_id, or the one that its envelope refers to. Each may be either id of a
+ * document (public-facts 2.5).
  */
 async function byName(context: InboundContext, { seen, content }: Concluded): Promise<Found | undefined> {
-  const { requestId } = seen;
-  if (requestId !== undefined && (await isOurs(context, requestId))) return { requestId, by: 'request_id' };
-  const originalId = content?.originalId;
-  if (originalId === undefined || originalId === '') return undefined;
-  for (const one of [originalId, await context.held.requestIdOf(originalId)]) {
-    if (one !== undefined && (await isOurs(context, one))) return { requestId: one, by: 'original_id' };
+  const names = [[seen.requestId, 'request_id'] as const, [content?.originalId, 'original_id'] as const];
+  for (const [name, by] of names) {
+    if (name === undefined || name === '') continue;
+    for (const requestId of [name, await context.held.requestIdOf(name)])
+      if (requestId !== undefined && (await isOurs(context, requestId))) return { requestId, by };
   }
   return undefined;
 }

@@ -1,18 +1,10 @@
 import type { NewDocuments } from '#registry-client';
 
-/** Registries and their hosts have wrong clocks and zones, by hours. What is dated further ahead is not a date. */
-const MOST_AHEAD_MS = 24 * 3_600_000;
-
 /**
- * Where the next reading begins. One entry that is dated years ahead must not move the cursor there: it never goes
- * back, and everything that came until then would be passed over in silence.
+ * Where the next reading begins: at what this one has seen, and never later than it began itself. Registries and their
+ * hosts have wrong clocks and zones. An entry that is dated ahead must not move the cursor there: what comes until then
+ * would lie before it, and be passed over in silence. Until its time has come each reading shows it again.
  */
-export function plausibleSince(
-  { cursor, documents }: Pick<NewDocuments, 'cursor' | 'documents'>,
-  { since, now }: { since: string; now: Date },
-): string {
-  const latestMs = now.getTime() + MOST_AHEAD_MS;
-  if (Date.parse(cursor.since) <= latestMs) return cursor.since;
-  const times = documents.map(({ receivedAt }) => Date.parse(receivedAt ?? '')).filter((time) => time <= latestMs);
-  return new Date(Math.max(Date.parse(since), ...times)).toISOString();
+export function plausibleSince({ cursor }: Pick<NewDocuments, 'cursor'>, startedAt: Date): string {
+  return Date.parse(cursor.since) <= startedAt.getTime() ? cursor.since : startedAt.toISOString();
 }

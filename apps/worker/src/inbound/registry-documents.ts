@@ -2,6 +2,7 @@ import { coalesce, type Clock } from '#kernel';
 import type { Pool, Queryable, Transaction } from '#postgres';
 import { registryListsSchema } from '#reconciliation';
 import type { DocumentStatus } from '#registry-client';
+import type { KeptNotUnderstood } from './not-understood.js';
 
 /** The tables are the reconciler's to read too, so they lie in a library. */
 export const inboundSchema = registryListsSchema;
@@ -19,27 +20,47 @@ export interface ListedDocument {
   status: DocumentStatus;
   receivedAt: string | undefined;
   processedAt: string | undefined;
+  /** When the answer was asked for that shows it, by the database's clock; absent: just now. */
+  answeredAt?: Date;
 }
 
+/** Another account may have written a newer answer first: what an older one says is not written over it. */
 const WRITE = `INSERT INTO registry_document (document_id, request_id, direction, account, doc_type, status,
-    received_at, processed_at)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::timestamptz[],
-    $8::timestamptz[])
+    received_at, processed_at, status_at)
+  SELECT document_id, request_id, direction, account, doc_type, status, received_at, processed_at,
+    coalesce(answered_at, statement_timestamp())
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::timestamptz[],
+    $8::timestamptz[], $9::timestamptz[]) AS one (document_id, request_id, direction, account, doc_type, status,
+    received_at, processed_at, answered_at)
   ON CONFLICT (document_id) DO UPDATE SET status = excluded.status, processed_at = excluded.processed_at,
     status_at = excluded.status_at
-  WHERE registry_document.status IS DISTINCT FROM excluded.status`;
+  WHERE registry_document.status IS DISTINCT FROM excluded.status
+    AND registry_document.status_at <= excluded.status_at`;
 
 /**
  * After a refusal `read_at` is when that came, which the next reading forgets: the end of the list is still to come.
  * After any other problem it is when the list was read to its end before. The words of a refusal begin with its kind
  * (`outcomeWords`).
  */
-const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from)
-  VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6)
-  ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since),
+const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from, looked_back_at,
+    unread_since, not_understood_from, not_understood, is_read_again)
+  VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6, $7,
+    CASE WHEN $5 <> '' THEN clock_timestamp() END, $8, $9, $10)
+  ON CONFLICT (account, list) DO UPDATE SET since = excluded.since,
     read_at = coalesce(excluded.read_at, CASE WHEN c.problem LIKE 'refused: %' THEN NULL ELSE c.read_at END),
     problem = excluded.problem,
-    covered_from = coalesce(c.covered_from, excluded.covered_from)`;
+    covered_from = coalesce(c.covered_from, excluded.covered_from),
+    looked_back_at = coalesce(excluded.looked_back_at, c.looked_back_at),
+    unread_since = CASE WHEN excluded.problem IS NOT NULL THEN coalesce(c.unread_since, clock_timestamp())
+      WHEN NOT $4 THEN c.unread_since END,
+    not_understood_from = excluded.not_understood_from, not_understood = excluded.not_understood,
+    is_read_again = excluded.is_read_again`;
+
+const NOTE_UNREAD = `INSERT INTO list_cursor AS c (account, list, since, problem, unread_since)
+  VALUES ($1, $2, $3, $4, clock_timestamp())
+  ON CONFLICT (account, list) DO UPDATE SET problem = excluded.problem,
+    read_at = CASE WHEN c.problem LIKE 'refused: %' THEN NULL ELSE c.read_at END,
+    unread_since = coalesce(c.unread_since, excluded.unread_since)`;
 
 const OUTGOING_UNDER =
   'SELECT request_id, document_id FROM registry_document WHERE request_id = ANY ($1::text[]) AND direction = ' +
@@ -166,13 +187,41 @@ export class RegistryDocuments {
     return new Set(documentIds.filter((documentId) => !known.has(documentId)));
   }
 
-  async cursor(account: string, list: ListName): Promise<Date | undefined> {
-    const { rows } = await this.pool.query<{ since: Date }>(
-      'SELECT since FROM list_cursor WHERE account = $1 AND list = $2',
+  /** The moment, by the database's clock: that of all who write here. */
+  async now(): Promise<Date> {
+    const { rows } = await this.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+    return (rows[0] as { now: Date }).now;
+  }
+
+  /** How far a list was read; undefined where it never was. */
+  async cursor(account: string, list: ListName): Promise<KeptCursor | undefined> {
+    const { rows } = await this.pool.query<CursorRow>(
+      'SELECT since, looked_back_at, not_understood_from, not_understood, is_read_again FROM list_cursor ' +
+        'WHERE account = $1 AND list = $2',
       [account, list],
     );
-    return rows[0]?.since;
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const { since, looked_back_at: lookedBackAt, not_understood_from: from } = row;
+    const words = row.not_understood ?? '';
+    const isReadAgain = row.is_read_again === true;
+    return { since, lookedBackAt, ...(from === null ? {} : { notUnderstood: { from, words, isReadAgain } }) };
   }
+}
+
+interface CursorRow {
+  since: Date;
+  looked_back_at: Date | null;
+  not_understood_from: Date | null;
+  not_understood: string | null;
+  is_read_again: boolean | null;
+}
+
+/** Where the next reading of a list begins, when it was last read anew, and what it showed that is not understood. */
+interface KeptCursor {
+  since: Date;
+  lookedBackAt: Date | null;
+  notUnderstood?: KeptNotUnderstood;
 }
 
 /**
@@ -191,11 +240,12 @@ export async function writeListed(tx: Transaction, documents: ListedDocument[]):
     rows.map((one) => one.status),
     rows.map((one) => one.receivedAt ?? null),
     rows.map((one) => one.processedAt ?? null),
+    rows.map((one) => one.answeredAt ?? null),
   ];
   await tx.query({ name: 'registry-document-write', text: WRITE, values });
 }
 
-/** Moves the cursor, never back. `isAtEnd`: the list was read to its end, or will not be given at all. */
+/** Sets where the next reading begins. `isAtEnd`: the list was read to its end, or will not be given at all. */
 export async function moveCursor(
   db: Queryable,
   at: {
@@ -205,6 +255,8 @@ export async function moveCursor(
     since: string;
     isAtEnd: boolean;
     problem?: string;
+    /** When a reading began that reaches further back than the overlap. */ lookedBackAt?: Date;
+    /** Entries that no reading has shown to be gone. */ notUnderstood?: KeptNotUnderstood;
   },
 ): Promise<void> {
   await db.query(MOVE, [
@@ -214,7 +266,19 @@ export async function moveCursor(
     at.isAtEnd,
     at.problem?.slice(0, LONGEST_PROBLEM) ?? null,
     at.from ?? null,
+    at.lookedBackAt ?? null,
+    at.notUnderstood?.from ?? null,
+    at.notUnderstood?.words.slice(0, LONGEST_PROBLEM) ?? null,
+    at.notUnderstood?.isReadAgain ?? null,
   ]);
+}
+
+/** Notes that a reading failed, whatever became of what it was to write. `since`: where a list begins that is new. */
+export async function noteUnread(
+  db: Queryable,
+  { account, list, since, problem }: { account: string; list: ListName; since: Date; problem: string },
+): Promise<void> {
+  await db.query(NOTE_UNREAD, [account, list, since, problem.slice(0, LONGEST_PROBLEM)]);
 }
 
 const LONGEST_PROBLEM = 1_000;

@@ -4,12 +4,15 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
-import { installationSchema, migrate } from '#postgres';
+import { VirtualClock } from '#kernel';
+import { installationSchema, migrate, type Pool } from '#postgres';
 import type { SuspensionDetail } from '#read-models';
+import { serviceSchema } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema, type TaskResult } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { until } from '../../../../test/support/until.js';
 import { MailServer, NOBODY } from '../../test/mail-server.js';
 import { mailVariables, readMailSettings, type MailSettings } from './mail-settings.js';
 import {
@@ -17,8 +20,10 @@ import {
   catchUpSuspensionMails,
   MAIL_LANE,
   MOST_IN_MAIL,
+  runSuspensionMails,
   SUSPENSION_MAILS,
 } from './plan-mails.js';
+import { MAILS_AGAIN_MS, mailsTo } from './receivers-mailed.js';
 import { COUNTED_TIMES, mailLane, mailOf } from './suspension-mail.js';
 
 const METADATA: EventMetadata = {
@@ -53,7 +58,7 @@ let server: MailServer;
 let settings: MailSettings;
 beforeAll(async () => {
   db = await testDatabase();
-  await migrate(db.pool, [installationSchema, eventStoreSchema, tasksSchema, subscriptionsSchema]);
+  await migrate(db.pool, [installationSchema, serviceSchema, eventStoreSchema, tasksSchema, subscriptionsSchema]);
   store = new PostgresEventStore({ pool: db.pool });
   queue = new PostgresTaskQueue({ pool: db.pool });
   server = await MailServer.start();
@@ -69,7 +74,7 @@ afterAll(async () => {
   await db.drop();
 });
 beforeEach(async () => {
-  await db.pool.query('DELETE FROM task');
+  await db.pool.query('DELETE FROM task; DELETE FROM program_process');
   server.mails.length = 0;
   server.mood = 'takes';
 });
@@ -91,7 +96,7 @@ let counted = (id: string): Promise<SuspensionDetail> => Promise.resolve(detail(
 const plan = (to = QUALITY) => catchUpSuspensionMails({ store, pool: db.pool, queue, to });
 async function work(mail: MailSettings | null = settings): Promise<(TaskResult | Error)[]> {
   const suspensionNow = (id: string) => counted(id);
-  const { kinds } = mailLane({ mail: mail ?? undefined, installation: INSTALLATION, suspensionNow });
+  const { kinds } = mailLane({ pool: db.pool, mail: mail ?? undefined, installation: INSTALLATION, suspensionNow });
   const done: (TaskResult | Error)[] = [];
   for (const task of await queue.claim(MAIL_LANE, { limit: 9, leaseMs: 60_000, holder: 'test' })) {
     const handler = kinds['mail_suspensions'] as unknown as { handle(one: object, by: object): Promise<TaskResult> };
@@ -214,6 +219,90 @@ describe('mails about suspensions', () => {
     await plan([]);
     await plan();
     expect(await work()).toEqual([]);
+  });
+
+  /** A worker says that it mails these. */
+  const mailing = (receivers: string[]) =>
+    db.pool.query(
+      `INSERT INTO program_process (id, program, process, started_at, seen_at, subscriptions)
+        VALUES ($1, 'worker', 'w:1', clock_timestamp(), clock_timestamp(), $2)`,
+      [randomUUID(), JSON.stringify(mailsTo(receivers))],
+    );
+  const minutesPass = () =>
+    db.pool.query(`UPDATE program_process SET seen_at = seen_at - $1 * interval '1 millisecond'`, [MAILS_AGAIN_MS]);
+
+  it('are left by a worker without mail to one that mails, until that is gone for minutes', async () => {
+    await plan([]);
+    await changed(1);
+    await mailing(QUALITY);
+    const [clock, end] = [new VirtualClock(), new AbortController()];
+    let looks = 0;
+    const query = (...given: [string]) => {
+      if (String(given[0]).includes('FROM program_process')) looks += 1;
+      return db.pool.query(...given);
+    };
+    const pool = Object.assign(Object.create(db.pool) as Pool, { query });
+    const running = runSuspensionMails({ store, pool, queue, to: [], clock, signal: end.signal });
+    const isPast = async (): Promise<boolean> => {
+      clock.advance(5_000);
+      const { rows } = await db.pool.query<{ position: bigint }>('SELECT position FROM checkpoint WHERE name = $1', [
+        SUSPENSION_MAILS,
+      ]);
+      return rows[0]?.position === (await store.head());
+    };
+    await until('it has looked again', async () => (await isPast()) || looks > 2);
+    expect(await isPast()).toBe(false);
+    await minutesPass();
+    await until('it passed over the change', isPast);
+    end.abort();
+    await running;
+    expect(await work()).toEqual([]);
+  });
+
+  it('wait, once planned, for the worker that mails their receiver', async () => {
+    await changed(1);
+    await plan();
+    await mailing(QUALITY);
+    const others = { ...settings, to: ['warehouse@example.org'] };
+    for (const mail of [null, others]) expect(String((await work(mail))[0])).toContain('does not mail quality@');
+    const { rows } = await db.pool.query<{ attempts: number }>('SELECT attempts FROM task');
+    expect(rows).toEqual([{ attempts: 2 }]);
+    expect(await work()).toEqual([{ kind: 'done' }]);
+    expect(server.mails.map((one) => one.to)).toEqual([QUALITY]);
+    await changed(1);
+    await plan();
+    await minutesPass();
+    expect(await work(others)).toEqual([{ kind: 'done' }]);
+    expect(server.mails).toHaveLength(1);
+  });
+
+  it('are not taken by a worker without mail while another has it, nor at once by one that left some', async () => {
+    const clock = new VirtualClock();
+    const laneWith = (to: string[] | undefined) =>
+      mailLane({
+        ...{ pool: db.pool, installation: INSTALLATION, clock, suspensionNow: counted },
+        mail: to && { ...settings, to },
+      });
+    const [without, others] = [laneWith(undefined), laneWith(['warehouse@example.org'])];
+    expect([await without.held?.(), await others.held?.()]).toEqual([false, false]);
+    await mailing(QUALITY);
+    expect([await without.held?.(), await others.held?.()]).toEqual([true, false]);
+    await changed(1);
+    await plan();
+    const [task] = await queue.claim(MAIL_LANE, { limit: 1, leaseMs: 60_000, holder: 'test' });
+    const handler = others.kinds['mail_suspensions'] as unknown as { handle(one: unknown): Promise<TaskResult> };
+    await expect(handler.handle(task)).rejects.toThrow('does not mail');
+    expect(await others.held?.()).toBe(true);
+    clock.advance(30_000);
+    expect(await others.held?.()).toBe(false);
+  });
+
+  it('are planned for those whom other workers mail, too', async () => {
+    await mailing(['warehouse@example.org']);
+    await changed(1);
+    await plan();
+    const { rows } = await db.pool.query<{ to: string }>(`SELECT payload::jsonb ->> 'to' AS to FROM task ORDER BY 1`);
+    expect(rows.map(({ to }) => to)).toEqual(['quality@example.org', 'warehouse@example.org']);
   });
 
   it('cut no line into a header', () => {

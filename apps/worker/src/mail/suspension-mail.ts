@@ -1,42 +1,64 @@
-import { canonicalJson, uuid5, wordsOf } from '#kernel';
+import { canonicalJson, systemClock, uuid5, wordsOf, type Clock } from '#kernel';
+import type { Queryable } from '#postgres';
 import { RECENT_DAYS, type SuspensionDetail } from '#read-models';
 import type { TaskResult } from '#tasks';
 import { checkedLane, type Lane, type TaskOf } from '../lane.js';
 import type { MailSettings } from './mail-settings.js';
 import { MAIL_LANE } from './plan-mails.js';
+import { receiversMailed } from './receivers-mailed.js';
 import { sendMail } from './send-mail.js';
 
 export interface MailContext {
+  pool: Queryable;
   /** Absent: no mail is sent. */
   mail?: MailSettings | undefined;
   installation: { id: string };
   /** A suspension as it stands now, with our packs; what moved within so many days is recent. */
   suspensionNow(suspensionId: string, recentDays: number): Promise<SuspensionDetail | undefined>;
+  clock?: Clock;
 }
 
 /** An attempt from which on a suspension is told without our packs, where they cannot be counted. */
 export const COUNTED_TIMES = 3;
+/** For so long a worker takes no mail after one that it had to leave to others: they come first. */
+const LEFT_FOR_MS = 30_000;
 /** Places of one suspension that a mail names. */
 const MOST_PLACES = 50;
 
-/** A lane of its own: a mail server that is away keeps nothing else waiting. */
-export const mailLane = (context: MailContext): Lane =>
-  checkedLane({
+/**
+ * A lane of its own: a mail server that is away keeps nothing else waiting. A worker without mail takes nothing from it
+ * while another has mail.
+ */
+export function mailLane(context: MailContext): Lane {
+  const { mail, pool, clock = systemClock } = context;
+  let leftUntilMs = -Infinity;
+  const handle = (task: TaskOf<'mail_suspensions'>): Promise<TaskResult> => {
+    const { to: receiver } = task.payload;
+    const to = mail?.to.filter((one) => receiver === undefined || one === receiver) ?? [];
+    if (mail !== undefined && to.length > 0) return mailSuspensions(context, task, { ...mail, to });
+    leftUntilMs = clock.monotonicMs() + LEFT_FOR_MS;
+    return leftToOthers(context, receiver);
+  };
+  return checkedLane({
     // A mail server may be away in the same words.
     isAway: () => false,
     ...{ name: MAIL_LANE, concurrency: 1 },
-    kinds: { mail_suspensions: { handle: (task) => mailSuspensions(context, task) } },
+    kinds: { mail_suspensions: { handle } },
+    held: async () =>
+      clock.monotonicMs() < leftUntilMs || (mail === undefined && (await receiversMailed(pool)).size > 0),
   });
+}
 
 /**
  * For one receiver: where another's address is wrong, this one has its mail once. A task of the version before is for
  * all. It is tried as often as the lane allows, at longer and longer intervals; then it stands as failed, for a person.
  */
-async function mailSuspensions(context: MailContext, task: TaskOf<'mail_suspensions'>): Promise<TaskResult> {
-  const { mail } = context;
-  const { suspensions, count, to: receiver } = task.payload;
-  const to = mail?.to.filter((one) => receiver === undefined || one === receiver) ?? [];
-  if (mail === undefined || to.length === 0) return { kind: 'done' };
+async function mailSuspensions(
+  context: MailContext,
+  task: TaskOf<'mail_suspensions'>,
+  mail: MailSettings,
+): Promise<TaskResult> {
+  const { suspensions, count } = task.payload;
   const told: SuspensionDetail[] = [];
   const uncounted: Uncounted[] = [];
   for (const id of suspensions) {
@@ -50,8 +72,21 @@ async function mailSuspensions(context: MailContext, task: TaskOf<'mail_suspensi
     }
   }
   const id = uuid5(canonicalJson([task.key, task.payload]), context.installation.id);
-  await sendMail({ ...mail, to }, { id, ...mailOf(told, count, uncounted) });
+  await sendMail(mail, { id, ...mailOf(told, count, uncounted) });
   return { kind: 'done' };
+}
+
+/**
+ * A worker may have other settings than the next, as in a restart of one after the other. Counted: where those who
+ * would mail it never do, it stands as failed in the end.
+ */
+async function leftToOthers({ pool }: MailContext, receiver: string | undefined): Promise<TaskResult> {
+  const mailed = await receiversMailed(pool);
+  if (receiver === undefined ? mailed.size === 0 : !mailed.has(receiver)) return { kind: 'done' };
+  throw new Error(
+    `this worker does not mail ${receiver ?? 'anybody'}, and another does: give all the same PEDIGREE_MAIL_HOST and ` +
+      'PEDIGREE_MAIL_TO',
+  );
 }
 
 /** A suspension of which our packs could not be counted. */

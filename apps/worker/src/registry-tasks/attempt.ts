@@ -27,12 +27,14 @@ export type Checked<Ready> = { ready: Ready } | { wait: TaskResult } | { doubt: 
 export interface UncertainCall<State, Ready, Answer> {
   account: string;
   attempt: number;
+  /** Until when the lease under which this runs surely holds, by the monotonic clock. */
+  heldUntilMs(): number;
   /** What a process did that made the call and ended before the answer was recorded. */
   did: string;
   attemptIn(state: State): Attempt | undefined;
   /** Looks at the world first. */
   check(): Promise<Checked<Ready>>;
-  /** Signs, where the call is signed: last of all, for each signature is new evidence. */
+  /** Signs, where the call is signed, and judges once more: last of all, for each signature is new evidence. */
   sign?(ready: Ready): Promise<{ ready: Ready } | { wait: TaskResult }>;
   /** Records the intent. */
   begin(ready?: Ready): Promise<{ events: unknown[]; state: State }>;
@@ -62,17 +64,31 @@ export async function callOnce<State, Ready, Answer>(
     const intent = await call.begin();
     return intent.events.length === 0 ? begunByAnother(call, intent.state) : giveUpEarlierRun(call);
   }
-  const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready')
-    return { kind: 'retry', delayMs: NOT_READY_MS, error: prepared.reason, countsAsAttempt: false };
-  const signed = (await call.sign?.(checked.ready)) ?? checked;
-  if ('wait' in signed) return signed.wait;
-  const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
-  const begun = await call.begin(signed.ready);
+  const prepared = await prepare(context, call, checked.ready);
+  if ('wait' in prepared) return prepared.wait;
+  const { ready, notAfterMonotonicMs } = prepared;
+  const begun = await call.begin(ready);
   if (begun.events.length === 0) return begunByAnother(call, begun.state);
-  const { answer, candidates } = await call.call(signed.ready, notAfterMonotonicMs);
+  const { answer, candidates } = await call.call(ready, notAfterMonotonicMs);
   await call.record(answer, candidates);
   return DONE;
+}
+
+/** Token and signature, and until when the call may be written. */
+async function prepare<Ready>(
+  context: TaskContext,
+  call: Pick<UncertainCall<never, Ready, never>, 'account' | 'heldUntilMs' | 'sign'>,
+  checked: Ready,
+): Promise<{ ready: Ready; notAfterMonotonicMs: number } | { wait: TaskResult }> {
+  const token = await context.registry.prepare(call.account);
+  if (token.kind === 'not_ready')
+    return { wait: { kind: 'retry', delayMs: NOT_READY_MS, error: token.reason, countsAsAttempt: false } };
+  const signed = (await call.sign?.(checked)) ?? { ready: checked };
+  if ('wait' in signed) return signed;
+  const nowMs = context.clock.monotonicMs();
+  const notAfterMonotonicMs = Math.min(nowMs + WRITE_WITHIN_MS, call.heldUntilMs());
+  // Whoever has the task by now must find no intent that is younger than its own lease (decision 122).
+  return notAfterMonotonicMs <= nowMs ? { wait: { kind: 'give_back' } } : { ...signed, notAfterMonotonicMs };
 }
 
 function stepIn<State>(

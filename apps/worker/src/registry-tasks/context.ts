@@ -1,8 +1,9 @@
-import type { DocumentCommand, GroupCommand } from '#domain';
+import type { DeadlineCalendar, DocumentCommand, GroupCommand } from '#domain';
 import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
+import type { ClockStart } from '#read-models';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { AccountGates } from '../account/account-gates.js';
@@ -27,13 +28,16 @@ export interface Dependents {
 
 /** What is asked about a report of an accomplished fact that waits, or is held, because of its items. */
 interface ItemWaits {
-  /** Counted from its registration. */
+  /** How long it waits at most, counted from its registration. */
   factReleaseMs: number;
+  /** How long before it is due, by the calendar, it waits no more. */
+  factLeadMs: number;
+  calendar?: DeadlineCalendar;
   store: Pick<EventStore, 'readStream'>;
   /** Those of these documents and groups that are held, or wait for what is held. */
   stuckAmong(ids: string[]): Promise<string[]>;
   /** What may start their clocks: of one that was sent in place of others, the earliest of all. */
-  clocksOf(requestIds: string[]): Promise<Map<string, { knownAt: Date }>>;
+  clocksOf(requestIds: string[]): Promise<Map<string, ClockStart>>;
 }
 
 /** What every registry task needs. */

@@ -118,7 +118,9 @@ async function workOff(crash: (task: Task) => boolean = () => false): Promise<st
   const done: string[] = [];
   for (;;) {
     await sagaIsThere();
-    const tasks = await queue.claim('internal', { limit: 20, leaseMs: 60_000, holder: 'spec' });
+    const claim = { limit: 20, leaseMs: 60_000, holder: 'spec' };
+    const tasks = await queue.claim('internal', claim);
+    tasks.push(...(await queue.claim('main/status', { ...claim, kinds: ['conclude_members'] })));
     if (tasks.length === 0) return done;
     for (const task of tasks) {
       done.push(task.key);

@@ -46,10 +46,14 @@ class RegistryInOrder extends FakeRegistry {
 
   constructor(
     sends: SendFate[],
-    private readonly group: { members: { requestId: string; fate: Fate }[]; obeys: boolean; isStarted(): boolean },
+    private readonly group: Pick<Case, 'obeys' | 'shows'> & {
+      members: { requestId: string; fate: Fate }[];
+      isStarted(): boolean;
+    },
   ) {
     super(sends);
     this.status = 'processing';
+    this.waitingStatus = group.shows.waiting;
     for (const { requestId, fate } of group.members) this.receipts.set(requestId, receiptXml(requestId, fate[0]));
   }
 
@@ -63,15 +67,22 @@ class RegistryInOrder extends FakeRegistry {
 
   private goOn(): void {
     if (!this.group.isStarted()) return;
-    let isStopped = false;
+    let behind: DocumentStatus | undefined;
     for (const { requestId, fate } of this.group.members) {
       const [receipt, ...shown] = fate;
       const step = Math.min((this.steps.get(requestId) ?? -1) + 1, shown.length - 1);
-      const status: DocumentStatus = isStopped ? 'uploading' : (shown[step] ?? 'processing');
-      if (!isStopped) this.steps.set(requestId, step);
+      const status: DocumentStatus = behind ?? shown[step] ?? 'processing';
+      if (behind === undefined) this.steps.set(requestId, step);
       this.statusOf.set(this.taken.get(requestId)?.[0] ?? '', status);
-      isStopped ||= this.group.obeys && !(status === 'processed' && receipt === 'Accepted');
+      behind ??= this.behind(status, receipt);
     }
+  }
+
+  /** What the members behind one of this status show; undefined where the next one's turn has come. */
+  private behind(status: DocumentStatus, receipt: Fate[0]): DocumentStatus | undefined {
+    const { obeys, shows } = this.group;
+    if (!obeys || (status === 'processed' && receipt === 'Accepted')) return undefined;
+    return status === 'processing' ? 'uploading' : shows.rest;
   }
 }
 
@@ -81,15 +92,17 @@ interface Case {
   starts: StartFate[];
   /** Whether the registry stops at the first member that fails. */
   obeys: boolean;
+  /** What members show that are not in work: before the start, and behind one that stopped the group. */
+  shows: { waiting: 'uploading' | 'processing'; rest: 'uploading' | 'processing' | 'failed' };
   fails: ['documentStatus' | 'listOutgoing' | 'receipt', 'unknown' | 'not_sent'][];
 }
 
 /** Lives through the whole life of one group. */
-async function live({ fates, sends, starts, obeys, fails }: Case) {
+async function live({ fates, sends, starts, obeys, shows, fails }: Case) {
   const clock = new VirtualClock(new Date());
   const { group, command } = await acceptGroup(stores, fates.length);
   const members = group.members.map(({ requestId }, i) => ({ requestId, fate: fates[i] as Fate }));
-  const registry = new RegistryInOrder(sends, { members, obeys, isStarted: () => bulk.started.length > 0 });
+  const registry = new RegistryInOrder(sends, { members, obeys, shows, isStarted: () => bulk.started.length > 0 });
   const bulk: FakeGroups = new FakeGroups(registry, starts);
   for (const [name, kind] of fails) registry.fail(name, kind);
   const context = processOn({ ...stores, registry, bulk, clock });
@@ -108,6 +121,7 @@ async function toldOf({ groupId, members }: GroupRegistration) {
   const own = await Promise.all(members.map((one) => stateIn(stores.store, one.requestId)));
   return {
     phase: state.phase,
+    stopper: 'halt' in state ? state.halt?.member?.index : undefined,
     byGroup: 'members' in state ? state.members.map(({ outcome, cause }) => ({ outcome, cause })) : [],
     bySelf: own.map((one) => (one.phase === 'concluded' ? { outcome: one.outcome, cause: one.cause } : one.phase)),
   };
@@ -130,6 +144,10 @@ const cases: fc.Arbitrary<Case> = fc.record({
     { maxLength: 2 },
   ),
   obeys: fc.boolean(),
+  shows: fc.record({
+    waiting: fc.constantFrom('uploading' as const, 'processing' as const),
+    rest: fc.constantFrom('uploading' as const, 'processing' as const, 'failed' as const),
+  }),
   fails: fc.array(
     fc.tuple(
       fc.constantFrom('documentStatus' as const, 'listOutgoing' as const, 'receipt' as const),
@@ -139,13 +157,18 @@ const cases: fc.Arbitrary<Case> = fc.record({
   ),
 });
 
+const PLAIN: Case = {
+  ...{ fates: [FATES[0] as Fate, FATES[0] as Fate], sends: [], starts: [], obeys: true, fails: [] },
+  shows: { waiting: 'uploading', rest: 'uploading' },
+};
+
 describe('any group', () => {
   it(
     'comes to its end with all its members, of whom it says what they say, and nothing is sent or started twice',
     async () => {
       await fc.assert(
         fc.asyncProperty(cases, async (one) => {
-          const { starts, byGroup, ...ending } = await live(one);
+          const { starts, byGroup, stopper: _, ...ending } = await live(one);
           expect({ ...ending, startedTwice: starts > 1 }).toEqual({
             failed: [],
             sentTwice: [],
@@ -159,14 +182,26 @@ describe('any group', () => {
           seed: SEED,
           examples: [
             // It stops at a member that turns and is rejected after all.
-            [{ fates: [FATES[5] as Fate, FATES[0] as Fate], sends: [], starts: [], obeys: true, fails: [] }],
+            [{ ...PLAIN, fates: [FATES[5] as Fate, FATES[0] as Fate] }],
             // What counted as not processed was processed all the same.
-            [{ fates: [FATES[4] as Fate, FATES[1] as Fate], sends: [], starts: [], obeys: false, fails: [] }],
+            [{ ...PLAIN, fates: [FATES[4] as Fate, FATES[1] as Fate], obeys: false }],
+            // A start is lost, and what waits for it shows as in work.
+            [{ ...PLAIN, starts: ['unknown_lost'], shows: { waiting: 'processing', rest: 'processing' } }],
           ],
         },
       );
     },
     LIMIT_MS,
+  );
+
+  it.each(['uploading', 'processing', 'failed'] as const)(
+    'stops at the first member in error, and the others can be sent again, where those behind it show %s',
+    async (rest) => {
+      const fates = ([0, 3, 0] as const).map((n) => FATES[n] as Fate);
+      const { byGroup, stopper } = await live({ ...PLAIN, fates, shows: { waiting: 'uploading', rest } });
+      const ends = [{ outcome: 'accepted' }, { outcome: 'rejected' }, { outcome: 'failed', cause: 'not_processed' }];
+      expect({ byGroup, stopper }).toEqual({ byGroup: ends.map((one) => ({ cause: undefined, ...one })), stopper: 1 });
+    },
   );
 
   it('is not processed, and ends so, where the registry has lost it while its start had an unknown outcome', async () => {

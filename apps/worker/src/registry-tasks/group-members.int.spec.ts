@@ -4,6 +4,7 @@ import { documentStream, type DocumentCommand, type GroupCommand, type GroupRegi
 import { VirtualClock } from '#kernel';
 import type { Task, TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
+import { FakeGroups } from '../../test/fake-groups.js';
 import { badOutcome, FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
@@ -21,6 +22,7 @@ const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 interface TestHarness {
   context: TaskContext;
   registry: FakeRegistry;
+  bulk: FakeGroups;
   clock: VirtualClock;
   toGroup: (command: GroupCommand) => Promise<unknown>;
   /** Of the group, under the kind that ends members of what was not started. */
@@ -66,7 +68,8 @@ async function sentGroup(): Promise<TestHarness> {
 async function registeredGroup(): Promise<TestHarness> {
   const registry = new FakeRegistry();
   const clock = new VirtualClock();
-  const context = processOn({ ...stores, registry, clock });
+  const bulk = new FakeGroups(registry);
+  const context = processOn({ ...stores, registry, bulk, clock });
   const groupId = randomUUID();
   const requestIds: [string, string] = [randomUUID(), randomUUID()];
   const ofGroup = (index: number) => ({ groupId, index, of: 2, kind: 'given' as const });
@@ -83,21 +86,33 @@ async function registeredGroup(): Promise<TestHarness> {
   } as GroupRegistration;
   const toGroup = (command: GroupCommand) => context.groups.execute(groupId, command, CAUSE);
   await toGroup({ type: 'Register', registration: group });
-  return { context, registry, clock, toGroup, requestIds, task: concludeMembers(groupId) };
+  return { context, registry, bulk, clock, toGroup, requestIds, task: concludeMembers(groupId) };
 }
 
-/** Such a group that was started, and stopped by a bare FAILED of its first member. */
-async function stoppedGroup(): Promise<TestHarness & { settle: Task }> {
+/** Such a group that was started. */
+async function startedGroup(): Promise<TestHarness & { settle: Task }> {
   const group = await sentGroup();
   const { toGroup, requestIds, task } = group;
   const [first] = requestIds;
   await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
   await toGroup({ type: 'BeginStart' });
   await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
-  const end = { outcome: 'failed', cause: 'registry_failed', partialStops: true } as const;
-  await toGroup({ type: 'NoteMemberConcluded', requestId: first, ...end });
   const settle = { ...task, key: `settle_group:${first}`, kind: 'settle_group', lane: `${ACCOUNT}/status` };
   return { ...group, settle };
+}
+
+const statusTask = ({ registry, task }: TestHarness, requestId: string): Task => ({
+  ...{ ...task, key: `status:${requestId}`, kind: 'status', lane: `${ACCOUNT}/status` },
+  payload: { requestId, account: ACCOUNT, documentId: registry.taken.get(requestId)?.[0] ?? '' },
+});
+
+/** One that was stopped by a bare FAILED of its first member. */
+async function stoppedGroup(): Promise<TestHarness & { settle: Task }> {
+  const group = await startedGroup();
+  const [first] = group.requestIds;
+  const end = { outcome: 'failed', cause: 'registry_failed', partialStops: true } as const;
+  await group.toGroup({ type: 'NoteMemberConcluded', requestId: first, ...end });
+  return group;
 }
 
 /** Such a group that the registry will not start, as its check says. */
@@ -137,6 +152,34 @@ describe('the members behind one that stopped their group', () => {
     registry.statusOf.set(registry.taken.get(second)?.[0] ?? '', 'uploading');
     expect(await runWithoutLists(group, settle)).toEqual({ kind: 'done' });
     expect(await phases([second])).toEqual(['not_processed']);
+  });
+
+  it('are ended as not processed where they show FAILED, which counts for nothing before', async () => {
+    const group = await startedGroup();
+    const { context, registry, requestIds, settle, toGroup } = group;
+    const [first, second] = requestIds;
+    registry.status = 'failed';
+    const status = statusTask(group, second);
+    expect(await runTask(context, status)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    await toGroup({ type: 'NoteMemberConcluded', requestId: first, outcome: 'rejected', partialStops: true });
+    expect(await runTask(context, status)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect(await phases([second])).toEqual(['sent']);
+    // Another process settles the group, and this one does not ask for ever.
+    expect(await runTask(processOn({ ...stores, registry, bulk: group.bulk, clock: group.clock }), settle)).toEqual({
+      kind: 'done',
+    });
+    expect(await phases([second])).toEqual(['not_processed']);
+    expect(await runTask(context, status)).toEqual({ kind: 'done' });
+    expect((await stores.store.readStream(documentStream(second))).at(-1)?.type).toBe('DocumentConcluded');
+  });
+
+  it('fail by themselves where all before them have ended well', async () => {
+    const group = await startedGroup();
+    const [first, second] = group.requestIds;
+    group.registry.status = 'failed';
+    await group.toGroup({ type: 'NoteMemberConcluded', requestId: first, outcome: 'accepted', partialStops: true });
+    expect(await runTask(group.context, statusTask(group, second))).toEqual({ kind: 'done' });
+    expect(await phases([second])).toEqual(['registry_failed']);
   });
 
   it('are ended where the registry knows nothing of the one that stopped it any more', async () => {
@@ -190,6 +233,13 @@ describe('the members of a group that was not started', () => {
     expect(await runWithoutLists(group, task)).toEqual({ kind: 'done' });
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
     expect(registry.calls.filter((one) => one === 'documentStatus').length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('are ended where they show as in work, as some registries may, and could still be started', async () => {
+    const { context, registry, task, requestIds } = await deniedGroup();
+    registry.status = 'processing';
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
   });
 
   it('are asked about by themselves where the list leaves them out, one at each poll', async () => {
@@ -274,8 +324,9 @@ describe('the members of a group that was not started', () => {
     'are followed to their receipts where it has begun all the same, and nobody is told that they were not ' +
       'processed',
     async () => {
-      const { context, registry, task, requestIds } = await deniedGroup();
+      const { context, registry, bulk, task, requestIds } = await deniedGroup();
       registry.status = 'processing';
+      bulk.begin(requestIds);
       expect(await runTask(context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
       expect(await phases(requestIds)).toEqual(['sent', 'sent']);
       registry.status = 'processed';
@@ -310,6 +361,28 @@ describe('a check of a group', () => {
     const restored = { ...context, restored: { was: true } } as TaskContext;
     expect(await runTask(restored, { ...checkOf(task), attempts: 2 })).toMatchObject(again);
   });
+});
+
+describe('the start of a group in a restored database', () => {
+  const startIn = async (hasBegun: boolean) => {
+    const { context, task, registry, bulk, toGroup, requestIds } = await sentGroup();
+    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
+    if (hasBegun) bulk.begin(requestIds);
+    registry.status = 'processing';
+    const start = { key: 'start', kind: 'group_start', lane: `${ACCOUNT}/group_start` };
+    const { groupId } = task.payload as { groupId: string };
+    const was = { was: true, isHolding: () => Promise.resolve(false) };
+    const restored = { ...context, restored: was } as TaskContext;
+    const payload = { groupId, account: ACCOUNT, attempt: 1 };
+    expect(await runTask(restored, { ...task, ...start, payload })).toEqual({ kind: 'done' });
+    return { starts: bulk.starts, phase: (await context.groups.stateInLog(groupId)).phase };
+  };
+
+  it('is made where what waits for it shows as in work, and could be started', async () =>
+    expect(await startIn(false)).toEqual({ starts: 1, phase: 'started' }));
+
+  it('is doubted where the registry has begun it before', async () =>
+    expect(await startIn(true)).toEqual({ starts: 0, phase: 'unconfirmed' }));
 });
 
 describe('a group whose start has an unknown outcome', () => {

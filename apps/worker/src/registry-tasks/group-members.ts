@@ -5,6 +5,7 @@ import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, candidateOf, memberCommand, type TaskContext } from './context.js';
+import { canStillStart } from './group-start.js';
 import { oneOf, someOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
@@ -41,14 +42,25 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, seen);
   await seeOneAlone(context, account, { members: open, seen });
+  const areInWork = await mayBeInWork(context, account, { members: state.members, seen });
   const end = (member: Member): Promise<boolean> => {
     if (member.documentId === undefined)
       return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
-    if (seen.get(member.documentId)?.status === 'processing') return Promise.resolve(false);
+    if (areInWork && seen.get(member.documentId)?.status === 'processing') return Promise.resolve(false);
     return settleOne(context, task, { member, seen, because: because(groupId, halt) });
   };
   const ended = await Promise.all(open.map(end));
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is still being sent, or in work');
+}
+
+async function mayBeInWork(
+  context: TaskContext,
+  account: string,
+  { members, seen }: { members: Member[]; seen: Seen },
+): Promise<boolean> {
+  if (![...seen.values()].some(({ status }) => status === 'processing')) return false;
+  const sent = members.filter((one) => one.documentId !== undefined);
+  return !(await canStillStart(context, account, sent));
 }
 
 /**
@@ -72,7 +84,7 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
   if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen })))
     return again(context, `${stopper.requestId}, which stopped the group, has turned`);
   const ended = await Promise.all(
-    open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt) })),
+    open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt), isBehind: true })),
   );
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
 }
@@ -168,14 +180,20 @@ async function hasTurned(
 async function settleOne(
   context: TaskContext,
   task: Claim,
-  of: { member: Member; seen: Seen; because: DocumentNotProcessed['data'] },
+  of: {
+    member: Member;
+    seen: Seen;
+    because: DocumentNotProcessed['data'];
+    /** It comes after the member that stopped the group: what shows FAILED there was not processed either. */
+    isBehind?: true;
+  },
 ): Promise<boolean> {
-  const { member, seen, because: why } = of;
+  const { member, seen, because: why, isBehind = false } = of;
   const now = seen.get(member.documentId ?? '');
   if (now === undefined) return false;
   const { status, answer } = now;
   const { sha256: answerSha256 } = answer;
-  if (status === 'uploading' || status === 'processing' || status === 'absent')
+  if (status === 'uploading' || status === 'processing' || status === 'absent' || (isBehind && status === 'failed'))
     return concludeOne(context, task, {
       requestId: member.requestId,
       because: { ...why, answerSha256 },

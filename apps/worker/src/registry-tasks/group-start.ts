@@ -1,19 +1,26 @@
 import { believesOthers, START_POLICY, type GroupState, type Member, type StartAnswer } from '#domain';
 import { defined } from '#kernel';
 import { outcomeWords, type CallOutcome, type GroupCheck } from '#registry-client';
-import type { TaskResult } from '#tasks';
+import type { HandlerContext, TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
-import { callOnce, hear, lookUpAgain, lookUpFacts } from './attempt.js';
+import { callOnce, hear, lookUpAgain, lookUpFacts, type Checked } from './attempt.js';
 import { REFUSED_TRIES, refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
+import { suspendedIn } from './suspension-stop.js';
 
 /** How long a check rests before it is made again. */
 const CHECK_AGAIN_MS = 2_000;
 
-const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
+const idsOf = ({ members }: { members: Member[] }): string[] => members.map((one) => one.requestId);
+
+/** Some registries show what waits for the start of its group as in work: what can still be started is not. */
+export async function canStillStart({ bulk }: TaskContext, account: string, members: Member[]): Promise<boolean> {
+  const check = await bulk.check(account, idsOf({ members }));
+  return check.kind === 'ok' && check.value.canStart;
+}
 
 /** A refusal of the account is about its first member, as far as it is about one document. */
 const standsForAll = ({ members: [first] }: Exclude<GroupState, { phase: 'absent' }>): { requestId?: string } =>
@@ -76,7 +83,11 @@ async function recordCheck(
 }
 
 /** Starts the group once (attempt.ts); the members' statuses decide about a start of unknown outcome. */
-export async function startGroup(context: TaskContext, task: TaskOf<'group_start'>): Promise<TaskResult> {
+export async function startGroup(
+  context: TaskContext,
+  task: TaskOf<'group_start'>,
+  by: HandlerContext,
+): Promise<TaskResult> {
   const { groupId, account, attempt } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   // An attempt that is open while the group is still being checked is not to be made yet.
@@ -85,14 +96,11 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
   return callOnce<GroupState, Member[], StartAnswer>(context, state, {
     account,
     attempt,
+    heldUntilMs: by.heldUntilMs,
     did: 'started it',
     attemptIn: (now) => ('start' in now ? now.start : undefined),
-    check: async () => {
-      // The check has rested since the members were sent.
-      const before = await begunBefore(context, task, { account, documentId: members[0]?.documentId, isOld: true });
-      if (before === undefined) return { ready: members };
-      return 'wait' in before ? before : { doubt: true };
-    },
+    check: () => notBegun(context, task, members),
+    sign: (ready) => notSuspended(context, task, ready),
     begin: () => groupBySystem(context, task, { type: 'BeginStart' }),
     call: async (_, notAfterMonotonicMs) =>
       hear(context, task, {
@@ -116,10 +124,42 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
   });
 }
 
+async function notBegun(
+  context: TaskContext,
+  task: TaskOf<'group_start'>,
+  members: Member[],
+): Promise<Checked<Member[]>> {
+  const { account } = task.payload;
+  // The check has rested since the members were sent.
+  const before = await begunBefore(context, task, { account, documentId: members[0]?.documentId, isOld: true });
+  if (before === undefined) return { ready: members };
+  if ('wait' in before) return before;
+  const isReady = before.status === 'processing' && (await canStillStart(context, account, members));
+  return isReady ? { ready: members } : { doubt: true };
+}
+
 /**
- * After a start of unknown outcome: the first member's status tells. It is the first to be worked on, and lies there as
- * `uploading` until then (principles 6.8). What the registry does not know has not begun either: the next check has the
- * last word on that.
+ * What was suspended since its members were sent stops the whole: the registry has its documents, so what is not
+ * started is all that can be kept from it. A resumption sends them anew, and each is held or released by itself. Only
+ * the append of the intent comes after the last look at the log.
+ */
+async function notSuspended(
+  context: TaskContext,
+  task: TaskOf<'group_start'>,
+  ready: Member[],
+): Promise<{ ready: Member[] } | { wait: TaskResult }> {
+  const suspended = await suspendedIn(context, ready);
+  if (suspended === undefined) return { ready };
+  if ('wait' in suspended) return suspended;
+  await groupBySystem(context, task, { type: 'StopStart', ...suspended });
+  return { wait: { kind: 'done' } };
+}
+
+/**
+ * After a start of unknown outcome: the first member's status tells, for it is the first to be worked on (principles
+ * 6.8). The interface does not say what it shows until then: where that may be `processing`, the check tells, which
+ * says no of what has begun. What the registry does not know has not begun either: the next check has the last word on
+ * that.
  */
 export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look'>): Promise<TaskResult> {
   const { groupId, account, attempt, attemptEndedAt } = task.payload;
@@ -129,11 +169,14 @@ export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look
   const outcome = await context.registry.documentStatus(account, documentId);
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found')
     return lookUpAgain(task, `status of ${documentId}`, outcome);
+  const status = outcome.kind === 'ok' ? outcome.value.status : 'uploading';
+  const check = status === 'processing' ? await context.bulk.check(account, idsOf(state)) : undefined;
+  if (check !== undefined && check.kind !== 'ok') return lookUpAgain(task, `check of group ${groupId}`, check);
   await groupByRegistry(context, task, {
     type: 'RecordLook',
     attempt,
-    begun: outcome.kind === 'ok' && outcome.value.status !== 'uploading',
-    ...lookUpFacts(context, task, { raw: outcome.raw, attemptEndedAt }),
+    begun: check === undefined ? status !== 'uploading' : !check.value.canStart,
+    ...lookUpFacts(context, task, { raw: (check ?? outcome).raw, attemptEndedAt }),
   });
   return { kind: 'done' };
 }

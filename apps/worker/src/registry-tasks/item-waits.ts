@@ -1,6 +1,7 @@
 import {
   ACCOMPLISHED_FACTS,
   documentStream,
+  dueOf,
   groupStream,
   hasItemWait,
   type DocumentCommand,
@@ -9,6 +10,7 @@ import {
   type GroupState,
   type Registration,
 } from '#domain';
+import { defined } from '#kernel';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import type { TaskOf } from '../lane.js';
@@ -56,13 +58,13 @@ export async function lapseHolds(context: TaskContext, task: TaskOf<'lapse_holds
   const aggregate = isGroup === true ? context.groups : context.documents;
   const waiting = waitingFact(await aggregate.stateInLog(requestId));
   if (itemWaits === undefined || waiting === undefined) return { kind: 'done' };
-  const registeredAt = await registrationOf(itemWaits, task.payload, waiting);
-  const ageMs = task.claimedAt.getTime() - registeredAt.getTime();
-  const dueMs = itemWaits.factReleaseMs - ageMs;
-  if (dueMs > 0) return lookAgain(Math.min(dueMs, tenthLaterMs(ageMs, [LOOK_FIRST_MS, LOOK_LAST_MS])));
+  const { fromMs, endsMs, dueAt } = await timeOf(itemWaits, task.payload, waiting);
+  const nowMs = task.claimedAt.getTime();
+  const leftMs = endsMs - nowMs;
+  if (leftMs > 0) return lookAgain(Math.min(leftMs, tenthLaterMs(nowMs - fromMs, [LOOK_FIRST_MS, LOOK_LAST_MS])));
   const named = waiting.waitingFor.flatMap((one) => ('items' in one ? [one.requestId] : []));
   const stuck = await itemWaits.stuckAmong(named);
-  const { state } = await execute(context, task, { type: 'LapseHolds', stuck });
+  const { state } = await execute(context, task, { type: 'LapseHolds', stuck, ...defined({ dueAt }) });
   return waitingFact(state) === undefined ? { kind: 'done' } : lookAgain(LOOK_LAST_MS);
 }
 
@@ -82,15 +84,36 @@ function waitingFact(state: DocumentState | GroupState): Fact | undefined {
 const registrationsIn = ({ registration }: Fact): Pick<Registration, 'requestId' | 'docType'>[] =>
   'members' in registration ? registration.members : [registration];
 
-/** When it was registered, or the earliest of all that it was sent in place of: to send again gains no time. */
-async function registrationOf(
-  { store, clocksOf }: NonNullable<TaskContext['itemWaits']>,
+interface WaitingTime {
+  fromMs: number;
+  endsMs: number;
+  /** Where it ends for the deadline, ISO 8601 in UTC. */
+  dueAt?: string;
+}
+
+/**
+ * From when until when a report of a fact waits. It begins with its registration, or the earliest of all that it was
+ * sent in place of: to send again gains no time. It ends by the setting, or some time before it is due. What was late
+ * already when it was registered gains nothing by that.
+ */
+async function timeOf(
+  { store, clocksOf, calendar, factReleaseMs, factLeadMs }: NonNullable<TaskContext['itemWaits']>,
   { requestId, isGroup }: ItemTask['payload'],
   waiting: Fact,
-): Promise<Date> {
+): Promise<WaitingTime> {
   const stream = isGroup === true ? groupStream(requestId) : documentStream(requestId);
   const [registered] = await store.readStream(stream, { fromVersion: 0, limit: 1 });
-  const clocks = await clocksOf(registrationsIn(waiting).map((one) => one.requestId));
+  const registrations = registrationsIn(waiting);
+  const clocks = await clocksOf(registrations.map((one) => one.requestId));
   const known = [...clocks.values()].map(({ knownAt }) => knownAt.getTime());
-  return new Date(Math.min(registered?.recordedAt.getTime() ?? 0, ...known));
+  const fromMs = Math.min(registered?.recordedAt.getTime() ?? 0, ...known);
+  const due = registrations.flatMap((one) => {
+    const clock = clocks.get(one.requestId);
+    if (clock === undefined) return [];
+    const found = dueOf(calendar, { role: 'sender', docType: one.docType, channel: 'api', ...clock, acceptedAt: null });
+    return found.kind === 'due' && found.at.getTime() > fromMs ? [found.at.getTime()] : [];
+  });
+  const [endsMs, first] = [fromMs + factReleaseMs, Math.min(...due)];
+  if (first - factLeadMs >= endsMs) return { fromMs, endsMs };
+  return { fromMs, endsMs: first - factLeadMs, dueAt: new Date(first).toISOString() };
 }

@@ -20,6 +20,7 @@ import {
 import type { TaskOf } from '../lane.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
+import { REFUSED_TRIES } from './refused-read.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
@@ -407,7 +408,7 @@ describe('a receipt', () => {
       (): Buffer => Buffer.from('<documents version="1.38"><accept action_id="701"/></documents>'),
     ],
     ['with an unknown result', (requestId: string): Buffer => receiptXml(requestId, 'Perhaps')],
-  ])('%s is kept, named and left to people', async (_what, xmlFor) => {
+  ])('%s is asked for again; if it stays so, it is kept, named and left to people', async (_what, xmlFor) => {
     const one = await harness();
     await ran(one, 'send', 'status');
     const xml = xmlFor(one.requestId);
@@ -417,10 +418,15 @@ describe('a receipt', () => {
         value: { xml },
         raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() },
       });
-    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toEqual({
-      kind: 'failed',
-      error: expect.stringContaining(sha256Hex(xml)),
-    });
+    const task = await planned(one.requestId, 'receipt');
+    const error = expect.stringContaining(sha256Hex(xml));
+    for (const [attempts, delayMs] of [5_000, 10_000, 20_000, 40_000, 80_000].entries())
+      expect(await runTask(one.context, { ...task, attempts: attempts + 1 })).toEqual({
+        ...{ kind: 'retry', delayMs, error, countsAsAttempt: true },
+      });
+    expect(await stores.evidence.get(sha256Hex(xml))).toBeUndefined();
+    expect(await runTask(one.context, { ...task, attempts: REFUSED_TRIES - 1 })).toMatchObject({ kind: 'retry' });
+    expect(await runTask(one.context, { ...task, attempts: REFUSED_TRIES })).toEqual({ kind: 'failed', error });
     expect((await stores.evidence.get(sha256Hex(xml)))?.bytes).toEqual(xml);
     expect((await stateIn(stores.store, one.requestId)).phase).toBe('sent');
   });

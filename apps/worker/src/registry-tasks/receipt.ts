@@ -16,9 +16,10 @@ export async function fetchReceipt(context: TaskContext, task: TaskOf<'receipt'>
   const { sha256: receiptSha256 } = bytes;
   const receipt = readOrExplain(outcome.value.xml, context.profile);
   if (receipt instanceof PedigreeError)
-    return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId}: ${receipt.message}`);
+    return unfit(context, task, { bytes, error: `receipt ${receiptSha256} of ${documentId}: ${receipt.message}` });
   const why = await whyNotOf(context, requestId, receipt);
-  if (why !== undefined) return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId} ${why}`);
+  if (why !== undefined)
+    return unfit(context, task, { bytes, error: `receipt ${receiptSha256} of ${documentId} ${why}` });
   if (isTransient(context, receipt))
     return refusedRead(
       context,
@@ -56,12 +57,17 @@ async function whyNotOf(
 }
 
 /**
- * No event names what cannot be taken for this document's receipt, but whoever looks into it needs its bytes: they are
- * kept all the same.
+ * What cannot be taken for this document's receipt may come from a server before the registry, and is asked for again
+ * as a refusal is. If it stays so, it is left to people: no event names it, but whoever looks into it needs its bytes.
  */
-async function leftToPeople(bytes: Candidate, error: string): Promise<TaskResult> {
-  await bytes.store();
-  return { kind: 'failed', error };
+async function unfit(
+  context: TaskContext,
+  task: TaskOf<'receipt'>,
+  { bytes, error }: { bytes: Candidate; error: string },
+): Promise<TaskResult> {
+  const result = refusedRead(context, task, error);
+  if (result.kind === 'failed') await bytes.store();
+  return result;
 }
 
 /** Some rejections say of themselves that they are none. */

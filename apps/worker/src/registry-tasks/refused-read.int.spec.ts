@@ -63,6 +63,18 @@ const REFUSED: [TaskKind, CallName, BadOutcome][] = [
   ['download', 'downloadDocument', 'not_found'],
 ];
 
+describe('an answer to a read that is of no use', () => {
+  it('counts as a refusal: it is asked for less and less often, and put aside in words', async () => {
+    const { context, registry, task } = await processed();
+    const useless = { kind: 'unknown', reason: 'HTTP 200: the answer is not XML', isUseless: true } as const;
+    registry.receipt = () => Promise.resolve(useless);
+    const read = await task('receipt');
+    const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
+    expect([waits.length, waits[3]]).toEqual([13, 40_000]);
+    expect(end).toEqual({ kind: 'failed', error: expect.stringContaining('the answer is not XML') });
+  });
+});
+
 describe('a read that the registry refuses', () => {
   it.each(REFUSED)(
     '(%s by %s: %s) is made less and less often, and put aside in words after fourteen times',

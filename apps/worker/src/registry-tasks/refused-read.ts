@@ -1,5 +1,5 @@
 import { backoffMs } from '#kernel';
-import { outcomeWords, type CallOutcome } from '#registry-client';
+import { outcomeWords, saysNo, type CallOutcome } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { TaskContext } from './context.js';
 
@@ -12,9 +12,9 @@ const LONGEST_REASON = 500;
 const PAUSED_WAIT_MS = 60_000;
 
 /**
- * After a read of a receipt or of a document's copy that gave none. A registry that says no is asked less and less
- * often, and then no more until a person says so. A registry that is away, or that limits us, has said nothing of the
- * document: that does not count.
+ * After a read of a receipt or of a document's copy that gave none. A registry that says no, or gives what is of no
+ * use, is asked less and less often, and then no more until a person says so. A registry that is away, or that limits
+ * us, has said nothing of the document: that does not count.
  */
 export function readAgain(
   context: TaskContext,
@@ -22,8 +22,7 @@ export function readAgain(
   { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
 ): TaskResult {
   const reason = outcomeWords(outcome).slice(0, LONGEST_REASON);
-  if (outcome.kind === 'refused' || outcome.kind === 'not_found')
-    return refusedRead(context, task, `${what}: ${reason}`);
+  if (saysNo(outcome)) return refusedRead(context, task, `${what}: ${reason}`);
   return {
     kind: 'retry',
     delayMs: context.profile.rules.receiptPollMs,

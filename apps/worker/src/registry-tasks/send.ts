@@ -11,7 +11,7 @@ import {
 } from '#domain';
 import { defined, PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
-import type { TaskResult } from '#tasks';
+import type { HandlerContext, TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { heldAlready } from '../inbound/held-already.js';
 import { callOnce, hear, type Checked, type Heard } from './attempt.js';
@@ -33,7 +33,7 @@ interface Sending {
  * Sends one document once (attempt.ts). Of a document above the registry's limit the call only announces it; its bytes
  * go up by another task (upload.ts).
  */
-export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<TaskResult> {
+export async function send(context: TaskContext, task: TaskOf<'send'>, by: HandlerContext): Promise<TaskResult> {
   const { requestId, account, attempt } = task.payload;
   const gateHolds = gateHoldsIn(task.key);
   const remembered = await context.documents.state(requestId);
@@ -44,6 +44,7 @@ export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<
   return callOnce<DocumentState, Sending, SendAnswer>(context, state, {
     account,
     attempt,
+    heldUntilMs: by.heldUntilMs,
     did: 'sent it',
     attemptIn: (now) => (isToSend(now) && !isPlannedBeforeHold(now, gateHolds) ? now.send : undefined),
     check: () => checkDocument(context, task, state),

@@ -103,6 +103,8 @@ async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskR
 async function observe(context: TaskContext, task: StatusTask, seen: Seen): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, 'not in the list yet');
   const { status } = seen.shown;
+  const turn = status === 'failed' ? await turnInGroup(context, task.payload.requestId) : 'come';
+  if (turn !== 'come') return turn === 'over' ? { kind: 'done' } : again(context, 'its turn in its group may not come');
   const { state } = await byRegistry(context, task, {
     type: 'ObserveStatus',
     status,
@@ -110,6 +112,22 @@ async function observe(context: TaskContext, task: StatusTask, seen: Seen): Prom
     candidates: [seen.answer],
   });
   return isUnsettled(state) ? again(context) : { kind: 'done' };
+}
+
+/**
+ * Whether a member that shows FAILED has failed by itself. The interface does not say what the documents behind one in
+ * error show, which are not processed (registry-interface 3.2): it may be FAILED. So it counts once all before it have
+ * ended, and none of them has stopped the group; who settles a group that stopped ends the others.
+ */
+async function turnInGroup(context: TaskContext, requestId: string): Promise<'come' | 'open' | 'over'> {
+  const state = await context.documents.stateInLog(requestId);
+  const group = 'registration' in state ? state.registration.group : undefined;
+  if (group === undefined) return 'come';
+  if (state.phase !== 'sent') return 'cause' in state && state.cause === 'not_processed' ? 'over' : 'come';
+  const whole = await context.groups.stateInLog(group.groupId);
+  if (whole.phase === 'halted' || whole.phase === 'absent')
+    return whole.phase === 'halted' && whole.halt.rest.includes(requestId) ? 'open' : 'come';
+  return whole.members.slice(0, group.index).every((one) => one.outcome !== undefined) ? 'come' : 'open';
 }
 
 /**

@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { PlannedTask, SuspensionFinding, UnknownSeriesPolicy } from '#domain';
+import type { GroupRegistration, PlannedTask, SuspensionFinding, TaskKind, UnknownSeriesPolicy } from '#domain';
 import { VirtualClock } from '#kernel';
 import type { InForce } from '#read-models';
 import { testDatabase } from '../../../../test/support/database.js';
 import { Breaker, isBreakers, type Fault } from '../../test/breaker.js';
+import { FakeGroups } from '../../test/fake-groups.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import {
   acceptGroup,
   asTask,
   eventsOf,
+  groupStateIn,
   newestTask,
   plannedTasks,
   processOn,
   registerDocument,
   runTask,
+  stateIn,
   storesForSpec,
 } from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
@@ -30,6 +33,7 @@ class FakeStop {
   unknownSeries: UnknownSeriesPolicy = 'pass';
   isSuspended = true;
   isUnknown = false;
+  suspensions = SERIES.suspensions;
   head = 10n;
   changedAt = 5n;
   judged = 0;
@@ -49,7 +53,7 @@ class FakeStop {
   }
   judge(_: object, { knownAt }: InForce): Promise<SuspensionFinding> {
     this.judged += 1;
-    const series = this.isSuspended ? [SERIES] : [];
+    const series = this.isSuspended ? [{ ...SERIES, suspensions: this.suspensions }] : [];
     const unknown = this.isUnknown ? UNKNOWN : {};
     return Promise.resolve({ series, packCount: series.length, ...unknown, knownAt: String(knownAt) });
   }
@@ -74,6 +78,23 @@ async function document(more: object = {}) {
 const typesOf = async (requestId: string) => (await eventsOf(stores.store, requestId)).map((event) => event.type);
 const sends = (...registries: FakeRegistry[]) =>
   registries.flatMap(({ calls }) => calls.filter((call) => call === 'sendDocument')).length;
+
+/** A person lets a held document go. */
+async function override(requestId: string) {
+  const held = (await eventsOf(stores.store, requestId)).findLast(({ type }) => type === 'DocumentHeld');
+  const { knownAt } = (held as unknown as { data: { hold: { knownAt: string } } }).data.hold;
+  const decision: PlannedTask<'decide_hold'> = {
+    key: `decide_hold:${requestId}`,
+    kind: 'decide_hold',
+    lane: 'internal',
+    dueAt: new Date(0),
+    payload: {
+      ...{ requestId, decision: 'release', predecessors: [`suspension@${knownAt}`], reason: 'by letter 7' },
+      actor: { kind: 'person', name: 'anna', authenticatedBy: 'api-key' },
+    },
+  };
+  return asTask(decision);
+}
 
 describe('a document of suspended packs', () => {
   it('is held, once, without a signature; a type that passes is sent, and nobody asks', async () => {
@@ -120,19 +141,7 @@ describe('a document of suspended packs', () => {
     const { context, registry } = worker(stop);
     const { requestId, send } = await document();
     await runTask(context, send);
-    const [, held] = await eventsOf(stores.store, requestId);
-    const { knownAt } = (held as unknown as { data: { hold: { knownAt: string } } }).data.hold;
-    const decision: PlannedTask<'decide_hold'> = {
-      key: `decide_hold:${requestId}`,
-      kind: 'decide_hold',
-      lane: 'internal',
-      dueAt: new Date(0),
-      payload: {
-        ...{ requestId, decision: 'release', predecessors: [`suspension@${knownAt}`], reason: 'by letter 7' },
-        actor: { kind: 'person', name: 'anna', authenticatedBy: 'api-key' },
-      },
-    };
-    await runTask(context, asTask(decision));
+    await runTask(context, await override(requestId));
     await runTask(context, await newestTask(stores.store, requestId, 'send'));
     expect((await typesOf(requestId)).slice(-2)).toEqual(['SendAttempted', 'DocumentSent']);
     expect(sends(registry)).toBe(1);
@@ -202,6 +211,101 @@ describe('a document of suspended packs', () => {
     await runTask(context, asTask(send!));
     expect(await typesOf(member?.requestId as string)).toEqual(['DocumentRegistered', 'DocumentHeld']);
     expect(sends(registry)).toBe(0);
+  });
+});
+
+describe('the start of a group', () => {
+  const planned = async (group: GroupRegistration, kind: TaskKind, id: string) =>
+    asTask(
+      (await plannedTasks(stores.store, group)).findLast(
+        (one) => one.kind === kind && one.key.includes(id),
+      ) as PlannedTask,
+    );
+
+  /** Two documents that the registry has, and that it would begin with. */
+  async function toStart(stop: FakeStop, isOverridden = false) {
+    const { context, registry } = worker(stop);
+    const bulk = new FakeGroups(registry);
+    const on = { ...context, bulk };
+    const { group, command } = await acceptGroup(stores, 2, { docType: 415 });
+    const run = async (kind: TaskKind, id = group.groupId) => runTask(on, await planned(group, kind, id));
+    await runTask(on, command);
+    for (const { requestId } of group.members) {
+      await run('send', requestId);
+      if (isOverridden) await runTask(on, await override(requestId));
+      if (isOverridden) await run('send', requestId);
+      await run('note_member', requestId);
+    }
+    await run('group_check');
+    return { group, bulk, run };
+  }
+  const haltOf = async ({ groupId }: GroupRegistration): Promise<unknown> => {
+    const state = await groupStateIn(stores.store, groupId);
+    return 'halt' in state ? state.halt : state.phase;
+  };
+
+  it('is not made where packs were suspended after its documents were sent: it halts, and says why', async () => {
+    const stop = new FakeStop();
+    stop.isSuspended = false;
+    const { group, bulk, run } = await toStart(stop);
+    stop.suspend();
+    for (let runs = 0; runs < 2; runs += 1) expect(await run('group_start')).toEqual({ kind: 'done' });
+    const [first] = group.members;
+    expect(await haltOf(group)).toEqual({
+      ...{ cause: 'packs_suspended', started: false },
+      text: `packs of ${first?.commandId} are suspended: series A of ${SERIES.gtin}`,
+      rest: group.members.map(({ requestId }) => requestId),
+    });
+    await run('conclude_members');
+    for (const { requestId } of group.members)
+      expect(await stateIn(stores.store, requestId)).toMatchObject({ outcome: 'failed', cause: 'not_processed' });
+    expect(bulk.starts).toBe(0);
+  });
+
+  it('is not made where packs were suspended while its documents were judged', async () => {
+    const stop = new FakeStop();
+    stop.isSuspended = false;
+    const { group, bulk, run } = await toStart(stop);
+    // Others are suspended, so that all is judged; then packs of the first, when the last has its turn.
+    stop.isUnknown = true;
+    const judge = stop.judge.bind(stop);
+    let turns = 0;
+    stop.judge = async (...given) => {
+      const finding = await judge(...given);
+      if ((turns += 1) === 2) stop.suspend();
+      return finding;
+    };
+    expect(await run('group_start')).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect([await haltOf(group), bulk.starts]).toEqual(['startable', 0]);
+    await run('group_start');
+    expect([await haltOf(group), bulk.starts]).toMatchObject([{ cause: 'packs_suspended' }, 0]);
+  });
+
+  it('is made in spite of a suspension that a person overrode for its documents', async () => {
+    const { group, bulk, run } = await toStart(new FakeStop(), true);
+    await run('group_start');
+    expect([await haltOf(group), bulk.starts]).toEqual(['started', 1]);
+  });
+
+  it('is not made where another suspension came after the one that a person overrode', async () => {
+    const stop = new FakeStop();
+    const { group, bulk, run } = await toStart(stop, true);
+    stop.suspensions = ['s-1', 's-2'];
+    await run('group_start');
+    expect(await haltOf(group)).toMatchObject({ cause: 'packs_suspended' });
+    expect(bulk.starts).toBe(0);
+  });
+
+  it.each([
+    ['pass', 'started', 1],
+    ['hold', 'halted', 0],
+  ] as const)('of packs whose series nobody knows goes as the profile says: %s', async (policy, phase, starts) => {
+    const stop = new FakeStop();
+    stop.isSuspended = false;
+    const { group, bulk, run } = await toStart(stop);
+    Object.assign(stop, { isUnknown: true, unknownSeries: policy });
+    await run('group_start');
+    expect([(await groupStateIn(stores.store, group.groupId)).phase, bulk.starts]).toEqual([phase, starts]);
   });
 });
 

@@ -1,4 +1,11 @@
-import { suspensionHoldOf, type Registration, type SuspensionFinding, type ToSend } from '#domain';
+import {
+  isStoppedBy,
+  suspensionHoldOf,
+  type Member,
+  type Registration,
+  type SuspensionFinding,
+  type ToSend,
+} from '#domain';
 import type { TaskResult } from '#tasks';
 import type { SuspensionStop } from '../gate/suspension-stop.js';
 import type { TaskOf } from '../lane.js';
@@ -48,6 +55,40 @@ export async function passStopAgain(
   if (stop === undefined || judgedAt === undefined) return {};
   const { knownAt, changedAt } = await stop.inForce();
   return changedAt <= judgedAt.knownAt ? { judgedAt: { knownAt } } : passStop(context, task, { registration });
+}
+
+/** Judging took so long that suspensions came meanwhile: all members are judged anew. */
+const CHANGED: TaskResult = {
+  ...{ kind: 'retry', delayMs: 1_000, countsAsAttempt: false },
+  error: 'suspensions changed while its documents were judged',
+};
+
+/**
+ * Why suspensions keep a group from being started now, or for good, in words. Each member was judged when it was sent,
+ * and that may be days ago. What a person overrode for a member counts for it here, too. Every suspension counts that
+ * stands in the log when this ends.
+ */
+export async function suspendedIn(
+  { stop, documents }: TaskContext,
+  members: Member[],
+): Promise<{ text: string } | { wait: TaskResult } | undefined> {
+  if (stop === undefined) return undefined;
+  const inForce = await stop.inForce();
+  if (inForce.gtins.size === 0) return undefined;
+  for (const { requestId, commandId } of members) {
+    const state = await documents.stateInLog(requestId);
+    if (state.phase !== 'sent' || !stop.stops(state.registration.docType)) continue;
+    const finding = await stop.judge(state.registration, inForce);
+    const command = finding && commandOf(stop, finding);
+    if (command?.type === 'HoldForSuspension' && isStoppedBy(state.gate, command.finding))
+      return { text: wordsOf(commandId, command.finding) };
+  }
+  return (await stop.inForce()).changedAt > inForce.knownAt ? { wait: CHANGED } : undefined;
+}
+
+function wordsOf(commandId: string, { series: [first] }: SuspensionFinding): string {
+  if (first === undefined) return `nobody told of which series packs of ${commandId} are, and one may be suspended`;
+  return `packs of ${commandId} are suspended: series ${first.series} of ${first.gtin}`;
 }
 
 function commandOf({ unknownSeries }: Stop, { unknown, ...known }: SuspensionFinding) {

@@ -9,6 +9,7 @@ import {
   plannedTasks,
   processOn,
   registerDocument,
+  runClaimed,
   runTask,
   storesForSpec,
 } from '../../test/test-harness.js';
@@ -50,6 +51,32 @@ describe.each([
     else for (const run of runs) await run();
     expect(registry.calls.filter((call) => call === 'sendDocument')).toHaveLength(1);
     expect((await eventsOf(stores.store, requestId)).filter((event) => event.type === 'SendAttempted')).toHaveLength(1);
+  });
+
+  it('make no attempt under a lease that has run out: whoever has the task by now would take it for dead', async () => {
+    const { requestId } = await registerDocument(stores);
+    const [send] = await plannedTasks(stores.store, requestId);
+    const [registry, clock] = [passwordRegistry(), new VirtualClock()];
+    // It stands still before its intent, and nobody has extended its lease.
+    registry.sign = (() => Promise.resolve(clock.advance(30_000))) as never;
+    const leaseEndMs = clock.monotonicMs() + 30_000;
+    const run = runClaimed(processOn({ ...stores, registry, clock }), asTask(send!, 1), leaseEndMs);
+    expect(await run).toEqual({ kind: 'give_back' });
+    expect((await eventsOf(stores.store, requestId)).map((event) => event.type)).toEqual(['DocumentRegistered']);
+    expect(registry.calls).toEqual([]);
+  });
+
+  it.each([
+    [5_000, 5_000],
+    [30_000, 20_000],
+  ])('write while the lease surely holds, and for 20 s at most: it holds for %d ms', async (leaseMs, writesMs) => {
+    const { requestId } = await registerDocument(stores);
+    const [send] = await plannedTasks(stores.store, requestId);
+    const [registry, clock] = [passwordRegistry(), new VirtualClock()];
+    const untilMs: (number | undefined)[] = [];
+    registry.beforeSend = ({ notAfterMonotonicMs }) => Promise.resolve(void untilMs.push(notAfterMonotonicMs));
+    await runClaimed(processOn({ ...stores, registry, clock }), asTask(send!, 1), leaseMs);
+    expect(untilMs).toEqual([writesMs]);
   });
 
   it('leave its call to the run that makes it, though the other had looked first and lost its lease', async () => {

@@ -1,6 +1,6 @@
 import { believesOthers, FINISH_POLICY, type DocumentState, type UploadAnswer, type Uploading } from '#domain';
 import { outcomeWords, type CallOutcome, type LargeSend, type OpenUpload } from '#registry-client';
-import type { TaskResult } from '#tasks';
+import type { HandlerContext, TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import { begunBefore } from '../restoration/begun-before.js';
@@ -23,7 +23,7 @@ interface Parts {
 export async function upload(
   context: TaskContext,
   task: TaskOf<'upload'>,
-  { signal }: { signal: AbortSignal },
+  { signal, heldUntilMs }: HandlerContext,
 ): Promise<TaskResult> {
   const { requestId, account, attempt, round } = task.payload;
   const state = await context.documents.stateInLog(requestId);
@@ -34,6 +34,7 @@ export async function upload(
   return callOnce<DocumentState, Parts, UploadAnswer>(context, state, {
     account,
     attempt: round,
+    heldUntilMs,
     did: 'finished the upload',
     attemptIn: (now) => (now.phase === 'uploading' && now.attempt === attempt ? now.finish : undefined),
     check: () => uploadParts(context, task, { state, signal }),

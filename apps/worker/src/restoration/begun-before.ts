@@ -1,4 +1,4 @@
-import { outcomeWords } from '#registry-client';
+import { outcomeWords, type DocumentStatus } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim } from '../lane.js';
@@ -13,7 +13,7 @@ export async function begunBefore(
   context: TaskContext,
   task: Claim,
   at: { account: string; documentId: string | undefined; isOld?: boolean },
-): Promise<{ answer: Candidate } | { wait: TaskResult } | undefined> {
+): Promise<{ answer: Candidate; status: DocumentStatus } | { wait: TaskResult } | undefined> {
   const { account, documentId, isOld = false } = at;
   if (context.restored?.was !== true || documentId === undefined) return undefined;
   const restMs = context.profile.rules.statusAfterSendMs + 100;
@@ -29,8 +29,10 @@ export async function begunBefore(
       },
     };
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind === 'ok')
-    return outcome.value.status === 'uploading' ? undefined : { answer: candidateOf(context, outcome.raw) };
+  if (outcome.kind === 'ok') {
+    const { status } = outcome.value;
+    return status === 'uploading' ? undefined : { answer: candidateOf(context, outcome.raw), status };
+  }
   if (outcome.kind === 'not_found') return undefined;
   if (outcome.kind === 'refused') {
     // What a server before the registry may have said tells nothing of the document.

@@ -17,7 +17,7 @@ import {
 import { defined } from '#kernel';
 import { toldDecisions } from '#read-models';
 import { stagedPages, type FetchedDecision, type RegistryFetch } from '#reconciliation';
-import { UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
+import { Unnamed, UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
 
 /** Decisions of one list, each for each of its series; more is no list that was ever seen. */
 const MOST_DECISIONS = 200_000;
@@ -33,24 +33,22 @@ export async function readDecisions(
 ): Promise<ListTaken | undefined> {
   const read = await readPages(context, fetch);
   if (read === undefined) return undefined;
-  const { decisions, packs, fetchedAt } = read;
-  const change = changeByDecisions(decisions, { ...(await heldBefore(context, state)), at: fetchedAt });
+  const { decisions, packs, fetchedAt, unnamed } = read;
+  unnamed.warn(context, fetch.fetchId);
+  const isUnclear = await unnamed.isUnclear(context, state);
+  const change = changeByDecisions(decisions, { ...(await heldBefore(context, state)), at: fetchedAt, isUnclear });
   const { appeared, released, vanished, doubt, inForce, holding } = change;
   const packsOf = (some: CirculationDecision[]): number =>
     some.reduce((sum, one) => sum + (packs.get(decisionKeyOf(one)) ?? 0), 0);
   const withoutSeries = decisions.filter((one) => one.says === 'suspend' && (one.gtin === '' || one.series === ''));
-  const notUnderstood = decisions.filter((one) => one.says === 'unknown');
-  if (notUnderstood.length > 0)
-    context.warn(
-      { fetchId: fetch.fetchId, count: notUnderstood.length, first: notUnderstood[0] },
-      'decisions say neither that they suspend nor that they end: nothing follows from them',
-    );
+  const unclear = decisions.filter((one) => one.says === 'unknown');
+  warnOfUnclear(context, fetch.fetchId, unclear);
   return {
-    ...{ content: { decisions }, inForce: { decisions: inForce }, fetchedAt, vanished, doubt },
+    ...{ content: { decisions, ...unnamed.part }, inForce: { decisions: inForce }, fetchedAt, vanished, doubt },
     figures: {
       ...{ series: holding.length, packs: packsOf(holding), packsWithoutSeries: packsOf(withoutSeries) },
       decisions: decisions.length,
-      ...(notUnderstood.length === 0 ? {} : { notUnderstood: notUnderstood.length }),
+      ...unnamed.figures(unclear.length),
     },
     appeared: appeared.length,
     commands: (version: ListVersion) => [
@@ -67,6 +65,14 @@ export async function readDecisions(
   };
 }
 
+function warnOfUnclear({ warn }: TakeContext, fetchId: string, unclear: CirculationDecision[]): void {
+  if (unclear.length > 0)
+    warn(
+      { fetchId, count: unclear.length, first: unclear[0] },
+      'decisions say neither that they suspend nor that they end: nothing follows from them',
+    );
+}
+
 const named = ({ decisionId, number, date }: CirculationDecision): DecisionNamed => ({
   ...{ decisionId, ...defined({ number, date }) },
 });
@@ -75,9 +81,11 @@ async function readPages({ pool }: TakeContext, { fetchId, nextPage }: RegistryF
   const told: CirculationDecision[] = [];
   const packs = new Map<string, number>();
   let [pages, fetchedAt]: [number, Date | undefined] = [0, undefined];
+  const unnamed = new Unnamed();
   for await (const page of stagedPages(pool, fetchId)) {
     pages += 1;
     fetchedAt ??= page.fetched_at;
+    unnamed.add(page.unanswered);
     for (const line of page.rows.split('\n')) {
       if (line === '') continue;
       // How many packs are touched changes all day, and is no part of the content.
@@ -89,7 +97,7 @@ async function readPages({ pool }: TakeContext, { fetchId, nextPage }: RegistryF
       throw new UnusableList(`the registry tells more than ${MOST_DECISIONS} decisions`);
   }
   if (fetchedAt === undefined || pages !== nextPage) return undefined;
-  return { decisions: decisionsInOrder(told), packs, fetchedAt };
+  return { decisions: decisionsInOrder(told), packs, fetchedAt, unnamed };
 }
 
 /** The decisions that counted with us, and all that the believed list and the newest one told. */
@@ -111,11 +119,17 @@ async function heldBefore({ evidence }: TakeContext, state: SuspendedListState) 
  */
 export function changeByDecisions(
   decisions: CirculationDecision[],
-  { inForce, believed, newest, at }: Record<'inForce' | 'believed' | 'newest', CirculationDecision[]> & { at: Date },
+  {
+    inForce,
+    believed,
+    newest,
+    at,
+    isUnclear = false,
+  }: Record<'inForce' | 'believed' | 'newest', CirculationDecision[]> & { at: Date; isUnclear?: boolean },
 ) {
   const holding = holdingDecisions(decisions, at);
   const vanished = decisionsWithout(believed, decisions).length;
-  const doubt = doubtOf(believed.length, { series: decisions.length, vanished });
+  const doubt = doubtOf(believed.length, { series: decisions.length, vanished, isUnclear });
   if (doubt !== undefined) {
     const appeared = seriesWithout(holding, inForce);
     return { appeared, released: [], vanished, doubt, holding, inForce: heldBesides(inForce, holding) };

@@ -25,7 +25,7 @@ import {
 } from '#reconciliation';
 import { registryActor, type Cause } from '../aggregate/aggregate-repository.js';
 import { countPacks, type PackCount } from './count-packs.js';
-import { UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
+import { Unnamed, UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
 import { readDecisions } from './take-decisions.js';
 
 /** Series of one list; more is no list that was ever seen. */
@@ -122,6 +122,7 @@ async function tellAll({ suspensions }: TakeContext, cause: Cause, commands: Sus
 
 interface ReadList extends PackCount {
   series: ProductSeries[];
+  unnamed: Unnamed;
   /** When its first page came: what happened after that may be missing. */
   fetchedAt: Date;
 }
@@ -133,12 +134,15 @@ async function readList(
 ): Promise<ListTaken | undefined> {
   const read = await readPages(context.pool, fetch);
   if (read === undefined) return undefined;
-  const { series, fetchedAt, ...packs } = read;
-  const change = changeBy(series, await heldBefore(context, state));
+  const { series, fetchedAt, unnamed, ...packs } = read;
+  unnamed.warn(context, fetch.fetchId);
+  const isUnclear = await unnamed.isUnclear(context, state);
+  const change = changeBy(series, { ...(await heldBefore(context, state)), isUnclear });
   const { appeared, released, vanished, doubt, inForce } = change;
   return {
-    ...{ content: series, inForce, fetchedAt, appeared: appeared.length, vanished, doubt },
-    figures: { series: series.length, ...packs },
+    content: unnamed.count === 0 ? series : { series, ...unnamed.part },
+    ...{ inForce, fetchedAt, appeared: appeared.length, vanished, doubt },
+    figures: { series: series.length, ...packs, ...unnamed.figures() },
     commands: (version: ListVersion) => [
       ...appeared.map((one) => ({ type: 'List' as const, suspensionId: listedSuspensionId(one), ...one, ...version })),
       ...released.map((one) => ({ type: 'Unlist' as const, suspensionId: listedSuspensionId(one), ...version })),
@@ -150,10 +154,12 @@ async function readList(
 async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Promise<ReadList | undefined> {
   const seen = new Map<string, ProductSeries>();
   let [pages, fetchedAt]: [number, Date | undefined] = [0, undefined];
+  const unnamed = new Unnamed();
   async function* lines() {
     pages = 0;
     for await (const page of stagedPages(pool, fetchId)) {
       pages += 1;
+      unnamed.add(page.unanswered);
       fetchedAt ??= page.fetched_at;
       for (const line of page.rows.split('\n')) {
         if (line === '') continue;
@@ -168,7 +174,7 @@ async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Prom
   }
   const packs = await countPacks(lines);
   if (fetchedAt === undefined || pages !== nextPage) return undefined;
-  return { series: seriesInOrder(seen.values()), ...packs, fetchedAt };
+  return { series: seriesInOrder(seen.values()), ...packs, fetchedAt, unnamed };
 }
 
 /** What counted with us, what the list said that is believed, and what the newest one said. */
@@ -189,11 +195,16 @@ async function heldBefore(context: TakeContext, state: SuspendedListState) {
  */
 export function changeBy(
   series: ProductSeries[],
-  { inForce, believed, newest }: Record<'inForce' | 'believed' | 'newest', ProductSeries[]>,
+  {
+    inForce,
+    believed,
+    newest,
+    isUnclear = false,
+  }: Record<'inForce' | 'believed' | 'newest', ProductSeries[]> & { isUnclear?: boolean },
 ) {
   const appeared = seriesWithout(series, inForce);
   const vanished = seriesWithout(believed, series).length;
-  const doubt = doubtOf(believed.length, { series: series.length, vanished });
+  const doubt = doubtOf(believed.length, { series: series.length, vanished, isUnclear });
   const left = seriesWithout(inForce, series);
   const released = doubt === undefined ? seriesWithout(left, [...believed, ...newest]) : [];
   return {

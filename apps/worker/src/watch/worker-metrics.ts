@@ -23,11 +23,18 @@ export function collectWorkerMetrics(metrics: Metrics, figures: WorkerFigures): 
     metrics.collect(() => setFigures(metrics, figures));
 }
 
+const SIGNED_IN = { method: 'sign_in_token', result: 'ok' } as const;
+
 function setCalls(metrics: Metrics, { registry, documents }: WorkerFigures): void {
   const counts = registry.callCounts();
+  // A first sign-in that goes well must be a rise, for it ends the alert for those that failed before it.
+  const none = registry.sessions().map(({ account }) => ({ ...SIGNED_IN, account, calls: 0 }));
   metrics.replace(
     'pedigree_registry_calls_total',
-    counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })),
+    [...none, ...counts].map(({ account, method, result, calls }) => ({
+      labels: { account, method, result },
+      value: calls,
+    })),
   );
   const calls = callsPerDocument(counts, documents.concluded);
   if (calls !== undefined) metrics.set('pedigree_registry_calls_per_document', {}, calls);

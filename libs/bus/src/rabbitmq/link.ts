@@ -6,6 +6,8 @@ export interface LinkOptions {
   url: string;
   names: BusNames;
   deliveryLimit: number;
+  /** Whether the exchange of outcomes was seen to be gone: then it is not declared anew. */
+  outcomesLost?: () => boolean;
   connectionName: string;
   /** Shortest and longest wait before another try to connect. */
   reconnectFirstMs: number;
@@ -27,6 +29,11 @@ const takesNothing = (reason: string): string => `RabbitMQ takes no messages now
 export class Link {
   private connection: Connection | undefined;
   private declared: Promise<void> | undefined;
+  /**
+   * On this connection. The exchange of outcomes is declared once on each: were it deleted, a new one would lack the
+   * bindings of the ERP's queues, and outcomes would go to nobody in silence.
+   */
+  private declaredOutcomes = false;
   private closed = false;
   /** The connection was told to end. */
   private ended = false;
@@ -125,6 +132,7 @@ export class Link {
     })
       .on('connection', () => {
         this.forgetTopology();
+        this.declaredOutcomes = false;
         this.blockedFor = undefined;
         // rabbitmq-client ends a handshake that it was in when it was closed: it would keep its timer, or connect anew.
         if (this.ended) void connection.close().catch(() => undefined);
@@ -145,8 +153,11 @@ export class Link {
 
   private async declare(connection: Connection): Promise<void> {
     const channel = await this.acquire(connection);
+    const { names, deliveryLimit, outcomesLost = () => false } = this.options;
+    const withOutcomes = !this.declaredOutcomes && !outcomesLost();
     try {
-      await declareTopology(channel, this.options.names, this.options.deliveryLimit);
+      await declareTopology(channel, names, { deliveryLimit, withOutcomes });
+      this.declaredOutcomes = true;
     } catch (error) {
       this.declared = undefined;
       throw error;

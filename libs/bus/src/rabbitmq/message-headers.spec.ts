@@ -75,12 +75,15 @@ describe('a dead letter', () => {
         .reason,
     ).toHaveLength(4_000));
 
-  it.each([1_000, 1_001, 7_000, 7_001])('of ours fills its frame with the reason, beside %s bytes of its publisher', (bytes) => {
-    const message = { headers: { given: 'x'.repeat(bytes) } };
-    const letter = deadLetterEnvelope(message, { ...info, reason: 'Ж'.repeat(4_000) }, ownUser);
-    expect([MOST_HEADER_BYTES, MOST_HEADER_BYTES - 1]).toContain(headerBytes(letter));
-    expect(deadLetterOf({ ...letter, body }, limits).reason).toMatch(/^Ж+$/);
-  });
+  it.each([1_000, 1_001, 7_000, 7_001])(
+    'of ours fills its frame with the reason, beside %s bytes of its publisher',
+    (bytes) => {
+      const message = { headers: { given: 'x'.repeat(bytes) } };
+      const letter = deadLetterEnvelope(message, { ...info, reason: 'Ж'.repeat(4_000) }, ownUser);
+      expect([MOST_HEADER_BYTES, MOST_HEADER_BYTES - 1]).toContain(headerBytes(letter));
+      expect(deadLetterOf({ ...letter, body }, limits).reason).toMatch(/^Ж+$/);
+    },
+  );
 
   it('of the broker tells the delivery limit, and has an id that stays', () => {
     const headers = {

@@ -4,6 +4,8 @@ import type { Link } from './link.js';
 import { Publisher, type Publication } from './publisher.js';
 
 const refusal = Object.assign(new Error('message rejected by server'), { code: 'NACK' });
+const publisherOver = (channel: () => Promise<unknown>): Publisher =>
+  new Publisher({ channel, forgetTopology: () => undefined } as unknown as Link, 0);
 const message = (name: string): Publication => ({ envelope: { exchange: 'x' }, body: Buffer.from(name) });
 
 /** Fake channels: they refuse each message as often as is said, and remember what came, in order. */
@@ -19,7 +21,7 @@ function fakeChannels(refusals: Record<string, number>) {
       if (refusals[name] >= 0) throw refusal;
     },
   });
-  return { came, publisher: new Publisher({ channel: async () => fakeChannel() } as unknown as Link, 0) };
+  return { came, publisher: publisherOver(async () => fakeChannel()) };
 }
 
 /** The first that is opened confirms nothing. */
@@ -82,7 +84,7 @@ describe('a publisher', () => {
 
   it('keeps its channel when one that it has given up ends only now', async () => {
     const opened: FakeChannel[] = [];
-    const publisher = new Publisher({ channel: async () => new FakeChannel(opened) } as unknown as Link, 0);
+    const publisher = publisherOver(async () => new FakeChannel(opened));
     await expect(publisher.publish([message('never')], 1)).rejects.toThrow('did not confirm');
     await publisher.publish([message('a')], 10_000);
     opened[0]?.emit('close');

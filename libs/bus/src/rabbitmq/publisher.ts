@@ -59,6 +59,8 @@ export class Publisher {
       await Promise.race([this.confirmed(publications), late]);
     } catch (error) {
       this.abandon();
+      // Somebody may have deleted an exchange: a broker that only refuses knows it.
+      if (!isRefusal(error)) this.link.forgetTopology();
       throw error;
     } finally {
       clearTimeout(timer);
@@ -69,14 +71,17 @@ export class Publisher {
     if (this.returned === returned) return;
     this.link.forgetTopology();
     this.abandon();
-    throw new Error('the broker gave a message back: no queue is there for it');
+    throw new ReturnedError('the broker gave a message back: no queue is there for it');
   }
 
   private async confirmed(publications: Publication[]): Promise<void> {
     const channel = await this.open();
     let onClose = (): void => undefined;
     const lost = new Promise<never>(
-      (_, reject) => (onClose = () => reject(new Error('the channel was lost before the broker confirmed'))),
+      (_, reject) =>
+        // After the broker's own reason, where it gave one.
+        (onClose = () =>
+          void setImmediate(() => reject(new Error('the channel was lost before the broker confirmed')))),
     );
     channel.once('close', onClose);
     try {
@@ -144,7 +149,17 @@ export class Publisher {
   }
 }
 
-const isRefusal = (error: unknown): boolean => (error as AMQPError).code === 'NACK';
+/** The broker has it not, and says so. */
+export const isRefusal = (error: unknown): boolean => (error as AMQPError).code === 'NACK';
+
+class ReturnedError extends Error {}
+
+/** There is no queue for what was `mandatory`. */
+export const isReturn = (error: unknown): boolean => error instanceof ReturnedError;
+
+/** The broker has no exchange of this name. */
+export const isMissing = (error: unknown, exchange: string): boolean =>
+  (error as AMQPError).code === 'NOT_FOUND' && (error as Error).message.includes(`no exchange '${exchange}'`);
 
 async function untilTaken(publish: () => Promise<void>, most: number, pauseMs: number): Promise<void> {
   for (let tries = 1; ; tries += 1) {

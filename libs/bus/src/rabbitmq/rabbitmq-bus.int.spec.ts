@@ -104,21 +104,30 @@ async function busOnBroker() {
     const { commands } = busNames(prefix);
     const problems: string[] = [];
     let admin: Connection;
+    let buses: RabbitMqBus[];
     let bus: RabbitMqBus;
+    /** Ends every consumer, also of a test that failed: it would take the messages of the next. */
+    let stop: AbortController;
+    const open = (brokerUrl = url): RabbitMqBus => {
+      const report = (problem: string): void => void problems.push(problem);
+      const opened = new RabbitMqBus({ url: brokerUrl, prefix, ...FAST, report });
+      buses.push(opened);
+      return opened;
+    };
     beforeEach(async () => {
       admin = await openConnection(url);
-      problems.length = 0;
-      bus = new RabbitMqBus({ url, prefix, ...FAST, report: (problem) => problems.push(problem) });
+      [problems.length, buses, stop] = [0, [], new AbortController()];
+      bus = open();
     });
     afterEach(async () => {
-      await bus.close();
+      stop.abort();
+      for (const one of buses) await one.close();
       await admin.close();
       await deleteTopology(url, prefix);
     });
 
     it('that has another queue of the name is told of in words, and used when that is gone', async () => {
       await admin.queueDeclare({ queue: commands, durable: true });
-      const stop = new AbortController();
       const seen: string[] = [];
       const ended = bus.consumeCommands({
         concurrency: 1,
@@ -136,7 +145,6 @@ async function busOnBroker() {
     });
 
     it('that lost the queue under a consumer gets it anew', async () => {
-      const stop = new AbortController();
       let seen = 0;
       const ended = bus.consumeCommands({
         concurrency: 1,
@@ -157,38 +165,120 @@ async function busOnBroker() {
     });
 
     it('that lost the queue under two consumers, and got it back at once, serves both again', async () => {
-      const other = new RabbitMqBus({ url, prefix, ...FAST });
-      const stop = new AbortController();
-      const seen = new Map<MessageBus, number>([bus, other].map((one) => [one, 0]));
-      const ended = [bus, other].map((one) =>
+      const pair = [bus, open()];
+      let atWork = new Set<MessageBus>();
+      let release = (): void => undefined;
+      let released = Promise.resolve();
+      const ended = pair.map((one) =>
         one.consumeCommands({
           concurrency: 1,
           signal: stop.signal,
-          handle: async () => (seen.set(one, seen.get(one)! + 1), { kind: 'done' }),
+          handle: async () => (atWork.add(one), await released, { kind: 'done' }),
         }),
       );
       const serves = async (): Promise<void> => {
-        const before = new Map(seen);
+        // While one has a message in hand the next stands ready: one that the broker has forgotten in silence can tell.
+        atWork = new Set();
+        released = new Promise((resolve) => (release = resolve));
         await until(
           'both to be served',
-          async () =>
-            (await confirmed(bus.publishCommands([{ body: Buffer.from('x') }]))) &&
-            [bus, other].every((one) => seen.get(one)! > before.get(one)!),
+          async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('x') }]))) && atWork.size === 2,
         );
+        release();
       };
-      await serves();
-      for (let round = 0; round < 5; round += 1) {
-        await admin.queueDelete({ queue: commands });
-        await bus.publishCommands([{ body: Buffer.from('x') }]).catch(() => undefined);
+      try {
         await serves();
+        for (let round = 0; round < 5; round += 1) {
+          await admin.queueDelete({ queue: commands });
+          await bus.publishCommands([{ body: Buffer.from('x') }]).catch(() => undefined);
+          await serves();
+        }
+      } finally {
+        release();
       }
       stop.abort();
       await Promise.all(ended);
-      await other.close();
+    });
+
+    it('that lost its exchange of outcomes, with its bindings, gets no outcome until a queue is bound', async () => {
+      const outcome = { id: 'e', topic: 't', contentType: 'text/plain', body: Buffer.from('x') };
+      await bus.publishOutcomes([outcome]);
+      const exchange = busNames(prefix).outcomes;
+      await admin.exchangeDelete({ exchange });
+      // A queue that was lost as well is declared anew, and brings the exchange not back.
+      await admin.queueDelete({ queue: commands });
+      await expect(bus.publishCommands([{ body: Buffer.from('x') }])).rejects.toThrow('no queue is there');
+      await bus.publishCommands([{ body: Buffer.from('x') }]);
+      const refused = async () =>
+        expect(bus.publishOutcomes([outcome])).rejects.toThrow(/no queue is bound to .*the exchange was deleted/);
+      for (let n = 0; n < 3; n += 1) await refused();
+      await admin.exchangeDeclare({ exchange, type: 'topic', durable: true });
+      await refused();
+      const queue = `${prefix}.erp`;
+      await admin.queueDeclare({ queue, exclusive: true });
+      await admin.queueBind({ queue, exchange, routingKey: 't' });
+      await bus.publishOutcomes([outcome]);
+      expect(await admin.basicGet({ queue, noAck: true })).toMatchObject({ messageId: 'e' });
+      await admin.queueDelete({ queue });
+      await bus.publishOutcomes([outcome]);
+    });
+
+    it('that lost its exchange of outcomes does not get it anew with another connection', async () => {
+      const outcome = { id: 'e', topic: 't', contentType: 'text/plain', body: Buffer.from('x') };
+      const { hostname, port } = new URL(url);
+      const proxy = await tcpProxy({ host: hostname, port: Number(port || 5672) });
+      const through = new URL(url);
+      Object.assign(through, { hostname: '127.0.0.1', port: String(proxy.port) });
+      const cutOff = open(through.href);
+      try {
+        await cutOff.publishOutcomes([outcome]);
+        const exchange = busNames(prefix).outcomes;
+        await admin.exchangeDelete({ exchange });
+        await expect(cutOff.publishOutcomes([outcome])).rejects.toThrow('no queue is bound');
+        proxy.cut();
+        await until('a connection', async () => (await cutOff.state()).connected);
+        await until('an answer', () =>
+          cutOff.publishOutcomes([outcome]).then(
+            () => Promise.reject(new Error('it went to nobody')),
+            (error: Error) => error.message.includes('no queue is bound'),
+          ),
+        );
+        await expect(admin.exchangeDeclare({ exchange, passive: true })).rejects.toThrow('no exchange');
+      } finally {
+        await proxy.close();
+      }
+    });
+
+    it('that lost the exchange of dead letters gets it anew: what is refused is put aside', async () => {
+      await bus.publishCommands([{ body: Buffer.from('first') }]);
+      const { dead } = busNames(prefix);
+      const stop = new AbortController();
+      await admin.exchangeDelete({ exchange: dead });
+      await bus.publishCommands([{ body: Buffer.from('never') }]);
+      const handle = async (): Promise<Handled> => ({ kind: 'dead', code: 'invalid_json', reason: 'no' });
+      const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle });
+      await until('the letter', async () => (await bus.deadLetters({ limit: 9 })).length === 2);
+      stop.abort();
+      await ended;
+    });
+
+    it('that refuses an outcome because a queue of an ERP is full: it is said so', async () => {
+      const outcome = (n: number): OutgoingMessage => ({
+        id: `e-${n}`,
+        topic: 't',
+        contentType: 'text/plain',
+        body: Buffer.from('x'),
+      });
+      await bus.publishOutcomes([outcome(0)]);
+      const queue = `${prefix}.erp`;
+      const full = { 'x-max-length': 1, 'x-overflow': 'reject-publish' as const };
+      await admin.queueDeclare({ queue, exclusive: true, arguments: full });
+      await admin.queueBind({ queue, exchange: busNames(prefix).outcomes, routingKey: '#' });
+      await bus.publishOutcomes([outcome(1)]);
+      await expect(bus.publishOutcomes([outcome(2)])).rejects.toThrow(/refused an outcome: a queue .* is full/);
     });
 
     it('gets nothing held for longer than a message may be held from its arrival on, whatever it waited for', async () => {
-      const stop = new AbortController();
       const mostHeldMs = 60_000;
       const patience: number[] = [];
       let [go, arrivedMs] = [(): void => undefined, 0];
@@ -213,7 +303,6 @@ async function busOnBroker() {
     });
 
     it('gets back what was held for too long, and is not asked for it again while nothing may be begun', async () => {
-      const stop = new AbortController();
       const deliveries: number[] = [];
       let may = true;
       const handle = async (message: { deliveries: number }): Promise<Handled> => (
@@ -251,7 +340,7 @@ async function busOnBroker() {
       const { hostname, port } = new URL(url);
       const proxy = await tcpProxy({ host: hostname, port: Number(port || 5672) });
       proxy.down();
-      const away = new RabbitMqBus({ url: `amqp://guest:guest@127.0.0.1:${proxy.port}`, prefix, ...FAST });
+      const away = open(`amqp://guest:guest@127.0.0.1:${proxy.port}`);
       await expect(
         away.publishOutcomes([{ id: 'e', topic: 't', contentType: 'text/plain', body: Buffer.from('x') }], {
           timeoutMs: 200,

@@ -11,7 +11,7 @@ import type {
 import { Consumer } from './consumer.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
 import { Link } from './link.js';
-import { Publisher } from './publisher.js';
+import { isMissing, isRefusal, isReturn, Publisher } from './publisher.js';
 import { readyMessages } from './queue-look.js';
 import { busNames, type BusNames } from './topology.js';
 
@@ -76,14 +76,17 @@ export class RabbitMqBus implements MessageBus {
   private readonly letters: DeadLetterQueue;
   private readonly ownUser: string;
   private readonly options: Required<RabbitMqBusOptions>;
+  /** The exchange of outcomes was deleted, and no outcome has come to a queue since. */
+  private outcomesLost = false;
 
   constructor(options: RabbitMqBusOptions) {
     this.options = { ...DEFAULTS, ...options };
     this.names = busNames(this.options.prefix);
     this.ownUser = decodeURIComponent(new URL(options.url).username);
-    this.link = new Link({ ...this.options, names: this.names });
+    const outcomesLost = (): boolean => this.outcomesLost;
+    this.link = new Link({ ...this.options, names: this.names, outcomesLost });
     const connectionName = `${this.options.connectionName} publishing`;
-    this.publishing = new Link({ ...this.options, names: this.names, connectionName });
+    this.publishing = new Link({ ...this.options, names: this.names, outcomesLost, connectionName });
     this.publisher = new Publisher(this.publishing);
     this.letters = new DeadLetterQueue(this.parts());
   }
@@ -94,11 +97,32 @@ export class RabbitMqBus implements MessageBus {
 
   async publishOutcomes(messages: OutgoingMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
     if (messages.length === 0) return;
+    const { outcomes: exchange } = this.names;
+    const mandatory = this.outcomesLost;
     const publications = messages.map(({ id, topic, contentType, body }) => ({
-      envelope: { exchange: this.names.outcomes, routingKey: topic, messageId: id, contentType, durable: true },
+      envelope: { exchange, routingKey: topic, messageId: id, contentType, durable: true, mandatory },
       body,
     }));
-    await this.publisher.publish(publications, options.timeoutMs ?? this.options.confirmMs);
+    try {
+      await this.publisher.publish(publications, options.timeoutMs ?? this.options.confirmMs);
+      this.outcomesLost = false;
+    } catch (error) {
+      this.outcomesLost ||= isMissing(error, exchange);
+      throw this.inWords(error);
+    }
+  }
+
+  private inWords(error: unknown): unknown {
+    const { outcomes } = this.names;
+    if (isRefusal(error)) {
+      const why = `a queue that is bound to ${outcomes} is full, as a rule (x-overflow: reject-publish)`;
+      return new Error(`RabbitMQ refused an outcome: ${why}`, { cause: error });
+    }
+    if (!isMissing(error, outcomes) && !isReturn(error)) return error;
+    const why =
+      `no queue is bound to ${outcomes} for it: the exchange was deleted, and with it all bindings. Declare it anew ` +
+      '(topic, durable), and bind the queues of the ERP';
+    return new Error(`RabbitMQ cannot deliver an outcome: ${why}`, { cause: error });
   }
 
   async publishCommands(messages: CommandMessage[]): Promise<void> {

@@ -25,8 +25,12 @@ const NO_LIMIT = 2_000_000_000;
  * the broker itself makes are handed over at least once, which wants `reject-publish`. Rejects when something of the
  * name is there with other arguments.
  */
-export async function declareTopology(channel: Channel, names: BusNames, deliveryLimit: number): Promise<void> {
-  await channel.exchangeDeclare({ exchange: names.outcomes, type: 'topic', durable: true });
+export async function declareTopology(
+  channel: Channel,
+  names: BusNames,
+  { deliveryLimit, withOutcomes }: { deliveryLimit: number; withOutcomes: boolean },
+): Promise<void> {
+  if (withOutcomes) await channel.exchangeDeclare({ exchange: names.outcomes, type: 'topic', durable: true });
   await channel.exchangeDeclare({ exchange: names.dead, type: 'fanout', durable: true });
   await channel.queueDeclare({
     queue: names.dead,

@@ -16,14 +16,24 @@ export interface ConcludedDocument {
   receiptSha256?: string;
 }
 
-/** What of a document is no event, and why. */
+/** What of a document is no event, and why. A name without a prefix would be dropped by a reader of JSON-LD. */
 export interface LeftOut {
-  doc_type: number;
-  document_sha256: string;
-  why: string;
+  'pedigree:docType': string;
+  'pedigree:documentSha256': string;
+  'pedigree:why': string;
   /** Absent where the whole document is meant. */
-  epc?: string;
+  'pedigree:epc'?: string;
 }
+
+/** @param epc absent where the whole document is meant. */
+export const leftOutOf = (
+  { docType, documentSha256 }: { docType: number; documentSha256: string },
+  why: string,
+  epc?: string,
+): LeftOut => ({
+  ...{ 'pedigree:docType': String(docType), 'pedigree:documentSha256': documentSha256, 'pedigree:why': why },
+  ...defined({ 'pedigree:epc': epc }),
+});
 
 export interface ToldEvents {
   events: EpcisEvent[];
@@ -55,23 +65,17 @@ const placeOf = (id: string | undefined): string | undefined => {
  * is not known what became of them, are no event and are named with their reason.
  */
 export function eventsOf(document: ConcludedDocument): ToldEvents {
-  const { facts, documentSha256 } = document;
-  const leave = (why: string, epc?: string): LeftOut => ({
-    doc_type: facts.docType,
-    document_sha256: documentSha256,
-    why,
-    ...defined({ epc }),
-  });
-  const none = noEventOf(facts.docType);
-  if (none !== undefined) return { events: [], leftOut: [leave(none)] };
-  const time = timeOf(document);
-  if (time === undefined) return { events: [], leftOut: [leave('no source tells when it happened')] };
+  const named = { docType: document.facts.docType, documentSha256: document.documentSha256 };
+  const none = noEventOf(named.docType);
+  if (none !== undefined) return { events: [], leftOut: [leftOutOf(named, none)] };
   const leftOut: LeftOut[] = [];
   const groups = new Map<string, EpcisEvent>();
   for (const effect of document.effects) {
     const epc = epcOf(effect.item.id);
-    const why = whyNot(effect, epc);
-    if (why !== undefined || epc === undefined) leftOut.push(leave(why as string, epc ?? effect.item.id));
+    const time = timeOf(document, effect);
+    const why = whyNot(effect, epc) ?? (time === undefined ? 'no source tells when it happened' : undefined);
+    if (epc === undefined || time === undefined || why !== undefined)
+      leftOut.push(leftOutOf(named, why as string, epc ?? effect.item.id));
     else for (const event of eventsOfItem(document, { effect, epc, time })) gather(groups, event);
   }
   return { events: [...groups.values()].map(withId), leftOut };
@@ -95,7 +99,7 @@ function gather(groups: Map<string, EpcisEvent>, event: EpcisEvent): void {
 }
 
 /** A document may name an item twice; an event does not. */
-function withId({ type, epcList, childEPCs, ...rest }: EpcisEvent): EpcisEvent {
+export function withId({ type, epcList, childEPCs, ...rest }: EpcisEvent): EpcisEvent {
   const once = (list: string[] | undefined) => list && [...new Set(list)];
   const event = { type, ...defined({ epcList: once(epcList), childEPCs: once(childEPCs) }), ...rest } as EpcisEvent;
   return { ...event, eventID: eventIdOf(event, NAMESPACES) };
@@ -108,9 +112,12 @@ interface Time {
   timeOf?: 'acceptance';
 }
 
-/** The claimed moment, where it is one with its zone; else the registry's acceptance, and so it is said. */
-function timeOf({ facts, acceptedAt }: ConcludedDocument): Time | undefined {
-  const claimed = zoned(facts.operationDate);
+/**
+ * The claimed moment, where it is one with its zone; else the registry's acceptance, and so it is said. A till claims
+ * one for each of its receipts.
+ */
+function timeOf({ facts, acceptedAt }: ConcludedDocument, { item }: ItemEffect): Time | undefined {
+  const claimed = zoned(item.detail?.['operation_date'] ?? facts.operationDate);
   if (claimed !== undefined) return claimed;
   const taken = acceptedAt === undefined ? undefined : zoned(acceptedAt);
   return taken && { ...taken, timeOf: 'acceptance' };
@@ -133,7 +140,7 @@ function eventsOfItem(
     ...when,
     ...step,
     ...placesOf(document, effect, step),
-    ...(step.action === 'ADD' && effect.containment === undefined ? ilmdOf(facts) : {}),
+    ...(step.action === 'ADD' && effect.containment === undefined ? bornWith(effect) : {}),
     'pedigree:docType': String(facts.docType),
     'pedigree:documentSha256': document.documentSha256,
     ...defined({
@@ -172,11 +179,14 @@ function placesOf(
   };
 }
 
-/** Series and expiry, where the document names them: as written, but for the date. */
-function ilmdOf({ fields }: DocumentFacts): Pick<EpcisEvent, 'ilmd'> {
-  const { series_number: lot, expiration_date: expiry } = fields;
-  const date = /^(\d\d)\.(\d\d)\.(\d{4})$/.exec(expiry ?? '');
-  const expires = date === null ? expiry : `${date[3]}-${date[2]}-${date[1]}`;
-  const ilmd = defined({ 'cbvmda:lotNumber': lot, 'cbvmda:itemExpirationDate': expires });
-  return Object.keys(ilmd).length === 0 ? {} : { ilmd: ilmd as Record<string, string> };
+/** Series and expiry, where the document names them. */
+function bornWith(effect: ItemEffect): Pick<EpcisEvent, 'ilmd'> {
+  const ilmd = ilmdOf(effect);
+  return Object.keys(ilmd).length === 0 ? {} : { ilmd };
+}
+
+/** As written, but for the date. */
+export function ilmdOf({ series, expiry }: Pick<ItemEffect, 'series' | 'expiry'>): Record<string, string> {
+  const expires = expiry?.replace(/^(\d\d)\.(\d\d)\.(\d{4})$/, '$3-$2-$1');
+  return defined({ 'cbvmda:lotNumber': series, 'cbvmda:itemExpirationDate': expires }) as Record<string, string>;
 }

@@ -51,7 +51,7 @@ export interface ExportEnded {
   };
 }
 
-const REFUSED_KEY_FAULTS = ['unknown', 'malformed', 'revoked', 'expired', 'suspended', 'wrong_role'] as const;
+export const REFUSED_KEY_FAULTS = ['unknown', 'malformed', 'revoked', 'expired', 'suspended', 'wrong_role'] as const;
 /** Why a key was refused. `malformed`: the header holds no key at all. `wrong_role`: it is good for other routes. */
 export type RefusedKeyFault = (typeof REFUSED_KEY_FAULTS)[number];
 

@@ -122,7 +122,7 @@ export interface MemberState {
  * has not heard is told to it first; the rest follows from that. Pure.
  */
 export function continueGroup(state: GroupState, members: MemberState[], { id, at }: Replanning): PlannedTask[] {
-  if (state.phase === 'absent' || state.phase === 'concluded') return [];
+  if (state.phase === 'absent') return [];
   const { groupId, account } = state.registration;
   const untold = state.members.flatMap((member) =>
     tellingOf(state.registration, { member, own: stateOf(members, member), id }),
@@ -150,11 +150,13 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
       return carryOn(members);
     case 'halted': {
       const begun = members.filter(({ requestId }) => !state.halt.rest.includes(requestId));
-      const end = state.halt.started ? task('settle_group', `${account}/status`) : task('conclude_members', 'internal');
+      const end = task(state.halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
       return [...carryOn(begun), { ...end, payload: own }];
     }
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });
+    case 'concluded':
+      return [];
     default:
       return neverReached(state, 'group state');
   }
@@ -163,7 +165,7 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
 const stateOf = (members: MemberState[], { requestId }: Member): MemberState | undefined =>
   members.find((one) => one.requestId === requestId);
 
-/** What the group has not heard of a member: that the registry has it, or how it ended. */
+/** What the group has not heard of a member: that the registry has it, how it ended, or that it ended otherwise. */
 function tellingOf(
   { groupId, account }: { groupId: string; account: string },
   of: { member: Member; own: MemberState | undefined; id: string },
@@ -180,7 +182,7 @@ function tellingOf(
   });
   const documentId = 'documentId' in state && state.phase !== 'uploading' ? state.documentId : undefined;
   const sent = documentId !== undefined && member.documentId === undefined ? [task('sent', { documentId })] : [];
-  if (state.phase !== 'concluded' || member.outcome !== undefined) return sent;
+  if (state.phase !== 'concluded' || member.outcome === state.outcome) return sent;
   const { outcome, cause } = state;
   return [...sent, task(outcome, { outcome, version, ...defined({ cause }) })];
 }

@@ -59,6 +59,7 @@ describe('a calendar of deadlines', () => {
     ['two limits', withRow(1, { limit: { hours: 1, workingDays: 1 } }), '/deadlines/1/limit: must be one of'],
     ['a receiver without an answer', withRow(2, { metBy: undefined }), '/deadlines/2/metBy: must name'],
     ['a sender with one', withRow(0, { metBy: [701] }), '/deadlines/0/metBy: is for the role receiver'],
+    ['a sender with an end', withRow(0, { endedBy: [605] }), '/deadlines/0/endedBy: is for the role receiver'],
     ['a sender that waits for itself', withRow(0, { startsAt: 'accepted' }), '/deadlines/0/startsAt: '],
     ['a row that ends before it begins', withRow(0, { validTo: '2025-01-01' }), '/deadlines/0/validTo: lies before'],
     ['no clause', withRow(0, { clause: ' ' }), '/deadlines/0/clause: '],

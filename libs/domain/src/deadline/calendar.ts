@@ -55,6 +55,8 @@ const row = z
     metWhen: z.enum(DEADLINE_MET),
     /** For the receiver: documents of ours of these types answer what was received. */
     metBy: docTypes.optional(),
+    /** For the receiver: documents of others of these types take back what was told, and nothing is owed then. */
+    endedBy: docTypes.optional(),
     clause: text,
     edition: text,
     validFrom: day,
@@ -68,7 +70,8 @@ function refuseOddRow(one: z.output<typeof row>, context: z.RefinementCtx): void
   if (one.validTo !== undefined && one.validTo < one.validFrom) refuse('validTo', 'lies before validFrom');
   if (one.role === 'receiver' && one.metBy === undefined)
     refuse('metBy', 'must name the types of ours that answer what was received');
-  if (one.role === 'sender' && one.metBy !== undefined) refuse('metBy', 'is for the role receiver alone');
+  for (const name of ['metBy', 'endedBy'] as const)
+    if (one.role === 'sender' && one[name] !== undefined) refuse(name, 'is for the role receiver alone');
   if (one.role === 'sender' && one.startsAt === 'accepted')
     refuse('startsAt', 'the sender cannot wait for the acceptance of its own document');
   const fits = one.channel === 'any' || (one.channel === 'counterparty') === (one.role === 'receiver');

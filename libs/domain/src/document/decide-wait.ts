@@ -17,6 +17,7 @@ import {
   NO_WAIT,
   type HoldDecision,
   type ItemWaitNews,
+  type Lapse,
 } from './hold.js';
 import { failed } from './send-attempt.js';
 import type { DocumentState } from './state.js';
@@ -27,8 +28,7 @@ export type WaitCommand =
   | ({ type: 'WaiveHolds' } & HoldDecision)
   | ({ type: 'EndHeld' } & HoldDecision)
   | ({ type: 'WaitForItems' } & ItemWaitNews)
-  /** The time of a report of an accomplished fact is up. `stuck`: request_ids of what is held, or waits for that. */
-  | { type: 'LapseHolds'; stuck?: readonly string[] }
+  | ({ type: 'LapseHolds' } & Lapse)
   /** `requestId` comes after it, by what the commands say: it does not wait for that one by their items. */
   | { type: 'LiftItemWait'; requestId: string }
   /** What it would wait for waits for it. */
@@ -61,7 +61,7 @@ export function decideWait(state: DocumentState, command: WaitCommand | GateComm
     case 'LiftItemWait':
       return liftItemWait(state, command.requestId);
     case 'LapseHolds':
-      return lapseHolds(state, command.stuck);
+      return lapseHolds(state, command);
     case 'RefuseRing':
       return refuseRing(state, command.ring);
     case 'HoldAtGate':
@@ -174,9 +174,9 @@ function liftItemWait(state: DocumentState, requestId: string): DocumentEvent[] 
   return found.isLast ? [lifted, releasedBy(state)] : [lifted];
 }
 
-function lapseHolds(state: DocumentState, stuck: readonly string[] | undefined): DocumentEvent[] {
+function lapseHolds(state: DocumentState, lapse: Lapse): DocumentEvent[] {
   if (state.phase !== 'waiting' || !ACCOMPLISHED_FACTS.includes(state.registration.docType)) return [];
-  const data = lapsing(state, stuck);
+  const data = lapsing(state, lapse);
   if (data === undefined) return [];
   const lapsed: DocumentEvent = { type: 'HoldLapsed', data };
   return isFreeWithout(state, data) ? [lapsed, releasedBy(state)] : [lapsed];

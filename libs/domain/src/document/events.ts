@@ -194,7 +194,7 @@ interface HoldWaived {
  */
 interface HoldLapsed {
   type: 'HoldLapsed';
-  data: { holds: ItemHold[]; stuck?: DocumentReference[] };
+  data: { holds: ItemHold[]; stuck?: DocumentReference[]; /** Where that ends it, in UTC. */ dueAt?: string };
 }
 
 /** It waits no more for this document by their items: that one comes after it, by what the commands say. */

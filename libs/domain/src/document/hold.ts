@@ -1,10 +1,10 @@
+import { defined } from '#kernel';
 import type {
   BadOutcome,
   DocumentEvent,
   DocumentOutcome,
   DocumentReference,
   Hold,
-  ItemHold,
   ItemPredecessor,
   OwnHold,
   PredecessorHold,
@@ -164,21 +164,25 @@ export function itemWaitFor(
 
 export const NO_WAIT: Waiting = { waitingFor: [], holds: [] };
 
-/** What holds a report of an accomplished fact, or has it wait, no longer: its time is up. */
-export interface Lapsed {
-  holds: ItemHold[];
-  /** Earlier documents of the same items that are held themselves, or wait for what is held. */
-  stuck?: DocumentReference[];
+/** What holds a report of an accomplished fact, or has it wait, no longer. */
+export type Lapsed = Extract<DocumentEvent, { type: 'HoldLapsed' }>['data'];
+
+/** The time of a report of an accomplished fact is up. */
+export interface Lapse {
+  /** Request_ids of what is held, or waits for what is held. */
+  stuck?: readonly string[];
+  /** When it is due, where its time is up for that: ISO 8601 in UTC. */
+  dueAt?: string;
 }
 
-/** `stuck`: request_ids of what is held, or waits for what is held. Undefined where nothing lapses. */
-export function lapsing({ waitingFor, holds }: Waiting, stuck: readonly string[] = []): Lapsed | undefined {
+/** Undefined where nothing lapses. */
+export function lapsing({ waitingFor, holds }: Waiting, { stuck = [], dueAt }: Lapse): Lapsed | undefined {
   const ended = holds.filter((one) => one.kind === 'items');
   const left = waitingFor
     .filter((one) => 'items' in one && stuck.includes(one.requestId))
     .map(({ commandId, requestId }) => ({ commandId, requestId }));
   if (ended.length + left.length === 0) return undefined;
-  return { holds: ended, ...(left.length === 0 ? {} : { stuck: left }) };
+  return { holds: ended, ...(left.length === 0 ? {} : { stuck: left }), ...defined({ dueAt }) };
 }
 
 /** Whether it waits, or is held, because of its items. */

@@ -74,6 +74,8 @@ export type DocumentState =
       attempt: number;
       documentId: string;
       status: RegistryStatus | undefined;
+      /** As it was when it was sent: its group is judged once more before its start. */
+      gate?: AtGate;
     }
   | ({ phase: 'received'; registration: Registration; documentId: string; status: RegistryStatus } & Successors)
   | ({
@@ -155,7 +157,7 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
     case 'LookUpMissed':
       return state.phase === 'uploading' ? evolveUpload(state, event) : duringSend(state, event);
     case 'DocumentSent':
-      return sent(registration, event.data);
+      return sent(state, event.data);
     case 'DuplicateDetected':
     case 'DocumentDownloaded':
     case 'DocumentNotProcessed':
@@ -323,12 +325,13 @@ function concluded(state: Registered, { outcome, cause }: DocumentConcluded['dat
   };
 }
 
-const sent = (registration: Registration, { attempt, documentId }: DocumentSent['data']): DocumentState => ({
+const sent = (state: Registered, { attempt, documentId }: DocumentSent['data']): DocumentState => ({
   phase: 'sent',
-  registration,
+  registration: state.registration,
   attempt,
   documentId,
   status: undefined,
+  ...defined({ gate: judgedOf(state).gate }),
 });
 
 const withSuccessor = (state: Registered, successor: Successors): DocumentState =>

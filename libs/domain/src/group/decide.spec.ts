@@ -75,6 +75,18 @@ describe('a group', () => {
   });
 });
 
+describe('a start that suspended packs stop', () => {
+  const stop = { type: 'StopStart', text: 'packs of c-1 are suspended' } as const;
+  const textOf = (commands: Parameters<typeof then>[0]): unknown =>
+    then([...allSent, ...commands, stop]).map((event) => event.type === 'GroupHalted' && event.data.text);
+
+  it('says so, and does not claim that none was made where one stayed without an answer', () => {
+    expect(textOf([mayStart])).toEqual([stop.text]);
+    const doubted = [mayStart, begin, answered('unconfirmed'), looked(false, 5_000), looked(false, 60_000), mayStart];
+    expect(textOf(doubted)).toEqual([`${stop.text}; nobody knows whether an earlier start of it took effect`]);
+  });
+});
+
 describe('a start of unknown outcome', () => {
   const unknown = [...allSent, mayStart, begin, answered('unconfirmed')];
 

@@ -19,11 +19,20 @@ import {
   NO_WAIT,
   type HoldDecision,
   type ItemWaitNews,
+  type Lapse,
   type PredecessorNews,
 } from '../document/hold.js';
 import type { GroupEvent, HaltCause } from './events.js';
 import { halted } from './halt.js';
-import { beginStart, recordCheck, recordLook, recordStartAnswer, type CheckAnswer, type StartAnswer } from './start.js';
+import {
+  beginStart,
+  recordCheck,
+  recordLook,
+  recordStartAnswer,
+  stopStart,
+  type CheckAnswer,
+  type StartAnswer,
+} from './start.js';
 import {
   haltOf,
   outcomeOf,
@@ -51,6 +60,8 @@ export type GroupCommand =
     }
   | ({ type: 'RecordCheck' } & CheckAnswer)
   | { type: 'BeginStart' }
+  /** Packs of it are suspended by now: `text` says which. */
+  | { type: 'StopStart'; text: string }
   | { type: 'RecordStartAnswer'; attempt: number; answer: StartAnswer }
   /** `begun`: a member shows that the registry works on the group. */
   | ({ type: 'RecordLook'; attempt: number; begun: boolean } & LookUpFacts)
@@ -75,7 +86,7 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
     case 'LiftItemWait':
       return liftItemWait(state, command.requestId);
     case 'LapseHolds':
-      return lapseHolds(state, command.stuck);
+      return lapseHolds(state, command);
     case 'RefuseRing':
       return refuseRing(state, command.ring);
     case 'NoteMemberSent':
@@ -86,6 +97,8 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
       return recordCheck(state, command);
     case 'BeginStart':
       return state.phase === 'startable' ? beginStart(state) : [];
+    case 'StopStart':
+      return state.phase === 'startable' ? [stopStart(state, command.text)] : [];
     case 'RecordStartAnswer':
       return recordStartAnswer(state, command);
     case 'RecordLook':
@@ -150,9 +163,9 @@ function liftItemWait(state: RegisteredGroup, requestId: string): GroupEvent[] {
 }
 
 /** Only where every member reports an accomplished fact: a document that was split, for one. */
-function lapseHolds(state: RegisteredGroup, stuck: readonly string[] | undefined): GroupEvent[] {
+function lapseHolds(state: RegisteredGroup, lapse: Lapse): GroupEvent[] {
   const isFact = state.registration.members.every(({ docType }) => ACCOMPLISHED_FACTS.includes(docType));
-  const data = state.phase === 'waiting' && isFact ? lapsing(state, stuck) : undefined;
+  const data = state.phase === 'waiting' && isFact ? lapsing(state, lapse) : undefined;
   if (state.phase !== 'waiting' || data === undefined) return [];
   const lapsed: GroupEvent = { type: 'GroupHoldLapsed', data };
   return isFreeWithout(state, data) ? [lapsed, { type: 'GroupReleased', data: {} }] : [lapsed];

@@ -16,7 +16,11 @@ import type { ItemWarning } from '../document/item-warning.js';
 /** Most members of one group: their registrations stand in one event, which has its limit. */
 export const MAX_GROUP_MEMBERS = 200;
 
-/** Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started. */
+/**
+ * Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started.
+ * `packs_suspended`: packs of it were suspended after its documents were sent, so we did not start it, or
+ * not once more.
+ */
 export const HALT_CAUSES = [
   'member_rejected',
   'member_failed',
@@ -26,6 +30,7 @@ export const HALT_CAUSES = [
   'check_denied',
   'start_refused',
   'waits_in_ring',
+  'packs_suspended',
 ] as const;
 export type HaltCause = (typeof HALT_CAUSES)[number];
 
@@ -99,7 +104,7 @@ interface GroupHoldWaived {
  */
 interface GroupHoldLapsed {
   type: 'GroupHoldLapsed';
-  data: { holds: ItemHold[]; stuck?: DocumentReference[] };
+  data: { holds: ItemHold[]; stuck?: DocumentReference[]; /** As of a document. */ dueAt?: string };
 }
 
 /** It waits no more for this document by their items: that one comes after it, by what the commands say. */

@@ -98,6 +98,14 @@ describe('what follows from an event of a group', () => {
     ]);
   });
 
+  it('a no is believed after minutes, for the registry may still be taking documents of the group in', () => {
+    const waits = [1, 2, 3, 4].map((noes) => {
+      const { tasks, last } = after([...allSent, ...Array.from({ length: noes }, () => mayNot)]);
+      return (tasks[0]?.dueAt.getTime() ?? NaN) - at(last).getTime();
+    });
+    expect(waits).toEqual([2_000, 8_000, 32_000, 128_000]);
+  });
+
   it(
     'an unknown start is looked at no sooner than a status may be read, the second time after the grace, and ' +
       'checked anew',
@@ -142,7 +150,7 @@ describe('what follows from an event of a group', () => {
       ]);
       const refused = after([registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' })]);
       expect(refused.tasks).toMatchObject([
-        { key: 'conclude_members:g-1', lane: 'internal', dueAt: at(refused.last, 3_000) },
+        { key: 'conclude_members:g-1', lane: 'main/status', dueAt: at(refused.last, 3_000) },
       ]);
       expect(
         after([...started, ended(0, 'accepted'), ended(1, 'accepted'), ended(2, 'rejected')], 'GroupHalted').tasks,

@@ -121,13 +121,16 @@ function afterConclusion(
     : { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
 }
 
+/** How much longer a check rests after each no: the registry may still be taking documents of the group in. */
+const LONGER = 4;
+
 function reactToStart(own: Own, event: StartEvent): Reaction {
   const { state, at, rules } = own;
   switch (event.type) {
     case 'GroupCheckPassed':
       return { state, tasks: [start(own, state.attempts + 1, at)] };
     case 'GroupCheckDenied':
-      return check(own, later(at, rules.statusPollMs));
+      return check(own, later(at, rules.statusPollMs * LONGER ** (event.data.check - 1)));
     case 'GroupStartNotDelivered':
       return {
         state: { ...state, attempts: event.data.attempt },
@@ -233,7 +236,7 @@ function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHal
     : {
         key: `conclude_members:${groupId}`,
         kind: 'conclude_members',
-        lane: 'internal',
+        lane: `${account}/status`,
         dueAt: hasWaited(halt) ? at : later(at, rules.statusAfterSendMs),
         payload,
       };

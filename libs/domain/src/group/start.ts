@@ -13,7 +13,7 @@ export interface CheckAnswer {
 
 export type StartAnswer = { kind: 'started'; answerSha256: Sha256 } | CallAnswer;
 
-/** A denial is believed only from this check on. */
+/** A denial is believed only from this check on: some four minutes after the first (saga.ts). */
 const CHECKS_TO_BELIEVE_A_NO = 5;
 /**
  * Starts that may have reached the registry; each but the first follows a proof that the one before has not begun the
@@ -106,6 +106,12 @@ export function recordCheck(state: RegisteredGroup, { answer, answerSha256 }: Ch
 
 export const beginStart = (state: ToStart): GroupEvent[] =>
   startEvents(state, decideAttempt(state.start, { type: 'Begin' }, START_POLICY));
+
+/** Nobody knows for sure what became of a start before: the words claim nothing of it. */
+export const stopStart = (state: ToStart, text: string): GroupEvent =>
+  halted(state, 'packs_suspended', {
+    text: state.start.doubts === 0 ? text : `${text}; nobody knows whether an earlier start of it took effect`,
+  });
 
 export function recordStartAnswer(
   state: RegisteredGroup,

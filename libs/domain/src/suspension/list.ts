@@ -1,8 +1,11 @@
 import { neverReached, type Sha256 } from '#kernel';
 import type { ListVersion, ProductSeries } from './events.js';
 
-/** Why a list is not believed: it names nothing, or far less than the one before. */
-export const LIST_DOUBTS = ['empty', 'shrunken'] as const;
+/**
+ * Why a list is not believed: it names nothing, or far less than the one before; or it has other entries, or more, that
+ * tell nothing that anybody understands, and each may be what still suspends a series.
+ */
+export const LIST_DOUBTS = ['empty', 'shrunken', 'not_understood'] as const;
 export type ListDoubt = (typeof LIST_DOUBTS)[number];
 
 /** A version of the registry's list came, whole: of suspended packs or, in a stream of its own, of decisions. */
@@ -18,8 +21,13 @@ export interface SuspendedListHeld {
     packsWithoutSeries: number;
     /** Of the list of decisions: how many it has. The series are then those that they suspend. */
     decisions?: number;
-    /** Decisions of which nobody knows whether they suspend or end; absent: none. They hold and end nothing. */
+    /**
+     * Entries that hold and end nothing: those of `unnamed`, and decisions of which nobody knows whether they suspend
+     * or end; absent: none.
+     */
     notUnderstood?: number;
+    /** Entries without an id, so that nobody knows which pack or decision they are about; absent: none. */
+    unnamed?: number;
     /** Calls that it took. */
     calls: number;
     /** Series that were not in force before it; series, or decisions, of the believed list that it does not name. */
@@ -57,6 +65,9 @@ interface HeldList extends ListVersion {
   series: number;
 }
 
+/** Entries without an id in the content of a list: how often each stands there, under its digest. */
+export type UnnamedEntries = Record<Sha256, number>;
+
 export type SuspendedListState =
   | { phase: 'never_held' }
   | {
@@ -69,6 +80,10 @@ export type SuspendedListState =
     };
 
 export const NO_LIST: SuspendedListState = { phase: 'never_held' };
+
+/** Whether a list has an entry without an id that the believed one has not, or one of them more often. */
+export const hasNewUnnamed = (unnamed: UnnamedEntries, believed: UnnamedEntries): boolean =>
+  Object.entries(unnamed).some(([digest, count]) => count > (believed[digest] ?? 0));
 
 export function evolveSuspendedList(state: SuspendedListState, event: SuspendedListEvent): SuspendedListState {
   switch (event.type) {
@@ -115,13 +130,17 @@ export function decideSuspendedList(state: SuspendedListState, command: Suspende
 /** So many series may leave a list without a doubt, however short it was, as long as one is left. */
 const FEW = 2;
 
-/** Whether a list that leaves out so many of the series of the believed one is doubted. */
+/**
+ * Whether a list that leaves out so many of the series of the believed one is doubted. `isUnclear`: entries of it name
+ * nothing, and were not in the believed one.
+ */
 export function doubtOf(
   believed: number,
-  { series, vanished }: { series: number; vanished: number },
+  { series, vanished, isUnclear = false }: { series: number; vanished: number; isUnclear?: boolean },
 ): ListDoubt | undefined {
   if (believed > 0 && series === 0) return 'empty';
-  return vanished > FEW && vanished * 2 > believed ? 'shrunken' : undefined;
+  if (vanished > FEW && vanished * 2 > believed) return 'shrunken';
+  return isUnclear ? 'not_understood' : undefined;
 }
 
 export const seriesKey = ({ gtin, series }: ProductSeries): string => JSON.stringify([gtin, series]);

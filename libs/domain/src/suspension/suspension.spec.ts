@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { decideSuspension, whyNotSuspension, type SuspensionCommand } from './decide.js';
 import { letterSuspensionId, listedSuspensionId, type SuspensionEvent } from './events.js';
-import { decideSuspendedList, doubtOf, evolveSuspendedList, looksAlike, NO_LIST, seriesInOrder } from './list.js';
+import {
+  decideSuspendedList,
+  doubtOf,
+  hasNewUnnamed,
+  evolveSuspendedList,
+  looksAlike,
+  NO_LIST,
+  seriesInOrder,
+} from './list.js';
 import type { SuspendedListCommand, SuspendedListState } from './list.js';
 import { evolveSuspension, isInForce, NO_SUSPENSION, SUSPENSION_PHASES } from './state.js';
 import type { KnownSuspension, SuspensionState } from './state.js';
@@ -224,5 +232,13 @@ describe('the list', () => {
     [1_000, 2_000, 600, 'shrunken'],
   ])('of %i series, then %i with %i gone, is doubted: %s', (believed, series, vanished, doubt) => {
     expect(doubtOf(believed, { series, vanished })).toBe(doubt);
+  });
+
+  it('is doubted where its entries name nothing, and other ones did in the believed one, or fewer', () => {
+    expect(doubtOf(4, { series: 4, vanished: 0, isUnclear: true })).toBe('not_understood');
+    expect(doubtOf(4, { series: 0, vanished: 4, isUnclear: true })).toBe('empty');
+    const believed = { [SHA]: 2, [OTHER]: 1 };
+    expect([{}, { [SHA]: 2 }, believed].map((one) => hasNewUnnamed(one, believed))).toEqual([false, false, false]);
+    expect([{ [SHA]: 3 }, { ['c'.repeat(64)]: 1 }].map((one) => hasNewUnnamed(one, believed))).toEqual([true, true]);
   });
 });

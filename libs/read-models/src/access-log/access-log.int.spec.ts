@@ -4,6 +4,7 @@ import type { JsonObject } from '#kernel';
 import { inTransaction, installationSchema } from '#postgres';
 import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import type { AccessLogQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { TELLINGS } from './kinds.js';
@@ -211,7 +212,7 @@ describe('who did what', () => {
     await inTransaction(
       db.pool,
       async (tx) => {
-        await projection.truncate(tx);
+        await emptyTables(tx, projection);
         for (const event of LOG) await projection.project([event], tx);
       },
       { name: 'test' },

@@ -1,6 +1,5 @@
 import { actorShown, type RecordedEvent } from '#event-store';
 import type { Projection } from '#subscriptions';
-import { Table } from '../table.js';
 import { TELLINGS } from './kinds.js';
 import { ACCESS_ENTRY, type AccessRow } from './row.js';
 
@@ -28,6 +27,6 @@ export function accessLogProjection(): Projection {
         tx,
         events.flatMap((event) => accessRowOf(event) ?? []),
       ),
-    truncate: (tx) => Table.truncate(tx, ACCESS_ENTRY),
+    tables: [ACCESS_ENTRY.name],
   };
 }

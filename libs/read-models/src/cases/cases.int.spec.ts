@@ -14,6 +14,7 @@ import {
 import { eventStoreSchema, PostgresEventStore, type EventMetadata } from '#event-store';
 import { inTransaction, installationSchema, migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { jsonDocuments, LogOfTest } from '../../test/fixture.js';
 import { cloudEventOf, OUTCOME_TOPICS, type OutcomeType } from '../outbox/cloud-event.js';
 import { outboxProjection } from '../outbox/projection.js';
@@ -115,7 +116,7 @@ const events = async () => (await store.readAll(0n, { filter: { streamPrefixes: 
 async function rebuilt(pageSize: number): Promise<string[]> {
   const projection = casesProjection();
   const all = await events();
-  await inTransaction(db.pool, (tx) => projection.truncate(tx));
+  await emptyTables(db.pool, projection);
   for (let from = 0; from < all.length; from += pageSize)
     await inTransaction(db.pool, (tx) => projection.project(all.slice(from, from + pageSize), tx));
   const { rows } = await db.pool.query<{ line: string }>(

@@ -1,7 +1,6 @@
 import { CASE_STREAM_PREFIX, caseIdOfStream } from '#domain';
 import type { Projection } from '#subscriptions';
 import { foldPage } from '../fold-page.js';
-import { Table } from '../table.js';
 import { foldCase } from './fold.js';
 import { RECONCILIATION_CASE } from './row.js';
 
@@ -13,6 +12,6 @@ export function casesProjection(): Projection {
     project: async (events, tx) => {
       await foldPage(tx, events, { table: RECONCILIATION_CASE, keyOf: caseIdOfStream, fold: foldCase });
     },
-    truncate: (tx) => Table.truncate(tx, RECONCILIATION_CASE),
+    tables: [RECONCILIATION_CASE.name],
   };
 }

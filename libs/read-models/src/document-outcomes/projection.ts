@@ -2,7 +2,6 @@ import { DOCUMENT_STREAM_PREFIX, requestIdOfStream } from '#domain';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { foldPage } from '../fold-page.js';
-import { Table } from '../table.js';
 import { foldDocumentOutcome, tallyChange, type OutcomeTally } from './fold.js';
 import { DOCUMENT_COUNT, DOCUMENT_OPEN, DOCUMENT_OUTCOME, type DocumentOutcomeRow } from './row.js';
 
@@ -20,7 +19,7 @@ export function documentOutcomesProjection(): Projection {
       await notePhases(tx, after);
       await addToTally(tx, tallyChange(before, after));
     },
-    truncate: (tx) => Table.truncate(tx, DOCUMENT_OUTCOME, DOCUMENT_COUNT, DOCUMENT_OPEN),
+    tables: [DOCUMENT_OUTCOME.name, DOCUMENT_COUNT.name, DOCUMENT_OPEN.name],
   };
 }
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { documentReading, epcisDocumentOf, typeKnowledge, type EpcisEvent } from '#documents';
-import { defined } from '#kernel';
+import { documentReading, epcisDocumentOf, typeKnowledge, type EpcisEvent, type ToldDocument } from '#documents';
+import { defined, isSgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
-import type { DocumentDetail, Movement, SgtinHistory } from '../port.js';
+import type { ContainerHistory, DocumentDetail, Movement, SgtinHistory } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
-import { containerStepsOf, historyOf, type ContainerStep } from '../sgtin-history/query.js';
-import { toldOfDocument, toldOfItem } from './told-documents.js';
+import { containerHistoryOf, containerStepsOf, historyOf, type ContainerStep } from '../sgtin-history/query.js';
+import { toldOfDocument, toldOfItem, type EpcisReading } from './told-documents.js';
 
 const US = '00000000000464';
 const THEM = '00000000000999';
@@ -47,10 +47,7 @@ beforeAll(async () => {
   log.document({ docType: 911, items: [pack(11)], into: box(12) });
   log.document({ docType: 911, items: [box(12), box(12)], into: [box(13), box(14)] });
   log.document({ docType: 911, items: [pack(11), box(12), box(12)], into: [box(12), box(13), box(14)] });
-  const twice = { docType: 313, items: [pack(11), pack(11)] };
-  const wrong = log.send(twice);
-  log.conclude(wrong, twice);
-  log.document({ docType: 250, items: [], fields: { operation_id: wrong } });
+  for (const tell of [recallOfTwice, opening, openingOfOthers, corrections]) tell();
   const projection = sgtinHistoryProjection(reading);
   await inTransaction(db.pool, (tx) =>
     projection.project(
@@ -76,10 +73,57 @@ function moveThatWasTold(): void {
   log.document({ docType: 250, items: [], fields: { operation_id: documentIdOf(requestId) } });
 }
 
-const lifeOf = async (sgtin: string): Promise<{ item: string; movements: Movement[] }> => {
-  const { movements } = (await historyOf(db.pool, sgtin, { types: typeKnowledge })) as SgtinHistory;
-  return { item: sgtin, movements };
+/** An operation that names a pack twice, and its recall. */
+function recallOfTwice(): void {
+  const twice = { docType: 313, items: [pack(11), pack(11)] };
+  const wrong = log.send(twice);
+  log.conclude(wrong, twice);
+  log.document({ docType: 250, items: [], fields: { operation_id: wrong } });
+}
+
+/** A box in a box, on a pallet: the outer box is opened with all within, and the pallet is not. */
+function opening(): void {
+  log.document({ docType: 911, items: [pack(14)], into: box(15) });
+  log.document({ docType: 911, items: [box(15)], into: box(16) });
+  log.document({ docType: 911, items: [box(16)], into: box(17) });
+  log.document({ docType: 912, items: [box(16)], recursive: true });
+}
+
+/** A pack comes back into its box, which was taken out of another one meanwhile and put on a pallet. */
+function openingOfOthers(): void {
+  const packed = (item: string, into: string) => log.document({ docType: 911, items: [item], into });
+  packed(pack(15), box(18));
+  packed(box(18), box(19));
+  for (const item of [pack(15), box(18)]) log.document({ docType: 913, items: [item] });
+  packed(box(18), box(20));
+  packed(pack(15), box(18));
+  log.document({ docType: 912, items: [box(20)], recursive: true });
+}
+
+/** Of a pack whose series was wrong where it began, and of whose shipment the number was. */
+function corrections(): void {
+  const items = [pack(13)];
+  const says = (series: string) => ({ fields: { series_number: series, expiration_date: '31.12.2028' } });
+  log.document({ docType: 10311, items, ...says('A1') });
+  const shipment = { docType: 415, items, counterpartyId: THEM };
+  const shipped = log.send(shipment);
+  log.conclude(shipped, shipment);
+  log.document({ docType: 253, items, ...says('A2') });
+  log.document({ docType: 254, items, fields: { operation_id: documentIdOf(shipped) } });
+}
+
+const lifeOf = async (item: string): Promise<{ item: string; movements: Movement[] }> => {
+  const { movements } = (await (isSgtin(item) ? historyOf : containerHistoryOf)(db.pool, item, {
+    types: typeKnowledge,
+  })) as SgtinHistory | ContainerHistory;
+  return { item, movements };
 };
+/** Of a document of ours, by what it did to a pack. */
+const ofDocument = (movement: Movement | undefined, by: EpcisReading = reading): Promise<ToldDocument[]> =>
+  toldOfDocument({ ...movement, outcome: 'accepted' } as unknown as DocumentDetail, {
+    ...by,
+    movementsOf: async (item) => (await lifeOf(item)).movements,
+  });
 const short = ({ type, action, bizStep, epcList, parentID, childEPCs }: EpcisEvent): unknown[] => [
   type,
   action,
@@ -148,12 +192,31 @@ describe('the history of a pack in EPCIS', () => {
       ['AggregationEvent', 'DELETE', 'unpacking', [], box(1).slice(-6)],
       ['ObjectEvent', 'OBSERVE', 'retail_selling', [own], undefined],
     ]);
-    expect(told['pedigree:leftOut']?.map(({ doc_type, why }) => [doc_type, why.split(':')[0]])).toEqual([
-      [431, 'refused'],
-      [552, 'refused'],
+    expect(
+      told['pedigree:leftOut']?.map((one) => [one['pedigree:docType'], one['pedigree:why'].split(':')[0]]),
+    ).toEqual([
+      ['431', 'refused'],
+      ['552', 'refused'],
     ]);
     expect(told.epcisBody.eventList.every(({ readPoint }) => readPoint?.id === `urn:x-pedigree:place:${US}`)).toBe(
       true,
+    );
+  });
+
+  it('tells that with its container all those within were opened that held it', async () => {
+    const opened = ['AggregationEvent', 'DELETE', 'unpacking', []] as const;
+    const told = epcisDocumentOf(await toldOfItem(await lifeOf(pack(14)), reading), new Date(0));
+    const both = [16, 15].map((n) => [...opened, box(n).slice(-6)]);
+    expect(told.epcisBody.eventList.slice(3).map(short)).toEqual(both);
+    expect((await ofContainer(box(15))).slice(3)).toEqual(both);
+    expect((await ofContainer(box(16))).slice(2)).toEqual(both.slice(0, 1));
+  });
+
+  it('tells of no container that it was opened where it lay in the opened one no more', async () => {
+    const told = epcisDocumentOf(await toldOfItem(await lifeOf(pack(15)), reading), new Date(0));
+    const opened = told.epcisBody.eventList.filter((event) => event['pedigree:docType'] === '912');
+    expect(opened.map(({ parentID }) => parentID)).toEqual(
+      [box(20), box(18)].map((id) => expect.stringContaining(id.slice(-6))),
     );
   });
 
@@ -186,9 +249,8 @@ describe('the history of a pack in EPCIS', () => {
       { bizStep: 'receiving', readPoint: here, bizLocation: here },
       { bizStep: 'accepting', readPoint: here, bizLocation: here },
     ]);
-    const detail = { ...life.movements[1], outcome: 'accepted' } as unknown as DocumentDetail;
-    const whole = await toldOfDocument(detail, { ...own, movementsOf: async (item) => (await lifeOf(item)).movements });
-    expect(whole.events).toEqual(accepted?.events);
+    const [whole, ...more] = await ofDocument(life.movements[1], own);
+    expect([whole?.events, more]).toEqual([accepted?.events, []]);
   });
 
   it('tells of an operation that was recalled that it did not occur', async () => {
@@ -199,7 +261,19 @@ describe('the history of a pack in EPCIS', () => {
       ...event,
       errorDeclaration: { declarationTime: expect.any(String), reason: 'did_not_occur' },
     });
-    expect(told['pedigree:leftOut']).toMatchObject([{ doc_type: 250, why: 'it moves no pack' }]);
+    expect(told['pedigree:leftOut']).toMatchObject([{ 'pedigree:docType': '250', 'pedigree:why': 'it moves no pack' }]);
+  });
+
+  it('tells so too of the operation as one document, and of none that was not recalled', async () => {
+    for (const n of [6, 10, 11]) {
+      const { movements } = await lifeOf(pack(n));
+      const [recall, own] = [movements.at(-1), movements.findLast(({ docType }) => [313, 431].includes(docType))];
+      const [event, again, ...more] = epcisDocumentOf(await ofDocument(own), new Date(0)).epcisBody.eventList;
+      const errorDeclaration = { declarationTime: recall?.acceptedAt, reason: 'did_not_occur' };
+      expect([again, more]).toEqual([{ ...event, errorDeclaration }, []]);
+    }
+    const moved = (await lifeOf(box(3))).movements.find(({ docType }) => docType === 431);
+    expect(epcisDocumentOf(await ofDocument(moved), new Date(0)).epcisBody.eventList).toHaveLength(1);
   });
 
   it('tells so too of what the receiving place was told of the operation', async () => {
@@ -207,6 +281,22 @@ describe('the history of a pack in EPCIS', () => {
     const wrong = epcisBody.eventList.filter((event) => 'errorDeclaration' in event);
     expect([epcisBody.eventList.length, wrong.length]).toEqual([4, 2]);
     expect(wrong.map(({ eventID }) => eventID)).toEqual(epcisBody.eventList.slice(0, 2).map(({ eventID }) => eventID));
+  });
+
+  it('tells what a correction changes where the pack began, and that a corrected shipment stays one', async () => {
+    const own = { ...reading, documents: { ...jsonDocuments, effectsOf: documentReading().effectsOf } };
+    const { epcisBody } = epcisDocumentOf(await toldOfItem(await lifeOf(pack(13)), own), new Date(0));
+    const lots = epcisBody.eventList.map(({ bizStep, ilmd, errorDeclaration: { reason } = {} }) => [
+      ...[bizStep, ilmd?.['cbvmda:lotNumber'], reason],
+    ]);
+    expect(lots).toEqual([
+      ['commissioning', 'A1', undefined],
+      ['shipping', undefined, undefined],
+      ['commissioning', 'A1', 'incorrect_data'],
+      ['commissioning', 'A2', undefined],
+      ['shipping', undefined, 'incorrect_data'],
+      ['shipping', undefined, undefined],
+    ]);
   });
 
   it('says of a suspended pack what the history says: that it stays so when it is accepted', async () => {

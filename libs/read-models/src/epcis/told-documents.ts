@@ -1,7 +1,7 @@
 import type { ConcludedDocument, ItemEffect, ReceiptFacts, ToldDocument } from '#documents';
-import { eventsOf, RECALL, typeKnowledge } from '#documents';
+import { CORRECTION_OF_DETAILS, eventsOf, leftOutOf, RECALL, typeKnowledge } from '#documents';
 import type { EvidenceStore } from '#evidence';
-import { defined, isSgtin, PedigreeError, type Sgtin, type Sscc } from '#kernel';
+import { defined, isSgtin, isSscc, PedigreeError, type Sgtin, type Sscc } from '#kernel';
 import type { DocumentDetail, Movement } from '../port.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
 import type { ContainerStep } from '../sgtin-history/query.js';
@@ -34,6 +34,7 @@ export async function toldOfItem(
     );
   const told: ToldDocument[] = [];
   const idsOf = namesOf(movements);
+  const around: Around = new Map();
   let order: Order;
   for (const own of byDocument(movements)) {
     const [first] = own;
@@ -41,7 +42,7 @@ export async function toldOfItem(
       told.push(...own.map(toldByAnswer));
       continue;
     }
-    const story = await readMovements({ own, item }, reading);
+    const story = withThoseWithin(await readMovements({ own, item }, reading), { item, around });
     const source = own.find(({ corrects }) => corrects !== undefined) ?? first;
     told.push({ ...toldOf(source, fromTheGoods(story, order)), ids: idsOf.get(first) ?? [] });
     order = own.reduce(orderAfter, order);
@@ -95,10 +96,56 @@ function fromTheGoods({ facts, effects }: Story, order: Order): Story {
   };
 }
 
+/** The container of an item, as the packings told it so far. */
+type Around = Map<string, string>;
+
+/** Nested containers are opened with what is around them: of those in between that hold the item, each is. */
+function withThoseWithin({ facts, effects }: Story, { item, around }: { item: string; around: Around }): Story {
+  const all = effects.flatMap((effect) => {
+    const opened = openedBy(effect, containersOf(item, around));
+    noteAround(effect, opened, { item, around });
+    return [effect, ...opened.slice(1).map((id) => ({ ...effect, item: namedItem(id) }))];
+  });
+  return { facts, effects: all };
+}
+
+/** The container that is opened, and those of `around` that are opened with it, as far as they are known. */
+function openedBy({ item, containment }: ItemEffect, around: string[]): string[] {
+  if (containment?.kind !== 'opened') return [];
+  if (containment.recursive !== true) return [item.id];
+  const at = around.indexOf(item.id);
+  return [item.id, ...(at < 0 ? around : around.slice(0, at))];
+}
+
+/** What becomes of a container after the item has left it is told by no movement of the item: it is forgotten. */
+function noteAround(
+  { item: moved, containment }: ItemEffect,
+  opened: string[],
+  { item, around }: { item: string; around: Around },
+): void {
+  if (containment?.kind === 'packed') around.set(moved.id, containment.into);
+  else if (containment !== undefined) {
+    around.delete(moved.id);
+    for (const [inner, container] of around) if (opened.includes(container)) around.delete(inner);
+    const still = [item, ...containersOf(item, around)];
+    for (const inner of around.keys()) if (!still.includes(inner)) around.delete(inner);
+  }
+}
+
+/** Itself, where it is one, and those around it from the inside out. Wrong documents may nest them in a ring. */
+function containersOf(item: string, around: Around): string[] {
+  const all = new Set([item]);
+  for (const one of all) {
+    const next = around.get(one);
+    if (next !== undefined) all.add(next);
+  }
+  return [...all].filter(isSscc);
+}
+
 /** No document tells it, so no step of anybody's business does. */
-const toldByAnswer = ({ docType, documentSha256 }: Movement): ToldDocument => ({
-  ...{ events: [], ids: [] },
-  leftOut: [{ doc_type: docType, document_sha256: documentSha256, why: "it is the registry's answer, no document" }],
+const toldByAnswer = (movement: Movement): ToldDocument => ({
+  ...{ events: [], ids: [], documentSha256: movement.documentSha256 },
+  leftOut: [leftOutOf(movement, "it is the registry's answer, no document")],
 });
 
 const namedItem = (id: string): ItemEffect['item'] => ({ kind: isSgtin(id) ? 'sgtin' : 'sscc', id });
@@ -140,28 +187,37 @@ const isPackedInto = ({ containment }: ItemEffect, sscc: string): boolean =>
   containment?.kind === 'packed' && containment.into === sscc;
 
 /**
- * What a concluded document of ours tells in EPCIS, of all its items; any other one says that it is not concluded. How
- * the transfer began that it ends is told by the movements of its first item.
+ * What a concluded document of ours tells in EPCIS, of all its items, and what recalls it; any other one says that it
+ * is not concluded. How the transfer began that it ends, and its recall, is told by the movements of its first item.
  */
 export async function toldOfDocument(
   detail: DocumentDetail,
   reading: EpcisReading & { movementsOf(item: string): Promise<Movement[]> },
-): Promise<ToldDocument> {
+): Promise<ToldDocument[]> {
   const { outcome, documentSha256, receiptSha256, docType } = detail;
   if (outcome === undefined || receiptSha256 === undefined) {
     const why = outcome === undefined ? 'it is not concluded' : `it ended ${outcome}, without a receipt`;
-    return { events: [], leftOut: [{ doc_type: docType, document_sha256: documentSha256, why }], ids: [] };
+    return [{ events: [], leftOut: [leftOutOf(detail, why)], ids: [], documentSha256 }];
   }
   const facts = reading.documents.readDocument(await bytesOf(documentSha256, reading), documentSha256);
   const receipt = await receiptOf(receiptSha256, reading);
   const story = { facts, effects: reading.documents.effectsOf(facts, receipt as ReceiptFacts) };
   const [first] = facts.items;
-  if (first === undefined || typeKnowledge.transferOf(docType) !== 'ends') return toldOf(detail, story);
+  const isEnd = typeKnowledge.transferOf(docType) === 'ends';
+  if (first === undefined || !(isEnd || typeKnowledge.isRecallable(docType))) return [toldOf(detail, story)];
   const movements = await reading.movementsOf(first.id);
   const at = movements.findIndex((one) => one.channel === undefined && one.requestId === detail.requestId);
   const order = movements.slice(0, at < 0 ? undefined : at).reduce(orderAfter, undefined);
-  return toldOf(detail, fromTheGoods(story, order));
+  const own = movements[at];
+  const ids = own === undefined ? undefined : namesOf(movements).get(own);
+  const told = { ...toldOf(detail, fromTheGoods(story, order)), ...defined({ ids }) };
+  const recalls = movements.filter((one) => one.docType === RECALL && isNamedBy(one, told));
+  const toldToo = recalls.map(async (one) => toldOf(one, await readMovements({ own: [one], item: first.id }, reading)));
+  return [told, ...(await Promise.all(toldToo))];
 }
+
+const isNamedBy = ({ corrects }: Movement, { ids }: ToldDocument): boolean =>
+  ids.some((id) => id.toLowerCase() === corrects?.toLowerCase());
 
 type Source = Pick<
   Movement,
@@ -174,10 +230,15 @@ function toldOf(source: Source, { facts, effects }: Story): ToldDocument {
   return {
     ...eventsOf(document),
     ids: [documentId, requestId].filter((one) => one !== undefined),
-    ...defined({ acceptedAt, corrects }),
+    ...{ documentSha256, ...defined({ acceptedAt, corrects }) },
     ...(facts.docType === RECALL ? { isRecall: true } : {}),
+    ...defined({ details: facts.docType === CORRECTION_OF_DETAILS ? detailsIn(effects) : undefined }),
   };
 }
+
+/** A correction of details says the same of all its items. */
+const detailsIn = (effects: readonly ItemEffect[]): ToldDocument['details'] =>
+  effects.find(({ result }) => result === 'applied');
 
 const receiptOf = async (sha256: string | undefined, reading: EpcisReading): Promise<ReceiptFacts | undefined> =>
   sha256 === undefined ? undefined : reading.documents.readReceipt(await bytesOf(sha256, reading));

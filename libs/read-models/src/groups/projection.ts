@@ -1,7 +1,6 @@
 import { GROUP_STREAM_PREFIX, groupIdOfStream } from '#domain';
 import type { Projection } from '#subscriptions';
 import { foldPage } from '../fold-page.js';
-import { Table } from '../table.js';
 import { foldGroup } from './fold.js';
 import { DOCUMENT_GROUP } from './row.js';
 
@@ -13,6 +12,6 @@ export function groupsProjection(): Projection {
     project: async (events, tx) => {
       await foldPage(tx, events, { table: DOCUMENT_GROUP, keyOf: groupIdOfStream, fold: foldGroup });
     },
-    truncate: (tx) => Table.truncate(tx, DOCUMENT_GROUP),
+    tables: [DOCUMENT_GROUP.name],
   };
 }

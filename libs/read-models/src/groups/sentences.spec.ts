@@ -55,6 +55,12 @@ describe('the words for a group', () => {
       { phase: 'halted', halt: 'check_denied', problem: 'closed' },
       'The registry would not begin: closed; the documents after it are not processed and end once that is sure.',
     ],
+    [
+      'not begun by us',
+      { phase: 'halted', halt: 'packs_suspended', problem: 'packs of c-1 are suspended' },
+      'It was not started: packs of c-1 are suspended; the documents after it are not processed and end once that is ' +
+        'sure.',
+    ],
     ['accepted', { outcome: 'accepted' }, 'The group has 3 documents; all were accepted.'],
     [
       'accepted, though it had halted at its last document',
@@ -100,6 +106,14 @@ describe('the words for a group', () => {
       { halt: 'start_refused', problem: 'closed' },
       'The registry would not begin: closed;',
       'Nothing has moved. When what the registry names is mended: pedigree resume g --reason TEXT.',
+    ],
+    [
+      'packs of it were suspended',
+      { halt: 'packs_suspended', problem: 'packs of c-1 are suspended' },
+      'It was not started: packs of c-1 are suspended;',
+      'Look first whether the registry has processed any of its documents after all, where an earlier start is ' +
+        'named. pedigree resume g --reason TEXT sends the others again: what is still suspended is held then, until ' +
+        'the suspension ends or a person releases it.',
     ],
     [
       'it was resumed since',

@@ -1,3 +1,4 @@
+import type { HaltCause } from '#domain';
 import { neverReached } from '#kernel';
 import { heldWords, metIn, type PlainWords } from '../document-outcomes/sentences.js';
 import { because } from '../wording.js';
@@ -76,29 +77,38 @@ function concluded(group: DescribedGroup): PlainWords {
   if (halt === null) return { sentence: `${whole}; all were processed, some of them taken for some items only.` };
   const sentence = `${whole}. ${stopped(group)}; the documents after it were not processed.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
-  if (halt === 'predecessor_failed')
-    return {
-      sentence,
-      remedy:
+  return { sentence, remedy: remedyFor(halt, groupId) };
+}
+
+function remedyFor(halt: HaltCause, groupId: string): string {
+  switch (halt) {
+    case 'predecessor_failed':
+      return (
         'Nothing has moved. Correct and send the earlier document, then resume this group: pedigree resume ' +
-        `${groupId} --reason TEXT.`,
-    };
-  if (halt === 'waits_in_ring')
-    return {
-      sentence,
-      remedy: `Nothing has moved. When those have ended: pedigree resume ${groupId} --reason TEXT.`,
-    };
-  if (halt === 'check_denied' || halt === 'start_refused')
-    return {
-      sentence,
-      remedy: `Nothing has moved. When what the registry names is mended: pedigree resume ${groupId} --reason TEXT.`,
-    };
-  return {
-    sentence,
-    remedy:
-      'Correct the document that stopped it, and resume: ' +
-      `pedigree resume ${groupId} --corrected FILE --reason TEXT.`,
-  };
+        `${groupId} --reason TEXT.`
+      );
+    case 'waits_in_ring':
+      return `Nothing has moved. When those have ended: pedigree resume ${groupId} --reason TEXT.`;
+    case 'check_denied':
+    case 'start_refused':
+      return `Nothing has moved. When what the registry names is mended: pedigree resume ${groupId} --reason TEXT.`;
+    case 'packs_suspended':
+      return (
+        'Look first whether the registry has processed any of its documents after all, where an earlier start is ' +
+        `named. pedigree resume ${groupId} --reason TEXT sends the others again: what is still suspended is held ` +
+        'then, until the suspension ends or a person releases it.'
+      );
+    case 'member_rejected':
+    case 'member_failed':
+    case 'member_partial':
+    case 'member_not_sent':
+      return (
+        'Correct the document that stopped it, and resume: ' +
+        `pedigree resume ${groupId} --corrected FILE --reason TEXT.`
+      );
+    default:
+      return neverReached(halt, 'halt cause');
+  }
 }
 
 const countsTwice = (resumedBy: string): string =>
@@ -120,6 +130,8 @@ function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
     case 'check_denied':
     case 'start_refused':
       return `The registry would not begin${because(problem)}`;
+    case 'packs_suspended':
+      return `It was not started${because(problem)}`;
     case null:
       throw new Error('a stopped group without a cause');
     default:

@@ -77,8 +77,7 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
 }
 
 function downloaded({ documentSha256, content }: InboundDownloaded['data']): Partial<InboundDocumentRow> {
-  if ('problem' in content)
-    return { documentSha256, problem: `The document cannot be read: ${content.problem}` };
+  if ('problem' in content) return { documentSha256, problem: `The document cannot be read: ${content.problem}` };
   const { docType, docNum, subjectId, counterpartyId = null, operationDate, itemCount } = content;
   const read = { documentSha256, docType, subjectId, counterpartyId, operationDate, itemCount };
   return docNum === undefined ? read : { ...read, docNum };

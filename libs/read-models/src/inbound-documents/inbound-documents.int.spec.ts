@@ -7,12 +7,13 @@ import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { typeKnowledge } from '#documents';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
 import { ownDocumentSharing } from '../sgtin-history/same-items.js';
-import { notUnderstoodCount } from './figures.js';
+import { followedSeconds, givenUpCount, notUnderstoodCount } from './figures.js';
 import { inboundDocumentsProjection } from './projection.js';
 import { listInbound, longestGivenUp, notificationsOf } from './query.js';
 
@@ -166,7 +167,7 @@ async function project(pageSize: number): Promise<string[]> {
       (event) =>
         streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) && (types?.includes(event.type) ?? true),
     );
-    await inTransaction(db.pool, (tx) => projection.truncate(tx));
+    await emptyTables(db.pool, projection);
     for (let from = 0; from < events.length; from += pageSize)
       await inTransaction(db.pool, (tx) => projection.project(events.slice(from, from + pageSize), tx));
   }
@@ -288,6 +289,47 @@ describe('documents of others in the read models', () => {
       ]);
       await seen('8 days');
       expect(await count()).toBe(0);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  });
+
+  it('count as given up for a week, until they are asked for again', async () => {
+    const client = await db.pool.connect();
+    const concluded = (age: string, phase = 'concluded') =>
+      client.query(
+        `UPDATE inbound_document SET phase = '${phase}', problem = 'no XML',
+           concluded_at = clock_timestamp() - interval '${age}' WHERE document_id = 'd-till'`,
+      );
+    await client.query('BEGIN');
+    try {
+      await concluded('8 days');
+      const before = await givenUpCount(client);
+      await concluded('6 days');
+      expect(await givenUpCount(client)).toBe(before + 1);
+      await concluded('6 days', 'followed');
+      expect(await givenUpCount(client)).toBe(before);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  });
+
+  it('tell how long ago the oldest without an end was seen', async () => {
+    const client = await db.pool.connect();
+    const set = (id: string, text: string) =>
+      client.query(`UPDATE inbound_document SET ${text} WHERE document_id = $1`, [id]);
+    const ago = (hours: number) => `clock_timestamp() - interval '${hours} hours'`;
+    const hours = async () => Math.round((await followedSeconds(client)) / 3_600);
+    await client.query('BEGIN');
+    try {
+      await client.query(`UPDATE inbound_document SET phase = 'concluded'`);
+      expect(await followedSeconds(client)).toBe(0);
+      await set('d-till', `phase = 'followed', seen_at = ${ago(30)}`);
+      await set('d-607', `phase = 'followed', seen_at = ${ago(20)}`);
+      await set('d-617', `phase = 'ours', seen_at = ${ago(90)}`);
+      expect(await hours()).toBe(30);
     } finally {
       await client.query('ROLLBACK');
       client.release();

@@ -9,24 +9,30 @@ import { listInbound } from './query.js';
 
 const DOCUMENTS = 40_000;
 const GIVEN_UP = 400;
+const FOLLOWED = 60;
 const PAGE = 50;
 
 let db: TestDatabase;
 beforeAll(async () => {
   db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
-  // The oldest were given up: a page of them is as far away as it can be.
+  // The oldest were given up, and the oldest of the others are followed: each page is as far away as it can be.
   await db.pool.query(
     `INSERT INTO inbound_document (document_id, seen_position, position, direction, channel, account, phase, status,
        outcome, error_count, document_sha256, seen_at)
-     SELECT 'd' || n, n, n, 'incoming', 'counterparty', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'north' END, 'concluded',
-       'processed', 'accepted', 0, CASE WHEN n > $2 THEN repeat('a', 64) END, now() FROM generate_series(1, $1) n`,
-    [DOCUMENTS, GIVEN_UP],
+     SELECT 'd' || n, n, n, 'incoming', 'counterparty', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'north' END,
+       CASE WHEN n > $2 AND n <= $2 + $3 THEN 'followed' ELSE 'concluded' END, 'processed',
+       'accepted', 0, CASE WHEN n > $2 THEN repeat('a', 64) END, now() FROM generate_series(1, $1) n`,
+    [DOCUMENTS, GIVEN_UP, FOLLOWED],
   );
   await db.pool.query('ANALYZE inbound_document');
 });
 afterAll(() => db.drop());
 
-it.each([{}, { account: 'main' }])('what was given up is found without the rest of the list %j', async (chosen) => {
+it.each([
+  [{ givenUp: true }, GIVEN_UP],
+  [{ givenUp: true, account: 'main' }, GIVEN_UP],
+  [{ phase: 'followed' as const }, FOLLOWED],
+])('what was given up, or is followed, is found without the rest of the list %j', async (chosen, most) => {
   const visited: number[] = [];
   const watched = {
     query: async (text: string, values: unknown[]) => {
@@ -34,8 +40,8 @@ it.each([{}, { account: 'main' }])('what was given up is found without the rest 
       return db.pool.query(text, values);
     },
   } as unknown as Queryable;
-  const page = await listInbound(watched, { givenUp: true, limit: PAGE, ...chosen }, typeKnowledge);
+  const page = await listInbound(watched, { limit: PAGE, ...chosen }, typeKnowledge);
   expect(page.items).toHaveLength(PAGE);
   expect(visited).toEqual([expect.any(Number)]);
-  expect(visited[0]).toBeLessThanOrEqual(GIVEN_UP);
+  expect(visited[0]).toBeLessThanOrEqual(most);
 });

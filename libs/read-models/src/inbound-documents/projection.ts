@@ -1,7 +1,6 @@
 import { documentIdOfStream, INBOUND_STREAM_PREFIX } from '#domain';
 import type { Projection } from '#subscriptions';
 import { foldPage } from '../fold-page.js';
-import { Table } from '../table.js';
 import { foldInbound } from './fold.js';
 import { INBOUND_DOCUMENT } from './row.js';
 
@@ -13,6 +12,6 @@ export function inboundDocumentsProjection(): Projection {
     project: async (events, tx) => {
       await foldPage(tx, events, { table: INBOUND_DOCUMENT, keyOf: documentIdOfStream, fold: foldInbound });
     },
-    truncate: (tx) => Table.truncate(tx, INBOUND_DOCUMENT),
+    tables: [INBOUND_DOCUMENT.name],
   };
 }

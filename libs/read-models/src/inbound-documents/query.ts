@@ -21,7 +21,7 @@ const MOST_NOTIFICATIONS = 1_000;
  * Concluded without bytes that can be read, or in our name without a receipt that tells how. While the other one is
  * still asked for it is not told. As in the index.
  */
-const GIVEN_UP = `phase = 'concluded' AND (document_sha256 IS NULL OR problem IS NOT NULL
+export const GIVEN_UP = `phase = 'concluded' AND (document_sha256 IS NULL OR problem IS NOT NULL
   OR (direction = 'outgoing' AND outcome = 'undetermined'))`;
 
 /**

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { readFileSync } from 'node:fs';
 import { inTransaction, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import { GroupOfTest } from '../../test/group-fixture.js';
 import { readModelSchemas } from '../schema.js';
@@ -25,7 +26,7 @@ beforeEach(() => {
 async function outbox(): Promise<OutcomeEvent[]> {
   const projection = outboxProjection({ evidence: log.evidence, documents: jsonDocuments, store: log });
   const wanted = log.events.filter((event) => projection.filter.types?.includes(event.type));
-  await inTransaction(db.pool, (tx) => projection.truncate(tx));
+  await emptyTables(db.pool, projection);
   await inTransaction(db.pool, (tx) => projection.project(wanted, tx));
   const rows = await outcomesAfter(db.pool, 0n, 1_000);
   for (const row of rows) {
@@ -369,7 +370,7 @@ describe('one document of the ERP that was split', () => {
     const parts = { evidence: log.evidence, documents: jsonDocuments, store: log };
     const projected = (bytes: number) => {
       const projection = outboxProjection({ ...parts, bounds: { bytes, items: 1_000 } });
-      return inTransaction(db.pool, (tx) => projection.truncate(tx).then(() => projection.project(ends, tx)));
+      return inTransaction(db.pool, (tx) => emptyTables(tx, projection).then(() => projection.project(ends, tx)));
     };
     expect([await projected(1), await projected(2 * longest), await projected(10 * longest)]).toEqual([1, 2, 3]);
   });

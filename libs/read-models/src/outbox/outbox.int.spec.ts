@@ -4,6 +4,7 @@ import { ITEM_WARNING_CODES, type CommandRefused, type ItemWarning } from '#doma
 import type { EventStore, RecordedEvent } from '#event-store';
 import { inTransaction, installationId, installationSchema } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import { readModelSchemas } from '../schema.js';
 import {
@@ -33,7 +34,7 @@ async function outbox(
   store: Pick<EventStore, 'readStream'> = log,
 ): Promise<OutcomeEvent[]> {
   const projection = outboxProjection({ evidence: log.evidence, documents: jsonDocuments, store });
-  await inTransaction(db.pool, (tx) => projection.truncate(tx));
+  await emptyTables(db.pool, projection);
   const { types = [], streamPrefixes = [] } = projection.filter;
   const wanted = events.filter(
     ({ type, stream }) => types.includes(type) && streamPrefixes.some((prefix) => stream.startsWith(prefix)),

@@ -13,7 +13,6 @@ import { installationId } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
-import { Table } from '../table.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
 import { caseTold } from './case-outcomes.js';
 import { stockUploaded } from './stock-outcomes.js';
@@ -70,7 +69,7 @@ export function outboxProjection(options: OutboxOptions): Projection {
       }
       return fitting;
     },
-    truncate: (tx) => Table.truncate(tx, OUTCOME, OUTCOME_REMOVED),
+    tables: [OUTCOME.name, OUTCOME_REMOVED.name],
     removal: {
       table: OUTCOME.name,
       column: 'position',

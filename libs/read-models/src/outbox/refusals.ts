@@ -5,6 +5,7 @@ import type { OutcomePayload } from './outcome-payload.js';
 
 const AGAIN = 'Mend the message and publish it anew; nothing of this one was carried out.';
 const REMEDIES: Record<string, string> = {
+  backlog_full: 'Finish what is unfinished, then publish the message again; nothing of this one was carried out.',
   command_conflict:
     'The command_id was used before with other content, and that stands. Give this command an id of its own, if ' +
     'it is another one.',

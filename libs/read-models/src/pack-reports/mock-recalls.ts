@@ -5,23 +5,13 @@ import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import { fateOf, groupsOfSeries } from '../pack-state/series-file.js';
 import type { Page } from '../port.js';
 import type { MockRecallSummary, TracedSeries } from '../report-port.js';
+import { unknownContents } from '../sgtin-history/content-question.js';
 import { affectedBranches } from '../suspensions/affected.js';
 import { pinned } from './snapshot.js';
 import type { ShelfContext } from './shelf.js';
 
 const SERIES_UNKNOWN = `SELECT count(*)::int AS packs FROM pack_state
   WHERE item > $1 AND item < $2 AND length(item) = 27 AND series IS NULL`;
-
-/**
- * Containers into which no document that counts and no answer has ever put anything, and which nobody has opened: what
- * is in them is named nowhere.
- */
-const CONTENT_UNKNOWN = `SELECT count(*)::int AS containers FROM pack_state s
-  WHERE length(s.item) = 18 AND NOT EXISTS (SELECT FROM containment c JOIN movement_document d USING (known_from)
-      WHERE c.parent = s.item AND d.known_to IS NULL)
-    AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
-      JOIN movement_document d USING (known_from)
-      WHERE m.item = s.item AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL)`;
 
 /** Where every pack of a series is, by branch and place, at one log position. */
 export const tracedSeries = (
@@ -33,7 +23,7 @@ export const tracedSeries = (
     const { branches } = await affectedBranches(db, { gtin, series }, { types, recentFrom: new Date(0) });
     const { groups, own } = await groupsOfSeries(db, { gtin, series }, types);
     const unknown = await db.query<{ packs: number }>(SERIES_UNKNOWN, [gtin, `${gtin}~`]);
-    const hidden = await db.query<{ containers: number }>(CONTENT_UNKNOWN);
+    const containersUnknown = await unknownContents(db);
     const lines = branches.map(({ recent: _, ...line }) => line);
     const ours = groups.filter((one) => fateOf(one, own) !== 'not_received');
     const all = ours.reduce((sum, { packs }) => sum + packs, 0);
@@ -45,7 +35,7 @@ export const tracedSeries = (
       ...{ gtin, series, asOf: asOf.toISOString(), knownAt },
       packs: { ...stands, gone: all - told, unknown: of('unknown') },
       seriesUnknown: unknown.rows[0]?.packs ?? 0,
-      containersUnknown: hidden.rows[0]?.containers ?? 0,
+      containersUnknown,
       places: new Set(lines.map(({ branch, place }) => place ?? branch)).size,
       lines,
     };

@@ -21,6 +21,9 @@ const turns = new Semaphore(2, 'reports about packs', 16);
 /** Stock is asked for often, and counted soon: it waits for no report. */
 const turnsOfStock = new Semaphore(2, 'questions about stock', 64);
 
+/** Whoever asks about a suspension must act at once, and waits for no report. One at a time: it is counted soon. */
+const turnsOfSuspensions = new Semaphore(1, 'questions about suspensions', 64);
+
 /**
  * Everything that a report reads, in one snapshot of the database: its figures are those of one log position, whatever
  * is told meanwhile. It is ended by the limit of all statements and transactions (30 s).
@@ -32,6 +35,10 @@ export const pinned = <T>(pool: Pool, asOf: Date, read: Reading<T>): Promise<T> 
 /** The same for a question about stock. */
 export const pinnedStock = <T>(pool: Pool, asOf: Date, read: Reading<T>): Promise<T> =>
   turnsOfStock.take(() => inSnapshot(pool, asOf, read));
+
+/** The same for a question about a suspension. */
+export const pinnedSuspension = <T>(pool: Pool, asOf: Date, read: Reading<T>): Promise<T> =>
+  turnsOfSuspensions.take(() => inSnapshot(pool, asOf, read));
 
 type Reading<T> = (db: Queryable, pin: ReportPin) => Promise<T>;
 

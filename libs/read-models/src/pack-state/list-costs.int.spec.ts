@@ -7,6 +7,7 @@ import { planOf, rowsVisited, type PlanNode } from '../../../../test/support/pla
 import type { PackListQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { listPacks } from './list.js';
+import { IS_RECALLED } from './load.js';
 
 const ROWS = 100_000;
 const PRODUCTS = 20;
@@ -79,4 +80,15 @@ describe(`a page of the list of ${ROWS} packs`, () => {
       expect(rowsVisited(plan)).toBeLessThanOrEqual(MOST_OF_MOVEMENTS);
     }
   });
+});
+
+it('looks for recalls of a notification without request_id, and reads no others of these', async () => {
+  await db.pool.query(`INSERT INTO movement_document (known_from, request_id, document_id, channel, doc_type, outcome,
+      subject_id, operation_date, ordered_at, document_sha256)
+    SELECT n, '', 'told-' || n, 'counterparty', 629, 'accepted', '', '', now(), ''
+    FROM generate_series(${ROWS + 1}, ${ROWS + 2_000}) AS n`);
+  await db.pool.query('VACUUM ANALYZE movement_document');
+  expect(typeKnowledge.isRecallable(629)).toBe(true);
+  const asked = `SELECT ${IS_RECALLED} FROM movement_document d WHERE d.known_from = $1`;
+  expect(rowsVisited(await planOf(db.pool, asked, [ROWS + 1]), 'movement_document')).toBeLessThanOrEqual(5);
 });

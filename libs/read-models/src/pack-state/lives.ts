@@ -1,4 +1,5 @@
 import type { Use } from '../sgtin-history/doubtful-parts.js';
+import { countedOnce } from '../sgtin-history/life.js';
 import type { MovementEffectRow } from '../sgtin-history/row.js';
 import type { TransferStep } from './transfer.js';
 
@@ -52,7 +53,7 @@ interface Stay {
 
 /** What happened to a container, and around it, for all that it held. */
 interface Carrying {
-  /** In order; of a document that names several containers around one another, the innermost counts. */
+  /** In order; of a document that names several containers around one another, one counts, as in `livedRows`. */
   entries: readonly LifeEntry[];
   /** Openings that let out what it held, in order. */
   releases: readonly Moment[];
@@ -203,11 +204,12 @@ const earlier = (a: Moment | undefined, b: Moment | undefined): Moment | undefin
 const during = (entries: readonly LifeEntry[], { from, to }: Pick<Stay, 'from' | 'to'>): LifeEntry[] =>
   entries.filter((one) => compare(one, from) > 0 && (to === undefined || compare(one, to) <= 0));
 
-/** In order; a document that names the item and what is around it counts once, as it names the innermost. */
+/** In order; a document that names the item and what is around it counts once: as `livedRows` has it. */
 function merged(byDepth: readonly (readonly LifeEntry[])[]): LifeEntry[] {
   const all = byDepth.flatMap((entries, depth) => entries.map((entry) => ({ entry, depth })));
   all.sort((a, b) => compare(a.entry, b.entry) || a.entry.ordinal - b.entry.ordinal || a.depth - b.depth);
-  const isSame = (a: LifeEntry, b: LifeEntry | undefined): boolean =>
-    a.position === b?.position && a.ordinal === b.ordinal;
-  return all.flatMap(({ entry }, n) => (isSame(entry, all[n - 1]?.entry) ? [] : [entry]));
+  return countedOnce(
+    all.map(({ entry }) => entry),
+    ({ effect }) => effect.result === 'refused',
+  );
 }

@@ -2,7 +2,7 @@ import { CORRECTION_OF_DETAILS, typeKnowledge } from '#documents';
 import type { Queryable } from '#postgres';
 import { leftOpen, maskOf, useOf } from '../sgtin-history/doubtful-parts.js';
 import { microsOf, orderOfRecall } from '../sgtin-history/life-rows.js';
-import { MOVEMENT_EFFECT } from '../sgtin-history/row.js';
+import { inOurName, MOVEMENT_EFFECT } from '../sgtin-history/row.js';
 import type { PlaceMove } from './fold.js';
 import { Lives, type EntryEffect, type LifeEntry, type Told } from './lives.js';
 import { SERIES_TOLD } from './row.js';
@@ -27,11 +27,18 @@ const NAMED_BY = `
     CROSS JOIN LATERAL (SELECT * FROM item_movement one WHERE one.item = r.item OFFSET 0) m`;
 
 const RECALLABLE = typeKnowledge.known.filter(typeKnowledge.isRecallable);
+/**
+ * Under which ids the registry took document d, or what the notification d tells of: several, where there are copies of
+ * that.
+ */
+const SENT_AS = `SELECT s.document_id FROM sent_document s WHERE s.request_id = d.request_id AND d.request_id <> ''
+      AND (d.document_id IS NULL OR NOT ${inOurName('d.channel')})
+    UNION ALL SELECT c.document_id FROM movement_document c WHERE c.request_id = d.request_id AND d.request_id <> ''
+      AND ${inOurName('c.channel')} AND NOT ${inOurName('d.channel')}`;
 /** Whether a recall that came after document d makes it as if it had not been. */
 export const IS_RECALLED = `d.doc_type IN (${RECALLABLE.join(', ')}) AND EXISTS (
     SELECT FROM movement_document r
-    WHERE r.recalls IN (d.request_id, d.document_id,
-        (SELECT s.document_id FROM sent_document s WHERE s.request_id = d.request_id))
+    WHERE r.recalls = ANY (ARRAY[d.request_id, d.document_id] || ARRAY(${SENT_AS}))
       AND r.recalls <> '' AND r.known_to IS NULL AND r.outcome IN ('accepted', 'partial')
       AND (${orderOfRecall('r.ordered_at')}, r.known_from) > (d.ordered_at, d.known_from))`;
 

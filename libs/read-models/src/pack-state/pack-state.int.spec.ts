@@ -4,6 +4,7 @@ import { defined, type Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import type { StockQuery } from '../port.js';
 import { readModelSchemas } from '../schema.js';
@@ -27,7 +28,7 @@ afterAll(() => db.drop());
 beforeEach(async () => {
   log = new LogOfTest();
   projected = 0;
-  await inTransaction(db.pool, (tx) => projection().truncate(tx));
+  await emptyTables(db.pool, projection());
 });
 
 const projection = () => sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });

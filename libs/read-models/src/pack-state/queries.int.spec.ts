@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { documentReading, typeKnowledge } from '#documents';
+import type { Sgtin } from '#kernel';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { box, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
 import type { Packs } from '../port.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { historyOf } from '../sgtin-history/query.js';
+import { stateOf } from '../sgtin-history/state-query.js';
 import { packsNow } from './now.js';
 import { packQuestions } from './questions.js';
 
@@ -33,7 +36,7 @@ afterAll(() => db.drop());
 beforeEach(async () => {
   log = new LogOfTest();
   told = 0;
-  await inTransaction(db.pool, (tx) => projection().truncate(tx));
+  await emptyTables(db.pool, projection());
 });
 
 const projection = () => sgtinHistoryProjection({ evidence: log.evidence, documents });
@@ -67,6 +70,15 @@ describe('what we ask about, and numbers that we reserve', () => {
   });
 });
 
+it('what a receipt leaves open is of the same series in lists and by itself', async () => {
+  const told = { fields: { series_number: 'A' }, series: [{ series: 'A' }] };
+  const errors = [{ code: '99', text: 'the day is closed' }];
+  log.document({ docType: 701, items: [pack(1)], ...told, outcome: 'partial', errors });
+  await project();
+  expect(await now(pack(1))).toMatchObject([{ status: null, series: 'A' }]);
+  expect(await stateOf(db.pool, pack(1) as Sgtin, { types })).toMatchObject({ series: { value: 'A' } });
+});
+
 describe.each(['one page', 'pages of their own'])('queries before and after documents, in %s', (pages) => {
   const between = (): Promise<void> => (pages === 'one page' ? Promise.resolve() : project());
 
@@ -77,6 +89,12 @@ describe.each(['one page', 'pages of their own'])('queries before and after docu
     await project();
     const file = await packs.series(GTIN, 'A');
     expect(file?.received).toMatchObject([{ packs: 1, by: { knownAt: String(came) } }]);
+    // One pack, asked for by itself, tells no less.
+    const toldBy = { docType: 210 };
+    const state = await stateOf(db.pool, pack(1) as Sgtin, { types });
+    expect(state).toMatchObject({ series: { value: 'A', toldBy }, expiry: { value: '2028-01-31', toldBy } });
+    const history = await historyOf(db.pool, pack(1), { types });
+    expect(history?.movements.map(({ docType }) => docType)).toEqual([210, 701]);
   });
 
   it('move neither packs nor what is in containers', async () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { typeKnowledge } from '#documents';
-import { inTransaction, type Pool } from '#postgres';
+import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { afterPlaceMoves } from '../../test/after-place-moves.js';
 import { box, documentIdOf, jsonDocuments, LogOfTest, pack } from '../../test/fixture.js';
 import type { PackListQuery, Packs } from '../port.js';
 import { readModelSchemas } from '../schema.js';
@@ -91,29 +92,6 @@ describe('stock that is counted while documents are told', () => {
     }
   });
 });
-
-/** A pool on which something happens after moves of places were read, and before what comes next. */
-function afterPlaceMoves(pool: Pool, happens: () => Promise<void>): Pool {
-  let isOver = false;
-  const hooked = <Source extends object>(source: Source): Source =>
-    new Proxy(source, {
-      get(of, name) {
-        const value = Reflect.get(of, name) as unknown;
-        if (typeof value !== 'function') return value;
-        return async (...given: unknown[]) => {
-          const answer = (await Reflect.apply(value, of, given)) as unknown;
-          if (name === 'connect') return hooked(answer as object);
-          const isMoves = name === 'query' && (given[0] as { name?: string }).name === 'place-moves';
-          if (isMoves && !isOver) {
-            isOver = true;
-            await happens();
-          }
-          return answer;
-        };
-      },
-    });
-  return hooked(pool);
-}
 
 describe('the list of packs', () => {
   it.each([

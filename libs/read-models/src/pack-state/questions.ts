@@ -8,6 +8,7 @@ import { checkPacks } from './check.js';
 import { dayAfter, dayIn } from './day-in.js';
 import { listPacks } from './list.js';
 import type { PackTypes } from './now.js';
+import { knownUpTo } from './record-age.js';
 import { seriesFileOf } from './series-file.js';
 import { sourcesOf } from './series-sources.js';
 import { stockOf } from './stock.js';
@@ -26,7 +27,11 @@ export const packQuestions = (
   types: PackTypes,
   { zone = '+00:00', now = () => new Date(), ...limits }: PackQuestionOptions = {},
 ): Packs => ({
-  list: (query, asOf = now()) => listPacks(pool, dated(query, zone, asOf), types),
+  list: async (query, asOf = now()) => {
+    // Read before: what is told meanwhile may be in the page, and is not claimed.
+    const knownAt = String(await knownUpTo(pool));
+    return { knownAt, ...(await listPacks(pool, dated(query, zone, asOf), types)) };
+  },
   stock: (query, asOf = now()) =>
     pinnedStock(pool, asOf, (db) => stockOf(db, dated(query, zone, asOf), { types, ...limits })),
   check: (query) => checkPacks(pool, { ...query, day: query.day ?? dayIn(zone, now()) }, types),

@@ -3,6 +3,7 @@ import { documentReading, typeKnowledge } from '#documents';
 import { inTransaction } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../../test/fixture.js';
 import type { PackListQuery, Packs, SeriesFile } from '../port.js';
 import { tracedSeries } from '../pack-reports/mock-recalls.js';
@@ -34,7 +35,7 @@ afterAll(() => db.drop());
 beforeEach(async () => {
   log = new LogOfTest();
   told = 0;
-  await inTransaction(db.pool, (tx) => projection().truncate(tx));
+  await emptyTables(db.pool, projection());
   log.document({ docType: 701, items: [pack(9_000)] });
 });
 

@@ -69,15 +69,29 @@ export type SeriesGroup = StandingNow & {
   isNew: boolean;
 };
 
-/** How the packs of a series stand, up to which log position that is known, and which places are ours. */
-export async function groupsOfSeries(
-  db: Queryable,
-  { gtin, series, mostGroups = MOST_GROUPS }: Asked & { mostGroups?: number },
-  types: PackTypes,
-): Promise<{ groups: SeriesGroup[]; own: ReadonlySet<string>; knownAt: bigint }> {
+/** What the packs of all series have in common: moves of whole places, our places, how far the record has come. */
+export interface CommonToSeries {
+  moves: Awaited<ReturnType<typeof loadPlaceMoves>>;
+  knownAt: bigint;
+  own: ReadonlySet<string>;
+}
+
+export async function commonToSeries(db: Queryable): Promise<CommonToSeries> {
   const moves = await loadPlaceMoves(db);
   const knownAt = await knownUpTo(db);
-  const own = await ownPlaces(db);
+  return { moves, knownAt, own: await ownPlaces(db) };
+}
+
+/**
+ * How the packs of a series stand, up to which log position that is known, and which places are ours. Whoever asks
+ * about many series in one snapshot reads once what they have in common.
+ */
+export async function groupsOfSeries(
+  db: Queryable,
+  { gtin, series, mostGroups = MOST_GROUPS, common }: Asked & { mostGroups?: number; common?: CommonToSeries },
+  types: PackTypes,
+): Promise<{ groups: SeriesGroup[]; own: ReadonlySet<string>; knownAt: bigint }> {
+  const { moves, knownAt, own } = common ?? (await commonToSeries(db));
   const places = [[...own], ...movesAsked(moves)];
   const values = [...rangeOf({ gtin, series }), ...places, mostGroups + 1];
   const { rows } = await db.query<GroupRow>(groupsWhere(series === null ? OF_NO_SERIES : OF_SERIES), values);

@@ -22,7 +22,9 @@ export const packSummary = z.strictObject({
   series_told_by: tellingDocument.optional(),
   uncertain_by: tellingDocument.optional(),
 });
-export const packPage = pageShape(packSummary);
+export const packPage = pageShape(packSummary).extend({
+  known_at: position.describe('Up to here the log is in this page.'),
+});
 
 /** Packs that stand alike. */
 export const stockLine = z.strictObject({

@@ -93,6 +93,8 @@ class Walk {
   /** The stay that an item is in, with what the packing claimed. */
   private readonly current = new Map<string, { stay: Stay; claimedMs: number | undefined }>();
   private readonly contents = new Map<string, Set<string>>();
+  /** When each item's newest stay that is over ended. */
+  private readonly ended = new Map<string, Moment>();
 
   document(changes: readonly ContainmentChange[]): void {
     for (const change of changes) this.endStays(change);
@@ -117,8 +119,8 @@ class Walk {
 
   /** Whether another change of this document has ended the item's stay. */
   private hasEnded({ item, ...moment }: ContainmentChange): boolean {
-    const last = this.stays.findLast((stay) => stay.item === item);
-    return last?.to !== undefined && compareMoments(last.to, moment) === 0;
+    const ended = this.ended.get(item);
+    return ended !== undefined && compareMoments(ended, moment) === 0;
   }
 
   /** Wrong documents may nest containers in a ring: each is opened once. */
@@ -138,6 +140,7 @@ class Walk {
     if (held === undefined) return;
     const { stay, claimedMs } = held;
     stay.to = momentOf(change);
+    this.ended.set(item, stay.to);
     this.current.delete(item);
     this.contents.get(stay.container)?.delete(item);
     if (claimedMs !== undefined && change.claimedMs !== undefined && change.claimedMs < claimedMs)

@@ -86,26 +86,30 @@ function withheld(
   return { ...open, reason, reasonFrom: open.reason === reason ? open.reasonFrom : position, attempts };
 }
 
-const NEWEST = `SELECT ${CONTENT_QUESTION.select()} FROM content_question
-  WHERE sscc = $1 AND asked_from <= $2 ORDER BY asked_from DESC LIMIT 1`;
+const NEWEST = `SELECT DISTINCT ON (sscc) ${CONTENT_QUESTION.select()} FROM content_question
+  WHERE sscc = ANY ($1::text[]) AND asked_from <= $2 ORDER BY sscc, asked_from DESC`;
 
-/** The newest question about a container, as it stood at a log position. */
-export async function questionAbout(
+/** The newest question about each of these containers, as it stood at a log position. */
+export async function questionsAbout(
   db: Queryable,
-  sscc: string,
+  ssccs: readonly string[],
   { knownAt }: Pick<Known, 'knownAt'>,
-): Promise<ContentQuestion | undefined> {
-  const [row] = (await db.query<ContentQuestion>(NEWEST, [sscc, knownAt])).rows;
-  if (row === undefined) return undefined;
+): Promise<Map<string, ContentQuestion>> {
+  const { rows } = await db.query<ContentQuestion>(NEWEST, [ssccs, knownAt]);
   const isKnown = (position: bigint | null): boolean => position !== null && position <= knownAt;
-  return {
-    ...row,
-    // How often it had been asked by then is not kept.
-    ...(row.endedFrom === null || isKnown(row.endedFrom)
-      ? {}
-      : { standing: 'asked' as const, endedFrom: null, attempts: 0 }),
-    ...(isKnown(row.reasonFrom) ? {} : { reason: null, reasonFrom: null }),
-  };
+  return new Map(
+    rows.map((row) => [
+      row.sscc,
+      {
+        ...row,
+        // How often it had been asked by then is not kept.
+        ...(row.endedFrom === null || isKnown(row.endedFrom)
+          ? {}
+          : { standing: 'asked' as const, endedFrom: null, attempts: 0 }),
+        ...(isKnown(row.reasonFrom) ? {} : { reason: null, reasonFrom: null }),
+      },
+    ]),
+  );
 }
 
 /**
@@ -156,18 +160,83 @@ export const thatBrought = (sscc: string, counts: string): string => `FROM item_
       AND d.doc_type IN (${ANNOUNCES}, ${known.filter(receivesGoods).join(', ')})`;
 
 /**
- * The newest question about a container counts: one that was given up may be told when the container comes again. What
- * lay in one that was opened since it last came is in it no more: `isToldEmpty` has the same rule.
+ * When a container last came with what the registry told of one around it: such an answer tells all that lies in that,
+ * however deep. OFFSET 0 keeps it to looks into indexes.
+ */
+export const toldWithin = (sscc: string, counts: string): string => `(SELECT max(came.at) FROM item_movement m
+    CROSS JOIN LATERAL (SELECT d.document_id FROM movement_document d
+      WHERE d.known_from = m.known_from AND d.channel = 'registry_answer' AND ${counts} OFFSET 0) AS answer
+    CROSS JOIN LATERAL (SELECT max(d.ordered_at) AS at FROM movement_document d
+      WHERE d.document_id = answer.document_id AND ${counts} OFFSET 0) AS came
+    WHERE m.item = ${sscc})`;
+
+/** The movements by which a container was opened, so that it held nothing; `d` is of their documents. */
+const thatOpened = (sscc: string): string => `FROM item_movement m JOIN movement_effect e USING (known_from, effect)
+      JOIN movement_document d USING (known_from)
+      WHERE m.item = ${sscc} AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL`;
+/** When a container came because of which it was asked about; `q` is the question. */
+const ARRIVAL = `coalesce((SELECT max(came.ordered_at) FROM movement_document came
+            WHERE came.document_id = q.document_id COLLATE "C" AND came.known_to IS NULL), q.asked_at)`;
+
+const NOW_COUNTS = 'd.known_to IS NULL';
+
+/**
+ * The newest question about a container counts: one that was given up may be told when the container comes again, also
+ * by an answer about one around it. What lay in one that was opened since it last came is in it no more: `isToldEmpty`
+ * has the same rule.
  */
 const AT_PLACES = `FROM content_question q JOIN pack_state s ON s.item = q.sscc ${JOIN_STAY}
   WHERE q.standing <> 'told' AND ${PLACE} = ANY ($1::text[]) AND ${holdsNothing('q.sscc')}
     AND NOT EXISTS (SELECT FROM content_question later WHERE later.sscc = q.sscc AND later.asked_from > q.asked_from)
-    AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
-      JOIN movement_document d USING (known_from)
-      WHERE m.item = q.sscc AND e.containment IN ('opened', 'opened_all') AND d.known_to IS NULL
-        AND d.ordered_at > greatest((SELECT max(d.ordered_at) ${thatBrought('q.sscc', 'd.known_to IS NULL')}),
-          coalesce((SELECT max(came.ordered_at) FROM movement_document came
-            WHERE came.document_id = q.document_id COLLATE "C"), q.asked_at)))`;
+    AND NOT EXISTS (SELECT ${thatOpened('q.sscc')}
+        AND d.ordered_at > greatest((SELECT max(d.ordered_at) ${thatBrought('q.sscc', NOW_COUNTS)}), ${ARRIVAL}))
+    AND NOT coalesce(${toldWithin('q.sscc', NOW_COUNTS)} >= greatest(
+        (SELECT max(d.ordered_at) ${thatBrought('q.sscc', NOW_COUNTS)} AND d.doc_type IN (${ANNOUNCES})), ${ARRIVAL}),
+      false)`;
+
+/**
+ * Something was in the container when it last came, by our record; or ever was, where it never came. OFFSET 0 keeps it
+ * to one look for each packing: else all documents would be read for each container.
+ */
+const HELD_WHEN_IT_CAME = `EXISTS (SELECT FROM containment c CROSS JOIN LATERAL (
+        SELECT ordered_at FROM movement_document WHERE known_from = c.known_from AND known_to IS NULL OFFSET 0) AS p
+      WHERE c.parent = unit.item AND (opened.at IS NULL OR p.ordered_at > opened.at)
+        AND (brought.came IS NULL OR p.ordered_at < brought.came AND NOT EXISTS (
+          SELECT FROM item_movement m JOIN movement_effect e USING (known_from, effect)
+          JOIN movement_document d USING (known_from)
+          WHERE m.item = c.child AND e.containment IS NOT NULL AND d.known_to IS NULL
+            AND d.ordered_at > p.ordered_at AND d.ordered_at < brought.came)))`;
+
+/** When a container came because of which the registry has told of it, or of one around it. */
+const TOLD_AT = "greatest(inside.at, CASE asked.standing WHEN 'told' THEN asked.at END)";
+
+/** The rule of `isToldEmpty` as it is now, of a container `unit` in which nothing lies. */
+const IS_TOLD_EMPTY = `(SELECT coalesce(opened.at > greatest(brought.came, asked.at), opened.at IS NOT NULL)
+      OR coalesce(${TOLD_AT} >= greatest(brought.announced, asked.at), ${TOLD_AT} IS NOT NULL)
+      OR coalesce(asked.standing, 'told') = 'told' AND ${HELD_WHEN_IT_CAME}
+    FROM (SELECT max(d.ordered_at) AS at ${thatOpened('unit.item')}) AS opened
+    CROSS JOIN (
+      SELECT max(d.ordered_at) AS came, max(d.ordered_at) FILTER (WHERE d.doc_type IN (${ANNOUNCES})) AS announced
+      ${thatBrought('unit.item', NOW_COUNTS)}) AS brought
+    CROSS JOIN (SELECT ${toldWithin('unit.item', NOW_COUNTS)} AS at) AS inside
+    LEFT JOIN (SELECT q.standing, ${ARRIVAL} AS at FROM content_question q WHERE q.sscc = unit.item
+      ORDER BY q.asked_from DESC LIMIT 1) AS asked ON true)`;
+
+/**
+ * Most containers were opened by their last own document, and did not come again since: they are left out as a set.
+ * OFFSET 0 keeps what is asked of each other one behind that.
+ */
+const UNKNOWN_NOW = `SELECT count(*)::int AS containers FROM (
+    SELECT unit.item FROM pack_state unit
+    WHERE length(unit.item) = 18 AND ${holdsNothing('unit.item')}
+      AND NOT EXISTS (SELECT FROM movement_effect e JOIN item_movement m USING (known_from, effect)
+        WHERE e.containment IN ('opened', 'opened_all') AND m.item = unit.item AND m.known_from = unit.position)
+    OFFSET 0) AS unit
+  WHERE NOT ${IS_TOLD_EMPTY}`;
+
+/** How many containers have a content that nobody told, wherever they are. */
+export const unknownContents = async (db: Queryable): Promise<number> =>
+  (await db.query<{ containers: number }>(UNKNOWN_NOW)).rows[0]?.containers ?? 0;
 
 /** How many containers at a place, or on their way to it, have a content that nobody told. */
 export async function unknownContentsAt(

@@ -13,12 +13,12 @@ const MOST_ITEMS = 50_000;
 export interface Content {
   /** Each container before what it holds, and that in the order in which it went in. */
   stays: (Stay & { level: number })[];
-  /** Every stay directly in it since it was last opened, those that have ended too. */
-  held: Stay[];
+  /** Every stay directly in one of them since it was last opened, those that have ended too. */
+  heldIn: ReadonlyMap<string, Stay[]>;
   /** Of this container in the one that held it. */
   own: Stay | undefined;
-  /** When this container was last opened, so that it held nothing. */
-  emptied: Moment | undefined;
+  /** When each of them was last opened, so that it held nothing. */
+  emptied: ReadonlyMap<string, Moment>;
   /** Contradictions about what the container held, and about what it is or was in. */
   findings: ContainmentFinding[];
 }
@@ -60,9 +60,9 @@ export async function readContent(
   const open = stays.filter(({ to }) => to === undefined);
   return {
     stays: within(container, open),
-    held: stays.filter((one) => one.container === container),
+    heldIn: byContainer(stays),
     own: open.find(({ item }) => item === container),
-    emptied: emptied.get(container),
+    emptied,
     findings: findings.filter(({ item }) => inside.has(item)),
   };
 }
@@ -78,18 +78,23 @@ async function packedSince(
   return rows.map(({ item }) => item);
 }
 
-/** Of these open stays those in the container, however deep; a ring is followed once around. */
-function within(container: string, open: readonly Stay[]): (Stay & { level: number })[] {
-  const byContainer = new Map<string, Stay[]>();
-  for (const stay of open) {
-    const held = byContainer.get(stay.container);
-    if (held === undefined) byContainer.set(stay.container, [stay]);
+function byContainer(stays: readonly Stay[]): Map<string, Stay[]> {
+  const found = new Map<string, Stay[]>();
+  for (const stay of stays) {
+    const held = found.get(stay.container);
+    if (held === undefined) found.set(stay.container, [stay]);
     else held.push(stay);
   }
+  return found;
+}
+
+/** Of these open stays those in the container, however deep; a ring is followed once around. */
+function within(container: string, open: readonly Stay[]): (Stay & { level: number })[] {
+  const held = byContainer(open);
   const seen = new Set([container]);
   const found: (Stay & { level: number })[] = [];
   const enter = (one: string, level: number): void => {
-    for (const stay of byContainer.get(one) ?? []) {
+    for (const stay of held.get(one) ?? []) {
       if (seen.has(stay.item)) continue;
       seen.add(stay.item);
       found.push({ ...stay, level });

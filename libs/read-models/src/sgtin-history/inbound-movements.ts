@@ -32,7 +32,7 @@ export function inboundMovementsOf(
     operationDate: facts.operationDate,
     operationAt: instantOf(facts.operationDate),
     acceptedAt: data.acceptedAt,
-    orderedAt: orderedAt(event),
+    orderedAt: inboundOrder(event),
     documentSha256: data.documentSha256 as string,
     receiptSha256: data.receiptSha256,
     recalls: recalledBy(facts),
@@ -45,7 +45,7 @@ export function inboundMovementsOf(
  * Receipts tell fractions of a second, and lists do not: what is known from a list alone counts last within its second.
  * So a notification comes after the document of which it tells, however soon the other side acted.
  */
-function orderedAt({ data, metadata }: InboundConclusion): string {
+export function inboundOrder({ data, metadata }: Pick<InboundConclusion, 'data' | 'metadata'>): string {
   const at = data.acceptedAt ?? metadata.effectiveAt;
   return data.receiptSha256 === undefined ? at.replace(/:(\d\d)(?:\.0+)?Z$/, ':$1.999Z') : at;
 }

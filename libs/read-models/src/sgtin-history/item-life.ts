@@ -15,6 +15,7 @@ import {
   readToldAlone,
   type Known,
   type LifeRow,
+  type ToldRow,
 } from './life-rows.js';
 import { foldState, type Fact, type ItemState, type StateKnowledge } from './state.js';
 
@@ -63,7 +64,7 @@ export async function readItemLife(
   });
   const stay = stays.find((one) => one.item === item && one.to === undefined);
   return {
-    lived: told.length === 0 ? lived : lived.filter((row) => isMovement(row, told)),
+    lived: told.length === 0 ? lived : lived.filter((row) => !('isTold' in row)),
     state,
     container: stay && { value: stay.container, by: packingOf(lived, { item, ...stay.from }) },
     findings: findings.filter((one) => one.item === item),
@@ -72,14 +73,11 @@ export async function readItemLife(
 }
 
 /** With what was told of the item without moving it: that is no movement of its life, and it has a place in it. */
-const withTold = (lived: LivedRow[], told: readonly LifeRow[]): LivedRow[] =>
-  told.length === 0
-    ? lived
-    : [...lived, ...told.map((row) => ({ ...row, depth: 0 }))].sort(
-        (a, b) => compareMoments(a, b) || a.ordinal - b.ordinal,
-      );
-const isMovement = ({ position, item }: LivedRow, told: readonly LifeRow[]): boolean =>
-  told.every((row) => row.position !== position || row.item !== item);
+function withTold(lived: LivedRow[], told: readonly ToldRow[]): LivedRow[] {
+  if (told.length === 0) return lived;
+  const all = [...lived, ...told.map((row) => ({ ...row, depth: 0 }))];
+  return all.sort((a, b) => compareMoments(a, b) || a.ordinal - b.ordinal);
+}
 
 /** A recall names no item: it is one of each item of the operation that it recalls. */
 const asOwn = <Row extends LifeRow>(recalls: Row[], item: string): Row[] => recalls.map((row) => ({ ...row, item }));

@@ -1,4 +1,4 @@
-import { ANSWER_ABOUT_CONTAINER, type TypeKnowledge } from '#documents';
+import { ANSWER_ABOUT_CONTAINER, typeKnowledge, type TypeKnowledge } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import type { ContainmentChange, Moment } from './containment.js';
@@ -98,9 +98,11 @@ const MOVEMENT = `SELECT m.item, 0 AS depth, m.ordinal, ${MOMENT}, d.operation_a
     ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })},
     ${MOVEMENT_EFFECT.select({ of: 'e', only: OF_EFFECT })}`;
 
-/** Of series that a document tells of item $1: it moves it not, such as an answer of the registry about it. */
+/** Of series that a document tells of item $1 and moves it not. A query only names what its answer tells of. */
 const IS_TOLD_ALONE = `t.item = $1 AND t.position <= $2
-    AND NOT EXISTS (SELECT FROM item_movement WHERE item = t.item AND known_from = t.position)`;
+    AND NOT EXISTS (SELECT FROM item_movement m JOIN movement_document o USING (known_from)
+      WHERE m.item = t.item AND m.known_from = t.position
+        AND o.doc_type NOT IN (${typeKnowledge.movingNothing.join(', ')}))`;
 
 /**
  * Three flags spare the usual life further questions: whether a row names a place of which all was moved once, whether
@@ -241,6 +243,9 @@ export async function readPackings(db: Queryable, sscc: string, { knownAt, asOf 
   return rows.map((row) => ({ ...NO_EFFECT, ...row }));
 }
 
+/** Tells of an item, and is no movement of its life. */
+export type ToldRow = LifeRow & { isTold: true };
+
 const TOLD_ALONE = `SELECT t.item, t.ordinal::smallint AS ordinal, ${MOMENT}, d.operation_at AS "operationAt",
     coalesce(d.document_id, s.document_id) AS "documentId", 'applied' AS result, t.series,
     to_char(t.expires_on, 'YYYY-MM-DD') AS expiry, ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
@@ -248,9 +253,9 @@ const TOLD_ALONE = `SELECT t.item, t.ordinal::smallint AS ordinal, ${MOMENT}, d.
   WHERE ${IS_TOLD_ALONE} AND d.outcome IN ('accepted', 'partial')`;
 
 /** What documents that do not move an item tell of its series and expiry. */
-export async function readToldAlone(db: Queryable, item: string, { knownAt, asOf }: Known): Promise<LifeRow[]> {
+export async function readToldAlone(db: Queryable, item: string, { knownAt, asOf }: Known): Promise<ToldRow[]> {
   const { rows } = await db.query<LifeRow>({ name: 'told-alone', text: TOLD_ALONE, values: [item, knownAt, asOf] });
-  return rows.map((row) => ({ ...NO_EFFECT, ...row }));
+  return rows.map((row) => ({ ...NO_EFFECT, ...row, isTold: true }));
 }
 
 const UNDATED = 'SELECT EXISTS (SELECT FROM movement_document WHERE recorded_at IS NULL) AS undated';

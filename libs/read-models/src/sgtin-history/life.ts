@@ -9,8 +9,8 @@ const isPlace = (item: string): boolean => !isSgtin(item) && !isSscc(item);
 
 /**
  * The movements among these rows that were the item's own, or a container's while that held it, in the registry's
- * order. A document that names the item and its container counts once. Moves of places are all there: whether the item
- * was there, who folds them tells.
+ * order. A document that names the item and its container counts once: as it names the innermost that it did not
+ * refuse. Moves of places are all there: whether the item was there, who folds them tells.
  */
 export function livedRows(
   item: string,
@@ -39,8 +39,21 @@ export function livedRows(
       a.depth - b.depth ||
       (a.item < b.item ? -1 : Number(a.item > b.item)),
   );
-  return lived.filter((row, n) => !isSameMovement(row, lived[n - 1]));
+  return countedOnce(lived, ({ result }) => result === 'refused');
 }
 
-const isSameMovement = (row: LivedRow, before: LivedRow | undefined): boolean =>
-  before !== undefined && row.position === before.position && row.ordinal === before.ordinal;
+/**
+ * Rows in order, of which a movement counts once: its first that was not refused. A pack that is refused because it
+ * lies in a container goes with that all the same.
+ */
+export function countedOnce<Row extends Pick<LifeRow, 'position' | 'ordinal'>>(
+  rows: readonly Row[],
+  isRefused: (row: Row) => boolean,
+): Row[] {
+  let told: Row | undefined;
+  return rows.filter((row) => {
+    if (row.position === told?.position && row.ordinal === told.ordinal) return false;
+    if (!isRefused(row)) told = row;
+    return true;
+  });
+}

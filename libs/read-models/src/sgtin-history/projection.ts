@@ -11,7 +11,6 @@ import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { followPacks, PACK_TABLES } from '../pack-state/follow.js';
 import { PAGE_BOUNDS, type PageBounds } from '../page-bounds.js';
-import { Table } from '../table.js';
 import { CONTENT_QUESTION, writeQuestions, type ContainerNews } from './content-question.js';
 import { closeEarlier, endsEarlier } from './inbound-movements.js';
 import type { Conclusion, DocumentReading } from './movements.js';
@@ -70,11 +69,10 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
       }
       return count;
     },
-    truncate: (tx) =>
-      Table.truncate(
-        ...([tx, SENT_DOCUMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, ITEM_MOVEMENT, CONTAINMENT] as const),
-        ...[CONTENT_QUESTION, ...PACK_TABLES],
-      ),
+    tables: [
+      ...[SENT_DOCUMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, ITEM_MOVEMENT, CONTAINMENT, CONTENT_QUESTION],
+      ...PACK_TABLES,
+    ].map(({ name }) => name),
   };
 }
 
@@ -94,7 +92,7 @@ async function projectRun(
   { types, onWaiting }: { types: SgtinHistoryOptions['documents']; onWaiting: () => void },
 ): Promise<void> {
   await writeMovements(tx, movements);
-  await SENT_DOCUMENT.write(tx, sentDocuments(events, movements));
+  await writeSent(tx, events, movements);
   await writeQuestions(tx, events.filter(isContainerNews));
   const revised = await closeRevised(
     tx,
@@ -115,17 +113,23 @@ async function writeMovements(tx: Transaction, movements: ReadMovements[]): Prom
 
 /**
  * What went out in our name, through this system or past it; of the latter what moved something, as in the life of a
- * pack. In a page a document may be taken twice (found again after a second attempt): the later id stands.
+ * pack. A document that is found again after a second attempt has the later id. A further copy of it has another one,
+ * and never takes its place: else it would depend on the pages which of them stands.
  */
-function sentDocuments(events: HistoryEvent[], movements: ReadMovements[]): SentDocumentRow[] {
+async function writeSent(tx: Transaction, events: HistoryEvent[], movements: ReadMovements[]): Promise<void> {
   const ids = new Map<string, string>();
-  for (const { document } of movements)
-    if (document.documentId !== undefined && document.requestId !== '' && isInOurName(document.channel))
-      ids.set(document.requestId, document.documentId);
   for (const { type, stream, data } of events)
     if (type === 'DocumentSent') ids.set(requestIdOfStream(stream), data.documentId);
-  return [...ids].map(([requestId, documentId]) => ({ requestId, documentId }));
+  await SENT_DOCUMENT.write(tx, rowsOf(ids));
+  const past = new Map<string, string>();
+  for (const { document } of movements)
+    if (document.documentId !== undefined && document.requestId !== '' && isInOurName(document.channel))
+      if (!past.has(document.requestId)) past.set(document.requestId, document.documentId);
+  await SENT_DOCUMENT.add(tx, rowsOf(past));
 }
+
+const rowsOf = (ids: ReadonlyMap<string, string>): SentDocumentRow[] =>
+  [...ids].map(([requestId, documentId]) => ({ requestId, documentId }));
 
 /**
  * What counted as the truth until a revision of ours did so up to the revision's position; a notification may carry the

@@ -20,8 +20,10 @@ const OF_OTHERS: readonly MovementChannel[] = ['counterparty', 'registry_answer'
 /** Whether it went out in our name: through this system, which is no channel, or past it. */
 export const isInOurName = (channel: MovementChannel | null | undefined): boolean =>
   typeof channel !== 'string' || !OF_OTHERS.includes(channel);
-/** The same in SQL, of a row with a column `channel`. */
-export const IN_OUR_NAME = `coalesce(channel NOT IN (${OF_OTHERS.map((one) => `'${one}'`).join(', ')}), true)`;
+/** The same in SQL, by a column. */
+export const inOurName = (channel: string): string =>
+  `coalesce(${channel} NOT IN (${OF_OTHERS.map((one) => `'${one}'`).join(', ')}), true)`;
+export const IN_OUR_NAME = inOurName('channel');
 
 /** A conclusion of a document; its items refer to it by `knownFrom`. Instants are written as the evidence has them. */
 @Entity('movement_document')

@@ -53,3 +53,9 @@ export function sentenceOfUnknown(question?: Pick<ContentQuestion, 'standing' | 
     ? `Content unknown: the registry was asked from ${since} on, and then no more${why}.`
     : `Content unknown: the registry is being asked since ${since}${why}.`;
 }
+
+/** Of containers within another one. */
+export const sentenceOfInside = ([first = '', ...others]: readonly string[]): string =>
+  others.length === 0
+    ? `Content unknown: nothing told what is in ${first}, which lies in it.`
+    : `Content unknown: nothing told what is in ${first} and ${others.length} more containers, which lie in it.`;

@@ -116,7 +116,10 @@ export const containerContent = z.strictObject({
   container: z.string().optional().describe('The container that held it.'),
   is_known: z
     .boolean()
-    .describe('False: neither a document nor the registry told what is in it. Then no items say nothing.'),
+    .describe(
+      'False: neither a document nor the registry told what is in it, or in a container in it. Then more than the ' +
+        'items may be in it.',
+    ),
   unknown: unknownContent.optional().describe('Why it is not known; absent when it is.'),
   packs: whole.describe('Packs in it, however deep.'),
   containers: whole.describe('Containers in it, however deep.'),
@@ -127,6 +130,7 @@ export const containerContent = z.strictObject({
         container: z.string().describe('The one that holds it directly.'),
         level: whole.describe('1: directly in the container that was asked for.'),
         known_at: position.describe('Log position of the document that packed it: see documents.'),
+        content_unknown: z.string().optional().describe('Of a container: why nobody can tell what is in it.'),
       }),
     )
     .describe('Each container comes before what it holds.'),

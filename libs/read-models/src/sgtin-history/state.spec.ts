@@ -270,3 +270,13 @@ describe('a suspended pack', () => {
     expect(after(received, returned, { docType: 552, items: [P] }).state).not.toHaveProperty('suspended');
   });
 });
+
+it('a move of a whole place leaves open in which container a pack is', () => {
+  const { state } = lifeThrough(pack(1), [
+    { docType: 702, items: [pack(1)] },
+    { docType: 314, items: [pack(1)] },
+    { docType: 432, fields: { subject_id: OURS }, counterparty: OTHERS },
+  ]);
+  expect(state.place?.value).toBe(OTHERS);
+  expect(state.doubts.flatMap(({ parts }) => parts)).toEqual(['status', 'containment']);
+});

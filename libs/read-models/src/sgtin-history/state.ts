@@ -163,7 +163,7 @@ function apply(before: ItemState, row: LivedRow, types: StateKnowledge): ItemSta
   if (after.status === undefined || !types.isSuspended(after.status.value)) delete after.suspended;
   else after.suspended ??= { value: after.status.value, by: row };
   const use = useOf(row.docType, types);
-  after.doubts = settled(before.doubts, toldBy(row, { isInside: row.depth > 0, use }));
+  after.doubts = settled(before.doubts, toldBy(row, { isInside: row.depth !== 0, use }));
   return leavesPartOpen(row, use)
     ? { ...after, doubts: [...after.doubts, { parts: ['part_left'], why: undefined, by: row }] }
     : after;

@@ -123,7 +123,7 @@ describe('what the registry told of a container', () => {
       { item: OUTER, movements: (await history(OUTER)).movements.slice(0, 1) },
       reading,
     );
-    expect(answer).toMatchObject({ events: [], leftOut: [{ doc_type: 221 }] });
+    expect(answer).toMatchObject({ events: [], leftOut: [{ 'pedigree:docType': '221' }] });
   });
 });
 
@@ -324,4 +324,77 @@ describe('containers of unknown content at a place', () => {
     await projectMore(() => void isBrought(FULL));
     expect(await content(FULL)).toMatchObject({ isKnown: false, packs: 0 });
   });
+
+  it('are none that the registry told to be empty with one around them, until they come again', async () => {
+    const [AROUND, UNASKED, GIVEN_UP] = [box(45), box(46), box(47)] as const;
+    const unknown = async () => [await containersUnknown(), await at(PLACE)];
+    const [all = 0, here = 0] = await unknown();
+    let arrival = { documentId: '', acceptedAt: '' };
+    await projectMore(() => {
+      comes(GIVEN_UP);
+      arrival = isBrought(AROUND);
+    });
+    expect(await unknown()).toEqual([all + 2, here + 1]);
+    const inside = [UNASKED, GIVEN_UP].map((id) => ({ id, into: AROUND }));
+    await projectMore(() => void log.tell(AROUND, inside, arrival));
+    expect(await unknown()).toEqual([all, here]);
+    for (const sscc of [AROUND, UNASKED, GIVEN_UP]) {
+      const found = await content(sscc);
+      expect([sscc, found]).toMatchObject([sscc, { isKnown: true, packs: 0 }]);
+      expect(found.items.filter((one) => one.contentUnknown !== undefined)).toEqual([]);
+    }
+    await projectMore(() => {
+      isBrought(UNASKED);
+      comes(GIVEN_UP);
+    });
+    expect(await unknown()).toEqual([all + 2, here + 1]);
+    for (const sscc of [UNASKED, GIVEN_UP]) expect(await content(sscc)).toMatchObject({ isKnown: false });
+  });
+});
+
+describe('a container in another one', () => {
+  const [TOWER, HOLLOW, FILLED, OWN, EMPTY] = [box(50), box(51), box(52), box(53), box(54)] as const;
+
+  it('of unknown content leaves that of the other one unknown, and is named', async () => {
+    await projectMore(() => {
+      log.document({ docType: 911, items: [pack(90)], into: FILLED });
+      log.document({ docType: 911, items: [HOLLOW, FILLED], into: TOWER });
+    });
+    const found = await content(TOWER);
+    expect(found).toMatchObject({
+      ...{ isKnown: false, packs: 1, containers: 2 },
+      unknown: {
+        standing: 'not_asked',
+        sentence: `Content unknown: nothing told what is in ${HOLLOW}, which lies in it.`,
+      },
+    });
+    const named = found.items.filter((one) => one.contentUnknown !== undefined);
+    expect(named).toMatchObject([
+      { item: HOLLOW, contentUnknown: 'Content unknown: nothing told what is in it, and the registry was not asked.' },
+    ]);
+    await projectMore(() => void log.document({ docType: 911, items: [pack(91)], into: HOLLOW }));
+    expect(await content(TOWER)).toMatchObject({ isKnown: true, packs: 2, containers: 2 });
+    expect(await content(TOWER, log.head - 1n)).toMatchObject({ isKnown: false });
+  });
+
+  it('is empty where the registry told so, which tells all that lies in what it is asked about', async () => {
+    const before = await containersUnknown();
+    await projectMore(() => void log.tell(OWN, [{ id: EMPTY, into: OWN }], ACCEPTED_AT));
+    expect(await content(OWN)).toMatchObject({ isKnown: true, packs: 0, containers: 1 });
+    expect(await content(EMPTY)).toMatchObject({ isKnown: true, packs: 0, containers: 0 });
+    expect(await content(EMPTY, log.head - 1n)).toBeUndefined();
+    expect(await containersUnknown()).toBe(before);
+  });
+});
+
+it('all containers of unknown content are counted for a recall, by the rule by which each answers for itself', async () => {
+  const { rows } = await db.pool.query<{ item: string }>('SELECT item FROM pack_state WHERE length(item) = 18');
+  const unknown: string[] = [];
+  for (const { item } of rows) {
+    const { isKnown, items } = await content(item);
+    if (!isKnown && items.length === 0) unknown.push(item);
+  }
+  expect(unknown.length).toBeGreaterThan(3);
+  expect(rows.length - unknown.length).toBeGreaterThan(5);
+  expect(await containersUnknown()).toBe(unknown.length);
 });

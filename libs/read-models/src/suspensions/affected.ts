@@ -1,9 +1,17 @@
 import type { ProductSeries } from '#domain';
+import { defined } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { PackTypes } from '../pack-state/now.js';
 import { ON_ITS_WAY } from '../pack-state/fold.js';
-import { branchOf, fateOf, groupsOfSeries, type SeriesGroup } from '../pack-state/series-file.js';
+import {
+  branchOf,
+  commonToSeries,
+  fateOf,
+  groupsOfSeries,
+  type CommonToSeries,
+  type SeriesGroup,
+} from '../pack-state/series-file.js';
 import type { Asked } from '../pack-state/series-sources.js';
 import type { AffectedPacks, PacksOfUnknownSeries, SuspensionDetail } from '../port.js';
 
@@ -15,25 +23,26 @@ export interface AffectedContext {
   types: PackTypes;
   /** Recent is what the registry accepted from this moment on. */
   recentFrom: Date;
+  /** Where it is read already. */
+  common?: CommonToSeries;
 }
 
 /**
  * Packs of these series that still concern somebody, by branch: in stock, on their way, shipped. Beside them, in the
  * same way, the packs whose series no document has told: any may be of one of these series. They belong to a product
- * and not to a series, so each product stands once, and each pack counts once.
+ * and not to a series, so each product stands once, and each pack counts once. `db` reads one snapshot.
  */
 export async function affectedPacks(
   db: Queryable,
   matches: readonly ProductSeries[],
-  context: AffectedContext,
+  { types, recentFrom }: AffectedContext,
 ): Promise<AffectedRecord> {
-  const products = [...new Set(matches.map(({ gtin }) => gtin))];
-  const [affected, seriesUnknown] = await Promise.all([
-    Promise.all(
-      matches.map(async (one): Promise<AffectedPacks> => ({ ...one, ...(await affectedBranches(db, one, context)) })),
-    ),
-    Promise.all(products.map((gtin) => ofUnknownSeries(db, gtin, context))),
-  ]);
+  const context = { types, recentFrom, common: await commonToSeries(db) };
+  const affected: AffectedPacks[] = [];
+  for (const one of matches) affected.push({ ...one, ...(await affectedBranches(db, one, context)) });
+  const seriesUnknown: PacksOfUnknownSeries[] = [];
+  for (const gtin of new Set(matches.map((one) => one.gtin)))
+    seriesUnknown.push(await ofUnknownSeries(db, gtin, context));
   return { affected, seriesUnknown };
 }
 
@@ -48,9 +57,9 @@ async function ofUnknownSeries(db: Queryable, gtin: string, context: AffectedCon
 export async function affectedBranches(
   db: Queryable,
   asked: Asked,
-  { types, recentFrom }: AffectedContext,
+  { types, recentFrom, common }: AffectedContext,
 ): Promise<{ branches: Figure[]; knownAt: string }> {
-  const { groups, own, knownAt } = await groupsOfSeries(db, asked, types);
+  const { groups, own, knownAt } = await groupsOfSeries(db, { ...asked, ...defined({ common }) }, types);
   const figures = new Map<string, Figure>();
   for (const group of groups) {
     const standing = standingOf(group, own);

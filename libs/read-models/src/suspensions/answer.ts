@@ -9,6 +9,7 @@ import {
   type CirculationDecision,
   type ProductSeries,
   type SuspensionEvent,
+  type UnnamedEntries,
 } from '#domain';
 import { typedEvent, type EventStore, type RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -26,21 +27,31 @@ export interface AnswerOptions {
   evidence: Pick<EvidenceStore, 'get'>;
 }
 
-/** The series of a version of the list, from its bytes. @throws Error when these are not stored. */
-export async function suspendedSeries(evidence: Pick<EvidenceStore, 'get'>, sha256: Sha256): Promise<ProductSeries[]> {
+type Evidence = Pick<EvidenceStore, 'get'>;
+type Content = { unnamed?: UnnamedEntries } & ({ series: ProductSeries[] } | { decisions: CirculationDecision[] });
+
+/** The content of a version of either list, from its bytes. @throws Error when these are not stored. */
+async function contentOf(evidence: Evidence, sha256: Sha256): Promise<Content | ProductSeries[]> {
   const found = await evidence.get(sha256);
-  if (found === undefined) throw new Error(`the version ${sha256} of the list of suspended packs is not stored`);
-  return JSON.parse(found.bytes.toString()) as ProductSeries[];
+  if (found === undefined) throw new Error(`the version ${sha256} of the list of suspensions is not stored`);
+  return JSON.parse(found.bytes.toString()) as Content | ProductSeries[];
 }
 
-/** The decisions of a version of their list, from its bytes. @throws Error when these are not stored. */
-export async function toldDecisions(
-  evidence: Pick<EvidenceStore, 'get'>,
-  sha256: Sha256,
-): Promise<CirculationDecision[]> {
-  const found = await evidence.get(sha256);
-  if (found === undefined) throw new Error(`the version ${sha256} of the list of decisions is not stored`);
-  return (JSON.parse(found.bytes.toString()) as { decisions: CirculationDecision[] }).decisions;
+/** The series of a version of the list: it is these alone where all entries of the list have an id. */
+export async function suspendedSeries(evidence: Evidence, sha256: Sha256): Promise<ProductSeries[]> {
+  const content = await contentOf(evidence, sha256);
+  return Array.isArray(content) ? content : (content as { series: ProductSeries[] }).series;
+}
+
+/** The decisions of a version of their list. */
+export async function toldDecisions(evidence: Evidence, sha256: Sha256): Promise<CirculationDecision[]> {
+  return ((await contentOf(evidence, sha256)) as { decisions: CirculationDecision[] }).decisions;
+}
+
+/** The entries without an id of a version of either list. Content of before this was kept tells none. */
+export async function unnamedOfList(evidence: Evidence, sha256: Sha256): Promise<UnnamedEntries> {
+  const content = await contentOf(evidence, sha256);
+  return Array.isArray(content) ? {} : (content.unnamed ?? {});
 }
 
 /** Whether the newest list of decisions of then suspends a series; empty: none was held. */

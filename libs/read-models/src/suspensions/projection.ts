@@ -11,7 +11,6 @@ import { typedEvent, type RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { foldPage } from '../fold-page.js';
-import { Table } from '../table.js';
 import { foldSuspension } from './fold.js';
 import { SUSPENDED_LIST, SUSPENSION, type SuspendedListRow } from './row.js';
 
@@ -26,7 +25,7 @@ export function suspensionsProjection(): Projection {
       await foldPage(tx, others, { table: SUSPENSION, keyOf: suspensionIdOfStream, fold: foldSuspension });
       await keepLists(tx, ofList);
     },
-    truncate: (tx) => Table.truncate(tx, SUSPENSION, SUSPENDED_LIST),
+    tables: [SUSPENSION.name, SUSPENDED_LIST.name],
   };
 }
 
@@ -60,5 +59,5 @@ const rowOf = (recorded: RecordedEvent, data: SuspendedListHeld['data']): Suspen
   },
   ...{ listSha256: data.listSha256, inForceSha256: data.inForceSha256, series: data.series, packs: data.packs },
   ...{ packsWithoutSeries: data.packsWithoutSeries, appeared: data.appeared, vanished: data.vanished },
-  ...{ calls: data.calls, doubt: data.doubt ?? null },
+  ...{ calls: data.calls, doubt: data.doubt ?? null, unnamed: data.unnamed ?? null },
 });

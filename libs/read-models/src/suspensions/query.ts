@@ -32,10 +32,10 @@ export async function listSuspensions(db: Queryable, query: SuspensionListQuery)
 }
 
 /** A suspension with its history, from its own stream; undefined when it never began. */
-export async function suspensionDetailOf(
+export async function suspensionDetailOf<Affected extends Partial<AffectedRecord>>(
   events: RecordedEvent[],
-  affectedBy: (row: SuspensionRow) => Promise<AffectedRecord>,
-): Promise<SuspensionDetail | undefined> {
+  affectedBy: (row: SuspensionRow) => Promise<Affected>,
+): Promise<(Omit<SuspensionDetail, keyof AffectedRecord> & Affected) | undefined> {
   const row = events.reduce<SuspensionRow | undefined>(foldSuspension, undefined);
   if (row === undefined) return undefined;
   return {
@@ -85,8 +85,9 @@ export async function listSuspendedLists(
 }
 
 /**
- * Of the newest versions: the age of the older one, whether one is doubted, and how many decisions nobody understands.
- * A list that never came is as old as the first version of the other one. Undefined: none was held.
+ * Of the newest versions: the age of the older one, whether one is doubted, and how many entries nobody understands,
+ * without those of which a person has said that they are all right. A list that never came is as old as the first
+ * version of the other one. Undefined: none was held.
  */
 export async function suspendedListFigures(
   db: Queryable,
@@ -99,10 +100,15 @@ export async function suspendedListFigures(
   const ages = since.map((at) => (now.getTime() - at.getTime()) / 1_000);
   return {
     ageSeconds: Math.max(0, ...ages),
-    isDoubted: held.some(({ doubt, confirmedAt }) => doubt !== null && confirmedAt === null),
-    notUnderstood: held.reduce((sum, one) => sum + (one.notUnderstood ?? 0), 0),
+    isDoubted: held.some(isDoubted),
+    notUnderstood: held.reduce((sum, one) => sum + (one.notUnderstood ?? 0) - confirmedIn(one), 0),
   };
 }
+
+const isDoubted = ({ doubt, confirmedAt }: SuspendedListRow): boolean => doubt !== null && confirmedAt === null;
+
+/** A list is believed only where a person has confirmed all its entries without an id. */
+const confirmedIn = (one: SuspendedListRow): number => (isDoubted(one) ? 0 : (one.unnamed ?? 0));
 
 async function firstHeld(db: Queryable): Promise<Date[]> {
   const { rows } = await db.query<{ at: Date }>('SELECT held_at AS at FROM suspended_list ORDER BY position LIMIT 1');

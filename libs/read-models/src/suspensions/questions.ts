@@ -4,6 +4,7 @@ import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import { wholeStream } from '../document-timeline/whole-stream.js';
+import { pinnedSuspension } from '../pack-reports/snapshot.js';
 import type { Suspensions } from '../port.js';
 import { affectedPacks, type AffectedRecord } from './affected.js';
 import { answerSuspension } from './answer.js';
@@ -24,9 +25,10 @@ export function suspensionQuestions(options: {
   const { pool, store, types } = options;
   const affectedSince =
     (recentDays: number) =>
-    ({ state }: SuspensionRow): Promise<AffectedRecord> => {
+    async ({ state }: SuspensionRow): Promise<AffectedRecord> => {
+      if (state.matches.length === 0) return { affected: [], seriesUnknown: [] };
       const recentFrom = new Date(Date.now() - recentDays * DAY_MS);
-      return affectedPacks(pool, state.matches, { types, recentFrom });
+      return pinnedSuspension(pool, new Date(), (db) => affectedPacks(db, state.matches, { types, recentFrom }));
     };
   return {
     list: (query) => listSuspensions(pool, query),
@@ -34,6 +36,8 @@ export function suspensionQuestions(options: {
     answer: (question) => answerSuspension(options, question, new Date()),
     one: async (suspensionId, recentDays) =>
       suspensionDetailOf(await wholeStream(store, suspensionStream(suspensionId)), affectedSince(recentDays)),
+    uncounted: async (suspensionId) =>
+      suspensionDetailOf(await wholeStream(store, suspensionStream(suspensionId)), () => Promise.resolve({})),
     reply: async (suspensionId) =>
       replyOf(await wholeStream(store, suspensionStream(suspensionId)), {
         ...{ asOf: new Date(), affectedBy: affectedSince(RECENT_DAYS) },

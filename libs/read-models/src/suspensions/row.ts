@@ -44,6 +44,7 @@ export class SuspendedListRow {
   @column('integer', { update: false }) packsWithoutSeries!: number;
   @column('integer', { nullable: true, update: false }) decisions!: number | null;
   @column('integer', { nullable: true, update: false }) notUnderstood!: number | null;
+  @column('integer', { nullable: true, update: false }) unnamed!: number | null;
   @column('integer', { update: false }) appeared!: number;
   @column('integer', { update: false }) vanished!: number;
   @column('integer', { update: false }) calls!: number;

@@ -91,6 +91,14 @@ export const suspensionDetail = z.strictObject({
   timeline,
 });
 
+const COUNTED_LATER =
+  'Left out where our packs could not be counted just now. What was asked is recorded: ask for the suspension then.';
+/** A suspension right after a letter was entered, or something was done about it. */
+export const suspensionAfterAction = suspensionDetail.extend({
+  affected: affected.optional().describe(COUNTED_LATER),
+  series_unknown: seriesUnknown.optional().describe(COUNTED_LATER),
+});
+
 /** The newest reply of a suspension, as a document. */
 const {
   in_force: _inForce,
@@ -124,14 +132,17 @@ export const suspendedListVersion = z.strictObject({
   fetched_at: instant.describe('When its first page was read: it is as old as that.'),
   account: z.string(),
   list_sha256: sha256.describe(
-    'Its content: the series, or the decisions, in one order. Fetch it at /v1/evidence/{sha256}.',
+    'Its content: the series, or the decisions, in one order, and digests of entries without an id. ' +
+      'Fetch it at /v1/evidence/{sha256}.',
   ),
   in_force_sha256: sha256.describe('What counted with us from here on.'),
   series: whole,
   packs: whole,
   packs_without_series: whole,
   decisions: whole.optional().describe('How many decisions it names. `series` are those that they suspend.'),
-  not_understood: whole.optional().describe('Decisions that say neither that they suspend nor that they end.'),
+  not_understood: whole
+    .optional()
+    .describe('Entries without an id, and decisions that say neither that they suspend nor that they end.'),
   appeared: whole.describe('Series that were not in force before.'),
   vanished: whole.describe('Series, or decisions, of the believed list that it does not name.'),
   calls: whole,

@@ -10,21 +10,34 @@ import {
   SUSPENDED_LIST_STREAM,
   suspensionStream,
   type SuspendedListEvent,
+  type SuspendedListHeld,
   type SuspensionCommand,
   type SuspensionState,
 } from '#domain';
 import { typeKnowledge } from '#documents';
-import { eventStoreSchema, PostgresEventStore, type EventMetadata, type RecordedEvent } from '#event-store';
+import {
+  eventStoreSchema,
+  PostgresEventStore,
+  type EventMetadata,
+  type EventStore,
+  type RecordedEvent,
+} from '#event-store';
 import { defined } from '#kernel';
-import { inTransaction, installationSchema } from '#postgres';
+import { inTransaction, installationSchema, type Pool, type Queryable } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { emptyTables } from '../../../../test/support/empty-tables.js';
+import { afterPlaceMoves } from '../../test/after-place-moves.js';
 import { box, jsonDocuments, LogOfTest, MemoryEvidence, pack } from '../../test/fixture.js';
+import { pinned } from '../pack-reports/snapshot.js';
+import type { Suspensions } from '../port.js';
 import { cloudEventOf, OUTCOME_TOPICS, type OutcomeType } from '../outbox/cloud-event.js';
 import { outboxProjection } from '../outbox/projection.js';
 import { readModelSchemas } from '../schema.js';
 import { sgtinHistoryProjection } from '../sgtin-history/projection.js';
 import { affectedPacks } from './affected.js';
+import { suspensionQuestions } from './questions.js';
 import { suspensionsProjection } from './projection.js';
 import { listSuspendedLists, listSuspensions, suspendedListFigures } from './query.js';
 
@@ -32,6 +45,7 @@ const [HERE, CUSTOMER] = ['00000000000464', '00000000000999'] as const;
 const GTIN = pack(0).slice(0, 14);
 const SERIES = ['A', 'А', 'X'].map((series) => ({ gtin: GTIN, series }));
 const SHA = 'a'.repeat(64);
+const LETTER = { number: '9', date: '2026-03-01', from: 'f', letterSha256: SHA };
 const numbers = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, n) => pack(from + n));
 
 let db: TestDatabase;
@@ -95,6 +109,88 @@ const METADATA: EventMetadata = {
   ...{ participant: 'own', actor: { kind: 'system', name: 't', authenticatedBy: 'process' }, softwareVersion: '1' },
   ...{ profile: 'none', effectiveAt: '2026-03-01T00:00:00.000Z', correlationId: 'c', causationId: 'c' },
 };
+/** Questions about a letter that means these series. */
+function asked(pool: Pool, matches = [{ gtin: GTIN, series: 'A' }]): Suspensions {
+  const suspensionId = letterSuspensionId(LETTER);
+  const told = [
+    {
+      type: 'SuspensionEntered',
+      data: { suspensionId, action: 'suspend', product: 'p', series: 'A', ...LETTER },
+    },
+    { type: 'SuspensionMatched', data: { suspensionId, matches } },
+  ].map((event, n) => ({ ...event, metadata: METADATA, position: BigInt(n + 1), version: n, recordedAt: new Date() }));
+  const store = { readStream: () => Promise.resolve(told) } as unknown as EventStore;
+  return suspensionQuestions({ pool, store, evidence: new MemoryEvidence(), types: typeKnowledge });
+}
+
+describe('packs of a suspension', () => {
+  it('are told while so many reports wait that one more is refused', async () => {
+    const [id, ends] = [letterSuspensionId(LETTER), [] as (() => void)[]];
+    const report = () => pinned(db.pool, new Date(), () => new Promise<void>((resolve) => ends.push(resolve)));
+    const reports: Promise<void>[] = [];
+    let refused: unknown;
+    for (let made = 0; made < 100 && refused === undefined; made += 1) {
+      const one = report().catch((err: unknown) => void (refused = err));
+      reports.push(one);
+      await new Promise(setImmediate);
+    }
+    expect(refused).toMatchObject({ code: 'unavailable' });
+    try {
+      expect(await asked(db.pool, SERIES).one(id, 90)).toMatchObject({ affected: SERIES });
+    } finally {
+      for (let ended = 0; ended < reports.length - 1; ended += 1) {
+        await until('a report runs', () => ends.length > ended);
+        ends[ended]?.();
+      }
+      await Promise.all(reports);
+    }
+  });
+
+  it('are counted by one look at what all series have in common', async () => {
+    let looks = 0;
+    const counting = {
+      query: (text: { name?: string }, values: unknown[]) => {
+        looks += text.name === 'place-moves' ? 1 : 0;
+        return db.pool.query(text as never, values);
+      },
+    } as unknown as Queryable;
+    await affectedPacks(counting, SERIES, { types: typeKnowledge, recentFrom: new Date() });
+    expect(looks).toBe(1);
+  });
+
+  it('need no look into the record where no product is meant', async () => {
+    const found = await asked({} as Pool, []).one(letterSuspensionId(LETTER), 90);
+    expect(found).toMatchObject({ affected: [], seriesUnknown: [] });
+  });
+});
+
+describe('packs of a suspension that are counted while documents are told', () => {
+  it('are those of one log position', async () => {
+    const one = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
+    try {
+      const log = new LogOfTest();
+      const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+      let upTo = 0;
+      const project = async (): Promise<void> => {
+        const events = log.events.slice(upTo).filter(({ type }) => projection.filter.types?.includes(type));
+        upTo = log.events.length;
+        await inTransaction(one.pool, (tx) => projection.project(events, tx));
+      };
+      log.document({ docType: 701, items: numbers(0, 3), subjectId: HERE, series: [{ gtin: GTIN, series: 'A' }] });
+      await project();
+      // One is sold, and another one comes whose series nobody tells.
+      log.document({ docType: 511, items: [pack(0)], subjectId: HERE });
+      log.document({ docType: 701, items: [pack(5)], subjectId: HERE });
+      const found = await asked(afterPlaceMoves(one.pool, project)).one(letterSuspensionId(LETTER), 90);
+      expect(upTo).toBe(log.events.length);
+      expect(found?.affected).toMatchObject([{ branches: [{ standing: 'in_stock', packs: 3 }] }]);
+      expect(found?.seriesUnknown).toMatchObject([{ packs: 0 }]);
+    } finally {
+      await one.drop();
+    }
+  });
+});
+
 const append = (stream: string, events: { type: string; data: object }[]) =>
   store.append(
     stream,
@@ -136,7 +232,23 @@ describe('the age of the lists', () => {
     expect(await age()).toBe(6_000);
     await came(DECISION_LIST_STREAM, 3n, 5_500);
     expect(await age()).toBe(1_000);
-    await inTransaction(db.pool, (tx) => suspensionsProjection().truncate(tx));
+    await emptyTables(db.pool, suspensionsProjection());
+  });
+});
+
+describe('entries that nobody understands', () => {
+  it('are counted until a person confirms those without an id: decisions that say nothing stay', async () => {
+    const came = async (event: SuspendedListEvent, position: bigint): Promise<number | undefined> => {
+      const recorded = { ...event, stream: DECISION_LIST_STREAM, position, recordedAt: new Date() };
+      await inTransaction(db.pool, (tx) => suspensionsProjection().project([recorded as unknown as RecordedEvent], tx));
+      return (await suspendedListFigures(db.pool, new Date()))?.notUnderstood;
+    };
+    const { type, data } = held(1, undefined, 5) as SuspendedListHeld;
+    const doubted = { type, data: { ...data, unnamed: 3, doubt: 'not_understood' as const } };
+    expect(await came(doubted, 1n)).toBe(5);
+    expect(await came({ type: 'SuspendedListConfirmed', data: version }, 2n)).toBe(2);
+    expect(await came({ type, data: { ...data, unnamed: 3 } }, 3n)).toBe(2);
+    await emptyTables(db.pool, suspensionsProjection());
   });
 });
 
@@ -157,7 +269,7 @@ describe('the lists of suspensions', () => {
   };
   const replay = async (size: number): Promise<string[]> => {
     const projection = suspensionsProjection();
-    await inTransaction(db.pool, (tx) => projection.truncate(tx));
+    await emptyTables(db.pool, projection);
     const { events } = await store.readAll(0n, { limit: 1_000 });
     for (let from = 0; from < events.length; from += size)
       await inTransaction(db.pool, (tx) => projection.project(events.slice(from, from + size), tx));

@@ -32,17 +32,18 @@ export interface AnswerSources {
   types: Pick<TypeKnowledge, 'extracts'>;
 }
 
-/** A document that was told to us, and the types of ours that answer it. */
+/** A document that was told to us, the types of ours that answer it, and those of others that take it back. */
 export interface Told {
   row: Pick<DocumentTimingRow, 'stream' | 'documentSha256' | 'acceptedAt'>;
   metBy: readonly number[];
+  endedBy: readonly number[];
 }
 
 /**
  * Of each of these documents, by its stream, how far it is answered. An item is answered by the first document of ours,
- * of such a type, that names it and that the registry accepted for it no earlier than it accepted what was told. A
- * container whose content is known is answered, too, when each of its packs is. A document whose bytes are not there,
- * or cannot be read, is left out.
+ * of such a type, that names it and that the registry accepted for it no earlier than it accepted what was told; or by
+ * one of others that takes it back. A container whose content is known is answered, too, when each of its packs is. A
+ * document whose bytes are not there, or cannot be read, is left out.
  */
 export async function answersTo(sources: AnswerSources, told: readonly Told[]): Promise<Map<string, Answers>> {
   const found = new Map<string, Answers>();
@@ -105,9 +106,9 @@ interface ComparedRow {
  * `by` is null for one that went past this system.
  */
 const COMPARE = `WITH told AS (
-    SELECT stream, item, part, doc_types::int[] AS doc_types, since
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS t (stream, item, part, doc_types,
-      since)
+    SELECT stream, item, part, doc_types::int[] AS doc_types, since, ended_by::int[] AS ended_by
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
+      AS t (stream, item, part, doc_types, since, ended_by)
   ), part_answer AS (
     SELECT t.stream, t.item, t.part, d.*,
       bool_or(t.part = t.item AND d.ordered_at IS NOT NULL) OVER of_item AS by_itself,
@@ -117,8 +118,9 @@ const COMPARE = `WITH told AS (
       FROM item_movement m
       JOIN movement_document d ON d.known_from = m.known_from
       JOIN movement_effect e ON e.known_from = m.known_from AND e.effect = m.effect
-      WHERE m.item = t.part AND d.known_to IS NULL AND e.result = 'applied' AND d.doc_type = ANY (t.doc_types)
-        AND d.channel IS DISTINCT FROM 'counterparty' AND d.ordered_at >= coalesce(t.since, '-infinity')
+      WHERE m.item = t.part AND d.known_to IS NULL AND e.result = 'applied' 
+        AND d.ordered_at >= coalesce(t.since, '-infinity')
+        AND d.doc_type = ANY (CASE WHEN d.channel = 'counterparty' THEN t.ended_by ELSE t.doc_types END)
       ORDER BY d.ordered_at, d.known_from LIMIT 1
     ) d ON true
     WINDOW of_item AS (PARTITION BY t.stream, t.item)
@@ -133,15 +135,15 @@ const COMPARE = `WITH told AS (
   ORDER BY a.stream, a.ordered_at DESC, a.request_id`;
 
 async function compared(db: Queryable, told: WithItems[]): Promise<ComparedRow[]> {
-  const parts = told.flatMap(({ row, items, contents, metBy }) =>
+  const parts = told.flatMap(({ row, items, contents, metBy, endedBy }) =>
     items.flatMap((item) =>
       [item, ...(contents.get(item) ?? [])].map(
-        (part) => [row.stream, item, part, `{${metBy.join(',')}}`, row.acceptedAt] as const,
+        (part) => [row.stream, item, part, `{${metBy.join(',')}}`, row.acceptedAt, `{${endedBy.join(',')}}`] as const,
       ),
     ),
   );
   if (parts.length === 0) return [];
-  const columns = [0, 1, 2, 3, 4].map((index) => parts.map((one) => one[index as 0]));
+  const columns = [0, 1, 2, 3, 4, 5].map((index) => parts.map((one) => one[index as 0]));
   return (await db.query<ComparedRow>({ name: 'timeliness-answers', text: COMPARE, values: columns })).rows;
 }
 

@@ -51,7 +51,8 @@ async function withFacts(db: Queryable, rows: DocumentTimingRow[]): Promise<With
 function toldOf(row: DocumentTimingRow, due: Due, dueBy: Date | undefined): Told[] {
   if (row.kind !== 'incoming' || due.kind !== 'due') return [];
   if (dueBy !== undefined && due.at > dueBy) return [];
-  return [{ row, metBy: due.deadline.metBy ?? [] }];
+  const { metBy = [], endedBy = [] } = due.deadline;
+  return [{ row, metBy, endedBy }];
 }
 
 function judged(

@@ -1,7 +1,6 @@
 import { DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX } from '#domain';
 import type { Projection } from '#subscriptions';
 import { foldPage } from '../fold-page.js';
-import { Table } from '../table.js';
 import { foldTiming, TIMING_EVENTS } from './fold.js';
 import { DOCUMENT_TIMING } from './row.js';
 
@@ -13,6 +12,6 @@ export function timelinessProjection(): Projection {
     project: async (events, tx) => {
       await foldPage(tx, events, { table: DOCUMENT_TIMING, keyOf: (stream) => stream, fold: foldTiming });
     },
-    truncate: (tx) => Table.truncate(tx, DOCUMENT_TIMING),
+    tables: [DOCUMENT_TIMING.name],
   };
 }

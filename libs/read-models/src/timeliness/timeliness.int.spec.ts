@@ -20,13 +20,16 @@ import { listTimeliness, type TimelinessSources } from './query.js';
 const RULE = { clause: 'Made-up rule', edition: '1', validFrom: '2026-01-01' };
 const SENDER = { role: 'sender', channel: 'api', startsAt: 'operation_date', ...RULE };
 const TOLD = { role: 'receiver', channel: 'counterparty', ...RULE };
+const WORKED = {
+  zone: 'Europe/Moscow',
+  workingDays: { from: '2026-01-01', to: '2026-12-31', weekend: [], holidays: [], workingWeekendDays: [] },
+};
 /** Hours, so that a test of an hour can be late. */
 const CALENDAR = readCalendar({
   fictitious: 'Made up for a test.',
   name: 'Hours',
   edition: '7',
-  zone: 'Europe/Moscow',
-  workingDays: { from: '2026-01-01', to: '2026-12-31', weekend: [], holidays: [], workingWeekendDays: [] },
+  ...WORKED,
   deadlines: [
     { ...SENDER, docTypes: [415], limit: { hours: 1 }, metWhen: 'sent' },
     { ...SENDER, docTypes: [552], limit: { hours: 1 }, metWhen: 'accepted' },
@@ -34,7 +37,10 @@ const CALENDAR = readCalendar({
     { ...SENDER, docTypes: [415], channel: 'cabinet', limit: { hours: 1 }, metWhen: 'sent' },
     { ...TOLD, docTypes: [601], startsAt: 'known', limit: { hours: 1 }, metWhen: 'accepted', metBy: [701] },
   ],
-  withoutDeadline: [{ docTypes: [701, 911], role: 'sender', reason: 'It answers.' }],
+  withoutDeadline: [
+    { docTypes: [701, 911], role: 'sender', reason: 'It answers.' },
+    { docTypes: [602, 605], role: 'receiver', reason: 'Another calendar speaks of them.' },
+  ],
 });
 /** Every event of the log takes a minute, from 08:01 on: before that hour is over, nothing of 08:00 is late. */
 const [IN_TIME, TOO_LATE] = ['2026-03-01T08:00:00Z', '2026-03-01T05:00:00Z'];
@@ -174,6 +180,10 @@ function theirs(): void {
   log.document({ docType: 552, items: [pack(54), pack(55)], operationDate: IN_TIME });
   log.document({ docType: 701, items: [pack(54), pack(55)], outcome: 'rejected' });
   inBoxes();
+  told('taken back', [pack(95), pack(96)], { docType: 602 });
+  told('takes back', [pack(95), pack(96)], { docType: 605 });
+  told('taken back in part', [pack(97), pack(98)], { docType: 602 });
+  told('takes back a part', [pack(97)], { docType: 605 });
 }
 
 /** Containers that were told by their own names alone, and answered by what is in them, or by name. */
@@ -259,6 +269,19 @@ describe('the report on deadlines', () => {
     ['no bytes', { state: 'not_known', why: 'content_not_known' }],
   ])('%s', async (id, expected) => expect(await rowOf(id)).toMatchObject(expected));
 
+  it('asks no answer to what was taken back, as far as the calendar says by what', async () => {
+    const row = { ...TOLD, docTypes: [602], startsAt: 'known', limit: { hours: 1 }, metWhen: 'accepted', metBy: [701] };
+    const by = (deadline: object) =>
+      readCalendar({ ...WORKED, name: 'Taken back', edition: '1', deadlines: [deadline], withoutDeadline: [] });
+    const [silent, telling] = [by(row), by({ ...row, endedBy: [605] })];
+    expect(await rowOf('taken back', { calendar: silent })).toMatchObject({ state: 'overdue', itemsAnswered: 0 });
+    expect(await rowOf('taken back', { calendar: telling })).toMatchObject({
+      ...{ state: 'on_time', itemsAnswered: 2, doneAt: expect.stringMatching(/^2026-03-01T08:30:00/) },
+    });
+    const inPart = { state: 'overdue', cause: 'not_answered', items: 2, itemsAnswered: 1 };
+    expect(await rowOf('taken back in part', { calendar: telling })).toMatchObject(inPart);
+  });
+
   it('names the clause, and the calendar with what it says of itself, wherever something is due', async () => {
     const page = await listTimeliness(sources, {});
     const calendar = { name: 'Hours', edition: '7', fictitious: 'Made up for a test.' };
@@ -293,7 +316,10 @@ describe('the report on deadlines', () => {
     for (const limit of [1, 2, 7]) expect(await all({ limit })).toEqual(whole);
     const late = whole.filter(({ state, why = '' }) => /late|overdue|content_not_known/.test(`${state} ${why}`));
     expect(late.map(idOf)).toContain('no bytes');
-    for (const limit of [1, 3, 100]) expect(await all({ late: true, limit })).toEqual(late);
+    for (const limit of [1, 3, 100]) {
+      expect(await all({ late: true, limit })).toEqual(late);
+      expect(await all({ late: false, limit })).toEqual(whole);
+    }
   });
 
   it('can be asked for a role, a type, an account and days', async () => {
@@ -384,6 +410,8 @@ describe('what is told before it is too late', () => {
     const types = (await unknownDeadlines(db.pool, undefined, NOW)).map(({ role, docType }) => `${role} ${docType}`);
     expect(types.sort()).toEqual([
       'receiver 601',
+      'receiver 602',
+      'receiver 605',
       'receiver 701',
       'sender 313',
       'sender 415',

@@ -337,6 +337,24 @@ describe('cases of a comparison of packs', () => {
     },
   );
 
+  it.each([
+    ['moved_during_run', daysBefore(-24)],
+    ['stale_snapshot', daysBefore(-24)],
+    ['sold_in_registry_in_stock_here', daysBefore(-27)],
+  ])(
+    'are resolved though a document in flight names the item, where none can be their cause: %s',
+    async (code, inFlightSince) => {
+      const seen = { item: pack(73), code, severity: 'information', s_place: 'P3', copies: 1 };
+      const runOf = (day: number, over: { findings?: FoundItem[]; inFlight: string[] }): Promise<string> =>
+        writeFinishedRun(join(folder.path, `run-${(runs += 1)}`), {
+          ...{ findings: [], registry: [{ item: pack(73), answer: 'found', container: null }], places: ['P3'] },
+          ...{ moment: daysBefore(-day), inFlightSince, ...over },
+        });
+      expect(await open(await runOf(23, { findings: [seen], inFlight: [] }))).toMatchObject({ opened: 1 });
+      expect(await open(await runOf(27, { inFlight: [pack(73)] }))).toMatchObject({ resolved: 1 });
+    },
+  );
+
   it('are not resolved by what explains a difference and proves nothing: a sale that may come, a place that nobody tells', async () => {
     const seen = { severity: 'warning', r_place: 'P4' };
     const findings = [

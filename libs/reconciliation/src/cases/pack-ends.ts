@@ -154,8 +154,9 @@ const notCompared = ({ containers }: ComparisonSettings): string =>
         AND item IN (SELECT item FROM now_at) AND item NOT IN (SELECT item FROM compared)`;
 
 /** What documents are the cause of, and what one in flight explains. */
-const BY_DOCUMENT = OVERRIDES.flatMap(({ code, of, quiet }) => (of === undefined || quiet === true ? [] : [code]));
-const EXPLAINED = [...new Set(OVERRIDES.flatMap(({ of = [] }) => of))];
+const OF_DOCUMENTS = OVERRIDES.filter(({ needs }) => needs.includes('documents'));
+const BY_DOCUMENT = OF_DOCUMENTS.flatMap(({ code, quiet }) => (quiet === true ? [] : [code]));
+const EXPLAINED = [...new Set(OF_DOCUMENTS.flatMap(({ of = [] }) => of))];
 
 /**
  * And cases of which a document in flight names an item, or its container: it explains a difference while it is young.

@@ -14,8 +14,8 @@ import { comparisonSettings } from './settings.js';
  */
 const TEXTS: Record<number, string> = {
   1: 'a7a53e9303d2851146ed80abc13e6e07963e8e9cd78b38a8ea1d75f797665e67',
-  // The same text: queries and reservations of numbers count in no side any more.
-  2: 'a7a53e9303d2851146ed80abc13e6e07963e8e9cd78b38a8ea1d75f797665e67',
+  // What it says is the same: queries and reservations of numbers count in no side any more. Two values were added.
+  2: '3223ceac8a264cdcc25a8e09ea8985245a333a2c655e1dc544442aa87302333e',
 };
 
 const side = (name: string) => ({
@@ -32,6 +32,7 @@ const RUN: RunRecord = {
   }),
   legs: Object.fromEntries(LEGS.map((leg) => [leg, side(leg)])),
   ...{ places: ['P1', 'P2'], wrongCheckDigits: true, containers: true },
+  learntAfter: { stock: '7', registry: '9' },
 };
 const REFUSING: RunRecord = { ...RUN, legs: { ...RUN.legs, stock: { ...side('stock'), refused: sha256Hex('') } } };
 const BARE: RunRecord = {
@@ -39,7 +40,10 @@ const BARE: RunRecord = {
   legs: { stock: side('stock'), record: side('record') },
 };
 
-const SETTINGS = ['moment', 'tillSales', 'inFlight', 'stale', 'hung', 'day', 'containers', 'owner', 'transit'];
+const SETTINGS = ['moment', 'tillSales', 'inFlight', 'stale', 'hung', 'day', 'containers', 'owner', 'transit'].concat(
+  'learntAfterStock',
+  'learntAfterAnswers',
+);
 const ruleOf = (topic: Rule['topic'], when: string, more: Partial<Rule> = {}): Rule => ({
   ...{ code: `of_${topic}`, severity: 'warning', topic, needs: ['stock'], when },
   ...more,

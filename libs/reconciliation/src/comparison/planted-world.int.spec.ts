@@ -4,7 +4,7 @@ import { Duck, parquet } from '#duckdb';
 import { sized } from '../../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { plantedWorld, writePlantedWorld, type PlantedWorld } from '../../test/planted-world.js';
-import { HERE, HERE_TOO, OURS } from '../../test/story.js';
+import { HERE, HERE_TOO, LATE, OURS } from '../../test/story.js';
 import { beginGroups, groupFindings } from '../cases/pack-groups.js';
 import { doBuckets } from './buckets-of-run.js';
 import { findDifferences } from './compare-buckets.js';
@@ -21,6 +21,7 @@ const { packs, each, seeds, everyRule } = sized({
 const LIMIT_MS = 600_000;
 const LIMITS = { memoryMb: 400, threads: 1 };
 const settings = comparisonSettings({ hungDays: 365, owner: OURS });
+const learntAfter = { stock: String(LATE), registry: String(LATE) };
 
 let folder: TemporaryFolder;
 beforeAll(async () => {
@@ -57,7 +58,7 @@ interface Told {
 /** A run over the sides of a world, with the cause of each finding as a case would have it. */
 async function compared(sides: Sides, name: string, more: Partial<ComparisonSettings> = {}): Promise<Told> {
   const out = join(folder.path, `run-${name}`);
-  await openComparison(out, { ...sides, settings: { ...settings, ...more } });
+  await openComparison(out, { ...sides, learntAfter, settings: { ...settings, ...more } });
   await doBuckets({ folder: out, ...LIMITS });
   const result = await resultOf(out);
   const found = await withDuck(async (duck) => {
@@ -158,7 +159,8 @@ describe('a world with planted differences', () => {
     async () => {
       const world = plantedWorld({ seed: seeds[0] as number, packs: 500, each: 3, bucket: 'a' });
       const out = join(folder.path, 'rules', 'run');
-      await openComparison(out, { ...(await writePlantedWorld(join(folder.path, 'rules'), world)), settings });
+      const sides = await writePlantedWorld(join(folder.path, 'rules'), world);
+      await openComparison(out, { ...sides, learntAfter, settings });
       const record = await readRun(out);
       await withDuck(async (duck) => {
         await openRun(duck, record);

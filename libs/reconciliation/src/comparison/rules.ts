@@ -314,13 +314,21 @@ const BY_DOCUMENT = [
   ...['not_accepted_inbound', 'status_mismatch', 'undetermined_item', 'owner_or_branch_mismatch'],
   ...['container_dissolved', 'container_mismatch', 'part_mismatch', 'held_for_others'],
 ];
+/** No document explains what is out of circulation on a shelf. */
+const GONE_ON_SHELF = "(here AND coalesce(g_standing = 'gone', false))";
 const byDocument = (meaning: [string, Severity, string, 'quiet'?], when: string): Rule => ({
-  ...rule('presence', meaning, `${when} AND NOT (here AND coalesce(g_standing = 'gone', false))`),
+  ...rule('presence', meaning, `${when} AND NOT ${GONE_ON_SHELF}`),
   of: BY_DOCUMENT,
 });
+/** What our record alone says beside the stock. */
+const OF_RECORD = ['missing_locally', 'owner_or_branch_mismatch', 'part_mismatch'];
+/** Of what was sold, only a document that has brought it back explains why it is on a shelf. */
+const SOLD_ON_SHELF = "(here AND coalesce(g_standing = 'sold', false) AND r_standing IS DISTINCT FROM 'shelf')";
+/** No older answer can show what a document of ours has done since. */
+const OF_ANSWERS = [...BY_DOCUMENT, 'sold_in_registry_in_stock_here'];
 /**
  * What takes the place of a difference. Either a document of ours explains it or has caused it; or the registry's
- * answer is not of the moment that the stock tells of, and a live one would have to be asked for.
+ * answer, or our record, is not of the moment that the other side tells of.
  */
 export const OVERRIDES: readonly Rule[] = [
   byDocument(['in_flight', 'information', 'documents', 'quiet'], `${IN_FLIGHT} AND x_moment >= $moment - $inFlight`),
@@ -329,5 +337,21 @@ export const OVERRIDES: readonly Rule[] = [
   byDocument(['halted_in_group', 'critical', 'documents'], HALTED),
   rule('presence', ['moved_during_run', 'information', 'registry'], 'moved_at > coalesce(s_moment, $moment)'),
   rule('presence', ['stale_snapshot', 'information', 'registry'], 'g_moment < coalesce(s_moment, $moment) - $stale'),
+  {
+    ...rule(
+      'presence',
+      ['moved_during_run', 'information', 'stock record'],
+      'NOT in_registry AND r_known_from >= $learntAfterStock',
+    ),
+    of: OF_RECORD,
+  },
+  {
+    ...rule(
+      'presence',
+      ['stale_snapshot', 'information', 'record registry'],
+      `in_registry AND r_known_from >= $learntAfterAnswers AND NOT ${GONE_ON_SHELF} AND NOT ${SOLD_ON_SHELF}`,
+    ),
+    of: OF_ANSWERS,
+  },
 ];
 export const OVERRIDDEN: readonly Rule['topic'][] = ['presence', 'status', 'place', 'container', 'part', 'owner'];

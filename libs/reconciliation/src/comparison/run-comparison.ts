@@ -18,6 +18,7 @@ import {
   RULES_DIGEST,
   RUN_FILE,
   unseenCodes,
+  type LearntAfter,
   type LegInput,
   type RunRecord,
   type StandsOn,
@@ -37,6 +38,7 @@ export interface ComparisonRequest {
   settings: ComparisonSettings;
   /** Of the registry's side. */
   standsOn?: StandsOn;
+  learntAfter?: LearntAfter;
   /** Default: the moment of the stock, or else of the registry's answers. */
   moment?: string;
 }
@@ -87,7 +89,8 @@ export async function openComparison(
 }
 
 /** What a comparison of these sides hangs on. */
-export async function runOf({ settings, moment, standsOn, ...folders }: ComparisonRequest): Promise<RunRecord> {
+export async function runOf(request: ComparisonRequest): Promise<RunRecord> {
+  const { settings, moment, standsOn, learntAfter, ...folders } = request;
   const { legs, shelf, pinned, unconfirmed, namedOnly } = await legsOf(folders);
   const at = moment ?? pinned;
   if (Object.keys(legs).filter((leg) => leg !== 'disposals' && leg !== 'documents').length < 2)
@@ -104,7 +107,7 @@ export async function runOf({ settings, moment, standsOn, ...folders }: Comparis
       legs,
       places: shelf?.places ?? null,
     },
-    ...defined({ standsOn, unconfirmed, namedOnly }),
+    ...defined({ standsOn, learntAfter, unconfirmed, namedOnly }),
     wrongCheckDigits: isSome(shelf?.wrongCheckDigits),
     containers: isSome(shelf?.containers),
     unseen: unseenCodes(legs),

@@ -24,6 +24,12 @@ export interface StandsOn {
   registry: Sha256;
 }
 
+/**
+ * Log positions from which on our record was learnt after the stock was counted, and after the oldest answer of the
+ * registry. Absent: all that it knows was known by then, or nobody has looked.
+ */
+export type LearntAfter = Partial<Record<'stock' | 'registry', string>>;
+
 /** `run.json`: all that a run hangs on, written before its first bucket. */
 export interface RunRecord {
   format: 1;
@@ -38,6 +44,7 @@ export interface RunRecord {
   places: string[] | null;
   /** Absent: the registry was asked about all. */
   standsOn?: StandsOn;
+  learntAfter?: LearntAfter;
   /** Whether the stock has wrong check digits or containers, so that they are looked for. */
   wrongCheckDigits: boolean;
   containers: boolean;
@@ -97,12 +104,13 @@ const lookedAt = ({ legs, places, namedOnly, rules = RULES_DIGEST, settings }: R
 /** What a run by name, by other rules or with other settings does not find is not over. */
 export const looksAtTheSame = (a: RunRecord, b: RunRecord): boolean => lookedAt(a) === lookedAt(b);
 
-export function inputsDigest({ moment, settings, rules, legs, places, standsOn }: Omit<RunRecord, 'inputs'>): Sha256 {
+export function inputsDigest(run: Omit<RunRecord, 'inputs'>): Sha256 {
+  const { moment, settings, rules, legs, places, standsOn, learntAfter } = run;
   const digests = Object.fromEntries(LEGS.map((leg) => [leg, legs[leg]?.digest ?? null]));
   return sha256Hex(
     canonicalJson({
       ...{ moment, settings, legs: digests, places },
-      ...defined({ standsOn, refused: legs.stock?.refused }),
+      ...defined({ standsOn, learntAfter, refused: legs.stock?.refused }),
       rules: rules ?? [RULES, OVERRIDES],
     }),
   );

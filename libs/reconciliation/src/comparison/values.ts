@@ -13,7 +13,7 @@ const isCompared = ({ containers }: RunRecord['settings']): string =>
     : `list_contains([${containers.map(quoted).join(', ')}]::VARCHAR[], coalesce(place, r_place, g_place, ''))`;
 
 /** A condition of a rule with the run's moment and settings in it. */
-export function withValues(when: string, { moment, settings }: RunRecord): string {
+export function withValues(when: string, { moment, settings, learntAfter }: RunRecord): string {
   const at = Date.parse(moment);
   const transit = Object.entries(settings.transitDaysOf).map(
     ([status, days]) => `WHEN ${quoted(status)} THEN ${days * DAY_MS}`,
@@ -26,6 +26,8 @@ export function withValues(when: string, { moment, settings }: RunRecord): strin
     $hung: settings.hungDays === null ? 'NULL' : String(settings.hungDays * DAY_MS),
     $day: `DATE ${quoted(new Date(at + ZONE_MS).toISOString().slice(0, 10))}`,
     $containers: isCompared(settings),
+    $learntAfterStock: learntAfter?.stock ?? 'NULL',
+    $learntAfterAnswers: learntAfter?.registry ?? 'NULL',
     $owner: settings.owner === null ? 'NULL' : quoted(settings.owner),
     $transit:
       transit.length === 0

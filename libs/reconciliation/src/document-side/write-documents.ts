@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { RECALL, typeKnowledge } from '#documents';
 import { Duck, quoted, type DuckOptions } from '#duckdb';
 import type { Clock } from '#kernel';
@@ -11,6 +9,7 @@ import { withDraft } from '../snapshots/draft.js';
 import { importSnapshot } from '../snapshots/import.js';
 import type { SnapshotManifest } from '../snapshots/manifest.js';
 import { mappingOf } from '../snapshots/mapping.js';
+import { NewFile } from '../snapshots/new-file.js';
 
 /** A document that ended badly so long before the moment is no cause of a difference any more. */
 const WINDOW_DAYS = 90;
@@ -101,7 +100,18 @@ async function writeRows(
   { since, file }: { since: Date; file: string },
 ): Promise<void> {
   for (const one of [CLAIMS, OUTCOMES]) await hasRead(pool, one, at, { clock });
-  const out = createWriteStream(file);
+  const out = new NewFile(createWriteStream(file));
+  try {
+    await writeBoth({ pool, clock }, { at, since, out });
+  } finally {
+    out.close();
+  }
+}
+
+async function writeBoth(
+  { pool, clock }: Pick<DocumentSideRequest, 'pool' | 'clock'>,
+  { at, since, out }: { at: bigint; since: Date; out: NewFile },
+): Promise<void> {
   let behind = at;
   await inTransaction(
     pool,
@@ -126,25 +136,20 @@ async function writeRows(
     },
     { name: 'documents without a good end' },
   );
-  out.end();
-  await finished(out);
+  await out.end();
 }
 
 /** The rows of the cursor, some thousand at a time. */
-async function writeAll(tx: Transaction, out: WriteStream): Promise<void> {
+async function writeAll(tx: Transaction, out: NewFile): Promise<void> {
   for (;;) {
     const { rows } = await tx.query<Row>(`FETCH ${AT_ONCE} FROM unfinished`);
-    await write(out, rows.map(lineOf).join(''));
+    await out.write(rows.map(lineOf).join(''));
     if (rows.length < AT_ONCE) return;
   }
 }
 
 const lineOf = ({ position, moment, ...row }: Row): string =>
   `${JSON.stringify({ ...row, position: String(position), moment: moment.toISOString() })}\n`;
-
-async function write(stream: WriteStream, text: string): Promise<void> {
-  if (!stream.write(text)) await once(stream, 'drain');
-}
 
 /** One row for each item: of the newest document. */
 async function newestOfEach({ rows, path }: { rows: string; path: string }, options: DuckOptions): Promise<void> {

@@ -46,9 +46,12 @@ export const MOST_UNDELIVERED = 50;
 /** Orders of a fetch that may be lost without a trace. */
 export const MOST_DOUBTS = 5;
 
-/** From the beginning. Calls are numbered on, so that a late answer to an earlier call is none to a later one. */
-export const anew = ({ attempt: { attempt } }: ExportOrder): ExportOrder => ({
-  ...NEW_ORDER,
+/**
+ * From the beginning. Calls are numbered on, so that a late answer to an earlier call is none to a later one. So are
+ * pieces, for some of a file may lie there.
+ */
+export const anew = ({ attempt: { attempt }, firstPiece }: ExportOrder): ExportOrder => ({
+  ...{ ...NEW_ORDER, firstPiece },
   attempt: { ...FIRST_ATTEMPT, attempt: attempt + 1 },
 });
 

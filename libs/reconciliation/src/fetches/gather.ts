@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { gunzipSync } from 'node:zlib';
 import { PedigreeError, type Sha256 } from '#kernel';
 import { digestOfFile, Duck, parquet, quoted, type DuckOptions } from '#duckdb';
@@ -20,6 +18,7 @@ import {
 } from '../snapshots/manifest.js';
 import { withDraft } from '../snapshots/draft.js';
 import { mappingOf } from '../snapshots/mapping.js';
+import { NewFile } from '../snapshots/new-file.js';
 import { orderOf } from './export-pages.js';
 import { CALLING_PHASES, findFetch, type RegistryFetch } from './fetch.js';
 import { unzipOne } from './zip.js';
@@ -121,31 +120,43 @@ async function writeStaged(
   { fetches, answersOnly }: { fetches: RegistryFetch[]; answersOnly: readonly string[] },
   paths: { rows: string; answers: string; index: string; zips: string },
 ): Promise<void> {
-  const streams = [paths.rows, paths.answers, paths.index].map((path) => createWriteStream(path));
-  const [rows, answers, index] = streams as [WriteStream, WriteStream, WriteStream];
+  const files = [paths.rows, paths.answers, paths.index].map(newFile);
+  try {
+    await writePages(pool, { fetches, answersOnly }, { files, zips: paths.zips });
+    for (const file of files) await file.end();
+  } finally {
+    for (const file of files) file.close();
+  }
+}
+
+/** `files`: rows, answers and their index; the zips come behind them. */
+async function writePages(
+  pool: Pool,
+  { fetches, answersOnly }: { fetches: RegistryFetch[]; answersOnly: readonly string[] },
+  { files, zips }: { files: NewFile[]; zips: string },
+): Promise<void> {
+  const [rows, answers, index] = files as [NewFile, NewFile, NewFile];
   let [offset, order] = [0, 0];
   for (const fetch of fetches) {
     const { fetchId } = fetch;
     const { firstPiece } = orderOf(fetch);
-    const zip = createWriteStream(zipOf(paths.zips, fetchId));
-    streams.push(zip);
+    const zip = newFile(zipOf(zips, fetchId));
+    files.push(zip);
     for await (const { phase, n, sha256, fetched_at: at, ...page } of stagedPages(pool, fetchId)) {
       if (phase === 'export_file' && n < firstPiece) continue;
       // The order of the pages decides which of two rows of an item is the newer one.
-      if (!answersOnly.includes(fetchId)) await write(rows, page.rows.replaceAll(/^\{/gm, `{"page":${(order += 1)},`));
-      if (phase === 'export_file') await write(zip, gunzipSync(page.answer));
-      await write(answers, page.answer);
+      if (!answersOnly.includes(fetchId)) await rows.write(page.rows.replaceAll(/^\{/gm, `{"page":${(order += 1)},`));
+      if (phase === 'export_file') await zip.write(gunzipSync(page.answer));
+      await answers.write(page.answer);
       const entry = { fetchId, phase, page: n + 1, fetchedAt: at.toISOString(), rows: page.row_count, sha256 };
       const bytes = page.answer.length;
-      await write(index, `${JSON.stringify({ ...entry, unanswered: page.unanswered, offset, bytes })}\n`);
+      await index.write(`${JSON.stringify({ ...entry, unanswered: page.unanswered, offset, bytes })}\n`);
       offset += bytes;
     }
   }
-  for (const stream of streams) {
-    stream.end();
-    await finished(stream);
-  }
 }
+
+const newFile = (path: string): NewFile => new NewFile(createWriteStream(path));
 
 const zipOf = (folder: string, fetchId: string): string => join(folder, `export-${fetchId}.zip`);
 
@@ -173,10 +184,6 @@ async function importExport(
   if (!existsSync(join(at(''), REFUSED_ITEMS))) return { folder: at(''), refused: [refused] };
   await copyFile(join(at(''), REFUSED_ITEMS), at(`-${REFUSED_ITEMS}`));
   return { folder: at(''), refused: [refused, at(`-${REFUSED_ITEMS}`)] };
-}
-
-async function write(stream: WriteStream, bytes: string | Buffer): Promise<void> {
-  if (!stream.write(bytes)) await once(stream, 'drain');
 }
 
 /** Pages of a fetch in the order in which they were read: of packs the filter, then the list, then the archive. */

@@ -32,7 +32,7 @@ export interface FetchedPage<Row = FetchedRow | FetchedDecision> {
   rows: readonly Row[];
   /** Packs to be asked for next: the registry does not have them, so the archive; or they lie in a container. */
   missing: string[];
-  /** Nothing is known of them. */
+  /** Nothing is known of them; of a list that is watched, its entries that nobody understands. */
   unanswered: string[];
   /** The answer byte for byte. */
   answer: Buffer;

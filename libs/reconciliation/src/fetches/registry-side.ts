@@ -48,13 +48,17 @@ export interface SideOptions {
   schedule: (tx: Transaction, tasks: PlannedTask[]) => Promise<void>;
   duck: Omit<DuckOptions, 'temporary'>;
   clock?: Pick<Clock, 'wait'>;
+  /** For tests: how often it is looked for what has come. */
+  lookEveryMs?: number;
   /** Told at each look. */
   onProgress?: (fetch: RegistryFetch) => void;
 }
 
 const LOOK_EVERY_MS = 500;
 /** A week: more than any fetch takes, and an end for a wait in which nothing happens. */
-const MOST_LOOKS = (7 * 86_400_000) / LOOK_EVERY_MS;
+const MOST_WAITED_MS = 7 * 86_400_000;
+/** No call is made for longer than over a weekend only where no worker serves the account, or the task has failed. */
+const STILL_HOURS = 72;
 
 /**
  * The registry's side of a comparison: has the worker read it, waits, and makes the snapshot. What a filter does not
@@ -275,21 +279,43 @@ async function* behind(first: string[], rest: AsyncGenerator<string[]>): AsyncGe
 /** Asks for a fetch, or goes on with it, and waits until it is complete. */
 async function fetched(
   request: FetchRequest,
-  { pool, schedule, items, onProgress, clock = systemClock }: SideOptions & { items: AsyncIterable<string[]> },
+  {
+    pool,
+    schedule,
+    items,
+    onProgress,
+    clock = systemClock,
+    lookEveryMs = LOOK_EVERY_MS,
+  }: SideOptions & { items: AsyncIterable<string[]> },
 ): Promise<RegistryFetch> {
   const { fetchId } = request;
   await keepFetch(pool, request, { items, schedule });
   // One that a restore has ended cannot go on, and says why below.
   if (((await findFetch(pool, fetchId))?.failedPhase ?? null) !== null)
     await inTransaction(pool, async (tx) => schedule(tx, [await resumeFetch(tx, fetchId)]));
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+  const mustMove = movement(lookEveryMs);
+  for (let looks = 0; looks * lookEveryMs < MOST_WAITED_MS; looks += 1) {
     const fetch = await findFetch(pool, fetchId);
     if (fetch === undefined) throw new PedigreeError('not_found', `the fetch ${fetchId} is gone`, {});
     onProgress?.(fetch);
     if (fetch.phase === 'complete') return fetch;
-    if (fetch.phase === 'failed' || fetch.phase === 'gathered')
+    if (['failed', 'gathered'].includes(fetch.phase))
       throw new PedigreeError('unavailable', `the fetch ${fetchId} ${fetch.phase}: ${fetch.problem ?? ''}`, {});
-    await clock.wait(LOOK_EVERY_MS);
+    mustMove(fetch);
+    await clock.wait(lookEveryMs);
   }
   throw new PedigreeError('unavailable', `the fetch ${fetchId} was not read in a week`, {});
+}
+
+/** Throws where a fetch is shown again and again, and nobody has done anything for it. */
+function movement(lookEveryMs: number): (fetch: RegistryFetch) => void {
+  let [seen, still] = ['', 0];
+  return ({ fetchId, account, phase, calls, intervalMs }) => {
+    const now = `${phase} ${calls}`;
+    [seen, still] = [now, now === seen ? still + 1 : 0];
+    if (still * lookEveryMs < STILL_HOURS * 3_600_000 + (intervalMs ?? 0)) return;
+    const told = `nobody has read on with the fetch ${fetchId} for ${STILL_HOURS} hours, in phase ${phase}`;
+    const why = `does a worker serve the account ${account}, and has no task of it failed?`;
+    throw new PedigreeError('unavailable', `${told}: ${why}`, { item: account });
+  };
 }

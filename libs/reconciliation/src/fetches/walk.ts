@@ -5,7 +5,12 @@ export interface Place {
   anchors: string[];
   /** Times in a row that the walk has stepped back. */
   back: number;
+  /** Times that the list ended before its total; absent: none. */
+  ends?: number;
 }
+
+/** Times that a list may end before its total: entries may go between the count and the page. */
+const MOST_ENDS = 10;
 
 export const BEGINNING: Place = { offset: 0, anchors: [], back: 0 };
 
@@ -22,19 +27,22 @@ export interface PageSeen {
  * one before. As long as it shows any entry of that page, nothing between them was passed over: what stays keeps its
  * order. A page that shows none may lie behind a gap, so the walk steps back, twice as far each time, and at the
  * beginning of the list it begins anew. A total alone ends nothing: the last page is also shorter than was asked for.
+ * `short`: again and again nothing comes where the total says that something does, and what that is nobody can tell.
  */
-export function nextPlace(place: Place, { keys, total, pageSize }: PageSeen): Place | 'end' {
+export function nextPlace(place: Place, { keys, total, pageSize }: PageSeen): Place | 'end' | 'short' {
   const isJoined = place.anchors.length === 0 || keys.some((key) => place.anchors.includes(key));
   if (!isJoined) return stepBack(place, pageSize);
   if (place.offset + keys.length >= total && keys.length < pageSize) return 'end';
   const distinct = [...new Set(keys)];
   // A page of one entry alone, again and again, is passed by its lines.
   const step = distinct.length === 1 ? keys.length : distinct.length;
-  if (step < 2) return stepBack(place, pageSize);
-  return { offset: place.offset + step - 1, anchors: distinct, back: 0 };
+  if (step >= 2) return { ...place, offset: place.offset + step - 1, anchors: distinct, back: 0 };
+  const ends = (place.ends ?? 0) + 1;
+  return ends > MOST_ENDS ? 'short' : stepBack({ ...place, ends }, pageSize);
 }
 
-function stepBack({ offset, anchors, back }: Place, pageSize: number): Place {
+function stepBack(place: Place, pageSize: number): Place {
+  const { offset, anchors, back } = place;
   const to = Math.max(0, offset - pageSize * 2 ** Math.min(back, 30));
-  return { offset: to, anchors: to === 0 ? [] : anchors, back: back + 1 };
+  return { ...place, offset: to, anchors: to === 0 ? [] : anchors, back: back + 1 };
 }

@@ -12,6 +12,7 @@ body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; color: var(
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; }
 h2 { font-size: 1.15rem; margin: 2.25rem 0 .5rem; border-bottom: 1px solid var(--line); padding-bottom: .25rem; }
 p, ul { max-width: 60rem; margin: .5rem 0; }
+h1, p, caption { overflow-wrap: anywhere; }
 a { color: var(--link); }
 code, .digest { font-family: ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", monospace; font-size: .86em;
   overflow-wrap: anywhere; }
@@ -34,6 +35,7 @@ svg .bar.information { fill: var(--information); }
 @media print { :root { color-scheme: light; --ink: #000; --soft: #444; --line: #999; --ground: #fff; --band: #f0f0f0;
   --link: #000; --critical: #8c1d18; --warning: #6b4700; --information: #1d4f8c; }
   body { max-width: none; padding: 0; font-size: 10pt; } .wide { overflow: visible; } table { font-size: 8pt; }
+  th, td { overflow-wrap: anywhere; }
   h2 { break-after: avoid; } tr, svg, pre { break-inside: avoid; } thead { display: table-header-group; } }
 @page { margin: 15mm; }
 `;

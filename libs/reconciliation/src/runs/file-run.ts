@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { typeKnowledge } from '#documents';
+import { FolderStore } from '#duckdb';
 import { defined, PedigreeError } from '#kernel';
 import { readStates, segmentParts, STATES_FILE, statesAt } from '#segments';
 import { writeDurably } from '#service';
@@ -13,10 +14,11 @@ import {
   type ComparisonRequest,
   type ComparisonResult,
 } from '../comparison/run-comparison.js';
-import { readRun } from '../comparison/run-record.js';
+import { readRun, type LearntAfter } from '../comparison/run-record.js';
 import { writeDocumentSide } from '../document-side/write-documents.js';
 import { BUCKETS, MANIFEST, readSnapshot } from '../snapshots/manifest.js';
 import { snapshotOfFile } from '../snapshots/of-file.js';
+import { firstLearntAfter, oldestMoment } from './learnt-after.js';
 import type { PackRun } from './pack-run.js';
 import { registryReading } from './registry-reading.js';
 import {
@@ -59,12 +61,13 @@ export async function compareFile(
   stock: string,
 ): Promise<PackRun & { folder: string }> {
   const own = join(runsFolder(parts.settings.folder), run.runId);
-  const record = await recordSide(parts, { folder: join(own, 'record'), asOf: run.asOf });
+  const record = await recordSide(parts, own, run.asOf);
   const documents = await documentSide(parts, { folder: join(own, 'documents'), stock, record });
   const { registry, reading } = await registryReading(parts, { run, stock, record, documents });
   const folder = join(own, 'comparison');
   const disposals = run.disposals ?? undefined;
-  const sides = defined({ stock, record, registry, disposals, documents, standsOn: reading?.standsOn });
+  const learntAfter = await firstLearnt(parts, { run, stock, record });
+  const sides = defined({ stock, record, registry, disposals, documents, learntAfter, standsOn: reading?.standsOn });
   const result = await compareIn(parts, { ...sides, settings: run.settings }, { folder, processes: run.processes });
   const recordAt = (await readStates(record)).at;
   return {
@@ -76,6 +79,26 @@ export async function compareFile(
     recordAt,
     stockConfirmed: (await readSnapshot(stock, 'stock')).confirmed === true,
   };
+}
+
+/**
+ * From where on our record is younger than the other sides. Answers that were read for the run are younger than it:
+ * only those of a snapshot that was given, and that nobody has confirmed, may be older.
+ */
+async function firstLearnt(
+  { pool, settings: { memoryMb, threads, folder } }: ComparingParts,
+  { run, stock, record }: { run: FileRun; stock: string; record: string },
+): Promise<LearntAfter | undefined> {
+  const at = BigInt((await readStates(record)).at);
+  const since = (moment: string): Promise<string | undefined> => firstLearntAfter(pool, { moment, at });
+  const answers = run.account === null ? (run.registry ?? undefined) : undefined;
+  const temporary = join(folder, 'temporary-moments');
+  const oldest = answers && (await oldestMoment(answers, { memoryMb, threads, temporary }));
+  const learnt = defined({
+    stock: await since((await readSnapshot(stock, 'stock')).moment),
+    registry: oldest && (await since(oldest)),
+  });
+  return Object.keys(learnt).length === 0 ? undefined : learnt;
 }
 
 /** Compares snapshots in a folder, or goes on with what was begun there. */
@@ -95,25 +118,35 @@ export async function compareIn(
 }
 
 /**
- * States of all packs at the pinned position. A folder without its manifest is of a run that ended in between. No run
- * goes on with what another version has left there.
+ * States of all packs at the pinned position. They appear whole: of two that make them at once, as of two positions,
+ * one takes what the other has made. No run goes on with what another version has left there.
  */
-async function recordSide(
-  { settings, pool, say }: ComparingParts,
-  { folder, asOf }: { folder: string; asOf: string | null },
-): Promise<string> {
-  if (existsSync(join(folder, STATES_FILE))) {
-    await readStatesToCompare(folder);
-    return folder;
-  }
-  rmSync(folder, { recursive: true, force: true });
+async function recordSide(parts: ComparingParts, own: string, asOf: string | null): Promise<string> {
+  const folder = join(own, RECORD);
+  const isThere = (): boolean => existsSync(join(folder, STATES_FILE));
+  if (!isThere())
+    await makeRecord(parts, own, asOf).catch((error: unknown) => {
+      if (isThere()) return;
+      // What a run of an earlier version has left half made is in nobody's way the next time.
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    });
+  await readStatesToCompare(folder);
+  return folder;
+}
+
+const RECORD = 'record';
+
+async function makeRecord({ settings, pool, say }: ComparingParts, own: string, asOf: string | null): Promise<void> {
+  const store = new FolderStore(own);
+  const draft = await store.draft(RECORD);
   const parts = segmentParts(pool, settings);
   const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-states') };
   const at = asOf === null ? {} : { at: BigInt(asOf) };
-  const states = await statesAt({ ...parts, duck }, { ...at, out: folder, types: typeKnowledge });
-  writeDurably(join(folder, STATES_FILE), JSON.stringify(states));
+  const states = await statesAt({ ...parts, duck }, { ...at, out: draft, types: typeKnowledge });
+  writeDurably(join(draft, STATES_FILE), JSON.stringify(states));
+  await store.keep(RECORD, draft, { isNew: true });
   say(`our record: ${states.packs} packs as known at position ${states.at}`);
-  return folder;
 }
 
 /** Documents without a good end, as known at the position of our record. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { hasValidCheckDigit, readItemCode } from '#kernel';
 import { Duck, quoted } from '#duckdb';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { ITEM, wrongCheckDigit } from './codes.js';
+import { ITEM, readCodes, wrongCheckDigit } from './codes.js';
 
 const SEED = Number(process.env['PEDIGREE_SEED'] ?? Math.floor(Math.random() * 1_000_000));
 const RUNS = 3_000;
@@ -17,6 +17,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await duck.close();
   await folder.remove();
+});
+
+it('a full disk fails whoever has codes read, and not the process', async () => {
+  await duck.run(
+    `CREATE OR REPLACE TABLE unread AS SELECT n AS number, n AS line, 'X' AS item FROM range(1, 50000) r(n)`,
+  );
+  await expect(readCodes(duck, '/dev/full')).rejects.toMatchObject({ code: 'ENOSPC' });
 });
 
 const digits = (length: number): fc.Arbitrary<string> =>

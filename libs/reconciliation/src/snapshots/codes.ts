@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { once } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 import { readItemCode } from '#kernel';
 import { quoted, type Duck } from '#duckdb';
 
@@ -37,24 +37,24 @@ const PAGE = 20_000;
  * so that memory does not grow with the number of codes.
  */
 export async function readCodes(duck: Duck, file: string): Promise<void> {
-  const out = createWriteStream(file);
+  await pipeline(codesOf(duck), createWriteStream(file));
+  await duck.run(`CREATE OR REPLACE TEMP TABLE code AS SELECT line, nullif(id, '') AS id, nullif(why, '') AS why
+    FROM read_csv(${quoted(file)}, header = false, auto_detect = false, delim = ',', quote = '"', escape = '"',
+      columns = {'line': 'BIGINT', 'id': 'VARCHAR', 'why': 'VARCHAR'})`);
+}
+
+async function* codesOf(duck: Duck): AsyncGenerator<string> {
   for (let page = 0; ; page += 1) {
     const rows = await duck.rows<{ line: bigint; item: string }>(
       `SELECT line, item FROM unread WHERE number > ${page * PAGE} AND number <= ${(page + 1) * PAGE}`,
     );
-    if (rows.length === 0) break;
+    if (rows.length === 0) return;
     const lines = rows.map(({ line, item }) => {
       const code = readItemCode(item);
       return code.kind === 'none' ? [line, '', code.why] : [line, code.id, ''];
     });
-    const text = lines.map(([line, id, why]) => `${line},${id},"${String(why).replaceAll('"', '""')}"\n`).join('');
-    if (!out.write(text)) await once(out, 'drain');
+    yield lines.map(([line, id, why]) => `${line},${id},"${String(why).replaceAll('"', '""')}"\n`).join('');
   }
-  out.end();
-  await once(out, 'close');
-  await duck.run(`CREATE OR REPLACE TEMP TABLE code AS SELECT line, nullif(id, '') AS id, nullif(why, '') AS why
-    FROM read_csv(${quoted(file)}, header = false, auto_detect = false, delim = ',', quote = '"', escape = '"',
-      columns = {'line': 'BIGINT', 'id': 'VARCHAR', 'why': 'VARCHAR'})`);
 }
 
 /** Whether the last of so many digits is not their GS1 check digit (kernel, hasValidCheckDigit). */

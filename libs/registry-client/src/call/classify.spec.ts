@@ -268,6 +268,21 @@ describe('classify', () => {
     expect('mayBeOthers' in outcome).toBe(one.shape !== 'registry');
   });
 
+  const answers: [string, string, string, boolean][] = [
+    ['JSON without what was asked for', '{}', 'application/json', true],
+    ['text', 'no such thing', 'text/plain', true],
+    ['a maintenance page', HTML, 'text/html', false],
+    ['a page under a wrong label', HTML, 'application/xml', false],
+    ['nothing', '', 'application/xml', false],
+  ];
+  it.each(answers)('a read counts %s as of no use, unless a server before the registry says it', (...one) => {
+    const [problem, body, type, isUseless] = one;
+    const options = { fields: profile.fields, read: () => ({ problem }) };
+    const read = classify(answered(raw(200, body, type)), list, options);
+    expect([read.kind, 'isUseless' in read]).toEqual(['unknown', isUseless]);
+    expect(classify(answered(raw(200, body, type)), send, options)).not.toHaveProperty('isUseless');
+  });
+
   it('says why in words', () => {
     const outcome = classify(answered(raw(502, HTML, 'text/html')), send, {
       fields: profile.fields,

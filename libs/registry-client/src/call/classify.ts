@@ -42,15 +42,19 @@ const NOT_FOUND_CODE = '2';
  * | other 4xx                                | refused             | refused                     |
  * | 5xx, whoever wrote it                    | unknown             | unknown                     |
  *
- * A refusal in another shape than the registry's says so (`mayBeOthers`): whoever would end something by it doubts it.
+ * An answer that is not understood is useless, unless it is a page, or nothing at all: so speaks a server before a
+ * registry that is away. A refusal in another shape than the registry's says so (`mayBeOthers`): whoever would end
+ * something by it doubts it.
  */
 export function classify<T>(
   result: Exchange,
   manner: CallManner,
   options: { fields: Profile['fields']; read: (raw: RawAnswer) => Reading<T> },
 ): CallOutcome<T> {
-  if (result.kind === 'failed')
-    return result.written ? { kind: 'unknown', reason: result.reason } : { kind: 'not_sent', reason: result.reason };
+  if (result.kind === 'failed') {
+    const { written, reason, isTooLarge = false } = result;
+    return written ? { kind: 'unknown', reason, ...useless(manner, isTooLarge) } : { kind: 'not_sent', reason };
+  }
   const { raw } = result;
   const status = raw.httpStatus;
   if (status >= 200 && status < 300) return fromSuccess(raw, manner, options);
@@ -61,6 +65,10 @@ export function classify<T>(
   const refused = { kind: 'refused', code: body.code ?? `http_${status}`, text: body.text, raw } as const;
   return body.shape === 'registry' ? refused : { ...refused, mayBeOthers: true };
 }
+
+/** What a change did is open all the same. */
+const useless = ({ changes }: CallManner, isIt: boolean): { isUseless?: true } =>
+  isIt && !changes ? { isUseless: true } : {};
 
 const mayHaveTakenEffect = (status: number, { changes }: CallManner): boolean =>
   status >= 500 || (changes && (status < 400 || status === 408));
@@ -79,8 +87,12 @@ function fromSuccess<T>(
   if ('value' in reading) return { kind: 'ok', value: reading.value, raw };
   const json = jsonOf(raw);
   const code = isJsonObject(json) ? errorCodeOf(json, options.fields) : undefined;
-  if (code === undefined) return { kind: 'unknown', reason: `HTTP ${raw.httpStatus}: ${reading.problem}`, raw };
-  const { text } = readErrorBody(raw, options.fields);
+  const { text, shape } = readErrorBody(raw, options.fields);
+  if (code === undefined) {
+    const isUseless = raw.file !== undefined || (shape !== 'html' && shape !== 'empty');
+    const reason = `HTTP ${raw.httpStatus}: ${reading.problem}`;
+    return { kind: 'unknown', reason, ...useless(manner, isUseless), raw };
+  }
   return code === NOT_FOUND_CODE && !manner.changes
     ? { kind: 'not_found', text, raw }
     : { kind: 'refused', code, text, raw };

@@ -57,6 +57,18 @@ describe('exchange', () => {
     expect(pool.aborted).toBe(1);
   });
 
+  it('does not let a connection write that came up after the last moment for this call', async () => {
+    const pool = new FakeDispatcher();
+    const clock = new VirtualClock();
+    const notAfterMonotonicMs = clock.monotonicMs() + 20;
+    const result = exchange(pool as unknown as Dispatcher, REQUEST, { ...LIMITS, clock, notAfterMonotonicMs });
+    clock.advance(21);
+    pool.handler?.onRequestStart?.(pool.controller, {});
+    expect(pool.aborted).toBe(1);
+    const reason = 'the connection came up too late for this attempt';
+    expect(await result).toEqual({ kind: 'failed', written: false, reason });
+  });
+
   it('joins the pieces of an answer and passes over 1xx', async () => {
     const pool = new FakeDispatcher();
     const result = start(pool);

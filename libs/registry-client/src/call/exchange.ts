@@ -16,6 +16,8 @@ export interface ExchangeLimits {
   /** From the dispatch to the last byte. */
   timeoutMs: number;
   maxAnswerBytes: number;
+  /** Monotonic moment after which nothing may be written: a connection may have come up late. */
+  notAfterMonotonicMs?: number | undefined;
   /** A good answer goes to this new file, of so many bytes at most, and not into memory. */
   into?: AnswerFile | undefined;
   /**
@@ -37,7 +39,13 @@ export interface AnswerFile {
  */
 export type Exchange =
   | { kind: 'answered'; raw: RawAnswer; retryAfter: string | undefined }
-  | { kind: 'failed'; written: boolean; reason: string };
+  | {
+      kind: 'failed';
+      written: boolean;
+      reason: string;
+      /** A good answer has more bytes than are taken. */
+      isTooLarge?: true;
+    };
 
 /** Makes one request, once. Never throws, never repeats, always ends within `timeoutMs`. */
 export function exchange(
@@ -60,6 +68,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
   private readonly chunks: Buffer[] = [];
   private bytes = 0;
+  private askedMonotonicMs = 0;
   private httpStatus = 0;
   private contentType = '';
   private retryAfter: string | undefined;
@@ -76,6 +85,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // A connection that came up after we gave up, or a second try by the pool: neither may write.
     if (this.ended || this.controller !== undefined) return controller.abort(new Error('given up'));
+    const { clock, notAfterMonotonicMs = Infinity } = this.limits;
+    this.askedMonotonicMs = clock.monotonicMs();
+    if (this.askedMonotonicMs > notAfterMonotonicMs) {
+      this.fail('the connection came up too late for this attempt');
+      return controller.abort(new Error('given up'));
+    }
     this.controller = controller;
     this.limits.onWrite?.();
     // undici writes in the same turn, so a microtask runs after it.
@@ -101,7 +116,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.bytes += chunk.length;
     const { into, maxAnswerBytes } = this.limits;
     const most = this.file === undefined ? maxAnswerBytes : (into?.maxBytes ?? 0);
-    if (this.bytes > most) return this.fail(`an answer of more than ${most} bytes (HTTP ${this.httpStatus})`);
+    if (this.bytes > most) {
+      const isTooLarge = this.httpStatus < 300 ? ({ isTooLarge: true } as const) : {};
+      return this.fail(`an answer of more than ${most} bytes (HTTP ${this.httpStatus})`, isTooLarge);
+    }
     if (this.file === undefined) return void this.chunks.push(chunk);
     if (this.file.write(chunk)) return;
     controller.pause();
@@ -121,6 +139,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       contentType: this.contentType,
       body,
       ...(this.file === undefined || into === undefined ? {} : { file: { path: into.path, bytes: this.bytes } }),
+      askedMonotonicMs: this.askedMonotonicMs,
       receivedMonotonicMs: clock.monotonicMs(),
       receivedAt: clock.now(),
     };
@@ -132,9 +151,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.fail(`${wordsFor(error)}${heard}`);
   }
 
-  private fail(reason: string): void {
+  private fail(reason: string, more: { isTooLarge?: true } = {}): void {
     const controller = this.controller;
-    this.end({ kind: 'failed', written: controller !== undefined, reason });
+    this.end({ kind: 'failed', written: controller !== undefined, reason, ...more });
     controller?.abort(new Error(reason));
   }
 

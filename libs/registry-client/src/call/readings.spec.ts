@@ -83,9 +83,19 @@ describe('metadata of a document', () => {
     }
     expect(mdlp.page(answer({ documents: {}, total: 0 }))).toEqual({ problem: '"documents" is not a list' });
     expect(mdlp.page(answer({ documents: [], total: 'many' }))).toEqual({ problem: '"total" is not a count' });
-    expect(mdlp.page(answer({ documents: [entry, { request_id: 'r' }], total: 2 }))).toEqual({
+    expect(mdlp.documents(answer({ documents: [entry, { request_id: 'r' }] }))).toEqual({
       problem: '"documents"[1]: a document without "document_id"',
     });
+  });
+
+  it('of a list is read though other entries tell no document, and these are told with their places', () => {
+    const without = { request_id: 'r', sum: 1.5 };
+    const reading = mdlp.page(answer({ documents: [without, entry, 'nothing'], total: 3 }));
+    expect(reading).toMatchObject({ value: { documents: [{ documentId: 'd1' }], total: 3 } });
+    expect(reading).toHaveProperty('value.notUnderstood', [
+      { at: 0, written: '{"request_id":"r","sum":1.5}', problem: 'a document without "document_id"' },
+      { at: 2, written: '"nothing"', problem: 'it is not an object' },
+    ]);
   });
 
   it('under a request_id takes no notification for what was sent, and nothing from an answer about another one', () => {

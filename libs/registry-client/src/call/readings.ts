@@ -1,5 +1,5 @@
 import { canonicalUuid, defined, isJsonObject, type JsonObject, type JsonValue } from '#kernel';
-import type { DocumentMetadata, DocumentPage, RawAnswer } from '../port.js';
+import type { DocumentMetadata, DocumentPage, NotUnderstood, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import type { FieldName } from '../profile-names.js';
 import { parseRegistryDate } from '../registry-dates.js';
@@ -30,17 +30,34 @@ export class Readings {
     return 'problem' in json ? json : this.metadata(json.value);
   }
 
-  /** A page of a list with its total. */
-  page(raw: RawAnswer): Reading<DocumentPage> {
-    const documents = this.documents(raw);
-    if ('problem' in documents) return documents;
-    const name = this.profile.fields.total;
-    const total = countOf((jsonOf(raw) as JsonObject)[name], name);
-    return 'problem' in total ? total : { value: { documents: documents.value, total: total.value } };
+  /** The same of the one that was asked for: from an answer about another nothing may follow. */
+  documentOf(raw: RawAnswer, documentId: string): Reading<DocumentMetadata> {
+    const reading = this.document(raw);
+    if ('problem' in reading || isSameId(reading.value.documentId, documentId)) return reading;
+    return { problem: `it is about document ${reading.value.documentId}` };
   }
 
-  /** The documents of a list; its total is not asked for. */
+  /** A page of a list with its total. One entry that is not understood keeps nobody from the others. */
+  page(raw: RawAnswer): Reading<DocumentPage> {
+    const entries = this.entries(raw);
+    if ('problem' in entries) return entries;
+    const name = this.profile.fields.total;
+    const total = countOf((jsonOf(raw) as JsonObject)[name], name);
+    if ('problem' in total) return total;
+    const { documents, notUnderstood } = entries.value;
+    return { value: { documents, total: total.value, ...(notUnderstood.length === 0 ? {} : { notUnderstood }) } };
+  }
+
+  /** The documents of a list, each of them understood; its total is not asked for. */
   documents(raw: RawAnswer): Reading<DocumentMetadata[]> {
+    const entries = this.entries(raw);
+    if ('problem' in entries) return entries;
+    const [first] = entries.value.notUnderstood;
+    if (first === undefined) return { value: entries.value.documents };
+    return { problem: `"${this.profile.fields.documents}"[${first.at}]: ${first.problem}` };
+  }
+
+  private entries(raw: RawAnswer): Reading<{ documents: DocumentMetadata[]; notUnderstood: NotUnderstood[] }> {
     const json = this.object(raw);
     if ('problem' in json) return json;
     const name = this.profile.fields.documents;
@@ -48,13 +65,13 @@ export class Readings {
     // The same answer comes as array or object (public-facts 4): one document may stand there alone.
     const entries = isJsonObject(listed) && this.profile.fields.document_id in listed ? [listed] : listed;
     if (!Array.isArray(entries)) return { problem: `"${name}" is not a list` };
-    const documents: DocumentMetadata[] = [];
-    for (const [index, entry] of entries.entries()) {
+    const [documents, notUnderstood]: [DocumentMetadata[], NotUnderstood[]] = [[], []];
+    for (const [at, entry] of entries.entries()) {
       const reading = isJsonObject(entry) ? this.metadata(entry) : { problem: 'it is not an object' };
-      if ('problem' in reading) return { problem: `"${name}"[${index}]: ${reading.problem}` };
-      documents.push(reading.value);
+      if ('value' in reading) documents.push(reading.value);
+      else notUnderstood.push({ at, written: JSON.stringify(entry), ...reading });
     }
-    return { value: documents };
+    return { value: { documents, notUnderstood } };
   }
 
   /**
@@ -65,9 +82,7 @@ export class Readings {
   documentsUnder(raw: RawAnswer, requestId: string): Reading<DocumentMetadata[]> {
     const documents = this.documents(raw);
     if ('problem' in documents) return documents;
-    const other = documents.value.find(
-      (one) => one.requestId !== '' && one.requestId.toLowerCase() !== requestId.toLowerCase(),
-    );
+    const other = documents.value.find((one) => one.requestId !== '' && !isSameId(one.requestId, requestId));
     if (other !== undefined) return { problem: `document ${other.documentId} is of request ${other.requestId}` };
     return { value: documents.value.filter((one) => !isNotification(one.docType)) };
   }
@@ -128,6 +143,8 @@ export class Readings {
     return (Object.hasOwn(statuses, name) ? statuses[name] : undefined) ?? statusFallback;
   }
 }
+
+const isSameId = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 /**
  * The schemes of what the registry tells participants of one another, 601 to 634 so far (public-facts 2.2); nobody

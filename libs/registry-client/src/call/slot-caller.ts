@@ -50,6 +50,7 @@ const endedMs = (result: Exchange, clock: Clock): number =>
   result.kind === 'answered' ? result.raw.receivedMonotonicMs : clock.monotonicMs();
 
 const REMOVED = Buffer.from('[removed]');
+const TOO_LATE = 'the slot came too late for this attempt';
 
 /**
  * An answer that repeats what was sent has the token in it, which must reach no event, no log and no evidence. It is
@@ -83,13 +84,13 @@ export class SlotCaller {
 
   private async make(account: string, operation: OperationName, what: Call): Promise<Exchange> {
     const { profile, budgets, clock } = this.options;
+    const { notAfterMonotonicMs = Infinity } = what;
     try {
-      await budgets.takeSlot(account, operation);
+      await this.slotBy(account, operation, notAfterMonotonicMs);
     } catch (error) {
       return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
     }
-    if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity))
-      return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
+    if (clock.monotonicMs() > notAfterMonotonicMs) return { kind: 'failed', written: false, reason: TOO_LATE };
     const written = budgets.writing(account, operation);
     let writtenMs = NaN;
     const answered = await exchange(
@@ -105,6 +106,7 @@ export class SlotCaller {
         timeoutMs:
           what.into?.timeoutMs ??
           (isSignIn(operation) ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs),
+        notAfterMonotonicMs,
         into: what.into,
         maxAnswerBytes: this.answersBytes(operation) ? XML_BYTES : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
@@ -115,6 +117,15 @@ export class SlotCaller {
     if (!Number.isNaN(writtenMs)) budgets.answered(account, operation, endedMs(result, clock) - writtenMs);
     if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);
     return result;
+  }
+
+  /** Whose time runs out leaves the queue: a slot that came too late would be lost to those behind (decision 122). */
+  private async slotBy(account: string, operation: OperationName, untilMs: number): Promise<void> {
+    const { budgets, clock } = this.options;
+    if (untilMs === Infinity) return budgets.takeSlot(account, operation);
+    const [late, granted] = [new AbortController(), new AbortController()];
+    void clock.wait(untilMs - clock.monotonicMs(), granted.signal).then(() => late.abort(new Error(TOO_LATE)));
+    await budgets.takeSlot(account, operation, late.signal).finally(() => granted.abort());
   }
 
   private answersBytes(operation: OperationName): boolean {
@@ -129,6 +140,8 @@ export class SlotCaller {
     const { header, prefix } = this.options.profile.authorization;
     return {
       accept: this.answersBytes(operation) ? '*/*' : 'application/json',
+      // Without it any coding would do (RFC 9110, 12.5.3), and none is undone here.
+      'accept-encoding': 'identity',
       ...(target.body === undefined ? {} : { 'content-type': 'application/json;charset=UTF-8' }),
       ...target.headers,
       ...(token === undefined ? {} : { [header]: prefix + token }),

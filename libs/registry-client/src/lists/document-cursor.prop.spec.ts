@@ -13,6 +13,8 @@ interface Dated {
   id: string;
   datedMs: number;
   shownMs: number;
+  /** The list shows it in a way that nobody understands. */
+  isStrange?: boolean;
 }
 type Order = 'newest first' | 'oldest first' | 'in no order';
 const ORDERS: Order[] = ['newest first', 'oldest first'];
@@ -39,37 +41,45 @@ class Inbox {
       .filter((one) => one.datedMs >= fromMs && one.datedMs <= toMs)
       .sort((a, b) => (this.order === 'in no order' ? shuffled(a) - shuffled(b) : byAge(a, b)));
     if (this.order === 'newest first') shown.reverse();
-    const documents = shown.slice(offset, offset + limit).map(({ id, datedMs }): DocumentMetadata => ({
+    const page = shown.slice(offset, offset + limit);
+    const documents = page.filter(isUnderstood).map(({ id, datedMs }): DocumentMetadata => ({
       documentId: id,
       requestId: '',
       status: 'processed',
       receivedAt: new Date(datedMs).toISOString(),
       fields: {},
     }));
+    const notUnderstood = page.flatMap((one, at) =>
+      isUnderstood(one) ? [] : [{ at, written: one.id, problem: 'it is strange' }],
+    );
     this.nowMs += 700;
-    return Promise.resolve({ kind: 'ok', value: { documents, total: shown.length }, raw: answer({}) });
+    return Promise.resolve({ kind: 'ok', value: { documents, notUnderstood, total: shown.length }, raw: answer({}) });
   };
 
   shown(): Dated[] {
     return this.documents.filter((one) => one.shownMs <= this.nowMs);
   }
 }
+const isUnderstood = ({ isStrange }: Dated): boolean => isStrange !== true;
 
 const inboxes = (order: Order) =>
-  fc.array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OVERLAP_MS) }), { maxLength: 60 }).map(
-    (made) =>
-      new Inbox(
-        made.map(({ datedMs, lateMs }, index) => ({
-          id: `d${index}`,
-          datedMs: START + datedMs,
-          shownMs: START + datedMs + lateMs,
-        })),
-        order,
-      ),
-  );
+  fc
+    .array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OVERLAP_MS), strange: fc.nat(9) }), { maxLength: 60 })
+    .map(
+      (made) =>
+        new Inbox(
+          made.map(({ datedMs, lateMs, strange }, index) => ({
+            id: `d${index}`,
+            datedMs: START + datedMs,
+            shownMs: START + datedMs + lateMs,
+            isStrange: strange === 0,
+          })),
+          order,
+        ),
+    );
 
 describe.each(ORDERS)('a document list that is read again and again, %s', (order) => {
-  it('gives each document once, however late it shows up within the overlap, and whatever fails between', async () => {
+  it('gives each document once, however late it shows up, whatever fails between, and whatever stands beside it', async () => {
     await fc.assert(
       fc.asyncProperty(
         inboxes(order),
@@ -95,6 +105,7 @@ describe.each(ORDERS)('a document list that is read again and again, %s', (order
           expect([...given].sort()).toEqual(
             inbox
               .shown()
+              .filter(isUnderstood)
               .map((one) => one.id)
               .sort(),
           );
@@ -176,6 +187,50 @@ describe.each(ORDERS)('a document list that is read again and again, %s', (order
     expect(new Set(given).size).toBe(given.length);
     expect(given).toHaveLength(400);
     expect(given.slice(0, 100)).toContain('d0');
+  });
+
+  it('takes a long list in stretches also where its first call fails, as after an outage', async () => {
+    const inbox = new Inbox(
+      Array.from({ length: 400 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 1_000, shownMs: START })),
+      order,
+    );
+    inbox.failing = true;
+    const again = (): Promise<boolean> => {
+      inbox.failing = false;
+      return Promise.resolve(true);
+    };
+    const options = { overlapMs: OVERLAP_MS, pageSize: 10, maxEntries: 50, again };
+    const { documents, more, walk } = await readSince(inbox.list, cursorFrom(new Date(START)), options);
+    expect([walk.kind, more]).toEqual(['complete', true]);
+    expect(documents.length).toBeLessThanOrEqual(60);
+    inbox.failing = true;
+    let failures = 0;
+    const given = await readSince(inbox.list, cursorFrom(new Date(START)), {
+      ...options,
+      again: () => Promise.resolve((failures += 1) < 3),
+    });
+    expect([given.walk.kind, given.documents, failures]).toEqual(['stopped', [], 3]);
+  });
+
+  it('stops, and says so, where a list is too long and its first page tells no time to cut it at', async () => {
+    const inbox = new Inbox(
+      Array.from({ length: 400 }, (_, index) => ({
+        ...{ id: `d${index}`, datedMs: START + index * 1_000, shownMs: START },
+        isStrange: order === 'newest first' ? index >= 390 : index < 10,
+      })),
+      order,
+    );
+    let calls = 0;
+    const list: typeof inbox.list = (query) => ((calls += 1), inbox.list(query));
+    const options = { overlapMs: OVERLAP_MS, pageSize: 10, maxEntries: 50, again: () => Promise.resolve(true) };
+    const { cursor, walk, more, documents, notUnderstood } = await readSince(
+      list,
+      cursorFrom(new Date(START)),
+      options,
+    );
+    expect(walk).toMatchObject({ kind: 'unsettled', reason: expect.stringContaining('tell no time of receipt') });
+    expect([calls, more, documents, cursor]).toEqual([1, false, [], cursorFrom(new Date(START))]);
+    expect(notUnderstood).toHaveLength(10);
   });
 
   it('asks for no further page once it is to stop', async () => {

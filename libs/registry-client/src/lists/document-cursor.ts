@@ -1,5 +1,5 @@
 import { defined } from '#kernel';
-import type { CallOutcome, DocumentMetadata, DocumentPage, OutgoingQuery, RawAnswer } from '../port.js';
+import type { CallOutcome, DocumentMetadata, DocumentPage, NotUnderstood, OutgoingQuery, RawAnswer } from '../port.js';
 import { walkPages, type WalkOptions, type WalkOutcome } from './walk-pages.js';
 
 /**
@@ -21,15 +21,19 @@ export const cursorFrom = (since: Date): DocumentCursor => ({ since: since.toISO
  */
 export interface NewDocuments {
   documents: DocumentMetadata[];
+  /** Entries that tell no document, also those of readings before; absent where there is none. */
+  notUnderstood?: NotUnderstood[];
   cursor: DocumentCursor;
-  walk: WalkOutcome<DocumentMetadata>;
+  walk: WalkOutcome<Entry>;
   /** The list goes on after what this reading was to take (`maxEntries`): the next one finds more at once. */
   more: boolean;
   /** The very answer that each document stood in, by document_id. */
   answers: Map<string, RawAnswer>;
 }
 
-export interface SinceOptions extends Pick<WalkOptions<DocumentMetadata>, 'pageSize' | 'maxPages' | 'again'> {
+type Entry = DocumentMetadata | NotUnderstood;
+
+export interface SinceOptions extends Pick<WalkOptions<Entry>, 'pageSize' | 'maxPages' | 'again'> {
   /** How late a document may show up and still be seen. */
   overlapMs: number;
   /**
@@ -63,39 +67,52 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
   const from = new Date(Date.parse(cursor.since) - overlapMs);
   const stoppable: List = (query) =>
     signal?.aborted === true ? Promise.resolve({ kind: 'not_sent', reason: 'stopping' }) : list(query);
-  const first = await firstPage(stoppable, { from, since: cursor.since, ...options });
-  let ready: PageOutcome | undefined = first.outcome;
-  let { to } = first;
+  const mayAgain: NonNullable<typeof again> = async (...failed) =>
+    signal?.aborted !== true && (await again?.(...failed)) === true;
+  const first = await begun(() => firstPage(stoppable, { from, since: cursor.since, ...options }), mayAgain);
+  let { to, outcome: ready }: { to?: Date | undefined; outcome?: PageOutcome | undefined } = first;
   const answers = new Map<string, RawAnswer>();
-  const walk = await walkPages<DocumentMetadata>({
-    read: async (offset, limit) => {
-      const isAnew = ready === undefined && offset === 0;
-      const outcome = ready ?? (await stoppable({ from, ...defined({ to }), offset, limit }));
-      ready = undefined;
-      if (outcome.kind !== 'ok') return outcome;
-      if (isAnew) to ??= await endOf(stoppable, { from, pageSize, page: outcome.value });
-      for (const { documentId } of outcome.value.documents) answers.set(documentId, outcome.raw);
-      return { ...outcome, value: { items: outcome.value.documents, total: outcome.value.total } };
-    },
-    keyOf: (document) => document.documentId,
-    pageSize,
-    ...defined({ maxPages }),
-    ...(again === undefined
-      ? {}
-      : {
-          again: (outcome, failuresInARow) =>
-            signal?.aborted === true ? Promise.resolve(false) : again(outcome, failuresInARow),
-        }),
-  });
-  const documents = walk.items.filter((document) => !Object.hasOwn(cursor.handedOut, document.documentId));
+  const walk =
+    first.endless ??
+    (await walkPages<Entry>({
+      read: async (offset, limit) => {
+        const isAnew = ready === undefined && offset === 0;
+        const outcome = ready ?? (await stoppable({ from, ...defined({ to }), offset, limit }));
+        ready = undefined;
+        if (outcome.kind !== 'ok') return outcome;
+        if (isAnew) to ??= await endOf(stoppable, { from, pageSize, page: outcome.value });
+        for (const { documentId } of outcome.value.documents) answers.set(documentId, outcome.raw);
+        return { ...outcome, value: { items: entriesOf(outcome.value), total: outcome.value.total } };
+      },
+      keyOf: (entry) => (isDocument(entry) ? entry.documentId : entry.written),
+      pageSize,
+      ...defined({ maxPages }),
+      again: (...failed) => (first.outcome.kind === 'ok' ? mayAgain(...failed) : Promise.resolve(false)),
+    }));
+  const { shown, ...rest } = partsOf(walk.items);
+  const documents = shown.filter((document) => !Object.hasOwn(cursor.handedOut, document.documentId));
   const handedOut = {
     ...cursor.handedOut,
     ...Object.fromEntries(documents.map((document) => [document.documentId, document.receivedAt ?? cursor.since])),
   };
-  const read = { documents, walk, more: first.isCut, answers };
+  const read = { documents, walk, more: first.isCut, answers, ...rest };
   if (walk.kind !== 'complete') return { ...read, cursor: { since: cursor.since, handedOut } };
-  const since = first.isCut && to !== undefined ? to.toISOString() : newestOf(walk.items, cursor.since);
+  const since = first.isCut && to !== undefined ? to.toISOString() : newestOf(shown, cursor.since);
   return { ...read, cursor: { since, handedOut: stillOverlapping(handedOut, since, overlapMs) } };
+}
+
+const isDocument = (entry: Entry): entry is DocumentMetadata => 'documentId' in entry;
+
+function partsOf(entries: Entry[]): { shown: DocumentMetadata[]; notUnderstood?: NotUnderstood[] } {
+  const notUnderstood = entries.filter((entry): entry is NotUnderstood => !isDocument(entry));
+  return { shown: entries.filter(isDocument), ...(notUnderstood.length === 0 ? {} : { notUnderstood }) };
+}
+
+/** All entries of a page in its order. */
+function entriesOf({ documents, notUnderstood = [] }: DocumentPage): Entry[] {
+  const entries: Entry[] = [...documents];
+  for (const one of notUnderstood) entries.splice(one.at, 0, one);
+  return entries;
 }
 
 /** When the newest of the documents was received; `since` where none is newer. */
@@ -118,8 +135,21 @@ interface FirstPage {
   to: Date | undefined;
   /** It ends before the list does. */
   isCut: boolean;
+  /** The list is longer than a reading takes, and shows no time to cut it at: nothing of it is read. */
+  endless?: WalkOutcome<Entry>;
 }
 const MAX_HALVINGS = 40;
+
+/** How much a reading takes is known by a first page alone, so one that failed is asked for as a first page again. */
+async function begun(
+  begin: () => Promise<FirstPage>,
+  mayAgain: NonNullable<SinceOptions['again']>,
+): Promise<FirstPage> {
+  for (let failures = 1; ; failures += 1) {
+    const first = await begin();
+    if (first.outcome.kind === 'ok' || !(await mayAgain(first.outcome, failures))) return first;
+  }
+}
 
 /**
  * The first page, of a stretch of time that holds no more than it should: the end is moved towards the cursor by
@@ -133,6 +163,8 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
     const outcome = await list({ from, ...defined({ to }), offset: 0, limit: pageSize });
     const isCut = to !== undefined;
     if (outcome.kind !== 'ok') return { outcome, to, isCut };
+    const endless = isCut ? undefined : endlessOf(outcome.value, maxEntries);
+    if (endless !== undefined) return { outcome, to, isCut, endless };
     const end = to ?? (await endOf(list, { from, pageSize, page: outcome.value }));
     // A stretch of time is cut off by a filter, so this needs no order of the list.
     const restMs = Math.max(end?.getTime() ?? 0, ...timesOf(outcome.value)) - sinceMs;
@@ -140,6 +172,17 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
       return { outcome, to: end, isCut };
     to = new Date(sinceMs + Math.ceil(restMs / 2 / SECOND_MS) * SECOND_MS);
   }
+}
+
+/**
+ * Where a page gives no time to cut a list at that is too long. Of the page only what is not understood is told: a
+ * document counts as seen with the answer of a walk.
+ */
+function endlessOf(page: DocumentPage, maxEntries: number): WalkOutcome<Entry> | undefined {
+  const { total, notUnderstood: items = [] } = page;
+  if (total <= maxEntries || timesOf(page).length > 0) return undefined;
+  const reason = `the list has ${total} entries, and the first of them tell no time of receipt to cut it at`;
+  return { kind: 'unsettled', reason, items, restarts: 0, pages: 1 };
 }
 
 /**

@@ -30,6 +30,34 @@ describe('a whole list', () => {
   });
 });
 
+describe('a record without what tells it apart', () => {
+  const strange = { batch: 'A1' };
+  const page = answer({ entries: [{ sgtin: SGTIN, batch: 'A1' }, strange, 'x'], total: 3 });
+  const listsOf = () => new RegistryOperations(new ScriptedCaller(loadProfile('mdlp'), [page])).lists;
+
+  it('is set aside in a page of suspended packs, and keeps nobody from the others', async () => {
+    expect(await listsOf().page('a', 'suspended_sgtins')).toMatchObject({
+      kind: 'ok',
+      value: {
+        ...{ items: [{ sgtin: SGTIN }], total: 3 },
+        strange: [
+          { at: 1, written: '{"batch":"A1"}' },
+          { at: 2, written: '"x"' },
+        ],
+      },
+    });
+  });
+
+  it('makes a page of any other list not understood, and a whole list of suspended packs too', async () => {
+    const problem = { kind: 'unknown', reason: 'HTTP 200: "entries"[1]: a record without "sgtin"' };
+    expect(await listsOf().page('a', 'sgtins')).toMatchObject(problem);
+    expect(await listsOf().walk('a', 'suspended_sgtins', { patient: false })).toMatchObject({
+      kind: 'stopped',
+      outcome: problem,
+    });
+  });
+});
+
 describe('a page of a whole list that fails', () => {
   const entry = answer({ entries: [{ sgtin: 'a' }], total: 1 });
   const lost = { kind: 'failed', written: true, reason: 'ECONNRESET' } as const;

@@ -8,7 +8,7 @@ import type { RequestParts } from '../call/requests.js';
 import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { formatRegistryDate } from '../registry-dates.js';
-import { asList, readRecords } from './shape.js';
+import { asList, readRecord, readRecords } from './shape.js';
 import { listRow, type FilterValue, type ListFilter, type ListName, type ListRecord } from './table.js';
 import { walkPages, type Page, type WalkOutcome } from './walk-pages.js';
 
@@ -33,27 +33,35 @@ export class Lists {
   constructor(private readonly caller: Caller) {}
 
   /**
-   * One page. @throws PedigreeError invalid_parameter for a filter that this list does not have, or a path value that
-   * is missing.
+   * One page; of some lists it tells apart what is not understood (`strange`). @throws PedigreeError invalid_parameter
+   * for a filter that this list does not have, or a path value that is missing.
    */
-  async page<N extends ListName>(
+  page<N extends ListName>(
     account: string,
     name: N,
     query: PageQuery<N> = {},
+  ): Promise<ReadOutcome<Page<ListRecord<N>>>> {
+    return this.pageOf(account, name, { ...query, setsAside: listRow(name).setsAside === true });
+  }
+
+  private async pageOf<N extends ListName>(
+    account: string,
+    name: N,
+    { setsAside, ...query }: PageQuery<N> & { setsAside: boolean },
   ): Promise<ReadOutcome<Page<ListRecord<N>>>> {
     const manner = listRow(name).ofOne === true ? READ_ONE : READ;
     return readOutcome(
       await this.caller.call(account, name, {
         request: this.request(name, query),
         manner,
-        read: (raw) => this.read(name, raw),
+        read: (raw) => this.read(name, raw, setsAside),
       }),
     );
   }
 
   /**
    * The whole list, however it changes meanwhile. Each page is a call within the budget; one that fails is read again,
-   * a few times.
+   * a few times. A whole list that holds what nobody understands is none.
    */
   async walk<N extends ListName>(
     account: string,
@@ -63,7 +71,10 @@ export class Lists {
     const { maxPages, maxRestarts, patient = true, ...rest } = query;
     const key = listRow(name).key;
     return walkPages<ListRecord<N>>({
-      read: (offset, limit) => this.page(account, name, { ...rest, offset, limit } as PageQuery<N>),
+      read: (offset, limit) => {
+        const query = { ...rest, offset, limit, setsAside: false };
+        return this.pageOf(account, name, query as PageQuery<N> & { setsAside: boolean });
+      },
       keyOf: (record) => keyOf(record as Record<string, unknown>, key),
       pageSize: this.pageSize(name),
       fixedPages: name === 'export_results',
@@ -116,17 +127,23 @@ export class Lists {
     return result;
   }
 
-  private read<N extends ListName>(name: N, raw: RawAnswer): Reading<Page<ListRecord<N>>> {
+  private read<N extends ListName>(name: N, raw: RawAnswer, setsAside: boolean): Reading<Page<ListRecord<N>>> {
     const { profile } = this.caller;
     const row = listRow(name);
     const json = objectOf(raw, profile);
     if ('problem' in json) return json;
     const entries = profile.fields[row.entries];
     if (json.value[entries] === undefined) return { problem: `the answer has no "${entries}"` };
-    const records = readRecords(asList(json.value[entries]), row.record, profile, row);
+    const all = asList(json.value[entries]);
+    const isStrange = (one: JsonValue): boolean => setsAside && 'problem' in readRecord(one, row.record, profile, row);
+    const strange = all.flatMap((one, at) => (isStrange(one) ? [{ at, written: JSON.stringify(one) }] : []));
+    const known = strange.length === 0 ? all : all.filter((_, n) => !strange.some(({ at }) => at === n));
+    const records = readRecords(known, row.record, profile, row);
     if ('problem' in records) return { problem: `"${entries}"${records.problem}` };
     const total = countOf(json.value[profile.fields[row.total]], profile.fields[row.total]);
-    return 'problem' in total ? total : { value: { items: records.value as ListRecord<N>[], total: total.value } };
+    if ('problem' in total) return total;
+    const items = records.value as ListRecord<N>[];
+    return { value: { items, total: total.value, ...(strange.length === 0 ? {} : { strange }) } };
   }
 }
 

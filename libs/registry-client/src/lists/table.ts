@@ -16,6 +16,8 @@ interface ListRow extends ShapeOptions {
   key: readonly string[];
   /** Names of our filter → the registry's field. Without a filter none is sent. */
   filter?: Readonly<Record<string, FieldName>>;
+  /** A page may hold records that nobody understands: what it says of others counts all the same. */
+  setsAside?: true;
   /** A list of one thing: a 404 says that the thing is not there. */
   ofOne?: true;
 }
@@ -113,11 +115,18 @@ export const LISTS = {
     filter: { sgtin: 'sgtin' },
     ofOne: true,
   },
-  suspended_sgtins: { ...ENTRIES, record: SGTIN, key: ['sgtin', 'haltId'], filter: { ...SGTIN_FILTER, inn: 'inn' } },
+  suspended_sgtins: {
+    ...ENTRIES,
+    record: SGTIN,
+    key: ['sgtin', 'haltId'],
+    filter: { ...SGTIN_FILTER, inn: 'inn' },
+    setsAside: true,
+  },
   suspension_decisions: {
     ...ENTRIES,
     record: DECISION,
     key: ['haltId', 'haltType', 'gtin', 'series'],
+    setsAside: true,
     filter: {
       inn: 'inn',
       haltType: 'halt_type',

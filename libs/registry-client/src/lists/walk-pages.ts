@@ -4,6 +4,14 @@ export interface Page<T> {
   items: T[];
   /** How many there are in all, as this answer says. */
   total: number;
+  /** Records without what tells them apart, of a list that sets these aside. They count in `total`. */
+  strange?: StrangeRecord[];
+}
+
+/** A record that nobody understands: where it stands among all records of its page, and as it came. */
+export interface StrangeRecord {
+  at: number;
+  written: string;
 }
 
 /** What a walk has read, in its last round, each entry once; and what it took. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#kernel';
 import { doneOf, objectOf } from '../call/answers.js';
-import { CHANGE, READ, READ_ONE, type Caller } from '../call/caller.js';
+import { CHANGE, READ, READ_ONE, READ_SURELY, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import { asList, key, readRecords, text, type RecordOf } from '../lists/shape.js';
 import type { CallOutcome, RawAnswer } from '../port.js';
@@ -150,7 +150,7 @@ export class Exports {
     const { profile, requests } = this.caller;
     return this.caller.call(account, 'export_delete', {
       request: requests.plain('export_delete', { result_id: resultId }),
-      manner: READ_ONE,
+      manner: READ_SURELY,
       read: (raw) => doneOf(raw, profile),
     });
   }

@@ -454,6 +454,20 @@ describe('what the registry does not give', () => {
   });
 });
 
+describe('a 404 about one thing', () => {
+  const page = ['<html><title>404 Not Found</title></html>', 404, 'text/html'] as const;
+  const said = [{ error_description: 'no such' }, 404, 'application/json'] as const;
+  it.each([
+    ['a container', (o: RegistryOperations) => o.ssccs.fullHierarchy('a', SSCC)],
+    ['a result that is to be removed', (o: RegistryOperations) => o.exports.remove('a', 'r')],
+  ])('is absence of %s in the words of the registry alone', async (_name, work) => {
+    const told = async ([body, status, type]: typeof page | typeof said): Promise<unknown> =>
+      run(body, work, [status, type]);
+    expect(await told(said)).toMatchObject({ kind: 'not_found', text: 'no such' });
+    expect(await told(page)).toMatchObject({ kind: 'refused', mayBeOthers: true });
+  });
+});
+
 describe('what the caller gets wrong is said before any call', () => {
   it.each([
     [

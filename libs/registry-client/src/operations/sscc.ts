@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '#kernel';
 import { objectOf } from '../call/answers.js';
-import { READ_ONE, type Caller } from '../call/caller.js';
+import { READ_SURELY, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
 import { readOutcome, type ReadOutcome } from '../call/read-outcome.js';
 import { asList, day, instant, key, readRecord, readRecords, text, type RecordOf } from '../lists/shape.js';
@@ -89,7 +89,7 @@ export class SsccRegistry {
     return readOutcome(
       await this.caller.call(account, operation, {
         request: requests.plain(operation, { sscc }),
-        manner: READ_ONE,
+        manner: READ_SURELY,
         read,
       }),
     );

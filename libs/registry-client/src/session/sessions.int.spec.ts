@@ -66,6 +66,22 @@ const generationOf = (result: TokenResult): bigint => (result.kind === 'token' ?
 const row = async (): Promise<Record<string, unknown>> =>
   (await db.pool.query('SELECT * FROM registry_session')).rows[0] as Record<string, unknown>;
 
+describe('the age of a token', () => {
+  it('is told while it is in use, also of one that is not renewed, and not of one that this process let lie', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const [busy, spare] = [process_(clock, signIn), process_(clock, signIn)];
+    const obtainedAt = clock.now();
+    const given = await busy.token('a');
+    await spare.token('a');
+    for (let used = 0; used < 10 * HOUR_MS; used += 10 * MINUTE_MS) {
+      clock.advance(10 * MINUTE_MS);
+      busy.used('a', generationOf(given), 'send');
+    }
+    expect([busy.signedInAt('a'), spare.signedInAt('a')]).toEqual([obtainedAt, undefined]);
+    await busy.settled();
+  });
+});
+
 describe('one token for all processes', () => {
   it('is obtained once, however many ask in however many processes', async () => {
     const signIn = new FakeSignIn();

@@ -136,9 +136,15 @@ export class Sessions {
     this.writes.add(write);
   }
 
-  /** When this process's token of the account was obtained. */
+  /**
+   * When this process's token of the account was obtained. Undefined where it has not used it for so long that the
+   * registry has dropped it, or others go on with another: that it is old says nothing then.
+   */
   signedInAt(account: string): Date | undefined {
-    return this.cached.get(account)?.session.obtainedAt;
+    const session = this.cached.get(account)?.session;
+    if (session === undefined) return undefined;
+    const { obtainedAt, lastUsedAt = obtainedAt } = session;
+    return this.now() < after(lastUsedAt, this.options.rules.tokenIdleMs) ? obtainedAt : undefined;
   }
 
   /** The token as it is stored, whatever its age; for signing out. */

@@ -63,6 +63,13 @@ describe('a sign-in', () => {
     );
   });
 
+  it('believes no life that is longer than the interface lets a token live (registry-interface 5)', async () => {
+    for (const life of [36_000, 1e300])
+      expect((await signedIn(WITH_KEY, { token: 't', life_time: life })).result).toMatchObject({
+        lifeMs: 10 * 3_600_000,
+      });
+  });
+
   it('leaves the life to the profile where the answer states none', async () => {
     for (const token of [{ token: 't' }, { token: 't', life_time: 'long' }, { token: 't', life_time: 0 }])
       expect((await signedIn(WITH_KEY, token)).result).toEqual({ kind: 'ok', token: 't', lifeMs: undefined });

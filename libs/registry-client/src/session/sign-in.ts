@@ -46,7 +46,8 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
 
 function lifeMs(raw: RawAnswer, profile: Profile): number | undefined {
   const life = Number((jsonOf(raw) as Record<string, unknown>)[profile.fields.life_time]);
-  return Number.isFinite(life) && life > 0 ? life * profile.tokenLifeUnitMs : undefined;
+  if (!Number.isFinite(life) || life <= 0) return undefined;
+  return Math.min(life * profile.tokenLifeUnitMs, profile.rules.tokenLifeMs);
 }
 
 const REMOVED = '[removed]';

@@ -69,7 +69,8 @@ const moveThroughStays = (duck: Duck): Promise<void> =>
       FROM carrier;
     CREATE TABLE container_movement AS SELECT c.id, ${keyOf('r.rank', 'r.ordinal')} AS key, r.meaning
       FROM carrier c JOIN container_row r ON r.id = c.outer_id AND r.rank > c.from_rank AND r.rank <= c.to_rank
-      QUALIFY row_number() OVER (PARTITION BY c.id, r.rank, r.ordinal ORDER BY c.depth, r.item) = 1;
+      QUALIFY row_number() OVER (
+        PARTITION BY c.id, r.rank, r.ordinal, r.result = 'refused' ORDER BY c.depth, r.item) = 1;
     DROP TABLE carrier; DROP TABLE stay; DROP TABLE outer_stay; DROP TABLE stay_begun; DROP TABLE packing;
     DROP TABLE change; DROP TABLE opening`);
 

@@ -11,7 +11,7 @@ import { Unusual, type FoldedPack } from './unusual.js';
 import { APPLIED, DOUBT, PLACE, STATUS, Walk } from './walk.js';
 
 /** Which version of the fold has made a state. Raise it with each change that gives a pack another state, or none. */
-export const FOLD = 2;
+export const FOLD = 3;
 
 /** A state of all packs, as files. */
 export interface States {

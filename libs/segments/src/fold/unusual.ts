@@ -98,8 +98,8 @@ export class Unusual {
 
   private foldOne(packs: Packs, pack: number, stays: readonly PackStay[]): Omit<FoldedPack, 'container'> {
     const { effects, types } = this.of;
-    const lived = inOrder([...this.own(packs, pack), ...stays.flatMap((stay) => this.carriedIn(stay))]);
-    const moved = inOrder([...lived, ...this.movesOfPlaces(lived)]);
+    const lived = this.inOrder([...this.own(packs, pack), ...stays.flatMap((stay) => this.carriedIn(stay))]);
+    const moved = this.inOrder([...lived, ...this.movesOfPlaces(lived)]);
     const recalls = this.recallsOf(moved);
     const rows = moved.map((one) => this.row(one));
     for (const row of recalls) rows.push(row);
@@ -183,6 +183,18 @@ export class Unusual {
     );
   }
 
+  /** As a single history has them: a document that names a pack and what holds it counts once. */
+  private inOrder(lived: Lived[]): Lived[] {
+    const { all } = this.of.effects.meanings;
+    lived.sort((a, b) => a.key - b.key || a.depth - b.depth || (a.item < b.item ? -1 : Number(a.item > b.item)));
+    let told = -1;
+    return lived.filter(({ key, meaning }) => {
+      if (key === told) return false;
+      if (all[meaning]?.result !== 'refused') told = key;
+      return true;
+    });
+  }
+
   private row({ key, depth, meaning, item }: Lived): FoldedRow {
     const template = (this.templates[meaning] ??= rowOf(this.of.effects.meanings.all[meaning] as Meaning));
     return { ...template, depth, item, ordinal: key % ORDINALS, position: BigInt(rankIn(key)) };
@@ -209,12 +221,6 @@ const grouped = <Row, Value>(
   }
   return groups;
 };
-
-/** As a single history has them: a document that names a pack and what holds it counts once. */
-function inOrder(lived: Lived[]): Lived[] {
-  lived.sort((a, b) => a.key - b.key || a.depth - b.depth || (a.item < b.item ? -1 : Number(a.item > b.item)));
-  return lived.filter(({ key }, n) => key !== lived[n - 1]?.key);
-}
 
 const RECALL: Pick<Meaning, 'result' | 'doc_type' | 'subject_id'> = {
   result: 'applied',

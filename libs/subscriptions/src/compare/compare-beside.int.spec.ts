@@ -31,7 +31,7 @@ const SHEET: Projection = {
       [events.map(numberOf)],
     );
   },
-  truncate: async (tx) => void (await tx.query('TRUNCATE noted, digit, noted_removed')),
+  tables: ['noted', 'digit', 'noted_removed'],
   removal: {
     table: 'noted',
     column: 'at',

@@ -60,7 +60,11 @@ export async function comparedTables(
  * Live tables with rows of an older version, from which this version would make others, and why. A migration says so in
  * the table's comment. Tables that a rebuild made have no comment, and nobody but the owner can write one.
  */
-export async function tablesOfOlderRows(db: Queryable, live: string, names: string[]): Promise<Map<string, string>> {
+export async function tablesOfOlderRows(
+  db: Queryable,
+  live: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
   const { rows } = await db.query<{ name: string; why: string }>(
     `SELECT relname AS name, substr(description, 10) AS why
      FROM pg_class JOIN pg_description ON objoid = pg_class.oid AND classoid = 'pg_class'::regclass AND objsubid = 0

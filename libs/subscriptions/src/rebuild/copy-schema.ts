@@ -39,7 +39,7 @@ export const copySchemaOf = (model: string, prefix = REBUILD_PREFIX): string =>
   `${prefix}${model.replaceAll(/[^a-z0-9]/g, '_')}`;
 
 /** The schema in which the tables of this pool lie. */
-async function liveSchemaOf(db: Queryable): Promise<string> {
+export async function liveSchemaOf(db: Queryable): Promise<string> {
   const { rows } = await db.query<{ name: string | null }>('SELECT current_schema() AS name');
   return rows[0]?.name ?? 'public';
 }

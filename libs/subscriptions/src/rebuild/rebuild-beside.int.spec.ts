@@ -28,7 +28,7 @@ const TALLY: Projection = {
       text: 'INSERT INTO tally (n) SELECT unnest($1::int[])',
       values: [events.map(numberOf)],
     })),
-  truncate: async (tx) => void (await tx.query('TRUNCATE tally')),
+  tables: ['tally'],
 };
 
 const FIRST = `

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { MAX_NAMES, MAX_PARTS, parseStrictJson } from './strict-json.js';
+import { MAX_JSON_NAMES, MAX_JSON_PARTS, parseStrictJson } from './strict-json.js';
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 const names = (count: number): string => Array.from({ length: count }, (_, at) => `"n${at}":1`).join(',');
@@ -28,9 +28,9 @@ describe('strict JSON', () => {
     ['one that would be read as 1', '{"l":[1,0.99999999999999999999]}', '/l/1'],
     ['one with an exponent', '[1234567890123000010e-6]', '/0'],
     ['one that would be read as nothing', '{"a":1e-999}', '/a'],
-    ['too many names in one object', `{"l":[{"a":1},{${names(MAX_NAMES + 1)}}]}`, '/l/1'],
+    ['too many names in one object', `{"l":[{"a":1},{${names(MAX_JSON_NAMES + 1)}}]}`, '/l/1'],
     ['a million and a half of names', `{${names(1_500_000)}}`, ''],
-    ['too many lists', `[${'[],'.repeat(MAX_PARTS)}[]]`, ''],
+    ['too many lists', `[${'[],'.repeat(MAX_JSON_PARTS)}[]]`, ''],
   ])('refuses %s', (_, text, field) => refused(text, field));
 
   it('refuses broken UTF-8', () =>
@@ -40,7 +40,7 @@ describe('strict JSON', () => {
 
   it.each([
     ['names', `{${names(100_000)}}`],
-    ['lists', `[${'[],'.repeat(MAX_PARTS)}[]]`],
+    ['lists', `[${'[],'.repeat(MAX_JSON_PARTS)}[]]`],
   ])('is not parsed when it holds too many %s: that would hold the process', (_, text) => {
     const parsed = jest.spyOn(JSON, 'parse');
     try {
@@ -52,7 +52,7 @@ describe('strict JSON', () => {
   });
 
   it('takes as many names as are allowed, and a NUL that is only spoken of', () => {
-    expect(Object.keys(parse(`{${names(MAX_NAMES)}}`) as object)).toHaveLength(MAX_NAMES);
+    expect(Object.keys(parse(`{${names(MAX_JSON_NAMES)}}`) as object)).toHaveLength(MAX_JSON_NAMES);
     expect(parse('["\\\\u0000"]')).toEqual(['\\u0000']);
   });
 

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { PedigreeError } from './errors.js';
 
 /** Deepest nesting; a document as JSON needs a third of it. */
 const MAX_DEPTH = 32;
@@ -6,12 +6,12 @@ const MAX_DEPTH = 32;
  * Most names in one object: far above what any element of a document has. A million in one object would hold the
  * process for seconds.
  */
-export const MAX_NAMES = 1_000;
+export const MAX_JSON_NAMES = 1_000;
 /**
  * Most objects, lists and names in all: the largest document that is taken has fewer, item by item. Millions of empty
  * lists are as dear as names.
  */
-export const MAX_PARTS = 2_000_000;
+export const MAX_JSON_PARTS = 2_000_000;
 /** Names that readers of JSON drop, or take for something else than a field. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -144,13 +144,13 @@ class Walk {
     inner.at = name;
     if (FORBIDDEN_NAMES.has(name)) throw refusal(this.path, 'is a name that is not allowed');
     if (names.has(name)) throw refusal(this.path, 'stands here twice');
-    if (names.size === MAX_NAMES) throw refusal(this.path.slice(0, -1), `has more than ${MAX_NAMES} names`);
+    if (names.size === MAX_JSON_NAMES) throw refusal(this.path.slice(0, -1), `has more than ${MAX_JSON_NAMES} names`);
     names.add(name);
   }
 
   private count(): void {
     this.parts += 1;
-    if (this.parts > MAX_PARTS) throw refusal([], `has more than ${MAX_PARTS} objects, lists and names`);
+    if (this.parts > MAX_JSON_PARTS) throw refusal([], `has more than ${MAX_JSON_PARTS} objects, lists and names`);
   }
 }
 

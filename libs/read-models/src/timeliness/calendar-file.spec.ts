@@ -7,7 +7,7 @@ import { sha256Hex } from '#kernel';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { readCalendarFile } from './calendar-file.js';
 
-const SANDBOX = fileURLToPath(new URL('../../../sandbox/data/deadlines.json', import.meta.url));
+const SANDBOX = fileURLToPath(new URL('../../../../apps/sandbox/data/deadlines.json', import.meta.url));
 
 let folder: TemporaryFolder;
 beforeAll(async () => void (folder = await temporaryFolder()));

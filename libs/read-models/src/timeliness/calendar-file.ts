@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { readCalendar, type CalendarName, type DeadlineCalendar } from '#domain';
-import { sha256Hex, type Sha256 } from '#kernel';
-import { parseStrictJson } from '../intake/strict-json.js';
+import { parseStrictJson, sha256Hex, type Sha256 } from '#kernel';
 
 /** A calendar of deadlines, and the digest of the file that it was read from. */
 export interface CalendarFile {

@@ -162,9 +162,16 @@ describe('wrong keys by the thousand', () => {
       collect();
       return process.memoryUsage().heapUsed;
     };
-    const before = await attack(0, 12_000);
-    const grownBytes = (await attack(12_000, 24_000)) - before;
-    expect(grownBytes).toBeLessThan(1_800_000);
+    // What runs beside it moves the heap too: what is kept for each key shows in every round, so the smallest one counts.
+    const rounds = [1, 2, 3].map((round) => round * 12_000);
+    let heapBytes = await attack(0, 12_000);
+    const grownBytes: number[] = [];
+    for (const from of rounds) {
+      const now = await attack(from, 12_000);
+      grownBytes.push(now - heapBytes);
+      heapBytes = now;
+    }
+    expect(Math.min(...grownBytes)).toBeLessThan(800_000);
   }, 120_000);
 });
 

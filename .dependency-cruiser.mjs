@@ -1,3 +1,5 @@
+import { SOURCE_FILES, SOURCE_FOLDERS } from './apps/cli/bin/compile.mjs';
+
 /**
  * Who may import whom. A line per library below says what it may import and why; everything else follows from the
  * layout (docs/architecture.md). `npm run deps` checks it, and test/gates/canary.mjs proves that each rule can fail.
@@ -81,6 +83,10 @@ const CONTRACT = '/contract[a-z-]*\\.ts$';
 const TEST_SUPPORT = '^libs/[^/]+/test/';
 /** Specs, and what tests share. */
 const SPEC = ['\\.spec\\.ts$', CONTRACT, '^(apps|libs)/[^/]+/test/'];
+/** What `npm run build` writes to dist/. */
+const BUILT = [...SOURCE_FOLDERS.map((folder) => `^${folder}/`), ...SOURCE_FILES.map((file) => `^${file}$`)];
+/** Campaigns of the soak that run as specs, not from dist/. */
+const CAMPAIGNS = '^test/chaos/(auditor|reconciler)/';
 const FRONT_DOOR = '^libs/[^/]+/src/index\\.ts$';
 
 const perLibrary = known.map((name) => {
@@ -196,6 +202,13 @@ export default {
       severity: 'error',
       from: { path: '^(apps|libs)/', pathNot: [...SPEC, '^apps/cli/'] },
       to: { path: '^test/' },
+    },
+    {
+      name: 'built-with-what-it-imports',
+      comment: 'dist/ has what apps/cli/bin/compile.mjs lists: what a built file imports must be listed, too.',
+      severity: 'error',
+      from: { path: BUILT, pathNot: [...SPEC, CAMPAIGNS] },
+      to: { path: '^(apps|libs|test)/', pathNot: BUILT, dependencyTypesNot: ['type-only', 'type-import'] },
     },
     {
       name: 'no-spec-as-module',

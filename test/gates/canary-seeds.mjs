@@ -200,6 +200,7 @@ const dependencyBreaches = [
     'libs/tasks/src/imports-test.ts',
     "export { support } from '../../../test/support/support.js';\n",
   ],
+  ['built-with-what-it-imports', 'test/bench/imports-support.ts', "export { support } from '../support/support.js';\n"],
   ['no-spec-as-module', 'libs/tasks/src/imports-spec.ts', "export { used } from './tasks.spec.js';\n"],
   ['contract-only-in-specs', 'libs/postgres/src/leans-on-contract.ts', "export { it } from './contract.js';\n"],
   [

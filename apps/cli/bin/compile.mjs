@@ -17,7 +17,7 @@ import { writePageVerifier } from './page-verifier.mjs';
 /**
  * What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them.
  */
-const SOURCE_FOLDERS = [
+export const SOURCE_FOLDERS = [
   'apps',
   'libs',
   'test/bench',
@@ -27,7 +27,7 @@ const SOURCE_FOLDERS = [
   'test/support/event-store-fake',
 ];
 /** What those import from where nothing else belongs to the programs. */
-const SOURCE_FILES = ['test/support/until.ts'];
+export const SOURCE_FILES = ['test/support/empty-tables.ts', 'test/support/until.ts'];
 /** What else decides how the result looks. */
 const BUILD_FILES = [
   'package-lock.json',

@@ -1,5 +1,5 @@
 import type { Hold, Registration } from '#domain';
-import type { Transaction } from '#postgres';
+import { reachByLevels, type Transaction } from '#postgres';
 import type { Claim, OwnClaim } from './claim-book.js';
 import { holdKeyOf } from './holds.js';
 import type { ContainmentChange } from './named-items.js';
@@ -190,19 +190,22 @@ export async function movedToWaiting(tx: Transaction, id: string, round: number)
   return (await tx.query({ name: 'claim-holder-told', text, values: [id, round] })).rowCount === 1;
 }
 
+interface Edge {
+  child: string;
+  parent: string;
+}
+
 /** Containers around these items, in any number of steps: as concluded documents tell, and as open ones may make it. */
-export async function containersAround(tx: Transaction, items: string[]): Promise<{ child: string; parent: string }[]> {
-  const text = `WITH RECURSIVE edge AS (
-      SELECT c.child, c.parent FROM item_container c WHERE c.child = ANY ($1::text[])
-      UNION SELECT c.item, c.parent FROM item_claim c WHERE c.item = ANY ($1::text[]) AND c.parent IS NOT NULL
-    ), outwards AS (
-      SELECT child, parent FROM edge
-      UNION SELECT n.child, n.parent FROM outwards o JOIN LATERAL (
-        SELECT c.child, c.parent FROM item_container c WHERE c.child = o.parent
-        UNION ALL SELECT c.item, c.parent FROM item_claim c WHERE c.item = o.parent AND c.parent IS NOT NULL
-      ) n ON true
-    ) SELECT child, parent FROM outwards`;
-  return (await tx.query<{ child: string; parent: string }>({ name: 'item-containers', text, values: [items] })).rows;
+export async function containersAround(tx: Transaction, items: string[]): Promise<Edge[]> {
+  const text = `SELECT c.child, c.parent FROM item_container c WHERE c.child = ANY ($1::text[])
+    UNION ALL SELECT c.item, c.parent FROM item_claim c WHERE c.item = ANY ($1::text[]) AND c.parent IS NOT NULL`;
+  const edges = new Map<string, Edge>();
+  await reachByLevels(items, async (level) => {
+    const { rows } = await tx.query<Edge>({ name: 'item-containers', text, values: [level] });
+    for (const edge of rows) edges.set(`${edge.child} ${edge.parent}`, edge);
+    return rows.map(({ parent }) => parent);
+  });
+  return [...edges.values()];
 }
 
 interface ClaimRow {

@@ -15,6 +15,7 @@ export {
   TransactionTooLong,
 } from './transaction-limit.js';
 export { arrayText } from './array-text.js';
+export { reachByLevels } from './levels.js';
 export { copyLines, copyText } from './copy-rows.js';
 export * from './away.js';
 export * from './listener.js';

@@ -1,5 +1,5 @@
 import { CORRECTION_OF_DETAILS, typeKnowledge } from '#documents';
-import type { Queryable } from '#postgres';
+import { reachByLevels, type Queryable } from '#postgres';
 import { leftOpen, maskOf, useOf } from '../sgtin-history/doubtful-parts.js';
 import { microsOf, orderOfRecall } from '../sgtin-history/life-rows.js';
 import { inOurName, MOVEMENT_EFFECT } from '../sgtin-history/row.js';
@@ -11,20 +11,11 @@ import type { TransferStep } from './transfer.js';
 /** An instant as microseconds since 1970: what a JavaScript date cannot hold. */
 export const MICROS = microsOf('d.ordered_at');
 
-/**
- * What these items, and every container that any of them was ever in, were named by: each item once. Chains of
- * look-ups: a plan would read all packings for a few hundred items.
- */
-const NAMED_BY = `
-  WITH RECURSIVE reachable AS (
-    SELECT DISTINCT item COLLATE "C" AS item FROM unnest($1::text[]) AS given (item)
-    UNION
-    SELECT c.parent FROM reachable r
-      CROSS JOIN LATERAL (SELECT parent FROM containment one WHERE one.child = r.item OFFSET 0) c
-  )
-  SELECT m.item, m.known_from AS position, m.effect, m.ordinal
-  FROM reachable r
-    CROSS JOIN LATERAL (SELECT * FROM item_movement one WHERE one.item = r.item OFFSET 0) m`;
+/** What these items were packed into, and what they were named by: for each, one look into the index. */
+const PACKED_INTO = `SELECT c.parent FROM unnest($1::text[]) AS given (item)
+    CROSS JOIN LATERAL (SELECT parent FROM containment one WHERE one.child = given.item OFFSET 0) c`;
+const NAMED_BY = `SELECT m.item, m.known_from AS position, m.effect, m.ordinal FROM unnest($1::text[]) AS given (item)
+    CROSS JOIN LATERAL (SELECT * FROM item_movement one WHERE one.item = given.item OFFSET 0) m`;
 
 const RECALLABLE = typeKnowledge.known.filter(typeKnowledge.isRecallable);
 /**
@@ -86,7 +77,7 @@ export async function loadLives(db: Queryable, items: readonly string[]): Promis
   const named = await db.query<{ item: string; position: bigint; effect: number; ordinal: number }>({
     name: 'pack-state-named-by',
     text: NAMED_BY,
-    values: [items],
+    values: [[...(await withContainers(db, items))]],
   });
   if (named.rows.length === 0) return new Lives([]);
   const positions = [...new Set(named.rows.map(({ position }) => position))];
@@ -106,6 +97,13 @@ export async function loadLives(db: Queryable, items: readonly string[]): Promis
     told.rows.filter(({ position }) => byPosition.get(position)?.isRecalled !== true),
   );
 }
+
+/** These items, and every container that any of them was ever in. */
+const withContainers = (db: Queryable, items: readonly string[]): Promise<Set<string>> =>
+  reachByLevels(items, async (level) => {
+    const query = { name: 'pack-state-packed-into', text: PACKED_INTO, values: [level] };
+    return (await db.query<{ parent: string }>(query)).rows.map(({ parent }) => parent);
+  });
 
 /** What a document of this type leaves open where it cannot be told whether it happened, as bits. */
 export const leavesOpen = (docType: number, of: { isInside: boolean }): number =>

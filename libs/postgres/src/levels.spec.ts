@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { reachByLevels } from './levels.js';
+
+const EDGES: Record<string, string[]> = { a: ['c'], b: ['c', 'c'], c: ['d'], d: ['a', 'e'] };
+
+describe('what is reached by levels', () => {
+  it('has each once, and ends in a ring', async () => {
+    const levels: string[][] = [];
+    const reached = await reachByLevels(['a', 'b', 'a'], async (level) => {
+      levels.push(level);
+      return level.flatMap((one) => EDGES[one] ?? []);
+    });
+    expect([...reached]).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(levels).toEqual([['a', 'b'], ['c'], ['d'], ['e']]);
+  });
+
+  it('asks nothing from nothing', async () => {
+    expect(await reachByLevels([], () => Promise.reject(new Error('asked')))).toEqual(new Set());
+  });
+});

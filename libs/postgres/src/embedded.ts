@@ -58,8 +58,7 @@ const SETTINGS: Record<string, string> = {
   wal_compression: 'on',
   wal_buffers: '16MB',
   random_page_cost: '1.1',
-  // Short statements gain nothing from compiled code or from parallel workers, and pay for both.
-  jit: 'off',
+  // Short statements gain nothing from parallel workers, and pay for them.
   max_parallel_workers_per_gather: '0',
   // The cluster's own password needs fewer; that of a role that somebody makes may be a word.
   scram_iterations: '4096',

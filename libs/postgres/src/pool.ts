@@ -36,12 +36,26 @@ pg.types.setTypeParser(20, (text) => BigInt(text));
 pg.types.setTypeParser(1082, (text) => text);
 
 /**
+ * What each session is set to. Compiled expressions (jit) are on in a server as it is installed, and cost a statement
+ * of ours more than they save: the planner expects many more rows than there are.
+ */
+const SESSION = {
+  TimeZone: 'UTC',
+  statement_timeout: '30s',
+  idle_in_transaction_session_timeout: '30s',
+  jit: 'off',
+};
+
+/**
  * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (principles 9). A
  * statement over a connection that went silent ends soon after, with its connection.
  */
 export function openPool(options: PoolOptions): Pool {
-  const path = options.searchPath === undefined ? '' : ` -c search_path=${options.searchPath.join(',')}`;
-  const commits = options.commitsWait === false ? ' -c synchronous_commit=off' : '';
+  const settings = {
+    ...SESSION,
+    ...(options.searchPath && { search_path: options.searchPath.join(',') }),
+    ...(options.commitsWait === false && { synchronous_commit: 'off' }),
+  };
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
@@ -53,7 +67,9 @@ export function openPool(options: PoolOptions): Pool {
       limitSilence(client, options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
       return limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS);
     }) as (client: pg.ClientBase) => void,
-    options: `-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s${path}${commits}`,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would
   // end the process.

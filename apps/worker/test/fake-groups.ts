@@ -1,12 +1,12 @@
 import type { CallOutcome, GroupCheck, Groups } from '#registry-client';
-import { badOutcome, rawOf, type FakeRegistry } from './fake-registry.js';
+import { badOutcome, rawOf, type BadOutcome, type FakeRegistry } from './fake-registry.js';
 
 /**
- * How a start goes. `unknown_*`: no answer came, and the group has begun, never begins, or begins after the first look
- * at it.
+ * How a start goes. `unknown_*`: no answer came, and the group has begun, never begins, never begins while the next
+ * check says no all the same, or begins after the first look at it.
  */
 export type StartFate =
-  'ok' | 'refused' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
+  'ok' | 'refused' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_denied' | 'unknown_late';
 
 /**
  * Groups at the registry in memory. A group that is started again begins again, and is counted: nothing here hides a
@@ -17,6 +17,8 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
   readonly started: string[][] = [];
   /** Calls of `start` that came here. */
   starts = 0;
+  /** How the next checks go, one after another: no, or without an answer, whatever has begun. */
+  readonly nextChecks: ('no' | BadOutcome)[] = [];
   /** Told of each start before anything of it is done. */
   beforeStart: (requestIds: string[]) => Promise<void> = () => Promise.resolve();
   readonly fates: StartFate[];
@@ -29,10 +31,12 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
   }
 
   check(_account: string, requestIds: string[]): Promise<CallOutcome<GroupCheck>> {
+    const next = this.nextChecks.shift();
+    if (next !== undefined && next !== 'no') return Promise.resolve(badOutcome(next));
     const missing = requestIds.filter((one) => !this.registry.taken.has(one));
     const hasBegun = this.started.some((ids) => ids.some((one) => requestIds.includes(one)));
     const value: GroupCheck =
-      missing.length === 0 && !hasBegun
+      missing.length === 0 && !hasBegun && next === undefined
         ? { canStart: true }
         : { canStart: false, reason: hasBegun ? 'it was started before' : `${missing.length} documents are missing` };
     return Promise.resolve({ kind: 'ok', value, raw: rawOf(JSON.stringify(value)) });
@@ -53,6 +57,9 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
         this.registry.afterNextStatus = () => this.begin(requestIds);
         return badOutcome('unknown');
       case 'unknown_lost':
+        return badOutcome('unknown');
+      case 'unknown_denied':
+        this.nextChecks.push('no');
         return badOutcome('unknown');
       case 'refused':
       case 'rate_limited':

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { InboundState } from '#domain';
 import { defined } from '#kernel';
-import { migrate } from '#postgres';
+import { inTransaction, migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -9,9 +9,10 @@ import { storesForSpec } from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
 import type { InboundContext } from './context.js';
 import { linkInbound } from './link.js';
+import { inboundSchema, RegistryDocuments, writeListed } from './registry-documents.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
-beforeAll(() => migrate(stores.pool, [subscriptionsSchema, ...readModelSchemas]).then(() => undefined));
+beforeAll(() => migrate(stores.pool, [subscriptionsSchema, inboundSchema, ...readModelSchemas]).then(() => undefined));
 
 const PACK = '04600000000015ABCDEFGHIJKLM';
 const [US, THEM] = ['00000000100101', '00000000200201'];
@@ -41,7 +42,9 @@ interface Told {
   /** The request_id that the notification bears. */
   requestId?: string;
 }
-/** A document of ours by its request_id, and by the registry's id. */
+/** A document of ours whose request_id is a UUID. */
+const NAMED_BY_UUID = '6f1b2c9e-3a70-5a51-9a7e-0d5a6a1c4b01';
+/** Another by its request_id, and by the registry's id. */
 const OURS = { requestId: 'ours', documentId: 'document-of-ours' };
 const reached = (position: number, projection = 'sgtin-history') =>
   stores.pool.query(
@@ -61,7 +64,8 @@ async function linking({ plannedAt, receivedAt, attempts = 1, requestId }: Told,
     evidence: stores.evidence,
     profile: { name: 'p', rules: { listPollMs: 5_000 } },
     documents: {
-      stateInLog: (id: string) => Promise.resolve({ phase: id === OURS.requestId ? 'concluded' : 'absent' }),
+      stateInLog: (id: string) =>
+        Promise.resolve({ phase: [OURS.requestId, NAMED_BY_UUID].includes(id) ? 'concluded' : 'absent' }),
     },
     held: {
       requestIdOf: (id: string) => Promise.resolve(id === OURS.documentId ? OURS.requestId : undefined),
@@ -101,6 +105,28 @@ it('ties a notification to the document that the log had by then, however far th
   await reached(20);
   expect(await linking({ plannedAt: '20' }, told)).toEqual({ kind: 'done' });
   expect(told).toMatchObject([{ type: 'Link', requestId: 'newer', by: 'items' }]);
+});
+
+it('ties one that names ours in capitals', async () => {
+  const told: unknown[] = [];
+  const requestId = NAMED_BY_UUID.toUpperCase();
+  expect(await linking({ plannedAt: '20', requestId }, told)).toEqual({ kind: 'done' });
+  expect(told).toMatchObject([{ type: 'Link', requestId: NAMED_BY_UUID, by: 'request_id' }]);
+});
+
+it('knows the request_id by the id of the registry, of what a list has shown or was sent, in either case', async () => {
+  const held = new RegistryDocuments(stores.pool);
+  await stores.pool.query(`INSERT INTO sent_document VALUES ('r-sent', 'e5c1-SENT'), ('r-large', 'E5C2')`);
+  const listed = { direction: 'outgoing', account: 'main', docType: 415, status: 'processed' } as const;
+  const times = { receivedAt: undefined, processedAt: undefined };
+  await inTransaction(stores.pool, (tx) =>
+    writeListed(tx, [
+      { ...listed, ...times, documentId: 'e5c3', requestId: 'r-listed' },
+      { ...listed, ...times, documentId: 'e5c4', requestId: '' },
+    ]),
+  );
+  const known = await Promise.all(['e5c1-SENT', 'e5c2', 'E5C3', 'E5C4', 'e5c5'].map((id) => held.requestIdOf(id)));
+  expect(known).toEqual(['r-sent', 'r-large', 'r-listed', undefined, undefined]);
 });
 
 it.each(Object.entries(OURS))('ties one to the document of ours whose %s it bears', async (_, requestId) => {

@@ -1,6 +1,6 @@
 import type { InboundState, LinkedBy } from '#domain';
 import { readForeignDocument } from '#documents';
-import { backoffMs } from '#kernel';
+import { backoffMs, canonicalUuid } from '#kernel';
 import { ownDocumentSharing } from '#read-models';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
@@ -85,7 +85,7 @@ async function byName(context: InboundContext, { seen, content }: Concluded): Pr
   const names = [[seen.requestId, 'request_id'] as const, [content?.originalId, 'original_id'] as const];
   for (const [name, by] of names) {
     if (name === undefined || name === '') continue;
-    for (const requestId of [name, await context.held.requestIdOf(name)])
+    for (const requestId of [canonicalUuid(name), await context.held.requestIdOf(name)])
       if (requestId !== undefined && (await isOurs(context, requestId))) return { requestId, by };
   }
   return undefined;

@@ -70,6 +70,10 @@ const LISTED_UNDER =
   'SELECT document_id, account, doc_type, status, received_at, processed_at FROM registry_document WHERE ' +
   `request_id = $1 AND direction = 'outgoing' ORDER BY document_id`;
 
+/** A list shows a document some time after its send, and the history of packs knows no copies of it. */
+const REQUEST_ID_OF = `SELECT request_id FROM sent_document WHERE document_id = ANY ($1::text[]) UNION ALL
+  SELECT request_id FROM registry_document WHERE document_id = ANY ($1::text[]) AND request_id <> '' LIMIT 1`;
+
 interface ListedRow {
   document_id: string;
   account: string;
@@ -168,12 +172,14 @@ export class RegistryDocuments {
     }));
   }
 
-  /** The request_id of a document that a list has shown. */
+  /**
+   * The request_id of a document that a list has shown, or that went out in our name. Whoever names it may write its
+   * id in small letters or in capitals.
+   */
   async requestIdOf(documentId: string): Promise<string | undefined> {
-    const { rows } = await this.pool.query<{ request_id: string }>(
-      `SELECT request_id FROM registry_document WHERE document_id = $1 AND request_id <> ''`,
-      [documentId],
-    );
+    const { rows } = await this.pool.query<{ request_id: string }>(REQUEST_ID_OF, [
+      [documentId, documentId.toLowerCase(), documentId.toUpperCase()],
+    ]);
     return rows[0]?.request_id;
   }
 

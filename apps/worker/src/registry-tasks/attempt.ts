@@ -9,9 +9,9 @@ import { retryAfterMs, WRITE_WITHIN_MS } from './call-timing.js';
 
 /** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
 const NOT_READY_MS = 1_000;
-/** How soon a document is looked up again, and at the latest where the registry refuses that. */
+/** How soon a document is looked up again, and at the latest where the answer told nothing. */
 const LOOK_UP_AGAIN_MS = 2_000;
-const REFUSED_LOOK_UP_MOST_MS = 600_000;
+const LOOK_UP_LATER_MOST_MS = 600_000;
 const DONE: TaskResult = { kind: 'done' };
 
 /** What an answer says, and the bytes that an event about it may name: they are kept only then. */
@@ -208,9 +208,15 @@ export function lookUpAgain(
   what: string,
   outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
 ): TaskResult {
-  const isRefused = outcome.kind === 'refused' || outcome.kind === 'not_found';
-  const delayMs = isRefused
-    ? tenthLaterMs(ageMs(task, task.payload.attemptEndedAt), [LOOK_UP_AGAIN_MS, REFUSED_LOOK_UP_MOST_MS])
-    : LOOK_UP_AGAIN_MS;
-  return { kind: 'retry', delayMs, error: `${what}: ${outcomeWords(outcome)}`, countsAsAttempt: false };
+  const error = `${what}: ${outcomeWords(outcome)}`;
+  return outcome.kind === 'refused' || outcome.kind === 'not_found'
+    ? lookUpLater(task, error)
+    : { kind: 'retry', delayMs: LOOK_UP_AGAIN_MS, error, countsAsAttempt: false };
+}
+
+/** An answer that tells nothing, and may not tell more soon: it is asked for less and less often. */
+export function lookUpLater(task: Task<{ attemptEndedAt?: string }>, error: string): TaskResult {
+  const doubtMs = ageMs(task, task.payload.attemptEndedAt);
+  const delayMs = tenthLaterMs(doubtMs, [LOOK_UP_AGAIN_MS, LOOK_UP_LATER_MOST_MS]);
+  return { kind: 'retry', delayMs, error, countsAsAttempt: false };
 }

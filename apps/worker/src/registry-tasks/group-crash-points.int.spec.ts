@@ -39,6 +39,8 @@ interface Death {
 interface Case {
   sends?: SendFate[];
   starts?: StartFate[];
+  /** What members show that wait for the start of their group. */
+  waitingStatus?: FakeRegistry['waitingStatus'];
   /** Where the first process dies; a new one, which remembers nothing, takes its tasks over. */
   death?: Death;
   members?: number;
@@ -80,9 +82,10 @@ const isGood = (ending: Ending): boolean => {
 };
 
 /** Lives through one group's whole life, from its command to its end, with one fault in it. */
-async function live({ sends = [], starts = [], death, members = 3 }: Case): Promise<Ending> {
+async function live({ sends = [], starts = [], waitingStatus, death, members = 3 }: Case): Promise<Ending> {
   const clock = new VirtualClock(new Date());
   const registry = new FakeRegistry(sends);
+  registry.waitingStatus = waitingStatus ?? 'uploading';
   const bulk = new FakeGroups(registry, starts);
   const { group, command } = await acceptGroup(stores, members);
   const unproven: string[] = [];
@@ -261,7 +264,7 @@ describe('a group’s life', () => {
     },
   );
 
-  const answers: [string, Pick<Case, 'sends' | 'starts'>, Partial<Ending>][] = [
+  const answers: [string, Pick<Case, 'sends' | 'starts' | 'waitingStatus'>, Partial<Ending>][] = [
     [
       'the answer of the start is lost, and the group has begun',
       { starts: ['unknown_taken'] },
@@ -273,6 +276,11 @@ describe('a group’s life', () => {
       { intents: 1, seenByStatus: true },
     ],
     ['the start is lost', { starts: ['unknown_lost'] }, { intents: 2, seenByStatus: false }],
+    [
+      'the start is lost, its documents show as in work, and a check says no',
+      { starts: ['unknown_denied'], waitingStatus: 'processing' },
+      { intents: 2, seenByStatus: false },
+    ],
     [
       'the start is lost, and then the answer of the second',
       { starts: ['unknown_lost', 'unknown_taken'] },

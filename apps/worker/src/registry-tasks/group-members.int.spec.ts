@@ -6,7 +6,15 @@ import type { Task, TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeGroups } from '../../test/fake-groups.js';
 import { badOutcome, FakeRegistry } from '../../test/fake-registry.js';
-import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/test-harness.js';
+import {
+  ACCOUNT,
+  groupEventsOf,
+  processOn,
+  registerDocument,
+  runTask,
+  stateIn,
+  storesForSpec,
+} from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
 
 /** More than two members take, one at a time. */
@@ -242,6 +250,19 @@ describe('the members of a group that was not started', () => {
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
   });
 
+  it('are ended where they show as in work, though the registry has lost another, and says no to all for that', async () => {
+    const { context, registry, clock, task, requestIds } = await deniedGroup();
+    const [, second] = requestIds;
+    registry.status = 'processing';
+    registry.taken.delete(second);
+    registry.fail('documentStatus', 'not_found', 'not_found');
+    expect(await runTask(context, task)).toMatchObject({ kind: 'retry' });
+    expect(await phases(requestIds)).toEqual(['not_processed', 'sent']);
+    clock.advance(context.profile.rules.unknownGraceMs);
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+  });
+
   it('are asked about by themselves where the list leaves them out, one at each poll', async () => {
     const { context, registry, clock, task, requestIds } = await deniedGroup();
     registry.status = 'uploading';
@@ -263,7 +284,7 @@ describe('the members of a group that was not started', () => {
   });
 
   it('are ended once the registry has twice not known them, the last time past the grace, and no sooner', async () => {
-    const { context, registry, clock, task, requestIds, toGroup } = await deniedGroup();
+    const { context, registry, bulk, clock, task, requestIds, toGroup } = await deniedGroup();
     const [first, second] = requestIds;
     const { statusPollMs, unknownGraceMs } = context.profile.rules;
     const polls = Math.ceil(unknownGraceMs / statusPollMs) + 2;
@@ -277,9 +298,10 @@ describe('the members of a group that was not started', () => {
     for (let n = 0; n < polls - 4; n += 1)
       expect(await poll()).toMatchObject({ kind: 'retry', countsAsAttempt: false });
     expect(await phases(requestIds)).toEqual(['sent', 'sent']);
-    // Shown in between, the first is not missing: then its grace begins anew.
+    // Shown in between, as it may be in work, the first is not missing: then its grace begins anew.
     registry.taken.set(first, known);
     registry.status = 'processing';
+    bulk.nextChecks.push('no');
     await poll();
     registry.taken.clear();
     for (let n = 0; n < 6; n += 1) await poll();
@@ -363,50 +385,137 @@ describe('a check of a group', () => {
   });
 });
 
-describe('the start of a group in a restored database', () => {
-  const startIn = async (hasBegun: boolean) => {
-    const { context, task, registry, bulk, toGroup, requestIds } = await sentGroup();
-    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
-    if (hasBegun) bulk.begin(requestIds);
+describe('a check of a group in a restored database', () => {
+  const checked = async (given: (of: TestHarness) => unknown) => {
+    const group = await sentGroup();
+    const { context, task, registry } = group;
     registry.status = 'processing';
+    given(group);
+    const restored = { ...context, restored: { was: true } } as TaskContext;
+    const check = { key: 'check', kind: 'group_check', lane: `${ACCOUNT}/group_check`, attempts: 2 };
+    const { kind } = await runTask(restored, { ...task, ...check });
+    const { groupId } = task.payload as { groupId: string };
+    const newest = (await groupEventsOf(stores.store, groupId)).at(-1);
+    const answer =
+      newest?.type === 'GroupCheckPassed' ? await stores.evidence.get(newest.data.answerSha256) : undefined;
+    return { kind, phase: (await context.groups.stateInLog(groupId)).phase, answer: answer?.bytes.toString() };
+  };
+
+  it('asks the registry where its first member shows as in work, as may what waits for the start', async () =>
+    expect(await checked(() => undefined)).toMatchObject({ phase: 'startable', answer: '{"canStart":true}' }));
+
+  it('is made again where the registry limits us', async () =>
+    expect(await checked(({ bulk }) => bulk.nextChecks.push('rate_limited'))).toMatchObject({
+      kind: 'retry',
+      phase: 'checking',
+    }));
+
+  it('leaves it to the start where it may have begun, or is done', async () => {
+    const status = { kind: 'done', phase: 'startable' };
+    const begun = await checked(({ bulk, requestIds }) => bulk.begin(requestIds));
+    expect(begun).toMatchObject({ ...status, answer: 'processing' });
+    const done = await checked(({ registry }) => (registry.status = 'processed'));
+    expect(done).toMatchObject({ ...status, answer: 'processed' });
+  });
+});
+
+describe('the start of a group in a restored database', () => {
+  const startIn = async (given: (of: TestHarness) => unknown) => {
+    const group = await sentGroup();
+    const { context, task, registry, bulk, toGroup } = group;
+    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
+    registry.status = 'processing';
+    given(group);
     const start = { key: 'start', kind: 'group_start', lane: `${ACCOUNT}/group_start` };
     const { groupId } = task.payload as { groupId: string };
     const was = { was: true, isHolding: () => Promise.resolve(false) };
     const restored = { ...context, restored: was } as TaskContext;
     const payload = { groupId, account: ACCOUNT, attempt: 1 };
-    expect(await runTask(restored, { ...task, ...start, payload })).toEqual({ kind: 'done' });
-    return { starts: bulk.starts, phase: (await context.groups.stateInLog(groupId)).phase };
+    const { kind } = await runTask(restored, { ...task, ...start, payload });
+    return { kind, starts: bulk.starts, phase: (await context.groups.stateInLog(groupId)).phase };
   };
 
   it('is made where what waits for it shows as in work, and could be started', async () =>
-    expect(await startIn(false)).toEqual({ starts: 1, phase: 'started' }));
+    expect(await startIn(() => undefined)).toEqual({ kind: 'done', starts: 1, phase: 'started' }));
 
   it('is doubted where the registry has begun it before', async () =>
-    expect(await startIn(true)).toEqual({ starts: 0, phase: 'unconfirmed' }));
+    expect(await startIn(({ bulk, requestIds }) => bulk.begin(requestIds))).toEqual({
+      kind: 'done',
+      starts: 0,
+      phase: 'unconfirmed',
+    }));
+
+  it.each(['rate_limited', 'unknown', 'not_sent'] as const)(
+    'waits, and is not doubted, where the check before it ends %s',
+    async (outcome) =>
+      expect(await startIn(({ bulk }) => bulk.nextChecks.push(outcome))).toEqual({
+        kind: 'retry',
+        starts: 0,
+        phase: 'startable',
+      }),
+  );
 });
 
 describe('a group whose start has an unknown outcome', () => {
-  it('is checked anew once the registry has twice not known its first member, the last time past the grace', async () => {
-    const { context, task, registry, toGroup } = await sentGroup();
+  const doubted = async () => {
+    const group = await sentGroup();
+    const { context, task, toGroup } = group;
     await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
     await toGroup({ type: 'BeginStart' });
     await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'timeout' } });
-    registry.fail('documentStatus', 'unknown', 'not_found', 'not_found', 'not_found');
     const { groupId } = task.payload as { groupId: string };
-    const phase = async () => (await context.groups.stateInLog(groupId)).phase;
     const lookAt = (sinceMs: number): Promise<TaskResult> => {
       const attemptEndedAt = new Date(0).toISOString();
       const look = { key: `group_look:${sinceMs}`, kind: 'group_look', lane: `${ACCOUNT}/status` };
       const payload = { groupId, account: ACCOUNT, attempt: 1, attemptEndedAt };
       return runTask(context, { ...task, ...look, payload }, new Date(sinceMs));
     };
-    const { unknownGraceMs } = context.profile.rules;
+    const phase = async () => (await context.groups.stateInLog(groupId)).phase;
+    return { ...group, lookAt, phase, graceMs: context.profile.rules.unknownGraceMs };
+  };
+
+  it('is checked anew once the registry has twice not known its first member, the last time past the grace', async () => {
+    const { registry, lookAt, phase, graceMs } = await doubted();
+    registry.fail('documentStatus', 'unknown', 'not_found', 'not_found', 'not_found');
     // What has no answer says nothing, however late.
-    expect(await lookAt(unknownGraceMs)).toMatchObject({ kind: 'retry' });
-    expect(await lookAt(unknownGraceMs - 2)).toEqual({ kind: 'done' });
-    expect(await lookAt(unknownGraceMs - 1)).toEqual({ kind: 'done' });
+    expect(await lookAt(graceMs)).toMatchObject({ kind: 'retry' });
+    expect(await lookAt(graceMs - 2)).toEqual({ kind: 'done' });
+    expect(await lookAt(graceMs - 1)).toEqual({ kind: 'done' });
     expect(await phase()).toBe('unconfirmed');
-    expect(await lookAt(unknownGraceMs)).toEqual({ kind: 'done' });
+    expect(await lookAt(graceMs)).toEqual({ kind: 'done' });
     expect(await phase()).toBe('checking');
+  });
+
+  it.each(['no', 'refused', 'not_found'] as const)(
+    'counts neither as begun nor as not begun by a check that ends %s while it shows as in work, and is looked at ' +
+      'less and less often',
+    async (answer) => {
+      const { registry, bulk, lookAt, phase, graceMs } = await doubted();
+      registry.status = 'processing';
+      const delays: number[] = [];
+      for (const sinceMs of [graceMs, graceMs * 10, graceMs * 1_000]) {
+        bulk.nextChecks.push(answer);
+        const result = await lookAt(sinceMs);
+        delays.push(result.kind === 'retry' && result.countsAsAttempt === false ? result.delayMs : NaN);
+      }
+      expect(delays).toEqual([graceMs / 10, graceMs, 600_000]);
+      expect(await phase()).toBe('unconfirmed');
+      // Two that say yes prove that nothing has begun.
+      await lookAt(graceMs);
+      expect(await phase()).toBe('unconfirmed');
+      await lookAt(graceMs);
+      expect(await phase()).toBe('checking');
+    },
+  );
+
+  it('has begun once its first member has ended, whatever a check says until then', async () => {
+    const { registry, bulk, requestIds, lookAt, phase, graceMs } = await doubted();
+    registry.status = 'processing';
+    bulk.begin(requestIds);
+    expect(await lookAt(graceMs)).toMatchObject({ kind: 'retry', error: expect.stringContaining('started before') });
+    expect(await phase()).toBe('unconfirmed');
+    registry.status = 'failed_result_ready';
+    expect(await lookAt(graceMs)).toEqual({ kind: 'done' });
+    expect(await phase()).toBe('started');
   });
 });

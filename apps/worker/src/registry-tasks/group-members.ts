@@ -5,7 +5,6 @@ import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
 import { groupBySystem, candidateOf, memberCommand, type TaskContext } from './context.js';
-import { canStillStart } from './group-start.js';
 import { oneOf, someOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
@@ -42,7 +41,7 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, seen);
   await seeOneAlone(context, account, { members: open, seen });
-  const areInWork = await mayBeInWork(context, account, { members: state.members, seen });
+  const areInWork = await mayBeInWork(context, account, { members: open, seen });
   const end = (member: Member): Promise<boolean> => {
     if (member.documentId === undefined)
       return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
@@ -53,14 +52,20 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is still being sent, or in work');
 }
 
+/**
+ * Some registries show what waits for the start of its group as in work: what can still be started is not. Only what
+ * shows so is asked about: of what the registry does not know it would say no for ever.
+ */
 async function mayBeInWork(
   context: TaskContext,
   account: string,
   { members, seen }: { members: Member[]; seen: Seen },
 ): Promise<boolean> {
-  if (![...seen.values()].some(({ status }) => status === 'processing')) return false;
-  const sent = members.filter((one) => one.documentId !== undefined);
-  return !(await canStillStart(context, account, sent));
+  const inWork = members.filter(({ documentId = '' }) => seen.get(documentId)?.status === 'processing');
+  if (inWork.length === 0) return false;
+  const requestIds = inWork.map((one) => one.requestId);
+  const check = await context.bulk.check(account, requestIds);
+  return check.kind !== 'ok' || !check.value.canStart;
 }
 
 /**

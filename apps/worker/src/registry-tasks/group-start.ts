@@ -1,12 +1,12 @@
 import { believesOthers, START_POLICY, type GroupState, type Member, type StartAnswer } from '#domain';
 import { defined } from '#kernel';
-import { outcomeWords, type CallOutcome, type GroupCheck } from '#registry-client';
+import { outcomeWords, type RawAnswer } from '#registry-client';
 import type { HandlerContext, TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
-import { callOnce, hear, lookUpAgain, lookUpFacts, type Checked } from './attempt.js';
+import { callOnce, hear, lookUpAgain, lookUpFacts, lookUpLater, type Checked } from './attempt.js';
 import { REFUSED_TRIES, refusedRead } from './refused-read.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 import { suspendedIn } from './suspension-stop.js';
@@ -16,11 +16,8 @@ const CHECK_AGAIN_MS = 2_000;
 
 const idsOf = ({ members }: { members: Member[] }): string[] => members.map((one) => one.requestId);
 
-/** Some registries show what waits for the start of its group as in work: what can still be started is not. */
-export async function canStillStart({ bulk }: TaskContext, account: string, members: Member[]): Promise<boolean> {
-  const check = await bulk.check(account, idsOf({ members }));
-  return check.kind === 'ok' && check.value.canStart;
-}
+/** What the registry said to a check: yes, or no and why. A check changes nothing: without a word it is made again. */
+type CheckSaid = { bytes: Candidate; denial?: string } | { wait: TaskResult };
 
 /** A refusal of the account is about its first member, as far as it is about one document. */
 const standsForAll = ({ members: [first] }: Exclude<GroupState, { phase: 'absent' }>): { requestId?: string } =>
@@ -33,8 +30,22 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
   if (state.phase !== 'checking') return { kind: 'done' };
   if (await context.gates.isPaused(account)) return waitForAccount();
   const begun = await begunBefore(context, task, { account, documentId: state.members[0]?.documentId });
-  // It works on them already, so it could begin; the start finds that out for itself.
-  if (begun !== undefined) return 'wait' in begun ? begun.wait : recordCheck(context, task, { bytes: begun.answer });
+  if (begun !== undefined && 'wait' in begun) return begun.wait;
+  // Its first member has ended, so it could begin; the start finds that out for itself.
+  if (begun !== undefined && begun.status !== 'processing') return recordCheck(context, task, { bytes: begun.answer });
+  const said = await askCheck(context, task, state);
+  if ('wait' in said) return said.wait;
+  // It may say no because it works on them already: the start finds that out, too.
+  const mayBeInWork = begun !== undefined && said.denial !== undefined;
+  return recordCheck(context, task, mayBeInWork ? { bytes: begun.answer } : said);
+}
+
+async function askCheck(
+  context: TaskContext,
+  task: TaskOf<'group_check'> | TaskOf<'group_start'>,
+  state: Exclude<GroupState, { phase: 'absent' }>,
+): Promise<CheckSaid> {
+  const { groupId, account } = task.payload;
   const outcome = await context.bulk.check(account, idsOf(state));
   const fault = await judgeRefusal(context, task, {
     account,
@@ -43,28 +54,17 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
     believesOthers: task.attempts >= REFUSED_TRIES,
     ...standsForAll(state),
   });
-  if (fault !== undefined) return waitForAccount();
-  return hearCheck(context, task, outcome);
-}
-
-function hearCheck(
-  context: TaskContext,
-  task: TaskOf<'group_check'>,
-  outcome: CallOutcome<GroupCheck>,
-): Promise<TaskResult> | TaskResult {
+  if (fault !== undefined) return { wait: waitForAccount() };
   if (outcome.kind === 'ok') {
     const { value, raw } = outcome;
-    return recordCheck(context, task, {
-      bytes: candidateOf(context, raw),
-      ...(value.canStart ? {} : { denial: value.reason }),
-    });
+    return { bytes: candidateOf(context, raw), ...(value.canStart ? {} : { denial: value.reason }) };
   }
-  const error = `check of group ${task.payload.groupId}: ${outcomeWords(outcome)}`;
-  // A check changes nothing: where a server before the registry may have refused it, it is made again.
-  if (outcome.kind === 'refused' && outcome.mayBeOthers === true) return refusedRead(context, task, error);
+  const error = `check of group ${groupId}: ${outcomeWords(outcome)}`;
+  // A server before the registry may have refused it.
+  if (outcome.kind === 'refused' && outcome.mayBeOthers === true) return { wait: refusedRead(context, task, error) };
   if (outcome.kind === 'refused' || outcome.kind === 'not_found')
-    return recordCheck(context, task, { bytes: candidateOf(context, outcome.raw), denial: outcome.text });
-  return { kind: 'retry', delayMs: CHECK_AGAIN_MS, error, countsAsAttempt: false };
+    return { bytes: candidateOf(context, outcome.raw), denial: outcome.text };
+  return { wait: { kind: 'retry', delayMs: CHECK_AGAIN_MS, error, countsAsAttempt: false } };
 }
 
 async function recordCheck(
@@ -92,14 +92,13 @@ export async function startGroup(
   const state = await context.groups.stateInLog(groupId);
   // An attempt that is open while the group is still being checked is not to be made yet.
   if (state.phase !== 'startable' && state.phase !== 'starting') return { kind: 'done' };
-  const { members } = state;
   return callOnce<GroupState, Member[], StartAnswer>(context, state, {
     account,
     attempt,
     heldUntilMs: by.heldUntilMs,
     did: 'started it',
     attemptIn: (now) => ('start' in now ? now.start : undefined),
-    check: () => notBegun(context, task, members),
+    check: () => notBegun(context, task, state),
     sign: (ready) => notSuspended(context, task, ready),
     begin: () => groupBySystem(context, task, { type: 'BeginStart' }),
     call: async (_, notAfterMonotonicMs) =>
@@ -127,15 +126,18 @@ export async function startGroup(
 async function notBegun(
   context: TaskContext,
   task: TaskOf<'group_start'>,
-  members: Member[],
+  state: Exclude<GroupState, { phase: 'absent' }>,
 ): Promise<Checked<Member[]>> {
   const { account } = task.payload;
+  const { members } = state;
   // The check has rested since the members were sent.
   const before = await begunBefore(context, task, { account, documentId: members[0]?.documentId, isOld: true });
   if (before === undefined) return { ready: members };
   if ('wait' in before) return before;
-  const isReady = before.status === 'processing' && (await canStillStart(context, account, members));
-  return isReady ? { ready: members } : { doubt: true };
+  if (before.status !== 'processing') return { doubt: true };
+  const said = await askCheck(context, task, state);
+  if ('wait' in said) return said;
+  return said.denial === undefined ? { ready: members } : { doubt: true };
 }
 
 /**
@@ -157,12 +159,13 @@ async function notSuspended(
 
 /**
  * After a start of unknown outcome: the first member's status tells, for it is the first to be worked on (principles
- * 6.8). The interface does not say what it shows until then: where that may be `processing`, the check tells, which
- * says no of what has begun. What the registry does not know has not begun either: the next check has the last word on
- * that.
+ * 6.8). The interface does not say what it shows until then. Where that may be `processing`, a check that says yes
+ * tells that nothing has begun. A no may have other reasons than a group in work, so it tells nothing: the group stays
+ * unconfirmed, which an alert tells, until the status moves on or a check says yes. What the registry does not know has
+ * not begun either: the next check has the last word on that.
  */
 export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look'>): Promise<TaskResult> {
-  const { groupId, account, attempt, attemptEndedAt } = task.payload;
+  const { groupId, account, attempt } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'unconfirmed' || state.start.attempt !== attempt) return { kind: 'done' };
   const { documentId = '' } = state.members[0] as Member;
@@ -170,13 +173,20 @@ export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found')
     return lookUpAgain(task, `status of ${documentId}`, outcome);
   const status = outcome.kind === 'ok' ? outcome.value.status : 'uploading';
-  const check = status === 'processing' ? await context.bulk.check(account, idsOf(state)) : undefined;
-  if (check !== undefined && check.kind !== 'ok') return lookUpAgain(task, `check of group ${groupId}`, check);
-  await groupByRegistry(context, task, {
-    type: 'RecordLook',
-    attempt,
-    begun: check === undefined ? status !== 'uploading' : !check.value.canStart,
-    ...lookUpFacts(context, task, { raw: (check ?? outcome).raw, attemptEndedAt }),
-  });
+  if (status !== 'processing') return recordLook(context, task, { begun: status !== 'uploading', raw: outcome.raw });
+  const check = await context.bulk.check(account, idsOf(state));
+  if (check.kind !== 'ok') return lookUpAgain(task, `check of group ${groupId}`, check);
+  if (!check.value.canStart) return lookUpLater(task, `check of group ${groupId}: ${check.value.reason}`);
+  return recordLook(context, task, { begun: false, raw: check.raw });
+}
+
+async function recordLook(
+  context: TaskContext,
+  task: TaskOf<'group_look'>,
+  { begun, raw }: { begun: boolean; raw: RawAnswer },
+): Promise<TaskResult> {
+  const { attempt, attemptEndedAt } = task.payload;
+  const facts = lookUpFacts(context, task, { raw, attemptEndedAt });
+  await groupByRegistry(context, task, { type: 'RecordLook', attempt, begun, ...facts });
   return { kind: 'done' };
 }

@@ -106,6 +106,14 @@ describe('what follows from an event of a group', () => {
     expect(waits).toEqual([2_000, 8_000, 32_000, 128_000]);
   });
 
+  it('no check is planned after the no that is believed', () => {
+    const five = Array.from({ length: 5 }, () => mayNot);
+    expect(after([...allSent, ...five], 'GroupCheckDenied').tasks).toEqual([]);
+    const again = [...allSent, mayStart, begin, answered('unconfirmed'), looked(false, 3_000), looked(false, 60_000)];
+    expect(after([...again, ...five], 'GroupCheckDenied').tasks).toEqual([]);
+    expect(after([...again, ...five]).tasks).toMatchObject([{ kind: 'group_look' }]);
+  });
+
   it(
     'an unknown start is looked at no sooner than a status may be read, the second time after the grace, and ' +
       'checked anew',

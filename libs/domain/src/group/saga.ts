@@ -12,6 +12,7 @@ import {
   type GroupRegistered,
   type StartEvent,
 } from './events.js';
+import { CHECKS_TO_BELIEVE_A_NO } from './start.js';
 import { outcomeForDependents } from './state.js';
 
 interface OwnEvent<State> {
@@ -124,13 +125,19 @@ function afterConclusion(
 /** How much longer a check rests after each no: the registry may still be taking documents of the group in. */
 const LONGER = 4;
 
+/** Of the no that is believed the next event tells what follows. */
+const afterDenial = (own: Own, { check: noes }: { check: number }): Reaction =>
+  noes < CHECKS_TO_BELIEVE_A_NO
+    ? check(own, later(own.at, own.rules.statusPollMs * LONGER ** (noes - 1)))
+    : { state: own.state, tasks: [] };
+
 function reactToStart(own: Own, event: StartEvent): Reaction {
   const { state, at, rules } = own;
   switch (event.type) {
     case 'GroupCheckPassed':
       return { state, tasks: [start(own, state.attempts + 1, at)] };
     case 'GroupCheckDenied':
-      return check(own, later(at, rules.statusPollMs * LONGER ** (event.data.check - 1)));
+      return afterDenial(own, event.data);
     case 'GroupStartNotDelivered':
       return {
         state: { ...state, attempts: event.data.attempt },

@@ -14,7 +14,7 @@ export interface CheckAnswer {
 export type StartAnswer = { kind: 'started'; answerSha256: Sha256 } | CallAnswer;
 
 /** A denial is believed only from this check on: some four minutes after the first (saga.ts). */
-const CHECKS_TO_BELIEVE_A_NO = 5;
+export const CHECKS_TO_BELIEVE_A_NO = 5;
 /**
  * Starts that may have reached the registry; each but the first follows a proof that the one before has not begun the
  * group.

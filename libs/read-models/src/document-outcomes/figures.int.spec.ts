@@ -32,19 +32,20 @@ async function givenGroup(id: string, phase: string): Promise<void> {
   );
 }
 
-it('counts the documents of a group that waits, or is held, as it stands, with their age', async () => {
-  for (const phase of ['waiting', 'held', 'sending']) await givenGroup(phase, phase);
+it('counts the documents of a group that waits, is held or has an unknown start as it stands, with their age', async () => {
+  for (const phase of ['waiting', 'held', 'sending', 'unconfirmed']) await givenGroup(phase, phase);
   await given('alone', { phase: 'ready', hours: 1 });
   await given('waits', { phase: 'waiting', hours: 2 });
   for (const index of [0, 1]) {
     await given(`waiting ${index}`, { phase: 'ready', group: 'waiting', hours: 5 });
     await given(`held ${index}`, { phase: 'ready', group: 'held', hours: 4 });
   }
+  await given('unconfirmed 0', { phase: 'sent', group: 'unconfirmed', hours: 6 });
   await given('sending 0', { phase: 'sent', group: 'sending', hours: 3 });
   await given('sending 1', { phase: 'ready', group: 'sending', hours: 3 });
   const { phases } = await documentFigures(db.pool);
   const hours = Object.fromEntries(
     phases.map(({ phase, documents, oldestSeconds }) => [phase, [documents, Math.round(oldestSeconds / 3600)]]),
   );
-  expect(hours).toEqual({ ready: [2, 3], waiting: [3, 5], held: [2, 4], sent: [1, 3] });
+  expect(hours).toEqual({ ready: [2, 3], waiting: [3, 5], held: [2, 4], sent: [1, 3], unconfirmed: [1, 6] });
 });

@@ -18,7 +18,7 @@ export const EXPORT_RESULT = {
 export const EXPORT_TASK = { taskId: key('task_id') };
 export type ExportTask = RecordOf<typeof EXPORT_TASK>;
 
-/** `unrecognised`: a state that the profile does not know; it is in `status` as it came, and the task may go on. */
+/** `unrecognised`: a state that the profile does not know; it is in `status`, as one line, and the task may go on. */
 export interface ExportState {
   phase: 'preparing' | 'completed' | 'failed' | 'unrecognised';
   status: string;

@@ -3,6 +3,7 @@ import { readInstant } from './instants.js';
 import type { DocumentFacts } from './port.js';
 import { problemsOf, type Problem } from './problems.js';
 import { FIELD_DEPTH, readDocument } from './read-document.js';
+import { mustFitRecord } from './record-limits.js';
 import { builtInSchemas, type SchemaSets } from './schemas/schema-sets.js';
 import { walkXml } from './walk-xml.js';
 
@@ -20,7 +21,7 @@ export function checkDocument(bytes: Uint8Array, schemas: SchemaSets = builtInSc
   const problems = problemsOf(set.violations(bytes, MOST_DETAILS), (type) => set.baseOf(type));
   const [first] = problems.length > 0 ? problems : impossibleDate(bytes, facts);
   if (first !== undefined) throw violation(first, problems.length > 1);
-  return facts;
+  return mustFitRecord(facts);
 }
 
 /** The schema set takes the year 1, and a 30th of February of other sets; empty where there is nothing to say. */

@@ -4,10 +4,11 @@
  * the reader. Proven in: read-document.spec.ts, hostile-xml.spec.ts, check-document.spec.ts,
  * validate-document.spec.ts, build-document.prop.spec.ts, split-document.prop.spec.ts, session-ui.prop.spec.ts,
  * mutation.prop.spec.ts, read-receipt.spec.ts, instants.spec.ts, effects-of.spec.ts, catalogue/catalogue.prop.spec.ts,
- * xml/plain.prop.spec.ts, epcis/epcis.prop.spec.ts, epcis/event-hash.spec.ts.
+ * record-limits.spec.ts, xml/plain.prop.spec.ts, epcis/epcis.prop.spec.ts, epcis/event-hash.spec.ts.
  */
 export * from './port.js';
 export { readForeignDocument } from './read-document.js';
+export { fitsRecord, MOST_NAMINGS, mustFitRecord } from './record-limits.js';
 export { documentReading } from './document-reading.js';
 export { checkDocument } from './check-document.js';
 export { validateDocument, type Validation } from './validate-document.js';

@@ -195,16 +195,17 @@ describe('a fetch by export', () => {
   );
 
   it.each([
-    ['is told, and is removed', true],
+    ['is told, and all are removed', true],
     ['is not told, and stays: it may be of others', false],
   ])('ends in words with several results, whose task %s: one alone would look like all packs', async (_, tellsTask) => {
     const registry = new ExportedPacks(ROWS);
-    Object.assign(registry, { parts: 2, tellsTask });
+    Object.assign(registry, { parts: 3, tellsTask });
     const id = await asked();
     await work(registry);
     const { phase, problem } = await stateOf(id);
-    expect([phase, problem]).toEqual(['failed', expect.stringContaining('has 2 results, and one is read')]);
-    expect(registry.asked.filter((one) => /^(file|remove)/.test(one))).toEqual(tellsTask ? [REMOVED] : []);
+    expect([phase, problem]).toEqual(['failed', expect.stringContaining('has 3 results, and one is read')]);
+    const all = [REMOVED, `${REMOVED}, part 2`, `${REMOVED}, part 3`];
+    expect(registry.asked.filter((one) => /^(file|remove)/.test(one))).toEqual(tellsTask ? all : []);
   });
 
   it('downloads a file that is too large, or no file, a few times only', async () => {
@@ -216,6 +217,38 @@ describe('a fetch by export', () => {
     const { phase, problem } = await stateOf(id);
     expect([phase, problem]).toEqual(['failed', expect.stringContaining(`was not read, 5 times: unknown: ${reason}`)]);
     expect(registry.asked.filter((one) => one.startsWith('file'))).toHaveLength(5);
+  });
+
+  it.each([
+    ['file', { kind: 'unknown', reason: 'an empty file', isUseless: true }],
+    ['results', undefined],
+  ])('counts a %s that is of no use apart from a registry that is away', async (step, useless) => {
+    const registry = new ExportedPacks(ROWS);
+    const away = { kind: 'unknown', reason: 'HTTP 502: bad gateway' };
+    const asks = (): number => registry.asked.filter((one) => one.startsWith(step)).length;
+    registry.hasResult = useless !== undefined;
+    registry.before = (call) => {
+      if (!call.startsWith(step)) return undefined;
+      if (asks() <= 12) return away;
+      if (asks() === 13) return useless;
+      registry.hasResult = true;
+      return undefined;
+    };
+    const id = await asked();
+    await work(registry);
+    expect(await stateOf(id)).toMatchObject({ phase: 'complete', problem: null });
+    expect(asks()).toBe(14);
+  });
+
+  it('tries a file again as often as before when somebody goes on', async () => {
+    const registry = new ExportedPacks(ROWS);
+    registry.before = (call) =>
+      call.startsWith('file') ? { kind: 'unknown', reason: '', isUseless: true } : undefined;
+    const id = await asked();
+    await work(registry);
+    await resume(id);
+    await work(registry);
+    expect(registry.asked.filter((one) => one.startsWith('file'))).toHaveLength(10);
   });
 
   it('waits while its state is one that nobody knows, as while it is made, and asks for no result', async () => {

@@ -21,6 +21,7 @@ import {
   searchedFor,
   writePieces,
   ZipFault,
+  type ExportFault,
   type ExportOrder,
   type ExportPhase,
   type ExportStep,
@@ -196,25 +197,26 @@ async function findResult(context: FetchContext, fetch: RegistryFetch, order: Ex
     filter: { taskIds: [taskId ?? ''] },
   });
   if (outcome.kind !== 'ok') return failedAt(context, fetch, problemOf(outcome));
-  const { items } = outcome.value;
-  const { results, isTold } = resultsOf(items, taskId);
-  const [found] = results;
+  const { results, isTold } = resultsOf(outcome.value.items, taskId);
   const answer = answerIn(outcome.raw);
-  if (results.length > 1 && (failure === null || !isTold)) {
-    // A part of the packs would look like all of them. One that may be of others is not removed.
-    const several = failure ?? `the export ${taskId} has ${results.length} results, and one is read`;
-    const step = { order: { ...order, failure: several }, phase: 'export_result' as const };
-    return isTold ? goOn(context, fetch, { step, answer }) : endFailed(context, fetch, { failure: several, answer });
+  const goTo = (next: Partial<ExportOrder>, to: ExportPhase) =>
+    goOn(context, fetch, { step: { order: { ...order, ...next }, phase: to }, answer });
+  const [found, ...more] = results;
+  // A part of the packs would look like all of them.
+  const several = `the export ${taskId} has ${results.length} results, and one is read`;
+  const ends = failure ?? (more.length > 0 ? several : null);
+  if (ends !== null) {
+    // One of several that may be of others is not removed.
+    if (found === undefined || (more.length > 0 && !isTold))
+      return endFailed(context, fetch, { failure: ends, answer });
+    const others = more.map(({ resultId }) => resultId);
+    return goTo({ failure: ends, resultId: found.resultId, others }, 'export_remove');
   }
-  if (found === undefined)
-    return failure === null
-      ? absent(context, fetch, `the export ${taskId} has no result`)
-      : endFailed(context, fetch, { failure, answer });
-  const { resultId } = found;
-  const next = (phase: ExportPhase) => goOn(context, fetch, { step: { order: { ...order, resultId }, phase }, answer });
-  if (failure !== null) return next('export_remove');
+  if (found === undefined) return absent(context, fetch, `the export ${taskId} has no result`);
   const problem = problemOfResult(context.profile, found);
-  return problem === undefined ? next('export_file') : failedAt(context, fetch, { problem, passes: true });
+  return problem === undefined
+    ? goTo({ resultId: found.resultId }, 'export_file')
+    : failedAt(context, fetch, { problem, passes: true });
 }
 
 /** Why it cannot be downloaded yet; undefined where it can. */
@@ -242,15 +244,21 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
     const outcome = await packs.exports.download(fetch.account, order.resultId ?? '', path);
     if (outcome.kind === 'not_found')
       return await absent(context, fetch, `the result ${order.resultId} has no file: ${outcome.text}`);
-    if (outcome.kind !== 'ok') return await failedAt(context, fetch, { ...problemOf(outcome), ...mostOf(outcome) });
+    if (outcome.kind !== 'ok') {
+      const isUseless = 'isUseless' in outcome && outcome.isUseless === true;
+      const { problem } = problemOf(outcome);
+      return await (isUseless ? useless(context, fetch, problem) : failedAt(context, fetch, problemOf(outcome)));
+    }
     const checked = await checkZip(path, maxCsvBytes).catch((error: unknown) => {
       if (error instanceof ZipFault) return error;
       throw error;
     });
-    if (checked instanceof ZipFault)
-      return await failedAt(context, fetch, {
-        ...{ problem: checked.message, passes: checked.isDamaged, most: MOST_DOWNLOADS },
-      });
+    if (checked instanceof ZipFault) {
+      const { message: problem, isDamaged } = checked;
+      return await (isDamaged
+        ? useless(context, fetch, problem)
+        : failedAt(context, fetch, { problem, passes: false }));
+    }
     const moment = new Date(Date.parse(order.begunAt ?? '') - oldestRowHours * HOUR_MS).toISOString();
     const file = { ...(await digestOfFile(path)), csvBytes: checked.bytes, mapping: mapping as JsonObject, moment };
     const kept = await writePieces(context.pool, fetch, { path, at: outcome.raw.receivedAt });
@@ -262,9 +270,12 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
   }
 }
 
-/** A file that is too large, or empty, will hardly be another one soon. */
-const mostOf = (outcome: { kind: string; isUseless?: true }): Pick<Failure, 'most'> =>
-  outcome.isUseless === true ? { most: MOST_DOWNLOADS } : {};
+/** A file that is damaged, too large or empty will hardly be another one soon. */
+const useless = (context: FetchContext, fetch: RegistryFetch, problem: string): Promise<TaskResult> =>
+  counted(context, fetch, {
+    kind: 'useless',
+    then: (noted, times) => failedAt(context, noted, { problem, passes: times < MOST_DOWNLOADS, times }),
+  });
 
 /** Removes what processes that were killed have left: no download takes so long. */
 async function sweep(): Promise<void> {
@@ -289,6 +300,11 @@ async function remove(context: FetchContext, fetch: RegistryFetch, order: Export
     );
   }
   const answer = 'raw' in outcome && outcome.raw !== undefined ? answerIn(outcome.raw) : undefined;
+  const [resultId, ...others] = order.others ?? [];
+  if (resultId !== undefined) {
+    const step = { order: { ...order, resultId, others }, phase: 'export_remove' as const };
+    return goOn(context, fetch, { step, answer, calls: 1 });
+  }
   if (order.failure !== null) return endFailed(context, fetch, { failure: order.failure, answer });
   await inTransaction(
     context.pool,
@@ -311,9 +327,26 @@ const endFailed = (
 
 /** It may not be visible yet. One that stays away is ordered anew by who goes on. */
 const absent = (context: FetchContext, fetch: RegistryFetch, problem: string): Promise<TaskResult> =>
-  fetch.failures + 1 < MOST_ABSENT
-    ? failedAt(context, fetch, { problem, passes: true })
-    : goOn(context, fetch, { step: { order: anew(orderOf(fetch)), phase: 'export_seek', problem }, calls: 1 });
+  counted(context, fetch, {
+    kind: 'absent',
+    then: (noted, times) =>
+      times < MOST_ABSENT
+        ? failedAt(context, noted, { problem, passes: true })
+        : goOn(context, noted, { step: { order: anew(orderOf(noted)), phase: 'export_seek', problem }, calls: 1 }),
+  });
+
+/** Faults of one kind are counted by themselves until the next step; a registry that is away is another matter. */
+async function counted(
+  context: FetchContext,
+  fetch: RegistryFetch,
+  { kind, then }: { kind: ExportFault; then: (noted: RegistryFetch, times: number) => Promise<TaskResult> },
+): Promise<TaskResult> {
+  const order = orderOf(fetch);
+  const times = (order.faults?.[kind] ?? 0) + 1;
+  const noted = { ...order, faults: { ...order.faults, [kind]: times } };
+  if (!(await keepIntent(context.pool, fetch, noted))) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
+  return then({ ...fetch, exportOrder: JSON.stringify(noted) }, times);
+}
 
 const goOn = async (context: FetchContext, fetch: RegistryFetch, made: Made): Promise<TaskResult> =>
   (await tryStep(context, fetch, made)) ?? { kind: 'done' };
@@ -339,7 +372,8 @@ async function tryStep(
   const isKept = await inTransaction(
     context.pool,
     async (tx) => {
-      if (!(await keepStep(tx, fetch, { step, answer, calls, intervalMs }))) return false;
+      const made = { ...step, order: { ...step.order, faults: {} } };
+      if (!(await keepStep(tx, fetch, { step: made, answer, calls, intervalMs }))) return false;
       if (step.problem !== undefined) await failFetch(tx, fetch.fetchId, step.problem);
       else if (step.phase !== fetch.phase)
         await context.queue.schedule(tx, [fetchTask(fetch, step.phase, `:${fetch.calls}`)]);

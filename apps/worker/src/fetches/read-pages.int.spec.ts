@@ -191,6 +191,12 @@ describe('a fetch by filter', () => {
       problem: expect.stringContaining('the registry counts 13 entries, and shows 12'),
     });
     expect(registry.asked.length).toBeLessThan(50);
+    // Whoever has it go on allows it as many short ends again.
+    const before = registry.asked.length;
+    await inTransaction(db.pool, async (tx) => queue.schedule(tx, [await resumeFetch(tx, id)]));
+    await work(registry);
+    expect((await stateOf(id)).problem).toContain('the registry counts 13 entries, and shows 12');
+    expect(registry.asked.length - before).toBeGreaterThan(10);
   });
 });
 
@@ -486,6 +492,36 @@ describe('a page that fails', () => {
       ...{ phase: 'failed', failedPhase: 'filter', problem: expect.stringContaining('the list moved so much') },
     });
     expect(await resumed()).toMatchObject({ phase: 'complete' });
+  });
+
+  it('because its task failed for good fails soon, and a new task goes on with it when it is asked for again', async () => {
+    const registry = new ListedPacks(packs(12));
+    const actor = { kind: 'person', name: 'anna', authenticatedBy: 'test' } as const;
+    const request = { fetchId: randomUUID(), account: 'main', reason: 'spec', actor, expected: null, of: {} };
+    const side = (wait: () => Promise<unknown>) =>
+      fetchRegistrySide(
+        { ...request, way: 'filter', out: join(folder.path, 'side') },
+        {
+          ...{ pool: db.pool, duck: DUCK, schedule: (tx, tasks) => queue.schedule(tx, tasks), lookEveryMs: 1_000 },
+          clock: { wait: async () => void (await wait()) },
+        },
+      );
+    registry.before = () => {
+      throw new Error('died');
+    };
+    let looks = 0;
+    const fails = async (): Promise<void> => {
+      looks += 1;
+      if (looks === 1) await work(registry);
+      const [task] = await queue.claim('main/sgtins', { limit: 1, leaseMs: 60_000, holder: 'spec' });
+      if (task !== undefined) await queue.settle(task, { kind: 'failed', error: 'gave up after 100 attempts' });
+    };
+    await expect(side(fails)).rejects.toThrow('its task failed for good: gave up after 100 attempts');
+    expect(looks).toBeLessThan(100);
+    registry.before = () => undefined;
+    await side(() => work(registry));
+    expect(await rowsOf(join(folder.path, 'side'))).toHaveLength(12);
+    await db.pool.query('DELETE FROM task');
   });
 
   it('by a refusal that a server before the registry may have said is read again', async () => {

@@ -236,8 +236,8 @@ export interface Failure {
   problem: string;
   passes: boolean;
   what?: string;
-  /** So many in a row, and the fetch fails. */
-  most?: number;
+  /** How often this went wrong, where other failures do not count. */
+  times?: number;
 }
 
 const PASSING: readonly string[] = ['unknown', 'rate_limited', 'not_sent'];
@@ -253,10 +253,11 @@ export const problemOf = (
 export async function failed(
   context: FetchContext,
   fetch: RegistryFetch,
-  { problem, passes, what = `page ${fetch.nextPage + 1} was not read`, most = MOST_FAILURES }: Failure,
+  { problem, passes, what = `page ${fetch.nextPage + 1} was not read`, times }: Failure,
 ): Promise<TaskResult> {
   const failures = await noteFailure(context.pool, fetch.fetchId, problem);
-  if (!passes || failures >= most) return giveUp(context, fetch, `${what}, ${failures} times: ${problem}`);
+  if (!passes || failures >= MOST_FAILURES)
+    return giveUp(context, fetch, `${what}, ${passes ? failures : (times ?? failures)} times: ${problem}`);
   return { kind: 'retry', delayMs: backoffMs(failures, BACKOFF), error: problem, countsAsAttempt: false };
 }
 

@@ -136,6 +136,24 @@ describe('the bytes of documents of others', () => {
     },
   );
 
+  it('are kept, and no document that can be read, where the record has no room for it', async () => {
+    const registry = new FakeRegistry();
+    const subject = 'x'.repeat(801);
+    const xml = `<documents version="1.38"><any action_id="699"><subject_id>${subject}</subject_id></any></documents>`;
+    registry.downloadDocument = () =>
+      Promise.resolve({ kind: 'ok', value: { xml: Buffer.from(xml) }, raw: rawOf('x') });
+    const given: unknown[] = [];
+    const execute = (_: string, command: unknown) => {
+      given.push(command);
+      return Promise.resolve({ events: [], state: { phase: 'concluded' } });
+    };
+    const inbound = { execute } as unknown as InboundRepository;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), inbound };
+    await fetchInbound(context, taskAbout('inbound_download', 'd1'));
+    const content = { problem: 'the subject has more than 800 characters' };
+    expect(given).toMatchObject([{ type: 'RecordDownload', download: { byteLength: xml.length, content } }]);
+  });
+
   it('are asked for as long as the registry is away', async () => {
     expect(await askedFor('unknown', false)).toMatchObject({ reads: MOST_READS, given: [] });
   });

@@ -1,5 +1,5 @@
 import type { InboundState } from '#domain';
-import { readForeignDocument, readReceipt } from '#documents';
+import { mustFitRecord, readForeignDocument, readReceipt } from '#documents';
 import { backoffMs, defined, PedigreeError } from '#kernel';
 import { outcomeWords, saysNo, type CallOutcome } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -110,7 +110,8 @@ export async function fetchInbound(context: TaskContext, task: TaskOf<'inbound_d
 }
 
 function contentOf(xml: Buffer) {
-  const { docType, subjectId, counterpartyId, operationDate, docNum, items, originalId } = readForeignDocument(xml);
+  const facts = mustFitRecord(readForeignDocument(xml));
+  const { docType, subjectId, counterpartyId, operationDate, docNum, items, originalId } = facts;
   return {
     docType,
     subjectId,

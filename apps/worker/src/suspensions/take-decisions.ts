@@ -21,6 +21,13 @@ import { Unnamed, UnusableList, type ListTaken, type TakeContext } from './list-
 
 /** Decisions of one list, each for each of its series; more is no list that was ever seen. */
 const MOST_DECISIONS = 200_000;
+/** An integer of the database: a registry may count whatever it likes. */
+const MOST_PACKS = 2_147_483_647;
+
+function packsAbout(decisions: CirculationDecision[], packs: ReadonlyMap<string, number>): number {
+  const all = decisions.reduce((sum, one) => sum + (packs.get(decisionKeyOf(one)) ?? 0), 0);
+  return Math.min(MOST_PACKS, all);
+}
 
 /**
  * What follows from a list of decisions that was read whole. A series is suspended by the newest decision that nothing
@@ -38,8 +45,7 @@ export async function readDecisions(
   const isUnclear = await unnamed.isUnclear(context, state);
   const change = changeByDecisions(decisions, { ...(await heldBefore(context, state)), at: fetchedAt, isUnclear });
   const { appeared, released, vanished, doubt, inForce, holding } = change;
-  const packsOf = (some: CirculationDecision[]): number =>
-    some.reduce((sum, one) => sum + (packs.get(decisionKeyOf(one)) ?? 0), 0);
+  const packsOf = (some: CirculationDecision[]): number => packsAbout(some, packs);
   const withoutSeries = decisions.filter((one) => one.says === 'suspend' && (one.gtin === '' || one.series === ''));
   const unclear = decisions.filter((one) => one.says === 'unknown');
   warnOfUnclear(context, fetch.fetchId, unclear);

@@ -1,6 +1,7 @@
 import { CATALOGUE, documentTypeOf, isKnownType, titleOfType } from './catalogue.js';
 import {
   awaitsSupplier,
+  keepsAll,
   LYING,
   movedPlace,
   NOT_KNOWN,
@@ -82,6 +83,8 @@ export const typeKnowledge = {
   movesNothing,
   /** All such types, for statements that are made of texts. */
   movingNothing: CATALOGUE.map(({ docType }) => docType).filter(movesNothing),
+  /** All types that change nothing about what they name: corrections and queries. */
+  keepingAll: CATALOGUE.filter(({ effect }) => effect === keepsAll).map(({ docType }) => docType),
   /** Whether, told to us, it brings goods: they are ours, or on their way to us. */
   bringsGoods: (docType: number): boolean => BRING_GOODS.has(docType),
   /** Whether, sent by us, it receives goods. */

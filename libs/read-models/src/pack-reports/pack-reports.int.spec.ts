@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { typeKnowledge } from '#documents';
+import { documentReading, typeKnowledge } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import { inTransaction } from '#postgres';
 import { projectionCheckpoint, subscriptionsSchema } from '#subscriptions';
@@ -33,7 +33,10 @@ beforeAll(async () => {
   db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
   packs = packQuestions(db.pool, typeKnowledge);
   aHalfYear();
-  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+  const corrections = documentReading();
+  const effectsOf: typeof jsonDocuments.effectsOf = (facts, receipt) =>
+    (facts.docType === 253 ? corrections : jsonDocuments).effectsOf(facts, receipt);
+  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: { ...jsonDocuments, effectsOf } });
   const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(db.pool, (tx) => projection.project(events, tx));
   await db.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())', [
@@ -61,6 +64,8 @@ function aHalfYear(): void {
   log.document({ ...sent, items: [pack(50), box(9)], acceptedAt: on('2026-04-03') });
   log.document({ docType: 415, items: [pack(15)], counterpartyId: SUPPLIER, acceptedAt: on('2026-04-05') });
   log.document({ docType: 701, items: [pack(15)], subjectId: SUPPLIER, acceptedAt: '2026-06-30T12:00:00.000Z' });
+  // Corrections of what has rested, and of what moved in its box.
+  log.document({ docType: 253, items: [pack(3), pack(10), pack(11)], acceptedAt: on('2026-06-25') });
 }
 
 const BY: ShelfPart[] = ['place', 'series', 'expires_on'];
@@ -86,6 +91,14 @@ describe('packs without movement', () => {
     expect(moved.map(({ lastMovedAt }) => lastMovedAt)).toEqual(Array(4).fill(on('2026-06-20')));
     expect(items).toHaveLength(14);
     expect((await packs.unmoved({ days: 1, by: ['sgtin'], place: ATTIC }, NOW)).items).toEqual([]);
+  });
+
+  it('stay where they were though their details are corrected', async () => {
+    const { items } = await packs.unmoved({ days: 1, by: ['sgtin'] }, NOW);
+    const corrected = items.filter(({ sgtin }) => [pack(3), pack(10)].includes(sgtin as string));
+    expect(Object.fromEntries(corrected.map(({ sgtin, lastMovedAt }) => [sgtin, lastMovedAt]))).toEqual({
+      ...{ [pack(3)]: on('2026-06-20'), [pack(10)]: on('2026-03-15') },
+    });
   });
 
   it('may be asked for by product and series', async () => {

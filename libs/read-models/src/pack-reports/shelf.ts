@@ -1,3 +1,4 @@
+import { typeKnowledge } from '#documents';
 import type { Pool, Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import { dayAfter, dayIn } from '../pack-state/day-in.js';
@@ -22,13 +23,29 @@ import { MOST_LINES, pinned, tooMany, type ReportPin } from './snapshot.js';
 
 const DAY_MS = 86_400_000;
 
-/** Packs as they stand, and the document that moved them last. $3 to $5: moves of whole places. */
+/**
+ * Packs as they stand, the document that named them last, and those that told status and place. $3 to $5: moves of
+ * whole places.
+ */
 const STANDING = `SELECT s.item AS sgtin, left(s.item, 14) AS gtin, s.series, s.expires_on,
     ${STATUS} AS status,
     ${PLACE} AS place,
     ${nextMove(['$3', '$4', '$5'])} AS next_move,
-    coalesce(y.moved_from, s.position) AS told_from
+    coalesce(y.moved_from, s.position) AS told_from,
+    coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from
   FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27 AND s.item > $1 AND s.item < $2`;
+
+/**
+ * When a pack was moved last. A correction moves nothing: before it came what told status or place, also of what holds
+ * the pack, or another document that names the pack.
+ */
+const MOVED_AT = `CASE WHEN d.doc_type NOT IN (${typeKnowledge.keepingAll.join(', ')}) THEN d.ordered_at
+  ELSE coalesce(greatest(
+    (SELECT max(o.ordered_at) FROM movement_document o WHERE o.known_from IN (pack.status_from, pack.place_from)),
+    (SELECT max(o.ordered_at) FROM item_movement m
+        JOIN movement_effect e USING (known_from, effect) JOIN movement_document o USING (known_from)
+      WHERE m.item = pack.sgtin AND e.result <> 'refused' AND o.known_to IS NULL
+        AND o.doc_type NOT IN (${typeKnowledge.keepingAll.join(', ')}))), d.ordered_at) END`;
 
 interface Counted {
   sgtin: string | null;
@@ -160,14 +177,15 @@ async function count(
     'place = ANY ($7::text[]) AND (place = ANY ($6::text[]) OR next_move IS NOT NULL)',
     'status <> ALL ($8::text[])',
     ...(series === undefined ? [] : [`series = ${value(series)}`]),
-    ...(movedBefore === undefined ? [] : [`d.ordered_at < ${value(movedBefore)}`]),
+    ...(movedBefore === undefined ? [] : [`moved_at < ${value(movedBefore)}`]),
     ...(expiresBy === undefined ? [] : [`(expires_on <= ${value(expiresBy)}::date OR expires_on IS NULL)`]),
   ];
   const groups = [...SHELF_PARTS, 'next_move'].map((_, n) => n + 1).join(', ');
   const { rows } = await db.query<Counted>(
-    `SELECT ${parts.join(', ')}, next_move, min(d.ordered_at) AS first_at, max(d.ordered_at) AS last_at,
+    `SELECT ${parts.join(', ')}, next_move, min(moved_at) AS first_at, max(moved_at) AS last_at,
        count(*)::int AS packs
      FROM (${STANDING}) AS pack JOIN movement_document d ON d.known_from = pack.told_from
+       CROSS JOIN LATERAL (SELECT ${MOVED_AT} AS moved_at OFFSET 0) AS moved
      WHERE ${conditions.join(' AND ')} GROUP BY ${groups} LIMIT ${mostLines + 1}`,
     values,
   );

@@ -157,10 +157,10 @@ export class Lives {
     const changes = this.ownOf(item).filter(({ effect }) => effect.containment !== null);
     return changes.flatMap((change, n) => {
       const { container } = change.effect;
+      if (container === null) return [];
       const next = changes.slice(n + 1);
       // Of two containers that one document names for an item the last one counts.
-      if (container === null || next.some((one) => one.position === change.position && one.effect.container !== null))
-        return [];
+      if (next.some((one) => one.position === change.position && one.effect.container !== null)) return [];
       const own = next.find((one) => compare(one, change) > 0);
       const opened = this.carryingOf(container, path).releases.find((one) => compare(one, change) > 0);
       return [{ container, from: change, to: earlier(own, opened) }];

@@ -2,7 +2,7 @@ import type { ContainerContentObserved, ToldContent } from '#domain';
 import { ANSWER_ABOUT_CONTAINER, type ItemEffect } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import { defined, isSscc } from '#kernel';
-import { gather, type Movements } from './movements.js';
+import { gather, isKept, type Movements } from './movements.js';
 
 export type ContentObservation = RecordedEvent & ContainerContentObserved;
 
@@ -34,7 +34,7 @@ export function contentMovementsOf(event: ContentObservation, content: ToldConte
   const series = content.items.flatMap(({ id: item, series: told, expiresOn }) =>
     told === undefined && expiresOn === undefined ? [] : [{ item, ...defined({ series: told, expiresOn }) }],
   );
-  return { ...gather(document, content.items.map(effectOf)), series };
+  return { ...gather(document, content.items.map(effectOf)), series: series.filter(isKept) };
 }
 
 const effectOf = ({ id, into, series, expiresOn: expiry }: ToldContent['items'][number]): ItemEffect => ({

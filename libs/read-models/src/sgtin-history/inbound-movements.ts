@@ -2,7 +2,7 @@ import type { InboundConcluded, InboundRecognised } from '#domain';
 import type { DocumentFacts, ItemEffect, ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
-import { gather, instantOf, recalledBy, seriesIn, type DocumentReading, type Movements } from './movements.js';
+import { gather, instantOf, recalledBy, seriesIn, sidesIn, type DocumentReading, type Movements } from './movements.js';
 
 export type InboundConclusion = RecordedEvent & InboundConcluded;
 export type Recognition = RecordedEvent & InboundRecognised;
@@ -27,8 +27,7 @@ export function inboundMovementsOf(
     docType: data.docType ?? facts.docType,
     outcome: data.outcome,
     cause: undefined,
-    subjectId: facts.subjectId,
-    counterpartyId: facts.counterpartyId,
+    ...sidesIn(facts),
     operationDate: facts.operationDate,
     operationAt: instantOf(facts.operationDate),
     acceptedAt: data.acceptedAt,

@@ -246,7 +246,7 @@ export async function readPackings(db: Queryable, sscc: string, { knownAt, asOf 
 /** Tells of an item, and is no movement of its life. */
 export type ToldRow = LifeRow & { isTold: true };
 
-const TOLD_ALONE = `SELECT t.item, t.ordinal::smallint AS ordinal, ${MOMENT}, d.operation_at AS "operationAt",
+const TOLD_ALONE = `SELECT t.item, t.ordinal, ${MOMENT}, d.operation_at AS "operationAt",
     coalesce(d.document_id, s.document_id) AS "documentId", 'applied' AS result, t.series,
     to_char(t.expires_on, 'YYYY-MM-DD') AS expiry, ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}
   FROM series_told t JOIN movement_document d ON d.known_from = t.position AND ${COUNTS} ${TAKEN_AS}

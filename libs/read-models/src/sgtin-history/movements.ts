@@ -1,6 +1,8 @@
 import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import {
+  fitsRecord,
+  MOST_NAMINGS,
   RECALL,
   type DocumentFacts,
   type DocumentItem,
@@ -8,7 +10,7 @@ import {
   type ReceiptFacts,
   type SeriesTold,
 } from '#documents';
-import { neverReached, type Sha256 } from '#kernel';
+import { canonicalUuid, neverReached, type Sha256 } from '#kernel';
 import type { ItemMovementRow, MovementDocument, MovementEffectRow } from './row.js';
 
 export type Conclusion = RecordedEvent & (DocumentConcluded | ConclusionRevised);
@@ -63,28 +65,35 @@ export function movementsOf(
 }
 
 /** What the document, and an answer in place of its receipt, say of series and expiry. */
-export const seriesIn = ({ facts, receipt }: ReadEvidence): SeriesTold[] => [
-  ...(facts.series ?? []),
-  ...(receipt?.series ?? []),
-];
+export const seriesIn = ({ facts, receipt }: ReadEvidence): SeriesTold[] =>
+  [...(facts.series ?? []), ...(receipt?.series ?? [])].filter(isKept);
 
-/** The rows of a document with these effects: equal ones are stored once. */
+/** Whether packs can be found by what is said. */
+export const isKept = ({ item = '', series = '' }: SeriesTold): boolean => fitsRecord(item) && fitsRecord(series);
+
+/**
+ * The rows of a document with these effects: equal ones are stored once. A document for which there is no room
+ * (`mustFitRecord`) may be in a log of an earlier version: of an item what has a number is kept.
+ */
 export function gather(told: Omit<MovementDocument, 'items'>, itemEffects: ItemEffect[]): Omit<Movements, 'series'> {
-  const document = { ...told, items: itemEffects.length };
+  const { knownFrom } = told;
   const effects: MovementEffect[] = [];
   const numbers = new Map<string, number>();
   const seen = new Map<string, number>();
   let [before, effect]: [MovementEffect | undefined, number] = [undefined, 0];
-  const items = itemEffects.map((itemEffect) => {
+  const items: ItemMovementRow[] = [];
+  for (const itemEffect of itemEffects) {
+    const { id: item } = itemEffect.item;
+    const ordinal = seen.get(item) ?? 0;
+    if (ordinal === MOST_NAMINGS) continue;
+    seen.set(item, ordinal + 1);
     const one = effectOf(itemEffect);
     // Most items of a document have the effect of the item before.
     if (before === undefined || !isSame(before, one)) effect = effectNumber(one, effects, numbers);
     before = one;
-    const ordinal = seen.get(itemEffect.item.id) ?? 0;
-    seen.set(itemEffect.item.id, ordinal + 1);
-    return { knownFrom: document.knownFrom, effect, ordinal, item: itemEffect.item.id };
-  });
-  return { document, effects, items };
+    items.push({ knownFrom, effect, ordinal, item });
+  }
+  return { document: { ...told, items: items.length }, effects, items };
 }
 
 /** What became of each item. Pure. */
@@ -156,7 +165,7 @@ function effectOf(given: ItemEffect): MovementEffect {
     funding,
     lots: lots === undefined ? undefined : JSON.stringify(lots.map((lot) => [lot.gtin, lot.series])),
     status,
-    place,
+    place: keyIn(place),
     owner,
     holder,
     part,
@@ -182,8 +191,7 @@ function documentRow(event: Conclusion, facts: DocumentFacts): Omit<MovementDocu
     docType,
     outcome,
     cause,
-    subjectId: facts.subjectId,
-    counterpartyId: facts.counterpartyId,
+    ...sidesIn(facts),
     operationDate: facts.operationDate,
     operationAt: instantOf(facts.operationDate),
     acceptedAt,
@@ -195,9 +203,24 @@ function documentRow(event: Conclusion, facts: DocumentFacts): Omit<MovementDocu
   };
 }
 
-/** The operation that a recall names instead of items: the registry's id of its document, or its request_id. */
-export const recalledBy = ({ docType, fields }: DocumentFacts): string | undefined =>
-  docType === RECALL ? fields['operation_id'] : undefined;
+/** A text by which rows are searched; undefined for one that no index takes. */
+const keyIn = (text: string | undefined): string | undefined =>
+  text !== undefined && fitsRecord(text) ? text : undefined;
+
+/** Whose document it is, and the other side. */
+export const sidesIn = ({ subjectId, counterpartyId }: DocumentFacts) => ({
+  subjectId: keyIn(subjectId) ?? '',
+  counterpartyId: keyIn(counterpartyId),
+});
+
+/**
+ * The operation that a recall names instead of items: the registry's id of its document, or its request_id, in whatever
+ * letter case.
+ */
+export function recalledBy({ docType, fields }: DocumentFacts): string | undefined {
+  const { operation_id: operation } = fields;
+  return docType === RECALL && operation !== undefined ? keyIn(canonicalUuid(operation)) : undefined;
+}
 
 /**
  * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { typeKnowledge } from '#documents';
+import { MOST_NAMINGS, typeKnowledge } from '#documents';
 import { emptyTables } from '../../../../test/support/empty-tables.js';
 import { box, pack } from '../../test/fixture.js';
 import { HistoryWorld } from '../../test/history-world.js';
@@ -60,6 +61,26 @@ describe('history of one pack', () => {
     ]);
     const { rows } = await world.db.pool.query('SELECT operation_at FROM movement_document ORDER BY known_from');
     expect(rows.map((row) => row.operation_at)).toEqual([...claimed.map(() => null), new Date('2026-02-28T07:00:00Z')]);
+  });
+
+  it('is kept although a document of others, taken by an earlier version, has more than there is room for', async () => {
+    const long = randomBytes(4_000).toString('hex');
+    const items = [...Array<string>(MOST_NAMINGS + 1).fill(pack(1)), pack(2)];
+    const facts = { docType: 415, items, subjectId: long, counterpartyId: long, series: [{ series: long }] };
+    const { documentSha256 } = world.log.registration(facts);
+    world.log.addInbound('d-1', {
+      type: 'InboundConcluded',
+      data: {
+        ...{ documentId: 'd-1', direction: 'incoming', channel: 'counterparty', docType: 415, outcome: 'accepted' },
+        ...{ isReadable: true, documentSha256 },
+      },
+    });
+    await projectAll();
+    expect(await trail(pack(2))).toEqual(['415']);
+    const { rows } = await world.db.pool.query('SELECT items, subject_id, counterparty_id FROM movement_document');
+    expect(rows).toEqual([{ items: MOST_NAMINGS + 1, subject_id: '', counterparty_id: null }]);
+    const states = await world.db.pool.query('SELECT place, series FROM pack_state');
+    expect(states.rows).toEqual(Array(2).fill({ place: null, series: null }));
   });
 
   it('is undefined for a pack that no document named, and refuses what is no SGTIN', async () => {

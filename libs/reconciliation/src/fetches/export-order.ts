@@ -15,6 +15,10 @@ export interface ExportOrder {
   endedAt: string | null;
   taskId: string | null;
   resultId: string | null;
+  /** Of several results, which none is read of: those to be removed after this one. Absent: none. */
+  others?: string[];
+  /** How often in a row a thing was not there, or a file useless; other failures between them count elsewhere. */
+  faults?: Partial<Record<ExportFault, number>>;
   /** How often its state was asked for. */
   looks: number;
   /** Orders in a row that did not reach the registry. */
@@ -25,6 +29,9 @@ export interface ExportOrder {
   firstPiece: number;
   file: ExportFile | null;
 }
+
+/** `absent`: something is not there which ought to be. `useless`: a file is damaged, too large or empty. */
+export type ExportFault = 'absent' | 'useless';
 
 /** The file that was downloaded, and how it is read. */
 export interface ExportFile {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { checkDigitOf } from '#kernel';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { ASKED_AT_ONCE, findFetch, keepFetch, MOST_ASKED, watchedSince, type FetchWay } from './fetch.js';
+import { failFetch } from './pages.js';
 import { registryFetchSchema } from './schema.js';
 
 const GTIN = `0460123456789${checkDigitOf('0460123456789')}`;
@@ -38,6 +39,16 @@ describe('the names of a fetch', () => {
   it('limit no fetch that reads all packs', async () => {
     expect(await kept('filter', MOST_ASKED + 1)).toEqual({ items: MOST_ASKED + 1, rows: 0 });
   }, 120_000);
+});
+
+it.each(['complete', 'gathered'])('a fetch that is %s does not fail any more', async (phase) => {
+  const fetchId = randomUUID();
+  const about = { reason: 'spec', actor: { kind: 'system', name: 'spec', authenticatedBy: 'test' } as const };
+  const request = { fetchId, account: 'main', way: 'filter' as const, expected: 0, ...about };
+  await keepFetch(db.pool, request, { items: named(0), schedule: () => Promise.resolve() });
+  await db.pool.query('UPDATE registry_fetch SET phase = $2 WHERE fetch_id = $1', [fetchId, phase]);
+  await failFetch(db.pool, fetchId, 'late');
+  expect(await findFetch(db.pool, fetchId)).toMatchObject({ phase, problem: null });
 });
 
 it('the watch for suspensions is known by its readings, and off two days after the last one', async () => {

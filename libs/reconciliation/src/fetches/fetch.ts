@@ -257,13 +257,28 @@ export function fetchTask(
   };
 }
 
+/** What the task of a fetch failed with for good; undefined while that is ready, at work, or not there. */
+export async function failureOfTask(db: Queryable, fetch: RegistryFetch): Promise<string | undefined> {
+  const { phase } = fetch;
+  const calling = CALLING_PHASES.find((one) => one === phase);
+  if (calling === undefined && phase !== 'plan') return undefined;
+  const { key } = calling === undefined ? planFetchTask(fetch) : fetchTask(fetch, calling);
+  const { rows } = await db.query<{ error: string }>(
+    `SELECT coalesce(last_error, '') AS error FROM task
+     WHERE failed_at IS NOT NULL AND (key = $1 OR starts_with(key, $1 || ':'))`,
+    [key],
+  );
+  return rows[0]?.error;
+}
+
 /**
- * Has a fetch that failed go on at the page where it ended. The caller schedules the task that is returned in the same
- * transaction. @throws PedigreeError `not_found` when there is none that failed.
+ * Has a fetch that failed go on at the page where it ended; what went wrong is counted anew. The caller schedules the
+ * task that is returned in the same transaction. @throws PedigreeError `not_found` when there is none that failed.
  */
 export async function resumeFetch(tx: Transaction, fetchId: string): Promise<PlannedTask> {
   const { rows } = await tx.query<Parameters<typeof fetchOf>[0]>(
     `UPDATE registry_fetch SET phase = failed_phase, failed_phase = NULL, problem = NULL, failures = 0,
+       place = (place::jsonb - 'ends')::text, export_order = (export_order::jsonb - 'faults')::text,
        resumed = resumed + 1, completed_at = NULL
      WHERE fetch_id = $1 AND phase = 'failed' AND failed_phase IS NOT NULL RETURNING ${COLUMNS}`,
     [fetchId],

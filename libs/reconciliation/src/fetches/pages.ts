@@ -185,7 +185,8 @@ export async function noteFailure(db: Queryable, fetchId: string, problem: strin
 export const failFetch = async (db: Queryable, fetchId: string, problem: string): Promise<void> =>
   void (await db.query(
     `UPDATE registry_fetch SET phase = 'failed', failed_phase = CASE WHEN phase = 'plan' THEN NULL ELSE phase END,
-       problem = $2, completed_at = statement_timestamp() WHERE fetch_id = $1 AND phase NOT IN ('failed', 'complete')`,
+       problem = $2, completed_at = statement_timestamp()
+     WHERE fetch_id = $1 AND phase NOT IN ('failed', 'complete', 'gathered')`,
     [fetchId, problem],
   ));
 

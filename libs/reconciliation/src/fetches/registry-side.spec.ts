@@ -8,7 +8,10 @@ const [LOOKS_OF_72_HOURS, HOUR_MS] = [72, 3_600_000];
 
 /** Waits for a fetch whose row changes as is said before each look. Returns the looks, and why the wait ended. */
 async function waited(change: (row: Record<string, unknown>, looks: number) => void): Promise<[number, string]> {
-  const row = { fetchId: 'f', account: 'mian', actor: '{}', phase: 'plan', calls: 0, failedPhase: null, problem: 'no' };
+  const row = {
+    ...{ fetchId: 'f', account: 'mian', actor: '{}', phase: 'plan', calls: 0, failedPhase: null, problem: 'no' },
+    ...{ requestedAt: new Date(0), resumed: 0 },
+  };
   let looks = 0;
   const wait = (): Promise<void> => Promise.resolve(change(row, (looks += 1)));
   const pool = { query: () => Promise.resolve({ rows: [row], rowCount: 1 }) } as unknown as Pool;
@@ -36,7 +39,7 @@ describe('the wait for a fetch', () => {
     const [looks, why] = await waited(() => undefined);
     expect(looks).toBe(LOOKS_OF_72_HOURS);
     expect(why).toContain('nobody has read on with the fetch f for 72 hours, in phase plan');
-    expect(why).toContain('does a worker serve the account mian');
+    expect(why).toContain('does a worker serve the account mian?');
   });
 
   it('goes on while calls are made, however long that takes', async () => {

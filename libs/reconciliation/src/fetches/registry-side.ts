@@ -5,10 +5,18 @@ import type { PlannedTask } from '#domain';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { isOfFile, readSnapshot, type SnapshotManifest } from '../snapshots/manifest.js';
 import { orderOf } from './export-pages.js';
-import { findFetch, keepFetch, resumeFetch, type FetchRequest, type FetchWay, type RegistryFetch } from './fetch.js';
+import {
+  failureOfTask,
+  findFetch,
+  keepFetch,
+  resumeFetch,
+  type FetchRequest,
+  type FetchWay,
+  type RegistryFetch,
+} from './fetch.js';
 import { gatherFetches, removeStaged, type GatherRequest } from './gather.js';
 import { containersOf, itemsOf, type ContainersOf, type ItemsOf } from './items.js';
-import { packsInContainers } from './pages.js';
+import { failFetch, packsInContainers } from './pages.js';
 
 export interface SideRequest extends Omit<FetchRequest, 'way' | 'expected'> {
   way: FetchWay;
@@ -57,8 +65,10 @@ export interface SideOptions {
 const LOOK_EVERY_MS = 500;
 /** A week: more than any fetch takes, and an end for a wait in which nothing happens. */
 const MOST_WAITED_MS = 7 * 86_400_000;
-/** No call is made for longer than over a weekend only where no worker serves the account, or the task has failed. */
+/** No call is made for longer than over a weekend only where no worker serves the account. */
 const STILL_HOURS = 72;
+/** How often it is looked, while no call is made, whether the task has failed for good. */
+const ASK_EVERY_MS = 60_000;
 
 /**
  * The registry's side of a comparison: has the worker read it, waits, and makes the snapshot. What a filter does not
@@ -293,7 +303,7 @@ async function fetched(
   // One that a restore has ended cannot go on, and says why below.
   if (((await findFetch(pool, fetchId))?.failedPhase ?? null) !== null)
     await inTransaction(pool, async (tx) => schedule(tx, [await resumeFetch(tx, fetchId)]));
-  const mustMove = movement(lookEveryMs);
+  const mustMove = movement(pool, lookEveryMs);
   for (let looks = 0; looks * lookEveryMs < MOST_WAITED_MS; looks += 1) {
     const fetch = await findFetch(pool, fetchId);
     if (fetch === undefined) throw new PedigreeError('not_found', `the fetch ${fetchId} is gone`, {});
@@ -301,21 +311,33 @@ async function fetched(
     if (fetch.phase === 'complete') return fetch;
     if (['failed', 'gathered'].includes(fetch.phase))
       throw new PedigreeError('unavailable', `the fetch ${fetchId} ${fetch.phase}: ${fetch.problem ?? ''}`, {});
-    mustMove(fetch);
+    await mustMove(fetch);
     await clock.wait(lookEveryMs);
   }
   throw new PedigreeError('unavailable', `the fetch ${fetchId} was not read in a week`, {});
 }
 
-/** Throws where a fetch is shown again and again, and nobody has done anything for it. */
-function movement(lookEveryMs: number): (fetch: RegistryFetch) => void {
+/** A fetch whose task failed for good fails, too: who asks for it again has a new task go on with it. */
+async function endWithItsTask(pool: Pool, fetch: RegistryFetch): Promise<void> {
+  const failure = await failureOfTask(pool, fetch);
+  if (failure !== undefined) await failFetch(pool, fetch.fetchId, `its task failed for good: ${failure}`);
+}
+
+/**
+ * Looks after a fetch that is shown again and again without a call for it. Throws where that takes longer than anything
+ * explains.
+ */
+function movement(pool: Pool, lookEveryMs: number): (fetch: RegistryFetch) => Promise<void> {
   let [seen, still] = ['', 0];
-  return ({ fetchId, account, phase, calls, intervalMs }) => {
+  return async (fetch) => {
+    const { fetchId, account, phase, calls, intervalMs } = fetch;
     const now = `${phase} ${calls}`;
     [seen, still] = [now, now === seen ? still + 1 : 0];
-    if (still * lookEveryMs < STILL_HOURS * 3_600_000 + (intervalMs ?? 0)) return;
+    const stillMs = still * lookEveryMs;
+    if (stillMs > 0 && stillMs % ASK_EVERY_MS < lookEveryMs) await endWithItsTask(pool, fetch);
+    if (stillMs < STILL_HOURS * 3_600_000 + (intervalMs ?? 0)) return;
     const told = `nobody has read on with the fetch ${fetchId} for ${STILL_HOURS} hours, in phase ${phase}`;
-    const why = `does a worker serve the account ${account}, and has no task of it failed?`;
+    const why = `does a worker serve the account ${account}?`;
     throw new PedigreeError('unavailable', `${told}: ${why}`, { item: account });
   };
 }

@@ -5,6 +5,7 @@ import { checkDigitOf } from '#kernel';
 import { Duck, parquet } from '#duckdb';
 import writeExcelFile from 'write-excel-file/node';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { sheetAsNdjson } from './excel.js';
 import { importSnapshot } from './import.js';
 import { inspectFile } from './inspect.js';
 import { bucketFile, REFUSED } from './manifest.js';
@@ -70,5 +71,22 @@ describe('an Excel file', () => {
     const path = join(folder.path, 'broken.xlsx');
     await writeFile(path, 'PK\u0003\u0004 nonsense');
     await expect(imported(path, { item: 'KM' })).rejects.toThrow('is no Excel file that can be read');
+  });
+
+  it('ends in words where its rows cannot be written, and where its zip is cut anywhere or has a byte changed', async () => {
+    const path = await sheet();
+    const out = join(folder.path, 'rows.ndjson');
+    await expect(sheetAsNdjson(path, { out: join(folder.path, 'none', 'rows'), header: true })).rejects.toThrow(
+      'ENOENT',
+    );
+    // A disk that is full.
+    await expect(sheetAsNdjson(path, { out: '/dev/full', header: true })).rejects.toThrow('ENOSPC');
+    const bytes = await readFile(path);
+    for (let at = 10; at < bytes.length; at += Math.ceil(bytes.length / 8)) {
+      await writeFile(path, bytes.subarray(0, at));
+      await expect(sheetAsNdjson(path, { out, header: true })).rejects.toThrow('no Excel file that can be read');
+      await writeFile(path, bytes.with(at, (bytes[at] as number) ^ 0x55));
+      await sheetAsNdjson(path, { out, header: true }).catch((error: Error) => expect(error.message).toContain(path));
+    }
   });
 });

@@ -42,13 +42,14 @@ export async function sheetAsNdjson(
   try {
     const told = await new Promise<Told>((resolve, reject) => {
       thread.once('message', resolve);
-      thread.once('error', (error: NodeJS.ErrnoException) =>
+      thread.on('error', (error: NodeJS.ErrnoException) =>
         reject(
           error.code === 'ERR_WORKER_OUT_OF_MEMORY'
             ? refuse(`the sheet takes more than ${MOST_MEMORY_MB} MB to read; save it as CSV`)
             : error,
         ),
       );
+      thread.once('exit', (code) => reject(new Error(`the thread that reads ${path} ended with code ${code}`)));
     });
     if ('problem' in told) throw refuse(told.problem);
     return told;
@@ -77,6 +78,8 @@ async function readHere(): Promise<void> {
   const { createWriteStream, readFileSync } = await import('node:fs');
   const { from, path, out, sheet, header, mostRows } = workerData as Work;
   const { createRequire } = await import('node:module');
+  const { Readable } = await import('node:stream');
+  const { pipeline } = await import('node:stream/promises');
   const { readSheet } = createRequire(from)('read-excel-file/node') as typeof ReadExcelFile;
   const say = (told: Told): void => parentPort?.postMessage(told);
   let rows: unknown[][];
@@ -96,14 +99,18 @@ async function readHere(): Promise<void> {
     // A date of a sheet has no zone: the mapping's is meant.
     return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text.slice(0, 19);
   };
-  const stream = createWriteStream(out);
-  for (const [n, row] of rows.entries()) {
+  const lineOf = (row: unknown[], n: number): string => {
     const filled = row.flatMap((cell, at) =>
       cell === null || cell === undefined || columns[at] === undefined ? [] : [[columns[at], cellOf(cell)]],
     );
-    const line = (header && n === 0) || filled.length === 0 ? '' : JSON.stringify(Object.fromEntries(filled as never));
-    if (!stream.write(`${line}\n`)) await new Promise<void>((resolve) => stream.once('drain', resolve));
-  }
-  await new Promise<void>((resolve) => stream.end(resolve));
+    return (header && n === 0) || filled.length === 0
+      ? '\n'
+      : `${JSON.stringify(Object.fromEntries(filled as never))}\n`;
+  };
+  const lines = function* (): Generator<string> {
+    for (const [n, row] of rows.entries()) yield lineOf(row, n);
+  };
+  // A file that cannot be written ends the thread with its error.
+  await pipeline(Readable.from(lines()), createWriteStream(out));
   say({ columns, rows: rows.length });
 }

@@ -19,6 +19,7 @@ const read = (value: JsonValue, options = {}): unknown => readRecord(value, SHAP
 describe('a record', () => {
   it.each([
     ['text as it came, known or not', { status: ' Odd\\" ' }, { status: ' Odd\\" ' }],
+    ['no NUL in a text, which no database keeps', { status: 'a\0b' }, { status: 'a\uFFFDb' }],
     ['a number as text', { status: 7 }, { status: '7' }],
     ['no text in an object', { status: { x: 1 } }, {}],
     ['nothing in null', { status: null, is_admin: null, op_date: null }, {}],

@@ -28,8 +28,13 @@ export type RecordOf<S extends Shape> = { [K in Keys<S>]: string } & {
   [K in Exclude<keyof S, Keys<S>>]?: Value<S[K]>;
 } & { fields: JsonObject };
 
+/** PostgreSQL keeps no NUL in a text. The answer itself is kept byte for byte. */
 const asText = (value: JsonValue): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
+  typeof value === 'string' && value !== ''
+    ? value.replaceAll('\0', '\uFFFD')
+    : typeof value === 'number'
+      ? String(value)
+      : undefined;
 const asNumber = (value: JsonValue): number | undefined => {
   const number =
     typeof value === 'number'

@@ -2,6 +2,7 @@ import type { JsonObject } from '#kernel';
 import { doneOf, objectOf } from '../call/answers.js';
 import { CHANGE, READ, READ_ONE, READ_SURELY, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
+import { oneLine } from '../call/error-body.js';
 import { asList, key, readRecords, text, type RecordOf } from '../lists/shape.js';
 import type { CallOutcome, RawAnswer } from '../port.js';
 
@@ -17,7 +18,7 @@ export const EXPORT_RESULT = {
 export const EXPORT_TASK = { taskId: key('task_id') };
 export type ExportTask = RecordOf<typeof EXPORT_TASK>;
 
-/** `unrecognised`: a state that the profile does not know; it is in `status` as it came, and the task may go on. */
+/** `unrecognised`: a state that the profile does not know; it is in `status`, as one line, and the task may go on. */
 export interface ExportState {
   phase: 'preparing' | 'completed' | 'failed' | 'unrecognised';
   status: string;
@@ -99,8 +100,8 @@ export class Exports {
       return {
         value: {
           phase: phase ?? 'unrecognised',
-          status,
-          ...(typeof errorMessage === 'string' && errorMessage !== '' ? { errorMessage } : {}),
+          status: oneLine(status),
+          ...(typeof errorMessage === 'string' && errorMessage !== '' ? { errorMessage: oneLine(errorMessage) } : {}),
         },
       };
     };

@@ -2,6 +2,7 @@ import { PedigreeError } from '#kernel';
 import { doneOf, objectOf } from '../call/answers.js';
 import { CHANGE, READ, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
+import { oneLine } from '../call/error-body.js';
 import type { CallOutcome, RawAnswer } from '../port.js';
 
 /** Whether a group can be started now, and in the registry's words why not. */
@@ -23,7 +24,7 @@ export class Groups {
       if ('problem' in json) return json;
       const { [profile.fields.can_start]: canStart, [profile.fields.error_description]: reason } = json.value;
       if (canStart === true) return { value: { canStart } };
-      if (canStart === false) return { value: { canStart, reason: typeof reason === 'string' ? reason : '' } };
+      if (canStart === false) return { value: { canStart, reason: typeof reason === 'string' ? oneLine(reason) : '' } };
       return { problem: `"${profile.fields.can_start}" is neither true nor false` };
     };
     return this.caller.call(account, 'group_check', {

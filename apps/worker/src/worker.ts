@@ -70,6 +70,8 @@ export interface RunningWorker {
   callFigures(): ReturnType<CallBudgets['figures']>;
   /** Accounts through which nothing is sent, as this process last saw them. */
   pausedAccounts(): PausedAccount[];
+  /** Accounts whose signer signs nothing, with why. */
+  failingSigners(): { account: string; since: Date; reason: string }[];
   /** Sagas and projections of this process, and why they fail. */
   subscriptions: Pick<SubscriptionWatch, 'failing' | 'troubles'>;
   /** Finishes in-flight work, then stops. */
@@ -156,6 +158,10 @@ async function startParts(
   return {
     callFigures: () => budgets.figures(),
     pausedAccounts: () => context.gates.pausedAccounts(),
+    failingSigners: () =>
+      context.registry
+        .sessions()
+        .flatMap(({ account, signerFailing }) => (signerFailing === undefined ? [] : [{ account, ...signerFailing }])),
     subscriptions,
     stop,
   };

@@ -105,6 +105,19 @@ async function sendTraced(n: number): Promise<string> {
   return ((await answer.json()) as { request_id: string }).request_id;
 }
 
+/** The same over TLS, by a certificate that whoever reads `authority.pem` trusts. */
+async function overTls(port: number): Promise<TlsServer> {
+  const { certificate: cert, key } = selfSigned();
+  writeFileSync(join(folder.path, 'authority.pem'), cert);
+  const server = createTlsServer({ cert, key }, (socket) => {
+    const inner = connect(port, '127.0.0.1');
+    for (const one of [socket, inner]) one.on('error', () => (socket.destroy(), inner.destroy()));
+    socket.pipe(inner).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
 beforeAll(async () => {
   await buildPrograms();
   folder = await temporaryFolder();
@@ -116,15 +129,7 @@ beforeAll(async () => {
     profile: 'interface-v1',
     flags: ['--processing-ms', '100'],
   });
-  const { certificate: cert, key } = selfSigned();
-  const sandboxPort = Number(new URL(sandbox.url).port);
-  registry = createTlsServer({ cert, key }, (socket) => {
-    const inner = connect(sandboxPort, '127.0.0.1');
-    for (const one of [socket, inner]) one.on('error', () => (socket.destroy(), inner.destroy()));
-    socket.pipe(inner).pipe(socket);
-  }).listen(0, '127.0.0.1');
-  await once(registry, 'listening');
-  writeFileSync(join(folder.path, 'authority.pem'), cert);
+  registry = await overTls(Number(new URL(sandbox.url).port));
   writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
   const env = {
     PATH: process.env['PATH'],

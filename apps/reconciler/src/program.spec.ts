@@ -17,5 +17,5 @@ it('a metric that cannot be read is said in the log', async () => {
   await program.open?.(frame as never);
   await scrape();
   expect(warned).toEqual(['could not read a metric']);
-  await Promise.all(program.dependencies.map((one) => one.close?.()));
+  for (const { close } of program.dependencies) await close?.();
 });

@@ -157,15 +157,21 @@ async function startParts(
   };
   return {
     callFigures: () => budgets.figures(),
-    pausedAccounts: () => context.gates.pausedAccounts(),
-    failingSigners: () =>
-      context.registry
-        .sessions()
-        .flatMap(({ account, signerFailing }) => (signerFailing === undefined ? [] : [{ account, ...signerFailing }])),
+    ...accountsOf(context),
     subscriptions,
     stop,
   };
 }
+
+/** How its accounts stand, for its health. */
+const accountsOf = ({
+  gates,
+  registry,
+}: Pick<InboundContext, 'gates' | 'registry'>): Pick<RunningWorker, 'pausedAccounts' | 'failingSigners'> => ({
+  pausedAccounts: () => gates.pausedAccounts(),
+  failingSigners: () =>
+    registry.sessions().flatMap(({ account, signerFailing: failing }) => (failing ? [{ account, ...failing }] : [])),
+});
 
 const mailLaneOf = (
   { mail }: WorkerConfig,

@@ -104,7 +104,8 @@ function lastDay(
 
 /**
  * Which starts of the clock are due by a moment: those from `fromMs` on and before `beforeMs`, while the row is in
- * force, which ends at `endMs`. A later start is never due earlier, so that these are all. Counting by them needs no look at single documents.
+ * force, which ends at `endMs`. A later start is never due earlier, so that these are all. Counting by them needs no
+ * look at single documents.
  */
 export function startsDueBy(
   calendar: DeadlineCalendar,

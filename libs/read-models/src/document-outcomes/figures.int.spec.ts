@@ -54,7 +54,8 @@ it('counts the age of what the registry has from its send, for it may have waite
   await given('waited, then received', { phase: 'received', hours: 72 });
   await given('released', { phase: 'ready', hours: 7 });
   await db.pool.query(
-    `INSERT INTO document_timing (stream, first_position, position, kind, id, account, channel, known_at, day_at, sent_at)
+    `INSERT INTO document_timing (stream, first_position, position, kind, id, account, channel, known_at, day_at,
+       sent_at)
      SELECT 'document-' || id, 1, 1, 'own', id, 'main', 'api', now(), now(), now() - interval '2 hours'
      FROM unnest('{"waited, then sent","waited, then received",released}'::text[]) AS id`,
   );

@@ -5,8 +5,9 @@ import type { Queryable } from '#postgres';
 export type ClockStart = Pick<DutyFacts, 'knownAt' | 'operationAt' | 'claims'>;
 
 /**
- * SQL: `place`, each of these documents of ours with those that it was sent in place of, and `clock`, the clock of each, by its request_id. Of a document that was sent in place of others
- * it starts by the earliest moment of all of them: sending again, with whatever date, gains no time.
+ * SQL: `place`, each of these documents of ours with those that it was sent in place of, and `clock`, the clock of
+ * each, by its request_id. Of a document that was sent in place of others it starts by the earliest moment of all of
+ * them: sending again, with whatever date, gains no time.
  */
 export const withClocks = (which: string): string => `WITH RECURSIVE place AS (
     SELECT id AS request_id, id, known_at, operation_at FROM document_timing WHERE ${which}

@@ -382,7 +382,9 @@ describe('a stock file in the folder', () => {
     await put('unwritten.csv', `${ITEM}031;2099-01-31`);
     // A folder cannot be made beneath a file.
     const beneath = started({ segments: path('unwritten.csv') });
-    await settle(beneath).catch(() => undefined);
+    await beneath.look().catch(() => undefined);
+    virtual.advance(SETTLED_MS);
+    await beneath.look().catch(() => undefined);
     expect(troubles.all()).toMatchObject([
       { name: 'check pack runs', reason: expect.stringMatching(/^could not check pack runs: .*ENOTDIR/) },
     ]);

@@ -80,9 +80,19 @@ describe('the dashboard and the alert rules', () => {
     expect(rule).toMatchObject({ alert: 'GatewayMissing', for: '2m' });
   });
 
-  it('judge for how long a send is unknown by that, and not by the age of a document that waited before', () => {
+  it('judge for how long one send is unknown, not how many are, nor how long a document waited before', () => {
     const rule = rules.find(({ alert }) => alert === 'SendOutcomeUnknown');
-    expect(rule).toMatchObject({ expr: 'max(pedigree_documents{phase="unconfirmed"}) > 0', for: '15m' });
+    expect(rule?.expr).toBe('max(pedigree_documents_unconfirmed_seconds) > 900');
+  });
+
+  it('tell within minutes of a sign-in that ends behind its code, as where the signer signs nothing', () => {
+    const rule = rules.find(({ alert }) => alert === 'SignInFails');
+    expect(rule?.for).toBe('5m');
+    // A code that was given counts as a try: only a token ends it.
+    expect(rule?.expr).toContain('{method=~"sign_in_.+",result!="not_sent"}[15m])) > 0');
+    expect(rule?.expr).toContain(
+      'unless sum by (account) (increase(pedigree_registry_calls_total{method="sign_in_token",',
+    );
   });
 
   it('end a week after the newest document was found twice: it stays counted, and would hide the next one', () => {

@@ -3,9 +3,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { builtFile, sandboxFile } from '../../apps/cli/src/config.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
@@ -13,6 +14,7 @@ import { sandboxProcess, type SandboxProcess } from '../../apps/cli/src/stack/sa
 import { METRICS } from '#telemetry';
 import { arrival } from '../bench/load.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
+import { selfSigned } from '../support/self-signed.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 import { buildPrograms } from './built-programs.js';
@@ -39,6 +41,8 @@ let sandbox: SandboxProcess;
 let gateway: Started;
 let worker: Started;
 let receiver: Server;
+/** The registry over TLS. */
+let registry: TlsServer;
 const spans: Span[] = [];
 const said: string[] = [];
 const requestIds: string[] = [];
@@ -101,6 +105,19 @@ async function sendTraced(n: number): Promise<string> {
   return ((await answer.json()) as { request_id: string }).request_id;
 }
 
+/** The same over TLS, by a certificate that whoever reads `authority.pem` trusts. */
+async function overTls(port: number): Promise<TlsServer> {
+  const { certificate: cert, key } = selfSigned();
+  writeFileSync(join(folder.path, 'authority.pem'), cert);
+  const server = createTlsServer({ cert, key }, (socket) => {
+    const inner = connect(port, '127.0.0.1');
+    for (const one of [socket, inner]) one.on('error', () => (socket.destroy(), inner.destroy()));
+    socket.pipe(inner).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
 beforeAll(async () => {
   await buildPrograms();
   folder = await temporaryFolder();
@@ -112,13 +129,15 @@ beforeAll(async () => {
     profile: 'interface-v1',
     flags: ['--processing-ms', '100'],
   });
+  registry = await overTls(Number(new URL(sandbox.url).port));
   writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
   const env = {
     PATH: process.env['PATH'],
     DATABASE_URL: db.url,
     PORT: '0',
     LOG_LEVEL: 'debug',
-    REGISTRY_URL: sandbox.url,
+    REGISTRY_URL: `https://127.0.0.1:${(registry.address() as AddressInfo).port}`,
+    NODE_EXTRA_CA_CERTS: join(folder.path, 'authority.pem'),
     PEDIGREE_KEY_FILE: join(folder.path, 'key'),
     PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
@@ -141,6 +160,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const one of [gateway, worker]) if (one !== undefined && one.child.exitCode === null) await stop(one);
+  await new Promise((closed) => (registry === undefined ? closed(undefined) : registry.close(closed)));
   await sandbox?.stop();
   receiver?.closeAllConnections();
   await new Promise((closed) => (receiver === undefined ? closed(undefined) : receiver.close(closed)));
@@ -155,6 +175,7 @@ describe('the programs, watched', () => {
     expect(value(atGateway, 'pedigree_command_seconds_count', { source: 'http' })).toBe(DOCUMENTS);
     expect(value(atGateway, 'pedigree_need_up', { need: 'postgresql' })).toBe(1);
     expect(value(atGateway, 'pedigree_dead_letters')).toBe(0);
+    expect(value(atWorker, 'pedigree_need_up', { need: 'registry' })).toBe(1);
     expect(atGateway).toMatch(/pedigree_subscription_lag_events\{subscription="saga:document"/);
     expect(value(atWorker, 'pedigree_registry_calls_total', { method: 'send', result: 'ok' })).toBe(DOCUMENTS);
     expect(value(atWorker, 'pedigree_registry_calls_per_document')).toBeGreaterThanOrEqual(2);

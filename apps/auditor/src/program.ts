@@ -10,8 +10,7 @@ import { HistoryAlarm } from './memory/history-alarm.js';
 /** The auditor as a program of its own: `pedigree auditor`. One seals, further ones stand by. */
 export function auditorProgram(config: AuditorConfig): Program {
   const alarm = new HistoryAlarm();
-  const running: { auditor?: RunningAuditor } = {};
-  const metrics = new Metrics({ program: 'auditor', version: SOFTWARE_VERSION, profile: '' });
+  const running: { auditor?: RunningAuditor; metrics?: Metrics } = {};
   return {
     name: 'auditor',
     log: auditorLog(config),
@@ -24,6 +23,9 @@ export function auditorProgram(config: AuditorConfig): Program {
     ],
     open: async ({ health, healthPort, log }) => {
       // From the first moment on, also of what it waits for.
+      const onError = (err: unknown): void => log.warn({ err }, 'could not read a metric');
+      const metrics = new Metrics({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', onError });
+      running.metrics = metrics;
       serveMetrics(metrics, healthPort, health);
       const { logPort, databaseUrl, eventStoreUrl } = config;
       return logPort === undefined ? undefined : openLogPort({ ...logPort, databaseUrl, eventStoreUrl, health, log });
@@ -32,9 +34,7 @@ export function auditorProgram(config: AuditorConfig): Program {
       const auditor = await startAuditor(config, log, alarm);
       running.auditor = auditor;
       health.degradedBy(() => auditor.troubles());
-      metrics.collect(() => showAlarm(metrics, alarm));
-      metrics.collect(() => showWitnesses(metrics, auditor.witnesses));
-      metrics.collect(() => showSweep(metrics, auditor.sweep()));
+      if (running.metrics !== undefined) show(running.metrics, alarm, auditor);
       return auditor;
     },
   };
@@ -63,6 +63,12 @@ function witnessedHistory(
   };
   const where = witnessPolicy.witnesses.map(({ name }) => name).join(',');
   return [{ name: 'witnessed history', where, isRequired: false, check }];
+}
+
+function show(metrics: Metrics, alarm: HistoryAlarm, auditor: RunningAuditor): void {
+  metrics.collect(() => showAlarm(metrics, alarm));
+  metrics.collect(() => showWitnesses(metrics, auditor.witnesses));
+  metrics.collect(() => showSweep(metrics, auditor.sweep()));
 }
 
 function showWitnesses(metrics: Metrics, witnesses: RunningAuditor['witnesses']): void {

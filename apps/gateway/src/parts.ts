@@ -100,7 +100,7 @@ export async function partsOf(
   const intake = new ObservedIntake({ pool, evidence, queue, ...asked, ...installation, ...limits }, watching);
   const resends = new Resends({ pool, store, evidence, intake, failedGraceMs });
   const readModels = readModelsOf(config, services);
-  collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
+  collectGatewayMetrics(watching.metrics, { ...watches, pool, store, queue, bus });
   return {
     ...{ pool, store, intake, evidence },
     ...given,

@@ -10,6 +10,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { keepRunFiles, removeOldFiles } from './keep-files.js';
+import { Troubles } from './troubles.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const OLD = new Date('2020-01-01T00:00:00Z');
@@ -31,7 +32,8 @@ it('removes nothing while the list of cases is behind the log, and stops at once
   const clock = new VirtualClock(new Date('2026-11-23T12:00:00Z'));
   const stopping = new AbortController();
   const parts = { pool: db.pool, folder: folder.path, keptDays: 400, log: silent, clock, signal: stopping.signal };
-  const keeping = keepRunFiles({ ...parts, store: { head: () => Promise.resolve(7n) } });
+  const troubles = new Troubles(silent, clock);
+  const keeping = keepRunFiles({ ...parts, troubles, store: { head: () => Promise.resolve(7n) } });
   stopping.abort();
   await keeping;
   expect(existsSync(run)).toBe(true);

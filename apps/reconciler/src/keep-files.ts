@@ -3,6 +3,7 @@ import type { Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { casesAreRead, removeRunFiles } from '#reconciliation';
 import type { ServiceLog } from '#service';
+import type { Troubles } from './troubles.js';
 
 const EVERY_MS = 3_600_000;
 /** The list of cases follows the log by seconds; when it does not, nothing is removed. */
@@ -20,15 +21,11 @@ export interface FilesParts {
 }
 
 /** Removes old files of runs once an hour, and says so. Errors are said, never thrown. */
-export async function keepRunFiles(parts: FilesParts): Promise<void> {
-  const { log, clock, signal } = parts;
-  for (; !signal.aborted; await clock.wait(EVERY_MS, signal)) {
-    try {
-      await removeOldFiles(parts);
-    } catch (error) {
-      if (!signal.aborted) log.error({ err: error }, 'could not remove old files of runs');
-    }
-  }
+export async function keepRunFiles({ troubles, ...parts }: FilesParts & { troubles: Troubles }): Promise<void> {
+  const { clock, signal } = parts;
+  const remove = (): Promise<unknown> =>
+    removeOldFiles(parts).catch((error: unknown) => (signal.aborted ? undefined : Promise.reject(error as Error)));
+  for (; !signal.aborted; await clock.wait(EVERY_MS, signal)) await troubles.trying('remove old files of runs', remove);
 }
 
 /** Once. @throws PedigreeError `unavailable` while the read model lacks cases that the log has. */

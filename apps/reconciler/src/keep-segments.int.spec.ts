@@ -12,6 +12,7 @@ import { livesOf, writeLives } from '../../../libs/segments/test/lives.js';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { keepSegments } from './keep-segments.js';
+import { Troubles } from './troubles.js';
 
 const told = livesOf(7, { packs: 20, boxes: 4, documents: 80, days: 4 });
 
@@ -37,13 +38,15 @@ afterEach(async () => {
   await Promise.all([db.drop(), folder.remove()]);
 });
 
-/** One turn, in which files are swept too. */
-async function look(): Promise<void> {
+/** One turn, in which files are swept too, and what its readiness names then. */
+async function look(): Promise<string[]> {
   const stopping = new AbortController();
   const note =
     (level: string) =>
     (fields: object, message: string): void =>
       void noted.push({ ...fields, level, message });
+  const log = { info: () => undefined, warn: note('warn'), error: note('error') } as unknown as ServiceLog;
+  const troubles = new Troubles(log, systemClock);
   await keepSegments({
     pool: db.pool,
     store,
@@ -55,9 +58,11 @@ async function look(): Promise<void> {
     },
     settings: { folder: folder.path, memoryMb: 200, threads: 1 },
     signal: stopping.signal,
-    log: { info: () => undefined, warn: note('warn'), error: note('error') } as unknown as ServiceLog,
+    log,
+    troubles,
     clock: { ...systemClock, wait: () => Promise.resolve(stopping.abort()) },
   });
+  return troubles.all().map(({ name }) => name);
 }
 
 const tell = (from: number, to: number): Promise<void> =>
@@ -110,7 +115,7 @@ it('seals what there is, also where a segment cannot be mended and none can foll
   await db.pool.query('DELETE FROM item_movement WHERE known_from <= $1', [before[0]?.to]);
   await db.pool.query('UPDATE segment SET sealed_position = NULL');
   await tell(40, told.length);
-  await look();
+  expect(await look()).toEqual(['write segments']);
   expect(noted).toMatchObject([
     { level: 'error', message: 'a segment is wrong' },
     { level: 'error', message: 'could not write segments', err: expect.objectContaining({ code: 'not_found' }) },

@@ -5,6 +5,7 @@ import type { Pool } from '#postgres';
 import { segmentParts, sweepSegments, writeNextSegment, type SegmentParts, type SegmentSettings } from '#segments';
 import type { ServiceLog } from '#service';
 import { sealSegments, type SealingParts } from './seal-segments.js';
+import type { Troubles } from './troubles.js';
 
 const LOOK_EVERY_MS = 60_000;
 /** After an upgrade there may be many to write: between so many, it is looked whether the program is to stop. */
@@ -24,6 +25,7 @@ export async function keepSegments({
   settings,
   signal,
   log,
+  troubles,
   clock = systemClock,
 }: {
   pool: Pool;
@@ -32,6 +34,7 @@ export async function keepSegments({
   settings: SegmentSettings;
   signal: AbortSignal;
   log: ServiceLog;
+  troubles: Troubles;
   clock?: Clock;
 }): Promise<void> {
   const parts = segmentParts(pool, settings);
@@ -47,13 +50,13 @@ export async function keepSegments({
     for (const one of found)
       log[one.mended ? 'warn' : 'error'](one, one.mended ? 'a segment was mended' : 'a segment is wrong');
   };
-  const saying = (verb: string, work: Promise<void>): Promise<void> =>
-    work.catch((err: unknown) => log.error({ err }, `could not ${verb} segments`));
   for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
     // First: a new segment needs the files of all before it.
-    await saying('sweep', sweep());
-    await saying('write', writeAll(parts, signal));
-    await saying('seal', sealSegments({ parts, pool, store, installation, log, clock }, signal));
+    await troubles.trying('sweep segments', sweep);
+    await troubles.trying('write segments', () => writeAll(parts, signal));
+    await troubles.trying('seal segments', () =>
+      sealSegments({ parts, pool, store, installation, log, clock }, signal),
+    );
   }
 }
 

@@ -10,13 +10,18 @@ export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
   log: reconcilerLog(config),
   health: { port: config.healthPort, host: config.healthHost },
   dependencies: [postgresDependency(config.databaseUrl), ...optionalDependency('eventstore', config.eventStoreUrl)],
-  open: async ({ health, healthPort }) => {
+  open: async ({ health, healthPort, log }) => {
     // From the first moment on, also of what it waits for.
-    const metrics = new Metrics({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '' });
+    const onError = (err: unknown): void => log.warn({ err }, 'could not read a metric');
+    const metrics = new Metrics({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '', onError });
     serveMetrics(metrics, healthPort, health);
     return undefined;
   },
-  start: ({ log }) => startReconciler(config, log),
+  start: async ({ log, health }) => {
+    const reconciler = await startReconciler(config, log);
+    health.degradedBy(() => reconciler.troubles());
+    return reconciler;
+  },
 });
 
 export const reconcilerLine: ProgramLine = {

@@ -39,7 +39,7 @@ import {
   runTask,
 } from '#reconciliation';
 import { runRemovals, type Removal } from '#retention';
-import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
+import { announcePresence, boundedLog, serviceSchema, type ServiceLog, type Trouble } from '#service';
 import { segmentsSchema } from '#segments';
 import { refuseCursorsAhead, subscriptionsSchema } from '#subscriptions';
 import {
@@ -56,6 +56,7 @@ import { keepRunFiles } from './keep-files.js';
 import { keepSegments } from './keep-segments.js';
 import { askByTimetable } from './timetable.js';
 import { keepStockRuns } from './stock-runs.js';
+import { Troubles } from './troubles.js';
 
 const reconcilerSchemas: MigrationSet[] = [
   installationSchema,
@@ -73,6 +74,8 @@ const reconcilerSchemas: MigrationSet[] = [
 ];
 
 export interface RunningReconciler {
+  /** What its health tells: work that it fails at. */
+  troubles(): Trouble[];
   /** Finishes in-flight work, then stops. */
   stop(): Promise<void>;
 }
@@ -120,13 +123,14 @@ export async function startReconciler(
     const installation = await installationOf(config, pool);
     await recordSettings(config, { pool, store, installation });
     const stopping = new AbortController();
-    const running = runAll({ config, pool, store, queue, installation, log, clock, signal: stopping.signal });
+    const troubles = new Troubles(log, clock);
+    const running = runAll({ config, pool, store, queue, installation, log, troubles, clock, signal: stopping.signal });
     const stop = async (): Promise<void> => {
       stopping.abort();
       await Promise.all(running);
       await close();
     };
-    return { stop };
+    return { troubles: () => troubles.all(), stop };
   } catch (error) {
     await close();
     throw error;
@@ -148,6 +152,7 @@ interface Parts {
   queue: PostgresTaskQueue;
   installation: { id: string; participant: string; softwareVersion: string; profile: string };
   log: ServiceLog;
+  troubles: Troubles;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -216,15 +221,10 @@ async function compareDocuments(
 }
 
 /** Resolves cases whose released document was accepted. Errors are said, never thrown. */
-async function closeCases({ pool, store, installation, log, clock, signal }: Parts): Promise<void> {
+async function closeCases({ pool, store, installation, troubles, clock, signal }: Parts): Promise<void> {
   const cases = new CaseLog({ db: pool, store, installation });
-  for (; !signal.aborted; await clock.wait(CLOSE_EVERY_MS, signal)) {
-    try {
-      await closeRemedies(pool, cases);
-    } catch (error) {
-      log.error({ err: error }, 'could not give cases the outcomes of their documents');
-    }
-  }
+  for (; !signal.aborted; await clock.wait(CLOSE_EVERY_MS, signal))
+    await troubles.trying('give cases the outcomes of their documents', () => closeRemedies(pool, cases));
 }
 
 /** What the reconciler removes from its tables. */
@@ -238,12 +238,12 @@ export const reconcilerRemovals = ({
  * Asks for the day's run once its hour has come; a day on which no reconciler ran is not made up for. Errors are said,
  * never thrown.
  */
-async function askDaily({ config, pool, queue, installation, log, clock, signal }: Parts): Promise<void> {
+async function askDaily({ config, pool, queue, installation, troubles, clock, signal }: Parts): Promise<void> {
   if (config.timetables.documents !== undefined) return;
   for (let asked = ''; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
     const day = clock.now().toISOString().slice(0, 10);
     if (asked === day || clock.now().getUTCHours() < config.dailyHour) continue;
-    try {
+    await troubles.trying('request the daily reconciliation', async () => {
       const runId = dailyRunId(installation.id, day);
       await inTransaction(
         pool,
@@ -258,9 +258,7 @@ async function askDaily({ config, pool, queue, installation, log, clock, signal 
         { name: 'the daily request for a reconciliation' },
       );
       asked = day;
-    } catch (error) {
-      log.error({ err: error }, 'could not request the daily reconciliation');
-    }
+    });
   }
 }
 

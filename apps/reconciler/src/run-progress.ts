@@ -1,5 +1,6 @@
 import type { Clock } from '#kernel';
 import { fetchProgress, type ComparingParts, type RunEstimate } from '#reconciliation';
+import type { Troubles } from './troubles.js';
 
 export interface RunTeller {
   say: ComparingParts['say'];
@@ -37,4 +38,26 @@ export function estimating(
     tell(now, pages === null ? undefined : { step: `fetch ${phase}`, done: nextPage, of: pages, secondsLeft });
   };
   return { say, onFetch };
+}
+
+const STILL_MS = 1_800_000;
+const FETCH = 'read the registry for a run';
+
+/** Notes a fetch that a run waits for, and for which no answer of the registry has come for half an hour. */
+export function watchingFetch(
+  runId: string,
+  { clock, troubles }: { clock: Pick<Clock, 'monotonicMs'>; troubles: Pick<Troubles, 'note' | 'over'> },
+): { look: RunTeller['onFetch']; end: () => void } {
+  let [seen, sinceMs] = ['', 0];
+  const end = (): void => troubles.over(FETCH);
+  const look: RunTeller['onFetch'] = ({ phase, calls, failures, intervalMs, problem }) => {
+    const now = `${phase} ${calls - failures}`;
+    if (now !== seen) {
+      [seen, sinceMs] = [now, clock.monotonicMs()];
+      return end();
+    }
+    if (clock.monotonicMs() - sinceMs < STILL_MS + 2 * (intervalMs ?? 0)) return;
+    troubles.note(FETCH, `the run ${runId} waits for the worker, ${phase}: ${problem ?? 'it has made no call for it'}`);
+  };
+  return { look, end };
 }

@@ -5,6 +5,7 @@ import type { CaseLogOptions, ComparingParts, DueDays } from '#reconciliation';
 import type { SegmentSettings } from '#segments';
 import type { ServiceLog } from '#service';
 import type { StockRuns } from './config.js';
+import type { Troubles } from './troubles.js';
 
 /** What runs about packs are made with. */
 export interface StockRunsParts {
@@ -17,6 +18,7 @@ export interface StockRunsParts {
   segments: SegmentSettings;
   dueDays: DueDays;
   log: ServiceLog;
+  troubles: Troubles;
   clock: Clock;
   signal: AbortSignal;
   /** What the processes of the comparison run; default: the one beside it. */

@@ -30,6 +30,7 @@ import { temporaryFolder, type TemporaryFolder } from '../../../test/support/tem
 import { StockFolder } from './stock-folder.js';
 import type { StockRunsParts } from './stock-run-parts.js';
 import { isWithin, PackRuns } from './stock-runs.js';
+import { Troubles } from './troubles.js';
 
 const SETTLED_MS = 60_000;
 const ITEM = '04601234567893TESTSERIAL';
@@ -41,6 +42,7 @@ const silent = {
   error: () => undefined,
 };
 
+const troubles = new Troubles(silent, { now: () => new Date() });
 let db: TestDatabase;
 let folder: TemporaryFolder;
 let store: PostgresEventStore;
@@ -69,6 +71,7 @@ afterAll(async () => {
 
 interface Over {
   store?: EventStore;
+  segments?: string;
   hours?: [number, number];
 }
 
@@ -90,8 +93,9 @@ function started(over: Over = {}): PackRuns {
       },
       ...{ settings: comparisonSettings({}), settledMs: SETTLED_MS },
     },
-    segments: { folder: join(folder.path, 'segments'), memoryMb: 200, threads: 1 },
+    segments: { folder: over.segments ?? join(folder.path, 'segments'), memoryMb: 200, threads: 1 },
     ...{ dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test'), log: silent, clock, signal: new AbortController().signal },
+    troubles,
     program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),
   };
   return new PackRuns(parts, new StockFolder(folder.path, SETTLED_MS, clock));
@@ -373,6 +377,21 @@ describe('a stock file in the folder', () => {
     await settle(started());
     expect((await of('of-many.csv')).map(({ state }) => state)).toEqual(['failed']);
   });
+
+  it('of which no run can be written is a trouble of the readiness, until that goes well', async () => {
+    await put('unwritten.csv', `${ITEM}031;2099-01-31`);
+    // A folder cannot be made beneath a file.
+    const beneath = started({ segments: path('unwritten.csv') });
+    await beneath.look().catch(() => undefined);
+    virtual.advance(SETTLED_MS);
+    await beneath.look().catch(() => undefined);
+    expect(troubles.all()).toMatchObject([
+      { name: 'check pack runs', reason: expect.stringMatching(/^could not check pack runs: .*ENOTDIR/) },
+    ]);
+    await settle(started());
+    expect(troubles.all()).toEqual([]);
+    await rm(path('unwritten.csv'));
+  }, 120_000);
 
   it('that ends the program each time is given up', async () => {
     await put('killer.csv', `${ITEM}008;2099-01-31`, `${ITEM}009;2099-01-31`);

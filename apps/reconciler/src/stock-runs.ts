@@ -37,7 +37,7 @@ import {
 } from '#reconciliation';
 import { sentenceOf } from '#service';
 import type { StockRuns } from './config.js';
-import { estimating } from './run-progress.js';
+import { estimating, watchingFetch } from './run-progress.js';
 import { fileRunOf, runOfWrite, stockRunId } from './run-of-file.js';
 import { StockFolder, type SettledFile } from './stock-folder.js';
 import { ACTOR, type StockRunsParts } from './stock-run-parts.js';
@@ -54,10 +54,12 @@ const MOST_CASES_ATTEMPTS = 24;
 const CASES_PATIENCE_MS = 30_000;
 /** Whoever makes such a run holds this lock: one at a time in an installation. */
 const LOCK_KEY = 0x7374_6f63;
+const CHECK = 'check pack runs';
+const READ_FILES = 'read stock files';
 
 /** Makes a run of each new stock file, and those that were asked for. Errors are said, never thrown. */
 export async function keepStockRuns(parts: StockRunsParts): Promise<void> {
-  const { stock, log, clock, signal } = parts;
+  const { stock, log, troubles, clock, signal } = parts;
   const folder = stock === undefined ? undefined : new StockFolder(stock.folder, stock.settledMs, clock);
   const runs = new PackRuns(parts, folder);
   const lookEveryMs = Math.min(MOST_LOOK_EVERY_MS, (stock?.settledMs ?? Infinity) / 2);
@@ -66,6 +68,7 @@ export async function keepStockRuns(parts: StockRunsParts): Promise<void> {
       await runs.look();
     } catch (error) {
       log.error({ err: error, folder: stock?.folder }, 'could not check pack runs');
+      troubles.failed(CHECK, error);
     }
   }
 }
@@ -92,22 +95,29 @@ export class PackRuns {
   /** Takes new files, then makes what is to be made now. */
   async look(): Promise<void> {
     const { stock, signal } = this.parts;
-    await this.apart({ folder: stock?.folder }, () => this.takeFiles());
-    await this.apart({}, () => this.alone(() => takeAsked(this.parts)));
+    let isWell = await this.apart({ folder: stock?.folder }, () => this.takeFiles());
+    isWell = (await this.apart({}, () => this.alone(() => takeAsked(this.parts)))) && isWell;
     for (const runId of await this.waiting()) {
       if (signal.aborted) return;
-      await this.apart({ runId }, () => this.alone(() => this.attempt(runId), runId));
+      isWell = (await this.apart({ runId }, () => this.alone(() => this.attempt(runId), runId))) && isWell;
       await this.told;
     }
+    if (isWell) this.parts.troubles.over(CHECK);
   }
 
-  /** What fails here keeps nothing else back, unless the database is away. */
-  private async apart(of: { folder?: string | undefined; runId?: string }, work: () => Promise<void>): Promise<void> {
+  /** What fails here keeps nothing else back, unless the database is away. True where it went well. */
+  private async apart(
+    of: { folder?: string | undefined; runId?: string },
+    work: () => Promise<void>,
+  ): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (error) {
       if (databaseIsAway(error)) throw error;
       this.parts.log.error({ err: error, ...of }, 'could not check pack runs');
+      this.parts.troubles.failed(CHECK, error);
+      return false;
     }
   }
 
@@ -120,6 +130,9 @@ export class PackRuns {
     for (const one of unreadable.filter(({ name, why }) => this.unreadable.get(name) !== why))
       log.error({ ...one, folder: stock.folder }, 'a file of the folder cannot be read, and is not compared');
     this.unreadable = new Map(unreadable.map(({ name, why }) => [name, why]));
+    const [first] = unreadable;
+    if (first === undefined) this.parts.troubles.over(READ_FILES);
+    else this.parts.troubles.note(READ_FILES, `${unreadable.length} of the folder, ${first.name} first: ${first.why}`);
     for (const file of settled) await this.take(file, stock);
   }
 
@@ -261,8 +274,10 @@ export class PackRuns {
     say('the stock file is read');
     const stock = await stockSide(parts, run);
     signal.throwIfAborted();
-    const behind = { pool, actor, schedule, clock: { wait, now: () => clock.now() }, onFetch: tell.onFetch };
-    const made = await compareFile({ ...parts, ...behind }, run, stock);
+    const fetching = watchingFetch(run.runId, this.parts);
+    const onFetch: typeof tell.onFetch = (fetch) => (tell.onFetch(fetch), fetching.look(fetch));
+    const behind = { pool, actor, schedule, clock: { wait, now: () => clock.now() }, onFetch };
+    const made = await compareFile({ ...parts, ...behind }, run, stock).finally(fetching.end);
     if (run.dryRun) {
       const found = { ...packRunData(run.runId, made), at: clock.now().toISOString() };
       return noteDryResult(pool, run.runId, found);

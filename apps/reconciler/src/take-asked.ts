@@ -6,6 +6,7 @@ import { ACTOR, type StockRunsParts } from './stock-run-parts.js';
 
 /** Runs that are taken in one look; the others come with the next one. */
 const MOST_TAKEN = 100;
+const START = 'start requested pack runs';
 
 /**
  * Writes the folders of runs that were asked for. The folder comes before the note that it was taken, so that a crash
@@ -13,7 +14,8 @@ const MOST_TAKEN = 100;
  * holds the lock of all runs about packs.
  */
 export async function takeAsked(parts: StockRunsParts): Promise<void> {
-  const { pool, segments, clock, log } = parts;
+  const { pool, segments, clock, log, troubles } = parts;
+  let isWell = true;
   for (const asked of await untakenRuns(pool, MOST_TAKEN)) {
     const { runId, reason } = asked;
     try {
@@ -23,6 +25,8 @@ export async function takeAsked(parts: StockRunsParts): Promise<void> {
       if (databaseIsAway(error)) throw error;
       if (!(error instanceof PedigreeError)) {
         log.error({ err: error, runId }, 'could not start a requested pack run now');
+        troubles.failed(START, error);
+        isWell = false;
         continue;
       }
       const actor = (await findRequest(pool, runId))?.actor ?? ACTOR;
@@ -32,4 +36,5 @@ export async function takeAsked(parts: StockRunsParts): Promise<void> {
     }
     await noteTaken(pool, runId);
   }
+  if (isWell) troubles.over(START);
 }

@@ -35,6 +35,7 @@ import { until } from '../../../test/support/until.js';
 import type { StockRunsParts } from './stock-run-parts.js';
 import { PackRuns } from './stock-runs.js';
 import { askForTicks, type TimetableParts } from './timetable.js';
+import { Troubles } from './troubles.js';
 
 const ITEM = '04601234567893TESTSERIAL';
 const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: '1' };
@@ -77,6 +78,7 @@ afterAll(async () => {
 /** A reconciler that has just started. */
 function started(): { ticks: () => Promise<void>; look: () => Promise<void> } {
   const common = { pool: db.pool, installation: { ...INSTALLATION, profile: 'none' }, log: silent, clock };
+  const troubles = new Troubles(silent, clock);
   const [signal, since] = [new AbortController().signal, clock.now()];
   const timetables = {
     documents: timetableOf('0 1 * * *', 'UTC', 'test'),
@@ -85,7 +87,7 @@ function started(): { ticks: () => Promise<void>; look: () => Promise<void> } {
   };
   const ticking: TimetableParts = { ...common, timetables, stock: undefined, queue, signal };
   const parts: StockRunsParts = {
-    ...{ ...common, store, signal, stock: undefined, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test') },
+    ...{ ...common, troubles, store, signal, stock: undefined, dueDays: dueDaysOf(DEFAULT_DUE_DAYS, 'test') },
     schedule: () => Promise.reject(new Error('nothing is read from the registry')),
     segments: { folder: folder.path, memoryMb: 200, threads: 1 },
     program: repositoryFile('dist/libs/reconciliation/src/comparison/child.js'),

@@ -16,6 +16,7 @@ import {
 import type { ServiceLog } from '#service';
 import type { StockRuns, Timetables } from './config.js';
 import { ACTOR } from './stock-run-parts.js';
+import type { Troubles } from './troubles.js';
 
 export interface TimetableParts {
   timetables: Timetables;
@@ -32,17 +33,12 @@ export interface TimetableParts {
 const LOOK_EVERY_MS = 30_000;
 
 /** Asks for runs by their timetables until the signal. Errors are said, never thrown. */
-export async function askByTimetable(parts: TimetableParts): Promise<void> {
-  const { timetables, log, clock, signal } = parts;
+export async function askByTimetable({ troubles, ...parts }: TimetableParts & { troubles: Troubles }): Promise<void> {
+  const { timetables, clock, signal } = parts;
   if (timetables.documents === undefined && timetables.packs === undefined) return;
   const since = clock.now();
-  for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
-    try {
-      await askForTicks(parts, since);
-    } catch (error) {
-      log.error({ err: error }, 'could not request scheduled runs');
-    }
-  }
+  for (; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal))
+    await troubles.trying('request scheduled runs', () => askForTicks(parts, since));
 }
 
 /**

@@ -40,7 +40,8 @@ async function startWitness(
   const origins = [...new Set(config.logs.map((key) => parseVerifierKey(key).name))];
   const witness = new Witness({ signer, logs: config.logs.map(parseVerifierKey), state });
   health.degradedBy(() => origins.flatMap((origin) => refusedTrouble(state, origin)));
-  const metrics = new Metrics({ program: 'witness', version: SOFTWARE_VERSION, profile: '' });
+  const onError = (err: unknown): void => log.warn({ err }, 'could not read a metric');
+  const metrics = new Metrics({ program: 'witness', version: SOFTWARE_VERSION, profile: '', onError });
   metrics.collect(() => showState(metrics, state, origins));
   serveMetrics(metrics, healthPort, health);
   port.serve(

@@ -44,6 +44,13 @@ export const workerProgram = (config: WorkerConfig): Program => ({
         reason: `paused (${cause}): ${text}`,
       })),
     );
+    health.degradedBy(() =>
+      worker.failingSigners().map(({ account, since, reason }) => ({
+        name: `signer of ${account}`,
+        since: since.toISOString(),
+        reason: `it signs nothing, so that its documents wait: ${reason}`,
+      })),
+    );
     health.degradedBy(() => worker.subscriptions.troubles());
     serveMetrics(watching.metrics, healthPort, health);
     return worker;

@@ -70,6 +70,8 @@ export interface RunningWorker {
   callFigures(): ReturnType<CallBudgets['figures']>;
   /** Accounts through which nothing is sent, as this process last saw them. */
   pausedAccounts(): PausedAccount[];
+  /** Accounts whose signer signs nothing, with why. */
+  failingSigners(): { account: string; since: Date; reason: string }[];
   /** Sagas and projections of this process, and why they fail. */
   subscriptions: Pick<SubscriptionWatch, 'failing' | 'troubles'>;
   /** Finishes in-flight work, then stops. */
@@ -155,11 +157,21 @@ async function startParts(
   };
   return {
     callFigures: () => budgets.figures(),
-    pausedAccounts: () => context.gates.pausedAccounts(),
+    ...accountsOf(context),
     subscriptions,
     stop,
   };
 }
+
+/** How its accounts stand, for its health. */
+const accountsOf = ({
+  gates,
+  registry,
+}: Pick<InboundContext, 'gates' | 'registry'>): Pick<RunningWorker, 'pausedAccounts' | 'failingSigners'> => ({
+  pausedAccounts: () => gates.pausedAccounts(),
+  failingSigners: () =>
+    registry.sessions().flatMap(({ account, signerFailing: failing }) => (failing ? [{ account, ...failing }] : [])),
+});
 
 const mailLaneOf = (
   { mail }: WorkerConfig,

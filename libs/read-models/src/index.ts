@@ -15,7 +15,7 @@ export * from './projections.js';
 export * from './schema.js';
 export * from './postgres-read-models.js';
 export { heldFigures, type HeldFigures } from './document-outcomes/held-figures.js';
-export { documentFigures } from './document-outcomes/figures.js';
+export { documentFigures, unconfirmedSince } from './document-outcomes/figures.js';
 export { followedSeconds, givenUpCount, notUnderstoodCount } from './inbound-documents/figures.js';
 export { documentDetailOf, documentRow, needsAccount, type DocumentFacts } from './document-outcomes/detail.js';
 export { documentIdsOf } from './document-outcomes/query.js';

@@ -193,11 +193,12 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return this.fetchXml(account, 'download', documentId);
   }
 
-  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[] {
+  sessions(): ReturnType<RegistryClient['sessions']> {
     return [...this.accounts].map(([account, { signer }]) => ({
       account,
       signedInAt: this.sessionsOf.signedInAt(account),
       certificateExpiresAt: signer?.expiresAt(),
+      signerFailing: signer?.failing?.(),
     }));
   }
 

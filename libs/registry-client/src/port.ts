@@ -86,6 +86,8 @@ export interface Signer {
   chain(signature?: Buffer): Buffer | undefined;
   /** Not after, of the certificate; undefined while none is known. */
   expiresAt(): Date | undefined;
+  /** Since when it signs nothing, and why at the last try; undefined while it signs, or was not asked for minutes. */
+  failing?(): { since: Date; reason: string } | undefined;
   close?(): Promise<void>;
 }
 
@@ -221,8 +223,13 @@ export interface RegistryClient {
   downloadDocument(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>>;
   /**
    * Where things stand, without secrets: token age by account, certificate expiry (undefined: no certificate, or none
-   * known before the first signature).
+   * known before the first signature), and a signer that signs nothing.
    */
-  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[];
+  sessions(): {
+    account: string;
+    signedInAt: Date | undefined;
+    certificateExpiresAt: Date | undefined;
+    signerFailing?: { since: Date; reason: string } | undefined;
+  }[];
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { connect, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { loginRefusal, openPool, type Queryable } from '#postgres';
 
 /** A service that a program needs. It is asked again and again, for as long as the program runs. */
@@ -24,6 +25,8 @@ export interface Dependency {
    * is degraded and not gone. Default false.
    */
   onlyDegrades?: boolean;
+  /** How often it is looked at while it is there. Default: as the watch says. */
+  everyMs?: number;
   /** What must not be shown should an error name it. */
   secrets?: string[];
   close?(): Promise<void>;
@@ -32,6 +35,8 @@ export interface Dependency {
 type Weight = Pick<Dependency, 'isRequired' | 'onlyDegrades'>;
 
 const CHECK_TIMEOUT_MS = 5_000;
+/** A handshake costs the other side more than a connection. */
+const TLS_EVERY_MS = 10_000;
 const DEFAULT_PORTS: Record<string, number> = {
   'http:': 80,
   'https:': 443,
@@ -77,17 +82,20 @@ async function takesWrites(pool: Queryable): Promise<void> {
 
 /**
  * Whether something takes connections at the address, and no more: a call would have to keep the manners of the other
- * side. A cluster's address (`esdb://a:1,b:2`) is there when one of its hosts is.
+ * side. Of `https` the TLS handshake is part of it, with the certificates that every call trusts: a certificate that
+ * has ended keeps all calls from going out. A cluster's address (`esdb://a:1,b:2`) is there when one of its hosts is.
  */
 export function tcpDependency(name: string, address: string, options: Weight = {}): Dependency {
   const hosts = hostsOf(address);
+  const isTls = /^https:/i.test(address);
   return {
     name,
     where: hosts.map(({ host, port }) => `${host}:${port}`).join(','),
     secrets: secretsOf(address),
     ...options,
+    ...(isTls ? { everyMs: TLS_EVERY_MS } : {}),
     check: (signal) =>
-      Promise.any(hosts.map((one) => connects(one, signal))).catch((error: AggregateError) =>
+      Promise.any(hosts.map((one) => connects(one, { isTls, signal }))).catch((error: AggregateError) =>
         Promise.reject(error.errors[0] as Error),
       ),
   };
@@ -102,9 +110,11 @@ interface Host {
   port: number;
 }
 
-function connects({ host, port }: Host, signal: AbortSignal): Promise<void> {
+function connects({ host, port }: Host, { isTls, signal }: { isTls: boolean; signal: AbortSignal }): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port });
+    // An address of numbers has no server name (RFC 6066, 3); the certificate is held against it all the same.
+    const named = { servername: isIP(host) === 0 ? host : '', ALPNProtocols: ['http/1.1'] };
+    const socket = isTls ? connectTls({ host, port, ...named }) : connect({ host, port });
     const end = (error?: Error): void => {
       signal.removeEventListener('abort', aborted);
       socket.destroy();
@@ -113,7 +123,7 @@ function connects({ host, port }: Host, signal: AbortSignal): Promise<void> {
     };
     const aborted = (): void => end(new Error(`${host}:${port} took no connection in time`));
     signal.addEventListener('abort', aborted, { once: true });
-    socket.once('connect', () => end());
+    socket.once(isTls ? 'secureConnect' : 'connect', () => end());
     socket.once('error', (error: NodeJS.ErrnoException) =>
       end(error.message === '' ? new Error(`connect ${error.code ?? 'failed'} ${host}:${port}`) : error),
     );

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Agent, get as httpGet, request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { selfSigned } from '../../../test/support/self-signed.js';
 import { until } from '../../../test/support/until.js';
 import { Health } from './health.js';
 import { HttpPort } from './http-port.js';
@@ -192,6 +194,26 @@ describe('looking whether an address takes connections', () => {
       tcpDependency('e', 'esdb+discover://a.example,b.example:1').where,
     ]).toEqual(['registry.example:443', 'mq.example:5672', 'a.example:2113,b.example:1']);
     server.close();
+  });
+
+  it('of https makes the handshake too, and seldom: a certificate that nobody trusts, or no TLS, is an error', async () => {
+    const { certificate: cert, key } = selfSigned();
+    const unknown = createTlsServer({ cert, key });
+    const plain = createServer((socket) => void socket.on('error', () => undefined).end('HTTP/1.1 400'));
+    const looked = async (server: NetServer): Promise<string> => {
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const dependency = tcpDependency('registry', `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+      expect(dependency.everyMs).toBe(10_000);
+      const error = await dependency.check(new AbortController().signal).then(
+        () => 'it is there',
+        ({ message }: Error) => message,
+      );
+      server.close();
+      return error;
+    };
+    expect(await looked(unknown)).toMatch(/self-signed certificate/);
+    expect(await looked(plain)).toMatch(/wrong version number/);
+    expect(tcpDependency('rabbitmq', 'amqps://mq.example').everyMs).toBeUndefined();
   });
 });
 

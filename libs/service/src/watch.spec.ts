@@ -63,6 +63,14 @@ describe('waiting for a service', () => {
     await watch.ended;
   });
 
+  it('looks at a service that is there as often as that says itself', async () => {
+    const { clock, asked, state, ending } = given({ everyMs: 10_000 });
+    delete state.error;
+    await pass(clock, 25_000);
+    expect(asked).toEqual([0, 200, 10_200, 20_200]);
+    ending.abort();
+  });
+
   it('spreads the tries of many processes over half of the delay', async () => {
     const { clock, asked, ending } = given({}, { random: () => 0 });
     await pass(clock, 2_000, 50);

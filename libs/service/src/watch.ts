@@ -16,7 +16,7 @@ export interface WatchOptions {
   clock?: Clock;
   /** From 0 to 1: the jitter of the back-off, so that many processes do not ask in step. */
   random?: () => number;
-  /** How often a service that is there is looked at. Default 1,000. */
+  /** How often a service that is there is looked at, where it says nothing itself. Default 1,000. */
   everyMs?: number;
   /** How long one look may take. Default 5,000. */
   timeoutMs?: number;
@@ -80,7 +80,8 @@ class Watcher {
   ) {}
 
   async run(): Promise<void> {
-    const { signal, clock = systemClock, everyMs = 1_000, random = Math.random } = this.options;
+    const { signal, clock = systemClock, random = Math.random } = this.options;
+    const everyMs = this.dependency.everyMs ?? this.options.everyMs ?? 1_000;
     while (!signal.aborted) {
       const error = await this.look();
       if (signal.aborted) break;

@@ -102,8 +102,13 @@ export const METRICS = {
   },
   pedigree_documents_oldest_seconds: {
     kind: 'gauge',
-    help: 'Age of the oldest unconcluded document of a phase, since its registration.',
+    help: 'Age of the oldest unconcluded document of a phase: since it was sent, else since its registration.',
     labels: ['phase'],
+  },
+  pedigree_documents_unconfirmed_seconds: {
+    kind: 'gauge',
+    help: 'For how long nothing was learnt of a send of unknown outcome, of the longest; 0 when there is none.',
+    labels: [],
   },
   pedigree_documents_duplicate: {
     kind: 'gauge',

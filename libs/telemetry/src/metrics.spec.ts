@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { PerformanceObserver } from 'node:perf_hooks';
 import { VirtualClock } from '#kernel';
 import { METRICS } from './metric-table.js';
 import { Metrics, type MetricsOptions } from './metrics.js';
@@ -13,6 +14,20 @@ describe('the metrics of a process', () => {
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(body).toContain('pedigree_info{version="1.2.3",profile="mdlp",program="worker"} 1');
     expect(body).toContain('process_cpu_user_seconds_total{program="worker"}');
+  });
+
+  it('watch the process once, however often they are made, and each shows what was seen', async () => {
+    metrics();
+    const observe = jest.spyOn(PerformanceObserver.prototype, 'observe');
+    const [worker, auditor] = [metrics(), metrics({ program: 'auditor' })];
+    expect(observe).not.toHaveBeenCalled();
+    observe.mockRestore();
+    const told = async (of: Metrics) =>
+      (await lines(of)).filter((line) => line.startsWith('process_start_time_seconds{'));
+    expect([await told(worker), await told(auditor)]).toEqual([
+      [expect.stringContaining('program="worker"')],
+      [expect.stringContaining('program="auditor"')],
+    ]);
   });
 
   it('count, observe and set under the labels of the table', async () => {

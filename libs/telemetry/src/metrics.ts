@@ -30,6 +30,20 @@ export interface MetricsOptions {
   onError?: (error: unknown) => void;
 }
 
+let ofProcess: Registry | undefined;
+
+/**
+ * CPU, memory, event loop and garbage collection of this process. What watches them never ends: so there is one of
+ * each, however many programs this process runs, and however often one starts again.
+ */
+function processMetrics(): ReturnType<Registry['getMetricsAsArray']> {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess.getMetricsAsArray();
+}
+
 /**
  * The metrics of one process. Names and labels are those of the table; a name or label that is not there does not
  * compile.
@@ -47,7 +61,7 @@ export class Metrics {
     this.clock = options.clock ?? systemClock;
     this.registry.setDefaultLabels({ program: options.program });
     if (options.isStartingUp === true) return;
-    collectDefaultMetrics({ register: this.registry });
+    for (const metric of processMetrics()) this.registry.registerMetric(metric as never);
     this.set('pedigree_info', { version: options.version, profile: options.profile }, 1);
   }
 

@@ -22,9 +22,16 @@ it('tells which services answer', async () => {
   expect(firing([await told({ parts })])).toEqual(['ServiceAway auditor postgresql']);
 });
 
-it.each(['checkpoint', 'audit sweep', 'stream counts', 'connections', 'api keys', 'witness example.org/1'])(
-  'raises an alert while readiness is degraded by what no other alert tells: %s',
-  async (name) => expect(firing([await told({ degraded: [name, name] })])).toEqual([`ProgramDegraded auditor ${name}`]),
+it.each([
+  'checkpoint',
+  'audit sweep',
+  'stream counts',
+  'connections',
+  'api keys',
+  'witness example.org/1',
+  'signer of main',
+])('raises an alert while readiness is degraded by what no other alert tells: %s', async (name) =>
+  expect(firing([await told({ degraded: [name, name] })])).toEqual([`ProgramDegraded auditor ${name}`]),
 );
 
 it.each(['account main', 'certificate of main', 'dead letters', 'signed history', 'witnesses', 'rabbitmq'])(

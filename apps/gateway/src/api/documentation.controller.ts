@@ -47,15 +47,21 @@ const filesFolder = (): string =>
 @Controller()
 export class DocumentationController {
   private readonly held = new Map<string, Buffer>();
+  private description: Promise<Buffer> | undefined;
   private readonly folder = filesFolder();
 
   constructor(@Inject(INSTALLATION_ID) private readonly installationId: string) {}
 
   @Get('v1/openapi.json')
-  async openApi(): Promise<object> {
-    // To describe every answer takes a fifth of a second, which the start of the gateway need not.
+  async openApi(@Res() reply: FastifyReply): Promise<void> {
+    // Anybody may ask, without a key: it is made once, at the first question, for the start need not wait for it.
+    this.description ??= this.describe();
+    await reply.header('content-type', 'application/json; charset=utf-8').send(await this.description);
+  }
+
+  private async describe(): Promise<Buffer> {
     const { openApiDocument } = await import('./openapi.js');
-    return openApiDocument(this.installationId);
+    return Buffer.from(JSON.stringify(openApiDocument(this.installationId)));
   }
 
   @Get('docs')

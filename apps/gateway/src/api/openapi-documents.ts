@@ -66,6 +66,7 @@ function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): ob
   const tags = [`${noun}s`];
   const onlyHeld =
     `Only of a ${noun.toLowerCase()} that is held: 409 not_held says how it stands. ` +
+    (noun === 'Document' ? 'A member of a group that is held is decided about with its group. ' : '') +
     'The same call again changes nothing.';
   const decision = (kind: 'release' | 'end', summary: string, description: string) => ({
     post: {

@@ -33,8 +33,10 @@ interface DeadlineFigures {
 }
 
 const LOOK_EVERY_MS = 60_000;
-/** Documents that are known to be answered: past so many, all are looked at once more. */
+/** Documents that are known to be answered: past so many, and once an hour, all are looked at once more. */
 const MOST_ANSWERED = 50_000;
+/** An answer may be revised: what was accepted was rejected after all. */
+const LOOK_AT_ANSWERED_EVERY_MS = 3_600_000;
 const NOT_SET =
   'no calendar of deadlines is set (DEADLINE_CALENDAR): nobody can tell which documents are late, and none is guessed';
 
@@ -42,6 +44,7 @@ const NOT_SET =
 export class DeadlineWatch {
   private newest: DeadlineFigures = { near: [], unknown: [] };
   private readonly answered = new Set<string>();
+  private answeredSinceMs = -Infinity;
 
   constructor(private readonly options: DeadlineWatchOptions) {}
 
@@ -78,11 +81,18 @@ export class DeadlineWatch {
     const { pool, evidence, alertMs: soonMs, clock, log } = this.options;
     const now = clock.now();
     const toSend = await nearToSend(pool, calendar, { now, soonMs });
-    if (this.answered.size > MOST_ANSWERED) this.answered.clear();
+    this.forgetAnswered();
     const sources = { pool, evidence, documents: { readForeignDocument }, types: typeKnowledge, calendar, now };
     const { figures, isCut } = await nearToAnswer(sources, { soonMs, answered: this.answered });
     if (isCut) log.warn({}, 'more documents await an answer than one query counts: the figures are too low');
     return [...toSend, ...figures];
+  }
+
+  private forgetAnswered(): void {
+    const nowMs = this.options.clock.monotonicMs();
+    if (this.answered.size <= MOST_ANSWERED && nowMs - this.answeredSinceMs < LOOK_AT_ANSWERED_EVERY_MS) return;
+    this.answered.clear();
+    this.answeredSinceMs = nowMs;
   }
 
   /** Health is about what runs: what is late is told by metrics, alerts and the report. */

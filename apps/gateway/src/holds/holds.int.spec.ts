@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { decideGroup, groupStream, NO_GROUP, type DocumentCommand } from '#domain';
+import { decideGroup, evolveGroup, groupStream, NO_GROUP, type DocumentCommand } from '#domain';
 import { PostgresEventStore, type NewEvent } from '#event-store';
 import { PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -140,4 +140,31 @@ it('a group that waits for a command which never came is ended, over the API', a
   expect(rows.map(({ payload }) => JSON.parse(payload) as object)).toMatchObject([
     { requestId: groupId, isGroup: true, decision: 'end', predecessors: [], missing: [after[0]?.requestId] },
   ]);
+});
+
+it('a member of a group is told to be held, or to wait, with its group, and what to decide about', async () => {
+  const { pool } = harness.db;
+  const holds = new Holds({ pool, store, queue });
+  const after = [{ commandId: 'before the group', requestId: randomUUID() }];
+  const [groupId, requestId] = [randomUUID(), randomUUID()];
+  await harness.post({ command_id: 'like a member', xml: arrival() });
+  const like = await harness.run('like a member', [], { projected: false });
+  const [registered] = await store.readStream(`document-${like}`);
+  const member = { ...registered?.data, requestId, group: { groupId, index: 0, of: 1 } };
+  const append = async (stream: string, events: { type: string; data: object }[]): Promise<void> => {
+    const made = events.map((one) => ({ ...one, id: randomUUID(), schemaVersion: 1, metadata: {} }));
+    expect((await store.append(stream, 'any', made as never)).kind).toBe('appended');
+  };
+  const registration = { groupId, commandId: 'g', account: 'main', kind: 'group', members: [member], after };
+  const waiting = decideGroup(NO_GROUP, { type: 'Register', registration: registration as never });
+  await append(groupStream(groupId), waiting);
+  await append(`document-${requestId}`, [{ type: 'DocumentRegistered', data: member }]);
+  const release = () => holds.decide('document', requestId, { decision: 'release', ...by('anna', 'it may go') });
+  const message = (stands: string) =>
+    `document ${requestId} is a member of the group ${groupId}, which ${stands}: release or end the group instead`;
+  await expect(release()).rejects.toMatchObject({ code: 'not_held', message: message('waits') });
+  const state = waiting.reduce(evolveGroup, NO_GROUP);
+  const noted = { type: 'NotePredecessor', requestId: after[0]?.requestId ?? '', outcome: 'rejected' } as const;
+  await append(groupStream(groupId), decideGroup(state, noted));
+  await expect(release()).rejects.toMatchObject({ code: 'not_held', message: message('is held') });
 });

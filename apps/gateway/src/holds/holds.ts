@@ -41,6 +41,8 @@ interface Decided {
 
 interface Found {
   phase: string;
+  /** Of a member: what it waits with. */
+  groupId?: string | undefined;
   waiting: Waiting | undefined;
   /** Of the newest event by which it was held: what is decided is decided about that. */
   heldAt: number;
@@ -73,7 +75,7 @@ export class Holds {
     const held = found.waiting?.holds ?? [];
     const { missing, notRun } = held.length === 0 ? await this.unknown(found.waiting) : { missing: [], notRun: [] };
     if (held.length + missing.length === 0)
-      throw refusal('not_held', requestId, `${noun} ${requestId} is not held: ${whyNotHeld(found, notRun)}`);
+      throw refusal('not_held', requestId, `${noun} ${requestId} ${await this.nothingToDecide(found, notRun)}`);
     const { pool, queue } = this.options;
     const payload = {
       requestId,
@@ -88,6 +90,15 @@ export class Holds {
     const key = `decide_hold:${requestId}:${about}:${decision}`;
     await queue.schedule(pool, [{ key, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
     return { ...{ requestId, decision }, ...whyHeld(held), ...(missing.length === 0 ? {} : { missing }) };
+  }
+
+  /** A member that was not sent waits with its group, and is held with it: its own stream tells nothing of that. */
+  private async nothingToDecide(found: Found, notRun: DocumentReference[]): Promise<string> {
+    const { groupId, phase } = found;
+    const group = groupId !== undefined && phase === 'ready' ? await this.find('group', groupId) : undefined;
+    if (group?.waiting === undefined) return `is not held: ${whyNotHeld(found, notRun)}`;
+    const stands = group.waiting.holds.length > 0 ? 'is held' : 'waits';
+    return `is a member of the group ${groupId}, which ${stands}: release or end the group instead`;
   }
 
   /** What it comes after, and that is neither a document nor a group here: it never came, or is not run yet. */
@@ -147,9 +158,12 @@ export class Holds {
   }
 
   private async find(noun: 'document' | 'group', requestId: string): Promise<Found> {
-    return noun === 'document'
-      ? foundIn(await streamEvents<DocumentEvent>(this.options.store, documentStream(requestId)), evolve, ABSENT)
-      : foundIn(await streamEvents<GroupEvent>(this.options.store, groupStream(requestId)), evolveGroup, NO_GROUP);
+    const { store } = this.options;
+    if (noun === 'group')
+      return foundIn(await streamEvents<GroupEvent>(store, groupStream(requestId)), evolveGroup, NO_GROUP);
+    const events = await streamEvents<DocumentEvent>(store, documentStream(requestId));
+    const registered = events.find((event) => event.type === 'DocumentRegistered');
+    return { ...foundIn(events, evolve, ABSENT), groupId: registered?.data.group?.groupId };
   }
 }
 

@@ -115,6 +115,21 @@ it('a document of others that has no end after a day raises an alert', async () 
   expect(firing([await toldOf(23)])).toEqual([]);
 });
 
+it('a send that is unknown for a quarter of an hour raises an alert, and many that are known after a moment none', async () => {
+  const toldOf = async (minutes: number): Promise<string> => {
+    const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });
+    const [phases, oldest] = [[{ phase: 'unconfirmed', documents: 40, seconds: 0 }], [{ requestId: 'r-1' }]];
+    const rows: Record<string, object[]> = { 'document-phases': phases, 'document-unconfirmed': oldest };
+    const query = ({ name = '' }) => Promise.resolve({ rows: rows[name] ?? [] });
+    const recordedAt = new Date(Date.now() - minutes * 60_000);
+    const store = { readStream: () => Promise.resolve([{ recordedAt }]) };
+    collectGatewayMetrics(metrics, { pool: { query }, store } as never);
+    return (await metrics.text()).body;
+  };
+  expect(firing([await toldOf(16)])).toEqual(['SendOutcomeUnknown']);
+  expect(firing([await toldOf(14)])).toEqual([]);
+});
+
 it('an installation without API keys is told of none that expires soon', async () => {
   const toldOf = async (expiresSeconds: number | undefined): Promise<string> => {
     const metrics = new Metrics({ program: 'gateway', version: '1', profile: 'p', clock: new VirtualClock() });

@@ -1,6 +1,7 @@
 import type { MessageBus } from '#bus';
 import { typeKnowledge } from '#documents';
 import { CASE_SEVERITIES } from '#domain';
+import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
 import {
   caseFigures,
@@ -9,6 +10,7 @@ import {
   givenUpCount,
   notUnderstoodCount,
   suspendedListFigures,
+  unconfirmedSince,
 } from '#read-models';
 import { listsUnread, watchedSince } from '#reconciliation';
 import { newestSegmentSeconds } from '#segments';
@@ -30,6 +32,7 @@ type SubscriptionMetric = Extract<MetricName, `pedigree_subscription_${string}`>
 
 export interface GatewayFigures {
   pool: Pool;
+  store: Pick<EventStore, 'readStream'>;
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   bus: Pick<MessageBus, 'state'>;
   accounts: Pick<Accounts, 'look' | 'names'>;
@@ -58,6 +61,9 @@ const documents: Collect = async (metrics, { pool }) => {
   );
   metrics.set('pedigree_documents_duplicate', {}, duplicates);
 };
+
+const unconfirmed: Collect = async (metrics, { pool, store }) =>
+  metrics.set('pedigree_documents_unconfirmed_seconds', {}, secondsSince(await unconfirmedSince(pool, store)));
 
 const segments: Collect = async (metrics, { pool }) =>
   metrics.setOrClear('pedigree_segment_newest_seconds', await newestSegmentSeconds(pool));
@@ -219,7 +225,7 @@ const COLLECTORS: Collect[] = [
   cases,
   suspendedList,
   documentLists,
-  ...[documents, segments, notUnderstood, inbound, orphaned, deadlines, tasks, machinery, parked],
+  ...[documents, unconfirmed, segments, notUnderstood, inbound, orphaned, deadlines, tasks, machinery, parked],
   ...[pausedAccounts, apiKeys, messageBus, outcomeDeliveries],
 ];
 

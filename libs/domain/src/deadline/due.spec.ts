@@ -15,6 +15,11 @@ const shipped = (operationAt: string | null): DutyFacts => ({
   knownAt: at('2026-03-01T00:00:00Z'),
   acceptedAt: null,
 });
+/** Sent in place of others: what each claims, the earliest first. */
+const sentAnew = (...days: string[]): DutyFacts => {
+  const claims = days.map((day) => at(`${day}T12:00:00+03:00`));
+  return { ...shipped(null), operationAt: claims[0] ?? null, claims };
+};
 const told = (knownAt: string): DutyFacts => ({
   ...shipped(null),
   role: 'receiver',
@@ -39,6 +44,8 @@ describe('the moment from which a document is too late', () => {
     ['and the next one from its first day on', shipped('2026-06-30T21:00:00Z'), '2026-07-02T09:00:00.000Z'],
     ['moves calendar days to a working day', told('2026-03-06T08:00:00Z'), '2026-03-10T21:00:00.000Z'],
     ['does not guess the days of another year', told('2026-12-30T08:00:00Z'), 'days_not_listed'],
+    ['passes over a wrong date before all rows', sentAnew('2006-03-05', '2026-03-05'), '2026-03-11T21:00:00.000Z'],
+    ['but over no date that a row knows', sentAnew('2026-03-04', '2026-03-05'), '2026-03-10T21:00:00.000Z'],
     ['nor a row before the first', shipped('2025-12-31T12:00:00+03:00'), 'not_in_force'],
     ['nor a start that nobody names', shipped(null), 'not_started'],
     ['nor a type that the calendar does not speak of', { ...told('2026-03-06T08:00:00Z'), docType: 605 }, 'not_listed'],

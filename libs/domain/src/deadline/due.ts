@@ -11,6 +11,8 @@ export interface DutyFacts {
   channel: DeadlineChannel;
   /** The moment that the document claims; null where it claims none that is an instant. */
   operationAt: Date | null;
+  /** Of one that was sent in place of others, what each of them and itself claims, the earliest first. */
+  claims?: readonly Date[];
   /** When its command was registered, or a list of the registry showed it. */
   knownAt: Date;
   /** The registry's moment of acceptance. */
@@ -40,6 +42,13 @@ export function dueOf(calendar: DeadlineCalendar | undefined, facts: DutyFacts):
   const rows = facts.docType === null ? undefined : calendar.rowsOf({ ...facts, docType: facts.docType });
   if (rows === undefined) return unknown('not_listed');
   if (rows.length === 0) return { kind: 'none' };
+  // A wrong date, which the registry has refused, may lie before all rows: it does not hide when the document is due.
+  const { claims = [] } = facts;
+  const dues = [facts.operationAt, ...claims].map((operationAt) => dueBy(calendar, rows, { ...facts, operationAt }));
+  return dues.find(({ kind }) => kind === 'due') ?? (dues[0] as Due);
+}
+
+function dueBy(calendar: DeadlineCalendar, rows: readonly Deadline[], facts: DutyFacts): Due {
   // Rows of one type may start their clocks differently: each is asked about the day of its own start.
   const row = rows.find((one) => isInForce(calendar, one, startOf(one, facts)));
   if (row === undefined)
@@ -95,18 +104,20 @@ function lastDay(
 
 /**
  * Which starts of the clock are due by a moment: those from `fromMs` on and before `beforeMs`, while the row is in
- * force. A later start is never due earlier, so that these are all. Counting by them needs no look at single documents.
+ * force, which ends at `endMs`. A later start is never due earlier, so that these are all. Counting by them needs no
+ * look at single documents.
  */
 export function startsDueBy(
   calendar: DeadlineCalendar,
   row: Deadline,
   moment: Date,
-): { fromMs: number; beforeMs: number } {
+): { fromMs: number; beforeMs: number; endMs: number } {
   const { zone } = calendar;
   const first = Math.max(row.validFrom, firstKnown(calendar, row));
   const fromMs = zone.beginningOf(first);
   const endMs = row.validTo === undefined ? Infinity : zone.beginningOf(row.validTo + 1);
-  return { fromMs, beforeMs: Math.max(fromMs, Math.min(endMs, firstNotDue(calendar, row, { moment, first }))) };
+  const notDueMs = firstNotDue(calendar, row, { moment, first });
+  return { fromMs, beforeMs: Math.max(fromMs, Math.min(endMs, notDueMs)), endMs };
 }
 
 /** The first day that can start the clock: of earlier ones the calendar does not tell when they are due. */

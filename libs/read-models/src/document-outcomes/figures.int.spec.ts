@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { readModelSchemas } from '../schema.js';
-import { documentFigures } from './figures.js';
+import { documentFigures, unconfirmedSince } from './figures.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -48,4 +48,41 @@ it('counts the documents of a group that waits, is held or has an unknown start 
     phases.map(({ phase, documents, oldestSeconds }) => [phase, [documents, Math.round(oldestSeconds / 3600)]]),
   );
   expect(hours).toEqual({ ready: [2, 3], waiting: [3, 5], held: [2, 4], sent: [1, 3], unconfirmed: [1, 6] });
+});
+
+it('counts the age of what the registry has from its send, for it may have waited for days before that', async () => {
+  await given('waited, then sent', { phase: 'sent', hours: 72 });
+  await given('waited, then received', { phase: 'received', hours: 72 });
+  await given('released', { phase: 'ready', hours: 7 });
+  await db.pool.query(
+    `INSERT INTO document_timing (stream, first_position, position, kind, id, account, channel, known_at, day_at,
+       sent_at)
+     SELECT 'document-' || id, 1, 1, 'own', id, 'main', 'api', now(), now(), now() - interval '2 hours'
+     FROM unnest('{"waited, then sent","waited, then received",released}'::text[]) AS id`,
+  );
+  const { phases } = await documentFigures(db.pool);
+  const hours = phases.map(({ phase, oldestSeconds }) => [phase, Math.round(oldestSeconds / 3600)]);
+  expect(Object.fromEntries(hours)).toMatchObject({ sent: 3, received: 2, ready: 7 });
+});
+
+it('tells since when nothing was learnt of a send of unknown outcome, of the one that is unknown for longest', async () => {
+  const at: Record<string, string> = {};
+  const store = { readStream: (stream: string) => Promise.resolve([{ recordedAt: at[stream] }]) };
+  const since = () => unconfirmedSince(db.pool, store as never);
+  await db.pool.query(`DELETE FROM document_group`);
+  expect(await since()).toBeUndefined();
+  for (const id of ['first', 'second']) {
+    await given(id, { phase: 'unconfirmed', hours: 90 });
+    at[`document-${id}`] = `of the ${id}`;
+  }
+  expect(await since()).toBe('of the first');
+  await db.pool.query(`UPDATE document_outcome SET phase = 'sent' WHERE request_id = 'first'`);
+  expect(await since()).toBe('of the second');
+  // So does a group of unknown start.
+  await db.pool.query(`UPDATE document_outcome SET phase = 'sent' WHERE request_id = 'second'`);
+  expect(await since()).toBeUndefined();
+  await givenGroup('started?', 'unconfirmed');
+  await given('its first', { phase: 'sent', group: 'started?', hours: 90 });
+  at['group-started?'] = 'of the group';
+  expect(await since()).toBe('of the group');
 });

@@ -1,9 +1,13 @@
+import { documentStream, groupStream } from '#domain';
+import type { EventStore } from '#event-store';
 import type { Queryable } from '#postgres';
+import { wholeStream } from '../document-timeline/whole-stream.js';
 import { countOutcomes } from './query.js';
 
 /**
  * How the documents stand, for metrics: what is in flight by phase with the age of the oldest, what is concluded by
- * outcome.
+ * outcome. A document ages from the moment at which the registry took it: it may have waited for days before that. One
+ * that was not sent ages from its registration.
  */
 export interface DocumentFigures {
   phases: { phase: string; documents: number; oldestSeconds: number }[];
@@ -22,8 +26,11 @@ export async function documentFigures(db: Queryable): Promise<DocumentFigures> {
     name: 'document-phases',
     text: `SELECT CASE WHEN g.phase IN ('waiting', 'held', 'unconfirmed') THEN g.phase ELSE d.phase END AS phase,
         count(*)::int AS documents,
-        greatest(0, extract(epoch FROM clock_timestamp() - min(d.registered_at)))::float8 AS seconds
+        greatest(0, extract(epoch FROM clock_timestamp() - min(coalesce(t.sent_at, d.registered_at))))::float8
+          AS seconds
       FROM document_outcome d LEFT JOIN document_group g ON g.group_id = d.group_id AND d.phase IN ('ready', 'sent')
+      LEFT JOIN document_timing t ON d.phase IN ('sent', 'received') AND t.stream = 'document-' || d.request_id
+        AND t.kind = 'own' AND t.outcome IS NULL
       WHERE d.outcome IS NULL GROUP BY 1`,
   });
   const alarms = await db.query<{ duplicates: number }>({
@@ -36,4 +43,26 @@ export async function documentFigures(db: Queryable): Promise<DocumentFigures> {
     outcomes: { accepted, partial, rejected, failed },
     duplicates: alarms.rows[0]?.duplicates ?? 0,
   };
+}
+
+/**
+ * When the last thing was learnt of a send, or of a group's start, of unknown outcome: of the one of which nothing was
+ * learnt for longest. Undefined where there is none.
+ */
+export async function unconfirmedSince(
+  db: Queryable,
+  store: Pick<EventStore, 'readStream'>,
+): Promise<Date | undefined> {
+  const { rows } = await db.query<{ id: string; isGroup: boolean }>({
+    name: 'document-unconfirmed',
+    text: `SELECT coalesce(g.group_id, d.request_id) AS id, g.group_id IS NOT NULL AS "isGroup"
+      FROM document_outcome d
+        LEFT JOIN document_group g ON g.group_id = d.group_id AND d.phase = 'sent' AND g.phase = 'unconfirmed'
+      WHERE d.outcome IS NULL AND (d.phase = 'unconfirmed' OR g.group_id IS NOT NULL)
+      ORDER BY coalesce(g.position, d.position) LIMIT 1`,
+  });
+  const [oldest] = rows;
+  if (oldest === undefined) return undefined;
+  const stream = oldest.isGroup ? groupStream(oldest.id) : documentStream(oldest.id);
+  return (await wholeStream(store, stream)).at(-1)?.recordedAt;
 }

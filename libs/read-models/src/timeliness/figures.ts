@@ -40,21 +40,28 @@ interface Wanted {
   operationClock: boolean[];
   bySend: boolean[];
   from: Date[];
+  /** null: for ever. */
+  until: (Date | null)[];
   lateBefore: Date[];
   nearBefore: Date[];
 }
 
 /** For each type and row of the calendar, the starts of the clock that are due by now, and by `soon`. */
 function wantedOf(calendar: DeadlineCalendar, { now, soon }: { now: Date; soon: Date }): Wanted {
-  const wanted: Wanted = { docTypes: [], operationClock: [], bySend: [], from: [], lateBefore: [], nearBefore: [] };
-  for (const row of calendar.deadlines.filter(isOurs)) {
-    const { fromMs, beforeMs } = startsDueBy(calendar, row, now);
+  const wanted: Wanted = {
+    ...{ docTypes: [], operationClock: [], bySend: [] },
+    ...{ from: [], until: [], lateBefore: [], nearBefore: [] },
+  };
+  // A document that several rows fit is due by the earliest of them.
+  for (const row of calendar.deadlines.filter(isOurs).toSorted((a, b) => a.validFrom - b.validFrom)) {
+    const { fromMs, beforeMs, endMs } = startsDueBy(calendar, row, now);
     const near = startsDueBy(calendar, row, soon).beforeMs;
     for (const docType of row.docTypes) {
       wanted.docTypes.push(docType);
       wanted.operationClock.push(row.startsAt === 'operation_date');
       wanted.bySend.push(row.metWhen === 'sent');
       wanted.from.push(new Date(fromMs));
+      wanted.until.push(endMs === Infinity ? null : new Date(endMs));
       wanted.lateBefore.push(new Date(beforeMs));
       wanted.nearBefore.push(new Date(near));
     }
@@ -66,6 +73,7 @@ const isOurs = ({ role, channel }: Deadline): boolean => role === 'sender' && (c
 
 /**
  * Documents of ours in flight that are due soon, or were due: counted by their starts, so that no single one is read.
+ * Each is counted once, by the claim and the row by which `dueOf` judges it.
  */
 export async function nearToSend(
   db: Queryable,
@@ -76,15 +84,22 @@ export async function nearToSend(
   const { rows } = await db.query<{ docType: number; near: number; breached: number }>({
     name: 'timeliness-near',
     text: `${withClocks("kind = 'own' AND outcome IS NULL AND doc_type = ANY ($1::int[])")}
-      SELECT w.doc_type AS "docType", count(*) FILTER (WHERE s.at >= w.late_before)::int AS near,
-        count(*) FILTER (WHERE s.at < w.late_before)::int AS breached
-      FROM unnest($1::int[], $2::boolean[], $3::boolean[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[])
-        AS w (doc_type, operation_clock, by_send, from_at, late_before, near_before)
-      JOIN document_timing t ON t.kind = 'own' AND t.outcome IS NULL AND t.doc_type = w.doc_type
-      JOIN clock c ON c.request_id = t.id
-      CROSS JOIN LATERAL (SELECT CASE WHEN w.operation_clock THEN c.operation_at ELSE c.known_at END AS at) s
-      WHERE s.at >= w.from_at AND s.at < w.near_before AND NOT (w.by_send AND t.sent_at IS NOT NULL)
-      GROUP BY w.doc_type ORDER BY w.doc_type`,
+      , judged AS (
+        SELECT DISTINCT ON (t.id) w.*, s.at, t.sent_at
+        FROM unnest($1::int[], $2::boolean[], $3::boolean[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[],
+          $7::timestamptz[]) WITH ORDINALITY
+          AS w (doc_type, operation_clock, by_send, from_at, until_at, late_before, near_before, n)
+        JOIN document_timing t ON t.kind = 'own' AND t.outcome IS NULL AND t.doc_type = w.doc_type
+        JOIN place p ON p.request_id = t.id
+        JOIN clock c ON c.request_id = t.id
+        CROSS JOIN LATERAL (SELECT CASE WHEN w.operation_clock THEN p.operation_at ELSE c.known_at END AS at) s
+        WHERE s.at >= w.from_at AND s.at < coalesce(w.until_at, 'infinity')
+        ORDER BY t.id, p.operation_at, w.n
+      )
+      SELECT doc_type AS "docType", count(*) FILTER (WHERE at >= late_before)::int AS near,
+        count(*) FILTER (WHERE at < late_before)::int AS breached
+      FROM judged WHERE at < near_before AND NOT (by_send AND sent_at IS NOT NULL)
+      GROUP BY doc_type ORDER BY doc_type`,
     values: Object.values(wanted),
   });
   return rows.map((row) => ({ role: 'sender', ...row }));
@@ -96,8 +111,8 @@ export async function nearToSend(
  */
 function toldSince(calendar: DeadlineCalendar, since: Date): [number[], Date[]] {
   const open = calendar.deadlines.flatMap((row) => {
-    const { beforeMs } = startsDueBy(calendar, row, since);
-    const isOver = row.validTo !== undefined && beforeMs >= calendar.zone.beginningOf(row.validTo + 1);
+    const { beforeMs, endMs } = startsDueBy(calendar, row, since);
+    const isOver = beforeMs >= endMs;
     return row.role !== 'receiver' || isOver
       ? []
       : row.docTypes.map((docType) => ({ docType, at: new Date(beforeMs) }));

@@ -424,6 +424,49 @@ describe('what is told before it is too late', () => {
   });
 });
 
+describe('what is counted by its start', () => {
+  const insert = (id: string, row: Record<string, string | number>): Promise<unknown> => {
+    const all = {
+      ...{ stream: `document-${id}`, first_position: 1, position: 1, kind: 'own', id, account: 'main', channel: 'api' },
+      ...{ known_at: '2026-02-28T12:00:00Z', day_at: '2026-02-28T12:00:00Z', ...row },
+    };
+    const names = Object.keys(all);
+    const places = names.map((_, n) => `$${n + 1}`).join(', ');
+    return db.pool.query(`INSERT INTO document_timing (${names.join(', ')}) VALUES (${places})`, Object.values(all));
+  };
+  const calendarOf = (...deadlines: object[]) =>
+    readCalendar({ name: 'Starts', edition: '1', ...WORKED, deadlines, withoutDeadline: [] });
+
+  it('is near by the date of the document sent anew, where that of the first lies before all rows', async () => {
+    const calendar = calendarOf({ ...SENDER, docTypes: [900], limit: { hours: 1 }, metWhen: 'sent' });
+    const wrong = { doc_type: 900, operation_at: '2006-03-01T08:00:00Z', outcome: 'rejected', replaced_by: 'anew' };
+    await insert('wrong', wrong);
+    await insert('anew', { doc_type: 900, operation_at: '2026-03-01T08:00:00Z' });
+    const now = new Date('2026-03-01T08:30:00Z');
+    const near = await nearToSend(db.pool, calendar, { now, soonMs: 3_600_000 });
+    expect(near).toEqual([{ role: 'sender', docType: 900, near: 1, breached: 0 }]);
+    const items = (await listTimeliness({ ...sources, calendar, now }, { docType: 900 })).items;
+    expect(items.find((one) => idOf(one) === 'anew')).toMatchObject({
+      state: 'pending',
+      dueAt: '2026-03-01T09:00:00.000Z',
+    });
+  });
+
+  it('counts a document once that two editions fit, by the earlier one', async () => {
+    const row = { ...SENDER, docTypes: [901], limit: { hours: 48 }, metWhen: 'sent' };
+    const calendar = calendarOf(
+      { ...row, validFrom: '2026-03-01' },
+      { ...row, startsAt: 'known', validTo: '2026-02-28' },
+    );
+    await insert('both', { doc_type: 901, operation_at: '2026-03-01T08:00:00Z' });
+    const at = (now: string) => nearToSend(db.pool, calendar, { now: new Date(now), soonMs: 72 * 3_600_000 });
+    const figure = { role: 'sender', docType: 901 };
+    expect(await at('2026-03-02T00:00:00Z')).toEqual([{ ...figure, near: 1, breached: 0 }]);
+    // Known on 28 February at noon.
+    expect(await at('2026-03-02T12:00:00Z')).toEqual([{ ...figure, near: 0, breached: 1 }]);
+  });
+});
+
 describe('the late ones among many', () => {
   it('are found, in pages that may be short and are not the last', async () => {
     await db.pool.query(

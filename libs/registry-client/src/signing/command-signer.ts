@@ -1,4 +1,4 @@
-import { defined } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
  * signature, without a shell and with an environment of its own: ours holds secrets that are none of its business.
  * @throws PedigreeError invalid_configuration when the certificate's file cannot be read.
  */
-export const openCommandSigner = (account: string, config: CommandSignerConfig): OutsideSigner =>
-  new OutsideSigner({ account, config, produce: (bytes) => runFor(config, bytes) });
+export const openCommandSigner = (account: string, config: CommandSignerConfig, clock?: Clock): OutsideSigner =>
+  new OutsideSigner({ account, config, produce: (bytes) => runFor(config, bytes), ...defined({ clock }) });
 
 async function runFor(config: CommandSignerConfig, bytes: Uint8Array): Promise<Buffer> {
   const uses = (placeholder: string): boolean => config.command.some((part) => part.includes(placeholder));

@@ -37,7 +37,7 @@ export function openHttpSigner(account: string, config: HttpSignerConfig, clock:
           );
     return signatureOf(await repeated(config, clock, (timeoutMs) => call(body, timeoutMs)), config);
   };
-  return new OutsideSigner({ account, config, produce, close: () => agent.destroy() });
+  return new OutsideSigner({ account, config, produce, close: () => agent.destroy(), clock });
 }
 
 /** Asks again while that may help and time is left. */

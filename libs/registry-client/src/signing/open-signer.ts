@@ -15,7 +15,7 @@ export function openSigner(account: Pick<Account, 'name' | 'signer'>, clock: Clo
     case 'pkcs12':
       return Pkcs12Signer.open(account, clock);
     case 'command':
-      return openCommandSigner(name, signer);
+      return openCommandSigner(name, signer, clock);
     case 'http':
       return openHttpSigner(name, signer, clock);
     case 'password':

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PedigreeError, Semaphore } from '#kernel';
+import { PedigreeError, Semaphore, systemClock, type Clock } from '#kernel';
 import type { CommandSignerConfig, HttpSignerConfig, Signer } from '../port.js';
 import { pemChain } from './chain.js';
 import {
@@ -16,9 +16,12 @@ export interface OutsideSignerParts {
   /** Gets a signature from outside, in any of the encodings. Its errors are words for the operator. */
   produce: (bytes: Uint8Array) => Promise<Uint8Array>;
   close?: () => Promise<void>;
+  clock?: Pick<Clock, 'now'>;
 }
 
 const MAX_WORDS = 600;
+/** A failure that is older says nothing: since then others may have signed, or there was nothing to sign. */
+const FAILURE_COUNTS_MS = 5 * 60_000;
 
 /** With what a signature was made. */
 interface Made {
@@ -41,6 +44,8 @@ export class OutsideSigner implements Signer {
   /** The certificate with which each signature was made: the outside may change its certificate between two of them. */
   private readonly madeWith = new WeakMap<Buffer, Made>();
   private lastChain: Buffer | undefined;
+  /** The failures since the last signature. */
+  private failed: { since: Date; lastAt: Date; reason: string } | undefined;
 
   /** @throws PedigreeError invalid_configuration when the certificate's file cannot be read. */
   constructor(private readonly parts: OutsideSignerParts) {
@@ -54,9 +59,12 @@ export class OutsideSigner implements Signer {
       const signature = derOfProduced(await this.semaphore.take(() => this.parts.produce(bytes), urgent));
       this.known = checkProducedCms(bytes, signature, { expected: this.expected, last: this.known });
       this.madeWith.set(signature, { der: this.known.der, chain: this.chainIn(signature, this.known.der) });
+      this.failed = undefined;
       return signature;
     } catch (error) {
       const words = clean((error as Error).message, this.parts.config.secret);
+      const lastAt = this.now();
+      this.failed = { since: this.failing()?.since ?? lastAt, lastAt, reason: words };
       // Another certificate than the configured one is no passing fault: a person has to look.
       const ofAnother =
         error instanceof PedigreeError && error.place.field === 'certificate' ? { field: 'certificate' } : {};
@@ -83,6 +91,17 @@ export class OutsideSigner implements Signer {
 
   expiresAt(): Date | undefined {
     return this.known?.expiresAt;
+  }
+
+  failing(): { since: Date; reason: string } | undefined {
+    if (this.failed === undefined || this.now().getTime() - this.failed.lastAt.getTime() > FAILURE_COUNTS_MS)
+      return undefined;
+    const { since, reason } = this.failed;
+    return { since, reason };
+  }
+
+  private now(): Date {
+    return (this.parts.clock ?? systemClock).now();
   }
 
   async close(): Promise<void> {

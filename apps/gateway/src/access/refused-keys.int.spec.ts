@@ -162,7 +162,7 @@ describe('wrong keys by the thousand', () => {
       collect();
       return process.memoryUsage().heapUsed;
     };
-    // What runs beside it moves the heap too: what is kept for each key shows in every round, so the smallest one counts.
+    // What runs beside it moves the heap too. What is kept for each key shows in every round: the smallest counts.
     const rounds = [1, 2, 3].map((round) => round * 12_000);
     let heapBytes = await attack(0, 12_000);
     const grownBytes: number[] = [];

@@ -25,12 +25,3 @@ it.each([210, 213, 220])('a query of type %i claims nothing, not even a place', 
     ...{ items: [], places: [], isWholePlace: false, change: undefined },
   });
 });
-
-it('a recall means its operation in whatever letter case', () => {
-  const operation = 'a3c1f0de-0000-4000-8000-00000000abcd';
-  const facts = { docType: 250, element: 'recall', schemaVersion: '1.38', subjectId: '00000000000464', items: [] };
-  const recalling = (fields: Record<string, string>) =>
-    namedItemsOf({ ...facts, operationDate: '2026-02-28T10:00:00+03:00', fields }).recalls;
-  expect(recalling({ operation_id: operation.toUpperCase() })).toBe(operation);
-  expect(recalling({})).toBeUndefined();
-});

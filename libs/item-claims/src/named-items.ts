@@ -1,6 +1,5 @@
 import { isPlace } from '#domain';
 import { documentTypeOf, RECALL, typeKnowledge, type DocumentFacts } from '#documents';
-import { canonicalUuid } from '#kernel';
 
 /** What a document does to containment, if it is accepted. */
 export type ContainmentChange = 'packed' | 'taken_out' | 'opened' | 'opened_all';
@@ -25,7 +24,6 @@ export function namedItemsOf(facts: DocumentFacts): NamedItems {
   if (typeKnowledge.movesNothing(facts.docType)) return NOTHING;
   const { docType, subjectId, counterpartyId, fields, items } = facts;
   const wholePlace = documentTypeOf(docType)?.wholePlace;
-  const { operation_id: operation } = fields;
   const parents = new Map(items.map(({ id, into }) => [id, into]));
   const named = [subjectId, counterpartyId, wholePlace && fields[wholePlace]];
   return {
@@ -33,7 +31,7 @@ export function namedItemsOf(facts: DocumentFacts): NamedItems {
     places: [...new Set(named.filter((one) => one !== undefined && isPlace(one)))] as string[],
     isWholePlace: wholePlace !== undefined,
     change: changeOf(facts),
-    ...(docType === RECALL ? { recalls: operation && canonicalUuid(operation) } : {}),
+    ...(docType === RECALL ? { recalls: fields['operation_id'] } : {}),
   };
 }
 

@@ -104,14 +104,6 @@ describe('ids of copies', () => {
   });
 });
 
-it.each([
-  ['capital', 'A-1', ['movement_document', 'pack_state', 'pack_stay']],
-  ['small', 'a-1', []],
-])('recalls that name their operation in %s letters', async (_, recalls, tables) => {
-  log.document({ docType: 250, items: [], fields: { operation_id: 'a-1' } });
-  expect(await marked('0062-movement-document', `UPDATE movement_document SET recalls = '${recalls}'`)).toEqual(tables);
-});
-
 describe('series of what a receipt left open', () => {
   const EFFECT = '0060-movement-effect';
   const AS_BEFORE = `UPDATE movement_effect SET series = NULL, expiry = NULL, funding = NULL, lots = NULL

@@ -26,7 +26,6 @@ describe('recalls and dates', () => {
 
   it.each([
     ['request_id', (requestId: string) => requestId],
-    ['request_id in capital letters', (requestId: string) => requestId.toUpperCase()],
     ["registry's id", documentIdOf],
   ])('of a move takes back what the receiving place was told of it, too, by its %s', async (_, named) => {
     world.log.document({ docType: 701, items: [pack(1)] });

@@ -29,6 +29,10 @@ describe('what the record can hold', () => {
   it.each([
     ['the subject', { subject: 'x'.repeat(801) }],
     ['the counterparty', { body: `<counterparty_id>${'x'.repeat(801)}</counterparty_id>` }],
+    [
+      'the place of which all is moved',
+      { type: 812, body: `<receiver_id>2</receiver_id><shipper_id>${'x'.repeat(801)}</shipper_id>` },
+    ],
     ['a series', { body: `<details><series_number>${'x'.repeat(801)}</series_number></details>` }],
     ['the operation', { type: 250, body: `<operation_id>${'x'.repeat(801)}</operation_id>` }],
   ])('is %s of 800 characters, and no longer one', (what, given) => {

@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import { documentTypeOf } from './catalogue/catalogue.js';
 import { RECALL } from './catalogue/type-knowledge.js';
 import type { DocumentFacts } from './port.js';
 
@@ -17,9 +18,11 @@ export const fitsRecord = (text: string): boolean => text.length <= LONGEST_KEY;
  */
 export function mustFitRecord<Facts extends DocumentFacts>(facts: Facts): Facts {
   const { docType, element, subjectId, counterpartyId = '', fields, items, series = [] } = facts;
+  const wholePlace = documentTypeOf(docType)?.wholePlace ?? '';
   const keys = [
     ['the subject', subjectId],
     ['the counterparty', counterpartyId],
+    ['the place of which all is moved', fields[wholePlace] ?? ''],
     ['the operation', docType === RECALL ? (fields['operation_id'] ?? '') : ''],
     ...series.map((one) => ['a series', one.series ?? ''] as const),
   ] as const;

@@ -3,6 +3,7 @@ import { documentTypeOf, type DocumentType } from './catalogue/catalogue.js';
 import { impossibleDate } from './check-document.js';
 import { problemsOf, type Problem } from './problems.js';
 import { FactsCollector } from './read-document.js';
+import { mustFitRecord } from './record-limits.js';
 import type { SchemaSet } from './schemas/schema-set.js';
 import { builtInSchemas, type SchemaSets } from './schemas/schema-sets.js';
 import { walkXml, type XmlLeaf, type XmlListener } from './walk-xml.js';
@@ -24,8 +25,9 @@ export interface Validation {
 }
 
 /**
- * All that is wrong with a document, in its order: what the reader refuses, what its schema set does not allow, and an
- * operation date that does not exist. Answers are judged too. Never throws for what stands in the document.
+ * All that is wrong with a document, in its order: what the reader refuses, what its schema set does not allow, what
+ * the record has no room for, and an operation date that does not exist. Answers are judged too. Never throws for what
+ * stands in the document.
  */
 export function validateDocument(bytes: Uint8Array, schemas: SchemaSets = builtInSchemas()): Validation {
   const reading = new Reading();
@@ -68,7 +70,7 @@ class Reading implements XmlListener {
 
   /** At the end: what the reader of documents says. It reads no answers. */
   problems(bytes: Uint8Array): Problem[] {
-    const impossible = this.read(() => impossibleDate(bytes, this.reader.facts())) ?? [];
+    const impossible = this.read(() => impossibleDate(bytes, mustFitRecord(this.reader.facts()))) ?? [];
     if (directionOf(this.head.docType) === 'answer') return [];
     return this.refused === undefined ? impossible : [this.refused];
   }

@@ -55,7 +55,10 @@ export class DocumentationController {
   @Get('v1/openapi.json')
   async openApi(@Res() reply: FastifyReply): Promise<void> {
     // Anybody may ask, without a key: it is made once, at the first question, for the start need not wait for it.
-    this.description ??= this.describe();
+    this.description ??= this.describe().catch((error: unknown) => {
+      this.description = undefined;
+      throw error;
+    });
     await reply.header('content-type', 'application/json; charset=utf-8').send(await this.description);
   }
 

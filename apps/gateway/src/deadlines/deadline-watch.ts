@@ -33,10 +33,10 @@ interface DeadlineFigures {
 }
 
 const LOOK_EVERY_MS = 60_000;
-/** Documents that are known to be answered: past so many, and once an hour, all are looked at once more. */
+/** Documents that are known to be answered, at most. */
 const MOST_ANSWERED = 50_000;
-/** An answer may be revised: what was accepted was rejected after all. */
-const LOOK_AT_ANSWERED_EVERY_MS = 3_600_000;
+/** Each of them is looked at again within an hour, for an answer may be revised: with each look, so many. */
+const PART_OF_ANSWERED = LOOK_EVERY_MS / 3_600_000;
 const NOT_SET =
   'no calendar of deadlines is set (DEADLINE_CALENDAR): nobody can tell which documents are late, and none is guessed';
 
@@ -44,7 +44,6 @@ const NOT_SET =
 export class DeadlineWatch {
   private newest: DeadlineFigures = { near: [], unknown: [] };
   private readonly answered = new Set<string>();
-  private answeredSinceMs = -Infinity;
 
   constructor(private readonly options: DeadlineWatchOptions) {}
 
@@ -81,18 +80,18 @@ export class DeadlineWatch {
     const { pool, evidence, alertMs: soonMs, clock, log } = this.options;
     const now = clock.now();
     const toSend = await nearToSend(pool, calendar, { now, soonMs });
-    this.forgetAnswered();
+    this.forgetOldestAnswered();
     const sources = { pool, evidence, documents: { readForeignDocument }, types: typeKnowledge, calendar, now };
     const { figures, isCut } = await nearToAnswer(sources, { soonMs, answered: this.answered });
     if (isCut) log.warn({}, 'more documents await an answer than one query counts: the figures are too low');
     return [...toSend, ...figures];
   }
 
-  private forgetAnswered(): void {
-    const nowMs = this.options.clock.monotonicMs();
-    if (this.answered.size <= MOST_ANSWERED && nowMs - this.answeredSinceMs < LOOK_AT_ANSWERED_EVERY_MS) return;
-    this.answered.clear();
-    this.answeredSinceMs = nowMs;
+  /** A few at a time: all at once, they would take the place of what awaits an answer, and no breach would show. */
+  private forgetOldestAnswered(): void {
+    const { size } = this.answered;
+    const most = Math.ceil(Math.max(size * PART_OF_ANSWERED, size - MOST_ANSWERED));
+    for (const stream of [...this.answered].slice(0, most)) this.answered.delete(stream);
   }
 
   /** Health is about what runs: what is late is told by metrics, alerts and the report. */

@@ -122,7 +122,7 @@ it('a send that is unknown for a quarter of an hour raises an alert, and many th
     const rows: Record<string, object[]> = { 'document-phases': phases, 'document-unconfirmed': oldest };
     const query = ({ name = '' }) => Promise.resolve({ rows: rows[name] ?? [] });
     const recordedAt = new Date(Date.now() - minutes * 60_000);
-    const store = { readStream: () => Promise.resolve([{ recordedAt }]) };
+    const store = { eventAt: () => Promise.resolve({ recordedAt }) };
     collectGatewayMetrics(metrics, { pool: { query }, store } as never);
     return (await metrics.text()).body;
   };

@@ -32,7 +32,7 @@ type SubscriptionMetric = Extract<MetricName, `pedigree_subscription_${string}`>
 
 export interface GatewayFigures {
   pool: Pool;
-  store: Pick<EventStore, 'readStream'>;
+  store: Pick<EventStore, 'eventAt'>;
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   bus: Pick<MessageBus, 'state'>;
   accounts: Pick<Accounts, 'look' | 'names'>;

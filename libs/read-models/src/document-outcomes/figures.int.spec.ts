@@ -66,14 +66,14 @@ it('counts the age of what the registry has from its send, for it may have waite
 });
 
 it('tells since when nothing was learnt of a send of unknown outcome, of the one that is unknown for longest', async () => {
-  const at: Record<string, string> = {};
-  const store = { readStream: (stream: string) => Promise.resolve([{ recordedAt: at[stream] }]) };
+  const at = new Map<bigint, string>();
+  const store = { eventAt: (one: bigint) => Promise.resolve({ recordedAt: at.get(one) }) };
   const since = () => unconfirmedSince(db.pool, store as never);
   await db.pool.query(`DELETE FROM document_group`);
   expect(await since()).toBeUndefined();
   for (const id of ['first', 'second']) {
     await given(id, { phase: 'unconfirmed', hours: 90 });
-    at[`document-${id}`] = `of the ${id}`;
+    at.set(BigInt(position), `of the ${id}`);
   }
   expect(await since()).toBe('of the first');
   await db.pool.query(`UPDATE document_outcome SET phase = 'sent' WHERE request_id = 'first'`);
@@ -82,7 +82,7 @@ it('tells since when nothing was learnt of a send of unknown outcome, of the one
   await db.pool.query(`UPDATE document_outcome SET phase = 'sent' WHERE request_id = 'second'`);
   expect(await since()).toBeUndefined();
   await givenGroup('started?', 'unconfirmed');
+  at.set(BigInt(position), 'of the group');
   await given('its first', { phase: 'sent', group: 'started?', hours: 90 });
-  at['group-started?'] = 'of the group';
   expect(await since()).toBe('of the group');
 });

@@ -1,7 +1,5 @@
-import { documentStream, groupStream } from '#domain';
 import type { EventStore } from '#event-store';
 import type { Queryable } from '#postgres';
-import { wholeStream } from '../document-timeline/whole-stream.js';
 import { countOutcomes } from './query.js';
 
 /**
@@ -49,20 +47,14 @@ export async function documentFigures(db: Queryable): Promise<DocumentFigures> {
  * When the last thing was learnt of a send, or of a group's start, of unknown outcome: of the one of which nothing was
  * learnt for longest. Undefined where there is none.
  */
-export async function unconfirmedSince(
-  db: Queryable,
-  store: Pick<EventStore, 'readStream'>,
-): Promise<Date | undefined> {
-  const { rows } = await db.query<{ id: string; isGroup: boolean }>({
+export async function unconfirmedSince(db: Queryable, store: Pick<EventStore, 'eventAt'>): Promise<Date | undefined> {
+  const { rows } = await db.query<{ position: bigint }>({
     name: 'document-unconfirmed',
-    text: `SELECT coalesce(g.group_id, d.request_id) AS id, g.group_id IS NOT NULL AS "isGroup"
-      FROM document_outcome d
+    text: `SELECT coalesce(g.position, d.position) AS position FROM document_outcome d
         LEFT JOIN document_group g ON g.group_id = d.group_id AND d.phase = 'sent' AND g.phase = 'unconfirmed'
       WHERE d.outcome IS NULL AND (d.phase = 'unconfirmed' OR g.group_id IS NOT NULL)
-      ORDER BY coalesce(g.position, d.position) LIMIT 1`,
+      ORDER BY 1 LIMIT 1`,
   });
   const [oldest] = rows;
-  if (oldest === undefined) return undefined;
-  const stream = oldest.isGroup ? groupStream(oldest.id) : documentStream(oldest.id);
-  return (await wholeStream(store, stream)).at(-1)?.recordedAt;
+  return oldest && (await store.eventAt(oldest.position))?.recordedAt;
 }

@@ -30,20 +30,25 @@ let packs: Packs;
 const log = new LogOfTest();
 
 beforeAll(async () => {
-  db = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
-  packs = packQuestions(db.pool, typeKnowledge);
   aHalfYear();
+  db = await projected(log);
+  packs = packQuestions(db.pool, typeKnowledge);
+});
+afterAll(() => db.drop());
+
+async function projected(told: LogOfTest): Promise<TestDatabase> {
+  const made = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
   const corrections = documentReading();
   const effectsOf: typeof jsonDocuments.effectsOf = (facts, receipt) =>
     (facts.docType === 253 ? corrections : jsonDocuments).effectsOf(facts, receipt);
-  const projection = sgtinHistoryProjection({ evidence: log.evidence, documents: { ...jsonDocuments, effectsOf } });
-  const events = log.events.filter(({ type }) => projection.filter.types?.includes(type));
-  await inTransaction(db.pool, (tx) => projection.project(events, tx));
-  await db.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())', [
-    ...[projectionCheckpoint(projection), log.head],
+  const projection = sgtinHistoryProjection({ evidence: told.evidence, documents: { ...jsonDocuments, effectsOf } });
+  const events = told.events.filter(({ type }) => projection.filter.types?.includes(type));
+  await inTransaction(made.pool, (tx) => projection.project(events, tx));
+  await made.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, now())', [
+    ...[projectionCheckpoint(projection), told.head],
   ]);
-});
-afterAll(() => db.drop());
+  return made;
+}
 
 /** Old and young packs on the shelf, a box and a place that moved later, some that were sold, some on their way. */
 function aHalfYear(): void {
@@ -99,6 +104,28 @@ describe('packs without movement', () => {
     expect(Object.fromEntries(corrected.map(({ sgtin, lastMovedAt }) => [sgtin, lastMovedAt]))).toEqual({
       ...{ [pack(3)]: on('2026-06-20'), [pack(10)]: on('2026-03-15') },
     });
+  });
+
+  it('rest since the last move that counts, also of their box, where their details were corrected after it', async () => {
+    const told = new LogOfTest();
+    told.document({ docType: 701, items: numbers(0, 2), acceptedAt: on('2026-03-15') });
+    const moved = { docType: 431, items: [pack(0)], acceptedAt: on('2026-06-01') };
+    const operation = told.send(moved);
+    told.conclude(operation, moved);
+    told.document({ docType: 250, items: [], fields: { operation_id: operation }, acceptedAt: on('2026-06-02') });
+    told.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt: on('2026-04-01') });
+    told.document({ docType: 915, items: [box(1)], into: box(2), acceptedAt: on('2026-06-10') });
+    told.document({ docType: 253, items: numbers(0, 2), acceptedAt: on('2026-06-25') });
+    const other = await projected(told);
+    try {
+      const { items } = await packQuestions(other.pool, typeKnowledge).unmoved({ days: 1, by: ['sgtin'] }, NOW);
+      expect(items.map(({ sgtin, lastMovedAt }) => [sgtin, lastMovedAt])).toEqual([
+        [pack(0), on('2026-03-15')],
+        [pack(1), on('2026-06-10')],
+      ]);
+    } finally {
+      await other.drop();
+    }
   });
 
   it('may be asked for by product and series', async () => {

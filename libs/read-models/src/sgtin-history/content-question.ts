@@ -194,6 +194,8 @@ const AT_PLACES = `FROM content_question q JOIN pack_state s ON s.item = q.sscc 
         (SELECT max(d.ordered_at) ${thatBrought('q.sscc', NOW_COUNTS)} AND d.doc_type IN (${ANNOUNCES})), ${ARRIVAL}),
       false)`;
 
+const COUNT_AT_PLACES = `SELECT count(*)::int AS containers ${AT_PLACES}`;
+
 /**
  * Something was in the container when it last came, by our record; or ever was, where it never came. OFFSET 0 keeps it
  * to one look for each packing: else all documents would be read for each container.
@@ -246,8 +248,9 @@ export async function unknownContentsAt(
 ): Promise<number> {
   const moves = await loadPlaceMoves(db);
   if (moves.length === 0) {
-    const text = `SELECT count(*)::int AS containers ${AT_PLACES}`;
-    return (await db.query<{ containers: number }>(text, [[place]])).rows[0]?.containers ?? 0;
+    // Each check of packs asks this: planned anew, it would take longer than to be answered.
+    const query = { name: 'unknown-contents-at', text: COUNT_AT_PLACES, values: [[place]] };
+    return (await db.query<{ containers: number }>(query)).rows[0]?.containers ?? 0;
   }
   const { rows } = await db.query<StateAndStay>(`SELECT ${SELECT_NOW} ${AT_PLACES}`, [placesLeadingTo([place], moves)]);
   return (await nowOf(db, rows, types)).filter((container) => container.place === place).length;

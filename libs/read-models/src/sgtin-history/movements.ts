@@ -10,7 +10,7 @@ import {
   type ReceiptFacts,
   type SeriesTold,
 } from '#documents';
-import { canonicalUuid, neverReached, type Sha256 } from '#kernel';
+import { neverReached, type Sha256 } from '#kernel';
 import type { ItemMovementRow, MovementDocument, MovementEffectRow } from './row.js';
 
 export type Conclusion = RecordedEvent & (DocumentConcluded | ConclusionRevised);
@@ -85,7 +85,7 @@ export function gather(told: Omit<MovementDocument, 'items'>, itemEffects: ItemE
   for (const itemEffect of itemEffects) {
     const { id: item } = itemEffect.item;
     const ordinal = seen.get(item) ?? 0;
-    if (ordinal === MOST_NAMINGS) continue;
+    if (ordinal === MOST_NAMINGS || !fitsRecord(item)) continue;
     seen.set(item, ordinal + 1);
     const one = effectOf(itemEffect);
     // Most items of a document have the effect of the item before.
@@ -213,14 +213,9 @@ export const sidesIn = ({ subjectId, counterpartyId }: DocumentFacts) => ({
   counterpartyId: keyIn(counterpartyId),
 });
 
-/**
- * The operation that a recall names instead of items: the registry's id of its document, or its request_id, in whatever
- * letter case.
- */
-export function recalledBy({ docType, fields }: DocumentFacts): string | undefined {
-  const { operation_id: operation } = fields;
-  return docType === RECALL && operation !== undefined ? keyIn(canonicalUuid(operation)) : undefined;
-}
+/** The operation that a recall names instead of items: the registry's id of its document, or its request_id. */
+export const recalledBy = ({ docType, fields }: DocumentFacts): string | undefined =>
+  docType === RECALL ? keyIn(fields['operation_id']) : undefined;
 
 /**
  * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being

@@ -52,7 +52,7 @@ export class MovementDocument {
    */
   @column('text', { nullable: true }) documentId: string | undefined;
   @column('text', { nullable: true }) channel: MovementChannel | undefined;
-  /** The operation that it recalls (250): a UUID in small letters, anything else as it names it. */
+  /** The operation that it recalls (250), as it names it. */
   @column('text', { nullable: true }) recalls: string | undefined;
   /** Rows that it has in `item_movement`. */
   @column('integer') items!: number;

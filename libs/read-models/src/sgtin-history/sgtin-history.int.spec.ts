@@ -65,7 +65,7 @@ describe('history of one pack', () => {
 
   it('is kept although a document of others, taken by an earlier version, has more than there is room for', async () => {
     const long = randomBytes(4_000).toString('hex');
-    const items = [...Array<string>(MOST_NAMINGS + 1).fill(pack(1)), pack(2)];
+    const items = [...Array<string>(MOST_NAMINGS + 1).fill(pack(1)), pack(2), long];
     const facts = { docType: 415, items, subjectId: long, counterpartyId: long, series: [{ series: long }] };
     const { documentSha256 } = world.log.registration(facts);
     world.log.addInbound('d-1', {

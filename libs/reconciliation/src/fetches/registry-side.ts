@@ -317,10 +317,16 @@ async function fetched(
   throw new PedigreeError('unavailable', `the fetch ${fetchId} was not read in a week`, {});
 }
 
-/** A fetch whose task failed for good fails, too: who asks for it again has a new task go on with it. */
-async function endWithItsTask(pool: Pool, fetch: RegistryFetch): Promise<void> {
-  const failure = await failureOfTask(pool, fetch);
-  if (failure !== undefined) await failFetch(pool, fetch.fetchId, `its task failed for good: ${failure}`);
+/**
+ * A fetch whose task failed for good fails, too: who asks for it again has a new task go on with it. One that is not
+ * planned yet stays, for nothing could go on with it: it is told, and begins when its task is made to run again.
+ */
+async function endWithItsTask(pool: Pool, { fetchId, ...fetch }: RegistryFetch): Promise<void> {
+  const failure = await failureOfTask(pool, { fetchId, ...fetch });
+  if (failure === undefined) return;
+  if (fetch.phase === 'plan')
+    throw new PedigreeError('unavailable', `the task that plans the fetch ${fetchId} failed for good: ${failure}`, {});
+  await failFetch(pool, fetchId, `its task failed for good: ${failure}`);
 }
 
 /**

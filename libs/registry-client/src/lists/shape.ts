@@ -28,10 +28,10 @@ export type RecordOf<S extends Shape> = { [K in Keys<S>]: string } & {
   [K in Exclude<keyof S, Keys<S>>]?: Value<S[K]>;
 } & { fields: JsonObject };
 
-/** PostgreSQL keeps no NUL in a text. The answer itself is kept byte for byte. */
+/** PostgreSQL keeps no NUL in a text, and no half of a surrogate pair in JSON. The answer is kept byte for byte. */
 const asText = (value: JsonValue): string | undefined =>
   typeof value === 'string' && value !== ''
-    ? value.replaceAll('\0', '\uFFFD')
+    ? value.replace(/\0|\p{Surrogate}/gu, '\uFFFD')
     : typeof value === 'number'
       ? String(value)
       : undefined;

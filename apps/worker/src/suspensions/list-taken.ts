@@ -20,6 +20,8 @@ export interface TakeContext {
   profile: { name: string };
   suspensions: { one: SuspensionRepository; list: SuspendedListRepository };
   warn(about: object, message: string): void;
+  /** Packs of a list that are held at a time. For tests; the usual number is that of `countPacks`. */
+  packsAtOnce?: number;
 }
 
 /** What was read is no list that can be taken over, however often that is tried. */
@@ -63,6 +65,7 @@ export class Unnamed {
 
   /** Whether any of them is not among those of the believed list: it may be what still suspends a series. */
   async isUnclear({ evidence }: Pick<TakeContext, 'evidence'>, state: SuspendedListState): Promise<boolean> {
+    if (this.count === 0) return false;
     if (this.areTooMany) return true;
     const believed = state.phase === 'never_held' ? null : state.believed;
     const { unnamed = {} } = this.part;

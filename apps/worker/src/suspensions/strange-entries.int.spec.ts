@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DECISION_LIST_STREAM, decidedSuspensionId, listedSuspensionId, SUSPENDED_LIST_STREAM } from '#domain';
-import { GTIN, SuspensionWatch } from '../../test/suspension-watch.js';
+import { GTIN, SuspensionWatch, type WatchProcess } from '../../test/suspension-watch.js';
 
 const STRANGE = '{"batch":"B"}';
 
@@ -127,4 +127,10 @@ describe.each(Object.entries(LISTS))('entries without an id in the list of %s', 
       ),
     ).toBe(await calls(many, []));
   });
+});
+
+it('entries without an id are counted once, though a long list of packs is read several times', async () => {
+  LISTS['suspended packs']?.show(['A', 'B', 'C', 'D', 'E'], [STRANGE, '{}']);
+  await watch.readAgain({ ...watch.process(), packsAtOnce: 1 } as WatchProcess);
+  expect(await watch.newest(SUSPENDED_LIST_STREAM)).toMatchObject({ packs: 5, unnamed: 2 });
 });

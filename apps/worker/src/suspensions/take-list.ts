@@ -13,7 +13,6 @@ import {
   type SuspensionCommand,
 } from '#domain';
 import { canonicalJson, defined, sha256Hex, type Sha256 } from '#kernel';
-import type { Pool } from '#postgres';
 import { suspendedSeries } from '#read-models';
 import {
   abandonFetch,
@@ -132,7 +131,7 @@ async function readList(
   fetch: RegistryFetch,
   state: SuspendedListState,
 ): Promise<ListTaken | undefined> {
-  const read = await readPages(context.pool, fetch);
+  const read = await readPages(context, fetch);
   if (read === undefined) return undefined;
   const { series, fetchedAt, unnamed, ...packs } = read;
   unnamed.warn(context, fetch.fetchId);
@@ -151,12 +150,16 @@ async function readList(
 }
 
 /** Undefined where pages are gone: somebody else took the list over just now, or a crash left it so. */
-async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Promise<ReadList | undefined> {
+async function readPages(
+  { pool, packsAtOnce }: TakeContext,
+  { fetchId, nextPage }: RegistryFetch,
+): Promise<ReadList | undefined> {
   const seen = new Map<string, ProductSeries>();
   let [pages, fetchedAt]: [number, Date | undefined] = [0, undefined];
-  const unnamed = new Unnamed();
+  let unnamed = new Unnamed();
+  // A long list is read several times.
   async function* lines() {
-    pages = 0;
+    [pages, unnamed] = [0, new Unnamed()];
     for await (const page of stagedPages(pool, fetchId)) {
       pages += 1;
       unnamed.add(page.unanswered);
@@ -172,7 +175,7 @@ async function readPages(pool: Pool, { fetchId, nextPage }: RegistryFetch): Prom
         throw new UnusableList(`the list of suspended packs names more than ${MOST_SERIES} series`);
     }
   }
-  const packs = await countPacks(lines);
+  const packs = await countPacks(lines, packsAtOnce);
   if (fetchedAt === undefined || pages !== nextPage) return undefined;
   return { series: seriesInOrder(seen.values()), ...packs, fetchedAt, unnamed };
 }

@@ -7,7 +7,7 @@ import { guardAccess } from './access/access.guard.js';
 import { recordExports } from './access/exports.js';
 import { limitBodies, readBodies, refuseEncoded } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
-import { refuseUnknownParameters } from './api/unknown-parameters.js';
+import { pathNamed, refuseUnknownParameters } from './api/unknown-parameters.js';
 import { ProblemFilter, reportProblem } from './api/problem.filter.js';
 import type { GatewayConfig } from './config.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
@@ -55,8 +55,7 @@ export async function serveApi(
   const fastify = app.getHttpAdapter().getInstance();
   const routes = ['GET /health/live', 'GET /health/ready'];
   fastify.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat())
-      if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
+    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${pathNamed(url)}`);
   });
   guardAccess(fastify, parts.keys);
   // In this order: a proof is made of the plain answer, and then recorded as the file that it is.

@@ -199,13 +199,13 @@ interface Edge {
 export async function containersAround(tx: Transaction, items: string[]): Promise<Edge[]> {
   const text = `SELECT c.child, c.parent FROM item_container c WHERE c.child = ANY ($1::text[])
     UNION ALL SELECT c.item, c.parent FROM item_claim c WHERE c.item = ANY ($1::text[]) AND c.parent IS NOT NULL`;
-  const edges = new Map<string, Edge>();
+  const edges: Edge[] = [];
   await reachByLevels(items, async (level) => {
     const { rows } = await tx.query<Edge>({ name: 'item-containers', text, values: [level] });
-    for (const edge of rows) edges.set(`${edge.child} ${edge.parent}`, edge);
+    for (const edge of rows) edges.push(edge);
     return rows.map(({ parent }) => parent);
   });
-  return [...edges.values()];
+  return edges;
 }
 
 interface ClaimRow {

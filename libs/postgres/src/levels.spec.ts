@@ -14,6 +14,11 @@ describe('what is reached by levels', () => {
     expect(levels).toEqual([['a', 'b'], ['c'], ['d'], ['e']]);
   });
 
+  it('ends after a thousand levels', async () => {
+    const reached = await reachByLevels(['0'], async ([one]) => [String(Number(one) + 1)]);
+    expect(reached.size).toBe(1_001);
+  });
+
   it('asks nothing from nothing', async () => {
     expect(await reachByLevels([], () => Promise.reject(new Error('asked')))).toEqual(new Set());
   });

@@ -35,6 +35,9 @@ export interface PoolOptions {
 pg.types.setTypeParser(20, (text) => BigInt(text));
 pg.types.setTypeParser(1082, (text) => text);
 
+/** An `integer` at most: a registry may count whatever it likes. */
+export const MOST_INTEGER = 2_147_483_647;
+
 /**
  * What each session is set to. Compiled expressions (jit) are on in a server as it is installed, and cost a statement
  * of ours more than they save: the planner expects many more rows than there are.

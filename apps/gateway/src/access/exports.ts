@@ -7,6 +7,7 @@ import { RETRY_AFTER_SECONDS, type ServiceLog } from '#service';
 import { EPCIS } from '../api/epcis-answer.js';
 import { FILE_TYPES, HTML } from '../api/file-types.js';
 import { reportProblem } from '../api/problem.filter.js';
+import { pathNamed } from '../api/unknown-parameters.js';
 import { ACCESS_WINDOW_SECONDS, type AccessLog } from './access-log.js';
 import type { CallerRequest } from './access.guard.js';
 
@@ -79,7 +80,7 @@ function begunBy(request: FastifyRequest, format = 'unknown'): ExportBegun {
     type: 'ExportBegun',
     data: {
       exportId: randomUUID(),
-      what: routeOf(request),
+      what: pathNamed(request.routeOptions.url),
       format,
       filter,
       ...(cut === 0 ? {} : { filterCut: cut }),
@@ -87,8 +88,6 @@ function begunBy(request: FastifyRequest, format = 'unknown'): ExportBegun {
     },
   };
 }
-
-const routeOf = (request: FastifyRequest): string => (request.routeOptions.url ?? '').replace(/:(\w+)/g, '{$1}');
 
 type End = Pick<ExportEnded['data'], 'complete' | 'byteLength' | 'fileSha256'>;
 

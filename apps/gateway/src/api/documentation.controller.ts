@@ -47,7 +47,7 @@ const filesFolder = (): string =>
 @Controller()
 export class DocumentationController {
   private readonly held = new Map<string, Buffer>();
-  private description: Promise<Buffer> | undefined;
+  private description: Buffer | undefined;
   private readonly folder = filesFolder();
 
   constructor(@Inject(INSTALLATION_ID) private readonly installationId: string) {}
@@ -55,16 +55,9 @@ export class DocumentationController {
   @Get('v1/openapi.json')
   async openApi(@Res() reply: FastifyReply): Promise<void> {
     // Anybody may ask, without a key: it is made once, at the first question, for the start need not wait for it.
-    this.description ??= this.describe().catch((error: unknown) => {
-      this.description = undefined;
-      throw error;
-    });
-    await reply.header('content-type', 'application/json; charset=utf-8').send(await this.description);
-  }
-
-  private async describe(): Promise<Buffer> {
     const { openApiDocument } = await import('./openapi.js');
-    return Buffer.from(JSON.stringify(openApiDocument(this.installationId)));
+    this.description ??= Buffer.from(JSON.stringify(openApiDocument(this.installationId)));
+    await reply.header('content-type', 'application/json; charset=utf-8').send(this.description);
   }
 
   @Get('docs')

@@ -13,7 +13,7 @@ export const accessPaths = {
         'for auditors',
       description: `${FILES} An answer may be a moment behind the log.`,
       parameters: queryParameters(accessLogParameters),
-      responses: { 200: orFile('AccessPage', 'A page, the newest first'), ...errors(400, 503) },
+      responses: { 200: orFile('AccessPage', 'A page, the newest first'), ...errors(503) },
     },
   },
   '/v1/access-log/{position}': {
@@ -24,7 +24,7 @@ export const accessPaths = {
       description:
         'It is read from the log itself. Its proof has the one event it was made from, and no other of its stream.',
       parameters: [inPath('position', 'The log position of the entry: the list names it.')],
-      responses: { 200: answered('AccessEntry', 'As the log has it'), ...errors(400, 404) },
+      responses: { 200: answered('AccessEntry', 'As the log has it'), ...errors(404) },
     }),
   },
 };

@@ -15,7 +15,7 @@ export const casePaths = {
         'Cases: what runs have found, by cause, newest first; each with its state, its due moment and who follows it',
       description: FILES,
       parameters: queryParameters(caseListParameters),
-      responses: { 200: orFile('CasePage', 'A page of cases, the newest first'), ...errors(400, 422) },
+      responses: { 200: orFile('CasePage', 'A page of cases, the newest first'), ...errors(422) },
     },
   },
   '/v1/cases/actions': {
@@ -27,7 +27,7 @@ export const casePaths = {
       requestBody: body('actOnCases', caseActionsBody),
       responses: {
         200: answered('CaseActionResults', 'What became of each, in their order'),
-        ...errors(400, 503),
+        ...errors(503),
       },
     },
   },
@@ -37,7 +37,7 @@ export const casePaths = {
       tags: ['Reconciliation'],
       summary: 'One case with its history',
       parameters: [CASE_ID],
-      responses: { 200: answered('Case', 'As the log has it'), ...errors(400, 404) },
+      responses: { 200: answered('Case', 'As the log has it'), ...errors(404) },
     }),
   },
   '/v1/cases/{caseId}/releases': {
@@ -49,7 +49,7 @@ export const casePaths = {
         'It goes through the intake as any command. The same again changes nothing while that document is under way.',
       parameters: [CASE_ID],
       requestBody: body('releaseCase', caseReleaseBody),
-      responses: { 200: answered('Case', 'As it stands now'), ...errors(400, 404, 409, 422, 503) },
+      responses: { 200: answered('Case', 'As it stands now'), ...errors(404, 409, 422, 503) },
     },
   },
   '/v1/cases/{caseId}/actions': {
@@ -60,7 +60,7 @@ export const casePaths = {
       description: 'The same again changes nothing. What does not fit how the case stands is answered 409.',
       parameters: [CASE_ID],
       requestBody: body('actOnCase', caseActionBody),
-      responses: { 200: answered('Case', 'As it stands now'), ...errors(400, 404, 409, 503) },
+      responses: { 200: answered('Case', 'As it stands now'), ...errors(404, 409, 503) },
     },
   },
 };

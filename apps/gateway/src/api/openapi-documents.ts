@@ -55,7 +55,7 @@ const holdDocument: object = {
       requestBody: body('holdDocument', holdBody),
       responses: {
         202: answered('HoldDecision', 'The decision is taken down, and carried out in a moment'),
-        ...errors(400, 404, 409, 422),
+        ...errors(404, 409, 422),
       },
     },
   },
@@ -78,7 +78,7 @@ function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): ob
       requestBody: body(`${kind}${noun}` as const, holdBody),
       responses: {
         202: answered('HoldDecision', 'The decision is taken down, and carried out in a moment'),
-        ...errors(400, 404, 409, 422),
+        ...errors(404, 409, 422),
       },
     },
   });
@@ -125,7 +125,7 @@ export const documentPaths = {
           description: 'The same command again (JSON), or the results line by line (NDJSON)',
           content: { ...answer('Acknowledgement'), 'application/x-ndjson': { schema: text } },
         },
-        ...errors(400, 408, 409, 413, 415, 422, 503),
+        ...errors(408, 409, 413, 415, 422, 503),
       },
     },
   },
@@ -143,7 +143,7 @@ export const documentPaths = {
       }),
       responses: {
         200: answered('Validation', 'The verdict, good or bad'),
-        ...errors(400, 408, 413, 415, 503),
+        ...errors(408, 413, 415, 503),
       },
     },
   },
@@ -161,7 +161,7 @@ export const documentPaths = {
       ],
       responses: {
         200: answered('CommandAnswer', 'Its document as it stands'),
-        ...errors(400, 404),
+        ...errors(404),
       },
     },
   },
@@ -179,7 +179,7 @@ export const documentPaths = {
           description: 'A page, the newest first; with Accept: application/x-ndjson all of them, one a line',
           content: { ...answer('DocumentPage'), 'application/x-ndjson': { schema: text } },
         },
-        ...errors(400),
+        ...errors(),
       },
     },
   },
@@ -191,7 +191,7 @@ export const documentPaths = {
       parameters: [REQUEST_ID],
       responses: {
         200: orEpcis(answered('Document', 'The document; known from the moment at which its command was acknowledged')),
-        ...errors(400, 404),
+        ...errors(404),
       },
     }),
   },
@@ -203,7 +203,7 @@ export const documentPaths = {
       parameters: [REQUEST_ID, ...queryParameters(documentItemsParameters)],
       responses: {
         200: answered('DocumentItems', 'A page in document order; all pages are of one conclusion'),
-        ...errors(400, 404),
+        ...errors(404),
       },
     },
   },
@@ -226,7 +226,7 @@ export const documentPaths = {
           content: answer('Resent'),
         },
         200: answered('Resent', 'The same call again: nothing more is sent'),
-        ...errors(400, 404, 409, 413, 422, 503),
+        ...errors(404, 409, 413, 422, 503),
       },
     },
   },
@@ -243,7 +243,7 @@ export const documentPaths = {
       parameters: queryParameters(groupListParameters),
       responses: {
         200: answered('GroupPage', 'A page of groups, the newest first'),
-        ...errors(400),
+        ...errors(),
       },
     },
   },
@@ -255,7 +255,7 @@ export const documentPaths = {
       parameters: [GROUP_ID],
       responses: {
         200: answered('Group', 'The group; known from the moment at which its command was acknowledged'),
-        ...errors(400, 404),
+        ...errors(404),
       },
     }),
   },
@@ -274,7 +274,7 @@ export const documentPaths = {
           content: answer('Acknowledgement'),
         },
         200: answered('Acknowledgement', 'The same resumption again'),
-        ...errors(400, 404, 409, 413, 415, 422, 503),
+        ...errors(404, 409, 413, 415, 422, 503),
       },
     },
   },

@@ -41,7 +41,7 @@ export const evidencePaths = {
           description: 'A page, the newest first; with Accept: application/x-ndjson all of them, one a line',
           content: { ...answer('InboundPage'), 'application/x-ndjson': { schema: text } },
         },
-        ...errors(400),
+        ...errors(),
       },
     },
   },
@@ -53,7 +53,7 @@ export const evidencePaths = {
       parameters: [DOCUMENT_ID],
       responses: {
         200: answered('InboundDocument', 'The document as it stands, with its timeline'),
-        ...errors(400, 404),
+        ...errors(404),
       },
     }),
   },
@@ -68,7 +68,7 @@ export const evidencePaths = {
       requestBody: body('retryAllInbound', inboundRetries),
       responses: {
         202: answered('InboundAllRetried', 'Taken down, and asked for in a moment'),
-        ...errors(400, 422),
+        ...errors(422),
       },
     },
   },
@@ -85,7 +85,7 @@ export const evidencePaths = {
       requestBody: body('retryInbound', inboundRetry),
       responses: {
         202: answered('InboundRetried', 'Taken down, and asked for in a moment'),
-        ...errors(400, 404, 409, 422),
+        ...errors(404, 409, 422),
       },
     },
   },
@@ -100,7 +100,7 @@ export const evidencePaths = {
       parameters: [ofPack, ...queryParameters(historyParameters)],
       responses: {
         200: answered('PackState', 'What is known of the pack'),
-        ...errors(400, 404, 422, 503),
+        ...errors(404, 422, 503),
       },
     }),
   },
@@ -113,7 +113,7 @@ export const evidencePaths = {
       parameters: [ofPack, ...queryParameters(historyParameters)],
       responses: {
         200: orEpcis(orFile('PackHistory', 'Where the pack is now, and its movements in their order')),
-        ...errors(400, 404, 422, 503),
+        ...errors(404, 422, 503),
       },
     }),
   },
@@ -126,7 +126,7 @@ export const evidencePaths = {
       parameters: [ofContainer, ...queryParameters(historyParameters)],
       responses: {
         200: orEpcis(orFile('ContainerHistory', 'Where the container is now, and its movements in their order')),
-        ...errors(400, 404, 422, 503),
+        ...errors(404, 422, 503),
       },
     },
   },
@@ -141,7 +141,7 @@ export const evidencePaths = {
       parameters: [ofContainer, ...queryParameters(historyParameters)],
       responses: {
         200: orFile('ContainerContent', 'The content, as far as documents tell it'),
-        ...errors(400, 404, 422, 503),
+        ...errors(404, 422, 503),
       },
     },
   },
@@ -165,7 +165,7 @@ export const evidencePaths = {
           description: 'The bytes, checked against their digest',
           content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
         },
-        ...errors(400, 404, 503),
+        ...errors(404, 503),
       },
     },
   },

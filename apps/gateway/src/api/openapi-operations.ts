@@ -61,7 +61,7 @@ export const operationPaths = {
       requestBody: body('resumeAccount', accountResumption),
       responses: {
         200: answered('Account', 'How it stands now'),
-        ...errors(400, 404, 503),
+        ...errors(404, 503),
       },
     },
   },
@@ -109,7 +109,7 @@ export const operationPaths = {
       requestBody: body('replanOrphans', replanBody),
       responses: {
         200: answered('OrphanList', 'The orphans, each of which has a task now'),
-        ...errors(400),
+        ...errors(),
       },
     },
   },
@@ -124,7 +124,7 @@ export const operationPaths = {
       requestBody: body('retryTask', retryBody),
       responses: {
         204: { description: 'It is due now; the lists show whether it succeeds' },
-        ...errors(400, 404),
+        ...errors(404),
       },
     },
   },
@@ -136,7 +136,7 @@ export const operationPaths = {
       parameters: queryParameters(configurationParameters),
       responses: {
         200: answered('ConfigurationChanges', 'A page of changes, the newest first'),
-        ...errors(400),
+        ...errors(),
       },
     }),
   },
@@ -148,7 +148,7 @@ export const operationPaths = {
       parameters: queryParameters(deadLetterListParameters),
       responses: {
         200: answered('DeadLetterList', 'The letters, the oldest first, without their bodies'),
-        ...errors(400, 503),
+        ...errors(503),
       },
     },
   },
@@ -160,7 +160,7 @@ export const operationPaths = {
       parameters: [inPath('id', 'The id of the letter: the list names it, while the letter lies there.')],
       responses: {
         200: answered('DeadLetter', 'The message as it came'),
-        ...errors(400, 404, 503),
+        ...errors(404, 503),
       },
     },
   },
@@ -171,7 +171,7 @@ export const operationPaths = {
       summary: 'Put it back into the queue, for a reason that is kept',
       parameters: [inPath('id', 'The id of the letter: the list names it, while the letter lies there.')],
       requestBody: body('replayDeadLetter', letterDecision),
-      responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(400, 404, 503) },
+      responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(404, 503) },
     },
   },
   '/v1/operations/dead-letters/{id}/discards': {
@@ -181,7 +181,7 @@ export const operationPaths = {
       summary: 'Discard it, for a reason that is kept: it counts no more, and is listed on request',
       parameters: [inPath('id', 'The id of the letter: the list names it, while the letter lies there.')],
       requestBody: body('discardDeadLetter', letterDecision),
-      responses: { 204: { description: 'It is out of the queue of dead letters' }, ...errors(400, 404, 503) },
+      responses: { 204: { description: 'It is out of the queue of dead letters' }, ...errors(404, 503) },
     },
   },
   '/v1/reconciliations': {
@@ -192,7 +192,7 @@ export const operationPaths = {
       parameters: queryParameters(reconciliationListParameters),
       responses: {
         200: answered('ReconciliationPage', 'A page of comparisons, the newest first'),
-        ...errors(400),
+        ...errors(),
       },
     },
     post: {
@@ -209,7 +209,7 @@ export const operationPaths = {
           headers: location('Where to look at the comparison.'),
           content: answer('Reconciliation'),
         },
-        ...errors(400, 422),
+        ...errors(422),
       },
     },
   },
@@ -227,7 +227,7 @@ export const operationPaths = {
           'ReconciliationDetail',
           'As it stands; of documents with a page of its findings once it was made',
         ),
-        ...errors(400, 404),
+        ...errors(404),
       },
     }),
   },
@@ -245,7 +245,7 @@ export const operationPaths = {
         inPath('runId', 'The id of the comparison: the list names it, and the answer to the request for one.'),
         ...queryParameters(findingListParameters),
       ],
-      responses: { 200: orFile('FindingPage', 'A page of findings'), ...errors(400, 404, 422, 503) },
+      responses: { 200: orFile('FindingPage', 'A page of findings'), ...errors(404, 422, 503) },
     },
   },
   '/health/live': {

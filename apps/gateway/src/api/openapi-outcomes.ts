@@ -14,7 +14,7 @@ export const outcomePaths = {
       parameters: queryParameters(outcomeFeedParameters),
       responses: {
         200: answered('OutcomePage', 'A page of outcomes in their order; empty when there is none after that place'),
-        ...errors(400, 410, 503),
+        ...errors(410, 503),
       },
     },
   },
@@ -35,7 +35,7 @@ export const outcomePaths = {
       requestBody: body('addWebhook', webhookBody),
       responses: {
         201: answered('NewWebhook', 'Made; the secret is shown this once'),
-        ...errors(400, 503),
+        ...errors(503),
       },
     },
   },
@@ -50,7 +50,7 @@ export const outcomePaths = {
       ],
       responses: {
         204: { description: 'It is removed: nothing more is posted, and what it lacked is not kept for it' },
-        ...errors(400, 404),
+        ...errors(404),
       },
     },
   },
@@ -66,7 +66,7 @@ export const outcomePaths = {
       requestBody: body('changeWebhookSecret', webhookReason, { required: false }),
       responses: {
         201: answered('NewWebhook', 'Changed; the new secret is shown this once'),
-        ...errors(400, 404, 503),
+        ...errors(404, 503),
       },
     },
   },
@@ -79,7 +79,7 @@ export const outcomePaths = {
       requestBody: body('resumeWebhook', webhookResumption, { required: false }),
       responses: {
         200: answered('Webhook', 'It goes on; the webhook as it stands now'),
-        ...errors(400, 404, 410),
+        ...errors(404, 410),
       },
     },
   },

@@ -17,7 +17,7 @@ export const packPaths = {
       parameters: queryParameters(packListParameters),
       responses: {
         200: orFile('PackPage', 'A page of packs'),
-        ...errors(400, 422),
+        ...errors(422),
       },
     },
   },
@@ -32,7 +32,7 @@ export const packPaths = {
       requestBody: body('checkPacks', packCheckBody),
       responses: {
         200: orFile('PackChecks', 'An answer for each code, in their order'),
-        ...errors(400, 408, 413, 415, 422, 503),
+        ...errors(408, 413, 415, 422, 503),
       },
     },
   },
@@ -45,7 +45,7 @@ export const packPaths = {
       parameters: queryParameters(stockParameters),
       responses: {
         200: orFile('Stock', 'A line for all packs that stand alike, at most 10,000 lines'),
-        ...errors(400, 422),
+        ...errors(422),
       },
     },
   },
@@ -58,7 +58,7 @@ export const packPaths = {
       parameters: OF_SERIES,
       responses: {
         200: orFile('SeriesFile', 'Every pack counts once; each figure says where its packs can be looked at'),
-        ...errors(400, 404, 422, 503),
+        ...errors(404, 422, 503),
       },
     },
   },
@@ -73,7 +73,7 @@ export const packPaths = {
       parameters: [...OF_SERIES, ...queryParameters(seriesSourceParameters)],
       responses: {
         200: orFile('SeriesSourcePage', 'A page of sources, each with its packs'),
-        ...errors(400, 409, 422, 503),
+        ...errors(409, 422, 503),
       },
     },
   },

@@ -30,7 +30,7 @@ export const reportPaths = {
       parameters: queryParameters(timelinessParameters),
       responses: {
         200: orFile('Timeliness', 'A page, one document a row'),
-        ...errors(400, 422),
+        ...errors(422),
       },
     },
   },
@@ -40,7 +40,7 @@ export const reportPaths = {
       summary: 'Packs on our shelves that no document has moved for so many days, the longest first',
       description: `${BOUNDS} ${FILES}`,
       parameters: queryParameters(unmovedParameters),
-      responses: { 200: orFile('UnmovedPacks', 'All lines'), ...errors(400, 422, 503) },
+      responses: { 200: orFile('UnmovedPacks', 'All lines'), ...errors(422, 503) },
     },
   },
   '/v1/reports/expiring-packs': {
@@ -49,7 +49,7 @@ export const reportPaths = {
       summary: 'Packs on our shelves that expire within so many days, or have expired, the earliest first',
       description: `${BOUNDS} ${FILES}`,
       parameters: queryParameters(expiringParameters),
-      responses: { 200: orFile('ExpiringPacks', 'All lines'), ...errors(400, 422, 503) },
+      responses: { 200: orFile('ExpiringPacks', 'All lines'), ...errors(422, 503) },
     },
   },
   '/v1/reports/overdue-transfers': {
@@ -58,7 +58,7 @@ export const reportPaths = {
       summary: 'Transfers that the awaited side has not accepted for so many days, the oldest first',
       description: `A line for each document by which packs or containers wait. ${OF_TRANSFERS} ${FILES}`,
       parameters: queryParameters(transferParameters),
-      responses: { 200: orFile('OverdueTransfers', 'All lines'), ...errors(400, 422, 503) },
+      responses: { 200: orFile('OverdueTransfers', 'All lines'), ...errors(422, 503) },
     },
   },
   '/v1/reports/overrides': {
@@ -67,7 +67,7 @@ export const reportPaths = {
       summary: 'Who overrode what, and for which reason: waivers, releases, confirmations and others; newest first',
       description: `Taken from the log of access. ${FILES}`,
       parameters: queryParameters(overrideParameters),
-      responses: { 200: orFile('Overrides', 'A page'), ...errors(400, 422) },
+      responses: { 200: orFile('Overrides', 'A page'), ...errors(422) },
     },
   },
   '/v1/mock-recalls': {
@@ -76,7 +76,7 @@ export const reportPaths = {
       summary: 'Mock recalls and how long each took, newest first',
       description: FILES,
       parameters: queryParameters(mockRecallListParameters),
-      responses: { 200: orFile('MockRecallPage', 'A page, without the places'), ...errors(400, 422) },
+      responses: { 200: orFile('MockRecallPage', 'A page, without the places'), ...errors(422) },
     },
     post: {
       ...{ operationId: 'beginMockRecall', tags },
@@ -85,7 +85,7 @@ export const reportPaths = {
         'It begins in the log. The answer counts once the record of packs holds all that was in the log by then: for ' +
         '20 s it is waited for. In state `begun` it is asked for again with .../trace.',
       requestBody: body('beginMockRecall', mockRecallBody),
-      responses: { 200: answered('MockRecall', 'As it stands now'), ...errors(400, 503) },
+      responses: { 200: answered('MockRecall', 'As it stands now'), ...errors(503) },
     },
   },
   '/v1/mock-recalls/{recallId}': {
@@ -94,7 +94,7 @@ export const reportPaths = {
       summary: 'One mock recall: how long it took, and every branch and place that held packs then',
       description: FILES,
       parameters: [RECALL_ID],
-      responses: { 200: orFile('MockRecall', 'As the log has it'), ...errors(400, 404, 422) },
+      responses: { 200: orFile('MockRecall', 'As the log has it'), ...errors(404, 422) },
     },
   },
   '/v1/mock-recalls/{recallId}/trace': {
@@ -102,7 +102,7 @@ export const reportPaths = {
       ...{ operationId: 'traceMockRecall', tags },
       summary: 'Go on with a mock recall that has no answer yet; one that has stays as it is',
       parameters: [RECALL_ID],
-      responses: { 200: answered('MockRecall', 'As it stands now'), ...errors(400, 404, 503) },
+      responses: { 200: answered('MockRecall', 'As it stands now'), ...errors(404, 503) },
     },
   },
 };

@@ -17,7 +17,7 @@ export const stockUploadPaths = {
         'The same name, length, digest and moment are the same upload: the answer tells which parts are there. ' +
         `At most ${MOST_OPEN} uploads are open, and a file has at most ${MOST_FILE_BYTES / 2 ** 30} GiB. ${NEEDS}`,
       requestBody: body('beginStockUpload', stockUploadBody),
-      responses: { 200: answered('StockUpload', 'As it stands now'), ...errors(400, 404, 503) },
+      responses: { 200: answered('StockUpload', 'As it stands now'), ...errors(404, 503) },
     },
   },
   '/v1/stock-uploads/{uploadId}': {
@@ -25,7 +25,7 @@ export const stockUploadPaths = {
       ...{ operationId: 'showStockUpload', tags },
       summary: 'One upload: which parts are there, which are missing, or the file that it became',
       parameters: [UPLOAD_ID],
-      responses: { 200: answered('StockUpload', 'As it stands now'), ...errors(400, 404, 503) },
+      responses: { 200: answered('StockUpload', 'As it stands now'), ...errors(404, 503) },
     },
   },
   '/v1/stock-uploads/{uploadId}/parts/{n}': {
@@ -51,7 +51,7 @@ export const stockUploadPaths = {
           },
         },
       },
-      responses: { 204: { description: 'It is kept, durably' }, ...errors(400, 404, 408, 413, 415, 503) },
+      responses: { 204: { description: 'It is kept, durably' }, ...errors(404, 408, 413, 415, 503) },
     },
   },
   '/v1/stock-uploads/{uploadId}/finish': {
@@ -62,7 +62,7 @@ export const stockUploadPaths = {
         'Length and digest of the whole are checked. Parts that are missing, or other content, are answered 409. A ' +
         `finished upload is answered as before, for ${FINISHED_KEPT_DAYS} days.`,
       parameters: [UPLOAD_ID],
-      responses: { 200: answered('StockUpload', 'The finished upload'), ...errors(400, 404, 409, 503) },
+      responses: { 200: answered('StockUpload', 'The finished upload'), ...errors(404, 409, 503) },
     },
   },
 };

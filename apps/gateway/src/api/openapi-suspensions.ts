@@ -19,14 +19,14 @@ export const suspensionPaths = {
       summary: 'Suspensions of series, by the registry’s list and by letters, newest first',
       description: FILES,
       parameters: queryParameters(suspensionListParameters),
-      responses: { 200: orFile('SuspensionPage', 'A page of suspensions'), ...errors(400, 422) },
+      responses: { 200: orFile('SuspensionPage', 'A page of suspensions'), ...errors(422) },
     },
     post: {
       ...{ operationId: 'enterSuspension', tags },
       summary: 'Enter a letter that suspends, terminates, recalls or releases a series; its file becomes evidence',
       description: 'The same letter again changes nothing. Its products are matched by a person, with an action.',
       requestBody: body('enterSuspension', letterBody),
-      responses: { 200: answered('SuspensionAfterAction', 'As it stands now'), ...errors(400, 409, 413, 503) },
+      responses: { 200: answered('SuspensionAfterAction', 'As it stands now'), ...errors(409, 413, 503) },
     },
   },
   '/v1/suspensions/{suspensionId}': {
@@ -34,7 +34,7 @@ export const suspensionPaths = {
       ...{ operationId: 'showSuspension', tags },
       summary: 'One suspension with its history, and our packs that it concerns, by branch',
       parameters: [SUSPENSION_ID, ...queryParameters(suspensionParameters)],
-      responses: { 200: answered('Suspension', 'As the log has it'), ...errors(400, 404) },
+      responses: { 200: answered('Suspension', 'As the log has it'), ...errors(404) },
     }),
   },
   '/v1/suspensions/{suspensionId}/reply': {
@@ -45,7 +45,7 @@ export const suspensionPaths = {
       parameters: [SUSPENSION_ID],
       responses: {
         200: orPage(orFile('SuspensionReply', 'The reply, with our record of the series as it is now')),
-        ...errors(400, 404, 422),
+        ...errors(404, 422),
       },
     },
   },
@@ -56,7 +56,7 @@ export const suspensionPaths = {
       description: 'It is closed only once its newest version has a reply. What does not fit is answered 409.',
       parameters: [SUSPENSION_ID],
       requestBody: body('actOnSuspension', suspensionActionBody),
-      responses: { 200: answered('SuspensionAfterAction', 'As it stands now'), ...errors(400, 404, 409, 413, 503) },
+      responses: { 200: answered('SuspensionAfterAction', 'As it stands now'), ...errors(404, 409, 413, 503) },
     },
   },
   '/v1/suspended-lists': {
@@ -64,7 +64,7 @@ export const suspensionPaths = {
       ...{ operationId: 'listSuspendedLists', tags },
       summary: 'Versions of the registry’s list of suspended packs that we held, newest first',
       parameters: queryParameters(suspendedListParameters),
-      responses: { 200: answered('SuspendedListPage', 'A page of versions'), ...errors(400) },
+      responses: { 200: answered('SuspendedListPage', 'A page of versions'), ...errors() },
     },
   },
   '/v1/suspended-lists/{sha256}/confirmations': {
@@ -73,7 +73,7 @@ export const suspensionPaths = {
       summary: 'Say that the newest list is right, though it is doubted: the next reading then releases what it lacks',
       parameters: [inPath('sha256', 'list_sha256 of the newest version.')],
       requestBody: body('confirmSuspendedList', listConfirmationBody),
-      responses: { 204: { description: 'It is believed' }, ...errors(400, 409, 503) },
+      responses: { 204: { description: 'It is believed' }, ...errors(409, 503) },
     },
   },
   '/v1/series/{gtin}/{series}/suspension': {
@@ -86,7 +86,7 @@ export const suspensionPaths = {
         inPath('series', 'The series, letter by letter.'),
         ...queryParameters(suspensionAnswerParameters),
       ],
-      responses: { 200: answered('SuspensionAnswer', 'By what we held then'), ...errors(400, 404) },
+      responses: { 200: answered('SuspensionAnswer', 'By what we held then'), ...errors(404) },
     },
   },
 };

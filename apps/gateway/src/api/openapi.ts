@@ -35,12 +35,11 @@ const paths = {
   ...suspensionPaths,
   ...stockUploadPaths,
   ...operationPaths,
-};
+} as unknown as Record<string, Record<string, Operation>>;
 
-/** Query parameters of a route by their names, as `GET /v1/documents/{requestId}`; undefined where nothing tells. */
-export function queryParametersOf(route: string): ReadonlySet<string> | undefined {
-  const [method = '', path = ''] = route.split(' ');
-  const operation = (paths as unknown as Record<string, Record<string, Operation>>)[path]?.[method.toLowerCase()];
+/** Query parameters of a route by their names, as of GET `/v1/documents/{requestId}`; undefined where nothing tells. */
+export function queryParametersOf(method: string, path: string): ReadonlySet<string> | undefined {
+  const operation = paths[path]?.[method.toLowerCase()];
   return operation && new Set(operation.parameters?.flatMap((one) => (one.in === 'query' ? [one.name] : [])));
 }
 
@@ -54,7 +53,7 @@ function pathsWithExamples(installationId: string): object {
     });
     return { ...operation, ...(parameters === undefined ? {} : { parameters }) };
   };
-  const entries = Object.entries(paths as unknown as Record<string, Record<string, Operation>>);
+  const entries = Object.entries(paths);
   return Object.fromEntries(
     entries.map(([path, methods]) => [
       path,

@@ -78,5 +78,6 @@ export function formatOf(
   formats: readonly FileFormat[] = FORMATS,
 ): FileFormat | undefined {
   const types = formats.map((format) => FILE_TYPES[format]);
-  return formats[types.findIndex((type) => type === wantedType(headers.accept, types))];
+  const wanted = wantedType(headers.accept, types);
+  return formats.find((format) => FILE_TYPES[format] === wanted);
 }

@@ -57,8 +57,9 @@ export const groupStart: UserOperation = (registry, call) => {
 
 /** Misbehaviour: documents that could be started are still being taken in. A restart forgets that. */
 function delay({ faults, clock }: Registry, members: RegistryDocument[] | string): void {
-  const delayMs = typeof members === 'string' ? undefined : faults.take('group_not_ready', 'group_check');
-  if (delayMs === undefined || typeof members === 'string') return;
+  if (typeof members === 'string') return;
+  const delayMs = faults.take('group_not_ready', 'group_check');
+  if (delayMs === undefined) return;
   for (const member of members) member.readyFromVirtualMs = clock.nowMs() + delayMs;
 }
 

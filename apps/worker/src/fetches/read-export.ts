@@ -245,9 +245,9 @@ async function download(context: FetchContext, fetch: RegistryFetch, order: Expo
     if (outcome.kind === 'not_found')
       return await absent(context, fetch, `the result ${order.resultId} has no file: ${outcome.text}`);
     if (outcome.kind !== 'ok') {
-      const isUseless = 'isUseless' in outcome && outcome.isUseless === true;
-      const { problem } = problemOf(outcome);
-      return await (isUseless ? useless(context, fetch, problem) : failedAt(context, fetch, problemOf(outcome)));
+      const failure = problemOf(outcome);
+      const isUseless = outcome.kind === 'unknown' && outcome.isUseless === true;
+      return await (isUseless ? useless(context, fetch, failure.problem) : failedAt(context, fetch, failure));
     }
     const checked = await checkZip(path, maxCsvBytes).catch((error: unknown) => {
       if (error instanceof ZipFault) return error;

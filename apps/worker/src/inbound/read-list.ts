@@ -2,6 +2,7 @@ import type { InboundSeen, PlannedTask } from '#domain';
 import { defined, type Sha256 } from '#kernel';
 import { inTransaction } from '#postgres';
 import { documentIdsOf } from '#read-models';
+import { databaseNow } from '#reconciliation';
 import { outcomeWords, type DocumentMetadata, type NewDocuments, type RawAnswer } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { keep } from '../registry-tasks/context.js';
@@ -112,7 +113,7 @@ async function readOn(
   const pageSize = context.profile.operations[kindOf(list)].pageSize ?? 100;
   const startedAt = context.clock.now();
   const place = await beginningOf(context, reader, startedAt);
-  const began: Began = { at: await context.held.now(), monotonicMs: context.clock.monotonicMs() };
+  const began: Began = { at: new Date(await databaseNow(context.pool)), monotonicMs: context.clock.monotonicMs() };
   // What was handed out before is known by the table, so the cursor need not carry it.
   const cursor = { since: place.since.toISOString(), handedOut: {} };
   const reading = await context.lists.documentsSince(account, list, {

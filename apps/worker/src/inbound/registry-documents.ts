@@ -193,12 +193,6 @@ export class RegistryDocuments {
     return new Set(documentIds.filter((documentId) => !known.has(documentId)));
   }
 
-  /** The moment, by the database's clock: that of all who write here. */
-  async now(): Promise<Date> {
-    const { rows } = await this.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now');
-    return (rows[0] as { now: Date }).now;
-  }
-
   /** How far a list was read; undefined where it never was. */
   async cursor(account: string, list: ListName): Promise<KeptCursor | undefined> {
     const { rows } = await this.pool.query<CursorRow>(

@@ -1,4 +1,11 @@
-import { believesOthers, START_POLICY, type GroupState, type Member, type StartAnswer } from '#domain';
+import {
+  believesOthers,
+  START_POLICY,
+  type GroupState,
+  type Member,
+  type RegisteredGroup,
+  type StartAnswer,
+} from '#domain';
 import { defined } from '#kernel';
 import { outcomeWords, type RawAnswer } from '#registry-client';
 import type { HandlerContext, TaskResult } from '#tasks';
@@ -20,7 +27,7 @@ const idsOf = ({ members }: { members: Member[] }): string[] => members.map((one
 type CheckSaid = { bytes: Candidate; denial?: string } | { wait: TaskResult };
 
 /** A refusal of the account is about its first member, as far as it is about one document. */
-const standsForAll = ({ members: [first] }: Exclude<GroupState, { phase: 'absent' }>): { requestId?: string } =>
+const standsForAll = ({ members: [first] }: RegisteredGroup): { requestId?: string } =>
   defined({ requestId: first?.requestId });
 
 /** Asks whether the group can be started, now that the registry has all its members (registry-interface 4.1). */
@@ -43,7 +50,7 @@ export async function checkGroup(context: TaskContext, task: TaskOf<'group_check
 async function askCheck(
   context: TaskContext,
   task: TaskOf<'group_check'> | TaskOf<'group_start'>,
-  state: Exclude<GroupState, { phase: 'absent' }>,
+  state: RegisteredGroup,
 ): Promise<CheckSaid> {
   const { groupId, account } = task.payload;
   const outcome = await context.bulk.check(account, idsOf(state));
@@ -126,7 +133,7 @@ export async function startGroup(
 async function notBegun(
   context: TaskContext,
   task: TaskOf<'group_start'>,
-  state: Exclude<GroupState, { phase: 'absent' }>,
+  state: RegisteredGroup,
 ): Promise<Checked<Member[]>> {
   const { account } = task.payload;
   const { members } = state;

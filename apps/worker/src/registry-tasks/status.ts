@@ -125,8 +125,8 @@ async function turnInGroup(context: TaskContext, requestId: string): Promise<'co
   if (group === undefined) return 'come';
   if (state.phase !== 'sent') return 'cause' in state && state.cause === 'not_processed' ? 'over' : 'come';
   const whole = await context.groups.stateInLog(group.groupId);
-  if (whole.phase === 'halted' || whole.phase === 'absent')
-    return whole.phase === 'halted' && whole.halt.rest.includes(requestId) ? 'open' : 'come';
+  if (whole.phase === 'absent') return 'come';
+  if (whole.phase === 'halted') return whole.halt.rest.includes(requestId) ? 'open' : 'come';
   return whole.members.slice(0, group.index).every((one) => one.outcome !== undefined) ? 'come' : 'open';
 }
 

@@ -15,18 +15,17 @@ import {
   type SuspendedListState,
 } from '#domain';
 import { defined } from '#kernel';
+import { MOST_INTEGER } from '#postgres';
 import { toldDecisions } from '#read-models';
 import { stagedPages, type FetchedDecision, type RegistryFetch } from '#reconciliation';
 import { Unnamed, UnusableList, type ListTaken, type TakeContext } from './list-taken.js';
 
 /** Decisions of one list, each for each of its series; more is no list that was ever seen. */
 const MOST_DECISIONS = 200_000;
-/** An integer of the database: a registry may count whatever it likes. */
-const MOST_PACKS = 2_147_483_647;
 
 function packsAbout(decisions: CirculationDecision[], packs: ReadonlyMap<string, number>): number {
   const all = decisions.reduce((sum, one) => sum + (packs.get(decisionKeyOf(one)) ?? 0), 0);
-  return Math.min(MOST_PACKS, all);
+  return Math.min(MOST_INTEGER, all);
 }
 
 /**

@@ -38,9 +38,10 @@ afterAll(() => db.drop());
 
 async function projected(told: LogOfTest): Promise<TestDatabase> {
   const made = await testDatabase([subscriptionsSchema, ...readModelSchemas]);
-  const corrections = documentReading();
+  // A correction, and the packing of a box, tell neither status nor place, as the catalogue says.
+  const byCatalogue = documentReading();
   const effectsOf: typeof jsonDocuments.effectsOf = (facts, receipt) =>
-    (facts.docType === 253 ? corrections : jsonDocuments).effectsOf(facts, receipt);
+    ([253, 915].includes(facts.docType) ? byCatalogue : jsonDocuments).effectsOf(facts, receipt);
   const projection = sgtinHistoryProjection({ evidence: told.evidence, documents: { ...jsonDocuments, effectsOf } });
   const events = told.events.filter(({ type }) => projection.filter.types?.includes(type));
   await inTransaction(made.pool, (tx) => projection.project(events, tx));
@@ -106,22 +107,26 @@ describe('packs without movement', () => {
     });
   });
 
-  it('rest since the last move that counts, also of their box, where their details were corrected after it', async () => {
+  it('rest since the last move that counts, also of a box around them, where they were corrected after it', async () => {
     const told = new LogOfTest();
-    told.document({ docType: 701, items: numbers(0, 2), acceptedAt: on('2026-03-15') });
+    told.document({ docType: 701, items: numbers(0, 3), acceptedAt: on('2026-03-15') });
     const moved = { docType: 431, items: [pack(0)], acceptedAt: on('2026-06-01') };
     const operation = told.send(moved);
     told.conclude(operation, moved);
     told.document({ docType: 250, items: [], fields: { operation_id: operation }, acceptedAt: on('2026-06-02') });
     told.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt: on('2026-04-01') });
     told.document({ docType: 915, items: [box(1)], into: box(2), acceptedAt: on('2026-06-10') });
-    told.document({ docType: 253, items: numbers(0, 2), acceptedAt: on('2026-06-25') });
+    told.document({ docType: 911, items: [pack(2)], into: box(3), acceptedAt: on('2026-04-01') });
+    told.document({ docType: 915, items: [box(3)], into: box(4), acceptedAt: on('2026-04-02') });
+    told.document({ docType: 431, items: [box(4)], counterpartyId: ATTIC, acceptedAt: on('2026-06-15') });
+    told.document({ docType: 253, items: numbers(0, 3), acceptedAt: on('2026-06-25') });
     const other = await projected(told);
     try {
       const { items } = await packQuestions(other.pool, typeKnowledge).unmoved({ days: 1, by: ['sgtin'] }, NOW);
       expect(items.map(({ sgtin, lastMovedAt }) => [sgtin, lastMovedAt])).toEqual([
         [pack(0), on('2026-03-15')],
         [pack(1), on('2026-06-10')],
+        [pack(2), on('2026-06-15')],
       ]);
     } finally {
       await other.drop();

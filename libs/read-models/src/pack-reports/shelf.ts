@@ -35,17 +35,18 @@ const STANDING = `SELECT s.item AS sgtin, left(s.item, 14) AS gtin, s.series, s.
     coalesce(y.status_from, s.status_from) AS status_from, coalesce(y.place_from, s.place_from) AS place_from
   FROM pack_state s ${JOIN_STAY} WHERE length(s.item) = 27 AND s.item > $1 AND s.item < $2`;
 
+const IS_NO_CORRECTION = `d.doc_type NOT IN (${typeKnowledge.keepingAll.join(', ')})`;
 /**
  * When a pack was moved last. A correction moves nothing: before it came what told status or place, also of what holds
  * the pack, or another document that names it or its container.
  */
-const MOVED_AT = `CASE WHEN d.doc_type NOT IN (${typeKnowledge.keepingAll.join(', ')}) THEN d.ordered_at
+const MOVED_AT = `CASE WHEN ${IS_NO_CORRECTION} THEN d.ordered_at
   ELSE coalesce(greatest(
     (SELECT max(o.ordered_at) FROM movement_document o WHERE o.known_from IN (pack.status_from, pack.place_from)),
     (SELECT max(d.ordered_at) FROM item_movement m
         JOIN movement_effect e USING (known_from, effect) JOIN movement_document d USING (known_from)
       WHERE m.item IN (pack.sgtin, pack.container) AND e.result <> 'refused' AND d.known_to IS NULL
-        AND d.doc_type NOT IN (${typeKnowledge.keepingAll.join(', ')}) AND NOT (${IS_RECALLED}))), d.ordered_at) END`;
+        AND ${IS_NO_CORRECTION} AND NOT (${IS_RECALLED}))), d.ordered_at) END`;
 
 interface Counted {
   sgtin: string | null;

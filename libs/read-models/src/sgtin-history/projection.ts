@@ -120,16 +120,15 @@ async function writeSent(tx: Transaction, events: HistoryEvent[], movements: Rea
   const ids = new Map<string, string>();
   for (const { type, stream, data } of events)
     if (type === 'DocumentSent') ids.set(requestIdOfStream(stream), data.documentId);
-  await SENT_DOCUMENT.write(tx, rowsOf(ids));
-  const past = new Map<string, string>();
-  for (const { document } of movements)
-    if (document.documentId !== undefined && document.requestId !== '' && isInOurName(document.channel))
-      if (!past.has(document.requestId)) past.set(document.requestId, document.documentId);
-  await SENT_DOCUMENT.add(tx, rowsOf(past));
+  await SENT_DOCUMENT.write(
+    tx,
+    [...ids].map(([requestId, documentId]) => ({ requestId, documentId })),
+  );
+  const past = movements.flatMap(({ document: { documentId, requestId, channel } }): SentDocumentRow[] =>
+    documentId !== undefined && requestId !== '' && isInOurName(channel) ? [{ requestId, documentId }] : [],
+  );
+  await SENT_DOCUMENT.add(tx, past);
 }
-
-const rowsOf = (ids: ReadonlyMap<string, string>): SentDocumentRow[] =>
-  [...ids].map(([requestId, documentId]) => ({ requestId, documentId }));
 
 /**
  * What counted as the truth until a revision of ours did so up to the revision's position; a notification may carry the

@@ -28,30 +28,36 @@ export interface AnswerOptions {
 }
 
 type Evidence = Pick<EvidenceStore, 'get'>;
-type Content = { unnamed?: UnnamedEntries } & ({ series: ProductSeries[] } | { decisions: CirculationDecision[] });
-
-/** The content of a version of either list, from its bytes. @throws Error when these are not stored. */
-async function contentOf(evidence: Evidence, sha256: Sha256): Promise<Content | ProductSeries[]> {
-  const found = await evidence.get(sha256);
-  if (found === undefined) throw new Error(`the version ${sha256} of the list of suspensions is not stored`);
-  return JSON.parse(found.bytes.toString()) as Content | ProductSeries[];
+interface Content {
+  series?: ProductSeries[];
+  decisions?: CirculationDecision[];
+  unnamed?: UnnamedEntries;
 }
 
-/** The series of a version of the list: it is these alone where all entries of the list have an id. */
+/**
+ * The content of a version of either list, from its bytes: of the list of suspensions its series alone, where all its
+ * entries have an id. @throws Error when the bytes are not stored.
+ */
+async function contentOf(evidence: Evidence, sha256: Sha256): Promise<Content> {
+  const found = await evidence.get(sha256);
+  if (found === undefined) throw new Error(`the version ${sha256} of the list of suspensions is not stored`);
+  const content = JSON.parse(found.bytes.toString()) as Content | ProductSeries[];
+  return Array.isArray(content) ? { series: content } : content;
+}
+
+/** The series of a version of the list. */
 export async function suspendedSeries(evidence: Evidence, sha256: Sha256): Promise<ProductSeries[]> {
-  const content = await contentOf(evidence, sha256);
-  return Array.isArray(content) ? content : (content as { series: ProductSeries[] }).series;
+  return (await contentOf(evidence, sha256)).series as ProductSeries[];
 }
 
 /** The decisions of a version of their list. */
 export async function toldDecisions(evidence: Evidence, sha256: Sha256): Promise<CirculationDecision[]> {
-  return ((await contentOf(evidence, sha256)) as { decisions: CirculationDecision[] }).decisions;
+  return (await contentOf(evidence, sha256)).decisions as CirculationDecision[];
 }
 
 /** The entries without an id of a version of either list. Content of before this was kept tells none. */
 export async function unnamedOfList(evidence: Evidence, sha256: Sha256): Promise<UnnamedEntries> {
-  const content = await contentOf(evidence, sha256);
-  return Array.isArray(content) ? {} : (content.unnamed ?? {});
+  return (await contentOf(evidence, sha256)).unnamed ?? {};
 }
 
 /** Whether the newest list of decisions of then suspends a series; empty: none was held. */

@@ -1,3 +1,4 @@
+import { MOST_INTEGER } from '#postgres';
 import { filterPages } from './ways.js';
 import { CALLING_PHASES, type RegistryFetch } from './fetch.js';
 
@@ -16,9 +17,6 @@ export function fetchProgress({ phase, pages, nextPage, intervalMs }: RegistryFe
   return { callsLeft, leftMs: callsLeft * intervalMs };
 }
 
-/** An integer of the database: a registry may count whatever it likes. */
-const MOST_PAGES = 2_147_483_647;
-
 /** Pages of a walk that stands at an offset of a list of so many entries: those that were read, and what is left. */
 export const pagesAt = (nextPage: number, { offset, total }: { offset: number; total: number }, pageSize: number) =>
-  Math.min(MOST_PAGES, nextPage + (offset >= total ? 0 : filterPages(total - offset, pageSize)));
+  Math.min(MOST_INTEGER, nextPage + (offset >= total ? 0 : filterPages(total - offset, pageSize)));

@@ -321,10 +321,11 @@ async function fetched(
  * A fetch whose task failed for good fails, too: who asks for it again has a new task go on with it. One that is not
  * planned yet stays, for nothing could go on with it: it is told, and begins when its task is made to run again.
  */
-async function endWithItsTask(pool: Pool, { fetchId, ...fetch }: RegistryFetch): Promise<void> {
-  const failure = await failureOfTask(pool, { fetchId, ...fetch });
+async function endWithItsTask(pool: Pool, fetch: RegistryFetch): Promise<void> {
+  const { fetchId, phase } = fetch;
+  const failure = await failureOfTask(pool, fetch);
   if (failure === undefined) return;
-  if (fetch.phase === 'plan')
+  if (phase === 'plan')
     throw new PedigreeError('unavailable', `the task that plans the fetch ${fetchId} failed for good: ${failure}`, {});
   await failFetch(pool, fetchId, `its task failed for good: ${failure}`);
 }

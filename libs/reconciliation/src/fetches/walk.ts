@@ -27,7 +27,7 @@ export interface PageSeen {
  * one before. As long as it shows any entry of that page, nothing between them was passed over: what stays keeps its
  * order. A page that shows none may lie behind a gap, so the walk steps back, twice as far each time, and at the
  * beginning of the list it begins anew. A total alone ends nothing: the last page is also shorter than was asked for.
- * `short`: again and again nothing comes where the total says that something does, and what that is nobody can tell.
+ * `short`: again and again nothing comes where the total says that something does, and nobody can tell what that is.
  */
 export function nextPlace(place: Place, { keys, total, pageSize }: PageSeen): Place | 'end' | 'short' {
   const isJoined = place.anchors.length === 0 || keys.some((key) => place.anchors.includes(key));

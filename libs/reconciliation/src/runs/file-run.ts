@@ -66,7 +66,11 @@ export async function compareFile(
   const { registry, reading } = await registryReading(parts, { run, stock, record, documents });
   const folder = join(own, 'comparison');
   const disposals = run.disposals ?? undefined;
-  const learntAfter = await firstLearnt(parts, { run, stock, record });
+  const learntAfter = await firstLearnt(parts, {
+    answers: reading === undefined ? registry : undefined,
+    stock,
+    record,
+  });
   const sides = defined({ stock, record, registry, disposals, documents, learntAfter, standsOn: reading?.standsOn });
   const result = await compareIn(parts, { ...sides, settings: run.settings }, { folder, processes: run.processes });
   const recordAt = (await readStates(record)).at;
@@ -87,11 +91,10 @@ export async function compareFile(
  */
 async function firstLearnt(
   { pool, settings: { memoryMb, threads, folder } }: ComparingParts,
-  { run, stock, record }: { run: FileRun; stock: string; record: string },
+  { answers, stock, record }: { answers: string | undefined; stock: string; record: string },
 ): Promise<LearntAfter | undefined> {
   const at = BigInt((await readStates(record)).at);
   const since = (moment: string): Promise<string | undefined> => firstLearntAfter(pool, { moment, at });
-  const answers = run.account === null ? (run.registry ?? undefined) : undefined;
   const temporary = join(folder, 'temporary-moments');
   const oldest = answers && (await oldestMoment(answers, { memoryMb, threads, temporary }));
   const learnt = defined({
@@ -143,7 +146,12 @@ async function makeRecord({ settings, pool, say }: ComparingParts, own: string, 
   const parts = segmentParts(pool, settings);
   const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-states') };
   const at = asOf === null ? {} : { at: BigInt(asOf) };
-  const states = await statesAt({ ...parts, duck }, { ...at, out: draft, types: typeKnowledge });
+  const states = await statesAt({ ...parts, duck }, { ...at, out: draft, types: typeKnowledge }).catch(
+    (error: unknown) => {
+      rmSync(draft, { recursive: true, force: true });
+      throw error;
+    },
+  );
   writeDurably(join(draft, STATES_FILE), JSON.stringify(states));
   await store.keep(RECORD, draft, { isNew: true });
   say(`our record: ${states.packs} packs as known at position ${states.at}`);

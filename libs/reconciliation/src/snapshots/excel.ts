@@ -78,7 +78,6 @@ async function readHere(): Promise<void> {
   const { createWriteStream, readFileSync } = await import('node:fs');
   const { from, path, out, sheet, header, mostRows } = workerData as Work;
   const { createRequire } = await import('node:module');
-  const { Readable } = await import('node:stream');
   const { pipeline } = await import('node:stream/promises');
   const { readSheet } = createRequire(from)('read-excel-file/node') as typeof ReadExcelFile;
   const say = (told: Told): void => parentPort?.postMessage(told);
@@ -111,6 +110,6 @@ async function readHere(): Promise<void> {
     for (const [n, row] of rows.entries()) yield lineOf(row, n);
   };
   // A file that cannot be written ends the thread with its error.
-  await pipeline(Readable.from(lines()), createWriteStream(out));
+  await pipeline(lines(), createWriteStream(out));
   say({ columns, rows: rows.length });
 }

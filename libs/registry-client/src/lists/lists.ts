@@ -8,9 +8,9 @@ import type { RequestParts } from '../call/requests.js';
 import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { formatRegistryDate } from '../registry-dates.js';
-import { asList, readRecord, readRecords } from './shape.js';
+import { asList, readRecord } from './shape.js';
 import { listRow, type FilterValue, type ListFilter, type ListName, type ListRecord } from './table.js';
-import { walkPages, type Page, type WalkOutcome } from './walk-pages.js';
+import { walkPages, type Page, type StrangeRecord, type WalkOutcome } from './walk-pages.js';
 
 export interface ListQuery<N extends ListName> {
   filter?: ListFilter<N>;
@@ -134,15 +134,15 @@ export class Lists {
     if ('problem' in json) return json;
     const entries = profile.fields[row.entries];
     if (json.value[entries] === undefined) return { problem: `the answer has no "${entries}"` };
-    const all = asList(json.value[entries]);
-    const isStrange = (one: JsonValue): boolean => setsAside && 'problem' in readRecord(one, row.record, profile, row);
-    const strange = all.flatMap((one, at) => (isStrange(one) ? [{ at, written: JSON.stringify(one) }] : []));
-    const known = strange.length === 0 ? all : all.filter((_, n) => !strange.some(({ at }) => at === n));
-    const records = readRecords(known, row.record, profile, row);
-    if ('problem' in records) return { problem: `"${entries}"${records.problem}` };
+    const [items, strange]: [ListRecord<N>[], StrangeRecord[]] = [[], []];
+    for (const [at, one] of asList(json.value[entries]).entries()) {
+      const reading = readRecord(one, row.record, profile, row);
+      if ('value' in reading) items.push(reading.value as ListRecord<N>);
+      else if (setsAside) strange.push({ at, written: JSON.stringify(one) });
+      else return { problem: `"${entries}"[${at}]: ${reading.problem}` };
+    }
     const total = countOf(json.value[profile.fields[row.total]], profile.fields[row.total]);
     if ('problem' in total) return total;
-    const items = records.value as ListRecord<N>[];
     return { value: { items, total: total.value, ...(strange.length === 0 ? {} : { strange }) } };
   }
 }

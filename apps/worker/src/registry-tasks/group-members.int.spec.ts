@@ -274,6 +274,24 @@ describe('the members of a group that was not started', () => {
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
   });
 
+  it('are looked at less and less often while they are in work by the registry, at the latest after ten minutes', async () => {
+    const { context, registry, bulk, task, requestIds } = await deniedGroup();
+    registry.status = 'processing';
+    const delayAfter = async (haltedMs: number, haltedAt: object = { haltedAt: new Date(0).toISOString() }) => {
+      bulk.nextChecks.push('no');
+      const payload = { ...task.payload, ...haltedAt };
+      const result = await runTask(context, { ...task, payload }, new Date(haltedMs));
+      return result.kind === 'retry' ? result.delayMs : undefined;
+    };
+    const { statusPollMs } = context.profile.rules;
+    expect(await delayAfter(3_000)).toBe(Math.max(2_000, statusPollMs));
+    expect(await delayAfter(600_000)).toBe(60_000);
+    expect(await delayAfter(86_400_000)).toBe(600_000);
+    // A task of before does not say since when.
+    expect(await delayAfter(86_400_000, {})).toBe(Math.max(2_000, statusPollMs));
+    expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+  });
+
   it('are left as they are while neither a list nor a single read answers', async () => {
     const { context, registry, task, requestIds } = await deniedGroup();
     registry.status = 'uploading';

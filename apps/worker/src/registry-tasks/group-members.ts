@@ -4,11 +4,12 @@ import type { Candidate } from '../aggregate/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
-import { groupBySystem, candidateOf, memberCommand, type TaskContext } from './context.js';
+import { ageMs, candidateOf, groupBySystem, memberCommand, tenthLaterMs, type TaskContext } from './context.js';
 import { oneOf, someOf } from './status.js';
 
-/** How long a member whose send is still open is waited for. */
-const STILL_OPEN_MS = 2_000;
+/** How soon members that are not settled are looked at again: a member's send may still be open. */
+const AGAIN_FIRST_MS = 2_000;
+const AGAIN_MOST_MS = 600_000;
 
 /** Tells a group that one of its members was sent, or how it ended. */
 export async function noteMember(context: TaskContext, task: TaskOf<'note_member'>): Promise<TaskResult> {
@@ -39,7 +40,7 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
   const { halt } = state;
   const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
   const seen = await statusesOf(context, account, open);
-  if (typeof seen === 'string') return again(context, seen);
+  if (typeof seen === 'string') return again(context, task, seen);
   await seeOneAlone(context, account, { members: open, seen });
   const areInWork = await mayBeInWork(context, account, { members: open, seen });
   const end = (member: Member): Promise<boolean> => {
@@ -49,7 +50,7 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
     return settleOne(context, task, { member, seen, because: because(groupId, halt) });
   };
   const ended = await Promise.all(open.map(end));
-  return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is still being sent, or in work');
+  return ended.every(Boolean) ? { kind: 'done' } : again(context, task, 'a member is still being sent, or in work');
 }
 
 /**
@@ -82,16 +83,16 @@ export async function settleGroup(context: TaskContext, task: TaskOf<'settle_gro
   const stopper = members.find((one) => one.requestId === halt.member?.requestId);
   const looked = stopper === undefined ? open : [stopper, ...open];
   const seen = await statusesOf(context, account, looked);
-  if (typeof seen === 'string') return again(context, seen);
+  if (typeof seen === 'string') return again(context, task, seen);
   await seeOneAlone(context, account, { members: looked, seen });
   if (stopper?.cause === 'registry_failed' && !seen.has(stopper.documentId ?? ''))
-    return again(context, `${stopper.requestId}, which stopped the group, is not in the list`);
+    return again(context, task, `${stopper.requestId}, which stopped the group, is not in the list`);
   if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen })))
-    return again(context, `${stopper.requestId}, which stopped the group, has turned`);
+    return again(context, task, `${stopper.requestId}, which stopped the group, has turned`);
   const ended = await Promise.all(
     open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt), isBehind: true })),
   );
-  return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
+  return ended.every(Boolean) ? { kind: 'done' } : again(context, task, 'a member is not settled yet');
 }
 
 /** `absent`: the registry knows nothing of it, so it is untouched. */
@@ -235,9 +236,15 @@ function because(groupId: string, { member, predecessor }: Halt): DocumentNotPro
     : { groupId, failed: { commandId: failed.commandId, requestId: failed.requestId, outcome: failed.outcome } };
 }
 
-const again = (context: TaskContext, error: string): TaskResult => ({
-  kind: 'retry',
-  delayMs: Math.max(STILL_OPEN_MS, context.profile.rules.statusPollMs),
-  error,
-  countsAsAttempt: false,
-});
+/** The longer the group is halted, the less often: what is in work by its registry may be so for long. */
+function again(
+  context: TaskContext,
+  task: TaskOf<'conclude_members'> | TaskOf<'settle_group'>,
+  error: string,
+): TaskResult {
+  const { haltedAt } = task.payload;
+  const haltedMs = haltedAt === undefined ? 0 : ageMs(task, haltedAt);
+  const firstMs = Math.max(AGAIN_FIRST_MS, context.profile.rules.statusPollMs);
+  const delayMs = tenthLaterMs(haltedMs, [firstMs, AGAIN_MOST_MS]);
+  return { kind: 'retry', delayMs, error, countsAsAttempt: false };
+}

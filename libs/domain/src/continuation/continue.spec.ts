@@ -28,6 +28,8 @@ describe('a group that is carried on', () => {
   it('is told nothing twice', () => {
     const members = [member(first, 'failed', 9), member(rest, 'failed', 4)];
     expect(continueGroup(groupIn('concluded'), members, replanning)).toEqual([]);
-    expect(continueGroup(groupIn('halted'), members, replanning)).toMatchObject([{ kind: 'settle_group' }]);
+    expect(continueGroup(groupIn('halted'), members, replanning)).toMatchObject([
+      { kind: 'settle_group', payload: { haltedAt: replanning.at.toISOString() } },
+    ]);
   });
 });

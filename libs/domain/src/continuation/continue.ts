@@ -151,7 +151,7 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
     case 'halted': {
       const begun = members.filter(({ requestId }) => !state.halt.rest.includes(requestId));
       const end = task(state.halt.started ? 'settle_group' : 'conclude_members', `${account}/status`);
-      return [...carryOn(begun), { ...end, payload: own }];
+      return [...carryOn(begun), { ...end, payload: { ...own, haltedAt: at.toISOString() } }];
     }
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });

@@ -154,11 +154,15 @@ describe('what follows from an event of a group', () => {
           kind: 'settle_group',
           lane: 'main/status',
           dueAt: at(after(halted).last, 9_000),
+          payload: { haltedAt: at(after(halted).last).toISOString() },
         },
       ]);
       const refused = after([registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' })]);
       expect(refused.tasks).toMatchObject([
-        { key: 'conclude_members:g-1', lane: 'main/status', dueAt: at(refused.last, 3_000) },
+        {
+          ...{ key: 'conclude_members:g-1', lane: 'main/status', dueAt: at(refused.last, 3_000) },
+          payload: { haltedAt: at(refused.last).toISOString() },
+        },
       ]);
       expect(
         after([...started, ended(0, 'accepted'), ended(1, 'accepted'), ended(2, 'rejected')], 'GroupHalted').tasks,

@@ -231,7 +231,7 @@ function look({ state, groupId }: Own, attempt: number, dueAt: Date): Reaction {
  * to turn. Those of a group that was not started are looked at when the status of the last one sent may be asked for.
  */
 function endRest({ state: { account }, groupId, at, rules }: Own, halt: GroupHalted['data']): PlannedGroupTask {
-  const payload = { groupId, account };
+  const payload = { groupId, account, haltedAt: at.toISOString() };
   return halt.started
     ? {
         key: `settle_group:${groupId}:${halt.member?.requestId ?? 'none'}`,

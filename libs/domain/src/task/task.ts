@@ -109,8 +109,9 @@ export const TASK_PAYLOADS = {
   group_check: z.object(ofGroup),
   group_start: z.object({ ...ofGroup, attempt: count }),
   group_look: z.object({ ...ofGroup, attempt: count, attemptEndedAt: optional }),
-  settle_group: z.object(ofGroup),
-  conclude_members: z.object(ofGroup),
+  /** `haltedAt`: since when its members are looked at; the longer, the less often. */
+  settle_group: z.object({ ...ofGroup, haltedAt: optional }),
+  conclude_members: z.object({ ...ofGroup, haltedAt: optional }),
   /**
    * How the member `requestId` goes. `version`: of the event by which it ended so; what an older one tells counts no
    * more.

@@ -160,13 +160,15 @@ class Bare {
     }
     await endFlow();
     // What came back from the last cancels is here too.
-    await channel.basicConsume({ queue }, (message) => {
+    const consumerTag = 'last';
+    await channel.basicConsume({ queue, consumerTag }, (message) => {
       total.deliveries += 1;
       if (count(message) > 0) total.counted += 1;
       channel.basicAck({ deliveryTag: message.deliveryTag });
     });
     await until('an empty queue', async () => (await bare.ready()) === 0);
-    await aTurn();
+    // Else it would take the messages of the next round.
+    await channel.basicCancel(consumerTag);
     return total;
   }
 

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Outcomes } from '../outcomes/outcomes.js';
 import type { documentItems } from './answers.js';
+import { whenEnded } from './body-limits.js';
 import { pageOf } from './list-cursor.js';
 import { documentItemsParameters, outcomeFeedParameters, parameters, uuidParameter } from './parameters.js';
 import { snakeCase } from './snake-case.js';
@@ -18,7 +19,7 @@ export class OutcomesController {
   async feed(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { after, limit, wait } = parameters(outcomeFeedParameters, query);
     const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
+    whenEnded(request, reply, () => gone.abort());
     const body = await this.outcomes.feed({ after, limit, waitMs: wait * 1_000, signal: gone.signal });
     // Its key may have been revoked while it waited.
     await request.stillAllowed();

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
 import { PostgresEvidenceStore } from '#evidence';
 import { removeOutcomes } from '#read-models';
 import { testDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
 import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 
 const SHA = 'a'.repeat(64);
+/** The default of `maxWaiting`. */
+const MOST_WAITING = 200;
 const PACKS = [1, 2, 3, 4, 5].map((n) => SGTIN.replace(/1$/, String(n)));
 
 interface Page {
@@ -55,6 +59,27 @@ describe('the feed of outcomes', () => {
     const waiting = feed(`?after=${next_after}&wait=30`);
     await conclude('f-4');
     expect((await waiting).items.map((one) => one.data.command_id)).toEqual(['f-4']);
+  });
+
+  it('lets go of all who wait on a connection when that breaks, also of those behind the first', async () => {
+    const { next_after } = await feed();
+    const { host, hostname, port } = new URL(harness.gateway.url);
+    const waitMs = 30_000;
+    const begunMs = performance.now();
+    const connection = connect(Number(port), hostname);
+    const waiting = `GET /v1/outcomes?after=${next_after}&wait=${waitMs / 1_000} HTTP/1.1\r\nhost: ${host}\r\n\r\n`;
+    const twoMore = async (): Promise<number[]> => {
+      const answers = [0, 1].map(() => harness.ask(`/v1/outcomes?after=${next_after}&wait=1`));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    await until('there is no room', async () => {
+      connection.write(waiting.repeat(MOST_WAITING));
+      return (await twoMore()).every((status) => status === 503);
+    });
+    connection.destroy();
+    await until('there is room again', async () => (await twoMore()).every((status) => status === 200));
+    // By itself each would have let go then.
+    expect(performance.now() - begunMs).toBeLessThan(waitMs);
   });
 
   it('refuses a place that is none, that lies beyond the log, or that is kept no longer', async () => {

@@ -4,14 +4,13 @@ import { outcomeWords, type CallOutcome, type JudgedOperation, type RawAnswer } 
 import type { Task, TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../aggregate/candidate.js';
-import { ageMs, candidateOf, tenthLaterMs, waitForAccount, type TaskContext } from './context.js';
+import { ageMs, candidateOf, lookTenthLater, waitForAccount, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './call-timing.js';
 
 /** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
 const NOT_READY_MS = 1_000;
 /** How soon a document is looked up again, and at the latest where the answer told nothing. */
 const LOOK_UP_AGAIN_MS = 2_000;
-const LOOK_UP_LATER_MOST_MS = 600_000;
 const DONE: TaskResult = { kind: 'done' };
 
 /** What an answer says, and the bytes that an event about it may name: they are kept only then. */
@@ -216,7 +215,5 @@ export function lookUpAgain(
 
 /** An answer that tells nothing, and may not tell more soon: it is asked for less and less often. */
 export function lookUpLater(task: Task<{ attemptEndedAt?: string }>, error: string): TaskResult {
-  const doubtMs = ageMs(task, task.payload.attemptEndedAt);
-  const delayMs = tenthLaterMs(doubtMs, [LOOK_UP_AGAIN_MS, LOOK_UP_LATER_MOST_MS]);
-  return { kind: 'retry', delayMs, error, countsAsAttempt: false };
+  return lookTenthLater(task, { since: task.payload.attemptEndedAt, firstMs: LOOK_UP_AGAIN_MS, error });
 }

@@ -151,9 +151,22 @@ export const ageMs = ({ claimedAt }: Claim, since: string | undefined): number =
   claimedAt.getTime() - new Date(since ?? 0).getTime();
 
 const TENTH = 0.1;
-/** How soon what has lasted so long is looked at again: when it has lasted a tenth longer, within these bounds. */
-export const tenthLaterMs = (lastedMs: number, [firstMs, mostMs]: readonly [number, number]): number =>
-  Math.min(mostMs, Math.max(firstMs, lastedMs * TENTH));
+/** Nothing that is looked at less and less often rests longer. */
+export const LONGEST_REST_MS = 600_000;
+/** How soon what has lasted so long is looked at again: once it has lasted a tenth longer, and at least `firstMs`. */
+export const tenthLaterMs = (lastedMs: number, firstMs: number): number =>
+  Math.min(LONGEST_REST_MS, Math.max(firstMs, lastedMs * TENTH));
+
+/** A look that told nothing, at what may last for long: it is taken less and less often, and no failed try. */
+export const lookTenthLater = (
+  task: Claim,
+  { since, firstMs, error }: { since: string | undefined; firstMs: number; error: string },
+): TaskResult => ({
+  kind: 'retry',
+  delayMs: tenthLaterMs(ageMs(task, since), firstMs),
+  error,
+  countsAsAttempt: false,
+});
 
 /** Who acts, and under which lease on which task. */
 export const causeOf = (task: Claim, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });

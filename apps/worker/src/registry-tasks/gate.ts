@@ -11,14 +11,13 @@ import type { TaskResult } from '#tasks';
 import { STILL_MS } from '../gate/sequence-gate.js';
 import type { TaskOf } from '../lane.js';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
-import { ageMs, bySystem, causeOf, tenthLaterMs, type TaskContext } from './context.js';
+import { bySystem, causeOf, lookTenthLater, type TaskContext } from './context.js';
 
 const DONE: TaskResult = { kind: 'done' };
 /** How soon a document is looked at again that waits for the record of packs. */
 const BEHIND_MS = 250;
 /** How soon a held document is looked at again: at first, and at last. */
 const REJUDGE_FIRST_MS = 5_000;
-const REJUDGE_LAST_MS = 600_000;
 
 /**
  * The sequence gate (docs/packs.md), in the task that sends, before its intent: so nothing lies between the judgement
@@ -108,10 +107,8 @@ export async function rejudgeAtGate(context: TaskContext, task: TaskOf<'rejudge_
 }
 
 /** The next look at what is held. */
-export function rejudgeAgain(task: TaskOf<'rejudge_at_gate' | 'rejudge_suspension'>, error: string): TaskResult {
-  const delayMs = tenthLaterMs(ageMs(task, task.payload.heldAt), [REJUDGE_FIRST_MS, REJUDGE_LAST_MS]);
-  return { kind: 'retry', delayMs, error, countsAsAttempt: false };
-}
+export const rejudgeAgain = (task: TaskOf<'rejudge_at_gate' | 'rejudge_suspension'>, error: string): TaskResult =>
+  lookTenthLater(task, { since: task.payload.heldAt, firstMs: REJUDGE_FIRST_MS, error });
 
 /** Undefined where nothing is known that was not known when it was held. */
 async function findingNow(

@@ -4,12 +4,11 @@ import type { Candidate } from '../aggregate/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
-import { ageMs, candidateOf, groupBySystem, memberCommand, tenthLaterMs, type TaskContext } from './context.js';
+import { candidateOf, groupBySystem, lookTenthLater, memberCommand, type TaskContext } from './context.js';
 import { oneOf, someOf } from './status.js';
 
 /** How soon members that are not settled are looked at again: a member's send may still be open. */
 const AGAIN_FIRST_MS = 2_000;
-const AGAIN_MOST_MS = 600_000;
 
 /** Tells a group that one of its members was sent, or how it ended. */
 export async function noteMember(context: TaskContext, task: TaskOf<'note_member'>): Promise<TaskResult> {
@@ -242,9 +241,8 @@ function again(
   task: TaskOf<'conclude_members'> | TaskOf<'settle_group'>,
   error: string,
 ): TaskResult {
-  const { haltedAt } = task.payload;
-  const haltedMs = haltedAt === undefined ? 0 : ageMs(task, haltedAt);
+  // A task of before does not say since when: that is looked at as if it had just halted.
+  const { haltedAt: since = task.claimedAt.toISOString() } = task.payload;
   const firstMs = Math.max(AGAIN_FIRST_MS, context.profile.rules.statusPollMs);
-  const delayMs = tenthLaterMs(haltedMs, [firstMs, AGAIN_MOST_MS]);
-  return { kind: 'retry', delayMs, error, countsAsAttempt: false };
+  return lookTenthLater(task, { since, firstMs, error });
 }

@@ -14,7 +14,7 @@ import { defined } from '#kernel';
 import type { TaskResult } from '#tasks';
 import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import type { TaskOf } from '../lane.js';
-import { causeOf, tenthLaterMs, type TaskContext } from './context.js';
+import { causeOf, LONGEST_REST_MS, tenthLaterMs, type TaskContext } from './context.js';
 
 type ItemTask = TaskOf<'wait_for_items' | 'lift_item_wait' | 'refuse_ring' | 'lapse_holds'>;
 
@@ -45,7 +45,6 @@ export async function refuseRing(context: TaskContext, task: TaskOf<'refuse_ring
 
 /** How soon a report of a fact is looked at again that waits: at first, and at last. */
 const LOOK_FIRST_MS = 5_000;
-const LOOK_LAST_MS = 600_000;
 
 /**
  * Releases a report of an accomplished fact when its time is up: what holds it by its items lapses, and so do its waits
@@ -61,11 +60,11 @@ export async function lapseHolds(context: TaskContext, task: TaskOf<'lapse_holds
   const { fromMs, endsMs, dueAt } = await timeOf(itemWaits, task.payload, waiting);
   const nowMs = task.claimedAt.getTime();
   const leftMs = endsMs - nowMs;
-  if (leftMs > 0) return lookAgain(Math.min(leftMs, tenthLaterMs(nowMs - fromMs, [LOOK_FIRST_MS, LOOK_LAST_MS])));
+  if (leftMs > 0) return lookAgain(Math.min(leftMs, tenthLaterMs(nowMs - fromMs, LOOK_FIRST_MS)));
   const named = waiting.waitingFor.flatMap((one) => ('items' in one ? [one.requestId] : []));
   const stuck = await itemWaits.stuckAmong(named);
   const { state } = await execute(context, task, { type: 'LapseHolds', stuck, ...defined({ dueAt }) });
-  return waitingFact(state) === undefined ? { kind: 'done' } : lookAgain(LOOK_LAST_MS);
+  return waitingFact(state) === undefined ? { kind: 'done' } : lookAgain(LONGEST_REST_MS);
 }
 
 const lookAgain = (delayMs: number): TaskResult => ({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkDigitOf } from '#kernel';
 import type { Pool } from '#postgres';
@@ -125,3 +125,17 @@ it('two that make one run at once make it of one record', async () => {
   const record = join(runsFolder(join(folder.path, 'segments')), run.runId, 'record');
   expect(await readStates(record)).toMatchObject({ at: '30', packs: 2, digest: made.run.legs.record?.digest });
 }, 120_000);
+
+it.each(['has no such position', 'has no room'])(
+  'a run whose record %s leaves none of it half made',
+  async (why) => {
+    const stock = await snapshot('stock', COUNTED, [onShelf(9)]);
+    await writeLives(db.pool, [learnt(10, 20, ['in_circulation', 1])], 15);
+    const run = await begunRun(stock, why === 'has no such position' ? { asOf: '999' } : {});
+    const own = join(runsFolder(join(folder.path, 'segments')), run.runId);
+    if (why === 'has no room') await mkdir(join(own, 'record', 'left'), { recursive: true });
+    await expect(compareFile(partsOf(), run, stock)).rejects.toThrow(/position|not empty/);
+    expect((await readdir(own)).filter((name) => name.startsWith('record'))).toEqual([]);
+  },
+  120_000,
+);

@@ -146,15 +146,15 @@ async function makeRecord({ settings, pool, say }: ComparingParts, own: string, 
   const parts = segmentParts(pool, settings);
   const duck = { ...parts.duck, temporary: join(settings.folder, 'temporary-states') };
   const at = asOf === null ? {} : { at: BigInt(asOf) };
-  const states = await statesAt({ ...parts, duck }, { ...at, out: draft, types: typeKnowledge }).catch(
-    (error: unknown) => {
-      rmSync(draft, { recursive: true, force: true });
-      throw error;
-    },
-  );
-  writeDurably(join(draft, STATES_FILE), JSON.stringify(states));
-  await store.keep(RECORD, draft, { isNew: true });
-  say(`our record: ${states.packs} packs as known at position ${states.at}`);
+  try {
+    const states = await statesAt({ ...parts, duck }, { ...at, out: draft, types: typeKnowledge });
+    writeDurably(join(draft, STATES_FILE), JSON.stringify(states));
+    await store.keep(RECORD, draft, { isNew: true });
+    say(`our record: ${states.packs} packs as known at position ${states.at}`);
+  } finally {
+    // What is kept is there no more.
+    rmSync(draft, { recursive: true, force: true });
+  }
 }
 
 /** Documents without a good end, as known at the position of our record. */

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifierKeyOf } from '#merkle';
 import type { ProofLine } from '#proofs';
@@ -124,6 +124,24 @@ describe('a break of the log', () => {
     expect((await auditor.watch.look()).breaks).toEqual([]);
   });
 
+  it('is not told, nor is anything amiss, while an auditor goes on', async () => {
+    const options = log.telling('one', 'for nothing');
+    const { leaves } = options.folder;
+    const [readLeaves, grown] = [leaves.read.bind(leaves), jest.fn(sealed)];
+    leaves.read = async (...asked) => {
+      if (grown.mock.calls.length === 0) await grown(10);
+      return readLeaves(...asked);
+    };
+    expect(await tellBreak(options)).toBeUndefined();
+    expect([grown.mock.calls.length, await leaves.count()]).toEqual([1, 80]);
+  });
+
+  it('is not told for leaves that a stopped auditor had written and not signed', async () => {
+    appendFileSync(join(auditor.folder.path, 'leaves'), Buffer.alloc(3 * 32, 7));
+    await log.write(10);
+    expect(await tellBreak(log.telling('one', 'for nothing'))).toBeUndefined();
+  });
+
   it('of an older event is found by reading the log, and not denied where the leaves cannot tell it', async () => {
     const { pool } = log.db;
     for (let n = 0; n < 5; n += 1) await log.append('many', Array(900).fill({}));
@@ -133,7 +151,7 @@ describe('a break of the log', () => {
     await auditor.watch.look();
     const file = join(auditor.folder.path, 'leaves');
     const leaves = readFileSync(file);
-    for (const wrong of [leaves.subarray(32), Buffer.concat([leaves, leaves.subarray(0, 32)])]) {
+    for (const wrong of [leaves.subarray(32), leaves.subarray(0, -32), Buffer.concat([leaves.subarray(32), leaves])]) {
       writeFileSync(file, wrong);
       await expect(tellBreak(log.telling('one', 'changed'))).rejects.toThrow('has not the leaves that were signed');
     }

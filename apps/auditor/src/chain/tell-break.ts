@@ -43,8 +43,9 @@ export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | 
   const { pool, store, folder, keys, progress } = options;
   const memory = await toldMemory(options, folder.read());
   const atOnce = await contradictionIn(options, memory);
-  if (atOnce === undefined && !(await holdLeaves(folder, keys, memory))) return undefined;
-  const difference = await firstDifference(store, folder.leaves, progress === undefined ? {} : { progress });
+  const signed = atOnce === undefined ? await heldLeaves(folder, keys, memory) : undefined;
+  if (signed === 0) return undefined;
+  const difference = await firstDifference(store, folder.leaves, defined({ progress, most: signed }));
   if (atOnce === undefined && difference === undefined) return undefined;
   const contradiction = atOnce ?? OLDER_EVENT;
   const broken = await breakOf(options, memory, difference?.leaf);
@@ -69,24 +70,25 @@ export async function tellBreak(options: TellBreakOptions): Promise<ToldBreak | 
 const OLDER_EVENT = 'an older event is not what was signed, while the Merkle log has the leaf that was signed';
 
 /**
- * False where nothing is signed. Throws PedigreeError `unavailable` where the leaves in the folder are not those that
- * were signed: such a file says nothing of the log, neither that it differs nor that it does not.
+ * How many leaves were signed; 0 for none. Throws PedigreeError `unavailable` where the first leaves in the folder are
+ * not those: such a file says nothing of the log, neither that it differs nor that it does not. Leaves behind them say
+ * nothing either: an auditor that goes on meanwhile, or was stopped at it, writes leaves before what it has signed.
  */
-async function holdLeaves({ leaves }: AuditorFolder, keys: LogKeys, memory: Memory): Promise<boolean> {
+async function heldLeaves({ leaves }: AuditorFolder, keys: LogKeys, memory: Memory): Promise<number> {
   const remembered = rememberedCheckpoint(keys, memory);
-  if (remembered === undefined) return false;
+  if (remembered === undefined) return 0;
   const walk = new TreeWalk();
   for (let read = 1; read > 0;) {
-    const hashes = await leaves.read(walk.size, LEAVES_AT_ONCE);
+    const hashes = await leaves.read(walk.size, Math.min(LEAVES_AT_ONCE, remembered.size - walk.size));
     for (const leaf of hashes) walk.add(leaf);
     walk.takeFull();
     read = hashes.length;
   }
-  if (walk.root().equals(remembered.root)) return true;
+  if (walk.root().equals(remembered.root)) return remembered.size;
   throw new PedigreeError(
     'unavailable',
     'the file leaves in the folder of the auditor has not the leaves that were signed, so that nothing tells whether ' +
-      'an older event differs. While an auditor writes it, try again; else put the folder back from its copy',
+      'an older event differs. Put the folder back from its copy',
   );
 }
 

@@ -13,19 +13,24 @@ const PAGE_EVENTS = 1_000;
 
 /**
  * Reads the log from its beginning, and finds the first event that is not the leaf that was signed. Undefined where
- * every remembered leaf is an event as it was. Takes as long as reading the log does: it is for whoever has an alarm.
+ * each of the first `most` remembered leaves (all, without it) is an event as it was. Takes as long as reading the log
+ * does: it is for whoever has an alarm.
  */
 export async function firstDifference(
   store: Pick<EventStore, 'readAll'>,
   leaves: LeafFile,
-  { signal, progress }: { signal?: AbortSignal; progress?: (leaves: number, of: number) => void } = {},
+  { signal, progress, most = Infinity }: {
+    signal?: AbortSignal;
+    progress?: (leaves: number, of: number) => void;
+    most?: number;
+  } = {},
 ): Promise<Difference | undefined> {
-  const total = await leaves.count();
+  const total = Math.min(await leaves.count(), most);
   let [leaf, after] = [0, 0n];
   while (leaf < total && signal?.aborted !== true) {
     const { events, readUpTo } = await store.readAll(after, { limit: PAGE_EVENTS });
     if (readUpTo <= after) return { leaf, event: undefined };
-    const different = firstOther(events, await leaves.read(leaf, events.length));
+    const different = firstOther(events, await leaves.read(leaf, Math.min(events.length, total - leaf)));
     if (different !== undefined) return { leaf: leaf + different, event: events[different] };
     leaf += events.length;
     after = readUpTo;

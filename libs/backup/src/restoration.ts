@@ -131,12 +131,15 @@ export async function heldTooLong(
  */
 export async function foundSince(
   db: Queryable,
-  { loadedAt, releasedAt }: Restoration,
+  { id }: Pick<Restoration, 'id'>,
 ): Promise<{ incoming: number; outgoing: number }> {
+  // By the moments of the row: a Date has no microseconds, and a document may be seen in the millisecond of a release.
   const { rows } = await db.query<{ incoming: bigint; outgoing: bigint }>(
-    `SELECT count(*) FILTER (WHERE direction = 'incoming') AS incoming, count(*) FILTER (WHERE direction = ` +
-      `'outgoing') AS outgoing FROM registry_document WHERE seen_at >= $1 AND (seen_at <= $2) IS NOT FALSE`,
-    [loadedAt, releasedAt],
+    `SELECT count(*) FILTER (WHERE direction = 'incoming') AS incoming,
+       count(*) FILTER (WHERE direction = 'outgoing') AS outgoing
+     FROM registry_document, restoration r
+     WHERE r.id = $1 AND seen_at >= loaded_at AND (seen_at <= released_at) IS NOT FALSE`,
+    [id],
   );
   return { incoming: Number(rows[0]?.incoming ?? 0n), outgoing: Number(rows[0]?.outgoing ?? 0n) };
 }

@@ -325,16 +325,15 @@ it('shows every list of the configured accounts of a restored database as unread
     return operationsStatus.parse(await answer.json()).restoration;
   };
   expect((await restoration())?.unread).toEqual(['incoming', 'outgoing'].map((list) => ({ account: 'main', list })));
-  // What the lists show once documents leave again was found by no comparison.
-  const show = (id: string) =>
-    db.pool.query(
-      `INSERT INTO registry_document (document_id, request_id, direction, account, status)
-       VALUES ($1, '', 'outgoing', 'main', 'processed')`,
-      [id],
-    );
-  await show('sent in the lost days');
-  await db.pool.query(`UPDATE restoration SET state = 'released', released_at = clock_timestamp()`);
-  await show('sent since');
+  // What the lists show once documents leave again was found by no comparison, be it in the same millisecond.
+  await db.pool.query(
+    `UPDATE restoration SET state = 'released', released_at = date_trunc('second', loaded_at) + interval '9.000500 s'`,
+  );
+  await db.pool.query(
+    `INSERT INTO registry_document (document_id, request_id, direction, account, status, seen_at)
+     SELECT 'seen ' || us, '', 'outgoing', 'main', 'processed', released_at + us * interval '1 microsecond'
+     FROM restoration, unnest(ARRAY[-1, 1]) us`,
+  );
   expect((await restoration())?.found).toEqual({ incoming: 0, outgoing: 1 });
   await store.close();
 });

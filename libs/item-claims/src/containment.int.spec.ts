@@ -120,6 +120,22 @@ describe('what was accepted earlier, and is heard of later', () => {
     expect(await containers()).toEqual({ [P]: BOX });
   });
 
+  it('is what was accepted microseconds before, of ours and of others', async () => {
+    await world.register('one', { docType: 911, items: [P], into: BOX });
+    await world.register('two', { docType: 911, items: [P], into: OTHER_BOX, waives: true });
+    await world.settle();
+    await world.answerAt('one', '2025-12-31T10:00:00.000600Z');
+    await world.answerAt('two', '2025-12-31T10:00:00.000500Z');
+    await world.settle();
+    expect(await containers()).toEqual({ [P]: BOX });
+    await world.others('take', { docType: 913, items: [P] }, '2025-12-31T10:00:00.000599Z');
+    await world.settle();
+    expect(await containers()).toEqual({ [P]: BOX });
+    await world.others('take since', { docType: 913, items: [P] }, '2025-12-31T10:00:00.000601Z');
+    await world.settle();
+    expect(await containers()).toEqual({});
+  });
+
   it('is never later than the log heard of it, whatever a receipt says', async () => {
     await world.register('pack', { docType: 911, items: [P], into: BOX });
     await world.settle();

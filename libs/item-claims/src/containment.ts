@@ -1,10 +1,13 @@
 import type { Transaction } from '#postgres';
 import type { ContainmentChange, NamedItems } from './named-items.js';
 
+/** ISO 8601, to the microsecond. */
+export type Instant = string;
+
 /** A document that ended, by its claims, and when that counts from. */
 export interface EndedHolder {
   number: number;
-  at: Date;
+  at: Instant;
 }
 
 /** The items of documents that changed containment: by their claims, which are still there, or as they were read. */
@@ -54,7 +57,7 @@ export async function changeByClaims(tx: Transaction, change: ContainmentChange,
 export async function changeByItems(
   tx: Transaction,
   { change, items }: Pick<NamedItems, 'change' | 'items'>,
-  at: Date,
+  at: Instant,
 ): Promise<void> {
   if (change === undefined) return;
   const values = [items.map((one) => one.item), items.map((one) => one.parent ?? null), at];

@@ -2,7 +2,7 @@ import { readToldContent, type ContainerContentObserved, type DocumentConcluded,
 import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
 import { inboundOrder } from '#read-models';
-import { changeByItems } from './containment.js';
+import { changeByItems, type Instant } from './containment.js';
 import { changesContainment, isApplied, type NamedItems } from './named-items.js';
 import { readEvidence, readOne, type ItemClaimsParts } from './read-page.js';
 
@@ -27,15 +27,17 @@ export const mayChangeByOthers = ({
 
 /**
  * When the registry accepted it, as far as that is told, and never after the log heard of it. What follows from a
- * receipt is effective when that says, so `effectiveAt` bounds nothing.
+ * receipt is effective when that says, so `effectiveAt` bounds nothing. As it was told: a Date has no microseconds, and
+ * two may be accepted in one millisecond.
  */
-export function acceptedBy(acceptedAt: string | undefined, { recordedAt }: Pick<RecordedEvent, 'recordedAt'>): Date {
-  const accepted = new Date(acceptedAt ?? recordedAt);
-  return accepted < recordedAt ? accepted : recordedAt;
-}
+export const acceptedBy = (
+  acceptedAt: string | undefined,
+  { recordedAt }: Pick<RecordedEvent, 'recordedAt'>,
+): Instant =>
+  acceptedAt !== undefined && Date.parse(acceptedAt) < recordedAt.getTime() ? acceptedAt : recordedAt.toISOString();
 
 /** What the document did to containment. It is read once more. */
-export async function changeBy(data: DocumentConcluded['data'], at: Date, on: Reading): Promise<void> {
+export async function changeBy(data: DocumentConcluded['data'], at: Instant, on: Reading): Promise<void> {
   const { documentSha256 } = data;
   const named = await readOne(documentSha256, on, (xml) => on.documents.readDocument(xml, documentSha256));
   await apply(named, data.outcome, { at, tx: on.tx });
@@ -61,7 +63,7 @@ export async function changeByContent(event: RecordedEvent & ContainerContentObs
 async function apply(
   named: NamedItems | undefined,
   outcome: string,
-  { at, tx }: { at: Date; tx: Transaction },
+  { at, tx }: { at: Instant; tx: Transaction },
 ): Promise<void> {
   if (named?.change !== undefined && isApplied({ outcome }, named.change)) await changeByItems(tx, named, at);
 }

@@ -1,6 +1,6 @@
 import { endedBadly, type DocumentConcluded, type ItemPredecessor } from '#domain';
 import { ClaimBook, predecessorsIn, type OwnClaim } from './claim-book.js';
-import { changeByClaims, type EndedHolder } from './containment.js';
+import { changeByClaims, type EndedHolder, type Instant } from './containment.js';
 import {
   claimsOn,
   containersAround,
@@ -25,7 +25,7 @@ export interface Plain {
 
 type Step =
   | { kind: 'register'; plain: Plain }
-  | { kind: 'end'; id: string; position: bigint; at: Date; event: DocumentConcluded['data'] };
+  | { kind: 'end'; id: string; position: bigint; at: Instant; event: DocumentConcluded['data'] };
 
 /** Plans what follows for a holder: its send, or that it is told for whom it waits, or waits no more. */
 interface Plans {

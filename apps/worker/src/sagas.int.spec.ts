@@ -56,6 +56,8 @@ describe('an event that a saga does not know', () => {
     const tasks = async () => (await db.pool.query<{ key: string }>('SELECT key FROM task')).rows.map((row) => row.key);
     await until('the other document', async () => (await tasks()).length > 0);
     expect(await tasks()).toEqual([`send:${good}:1`]);
+    // It is told after the commit that others see already.
+    await until('the news', () => news.length > 0);
     expect(news).toMatchObject([{ saga: 'document', key: bad, event: { type: 'DocumentBewitched' } }]);
 
     const { retry_parked: handler } = sagaLane(sagas, { pool: db.pool, store, queue }).kinds;

@@ -30,6 +30,8 @@ const LIMIT_MS = 180_000;
 interface Running {
   child: ChildProcess;
   log: string;
+  /** It has ended, and its last words are read. */
+  closed: Promise<unknown>;
   /** The line on standard output. */
   addresses: { url: string; healthUrl: string };
 }
@@ -68,7 +70,7 @@ async function start(program: string, env = environment()): Promise<Running> {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const running: Running = { child, log: '', addresses: { url: '', healthUrl: '' } };
+  const running: Running = { child, log: '', closed: once(child, 'close'), addresses: { url: '', healthUrl: '' } };
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => (running.log += chunk.toString()));
   child.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -205,7 +207,7 @@ describe('gateway and workers as processes of their own', () => {
         ...environment(),
         DATABASE_URL: postgres.url.replace(/\/[^/]*$/, '/nobody_knows_it'),
       });
-      if (unknown.child.exitCode === null) await once(unknown.child, 'exit');
+      await unknown.closed;
       expect(unknown.child.exitCode).toBe(2);
       expect(unknown.log).toMatch(/pedigree worker: postgresql at .*: PostgreSQL knows no such database/);
     },

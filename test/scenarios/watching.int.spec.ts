@@ -63,8 +63,9 @@ async function start(name: 'gateway' | 'worker', env: NodeJS.ProcessEnv): Promis
   };
 }
 
+/** Its last words are read then, too. */
 async function stop({ child }: Started): Promise<unknown> {
-  const ended = once(child, 'exit');
+  const ended = once(child, 'close');
   child.kill('SIGTERM');
   return (await ended)[0];
 }

@@ -7,6 +7,7 @@ import { readModelSchemas } from '#read-models';
 import type { Queryable } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { lockIsAwaited } from '../../../test/support/lock-is-awaited.js';
 import { sized } from '../../../test/support/sized.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { livesOf, writeLives } from '../test/lives.js';
@@ -216,8 +217,7 @@ describe('segments', () => {
     });
     let isWritten = false;
     void writing.finally(() => (isWritten = true));
-    const waits = `SELECT FROM pg_locks WHERE relation = 'segment'::regclass AND NOT granted`;
-    while (!isWritten && (await db.pool.query(waits)).rowCount === 0);
+    while (!isWritten && !(await lockIsAwaited(db.pool, 'segment')));
     await tx.query('COMMIT');
     tx.release();
     await writing;

@@ -7,6 +7,7 @@ import { onSession } from '#postgres';
 import { comparisonSettings, mappingOf, whileLocked, writeFileRun, type FileRun } from '#reconciliation';
 import { commandHere } from '../../../../test/support/command-here.js';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { lockIsAwaited } from '../../../../test/support/lock-is-awaited.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { until } from '../../../../test/support/until.js';
 import { cliConfig } from '../config.js';
@@ -52,10 +53,7 @@ it('a run goes on with what it was asked for when nobody else makes it any more'
   const resumed = await onSession(db.pool, async (session) => {
     await session.query('BEGIN; LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE');
     const going = resume();
-    await until('the command waits for the migrations', async () => {
-      const { rows } = await db.pool.query('SELECT FROM pg_locks WHERE relation IS NOT NULL AND NOT granted');
-      return rows.length > 0;
-    });
+    await until('the command waits for the migrations', () => lockIsAwaited(db.pool, 'schema_migration'));
     writeFileRun(own, { ...run, stock: join(folder.path, 'moved.csv') });
     await session.query('COMMIT');
     return going;

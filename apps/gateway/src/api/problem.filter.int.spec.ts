@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request, type ServerResponse } from 'node:http';
 import { testDatabase } from '../../../../test/support/database.js';
+import { lockIsAwaited } from '../../../../test/support/lock-is-awaited.js';
 import { until } from '../../../../test/support/until.js';
 import { SGTIN, TestHarness } from '../../test/test-harness.js';
 import { FILE_TYPES } from './file-types.js';
@@ -49,10 +50,7 @@ describe('a caller that leaves before its file begins', () => {
         .on('error', () => undefined)
         .end(JSON.stringify({ purpose: 'ship', place: '00000000100101', codes: [SGTIN] }));
       const response = await answer;
-      await until('the check waits for its table', async () => {
-        const { rows } = await lock.query("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'relation'");
-        return rows.length > 0;
-      });
+      await until('the check waits for its table', () => lockIsAwaited(lock, 'pack_state'));
       caller.destroy();
       if (!response.closed) await once(response, 'close');
     } finally {

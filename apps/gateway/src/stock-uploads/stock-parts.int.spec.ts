@@ -190,10 +190,13 @@ describe.each(WAYS)('a stock file over %s', (_, wayOf) => {
       await bus.publishCommands([message(1), message(1)]);
       await until('the file', () => seen().length === 1);
       await until('an empty queue', async () => (await bus.state()).commandsWaiting === 0);
+      const told = async () =>
+        (await store.readAll(0n, { filter: { types: ['StockUploaded', 'CommandRefused'] } })).events;
+      // The file is there before the log says so, and a part that is in hand does not wait in the queue.
+      await until('its event', async () => (await told()).some(({ type }) => type === 'StockUploaded'));
       expect(readFileSync(join(at.path, seen()[0] as string)).equals(content)).toBe(true);
       expect(await bus.deadLetters({ limit: 10 })).toMatchObject([{ code: 'invalid_parameter' }]);
-      const { events } = await store.readAll(0n, { filter: { types: ['StockUploaded', 'CommandRefused'] } });
-      expect(events).toMatchObject([
+      expect(await told()).toMatchObject([
         { type: 'CommandRefused', data: { code: 'invalid_parameter', place: { field: '/sha256' } } },
         {
           type: 'StockUploaded',

@@ -7,6 +7,7 @@ import { installationSchema } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { lockIsAwaited } from '../../../../test/support/lock-is-awaited.js';
 import { until } from '../../../../test/support/until.js';
 import { registryListsSchema } from '../registry-lists/schema.js';
 import { readFindings } from './findings.js';
@@ -182,12 +183,7 @@ describe('a run', () => {
     await rebuilding.query('BEGIN');
     await rebuilding.query('LOCK TABLE document_outcome IN ACCESS EXCLUSIVE MODE');
     const running = run();
-    await until('the run waits for the table', async () => {
-      const { rows } = await db.pool.query(
-        `SELECT FROM pg_locks WHERE NOT granted AND relation = 'document_outcome'::regclass`,
-      );
-      return rows.length > 0;
-    });
+    await until('the run waits for the table', () => lockIsAwaited(db.pool, 'document_outcome'));
     await rebuilding.query('CREATE TABLE built (LIKE document_outcome INCLUDING ALL)');
     await rebuilding.query('INSERT INTO built SELECT * FROM document_outcome');
     await rebuilding.query('DROP TABLE document_outcome');

@@ -103,8 +103,13 @@ describe('an installation whose programs have roles of their own', () => {
     await until('its events are proven', () => proven().catch(notYet));
     // The gateway proves its answers by the tables of the auditor, which it may only read.
     const answered = () => fetch(`${stack.gateway.url}/v1/documents/${first?.requestId}?proof=1`);
-    await until('an answer is proven', async () => (await answered()).status === 200);
-    expect(await (await answered()).text()).toMatch(/^\{"format":"pedigree-proof\/3"/);
+    let text = '';
+    await until('an answer is proven', async () => {
+      const answer = await answered();
+      text = await answer.text();
+      return answer.status === 200;
+    });
+    expect(text).toMatch(/^\{"format":"pedigree-proof\/3"/);
     await roles.as('auditor').query('BEGIN; TRUNCATE audit_tree, audit_tile, audit_page; ROLLBACK');
     expect(await backup(configAs(roles.url('backup')), join(stack.folder, 'a.backup'))).toBe(0);
   });

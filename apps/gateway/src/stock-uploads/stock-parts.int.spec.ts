@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PostgresBus, RabbitMqBus, type MessageBus } from '#bus';
-import { PostgresEventStore, type Actor } from '#event-store';
+import { PostgresEventStore, type Actor, type RecordedEvent } from '#event-store';
 import { sha256Hex, VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
@@ -167,6 +167,9 @@ const WAYS: [string, () => Way][] = [
   ...(broker === undefined ? [] : [['RabbitMQ', rabbit] as [string, () => Way]]),
 ];
 
+const toldIn = async (store: PostgresEventStore): Promise<RecordedEvent[]> =>
+  (await store.readAll(0n, { filter: { types: ['StockUploaded', 'CommandRefused'] } })).events;
+
 describe.each(WAYS)('a stock file over %s', (_, wayOf) => {
   it('comes in parts out of order and twice, is seen in the log, and a bad part is a dead letter', async () => {
     const way = wayOf();
@@ -190,13 +193,11 @@ describe.each(WAYS)('a stock file over %s', (_, wayOf) => {
       await bus.publishCommands([message(1), message(1)]);
       await until('the file', () => seen().length === 1);
       await until('an empty queue', async () => (await bus.state()).commandsWaiting === 0);
-      const told = async () =>
-        (await store.readAll(0n, { filter: { types: ['StockUploaded', 'CommandRefused'] } })).events;
       // The file is there before the log says so, and a part that is in hand does not wait in the queue.
-      await until('its event', async () => (await told()).some(({ type }) => type === 'StockUploaded'));
+      await until('its event', async () => (await toldIn(store)).some(({ type }) => type === 'StockUploaded'));
       expect(readFileSync(join(at.path, seen()[0] as string)).equals(content)).toBe(true);
       expect(await bus.deadLetters({ limit: 10 })).toMatchObject([{ code: 'invalid_parameter' }]);
-      expect(await told()).toMatchObject([
+      expect(await toldIn(store)).toMatchObject([
         { type: 'CommandRefused', data: { code: 'invalid_parameter', place: { field: '/sha256' } } },
         {
           type: 'StockUploaded',

@@ -292,9 +292,11 @@ describe('a group that halts', () => {
 
   it('holds what comes after it, for a person to decide', async () => {
     for (const id of ['stops', 's-3']) {
-      const { document } = await ask<{ document: { holds: object[] } }>(`/v1/commands/after-${id}`);
-      expect(document).toMatchObject({
-        phase: 'held',
+      const after = async () =>
+        (await ask<{ document: { phase: string; holds: object[] } }>(`/v1/commands/after-${id}`)).document;
+      // It is told after the end of what it comes after.
+      await until(`after-${id} is held`, async () => (await after()).phase === 'held', LIMIT_MS);
+      expect(await after()).toMatchObject({
         holds: [{ kind: 'after', for: [{ command_id: id, outcome: 'failed' }], waivable_by: 'operator' }],
       });
     }
